@@ -1,0 +1,106 @@
+"""Cases for grouped-query attention. Sizes differ within a case, so that no axis passes by luck."""
+
+import torch
+
+from trainer.core.words import Case, Refusal
+
+
+def drive(attention, given):
+    """One call."""
+    if given.mask is None:
+        return {"out": attention(given.x)}
+    return {"out": attention(given.x, mask=given.mask)}
+
+
+def case(draw, name, B, L, H, Hkv, D, mask=None, dims="B L M", x=None, init=None, **more):
+    """One case with x ~ N(0, 1) of these sizes."""
+    M = H * D
+    x = draw.normal(B, L, M) if x is None else x
+    return Case(
+        name=name,
+        inputs={"x": x, "mask": mask},
+        dims={"out": dims},
+        sizes={"B": B, "L": L, "H": H, "Hkv": Hkv, "D": D, "M": M} | more.pop("sizes", {}),
+        init={"d_model": M, "num_heads": H, "num_kv_heads": Hkv} | (init or {}),
+        **more,
+    )
+
+
+def cases(draw):
+    """What a submission is run on."""
+    identity = {"o_proj.weight": torch.eye(42), "o_proj.bias": torch.zeros(42)}
+    yield case(draw, "heads apart (o_proj is the identity)", 2, 5, 6, 3, 7, dims="B L (H D)", parameters=identity)
+    yield case(draw, "no mask", 3, 7, 4, 2, 5)
+    yield case(draw, "one key/value head", 3, 5, 4, 1, 6)
+    yield case(draw, "as many key/value heads as query heads", 2, 7, 3, 3, 5)
+    yield case(draw, "no biases", 2, 5, 6, 2, 3, init={"bias": False})
+    yield case(draw, "one token, one head", 1, 1, 1, 1, 4)
+    B, L, groups, Hkv, D = draw.distinct((2, 3), (6, 9), (2, 5), (2, 4), (5, 9))
+    yield case(draw, "random sizes", B, L, groups * Hkv, Hkv, D)
+    tiny = {"v_proj.weight": draw.normal(10, 20, scale=1e-7), "v_proj.bias": torch.zeros(10), "o_proj.bias": torch.zeros(20)}
+    yield case(draw, "tiny values", 2, 3, 4, 2, 5, parameters=tiny)
+    yield case(draw, "float64, causal", 2, 5, 6, 3, 4, mask=draw.causal(5), dtype="float64")
+    yield case(draw, "bfloat16, padding", 3, 7, 4, 2, 6, mask=draw.padding(3, 7)[:, None, None, :], dtype="bfloat16")
+    yield from masked(draw)
+    yield from dropped(draw)
+    yield case(draw, "non-contiguous x", 2, 5, 6, 2, 3, layout={"x": "transposed"}, check="properties")
+    yield case(draw, "every other entry of a larger x", 3, 7, 4, 2, 5, layout={"x": "strided"}, check="properties")
+    same = draw.normal(1, 5, 18).expand(3, 5, 18)
+    mask = draw.causal(5).expand(3, 6, 5, 5)
+    yield case(draw, "expanded x and mask", 3, 5, 6, 2, 3, x=same, mask=mask, layout={"x": "expanded", "mask": "expanded"}, check="properties")
+    yield case(draw, "few and small", 2, 3, 4, 2, 2, mask=draw.causal(3), probe="vectorised")
+    yield case(draw, "many and large", 7, 9, 36, 6, 2, mask=draw.causal(9), probe="vectorised")
+
+
+def masked(draw):
+    """Every shape of mask, and scores of ±200 under it."""
+    B, L, H, Hkv, D = 3, 5, 6, 2, 4
+    for name, mask in draw.masks(B, H, L, L).items():
+        yield case(draw, name, B, L, H, Hkv, D, mask=mask, check="masks")
+    # Feature 0 of a token is its score, the same for every query: k[..., 0] = x[..., 0] and q[..., 0] = 200 sqrt(D).
+    M = H * D
+    q_weight, k_weight = draw.normal(M, M, scale=M**-0.5), draw.normal(Hkv * D, M, scale=M**-0.5)
+    q_bias, k_bias = torch.zeros(M), torch.zeros(Hkv * D)
+    q_weight[::D], k_weight[::D] = 0, 0
+    k_weight[::D, 0] = 1
+    q_bias[::D] = 200 * D**0.5
+    steep = {"q_proj.weight": q_weight, "q_proj.bias": q_bias, "k_proj.weight": k_weight, "k_proj.bias": k_bias}
+    x = draw.normal(B, L, M)
+    x[..., 0] = torch.tensor([-1.0, 1.0, -1.0, 1.0, -1.0])
+    odd = torch.tensor([True, False, True, False, True])
+    yield case(draw, "masked scores of +200 beside -200", B, L, H, Hkv, D, x=x, mask=odd.expand(L, L), parameters=steep, check="masks")
+    x = draw.normal(B, L, M)
+    x[..., 0] = torch.linspace(-1, 1, L)
+    yield case(draw, "scores rising to 200, causal", B, L, H, Hkv, D, x=x, mask=draw.causal(L), parameters=steep, check="masks")
+    yield case(draw, "scores falling from 200, causal", B, L, H, Hkv, D, x=x.flip(1), mask=draw.causal(L), parameters=steep, check="masks")
+
+
+def dropped(draw):
+    """Dropout: none in eval mode, on the weights in training mode."""
+    yield case(draw, "eval mode, dropout 0.4", 2, 5, 6, 3, 4, init={"dropout": 0.4}, check="train/eval")
+    yield case(draw, "training mode, dropout 0", 2, 5, 6, 3, 4, mode="train", check="train/eval")
+    # Token j is the unit vector e_j and every value head writes it to features j and L + j: the output *is* the weights, twice.
+    B, L, H, Hkv = 2, 7, 4, 2
+    D = 2 * L
+    M = H * D
+    value = torch.eye(L, M).repeat(2 * Hkv, 1)
+    yield case(
+        draw,
+        "training mode, dropout 0.3, weights read out",
+        *(B, L, H, Hkv, D),
+        x=torch.eye(L, M).expand(B, L, M),
+        dims="B L (H copy K)",
+        sizes={"copy": 2, "K": L},
+        init={"dropout": 0.3},
+        parameters={"v_proj.weight": value, "v_proj.bias": torch.zeros(Hkv * D), "o_proj.weight": torch.eye(M), "o_proj.bias": torch.zeros(M)},
+        mode="train",
+        dropout=0.3,
+        gradients=False,
+        check="train/eval",
+    )
+
+
+def refusals():
+    """Constructor arguments that cannot work."""
+    yield Refusal("d_model is not divisible by num_heads", {"d_model": 20, "num_heads": 6, "num_kv_heads": 3})
+    yield Refusal("num_heads is not divisible by num_kv_heads", {"d_model": 24, "num_heads": 6, "num_kv_heads": 4})

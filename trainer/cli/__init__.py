@@ -1,0 +1,1 @@
+"""Floor 6: one file a command."""

@@ -1,0 +1,91 @@
+"""The command line: one file a command, torch imported by none that needs none."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import Annotated
+
+import typer
+
+from trainer import __version__
+from trainer.cli import check, doctor, hint, list_, pack, reset, solution, start
+from trainer.core.words import DrillError, GraderError
+
+app = typer.Typer(
+    name="attn-drill",
+    help="Practise implementing attention in PyTorch from memory.",
+    no_args_is_help=False,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+app.command("list")(list_.list_challenges)
+app.command("start")(start.start)
+app.command("check")(check.check)
+app.command("hint")(hint.hint)
+app.command("solution")(solution.solution)
+app.command("reset")(reset.reset)
+app.command("doctor")(doctor.doctor)
+app.add_typer(pack.app, name="pack")
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"attn-drill {__version__}")
+        raise typer.Exit()
+
+
+@app.callback(invoke_without_command=True)
+def root(
+    context: typer.Context,
+    version: Annotated[bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version.")] = False,
+) -> None:
+    """Practise implementing attention in PyTorch from memory."""
+    if context.invoked_subcommand is None:
+        list_.list_challenges()
+
+
+def main() -> None:
+    """Run the command line and end the process with its exit code."""
+    # torch starts a thread a core at import otherwise, and a process with threads forks badly.
+    os.environ.setdefault("OMP_NUM_THREADS", "1")
+    code = _run()
+    try:
+        sys.stdout.flush()
+        sys.stderr.flush()
+    except OSError:
+        code = code or 1  # the reader of the pipe is gone
+    # Not sys.exit: taking torch down again takes 0.3 s, and nothing is left to be done.
+    os._exit(code)
+
+
+def _run() -> int:
+    try:
+        app(standalone_mode=False)
+    except DrillError as error:
+        print(f"attn-drill: {error}", file=sys.stderr)
+        return 2
+    except GraderError as error:
+        print(f"attn-drill: {error}", file=sys.stderr)
+        return 3
+    except (KeyboardInterrupt, typer.Abort):
+        print("Interrupted.", file=sys.stderr)
+        return 130
+    except BrokenPipeError:
+        return 0
+    except SystemExit as error:
+        return error.code if isinstance(error.code, int) else 0
+    except Exception as error:
+        return _usage_or_crash(error)
+    return 0
+
+
+def _usage_or_crash(error: Exception) -> int:
+    if hasattr(error, "exit_code") and hasattr(error, "format_message"):
+        print(f"attn-drill: {error.format_message()} `attn-drill --help` shows what there is.", file=sys.stderr)
+        return 2
+    import traceback
+
+    traceback.print_exc()
+    print("attn-drill: this is a fault of attn-drill itself, not of your file. Please report the lines above.", file=sys.stderr)
+    return 3

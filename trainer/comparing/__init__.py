@@ -1,0 +1,1 @@
+"""Floor 2: compare an actual tensor with the expected one."""

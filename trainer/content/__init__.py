@@ -1,0 +1,1 @@
+"""Floor 1: find and read packs of challenges. No torch."""

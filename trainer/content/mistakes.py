@@ -1,0 +1,53 @@
+"""Known mistakes: one-line patches of a reference."""
+
+from __future__ import annotations
+
+import msgspec
+
+from trainer.content.packs import read_toml
+from trainer.core.words import Challenge, Mistake, PackError
+
+
+class MistakeEntry(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
+    """The keys of one `[[mistake]]`."""
+
+    id: str
+    was: str
+    now: str
+    says: str
+    hint: str
+
+
+class MistakesFile(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
+    """The keys of `mistakes.toml`."""
+
+    mistake: tuple[MistakeEntry, ...]
+
+
+def read_mistakes(challenge: Challenge) -> tuple[Mistake, ...]:
+    """The mistakes of `solutions/<challenge>/mistakes.toml`, in the file's order."""
+    path = challenge.solutions / "mistakes.toml"
+    data: MistakesFile = read_toml(path, MistakesFile)
+    seen: set[str] = set()
+    for entry in data.mistake:
+        if entry.id in seen:
+            raise PackError(f"{path}: two mistakes have the id {entry.id!r}. Rename one.")
+        seen.add(entry.id)
+    return tuple(Mistake(entry.id, entry.was, entry.now, entry.says, entry.hint) for entry in data.mistake)
+
+
+def patch(source: str, mistake: Mistake, where: str) -> str:
+    """Put the mistake into the reference's source.
+
+    Raises:
+        PackError: where `was` is not found exactly once, or the result does not compile.
+    """
+    count = source.count(mistake.was)
+    if count != 1:
+        raise PackError(f"{where}: mistake {mistake.id!r}: `was` is found {count} times in the solution; it must be found once.")
+    patched = source.replace(mistake.was, mistake.now)
+    try:
+        compile(patched, where, "exec")
+    except SyntaxError as error:
+        raise PackError(f"{where}: mistake {mistake.id!r} does not compile: {error.msg}, line {error.lineno}.") from None
+    return patched

@@ -1,0 +1,1 @@
+"""Floor 0: the words of the project."""

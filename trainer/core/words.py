@@ -1,0 +1,281 @@
+"""The words every other floor speaks: frozen records of what is asked, what happened and what is said of it.
+
+Standard library only. Tensors appear as `object`, so that commands that need no torch never import it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal
+
+Status = Literal["passed", "failed", "skipped"]
+Verdict = Literal["passed", "failed", "error", "timeout", "memory", "not-allowed"]
+Kind = Literal["module", "function"]
+
+# The checks in the order in which they are made and shown.
+CHECK_ORDER = (
+    "loads",
+    "interface",
+    "parameters",
+    "runs",
+    "shapes",
+    "dtype",
+    "values",
+    "masks",
+    "gradients",
+    "train/eval",
+    "properties",
+    "bad sizes",
+    "from scratch",
+    "vectorised",
+    "memory",
+    "work",
+)
+
+
+class DrillError(Exception):
+    """A sentence for the user: what is wrong, with both values, and what to do next. Exit code 2."""
+
+
+class PackError(DrillError):
+    """A pack's content is broken; the sentence names the file and the key."""
+
+
+class GraderError(Exception):
+    """The grader itself failed: no verdict on the submission can be given. Exit code 3."""
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """One argument of a callable: its name, and its default as a literal where it has one."""
+
+    name: str
+    required: bool = True
+    default: object = None
+
+
+@dataclass(frozen=True)
+class Signature:
+    """What the contract says of one callable, e.g. `GroupedQueryAttention.forward`; `self` is left out."""
+
+    name: str
+    parameters: tuple[Parameter, ...]
+
+
+@dataclass(frozen=True)
+class Mistake:
+    """A known mistake, as a patch of the reference: replace `was` (found exactly once) with `now`."""
+
+    id: str
+    was: str
+    now: str
+    says: str
+    hint: str
+
+
+@dataclass(frozen=True)
+class Challenge:
+    """One challenge of a pack: what its folder under `challenges/` says."""
+
+    id: str
+    title: str
+    level: Literal["easy", "medium", "hard"]
+    minutes: int
+    kind: Kind
+    entry: tuple[str, ...]
+    builds_on: tuple[str, ...]
+    hints: tuple[str, str, str]
+    folder: Path
+    solutions: Path
+
+    @property
+    def file_name(self) -> str:
+        """The name of the learner's file, e.g. `kv_cache.py`."""
+        return f"{self.folder.name}.py"
+
+
+@dataclass(frozen=True)
+class Case:
+    """One run of `drive`: what goes in, and what is known of what comes out. Made by a challenge's `cases.py`.
+
+    inputs      what `drive` reads, by name: tensors (float64; the engine rounds them to `dtype`), numbers, None, tuples of those
+    dims        the named dimensions of every output, e.g. {"out": "B L M"}; "(H D)" is one axis made of two
+    sizes       the value of every letter
+    init        constructor arguments (challenges of kind "module")
+    parameters  values for some of the module's parameters; the engine draws the others
+    check       the check that answers for the values of this case
+    gradients   whether gradients are compared
+    constants   floating inputs that get no gradient and keep float32 (tables, say)
+    layout      per input: "transposed", "strided" or "expanded" memory
+    dropout     the outputs are attention weights under dropout of this probability
+    probe       what is counted: "vectorised" (twice, small then large), "memory" or "work"; `limit` bounds the last two
+    """
+
+    name: str
+    inputs: Mapping[str, object]
+    dims: Mapping[str, str]
+    sizes: Mapping[str, int]
+    init: Mapping[str, object] = field(default_factory=dict)
+    parameters: Mapping[str, object] = field(default_factory=dict)
+    dtype: Literal["float32", "float64", "bfloat16"] = "float32"
+    mode: Literal["eval", "train"] = "eval"
+    check: Literal["values", "masks", "train/eval", "properties"] = "values"
+    gradients: bool = True
+    constants: frozenset[str] = frozenset()
+    layout: Mapping[str, str] = field(default_factory=dict)
+    dropout: float | None = None
+    probe: Literal["vectorised", "memory", "work"] | None = None
+    limit: int | None = None
+
+    def output_shape(self, output: str) -> tuple[int, ...]:
+        """The shape that the contract asks of `output`, from its named dimensions."""
+        shape: list[int] = []
+        for axis in axes(self.dims[output]):
+            length = 1
+            for letter in axis:
+                length *= self.sizes[letter]
+            shape.append(length)
+        return tuple(shape)
+
+
+@dataclass(frozen=True)
+class Refusal:
+    """Constructor arguments that must be refused with ValueError or AssertionError, and why, in words."""
+
+    why: str
+    init: Mapping[str, object]
+
+
+def axes(dims: str) -> tuple[tuple[str, ...], ...]:
+    """Split "B L (H D)" into (("B",), ("L",), ("H", "D"))."""
+    found: list[tuple[str, ...]] = []
+    group: list[str] | None = None
+    for word in dims.replace("(", " ( ").replace(")", " ) ").split():
+        if word == "(":
+            group = []
+        elif word == ")":
+            found.append(tuple(group or ()))
+            group = None
+        elif group is not None:
+            group.append(word)
+        else:
+            found.append((word,))
+    return tuple(found)
+
+
+@dataclass(frozen=True)
+class Slice:
+    """A few neighbouring entries along the last axis: yours beside expected. `wrong` marks those out of tolerance."""
+
+    index: tuple[int, ...]
+    actual: tuple[float, ...]
+    expected: tuple[float, ...]
+    wrong: tuple[bool, ...]
+
+
+@dataclass(frozen=True)
+class Affected:
+    """Which indices of one named dimension hold a wrong entry, of how many."""
+
+    dim: str
+    size: int
+    wrong: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Summary:
+    """Mean, standard deviation, least and greatest of a tensor's finite entries, and how many are not finite."""
+
+    mean: float
+    std: float
+    low: float
+    high: float
+    not_finite: int
+
+
+@dataclass(frozen=True)
+class Mismatch:
+    """How one tensor differs from what was expected."""
+
+    tensor: str
+    kind: Literal["missing", "shape", "dtype", "device", "value"]
+    dims: str = ""
+    expected_shape: tuple[int, ...] | None = None
+    actual_shape: tuple[int, ...] | None = None
+    expected_type: str | None = None
+    actual_type: str | None = None
+    mismatched: int | None = None
+    total: int | None = None
+    max_abs_error: float | None = None
+    max_abs_error_index: tuple[int, ...] | None = None
+    first: Slice | None = None
+    worst: Slice | None = None
+    affected: tuple[Affected, ...] = ()
+    expected_summary: Summary | None = None
+    actual_summary: Summary | None = None
+
+
+@dataclass(frozen=True)
+class Frame:
+    """A place in the learner's own file."""
+
+    line: int
+    function: str
+    text: str
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What one check says of one case (or of the whole submission, where `case` is None)."""
+
+    check: str
+    status: Status
+    message: str = ""
+    case: str | None = None
+    number: int | None = None  # the case's number for --case, from 1
+    mismatch: Mismatch | None = None
+    frames: tuple[Frame, ...] = ()
+
+
+@dataclass(frozen=True)
+class Report:
+    """Everything that is said of one submission; the display floor draws it and decides nothing."""
+
+    challenge: str
+    file: str
+    seed: int
+    verdict: Verdict
+    outcomes: tuple[Outcome, ...]
+    cases: tuple[Case, ...] = ()
+    stdout: str = ""
+    elapsed_seconds: float = 0.0
+    only_case: int | None = None
+    notes: tuple[str, ...] = ()
+
+    def statuses(self) -> dict[str, Status]:
+        """Each check that was due, in order, with its status over all cases."""
+        found: dict[str, Status] = {}
+        for outcome in self.outcomes:
+            if outcome.status == "failed" or outcome.check not in found:
+                found[outcome.check] = outcome.status
+        return {name: found[name] for name in CHECK_ORDER if name in found}
+
+    def first_failure(self) -> Outcome | None:
+        """The outcome to explain first, or None after a pass."""
+        failed = [outcome for outcome in self.outcomes if outcome.status == "failed"]
+        return min(failed, key=lambda outcome: CHECK_ORDER.index(outcome.check), default=None)
+
+
+@dataclass(frozen=True)
+class Attempt:
+    """One graded try, as the journal keeps it."""
+
+    challenge: str
+    when: float
+    seed: int
+    verdict: Verdict
+    checks_passed: int
+    checks_total: int
+    source: str

@@ -1,0 +1,1 @@
+"""Floor 5: a report as terminal text or JSON. Decides nothing."""

@@ -1,0 +1,1 @@
+"""Floor 3: the judge: cases, references, checks in order, verdict."""

@@ -1,0 +1,144 @@
+"""Checks on what the file defines: it loads, it has the asked interface and parameters, it refuses bad sizes."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterator
+
+from trainer.core.words import Outcome, Parameter, Signature
+from trainer.grading.evidence import Evidence, frames_of, in_words
+from trainer.running.aliases import contract_of, in_words as assignment_in_words, problem
+from trainer.running.protocol import FoundParameter
+
+
+def loads(evidence: Evidence) -> Iterator[Outcome]:
+    """The file can be imported."""
+    failure = evidence.reply.load_failure
+    if failure is None:
+        yield Outcome("loads", "passed")
+        return
+    where = f" at line {failure.frames[-1].line}" if failure.frames else ""
+    yield Outcome("loads", "failed", f"{in_words(failure)}{where}", frames=frames_of(failure.frames))
+
+
+def interface(evidence: Evidence) -> Iterator[Outcome]:
+    """It defines what was asked, and the constructor and functions take the arguments of the stub."""
+    found_problem = False
+    for name, what in evidence.reply.not_callable.items():
+        found_problem = True
+        yield Outcome("interface", "failed", _missing(name, what, evidence.reply.defined))
+    if not found_problem:
+        for signature in evidence.exam.signatures:
+            found = evidence.reply.signatures.get(signature.name)
+            if found is not None and (trouble := signature_problem(signature, found)):
+                found_problem = True
+                yield Outcome("interface", "failed", trouble)
+            elif signature.name not in evidence.reply.signatures:
+                found_problem = True
+                yield Outcome("interface", "failed", f"{signature.name} is not defined. Define {in_python(signature)}.")
+    if not found_problem:
+        yield Outcome("interface", "passed")
+
+
+def _missing(name: str, what: str, defined: list[str]) -> str:
+    if what != "missing":
+        return f"{name} is {what}; it must be {'a class derived from nn.Module' if 'Module' in what else 'callable'}."
+    if not defined:
+        return f"the file defines no {name}; it defines no class and no function. Write {name}."
+    near = difflib.get_close_matches(name, defined, n=1)
+    advice = f"Rename {near[0]}." if near else f"Name your class or function {name}."
+    return f"the file defines no {name}; it defines {', '.join(defined[:8])}. {advice}"
+
+
+def in_python(signature: Signature) -> str:
+    """`GroupedQueryAttention.forward(x, mask=None)`."""
+    inner = ", ".join(one.name if one.required else f"{one.name}={one.default!r}" for one in signature.parameters)
+    return f"{signature.name}({inner})"
+
+
+def signature_problem(expected: Signature, found: list[FoundParameter]) -> str | None:
+    """Why calls as the stub documents them would not reach this callable, or None.
+
+    Further arguments are fine if they have defaults and come last; `*args, **kwargs` take anything.
+    """
+    kinds = {one.kind for one in found}
+    by_name = {one.name: one for one in found if not one.kind.startswith("VAR_")}
+    positional = [one.name for one in found if one.kind in ("POSITIONAL_ONLY", "POSITIONAL_OR_KEYWORD")]
+    reasons: list[str] = []
+    for index, want in enumerate(expected.parameters):
+        have = by_name.get(want.name)
+        if have is None:
+            if not kinds & {"VAR_KEYWORD", "VAR_POSITIONAL"}:
+                reasons.append(f"{want.name} is missing")
+            continue
+        if have.kind == "KEYWORD_ONLY":
+            if want.required:
+                reasons.append(f"{want.name} must be accepted by position")
+        elif positional.index(want.name) != index:
+            reasons.append(f"{want.name} is number {positional.index(want.name) + 1} and must be number {index + 1}")
+        reasons.extend(_default_problem(want, have))
+    known = {want.name for want in expected.parameters}
+    reasons.extend(f"{one.name} has no default" for one in found if one.required and one.name not in known and not one.kind.startswith("VAR_"))
+    if not reasons:
+        return None
+    yours = ", ".join(_shown(one) for one in found)
+    return f"expected {in_python(expected)}; found ({yours}): {'; '.join(reasons)}."
+
+
+def _default_problem(want: Parameter, have: FoundParameter) -> Iterator[str]:
+    if want.required:
+        return
+    if have.required:
+        yield f"{want.name} must have the default {want.default!r}"
+    elif have.default is not None and not _same(have.default, want.default):
+        yield f"the default of {want.name} is {have.default} and must be {want.default!r}"
+
+
+def _same(found: str, wanted: object) -> bool:
+    if found == repr(wanted):
+        return True
+    try:
+        return isinstance(wanted, int | float) and not isinstance(wanted, bool) and found not in ("True", "False") and float(found) == float(wanted)
+    except ValueError:
+        return False
+
+
+def _shown(one: FoundParameter) -> str:
+    star = {"VAR_POSITIONAL": "*", "VAR_KEYWORD": "**"}.get(one.kind, "")
+    return f"{star}{one.name}" if one.required or star else f"{one.name}={one.default if one.default is not None else '…'}"
+
+
+def parameters(evidence: Evidence) -> Iterator[Outcome]:
+    """The module has the parameters of the contract, no fewer and no more."""
+    if evidence.exam.challenge.kind != "module":
+        return
+    failed = False
+    for one in evidence.cases:
+        if not one.told.unassigned:
+            continue
+        expected = {name: tuple(value.shape) for name, value in evidence.exam.parameters(one.number).items()}
+        shapes = {name: tuple(shape) for name, shape in one.told.parameters.items()}
+        text = problem(contract_of(expected), expected, shapes)
+        failed = True
+        yield Outcome("parameters", "failed", f"{text[:1].upper()}{text[1:]}.", one.case.name, one.number + 1)
+        break  # the same layers are wrong in every case
+    if not failed and any(one.told.parameters for one in evidence.cases):
+        took = evidence.reply.assignment
+        tried = evidence.reply.assignments > 1
+        words = assignment_in_words({path: tuple(roles) for path, roles in took.items()})
+        yield Outcome("parameters", "passed", f"Names left {evidence.reply.assignments} assignments; taken: {words}." if tried else "")
+
+
+def bad_sizes(evidence: Evidence) -> Iterator[Outcome]:
+    """Sizes that cannot work are refused in the constructor with ValueError (or an assertion)."""
+    if evidence.only is not None:
+        return
+    for index, refusal in enumerate(evidence.exam.refusals):
+        told = evidence.reply.refusals[index] if index < len(evidence.reply.refusals) else None
+        call = f"{evidence.exam.challenge.entry[0]}({', '.join(f'{name}={value}' for name, value in refusal.init.items())})"
+        if told is not None and told.type in ("ValueError", "AssertionError"):
+            yield Outcome("bad sizes", "passed", refusal.why)
+        elif told is None:
+            yield Outcome("bad sizes", "failed", f"{call} is accepted: {refusal.why}. Raise a ValueError in __init__ that names both numbers.")
+        else:
+            yield Outcome("bad sizes", "failed", f"{call} raises {in_words(told)}; it must raise a ValueError: {refusal.why}.")

@@ -1,0 +1,174 @@
+"""Checks on what comes out: runs, shapes, dtype, values, masks, gradients, train/eval, properties."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import torch
+
+from trainer.comparing.compare import compare_dropout, compare_values
+from trainer.comparing.tolerance import allowed
+from trainer.core.words import Mismatch, Outcome
+from trainer.grading.evidence import CaseEvidence, Evidence, frames_of, in_words, name_shape, shape_advice
+from trainer.running.protocol import Failure
+
+
+def runs(evidence: Evidence) -> Iterator[Outcome]:
+    """Every case runs without an exception."""
+    for one in evidence.cases:
+        failure = one.told.failure
+        if failure is None:
+            yield Outcome("runs", "passed", case=one.case.name, number=one.number + 1)
+        elif failure.type == "NotAllowedError" and evidence.reply.not_allowed:
+            yield Outcome("runs", "skipped", "stopped by what is not allowed", one.case.name, one.number + 1)
+        else:
+            yield _raised("runs", one, failure)
+
+
+def _raised(check: str, one: CaseEvidence, failure: Failure) -> Outcome:
+    where = f" at line {failure.frames[-1].line}" if failure.frames else ""
+    phase = {
+        "construct": "the constructor raised ",
+        "backward": "the backward pass raised ",
+        "second call": "a second call on the same object raised ",
+        "forward with gradients": "with gradients enabled it raised ",
+    }.get(failure.phase, "")
+    text = f"{phase}{in_words(failure)}{where}"
+    return Outcome(check, "failed", text, one.case.name, one.number + 1, frames=frames_of(failure.frames))
+
+
+def shapes(evidence: Evidence) -> Iterator[Outcome]:
+    """Every output is a tensor of the right shape."""
+    for one in evidence.cases:
+        if one.told.failure is not None:
+            continue
+        wrong = next((found for found in evidence.attribute_mismatches(one, one.told.outputs) if found.kind in ("missing", "shape")), None)
+        yield _attribute("shapes", one, wrong)
+
+
+def dtype(evidence: Evidence) -> Iterator[Outcome]:
+    """Every output has the input's dtype and device."""
+    for one in evidence.cases:
+        if evidence.ran(one):
+            yield _attribute("dtype", one, next(evidence.attribute_mismatches(one, one.told.outputs), None))
+
+
+def _attribute(check: str, one: CaseEvidence, found: Mismatch | None) -> Outcome:
+    if found is None:
+        return Outcome(check, "passed", case=one.case.name, number=one.number + 1)
+    return Outcome(check, "failed", attribute_message(one, found), one.case.name, one.number + 1, found)
+
+
+def attribute_message(one: CaseEvidence, found: Mismatch) -> str:
+    """A sentence for a missing output, a wrong shape, dtype or device."""
+    sizes = dict(one.case.sizes)
+    wanted = name_shape(found.expected_shape or (), sizes, found.dims)
+    if found.kind == "missing":
+        return f"{found.tensor} is {found.actual_type}; it must be a tensor {wanted}"
+    if found.kind == "shape":
+        advice = shape_advice(found.expected_shape or (), found.actual_shape or ())
+        text = f"{found.tensor} is {name_shape(found.actual_shape or (), sizes)}; it must be {wanted}"
+        return f"{text}; {advice}" if advice else text
+    return f"{found.tensor} has {found.kind} {found.actual_type}; it must have {found.expected_type}, as the input has"
+
+
+def values(evidence: Evidence) -> Iterator[Outcome]:
+    """The values are right."""
+    yield from _compared(evidence, "values")
+
+
+def masks(evidence: Evidence) -> Iterator[Outcome]:
+    """A masked position has no influence at all, whatever the mask's shape and the size of the scores."""
+    yield from _compared(evidence, "masks")
+
+
+def _compared(evidence: Evidence, check: str) -> Iterator[Outcome]:
+    for one in evidence.cases:
+        if one.case.check == check and one.case.dropout is None and evidence.ran(one):
+            found = evidence.value_mismatch(one, one.told.outputs, dict(one.expected.outputs))
+            yield _valued(check, one, found)
+
+
+def _valued(check: str, one: CaseEvidence, found: Mismatch | None, when: str = "") -> Outcome:
+    if found is None:
+        return Outcome(check, "passed", case=one.case.name, number=one.number + 1)
+    if found.kind != "value":
+        return Outcome(check, "failed", when + attribute_message(one, found), one.case.name, one.number + 1, found)
+    share = (found.mismatched or 0) / max(found.total or 1, 1)
+    text = f"{when}{found.mismatched} of {found.total} values of {found.tensor} differ ({share:.0%})"
+    return Outcome(check, "failed", text, one.case.name, one.number + 1, found)
+
+
+def gradients(evidence: Evidence) -> Iterator[Outcome]:
+    """Gradients reach every floating-point input and every parameter, and are right."""
+    for one in evidence.cases:
+        if not one.expected.gradients or not evidence.right(one):
+            continue
+        if one.told.gradient_failure is not None:
+            yield _raised("gradients", one, one.told.gradient_failure)
+            continue
+        found = evidence.value_mismatch(one, one.told.outputs_with_gradients, dict(one.expected.outputs))
+        if found is not None:
+            yield _valued("gradients", one, found, "with gradients enabled, ")
+            continue
+        yield _gradient(evidence, one)
+
+
+def _gradient(evidence: Evidence, one: CaseEvidence) -> Outcome:
+    scale = one.expected.gradient_scale
+    for name, want in one.expected.gradients.items():
+        got = evidence.tensor(one.told.gradients.get(name, -1))
+        bound = allowed(want.value, one.case.dtype, want.lost, scale)
+        if got is None:
+            if bool((want.value.abs() > bound).any()):
+                return Outcome("gradients", "failed", f"no gradient reaches {name}", one.case.name, one.number + 1)
+            continue
+        if got.shape != want.value.shape:
+            text = f"the gradient of {name} is {list(got.shape)}; it must be {list(want.value.shape)}"
+            return Outcome("gradients", "failed", text, one.case.name, one.number + 1)
+        if found := compare_values(f"gradient of {name}", "", {}, want.value, got, bound):
+            return _valued("gradients", one, found)
+    return Outcome("gradients", "passed", case=one.case.name, number=one.number + 1)
+
+
+def train_eval(evidence: Evidence) -> Iterator[Outcome]:
+    """Dropout falls on the attention weights in training mode, and only there."""
+    yield from _compared(evidence, "train/eval")
+    for one in evidence.cases:
+        if one.case.dropout is None or not evidence.ran(one):
+            continue
+        for name, want in one.expected.outputs.items():
+            value = evidence.value_of(one.told.outputs.get(name))
+            trouble: str | None = f"{name} did not arrive"
+            if value is not None:
+                bound = allowed(want.value, one.case.dtype, want.lost)
+                trouble = compare_dropout(name, one.case.dims[name], dict(one.case.sizes), want.value, value, bound, one.case.dropout)
+            yield Outcome("train/eval", "failed" if trouble else "passed", trouble or "", one.case.name, one.number + 1)
+
+
+def properties(evidence: Evidence) -> Iterator[Outcome]:
+    """Inputs stay untouched, a second call is as right as the first, memory may be laid out in any way."""
+    yield from _compared(evidence, "properties")
+    for one in evidence.cases:
+        if one.told.failure is not None:
+            continue
+        changed = [name for name, tensor in evidence.exam.inputs(one.number).items() if not _same_bits(tensor, evidence.tensor(one.told.inputs_after.get(name, -1)))]
+        if changed:
+            text = f"the input {', '.join(changed)} is changed in place; work on a copy"
+            yield Outcome("properties", "failed", text, one.case.name, one.number + 1)
+            continue
+        if one.case.probe or one.case.dropout is not None or not evidence.right(one):
+            continue
+        if one.told.again_failure is not None:
+            yield _raised("properties", one, one.told.again_failure)
+            continue
+        if one.told.overwritten:
+            text = f"a second call changes {', '.join(one.told.overwritten)} that the first call returned"
+            yield Outcome("properties", "failed", text, one.case.name, one.number + 1)
+            continue
+        found = evidence.value_mismatch(one, one.told.outputs_again, dict(one.expected.again))
+        yield _valued("properties", one, found, "on a second call with new values, ")
+
+
+def _same_bits(before: torch.Tensor, after: torch.Tensor | None) -> bool:
+    return after is not None and before.shape == after.shape and before.dtype == after.dtype and torch.equal(before, after)

@@ -1,0 +1,83 @@
+"""Draw random inputs for cases: signed normal values, masks with ragged rows. Every draw is a function of the seed."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from trainer.core.words import Case
+
+
+class Draw:
+    """A seeded source of tensors for `cases(draw)`.
+
+    Sizes and values come from two streams: with the same `seed` and another `values`, the cases are the same in shape and
+    hold other numbers, as the second call of every case needs it.
+    """
+
+    Case = Case
+
+    def __init__(self, seed: int, values: int = 0) -> None:
+        self._sizes = torch.Generator().manual_seed(seed)
+        self._values = torch.Generator().manual_seed((seed + 0x9E3779B97F4A7C15 * (values + 1)) % (1 << 63))
+
+    def normal(self, *shape: int, scale: float = 1.0) -> Tensor:
+        """Normal entries of this standard deviation, float64."""
+        return torch.randn(shape, generator=self._values, dtype=torch.float64) * scale
+
+    def uniform(self, *shape: int, low: float = 0.0, high: float = 1.0) -> Tensor:
+        """Entries uniform in [low, high), float64."""
+        return torch.rand(shape, generator=self._values, dtype=torch.float64) * (high - low) + low
+
+    def integers(self, *shape: int, low: int = 0, high: int) -> Tensor:
+        """int64 entries in [low, high)."""
+        return torch.randint(low, high, shape, generator=self._values)
+
+    def distinct(self, *ranges: tuple[int, int]) -> tuple[int, ...]:
+        """One size from every range (both ends included), all different; the same for every `values`."""
+        while True:
+            sizes = tuple(int(torch.randint(low, high + 1, (), generator=self._sizes)) for low, high in ranges)
+            if len(set(sizes)) == len(sizes):
+                return sizes
+
+    def keep(self, *shape: int, share: float = 0.6) -> Tensor:
+        """A boolean mask that keeps about this share; every row (last dim) of two or more keeps one and loses one."""
+        mask = torch.rand(shape, generator=self._values) < share
+        length = shape[-1]
+        if length == 1:
+            return torch.ones(shape, dtype=torch.bool)
+        kept = torch.randint(length, shape[:-1], generator=self._values)
+        lost = (kept + torch.randint(1, length, shape[:-1], generator=self._values)) % length
+        mask.scatter_(-1, kept.unsqueeze(-1), True)
+        mask.scatter_(-1, lost.unsqueeze(-1), False)
+        return mask
+
+    def padding(self, batch: int, length: int, side: str = "right") -> Tensor:
+        """[batch, length] bool, True = a real token; another length for every batch item as far as they go. side: right or left."""
+        first = int(torch.randint(length, (), generator=self._values))
+        lengths = (first + torch.arange(batch) * max(1, length // max(batch, 1))) % length + 1
+        if bool((lengths == length).all()):
+            lengths[0] = max(1, length - 1)
+        real = torch.arange(length) < lengths[:, None]
+        return real if side == "right" else real.flip(-1)
+
+    def causal(self, q_len: int, k_len: int | None = None) -> Tensor:
+        """[q_len, k_len] bool: query i sees key j iff j <= i + (k_len - q_len)."""
+        k_len = q_len if k_len is None else k_len
+        return torch.arange(k_len)[None, :] <= torch.arange(q_len)[:, None] + (k_len - q_len)
+
+    def masks(self, batch: int, heads: int, q_len: int, k_len: int) -> dict[str, Tensor]:
+        """Boolean masks of every shape that the contract allows (2 to 4 dims, broadcastable to [B, H, Lq, Lk]), by name in words."""
+        right, left = self.padding(batch, k_len), self.padding(batch, k_len, side="left")
+        both = self.causal(q_len, k_len) & right[:, None, None, :]
+        both[..., 0] = True  # every row keeps a key
+        return {
+            "causal mask [Lq, Lk]": self.causal(q_len, k_len),
+            "padding mask, right [B, 1, 1, Lk]": right[:, None, None, :],
+            "padding mask, left [B, 1, 1, Lk]": left[:, None, None, :],
+            "mask with holes [1, 1, Lq, Lk]": self.keep(1, 1, q_len, k_len),
+            "causal and padding [B, 1, Lq, Lk]": both,
+            "mask a head [1, H, 1, Lk]": self.keep(1, heads, 1, k_len),
+            "mask of three dims [H, Lq, Lk]": self.keep(heads, q_len, k_len),
+            "full mask [B, H, Lq, Lk]": self.keep(batch, heads, q_len, k_len),
+        }

@@ -1,0 +1,157 @@
+"""What is known of one submission when the checks look at it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+from torch import Tensor
+
+from trainer.comparing.compare import compare_values
+from trainer.comparing.tolerance import allowed
+from trainer.core.words import Case, Frame, Mismatch, axes
+from trainer.grading.exam import Exam, Expected, Value
+from trainer.running.protocol import Failure, FrameData, Reply, Returned, RunReply
+from trainer.running.run import Ended
+
+
+@dataclass(frozen=True)
+class CaseEvidence:
+    """One case: what was asked, what must come, what came."""
+
+    number: int
+    case: Case
+    expected: Expected
+    told: RunReply
+
+
+class Evidence:
+    """The worker's end and reply beside the exam; `only` restricts it to one case (counted from 0)."""
+
+    def __init__(self, exam: Exam, ended: Ended, only: int | None = None) -> None:
+        self.exam, self.ended, self.only = exam, ended, only
+
+    @property
+    def reply(self) -> Reply:
+        """What the worker told."""
+        return self.ended.reply
+
+    @cached_property
+    def cases(self) -> list[CaseEvidence]:
+        """The cases that are graded, in order; none where the worker did not get so far."""
+        told = self.reply.runs
+        return [
+            CaseEvidence(number, case, expected, told[number])
+            for number, (case, expected) in enumerate(zip(self.exam.cases, self.exam.expected, strict=True))
+            if number < len(told) and self.only in (None, number)
+        ]
+
+    def tensor(self, number: int) -> Tensor | None:
+        """A tensor of the reply by its number, if there is one."""
+        return self.ended.tensors[number] if 0 <= number < len(self.ended.tensors) else None
+
+    def value_of(self, returned: Returned | None) -> Tensor | None:
+        """The tensor that came for an output, if it is what the reply says it is."""
+        if returned is None:
+            return None
+        tensor = self.tensor(returned.tensor)
+        return tensor if tensor is not None and list(tensor.shape) == returned.shape else None
+
+    def attribute_mismatches(self, one: CaseEvidence, outputs: dict[str, Returned]) -> Iterator[Mismatch]:
+        """Missing outputs, wrong shapes, wrong dtypes and devices of one call."""
+        for name, want in one.expected.outputs.items():
+            got = outputs.get(name)
+            shape = tuple(want.value.shape)
+            if got is None or not (got.shape or got.dtype):
+                yield Mismatch(name, "missing", one.case.dims[name], shape, actual_type=got.what if got else "nothing")
+            elif tuple(got.shape) != shape:
+                yield Mismatch(name, "shape", one.case.dims[name], shape, tuple(got.shape))
+            elif got.dtype != want.dtype:
+                yield Mismatch(name, "dtype", one.case.dims[name], shape, shape, want.dtype, got.dtype)
+            elif got.device != "cpu":
+                yield Mismatch(name, "device", one.case.dims[name], shape, shape, "cpu", got.device)
+
+    def value_mismatch(self, one: CaseEvidence, outputs: dict[str, Returned], wanted: dict[str, Value]) -> Mismatch | None:
+        """The first output of one call whose values are off. Shapes must have been compared."""
+        for name, want in wanted.items():
+            value = self.value_of(outputs.get(name))
+            if value is None or value.shape != want.value.shape:
+                got = outputs.get(name)
+                return Mismatch(name, "missing", one.case.dims[name], tuple(want.value.shape), actual_type=got.what if got else "nothing")
+            bound = allowed(want.value, one.case.dtype, want.lost)
+            if found := compare_values(name, one.case.dims[name], dict(one.case.sizes), want.value, value, bound):
+                return found
+        return None
+
+    def ran(self, one: CaseEvidence) -> bool:
+        """Whether the plain call of a case came back with outputs of the right shapes."""
+        return one.told.failure is None and not any(
+            mismatch.kind in ("missing", "shape") for mismatch in self.attribute_mismatches(one, one.told.outputs)
+        )
+
+    def right(self, one: CaseEvidence) -> bool:
+        """Whether the plain call of a case gave right values."""
+        return self.ran(one) and (one.case.dropout is not None or self.value_mismatch(one, one.told.outputs, dict(one.expected.outputs)) is None)
+
+
+def frames_of(frames: list[FrameData]) -> tuple[Frame, ...]:
+    """The learner's lines, outermost first."""
+    return tuple(Frame(frame.line, frame.function, frame.text) for frame in frames)
+
+
+def in_words(failure: Failure) -> str:
+    """`RuntimeError: …`; exceptions that are no errors by name are explained."""
+    if failure.type == "UnexpectedReturnError":
+        return failure.message
+    if failure.type == "SystemExit":
+        return f"it called sys.exit({failure.message})"
+    first = failure.message.strip() or "(no message)"
+    return f"{failure.type}: {first}"
+
+
+def name_shape(shape: tuple[int, ...], sizes: dict[str, int], dims: str = "") -> str:
+    """`[B=2, L=7, M=48]`: by `dims` where the shape is as they say, else by the sizes, which differ from each other."""
+    letters = axes(dims)
+    if dims and shape == tuple(_product(axis, sizes) for axis in letters):
+        return "[" + ", ".join(f"{'·'.join(axis)}={size}" for axis, size in zip(letters, shape, strict=True)) + "]"
+    return "[" + ", ".join(_name_axis(size, sizes) for size in shape) + "]"
+
+
+def _name_axis(size: int, sizes: dict[str, int]) -> str:
+    if size == 1:
+        return "1"
+    for letter, value in sizes.items():
+        if value == size:
+            return f"{letter}={size}"
+    for one, left in sizes.items():
+        for other, right in sizes.items():
+            if one < other and left * right == size and 1 not in (left, right):
+                return f"{one}·{other}={size}"
+    return str(size)
+
+
+def _product(axis: tuple[str, ...], sizes: dict[str, int]) -> int:
+    result = 1
+    for letter in axis:
+        result *= sizes[letter]
+    return result
+
+
+def shape_advice(expected: tuple[int, ...], actual: tuple[int, ...]) -> str:
+    """Which permutation or reshape would have given the right shape, or ''."""
+    if sorted(expected) == sorted(actual) and len(set(actual)) == len(actual):
+        moved = [index for index, (one, other) in enumerate(zip(expected, actual, strict=True)) if one != other]
+        if len(moved) == 2:
+            return f"transpose({moved[0]}, {moved[1]}) would give the right shape"
+        return f"permute({', '.join(str(actual.index(size)) for size in expected)}) would give the right shape"
+    if _count(expected) == _count(actual):
+        return f"it has as many entries: heads may be left apart or merged wrongly (reshape to {list(expected)} from the right order of dims)"
+    return ""
+
+
+def _count(shape: tuple[int, ...]) -> int:
+    result = 1
+    for size in shape:
+        result *= size
+    return result

@@ -1,0 +1,276 @@
+"""A challenge and a seed: its cases, what the worker is told of them, and what the reference gives.
+
+Everything here is computed once and shared by all submissions of the same seed. Load an exam only after the zygote has
+been started: from then on the reference is in this process's memory.
+"""
+
+from __future__ import annotations
+
+import types
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from trainer.comparing.tolerance import loss, lower_dtype
+from trainer.content.interface import signatures
+from trainer.content.packs import read_text, solution
+from trainer.core.words import Case, Challenge, GraderError, PackError, Refusal
+from trainer.grading.draw import Draw
+from trainer.running.execution import Given, build, gradients, lay_out, leaves, map_leaves, module_parameters
+from trainer.running.protocol import DTYPES, Request, Run, TensorTable, encode
+
+_AGAIN, _WEIGHTS, _RANDOM = 1, 2, 3  # streams of values beside the inputs' own
+
+
+@dataclass(frozen=True)
+class Value:
+    """What one tensor must be: its value in float64, what the case's dtype loses, and the dtype it must have."""
+
+    value: Tensor
+    lost: float
+    dtype: str
+
+
+@dataclass(frozen=True)
+class Expected:
+    """What the reference gives for one case."""
+
+    outputs: Mapping[str, Value]
+    again: Mapping[str, Value]
+    gradients: Mapping[str, Value] = field(default_factory=dict)
+
+    @property
+    def gradient_scale(self) -> float:
+        """The largest entry of all gradients of the case."""
+        return max((float(one.value.abs().max()) for one in self.gradients.values() if one.value.numel()), default=0.0)
+
+
+def load_module(name: str, path: str, source: str) -> dict[str, Any]:
+    """Execute trusted content (cases, a reference) as a module; returns its names."""
+    module = types.ModuleType(name)
+    module.__file__ = path
+    try:
+        exec(compile(source, path, "exec"), module.__dict__)
+    except Exception as error:
+        raise PackError(f"{path} cannot be loaded: {type(error).__name__}: {error}.") from error
+    return module.__dict__
+
+
+class Exam:
+    """All that is needed to grade any submission of one challenge under one seed."""
+
+    def __init__(self, challenge: Challenge, seed: int) -> None:
+        self.challenge, self.seed = challenge, seed
+        self.signatures = signatures(challenge)
+        self.cases_path = str(challenge.folder / "cases.py")
+        self._cases_source = read_text(challenge.folder / "cases.py")
+        self._content = load_module("cases", self.cases_path, self._cases_source)
+        for name in ("cases", "drive"):
+            if name not in self._content:
+                raise PackError(f"{self.cases_path} defines no `{name}`.")
+        self._reference = load_module("reference", str(challenge.solutions / "solution.py"), solution(challenge))
+        self.cases: tuple[Case, ...] = tuple(self._content["cases"](Draw(seed)))
+        again = tuple(self._content["cases"](Draw(seed, _AGAIN)))
+        self.refusals: tuple[Refusal, ...] = tuple(self._content["refusals"]()) if "refusals" in self._content else ()
+        self._inputs = [_rounded(case, case.inputs) for case in self.cases]
+        self._again = [_rounded(case, other.inputs) for case, other in zip(self.cases, again, strict=True)]
+        self._parameters = self._draw_parameters()
+        self._cotangents = self._draw_cotangents()
+
+    def request(self, file_name: str, source: str, assignment: int = 0) -> bytes:
+        """The frame for a worker that is to run this source on all cases."""
+        body = Request(
+            file_name=file_name,
+            source=source,
+            cases_path=self.cases_path,
+            cases_source=self._cases_source,
+            kind=self.challenge.kind,
+            entry=list(self.challenge.entry),
+            random_seed=int(torch.randint(1 << 62, (), generator=torch.Generator().manual_seed(self.seed + _RANDOM))),
+            runs=self._runs[0],
+            refusals=[dict(refusal.init) for refusal in self.refusals],
+            assignment=assignment,
+        )
+        return encode(body, self._runs[1])
+
+    @cached_property
+    def _runs(self) -> tuple[list[Run], TensorTable]:
+        table = TensorTable()
+        runs = [
+            Run(
+                name=case.name,
+                sizes=dict(case.sizes),
+                init=dict(case.init),
+                inputs=table.tree(inputs),
+                again=table.tree(again),
+                parameters={name: table.add(value) for name, value in parameters.items()},
+                cotangents={name: table.add(value) for name, value in cotangents.items()},
+                dtype=case.dtype,
+                mode=case.mode,
+                layout=dict(case.layout),
+                differentiable=self.differentiable(number),
+                probe=case.probe,
+            )
+            for number, (case, inputs, again, parameters, cotangents) in enumerate(
+                zip(self.cases, self._inputs, self._again, self._parameters, self._cotangents, strict=True)
+            )
+        ]
+        return runs, table
+
+    def differentiable(self, number: int) -> list[str]:
+        """The inputs of a case to which gradients flow."""
+        case = self.cases[number]
+        if not self._cotangents[number]:
+            return []
+        return [name for name, tensor in leaves(self._inputs[number]) if tensor.is_floating_point() and name not in case.constants]
+
+    def inputs(self, number: int) -> dict[str, Tensor]:
+        """The tensors that go into a case, by name."""
+        return dict(leaves(self._inputs[number]))
+
+    def parameters(self, number: int) -> dict[str, Tensor]:
+        """The weights of a case, named as in the contract."""
+        return self._parameters[number]
+
+    @cached_property
+    def expected(self) -> list[Expected]:
+        """What the reference gives, for every case."""
+        return [self._expect(number) for number in range(len(self.cases))]
+
+    def _draw_parameters(self) -> list[dict[str, Tensor]]:
+        if self.challenge.kind != "module":
+            return [{} for _ in self.cases]
+        draw = Draw(self.seed, _WEIGHTS)
+        found: list[dict[str, Tensor]] = []
+        for case in self.cases:
+            with self._blame(case):
+                module = build(self._reference, "module", self.challenge.entry, case.init, torch.float64, "eval")
+            values: dict[str, Tensor] = {}
+            for name, parameter in module.named_parameters():
+                shape = tuple(parameter.shape)
+                if name in case.parameters:
+                    value = torch.as_tensor(case.parameters[name], dtype=torch.float64).expand(shape)
+                elif len(shape) == 2:
+                    value = draw.normal(*shape, scale=shape[1] ** -0.5)
+                elif name.endswith("bias"):
+                    value = draw.normal(*shape, scale=0.5)
+                else:
+                    value = 1 + draw.normal(*shape, scale=0.3)
+                values[name] = value.to(DTYPES[case.dtype])
+            if unknown := set(case.parameters) - set(values):
+                raise PackError(f"{self.cases_path}: case {case.name!r} sets {', '.join(unknown)}, which the reference lacks.")
+            found.append(values)
+        return found
+
+    def _draw_cotangents(self) -> list[dict[str, Tensor]]:
+        draw = Draw(self.seed, _RANDOM)
+        return [
+            {name: draw.normal(*case.output_shape(name)) for name in case.dims}
+            if case.gradients and not case.probe and case.dropout is None and case.dtype != "bfloat16"
+            else {}
+            for case in self.cases
+        ]
+
+    def _expect(self, number: int) -> Expected:
+        case = self.cases[number]
+        exact, exact_gradients = self._evaluate(number, self._inputs[number], "float64", with_gradients=True)
+        lowered, lowered_gradients = self._evaluate(number, self._inputs[number], lower_dtype(case.dtype), with_gradients=True)
+        for name, value in exact.items():
+            if tuple(value.shape) != case.output_shape(name):
+                raise PackError(
+                    f"{self.cases_path}: case {case.name!r} says {name} is {case.dims[name]} = {list(case.output_shape(name))}; "
+                    f"the reference gives {list(value.shape)}."
+                )
+        outputs = _values(case, exact, lowered)
+        again: dict[str, Value] = {}
+        if not case.probe:
+            exact_again, _ = self._evaluate(number, self._again[number], "float64", with_gradients=False)
+            lowered_again, _ = self._evaluate(number, self._again[number], lower_dtype(case.dtype), with_gradients=False)
+            again = _values(case, exact_again, lowered_again)
+        return Expected(outputs, again, _values(case, exact_gradients, lowered_gradients))
+
+    def _evaluate(
+        self, number: int, inputs: Mapping[str, Any], dtype: str, *, with_gradients: bool
+    ) -> tuple[dict[str, Tensor], dict[str, Tensor]]:
+        """The reference's outputs and gradients, computed in this dtype, in eval mode."""
+        case = self.cases[number]
+        target = DTYPES[dtype]
+        wanted = self.differentiable(number) if with_gradients else []
+        with_gradients = with_gradients and bool(self._cotangents[number])
+
+        def prepare(name: str, tensor: Tensor) -> Tensor:
+            if not tensor.is_floating_point():
+                return tensor.clone()
+            # Constants keep their own dtype, but for the float64 run, which rounds nothing.
+            kept = name in case.constants and dtype != "float64"
+            laid = lay_out(tensor.to(tensor.dtype if kept else target), case.layout.get(name.partition("[")[0]))
+            return laid.requires_grad_(name in wanted)
+
+        given = map_leaves(inputs, prepare)
+        with self._blame(case), _default_dtype(target if dtype == "float64" else torch.float32), torch.set_grad_enabled(with_gradients):
+            implementation = build(self._reference, self.challenge.kind, self.challenge.entry, case.init, target, "eval")
+            own = module_parameters(implementation)
+            if isinstance(implementation, nn.Module):
+                with torch.no_grad():
+                    for name, parameter in own.items():
+                        parameter.copy_(self._parameters[number][name])
+            outputs: dict[str, Tensor] = self._content["drive"](implementation, Given(given, case.sizes))
+            if outputs.keys() != case.dims.keys():
+                raise PackError(f"{self.cases_path}: case {case.name!r} names {sorted(case.dims)}, drive gives {sorted(outputs)}.")
+            found: dict[str, Tensor] = {}
+            if with_gradients:
+                wrt = {name: tensor for name, tensor in leaves(given) if name in wanted} | own
+                if any(output.requires_grad for output in outputs.values()):
+                    some = gradients(outputs, self._cotangents[number], wrt)
+                    found = {name: torch.zeros_like(wrt[name]) if value is None else value for name, value in some.items()}
+        return {name: output.detach() for name, output in outputs.items()}, found
+
+    @contextmanager
+    def _blame(self, case: Case) -> Iterator[None]:
+        try:
+            yield
+        except (PackError, GraderError):
+            raise
+        except Exception as error:
+            raise GraderError(
+                f"The reference of {self.challenge.id} fails on case {case.name!r}: {type(error).__name__}: {error}. "
+                "Report this; `attn-drill pack check` shows it as well."
+            ) from error
+
+
+@contextmanager
+def _default_dtype(dtype: torch.dtype) -> Iterator[None]:
+    """Constants that a reference makes (a table, a slope) are as exact as the run they are made for."""
+    before = torch.get_default_dtype()
+    torch.set_default_dtype(dtype)
+    try:
+        yield
+    finally:
+        torch.set_default_dtype(before)
+
+
+def _rounded(case: Case, inputs: Mapping[str, Any]) -> dict[str, Any]:
+    """Inputs in the case's dtype; constants in float32."""
+
+    def change(name: str, tensor: Tensor) -> Tensor:
+        if not tensor.is_floating_point():
+            return tensor
+        return tensor.to(torch.float32 if name in case.constants else DTYPES[case.dtype])
+
+    return map_leaves(inputs, change)
+
+
+def _values(case: Case, exact: Mapping[str, Tensor], lowered: Mapping[str, Tensor]) -> dict[str, Value]:
+    found: dict[str, Value] = {}
+    for name, value in exact.items():
+        lost = loss(value, lowered[name])
+        if not torch.isfinite(torch.tensor(lost)) or (value.is_floating_point() and not bool(value.isfinite().all())):
+            raise GraderError(f"The reference gives {name} that is not finite on case {case.name!r}. Report this with the seed.")
+        dtype = value.dtype if case.dtype == "float64" or not value.is_floating_point() else lowered[name].dtype
+        found[name] = Value(value, lost, str(dtype).removeprefix("torch."))
+    return found

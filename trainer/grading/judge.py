@@ -1,0 +1,171 @@
+"""The judge: all checks in order, a later one skipped where what it needs failed; then the verdict."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from trainer.core.words import CHECK_ORDER, Frame, Outcome, Report, Verdict
+from trainer.grading import checks_counted, checks_load, checks_values
+from trainer.grading.evidence import Evidence
+
+Check = Callable[[Evidence], Iterator[Outcome]]
+
+CHECKS: dict[str, Check] = {
+    "loads": checks_load.loads,
+    "interface": checks_load.interface,
+    "parameters": checks_load.parameters,
+    "runs": checks_values.runs,
+    "shapes": checks_values.shapes,
+    "dtype": checks_values.dtype,
+    "values": checks_values.values,
+    "masks": checks_values.masks,
+    "gradients": checks_values.gradients,
+    "train/eval": checks_values.train_eval,
+    "properties": checks_values.properties,
+    "bad sizes": checks_load.bad_sizes,
+    "from scratch": checks_counted.from_scratch,
+    "vectorised": checks_counted.vectorised,
+    "memory": checks_counted.memory,
+    "work": checks_counted.work,
+}
+assert tuple(CHECKS) == CHECK_ORDER
+
+# A check that needs a failed one is not made. Checks on cases leave out single cases that did not run or are wrong already.
+NEEDS: dict[str, tuple[str, ...]] = {
+    "interface": ("loads",),
+    "parameters": ("interface",),
+    "runs": ("interface", "parameters"),
+    "shapes": ("interface", "parameters"),
+    "dtype": ("interface", "parameters"),
+    "values": ("interface", "parameters"),
+    "masks": ("values",),
+    "gradients": ("values", "shapes"),
+    "train/eval": ("values",),
+    "properties": ("values",),
+    "bad sizes": ("interface",),
+    "vectorised": ("interface", "parameters"),
+    "memory": ("values",),
+    "work": ("values",),
+}
+
+
+def judge(evidence: Evidence, file: str, elapsed_seconds: float) -> Report:
+    """Make all checks on one submission."""
+    outcomes = _sudden_end(evidence) or _checked(evidence)
+    return Report(
+        challenge=evidence.exam.challenge.id,
+        file=file,
+        seed=evidence.exam.seed,
+        verdict=_verdict(evidence, outcomes),
+        outcomes=tuple(outcomes),
+        cases=evidence.exam.cases,
+        stdout=_stdout(evidence, outcomes),
+        elapsed_seconds=elapsed_seconds,
+        only_case=None if evidence.only is None else evidence.only + 1,
+        notes=_notes(evidence),
+    )
+
+
+def _checked(evidence: Evidence) -> list[Outcome]:
+    outcomes: list[Outcome] = []
+    failed: set[str] = set()
+    for name, check in CHECKS.items():
+        blockers = [need for need in NEEDS.get(name, ()) if need in failed]
+        if blockers:
+            if _is_due(evidence, name):
+                outcomes.append(Outcome(name, "skipped", f"needs {blockers[0]}"))
+            failed.add(name)  # what needs this one is skipped in turn
+            continue
+        made = list(check(evidence))
+        if any(outcome.status == "failed" for outcome in made):
+            failed.add(name)
+        if not made and _is_due(evidence, name):
+            made = [Outcome(name, "skipped", "no case came so far")]
+        outcomes.extend(made)
+    return outcomes
+
+
+def _is_due(evidence: Evidence, check: str) -> bool:
+    """Whether the challenge has anything for this check to look at."""
+    exam = evidence.exam
+    cases = [case for number, case in enumerate(exam.cases) if evidence.only in (None, number)]
+    match check:
+        case "parameters":
+            return exam.challenge.kind == "module"
+        case "values" | "masks" | "train/eval":
+            return any(one.check == check for one in cases)
+        case "gradients":
+            return any(exam.differentiable(number) for number in range(len(exam.cases)) if evidence.only in (None, number))
+        case "bad sizes":
+            return bool(exam.refusals) and evidence.only is None
+        case "vectorised" | "memory" | "work":
+            return any(one.probe == check for one in cases) and (check != "vectorised" or evidence.only is None)
+    return True
+
+
+def _sudden_end(evidence: Evidence) -> list[Outcome]:
+    """The outcomes where the worker gave no reply: what it was at, and how it ended."""
+    ended = evidence.ended
+    exam = evidence.exam
+    complete = ended.reply.load_failure is not None or ended.reply.not_callable or len(ended.reply.runs) == len(exam.cases)
+    if ended.how == "replied" and complete:
+        return []
+    line = ended.frames[-1] if ended.frames else None
+    at = f" at line {line.line}" if line else ""
+    if ended.how == "timeout":
+        what = f"still running at the time limit{at}; `--time-limit` raises it"
+    elif ended.how == "died":
+        what = f"{ended.reason}{at}"
+    else:
+        what = f"the process sent something that is no result ({ended.reason or 'an incomplete reply'})"
+    number = ended.last_note
+    frames: tuple[Frame, ...] = ended.frames
+    if number is None or number < 0:
+        return [Outcome("loads", "failed", f"while {evidence.exam.challenge.file_name} was imported: {what}", frames=frames), *_rest("loads")]
+    if number >= len(exam.cases):
+        index = min(number - len(exam.cases), len(exam.refusals) - 1)
+        why = exam.refusals[index].why if exam.refusals else ""
+        return [Outcome("loads", "passed"), Outcome("bad sizes", "failed", f"while the constructor was to refuse bad sizes ({why}): {what}")]
+    case = exam.cases[number]
+    return [Outcome("loads", "passed"), Outcome("runs", "failed", what, case.name, number + 1, frames=frames), *_rest("runs")]
+
+
+def _rest(failed: str) -> list[Outcome]:
+    return [Outcome(name, "skipped", f"needs {failed}") for name in ("values",)]
+
+
+def _verdict(evidence: Evidence, outcomes: list[Outcome]) -> Verdict:
+    ended = evidence.ended
+    failed = {outcome.check for outcome in outcomes if outcome.status == "failed"}
+    if ended.how == "timeout":
+        return "timeout"
+    failures = [ended.reply.load_failure, *(told.failure for told in ended.reply.runs)]
+    if ended.out_of_memory or any(failure is not None and failure.out_of_memory for failure in failures):
+        return "memory"
+    if "from scratch" in failed:
+        return "not-allowed"
+    if ended.how != "replied" or failed & {"loads", "runs"}:
+        return "error"
+    if failed:
+        return "failed"
+    # Nothing failed; but a pass is what every due check says, not what none denies.
+    made = {outcome.check for outcome in outcomes if outcome.status == "passed"}
+    due = {name for name in CHECK_ORDER if _is_due(evidence, name)}
+    return "passed" if due <= made else "failed"
+
+
+def _stdout(evidence: Evidence, outcomes: list[Outcome]) -> str:
+    """What was printed on import and in the case that is explained (or the first), so that no print shows thirty times."""
+    shown = min((one for one in outcomes if one.status == "failed"), key=lambda one: CHECK_ORDER.index(one.check), default=None)
+    number = shown.number - 1 if shown is not None and shown.number is not None else 0
+    printed = evidence.ended.printed
+    parts = [printed.get(None, ""), printed.get(-1, ""), printed.get(number, "")]
+    text = "".join(parts)
+    if evidence.ended.flooded:
+        text += f"\n… {evidence.ended.flooded:,} bytes more were printed and are not shown"
+    return text
+
+
+def _notes(evidence: Evidence) -> tuple[str, ...]:
+    passed = [one.message for one in checks_load.parameters(evidence) if one.status == "passed" and one.message] if evidence.cases else []
+    return tuple(passed)

@@ -1,0 +1,110 @@
+"""Hold a pack's content to the rules: what is right passes, what is wrong is refused, nothing is missing."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from trainer.content import packs
+from trainer.content.mistakes import patch, read_mistakes
+from trainer.core.words import Challenge, GraderError, PackError, Report
+from trainer.grading.grader import Grader
+
+FEWEST_MISTAKES = 12
+FEWEST_ALSO_RIGHT = 4
+DTYPES = {"float32", "float64", "bfloat16"}
+
+
+@dataclass(frozen=True)
+class Row:
+    """One thing that was checked. `refused_by`: the checks that failed, for what must be refused."""
+
+    challenge: str
+    kind: Literal["content", "stub", "reference", "also right", "mistake"]
+    name: str
+    ok: bool
+    message: str = ""
+    refused_by: tuple[str, ...] = ()
+
+
+def count(challenge: Challenge) -> int:
+    """How many rows `check_challenge` will give for a sound challenge."""
+    return 3 + len(packs.also_right(challenge)) + len(read_mistakes(challenge))
+
+
+def check_challenge(grader: Grader, challenge: Challenge, seeds: Sequence[int]) -> Iterator[Row]:
+    """Check one challenge: the reference and other right answers under all seeds, each mistake under all seeds too."""
+    try:
+        yield _content(grader, challenge, seeds[0])
+        yield _wrong(grader, challenge, seeds, "stub", "stub.py", packs.stub(challenge))
+        yield _right(grader, challenge, seeds, "reference", challenge.solutions / "solution.py")
+        for path in packs.also_right(challenge):
+            yield _right(grader, challenge, seeds, "also right", path)
+        source = packs.solution(challenge)
+        for mistake in read_mistakes(challenge):
+            patched = patch(source, mistake, str(challenge.solutions / "mistakes.toml"))
+            yield _wrong(grader, challenge, seeds, "mistake", mistake.id, patched)
+    except (PackError, GraderError) as error:
+        yield Row(challenge.id, "content", "readable", False, str(error))
+
+
+def _content(grader: Grader, challenge: Challenge, seed: int) -> Row:
+    problems: list[str] = []
+    if not packs.prompt(challenge).strip():
+        problems.append(f"{challenge.folder / 'prompt.md'} is empty")
+    if any(not hint.strip() for hint in challenge.hints):
+        problems.append(f"{challenge.folder / 'challenge.toml'}: a hint is empty")
+    if challenge.minutes < 1:
+        problems.append(f"{challenge.folder / 'challenge.toml'}: minutes is {challenge.minutes}")
+    if (right := len(packs.also_right(challenge))) < FEWEST_ALSO_RIGHT:
+        problems.append(f"{challenge.solutions / 'also_right'} has {right} files of at least {FEWEST_ALSO_RIGHT}")
+    if (wrong := len(read_mistakes(challenge))) < FEWEST_MISTAKES:
+        problems.append(f"{challenge.solutions / 'mistakes.toml'} has {wrong} mistakes of at least {FEWEST_MISTAKES}")
+    exam = grader.exam(challenge, seed)
+    if missing := DTYPES - {case.dtype for case in exam.cases}:
+        problems.append(f"{challenge.folder / 'cases.py'} has no case of dtype {', '.join(sorted(missing))}")
+    names = [case.name for case in exam.cases]
+    if twice := {name for name in names if names.count(name) > 1}:
+        problems.append(f"{challenge.folder / 'cases.py'} has several cases named {', '.join(sorted(twice))}")
+    problems.extend(_undocumented(challenge))
+    return Row(challenge.id, "content", "prompt, hints, cases", not problems, "; ".join(problems))
+
+
+def _undocumented(challenge: Challenge) -> Iterator[str]:
+    path = challenge.solutions / "solution.py"
+    if ast.get_docstring(ast.parse(packs.solution(challenge))) is None:
+        yield f"{path} has no docstring"
+    stub = ast.parse(packs.stub(challenge))
+    if not any(ast.get_docstring(node) for node in stub.body if isinstance(node, ast.ClassDef | ast.FunctionDef)):
+        yield f"{challenge.folder / 'stub.py'} has no docstring that gives shapes"
+
+
+def _right(grader: Grader, challenge: Challenge, seeds: Sequence[int], kind: Literal["reference", "also right"], path: Path) -> Row:
+    source = packs.read_text(path)
+    for seed in seeds:
+        report = grader.grade(challenge, source, path.name, seed)
+        if report.verdict != "passed":
+            return Row(challenge.id, kind, path.name, False, f"seed {seed}: {in_words(report)}")
+    return Row(challenge.id, kind, path.name, True, f"passes with {len(seeds)} seeds")
+
+
+def _wrong(grader: Grader, challenge: Challenge, seeds: Sequence[int], kind: Literal["stub", "mistake"], name: str, source: str) -> Row:
+    refused_by: set[str] = set()
+    for seed in seeds:
+        report = grader.grade(challenge, source, challenge.file_name, seed)
+        if report.verdict == "passed":
+            return Row(challenge.id, kind, name, False, f"passes with seed {seed}")
+        if report.verdict in ("timeout", "memory"):
+            return Row(challenge.id, kind, name, False, f"seed {seed}: {in_words(report)}")
+        refused_by |= {check for check, status in report.statuses().items() if status == "failed"}
+    ordered = tuple(check for check in report.statuses() if check in refused_by)
+    return Row(challenge.id, kind, name, True, f"refused with {len(seeds)} seeds", ordered)
+
+
+def in_words(report: Report) -> str:
+    """The verdict and the first failure."""
+    first = report.first_failure()
+    return report.verdict if first is None else f"{report.verdict}: {first.check}, case {first.case!r}: {first.message}"

@@ -1,0 +1,73 @@
+"""Count what an implementation dispatches: operations, the largest fresh tensor, multiply-adds of matrix products.
+
+The multiply-adds are counted here and not by `torch.utils.flop_counter`: importing that takes 0.7 s.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.utils._python_dispatch import TorchDispatchMode
+
+
+class Counter(TorchDispatchMode):
+    """While active, counts every dispatched operation of this thread.
+
+    operations  how many
+    largest     entries of the largest tensor that an operation made (views of existing memory are not fresh)
+    flops       2 per multiply-add of mm, addmm, bmm, baddbmm, mv and dot, to which matrix products come down
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.operations = 0
+        self.largest = 0
+        self.flops = 0
+
+    @classmethod
+    def _should_skip_dynamo(cls) -> bool:
+        """No: to be skipped by dynamo would import it, which takes 0.7 s, and nothing is compiled here."""
+        return False
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        """Run the operation and count it."""
+        result = func(*args, **(kwargs or {}))
+        self.operations += 1
+        self.flops += _flops(func, args)
+        old = {_memory(tensor) for tensor in _tensors((args, kwargs))}
+        for tensor in _tensors(result):
+            if _memory(tensor) not in old:
+                self.largest = max(self.largest, tensor.untyped_storage().nbytes() // tensor.element_size())
+        return result
+
+
+def _memory(tensor: Tensor) -> int:
+    return tensor.untyped_storage().data_ptr()
+
+
+def _tensors(value: Any) -> Iterator[Tensor]:
+    if isinstance(value, Tensor):
+        if value.layout is torch.strided:
+            yield value
+    elif isinstance(value, list | tuple):
+        for one in value:
+            yield from _tensors(one)
+    elif isinstance(value, dict):
+        for one in value.values():
+            yield from _tensors(one)
+
+
+def _flops(func: Any, args: Any) -> int:
+    packet = func.overloadpacket
+    if packet in (torch.ops.aten.mm, torch.ops.aten.bmm):
+        left, right = args[0], args[1]
+    elif packet in (torch.ops.aten.addmm, torch.ops.aten.baddbmm):
+        left, right = args[1], args[2]
+    elif packet in (torch.ops.aten.mv, torch.ops.aten.dot):
+        return int(2 * args[0].numel())
+    else:
+        return 0
+    return int(2 * left.numel() * right.shape[-1])

@@ -1,0 +1,109 @@
+"""Run one case on an implementation: the same code for the submission (in the worker) and for the reference (in the grader)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from types import SimpleNamespace
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+Drive = Callable[[Any, Any], dict[str, Tensor]]
+
+
+@dataclass(frozen=True)
+class Given:
+    """What `drive` sees of a case: its inputs as attributes, and `sizes`."""
+
+    inputs: Mapping[str, Any]
+    sizes: Mapping[str, int]
+
+    def __getattr__(self, name: str) -> Any:
+        try:
+            return self.__dict__["inputs"][name]
+        except KeyError:
+            raise AttributeError(name) from None
+
+
+def build(namespace: Mapping[str, Any], kind: str, entry: Sequence[str], init: Mapping[str, Any], dtype: torch.dtype, mode: str) -> Any:
+    """The thing that `drive` calls: a module in this dtype and mode, a function, or several by name."""
+    if kind == "module":
+        module = namespace[entry[0]](**init)
+        return module.to(dtype).train(mode == "train")
+    if len(entry) == 1:
+        return namespace[entry[0]]
+    return SimpleNamespace(**{name: namespace[name] for name in entry})
+
+
+def leaves(inputs: Mapping[str, Any]) -> Iterator[tuple[str, Tensor]]:
+    """The tensors among the inputs, with a name each: `x`, `blocks[0]`."""
+    for name, value in inputs.items():
+        if isinstance(value, Tensor):
+            yield name, value
+        elif isinstance(value, tuple | list):
+            for index, one in enumerate(value):
+                if isinstance(one, Tensor):
+                    yield f"{name}[{index}]", one
+
+
+def map_leaves(inputs: Mapping[str, Any], change: Callable[[str, Tensor], Tensor]) -> dict[str, Any]:
+    """The same inputs with every tensor replaced by `change(name, tensor)`."""
+    changed: dict[str, Any] = {}
+    for name, value in inputs.items():
+        if isinstance(value, Tensor):
+            changed[name] = change(name, value)
+        elif isinstance(value, tuple | list):
+            changed[name] = tuple(change(f"{name}[{index}]", one) if isinstance(one, Tensor) else one for index, one in enumerate(value))
+        else:
+            changed[name] = value
+    return changed
+
+
+def lay_out(tensor: Tensor, layout: str | None) -> Tensor:
+    """The same values in memory of their own: contiguous, transposed (last two dims), strided (every other entry) or expanded (dim 0)."""
+    if layout == "transposed":
+        return tensor.transpose(-1, -2).clone(memory_format=torch.contiguous_format).transpose(-1, -2)
+    if layout == "strided":
+        room = tensor.new_zeros((*tensor.shape[:-1], 2 * tensor.shape[-1]))
+        view = room[..., ::2]
+        view.copy_(tensor)
+        return view
+    if layout == "expanded":
+        return tensor[:1].clone(memory_format=torch.contiguous_format).expand(tensor.shape)
+    return tensor.clone(memory_format=torch.contiguous_format)
+
+
+def overwrite(target: Tensor, values: Tensor) -> None:
+    """Put new values where `target` lies, also where several of its entries share memory."""
+    with torch.no_grad():
+        if target.dim() and target.stride(0) == 0 and target.shape[0] > 1:
+            target[:1].copy_(values[:1])
+        else:
+            target.copy_(values)
+
+
+def gradients(
+    outputs: Mapping[str, Any],
+    cotangents: Mapping[str, Tensor],
+    wrt: Mapping[str, Tensor],
+) -> dict[str, Tensor | None]:
+    """Gradient of sum(output * cotangent) over all outputs, for every tensor of `wrt`; None where none arrives."""
+    terms = [
+        (output * cotangents[name].to(output.dtype)).sum()
+        for name, output in outputs.items()
+        if isinstance(output, Tensor) and output.requires_grad and name in cotangents and output.shape == cotangents[name].shape
+    ]
+    names = [name for name, tensor in wrt.items() if tensor.requires_grad]
+    if not terms or not names:
+        return dict.fromkeys(wrt)
+    # A scalar, and no `grad_outputs`: with them torch imports its symbolic shapes, which takes 0.3 s.
+    total = terms[0] if len(terms) == 1 else torch.stack([term.to(torch.float64) for term in terms]).sum()
+    found = torch.autograd.grad(total, [wrt[name] for name in names], allow_unused=True)
+    return {**dict.fromkeys(wrt), **dict(zip(names, found, strict=True))}
+
+
+def module_parameters(implementation: Any) -> dict[str, Tensor]:
+    """The parameters of a module; {} of a function."""
+    return dict(implementation.named_parameters()) if isinstance(implementation, nn.Module) else {}

@@ -1,0 +1,100 @@
+"""Make the library's own attention unusable inside this process, and note who calls it.
+
+The kernels themselves are overridden, so every name under which they can be reached leads here: the functional form,
+`torch.ops.aten`, `torch._C._nn`, nested in `torch.jit` or `vmap`. `nn.MultiheadAttention` and the transformer layers,
+which partly run on plain kernels, are overridden as classes and functions.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import importlib.abc
+import os
+import sys
+from collections.abc import Callable, Sequence
+from typing import Any, NoReturn
+
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+_KERNELS = {
+    "scaled_dot_product_attention": "F.scaled_dot_product_attention",
+    "_scaled_dot_product_attention_math": "F.scaled_dot_product_attention",
+    "_scaled_dot_product_flash_attention": "F.scaled_dot_product_attention",
+    "_scaled_dot_product_flash_attention_for_cpu": "F.scaled_dot_product_attention",
+    "_scaled_dot_product_efficient_attention": "F.scaled_dot_product_attention",
+    "_scaled_dot_product_fused_attention_overrideable": "F.scaled_dot_product_attention",
+    "_flash_attention_forward": "the flash attention kernel",
+    "_efficient_attention_forward": "the memory-efficient attention kernel",
+    "_fused_sdp_choice": "F.scaled_dot_product_attention",
+    "_safe_softmax": "the softmax inside F.scaled_dot_product_attention or flex_attention",
+    "_native_multi_head_attention": "nn.MultiheadAttention",
+    "_triton_multi_head_attention": "nn.MultiheadAttention",
+    "_transformer_encoder_layer_fwd": "nn.TransformerEncoderLayer",
+}
+_CLASSES = ("MultiheadAttention", "TransformerEncoderLayer", "TransformerDecoderLayer", "Transformer")
+
+# Packages whose purpose is attention: to the submission they are not installed.
+_PACKAGES = frozenset(
+    "flash_attn flash_attn_interface xformers transformers x_transformers torchtune vllm sageattention "
+    "flashinfer natten local_attention performer_pytorch linear_attention_transformer fla timm keras".split()
+)
+
+
+class NotAllowedError(RuntimeError):
+    """Raised in the place of a library attention."""
+
+
+def forbid(note: Callable[[str], None]) -> None:
+    """Override everything; `note(name)` is called before the exception is raised. Cannot be undone in this process."""
+
+    def refuse(name: str) -> NoReturn:
+        note(name)
+        raise NotAllowedError(f"{name} is not allowed here: attention is to be written from scratch")
+
+    _override_kernels(refuse)
+    for name in _CLASSES:
+        setattr(getattr(nn, name), "__init__", _refusing(refuse, f"nn.{name}"))
+        setattr(getattr(nn, name), "forward", _refusing(refuse, f"nn.{name}"))
+    # By its code, so that names that were bound to the function before lead here too.
+    F.multi_head_attention_forward.__globals__["_attn_drill_refuse"] = refuse
+    F.multi_head_attention_forward.__code__ = _multi_head_attention_forward.__code__
+    sys.meta_path.insert(0, _NotInstalled())
+
+
+def _refusing(refuse: Callable[[str], NoReturn], name: str) -> Callable[..., NoReturn]:
+    def refused(*args: Any, **kwargs: Any) -> NoReturn:
+        refuse(name)
+
+    return refused
+
+
+def _multi_head_attention_forward(*args: Any, **kwargs: Any) -> Any:
+    _attn_drill_refuse("F.multi_head_attention_forward")  # type: ignore[name-defined]  # noqa: F821  # lives in F's globals
+
+
+def _override_kernels(refuse: Callable[[str], NoReturn]) -> None:
+    sys.stderr.flush()
+    saved, nowhere = os.dup(2), os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, 2)  # torch warns on every overridden kernel, from C++
+    try:
+        library = torch._C._dispatch_library("IMPL", "aten", "", __file__, 1)
+        for kernel, name in _KERNELS.items():
+            for key in ("CPU", "AutogradCPU"):
+                library.impl(kernel, key, _refusing(refuse, name), False)
+    finally:
+        os.dup2(saved, 2)
+        os.close(saved)
+        os.close(nowhere)
+    # Dropping the library would restore the kernels: give it a reference that nobody can find and drop.
+    ctypes.pythonapi.Py_IncRef(ctypes.py_object(library))
+
+
+class _NotInstalled(importlib.abc.MetaPathFinder):
+    """Finds attention packages first, and says that they are not there."""
+
+    def find_spec(self, fullname: str, path: Sequence[str] | None, target: Any = None) -> None:
+        """Refuse the packages of the list; leave all others to the next finder."""
+        if fullname.partition(".")[0] in _PACKAGES:
+            raise ModuleNotFoundError(f"No module named {fullname!r} for a submission: attention is to be written from scratch", name=fullname)

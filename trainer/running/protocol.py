@@ -1,0 +1,266 @@
+"""What travels between grader and worker: one frame each way, JSON header and raw tensor bytes. Never pickle.
+
+Frame: 4 bytes header length, JSON header, tensors back to back. On the socket a frame is a message of kind REPLY with
+8 bytes of length before it; a note (the number of the run about to start) is a message of kind NOTE.
+What comes from the worker is not trusted: sizes are capped before anything is read, and the header is checked against
+its types before anything is used.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import struct
+from collections.abc import Mapping, Sequence
+from typing import Any, TypeVar
+
+import msgspec
+import torch
+from torch import Tensor
+
+T = TypeVar("T")
+
+NOTE, REPLY = b"N", b"R"
+MOST_REPLY_BYTES = 256 << 20
+MOST_HEADER_BYTES = 16 << 20
+MOST_TENSORS = 20_000
+MOST_TENSOR_BYTES = 32 << 20
+MOST_TEXT = 4_000
+
+DTYPES: dict[str, torch.dtype] = {
+    str(dtype).removeprefix("torch."): dtype
+    for dtype in (
+        torch.float32,
+        torch.float64,
+        torch.bfloat16,
+        torch.float16,
+        torch.int64,
+        torch.int32,
+        torch.int16,
+        torch.int8,
+        torch.uint8,
+        torch.bool,
+    )
+}
+
+
+class ProtocolError(Exception):
+    """The bytes are not a frame of ours."""
+
+
+class Spec(msgspec.Struct, frozen=True, array_like=True):
+    """One tensor of a frame."""
+
+    dtype: str
+    shape: list[int]
+
+
+class FrameData(msgspec.Struct, frozen=True, array_like=True):
+    """A place in the learner's file."""
+
+    line: int
+    function: str
+    text: str
+
+
+class Failure(msgspec.Struct, frozen=True):
+    """An exception: in which phase, its type and message, and where in the learner's file."""
+
+    phase: str
+    type: str
+    message: str
+    frames: list[FrameData] = []
+    out_of_memory: bool = False
+
+
+class Returned(msgspec.Struct, frozen=True):
+    """One output: `tensor` is its number in the frame, or -1 where it is no tensor (`what` says what it is) or was not sent."""
+
+    what: str
+    shape: list[int] = []
+    dtype: str = ""
+    device: str = ""
+    tensor: int = -1
+
+
+class FoundParameter(msgspec.Struct, frozen=True):
+    """One argument of the learner's callable; `default` is a literal's repr, or None where there is none to compare."""
+
+    name: str
+    kind: str
+    required: bool
+    default: str | None = None
+
+
+class NotAllowed(msgspec.Struct, frozen=True):
+    """A library attention that was called, and where in the learner's file."""
+
+    name: str
+    frames: list[FrameData] = []
+
+
+class Run(msgspec.Struct, frozen=True):
+    """One case for the worker. Tensors stand in the trees as {"tensor": number}."""
+
+    name: str
+    sizes: dict[str, int]
+    init: dict[str, Any]
+    inputs: dict[str, Any]
+    again: dict[str, Any]
+    parameters: dict[str, int]
+    cotangents: dict[str, int]
+    dtype: str
+    mode: str
+    layout: dict[str, str]
+    differentiable: list[str]
+    probe: str | None
+
+
+class Request(msgspec.Struct, frozen=True):
+    """All that a worker is told. No expected values, no tolerances, no reference."""
+
+    file_name: str
+    source: str
+    cases_path: str
+    cases_source: str
+    kind: str
+    entry: list[str]
+    random_seed: int
+    runs: list[Run]
+    refusals: list[dict[str, Any]]
+    assignment: int = 0
+
+
+class RunReply(msgspec.Struct):
+    """What one case gave. `outputs` of a call without gradients, then with, then of a second call on new values."""
+
+    failure: Failure | None = None
+    parameters: dict[str, list[int]] = {}
+    unassigned: bool = False
+    outputs: dict[str, Returned] = {}
+    outputs_with_gradients: dict[str, Returned] = {}
+    outputs_again: dict[str, Returned] = {}
+    gradients: dict[str, int] = {}
+    gradient_failure: Failure | None = None
+    again_failure: Failure | None = None
+    inputs_after: dict[str, int] = {}
+    overwritten: list[str] = []
+    operations: int = 0
+    largest: int = 0
+    flops: int = 0
+
+
+class Reply(msgspec.Struct):
+    """All that a worker tells: evidence, not proof."""
+
+    load_failure: Failure | None = None
+    defined: list[str] = []
+    not_callable: dict[str, str] = {}
+    signatures: dict[str, list[FoundParameter] | None] = {}
+    assignments: int = 1
+    assignment: dict[str, list[str]] = {}
+    runs: list[RunReply] = []
+    refusals: list[Failure | None] = []
+    not_allowed: list[NotAllowed] = []
+
+
+class Header(msgspec.Struct):
+    """The JSON part of a frame."""
+
+    body: msgspec.Raw
+    tensors: list[Spec]
+
+
+class TensorTable:
+    """The tensors of a frame being written, in order."""
+
+    def __init__(self) -> None:
+        self.specs: list[Spec] = []
+        self.chunks: list[bytes] = []
+
+    def add(self, tensor: Tensor) -> int:
+        """Copy a tensor's values into the frame; returns its number."""
+        plain = torch.Tensor.detach(tensor).as_subclass(torch.Tensor).cpu().contiguous()
+        name = str(plain.dtype).removeprefix("torch.")
+        self.specs.append(Spec(name, list(plain.shape)))
+        self.chunks.append(ctypes.string_at(plain.data_ptr(), plain.numel() * plain.element_size()) if plain.numel() else b"")
+        return len(self.specs) - 1
+
+    def tree(self, value: object) -> Any:
+        """Replace every tensor of nested lists, tuples and dicts by its number in the frame."""
+        if isinstance(value, Tensor):
+            return {"tensor": self.add(value)}
+        if isinstance(value, Mapping):
+            return {str(key): self.tree(one) for key, one in value.items()}
+        if isinstance(value, Sequence) and not isinstance(value, str | bytes):
+            return [self.tree(one) for one in value]
+        return value
+
+
+def encode(body: msgspec.Struct, table: TensorTable) -> bytes:
+    """One frame."""
+    header = msgspec.json.encode(Header(msgspec.Raw(msgspec.json.encode(body)), table.specs))
+    return b"".join((struct.pack("<I", len(header)), header, *table.chunks))
+
+
+def decode(frame: bytes, shape: type[T]) -> tuple[T, list[Tensor]]:
+    """Read one frame.
+
+    Raises:
+        ProtocolError: if it is not a frame, holds a value of a wrong type, or promises more than it holds.
+    """
+    try:
+        if len(frame) < 4:
+            raise ProtocolError(f"a frame of {len(frame)} bytes")
+        (length,) = struct.unpack_from("<I", frame)
+        if length > MOST_HEADER_BYTES or 4 + length > len(frame):
+            raise ProtocolError(f"a header of {length} bytes in a frame of {len(frame)}")
+        header = msgspec.json.decode(frame[4 : 4 + length], type=Header)
+        body = msgspec.json.decode(header.body, type=shape)
+    except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError) as error:
+        raise ProtocolError(f"a header that is not ours: {error}") from None
+    if len(header.tensors) > MOST_TENSORS:
+        raise ProtocolError(f"{len(header.tensors)} tensors")
+    buffer = bytearray(frame[4 + length :])
+    offset = 0
+    tensors: list[Tensor] = []
+    for spec in header.tensors:
+        if spec.dtype not in DTYPES or len(spec.shape) > 16 or any(size < 0 for size in spec.shape):
+            raise ProtocolError(f"a tensor {spec.dtype} {spec.shape[:16]}")
+        dtype = DTYPES[spec.dtype]
+        count = 1
+        for size in spec.shape:
+            count *= size
+        size_in_bytes = count * dtype.itemsize
+        if size_in_bytes > len(buffer) - offset:
+            raise ProtocolError(f"a tensor of {size_in_bytes} bytes where {len(buffer) - offset} are left")
+        if count == 0:
+            tensors.append(torch.empty(spec.shape, dtype=dtype))
+            continue
+        # The offset need not suit the dtype's alignment, so every tensor gets memory of its own.
+        raw = torch.frombuffer(buffer, dtype=torch.uint8, count=size_in_bytes, offset=offset).clone()
+        flat = raw != 0 if dtype is torch.bool else raw.view(dtype)
+        tensors.append(flat.reshape(spec.shape))
+        offset += size_in_bytes
+    return body, tensors
+
+
+def fill(tree: Any, tensors: Sequence[Tensor]) -> Any:
+    """The reverse of `TensorTable.tree`: lists become tuples."""
+    if isinstance(tree, dict):
+        if tree.keys() == {"tensor"}:
+            return tensors[tree["tensor"]]
+        return {key: fill(one, tensors) for key, one in tree.items()}
+    if isinstance(tree, list):
+        return tuple(fill(one, tensors) for one in tree)
+    return tree
+
+
+def message(kind: bytes, payload: bytes) -> bytes:
+    """A message for the socket: kind, length, payload."""
+    return kind + struct.pack("<Q", len(payload)) + payload
+
+
+def cap(text: str, most: int = MOST_TEXT) -> str:
+    """A text short enough to send, without surrogates."""
+    clean = text.encode("utf-8", "replace").decode("utf-8")
+    return clean if len(clean) <= most else clean[:most] + " …"

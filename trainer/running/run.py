@@ -1,0 +1,180 @@
+"""Give a worker one request and read what comes back, under a deadline, with every size capped."""
+
+from __future__ import annotations
+
+import os
+import re
+import selectors
+import signal
+import struct
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+from torch import Tensor
+
+from trainer.core.words import Frame
+from trainer.running.protocol import MOST_REPLY_BYTES, NOTE, REPLY, ProtocolError, Reply, decode, message
+from trainer.running.zygote import Limits, Zygote
+
+MOST_OUTPUT_BYTES = 64 << 10
+_MOST_NOTES = 100_000
+_FAULT = re.compile(r'File "(?P<path>[^"\n]*)", line (?P<line>\d+) in (?P<function>\S+)')
+
+How = Literal["replied", "timeout", "died", "garbage"]
+
+
+@dataclass
+class Ended:
+    """How a worker's run ended. `last_note` is the run that was under way: -1 while the file was imported, None before."""
+
+    how: How
+    reply: Reply = field(default_factory=Reply)
+    tensors: list[Tensor] = field(default_factory=list)
+    reason: str = ""
+    out_of_memory: bool = False
+    last_note: int | None = None
+    printed: Mapping[int | None, str] = field(default_factory=dict)
+    flooded: int = 0
+    frames: tuple[Frame, ...] = ()
+
+
+class Running:
+    """A worker that is at work. The grader may do other things until it calls `finish`."""
+
+    def __init__(self, zygote: Zygote, frame: bytes, limits: Limits, file_name: str) -> None:
+        self._zygote, self._limits, self._file_name = zygote, limits, file_name
+        self._pid, self._channel, self._output = zygote.start_worker(limits)
+        self._deadline = time.monotonic() + limits.seconds
+        self._buffer = bytearray()
+        self._printed: dict[int | None, bytearray] = {}
+        self._room = MOST_OUTPUT_BYTES
+        self._flooded = 0
+        self._note: int | None = None
+        self._notes = 0
+        self._reply: bytes | None = None
+        self._channel.settimeout(limits.seconds)
+        try:
+            self._channel.sendall(message(REPLY, frame))
+        except OSError:
+            pass  # it died or hangs; `finish` finds out which
+        self._channel.setblocking(False)
+        os.set_blocking(self._output, False)
+
+    def finish(self) -> Ended:
+        """Wait for the reply, the worker's death or the deadline; then end the worker's whole family."""
+        how: How = "died"
+        reason = ""
+        try:
+            how = self._wait()
+        except ProtocolError as error:
+            how, reason = "garbage", str(error)
+        finally:
+            self._channel.close()
+            status = self._zygote.end_worker(self._pid, patiently=how == "died")
+            self._drain()
+            os.close(self._output)
+        ended = Ended(how, reason=reason)
+        if self._reply is not None:
+            try:
+                ended.reply, ended.tensors = decode(self._reply, Reply)
+            except ProtocolError as error:
+                ended.how, ended.reason = "garbage", str(error)
+        elif how == "died":
+            ended.reason, ended.out_of_memory = _how_it_died(status)
+        ended.last_note = self._note
+        ended.flooded = self._flooded
+        printed = {note: text.decode("utf-8", "replace") for note, text in self._printed.items()}
+        ended.frames = self._frames_of_fault(printed)
+        ended.printed = {note: _without_fault(text) for note, text in printed.items()}
+        return ended
+
+    def _wait(self) -> How:
+        with selectors.DefaultSelector() as selector:
+            selector.register(self._channel, selectors.EVENT_READ)
+            selector.register(self._output, selectors.EVENT_READ)
+            while True:
+                left = self._deadline - time.monotonic()
+                if left <= 0:
+                    return "timeout"
+                for key, _ in selector.select(left):
+                    if key.fd == self._output:
+                        if not self._drain():
+                            selector.unregister(self._output)
+                        continue
+                    try:
+                        part = self._channel.recv(1 << 20)
+                    except ConnectionError:
+                        part = b""
+                    if not part:
+                        return "died"
+                    self._buffer += part
+                    if self._take_messages():
+                        return "replied"
+
+    def _take_messages(self) -> bool:
+        """Take whole messages off the buffer; True once the reply is there."""
+        while len(self._buffer) >= 9:
+            kind = bytes(self._buffer[:1])
+            (length,) = struct.unpack_from("<Q", self._buffer, 1)
+            most = {NOTE: 32, REPLY: MOST_REPLY_BYTES}.get(kind)
+            if most is None or length > most:
+                raise ProtocolError(f"a message of kind {kind!r} and {length} bytes")
+            if len(self._buffer) < 9 + length:
+                return False
+            payload = bytes(self._buffer[9 : 9 + length])
+            del self._buffer[: 9 + length]
+            if kind == REPLY:
+                self._reply = payload
+                return True
+            self._notes += 1
+            if self._notes > _MOST_NOTES or not re.fullmatch(rb"-?\d{1,9}", payload):
+                raise ProtocolError("a note that is not ours")
+            self._drain()  # what was printed until now belongs to the run before
+            self._note = int(payload)
+        return False
+
+    def _drain(self) -> bool:
+        """Read what was printed, keep the first part of it; False at its end."""
+        while True:
+            try:
+                part = os.read(self._output, 1 << 16)
+            except BlockingIOError:
+                return True
+            if not part:
+                return False
+            kept = part[: self._room]
+            self._room -= len(kept)
+            self._flooded += len(part) - len(kept)
+            self._printed.setdefault(self._note, bytearray()).extend(kept)
+            if self._flooded > (1 << 30) or time.monotonic() > self._deadline:
+                return True
+
+    def _frames_of_fault(self, printed: Mapping[int | None, str]) -> tuple[Frame, ...]:
+        """The learner's lines that faulthandler named, outermost first."""
+        text = "\n".join(printed.values())
+        if not any(mark in text for mark in ("Fatal Python error", "Timeout (")):
+            return ()
+        found = [match for match in _FAULT.finditer(text) if os.path.basename(match["path"]) == os.path.basename(self._file_name)]
+        return tuple(Frame(int(match["line"]), match["function"], "") for match in reversed(found[:8]))
+
+
+def _without_fault(text: str) -> str:
+    """What faulthandler wrote is ours, not the learner's."""
+    return re.split(r"^(?:Fatal Python error: |Timeout \()", text, maxsplit=1, flags=re.MULTILINE)[0]
+
+
+def _how_it_died(status: int) -> tuple[str, bool]:
+    """Words for a wait status, and whether it looks like memory."""
+    if os.WIFSIGNALED(status):
+        number = os.WTERMSIG(status)
+        if number == signal.SIGKILL:
+            return "the process was killed from outside, most likely because it used too much memory", True
+        if number == signal.SIGSEGV:
+            return "the process crashed with a segmentation fault", False
+        return f"the process was ended by a signal ({signal.strsignal(number)})", False
+    code = os.WEXITSTATUS(status)
+    if code == 0:
+        return "the process ended itself (os._exit?) before all cases had run", False
+    return f"the process ended itself with exit code {code} before all cases had run", False

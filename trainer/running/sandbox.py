@@ -1,0 +1,227 @@
+"""Take away from this process all that a submission does not need: files, network, other processes, privileges.
+
+Landlock and seccomp by small ctypes calls (the packages for them are an alpha and one that needs a C library).
+Each part is applied where the kernel has it; `Held` says which parts hold. Nothing here imports torch.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import platform
+import resource
+import signal
+import struct
+import sys
+import sysconfig
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from trainer.running.syscalls import CAPSET, DENIED, LANDLOCK_ADD_RULE, LANDLOCK_CREATE_RULESET, LANDLOCK_RESTRICT_SELF, SECCOMP, SPECIAL
+
+_PR_SET_PDEATHSIG, _PR_CAPBSET_DROP, _PR_SET_NO_NEW_PRIVS = 1, 24, 38
+_FILE_BYTES = 16 << 20
+_OPEN_FILES = 256
+
+# Landlock access rights, <linux/landlock.h>
+_EXECUTE, _WRITE_FILE, _READ_FILE, _READ_DIR, _TRUNCATE = 1 << 0, 1 << 1, 1 << 2, 1 << 3, 1 << 14
+_RIGHTS_BY_ABI = {1: (1 << 13) - 1, 2: (1 << 14) - 1, 3: (1 << 15) - 1, 4: (1 << 15) - 1, 5: (1 << 16) - 1}
+_ON_FILES = _EXECUTE | _WRITE_FILE | _READ_FILE | _TRUNCATE | 1 << 15
+_READ_ONLY = _READ_FILE | _READ_DIR
+
+_SYSTEM_PATHS = (
+    *("/usr/lib", "/usr/lib32", "/usr/lib64", "/usr/local/lib", "/usr/share/zoneinfo", "/usr/share/locale", "/lib", "/lib64"),
+    *("/etc/ld.so.cache", "/etc/localtime", "/sys/devices/system/cpu", "/proc/cpuinfo", "/dev/urandom", "/dev/random", "/dev/zero"),
+)
+
+
+@dataclass(frozen=True)
+class Held:
+    """Which protections hold in this process."""
+
+    limits: bool
+    landlock: int  # the ABI version, 0 where there is none
+    seccomp: bool
+    capabilities: bool
+
+    @property
+    def full(self) -> bool:
+        """Whether a stranger's submission can be run."""
+        return self.limits and self.landlock > 0 and self.seccomp and self.capabilities
+
+
+def limit(memory_bytes: int, seconds: float) -> bool:
+    """Bound address space (beyond what is mapped now), CPU time, file size, open files; no core dumps."""
+    # Hard as well as soft: a soft limit alone can be raised or its signal ignored.
+    wanted = {
+        resource.RLIMIT_CPU: int(seconds) + 2,
+        resource.RLIMIT_FSIZE: _FILE_BYTES,
+        resource.RLIMIT_NOFILE: _OPEN_FILES,
+        resource.RLIMIT_CORE: 0,
+    }
+    if (mapped := _mapped_bytes()) is not None:
+        wanted[resource.RLIMIT_AS] = mapped + memory_bytes
+    try:
+        for what, value in wanted.items():
+            hard = resource.getrlimit(what)[1]
+            value = value if hard == resource.RLIM_INFINITY else min(value, hard)
+            resource.setrlimit(what, (value, value))
+    except (OSError, ValueError):
+        return False
+    return resource.RLIMIT_AS in wanted
+
+
+def _mapped_bytes() -> int | None:
+    try:
+        with open("/proc/self/statm", encoding="ascii") as file:
+            return int(file.read().split()[0]) * resource.getpagesize()
+    except (OSError, ValueError):
+        return None
+
+
+def die_with_parent() -> None:
+    """Ask for SIGKILL when the parent dies (Linux)."""
+    if sys.platform == "linux":
+        _libc().prctl(_PR_SET_PDEATHSIG, int(signal.SIGKILL), 0, 0, 0)
+
+
+def become_subreaper() -> None:
+    """Get the orphans of one's descendants, so that a grandchild that left its session is found (Linux)."""
+    if sys.platform == "linux":
+        _libc().prctl(36, 1, 0, 0, 0)
+
+
+def readable_paths(hidden: Iterable[Path]) -> list[str]:
+    """What a submission may read: the standard library, installed packages, shared libraries; nothing of `hidden`.
+
+    Landlock cannot except a folder of an allowed tree, so a tree with something hidden in it is split into its entries.
+    """
+    secret = [Path(os.path.realpath(path)) for path in hidden]
+    names = ("stdlib", "platstdlib", "purelib", "platlib")
+    roots = [*_SYSTEM_PATHS, *(sysconfig.get_path(name) for name in names), os.path.join(sys.base_prefix, "lib")]
+    import site
+
+    roots += [*site.getsitepackages(), site.getusersitepackages()]
+    found: list[str] = []
+    for root in dict.fromkeys(os.path.realpath(root) for root in roots if root and os.path.exists(root)):
+        found.extend(_without(Path(root), secret))
+    return list(dict.fromkeys(found))
+
+
+def _without(path: Path, secret: list[Path]) -> Iterator[str]:
+    if path in secret:
+        return
+    if not any(path in one.parents for one in secret):
+        yield str(path)
+    elif path.is_dir():
+        for child in path.iterdir():
+            if not child.is_symlink():
+                yield from _without(child, secret)
+
+
+def confine(readable: Iterable[str], writable: str) -> Held:
+    """Restrict this process for good; `limit` is called apart. Parts that the kernel lacks are left out."""
+    if sys.platform != "linux":
+        return Held(limits=True, landlock=0, seccomp=False, capabilities=False)
+    libc = _libc()
+    libc.prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
+    abi = _landlock(readable, writable)
+    capabilities = _drop_capabilities()
+    return Held(limits=True, landlock=abi, seccomp=_seccomp(), capabilities=capabilities)
+
+
+def _libc() -> ctypes.CDLL:
+    return ctypes.CDLL(None, use_errno=True)
+
+
+def _landlock(readable: Iterable[str], writable: str) -> int:
+    libc = _libc()
+    abi = int(libc.syscall(LANDLOCK_CREATE_RULESET, None, 0, 1))
+    if abi < 1:
+        return 0
+    handled = _RIGHTS_BY_ABI.get(abi, _RIGHTS_BY_ABI[5])
+    tcp = 3 if abi >= 4 else 0
+    scoped = 3 if abi >= 6 else 0
+    attributes = struct.pack("<QQQ", handled, tcp, scoped)[: 8 if abi < 4 else 16 if abi < 6 else 24]
+    ruleset = int(libc.syscall(LANDLOCK_CREATE_RULESET, attributes, len(attributes), 0))
+    if ruleset < 0:
+        return 0
+    for path, rights in [*((path, _READ_ONLY) for path in readable), (os.devnull, _READ_FILE | _WRITE_FILE), (writable, handled & ~_EXECUTE)]:
+        try:
+            fd = os.open(path, os.O_PATH | os.O_CLOEXEC)
+        except OSError:
+            continue
+        try:
+            allowed = rights & handled & (-1 if os.path.isdir(path) else _ON_FILES)
+            libc.syscall(LANDLOCK_ADD_RULE, ruleset, 1, struct.pack("<Qi", allowed, fd), 0)
+        finally:
+            os.close(fd)
+    held = libc.syscall(LANDLOCK_RESTRICT_SELF, ruleset, 0) == 0
+    os.close(ruleset)
+    return abi if held else 0
+
+
+def _drop_capabilities() -> bool:
+    number = CAPSET.get(platform.machine())
+    if number is None:
+        return False
+    libc = _libc()
+    for capability in range(64):
+        if libc.prctl(_PR_CAPBSET_DROP, capability, 0, 0, 0) != 0:
+            break
+    version_3 = 0x20080522
+    return int(libc.syscall(number, struct.pack("<Ii", version_3, 0), bytes(24))) == 0
+
+
+def _seccomp() -> bool:
+    """Refuse system calls that reach out of the process: EPERM, so that the learner sees a PermissionError."""
+    machine = platform.machine()
+    if machine not in SECCOMP:
+        return False
+    architecture, column = SECCOMP[machine]
+    program = [
+        _instruction(_LOAD, 4),
+        _instruction(_IF_EQUAL, architecture, then=1),
+        _instruction(_RETURN, _KILL),
+        _instruction(_LOAD, 0),
+        # The x32 calls are the same calls under other numbers.
+        _instruction(_IF_AT_LEAST, 0x40000000, otherwise=1),
+        _instruction(_RETURN, _REFUSE),
+        # clone3 keeps its flags in memory, where a filter cannot look; told that it is missing, libc takes clone.
+        _instruction(_IF_EQUAL, SPECIAL["clone3"][column], otherwise=1),
+        _instruction(_RETURN, _MISSING),
+        *_only_if(SPECIAL["clone"][column], _IF_BITS, _CLONE_THREAD),  # threads, which torch needs, but no processes
+        *_only_if(SPECIAL["tgkill"][column], _IF_EQUAL, os.getpid()),  # abort() signals its own process
+        *_only_if(SPECIAL["prlimit64"][column], _IF_EQUAL, 0),  # one's own limits
+    ]
+    for numbers in DENIED.values():
+        if (number := numbers[column]) is not None:
+            program += [_instruction(_IF_EQUAL, number, otherwise=1), _instruction(_RETURN, _REFUSE)]
+    program.append(_instruction(_RETURN, _ALLOW))
+    code = b"".join(program)
+    buffer = ctypes.create_string_buffer(code, len(code))
+    described = struct.pack("<H6xQ", len(program), ctypes.addressof(buffer))
+    return int(_libc().prctl(_PR_SET_SECCOMP, _SECCOMP_MODE_FILTER, described, 0, 0)) == 0
+
+
+# Classic BPF, <linux/filter.h> and <linux/seccomp.h>
+_PR_SET_SECCOMP, _SECCOMP_MODE_FILTER, _CLONE_THREAD = 22, 2, 0x00010000
+_LOAD, _IF_EQUAL, _IF_AT_LEAST, _IF_BITS, _RETURN = 0x20, 0x15, 0x35, 0x45, 0x06
+_ALLOW, _REFUSE, _MISSING, _KILL = 0x7FFF0000, 0x00050000 | 1, 0x00050000 | 38, 0x80000000
+_FIRST_ARGUMENT = 16
+
+
+def _instruction(code: int, value: int, then: int = 0, otherwise: int = 0) -> bytes:
+    return struct.pack("<HBBI", code, then, otherwise, value)
+
+
+def _only_if(number: int, test: int, value: int) -> list[bytes]:
+    """Allow call `number` only where its first argument passes the test."""
+    return [
+        _instruction(_IF_EQUAL, number, otherwise=4),
+        _instruction(_LOAD, _FIRST_ARGUMENT),
+        _instruction(test, value, otherwise=1),
+        _instruction(_RETURN, _ALLOW),
+        _instruction(_RETURN, _REFUSE),
+    ]

@@ -1,0 +1,70 @@
+"""Put the grader's weights into a module whose layers may be named, fused or split otherwise, and read gradients back."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import torch
+from torch import Tensor, nn
+
+from trainer.running.aliases import Assignment, Contract
+
+
+def parameter_shapes(module: nn.Module) -> dict[str, tuple[int, ...]]:
+    """Name and shape of every parameter, in the order of declaration."""
+    return {name: tuple(parameter.shape) for name, parameter in module.named_parameters()}
+
+
+def load(module: nn.Module, contract: Contract, assignment: Assignment, values: Mapping[str, Tensor]) -> None:
+    """Copy `values`, named as in the contract, into the module's own parameters.
+
+    Rows are stacked in the order of each layer's roles: a fused layer holds all of q, then k, then v.
+    """
+    own = dict(module.named_parameters())
+    with torch.no_grad():
+        for path, roles in assignment.items():
+            for suffix in ("weight", "bias"):
+                if (parameter := own.get(f"{path}.{suffix}")) is not None:
+                    parameter.copy_(torch.cat([_rows(values[f"{contract.atoms[role].layer}.{suffix}"], contract, role) for role in roles]))
+        for name in contract.plain:
+            own[name].copy_(values[name])
+
+
+def _rows(value: Tensor, contract: Contract, role: str) -> Tensor:
+    atom = contract.atoms[role]
+    return value[atom.start : atom.start + atom.rows]
+
+
+def by_contract(
+    contract: Contract, assignment: Assignment, gradients: Mapping[str, Tensor | None], names: Mapping[str, tuple[int, ...]]
+) -> dict[str, Tensor | None]:
+    """Gradients of the module's own parameters, split and joined into those of the contract's `names`.
+
+    None where no gradient reached any part of a parameter; a part without one counts as zeros beside parts that have one.
+    """
+    pieces: dict[tuple[str, str], Tensor | None] = {}
+    for path, roles in assignment.items():
+        for suffix in ("weight", "bias"):
+            gradient = gradients.get(f"{path}.{suffix}")
+            start = 0
+            for role in roles:
+                rows = contract.atoms[role].rows
+                pieces[role, suffix] = None if gradient is None else gradient[start : start + rows]
+                start += rows
+    joined: dict[str, Tensor | None] = {}
+    for name, shape in names.items():
+        if name in contract.plain:
+            joined[name] = gradients.get(name)
+            continue
+        layer, _, suffix = name.rpartition(".")
+        parts = [(atom, pieces.get((role, suffix))) for role, atom in contract.atoms.items() if atom.layer == layer]
+        present = next((part for _, part in parts if part is not None), None)
+        if present is None:
+            joined[name] = None
+            continue
+        whole = present.new_zeros(shape)
+        for atom, part in parts:
+            if part is not None:
+                whole[atom.start : atom.start + atom.rows] = part
+        joined[name] = whole
+    return joined

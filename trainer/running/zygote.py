@@ -1,0 +1,257 @@
+"""The zygote: a process with torch imported and nothing else, which forks one worker for every run.
+
+It must be started before any reference is loaded: what is not in its memory, no worker can find in its own. Grader and
+zygote speak over a socketpair, so there is no address that a submission could connect to.
+"""
+
+from __future__ import annotations
+
+import faulthandler
+import gc
+import json
+import os
+import shutil
+import signal
+import socket
+import struct
+import sys
+import tempfile
+import time
+import traceback
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NoReturn
+
+from trainer.core.words import GraderError
+from trainer.running import sandbox
+from trainer.running.protocol import REPLY, message
+from trainer.running.worker import Worker
+
+_BROKEN_WORKER = 86  # exit code of a worker whose own code failed, most likely because the submission changed it
+_GRACE_SECONDS = 0.2
+
+
+@dataclass(frozen=True)
+class Limits:
+    """Bounds on one run of a worker: wall-clock seconds for all of it, and bytes of memory beyond torch's own."""
+
+    seconds: float = 10.0
+    memory_bytes: int = 2048 << 20
+
+
+class Zygote:
+    """The grader's handle. Start it before anything of `solutions/` is read; close it when done."""
+
+    def __init__(self, hidden: Iterable[Path]) -> None:
+        mine, its = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        sys.stdout.flush()
+        sys.stderr.flush()
+        # torch's 200,000 objects stay for good: out of the collector's sight, which would take 60 ms to walk over them.
+        gc.freeze()
+        self._pid = os.fork()
+        if self._pid == 0:
+            mine.close()
+            _serve(its, tuple(hidden))
+        its.close()
+        self._control = mine
+
+    def start_worker(self, limits: Limits) -> tuple[int, socket.socket, int]:
+        """Fork a worker; returns its pid, the channel to it, and a descriptor to read what it prints."""
+        channel, its_channel = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
+        output, its_output = os.pipe()
+        order = json.dumps({"do": "run", "seconds": limits.seconds, "memory_bytes": limits.memory_bytes}).encode()
+        try:
+            socket.send_fds(self._control, [order], [its_channel.fileno(), its_output])
+            pid = self._answer()["pid"]
+        finally:
+            its_channel.close()
+            os.close(its_output)
+        return pid, channel, output
+
+    def end_worker(self, pid: int, *, patiently: bool) -> int:
+        """Kill a worker and all its family; returns the wait status of the worker itself. `patiently`: it seems to be ending alone."""
+        self._send({"do": "end", "pid": pid, "patiently": patiently})
+        return int(self._answer()["status"])
+
+    def close(self) -> None:
+        """End the zygote; it ends its workers first."""
+        self._control.close()
+        try:
+            os.waitpid(self._pid, 0)
+        except ChildProcessError:
+            pass
+
+    def _send(self, order: dict[str, Any]) -> None:
+        try:
+            self._control.send(json.dumps(order).encode())
+        except OSError as error:
+            raise GraderError(f"The process that starts workers is gone ({error}). Run the check again.") from None
+
+    def _answer(self) -> dict[str, Any]:
+        answer = self._control.recv(4096)
+        if not answer:
+            raise GraderError("The process that starts workers died. Run the check again; `attn-drill doctor` shows what this machine can do.")
+        told: dict[str, Any] = json.loads(answer)
+        if "error" in told:
+            raise GraderError(f"No worker could be started: {told['error']}.")
+        return told
+
+
+def _serve(control: socket.socket, hidden: tuple[Path, ...]) -> NoReturn:
+    """The zygote's life: fork on request, bury on request, and end with the grader."""
+    code = 1
+    workers: dict[int, str] = {}
+    try:
+        signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the grader's to handle; it then closes the socket
+        sandbox.become_subreaper()
+        readable = sandbox.readable_paths(hidden)
+        _close_all_but(control.fileno(), 0, 1, 2)
+        while True:
+            order_bytes, descriptors, _, _ = socket.recv_fds(control, 4096, 2)
+            if not order_bytes:
+                break
+            order = json.loads(order_bytes)
+            try:
+                if order["do"] == "run":
+                    answer = {"pid": _fork_worker(control, order, descriptors, readable, workers)}
+                else:
+                    answer = {"status": _bury(order["pid"], workers, patiently=order["patiently"])}
+            except OSError as error:
+                answer = {"error": str(error)}
+            control.send(json.dumps(answer).encode())
+        code = 0
+    except BaseException:
+        traceback.print_exc()
+    finally:
+        for pid in list(workers):
+            _bury(pid, workers, patiently=False)
+        os._exit(code)
+
+
+def _fork_worker(control: socket.socket, order: dict[str, Any], descriptors: list[int], readable: list[str], workers: dict[int, str]) -> int:
+    channel, output = descriptors
+    folder = tempfile.mkdtemp(prefix="attn-drill-")
+    parent = os.getpid()
+    pid = os.fork()
+    if pid == 0:
+        code = _BROKEN_WORKER
+        try:
+            os.setsid()
+            sandbox.die_with_parent()
+            if os.getppid() != parent:
+                os._exit(1)
+            control.close()
+            _settle(output, folder)
+            _work(socket.socket(fileno=channel), folder, order, readable)
+            code = 0
+        except BaseException:
+            traceback.print_exc()
+        finally:
+            try:
+                sys.stdout.flush()
+            finally:
+                os._exit(code)
+    os.close(channel)
+    os.close(output)
+    workers[pid] = folder
+    return pid
+
+
+def _settle(output: int, folder: str) -> None:
+    """Print into the pipe, read nothing, live in the temp folder, know nothing of the user's environment."""
+    nowhere = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(nowhere, 0)
+    os.dup2(output, 1)
+    os.dup2(output, 2)
+    os.close(nowhere)
+    os.close(output)
+    sys.stdin = open(0, encoding="utf-8", closefd=False)
+    sys.stdout = sys.__stdout__ = open(1, "w", encoding="utf-8", errors="backslashreplace", buffering=1, closefd=False)
+    sys.stderr = sys.__stderr__ = open(2, "w", encoding="utf-8", errors="backslashreplace", buffering=1, closefd=False)
+    os.chdir(folder)
+    os.environ.clear()
+    # torch.compile would start a compiler; with this it leaves functions as they are.
+    os.environ.update(HOME=folder, TMPDIR=folder, PATH=os.defpath, LANG="C.UTF-8", OMP_NUM_THREADS="1", TORCHDYNAMO_DISABLE="1")
+    tempfile.tempdir = folder
+    sys.argv = [""]
+    sys.path[:] = [path for path in sys.path if path.endswith(("site-packages", "dist-packages", ".zip", "lib-dynload")) or "lib/python" in path]
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def _work(channel: socket.socket, folder: str, order: dict[str, Any], readable: list[str]) -> None:
+    kind_and_length = _receive(channel, 9)
+    frame = _receive(channel, struct.unpack("<Q", kind_and_length[1:])[0])
+    worker = Worker(frame, channel, folder)
+    del frame
+    # In time for the line of an endless loop to be seen before the grader ends the run.
+    faulthandler.enable(file=2, all_threads=False)
+    faulthandler.dump_traceback_later(max(order["seconds"] * 0.9, order["seconds"] - 0.5), file=2)
+    sandbox.limit(order["memory_bytes"], order["seconds"])
+    sandbox.confine(readable, folder)
+    channel.sendall(message(REPLY, worker.work()))
+
+
+def _receive(channel: socket.socket, count: int) -> bytes:
+    received = bytearray()
+    while len(received) < count:
+        part = channel.recv(min(count - len(received), 1 << 20))
+        if not part:
+            raise ConnectionError("the grader closed the channel")
+        received += part
+    return bytes(received)
+
+
+def _bury(pid: int, workers: dict[int, str], *, patiently: bool) -> int:
+    """Kill a worker, its process group and every orphan of its family, and remove its folder."""
+    folder = workers.pop(pid, None)
+    if folder is None:
+        return 0
+    status: int | None = None
+    deadline = time.monotonic() + (_GRACE_SECONDS if patiently else 0)
+    while patiently and status is None and time.monotonic() < deadline:
+        done, found = os.waitpid(pid, os.WNOHANG)
+        if done:
+            status = found
+        else:
+            time.sleep(0.002)
+    _kill(pid, group=True)
+    if status is None:
+        _kill(pid, group=False)
+        status = os.waitpid(pid, 0)[1]
+    for _ in range(20):  # orphans may have children of their own, which come to us in turn
+        orphans = [child for child in _children() if child not in workers]
+        if not orphans:
+            break
+        for orphan in orphans:
+            _kill(orphan, group=False)
+            try:
+                os.waitpid(orphan, 0)
+            except ChildProcessError:
+                pass
+    shutil.rmtree(folder, ignore_errors=True)
+    return status
+
+
+def _kill(pid: int, *, group: bool) -> None:
+    try:
+        (os.killpg if group else os.kill)(pid, signal.SIGKILL)
+    except (ProcessLookupError, PermissionError):
+        pass
+
+
+def _children() -> list[int]:
+    try:
+        with open(f"/proc/self/task/{os.getpid()}/children", encoding="ascii") as file:
+            return [int(pid) for pid in file.read().split()]
+    except (OSError, ValueError):
+        return []
+
+
+def _close_all_but(*keep: int) -> None:
+    last = 0
+    for fd in sorted(keep):
+        if last < fd:  # closerange(0, 0) would close everything
+            os.closerange(last, fd)
+        last = fd + 1
+    os.closerange(last, 65_536)
