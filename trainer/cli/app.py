@@ -17,6 +17,7 @@ app = typer.Typer(
     help="Practise implementing attention in PyTorch from memory.",
     no_args_is_help=False,
     pretty_exceptions_enable=False,
+    rich_markup_mode=None,  # plain help: rich would double the start-up
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.command("list")(list_.list_challenges)
@@ -61,7 +62,8 @@ def main() -> None:
 
 def _run() -> int:
     try:
-        app(standalone_mode=False)
+        code = app(standalone_mode=False)
+        return code if isinstance(code, int) else 0
     except DrillError as error:
         print(f"attn-drill: {error}", file=sys.stderr)
         return 2

@@ -33,7 +33,8 @@ def _raised(check: str, one: CaseEvidence, failure: Failure) -> Outcome:
         "second call": "a second call on the same object raised ",
         "forward with gradients": "with gradients enabled it raised ",
     }.get(failure.phase, "")
-    text = f"{phase}{in_words(failure)}{where}"
+    memory = "more memory was asked for than the limit allows (`--memory-limit` raises it): " if failure.out_of_memory else ""
+    text = f"{memory}{phase}{in_words(failure)}{where}"
     return Outcome(check, "failed", text, one.case.name, one.number + 1, frames=frames_of(failure.frames))
 
 

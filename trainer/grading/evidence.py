@@ -106,8 +106,9 @@ def in_words(failure: Failure) -> str:
         return failure.message
     if failure.type == "SystemExit":
         return f"it called sys.exit({failure.message})"
-    first = failure.message.strip() or "(no message)"
-    return f"{failure.type}: {first}"
+    if failure.type == "NotImplementedError" and not failure.message.strip():
+        return "NotImplementedError: this part is not written yet"
+    return f"{failure.type}: {failure.message.strip()}".removesuffix(": ")
 
 
 def name_shape(shape: tuple[int, ...], sizes: dict[str, int], dims: str = "") -> str:

@@ -51,6 +51,10 @@ class Grader:
             self._exams[key] = Exam(challenge, seed)
         return self._exams[key]
 
+    def forget(self, challenge: Challenge) -> None:
+        """Drop a challenge's exams: no more submissions of it will come."""
+        self._exams = {key: exam for key, exam in self._exams.items() if key[0] != challenge.folder}
+
     def grade(self, challenge: Challenge, source: str, file: str, seed: int, only: int | None = None) -> Report:
         """Grade one source under one seed.
 

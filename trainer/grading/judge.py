@@ -121,17 +121,19 @@ def _sudden_end(evidence: Evidence) -> list[Outcome]:
     number = ended.last_note
     frames: tuple[Frame, ...] = ended.frames
     if number is None or number < 0:
-        return [Outcome("loads", "failed", f"while {evidence.exam.challenge.file_name} was imported: {what}", frames=frames), *_rest("loads")]
+        return [Outcome("loads", "failed", f"while the file was imported: {what}", frames=frames), *_rest(evidence, "loads")]
     if number >= len(exam.cases):
         index = min(number - len(exam.cases), len(exam.refusals) - 1)
         why = exam.refusals[index].why if exam.refusals else ""
-        return [Outcome("loads", "passed"), Outcome("bad sizes", "failed", f"while the constructor was to refuse bad sizes ({why}): {what}")]
+        text = f"while the constructor was to refuse bad sizes ({why}): {what}"
+        return [Outcome("loads", "passed"), Outcome("bad sizes", "failed", text), *_rest(evidence, "bad sizes")]
     case = exam.cases[number]
-    return [Outcome("loads", "passed"), Outcome("runs", "failed", what, case.name, number + 1, frames=frames), *_rest("runs")]
+    return [Outcome("loads", "passed"), Outcome("runs", "failed", what, case.name, number + 1, frames=frames), *_rest(evidence, "runs")]
 
 
-def _rest(failed: str) -> list[Outcome]:
-    return [Outcome(name, "skipped", f"needs {failed}") for name in ("values",)]
+def _rest(evidence: Evidence, failed: str) -> list[Outcome]:
+    """Everything else that was due: nothing is known of it."""
+    return [Outcome(name, "skipped", f"needs {failed}") for name in CHECK_ORDER if name not in ("loads", failed) and _is_due(evidence, name)]
 
 
 def _verdict(evidence: Evidence, outcomes: list[Outcome]) -> Verdict:
@@ -159,8 +161,7 @@ def _stdout(evidence: Evidence, outcomes: list[Outcome]) -> str:
     shown = min((one for one in outcomes if one.status == "failed"), key=lambda one: CHECK_ORDER.index(one.check), default=None)
     number = shown.number - 1 if shown is not None and shown.number is not None else 0
     printed = evidence.ended.printed
-    parts = [printed.get(None, ""), printed.get(-1, ""), printed.get(number, "")]
-    text = "".join(parts)
+    text = printed.get("import", "") + printed.get(str(number), "")
     if evidence.ended.flooded:
         text += f"\n… {evidence.ended.flooded:,} bytes more were printed and are not shown"
     return text

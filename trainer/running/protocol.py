@@ -260,6 +260,11 @@ def message(kind: bytes, payload: bytes) -> bytes:
     return kind + struct.pack("<Q", len(payload)) + payload
 
 
+def mark(part: str) -> bytes:
+    """Written into what a submission prints, so that the grader can tell to which run and call the text belongs."""
+    return b"\0" + part.encode() + b"\0"
+
+
 def cap(text: str, most: int = MOST_TEXT) -> str:
     """A text short enough to send, without surrogates."""
     clean = text.encode("utf-8", "replace").decode("utf-8")

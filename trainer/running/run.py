@@ -16,10 +16,12 @@ from torch import Tensor
 
 from trainer.core.words import Frame
 from trainer.running.protocol import MOST_REPLY_BYTES, NOTE, REPLY, ProtocolError, Reply, decode, message
-from trainer.running.zygote import Limits, Zygote
+from trainer.running.zygote import BROKEN_WORKER, Limits, Zygote
 
-MOST_OUTPUT_BYTES = 64 << 10
+MOST_OUTPUT_BYTES = 1 << 20  # kept of all that is printed, from its beginning
+MOST_PART_BYTES = 16 << 10  # kept of each call, and of the very end, where a fault is reported
 _MOST_NOTES = 100_000
+_MARK = re.compile(rb"\0([a-z0-9]{0,9})\0")
 _FAULT = re.compile(r'File "(?P<path>[^"\n]*)", line (?P<line>\d+) in (?P<function>\S+)')
 
 How = Literal["replied", "timeout", "died", "garbage"]
@@ -35,7 +37,7 @@ class Ended:
     reason: str = ""
     out_of_memory: bool = False
     last_note: int | None = None
-    printed: Mapping[int | None, str] = field(default_factory=dict)
+    printed: Mapping[str, str] = field(default_factory=dict)  # by part: `import`, or the number of a run
     flooded: int = 0
     frames: tuple[Frame, ...] = ()
 
@@ -48,8 +50,8 @@ class Running:
         self._pid, self._channel, self._output = zygote.start_worker(limits)
         self._deadline = time.monotonic() + limits.seconds
         self._buffer = bytearray()
-        self._printed: dict[int | None, bytearray] = {}
-        self._room = MOST_OUTPUT_BYTES
+        self._printed = bytearray()
+        self._end = b""
         self._flooded = 0
         self._note: int | None = None
         self._notes = 0
@@ -85,9 +87,8 @@ class Running:
             ended.reason, ended.out_of_memory = _how_it_died(status)
         ended.last_note = self._note
         ended.flooded = self._flooded
-        printed = {note: text.decode("utf-8", "replace") for note, text in self._printed.items()}
-        ended.frames = self._frames_of_fault(printed)
-        ended.printed = {note: _without_fault(text) for note, text in printed.items()}
+        ended.frames = self._frames_of_fault((self._printed + self._end).decode("utf-8", "replace"))
+        ended.printed = _parts(bytes(self._printed))
         return ended
 
     def _wait(self) -> How:
@@ -131,7 +132,6 @@ class Running:
             self._notes += 1
             if self._notes > _MOST_NOTES or not re.fullmatch(rb"-?\d{1,9}", payload):
                 raise ProtocolError("a note that is not ours")
-            self._drain()  # what was printed until now belongs to the run before
             self._note = int(payload)
         return False
 
@@ -144,20 +144,33 @@ class Running:
                 return True
             if not part:
                 return False
-            kept = part[: self._room]
-            self._room -= len(kept)
-            self._flooded += len(part) - len(kept)
-            self._printed.setdefault(self._note, bytearray()).extend(kept)
+            kept = part[: MOST_OUTPUT_BYTES - len(self._printed)]
+            self._printed += kept
+            if len(kept) < len(part):
+                self._flooded += len(part) - len(kept)
+                self._end = (self._end + part[len(kept) :])[-MOST_PART_BYTES:]
             if self._flooded > (1 << 30) or time.monotonic() > self._deadline:
                 return True
 
-    def _frames_of_fault(self, printed: Mapping[int | None, str]) -> tuple[Frame, ...]:
+    def _frames_of_fault(self, text: str) -> tuple[Frame, ...]:
         """The learner's lines that faulthandler named, outermost first."""
-        text = "\n".join(printed.values())
         if not any(mark in text for mark in ("Fatal Python error", "Timeout (")):
             return ()
         found = [match for match in _FAULT.finditer(text) if os.path.basename(match["path"]) == os.path.basename(self._file_name)]
         return tuple(Frame(int(match["line"]), match["function"], "") for match in reversed(found[:8]))
+
+
+def _parts(printed: bytes) -> dict[str, str]:
+    """Take what was printed apart at the worker's marks."""
+    found: dict[str, bytes] = {}
+    part = "import"
+    for position, piece in enumerate(_MARK.split(printed)):
+        if position % 2:
+            part = piece.decode("ascii")
+        elif part:
+            found[part] = (found.get(part, b"") + piece)[: MOST_PART_BYTES + 1]
+    texts = {part: piece.decode("utf-8", "replace") for part, piece in found.items()}
+    return {part: _without_fault(text if len(text) <= MOST_PART_BYTES else text[:MOST_PART_BYTES] + "\n… cut here") for part, text in texts.items()}
 
 
 def _without_fault(text: str) -> str:
@@ -175,6 +188,8 @@ def _how_it_died(status: int) -> tuple[str, bool]:
             return "the process crashed with a segmentation fault", False
         return f"the process was ended by a signal ({signal.strsignal(number)})", False
     code = os.WEXITSTATUS(status)
+    if code == BROKEN_WORKER:
+        return "the code that runs your file was broken from inside it (were all descriptors closed, or torch's functions replaced?)", False
     if code == 0:
         return "the process ended itself (os._exit?) before all cases had run", False
     return f"the process ended itself with exit code {code} before all cases had run", False

@@ -55,7 +55,8 @@ def limit(memory_bytes: int, seconds: float) -> bool:
     """Bound address space (beyond what is mapped now), CPU time, file size, open files; no core dumps."""
     # Hard as well as soft: a soft limit alone can be raised or its signal ignored.
     wanted = {
-        resource.RLIMIT_CPU: int(seconds) + 2,
+        # A backstop behind the wall clock: the time of all threads counts here.
+        resource.RLIMIT_CPU: (int(seconds) + 2) * (os.cpu_count() or 1),
         resource.RLIMIT_FSIZE: _FILE_BYTES,
         resource.RLIMIT_NOFILE: _OPEN_FILES,
         resource.RLIMIT_CORE: 0,

@@ -6,6 +6,7 @@ expected value, and nothing that it says is believed unless the grader can compa
 
 from __future__ import annotations
 
+import contextlib
 import inspect
 import os
 import socket
@@ -40,6 +41,7 @@ from trainer.running.protocol import (
     decode,
     encode,
     fill,
+    mark,
     message,
 )
 from trainer.running.returns import UnexpectedReturnError, describe
@@ -72,12 +74,17 @@ class Worker:
 
     def note(self, number: int) -> None:
         """Say which run is about to start, so that a sudden death can be told with its case."""
+        self.channel.sendall(message(NOTE, str(number).encode()))
+
+    def mark(self, part: str) -> None:
+        """What is printed from here on belongs to this part: `import`, or the number of a run for its first call."""
         for stream in (sys.stdout, sys.stderr):
             try:
                 stream.flush()
             except Exception:  # noqa: S110  # the submission may have closed or replaced them
                 pass
-        self.channel.sendall(message(NOTE, str(number).encode()))
+        with contextlib.suppress(OSError):
+            os.write(1, mark(part))
 
     def _load_drive(self) -> Drive:
         module = types.ModuleType("cases")
@@ -89,6 +96,7 @@ class Worker:
     def _load_submission(self) -> dict[str, Any] | None:
         """Import the learner's file as a module of its own; None where that fails."""
         self.note(-1)
+        self.mark("import")
         # On disk, so that tracebacks, inspect.getsource and torch.jit find the lines.
         Path(self.path).write_text(self.request.source, encoding="utf-8")
         module = types.ModuleType(MODULE_NAME)
@@ -149,18 +157,20 @@ class Worker:
                 values = {name: self.tensors[index] for name, index in run.parameters.items()}
                 weights.load(implementation, contract, chosen, values)
             self.note(number)
-            self._run(run, told, implementation, drive, contract, chosen)
+            self._run(number, implementation, drive, contract, chosen)
         for index, init in enumerate(self.request.refusals):
             self.note(len(self.request.runs) + index)
             self.reply.refusals.append(self._attempt("construct", lambda init=init: namespace[self.request.entry[0]](**init))[1])
 
     def _build(self, number: int, run: Run, namespace: dict[str, Any]) -> Any:
         self.note(number)
+        self.mark(str(number))
         expected = {name: tuple(self.tensors[index].shape) for name, index in run.parameters.items()}
         self.contracts.append(aliases.contract_of(expected))
         implementation, failure = self._attempt(
             "construct", lambda: build(namespace, self.request.kind, self.request.entry, run.init, DTYPES[run.dtype], run.mode)
         )
+        self.mark("")
         told = self.reply.runs[number]
         told.failure = failure
         if failure is None and isinstance(implementation, nn.Module):
@@ -196,10 +206,9 @@ class Worker:
         given: dict[str, Any] = {name: fill(value, self.tensors) for name, value in tree.items()}
         return map_leaves(given, lambda name, tensor: lay_out(tensor, run.layout.get(name.partition("[")[0])))
 
-    def _run(
-        self, run: Run, told: RunReply, implementation: Any, drive: Drive, contract: aliases.Contract, chosen: aliases.Assignment | None
-    ) -> None:
+    def _run(self, number: int, implementation: Any, drive: Drive, contract: aliases.Contract, chosen: aliases.Assignment | None) -> None:
         """A call without gradients, one with, and one on new values in the same memory."""
+        run, told = self.request.runs[number], self.reply.runs[number]
         given = self._inputs(run, run.inputs)
         counter = Counter() if run.probe else None
 
@@ -213,7 +222,9 @@ class Worker:
             with counter:
                 return call(given, grad=False)
 
+        self.mark(str(number))
         outputs, told.failure = self._attempt("forward", counted)
+        self.mark("")
         if counter is not None:
             told.operations, told.largest, told.flops = counter.operations, counter.largest, counter.flops
         told.inputs_after = {name: self.table.add(tensor) for name, tensor in leaves(given)}

@@ -28,7 +28,7 @@ from trainer.running import sandbox
 from trainer.running.protocol import REPLY, message
 from trainer.running.worker import Worker
 
-_BROKEN_WORKER = 86  # exit code of a worker whose own code failed, most likely because the submission changed it
+BROKEN_WORKER = 86  # exit code of a worker whose own code failed, most likely because the submission changed it
 _GRACE_SECONDS = 0.2
 
 
@@ -135,7 +135,7 @@ def _fork_worker(control: socket.socket, order: dict[str, Any], descriptors: lis
     parent = os.getpid()
     pid = os.fork()
     if pid == 0:
-        code = _BROKEN_WORKER
+        code = BROKEN_WORKER
         try:
             os.setsid()
             sandbox.die_with_parent()

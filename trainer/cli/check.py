@@ -1,0 +1,98 @@
+"""`attn-drill check ID [FILE]`: grade one file."""
+
+from __future__ import annotations
+
+import gc
+import secrets
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from trainer.cli.common import complete_id, find, learner_file, read_source, say_trouble
+from trainer.content.packs import built_in_pack
+from trainer.core.words import Attempt, DrillError, GraderError, Report
+from trainer.practice.journal import Journal, default_journal
+
+if TYPE_CHECKING:
+    from trainer.core.words import Challenge
+
+MOST_SEED = (1 << 63) - 1
+
+
+def check(
+    challenge_id: Annotated[str, typer.Argument(metavar="ID", help="The challenge, e.g. gqa.", autocompletion=complete_id)],
+    file: Annotated[Path | None, typer.Argument(metavar="[FILE]", help="Your file; by default the stub's place.")] = None,
+    seed: Annotated[int | None, typer.Option("--seed", help="Grade on the cases of this seed; fresh ones by default.")] = None,
+    case: Annotated[int | None, typer.Option("--case", help="Only this case, by its number in the report.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="One JSON object on stdout and nothing else.")] = False,
+    time_limit: Annotated[float, typer.Option("--time-limit", metavar="S", help="Wall-clock seconds for all cases.")] = 10.0,
+    memory_limit: Annotated[int, typer.Option("--memory-limit", metavar="MIB", help="Memory beyond torch's own.")] = 2048,
+) -> None:
+    """Grade your file on hidden cases and say what differs, and where."""
+    try:
+        report = _grade(challenge_id, file, seed, case, time_limit, memory_limit)
+    except (DrillError, GraderError) as error:
+        if not as_json:
+            raise
+        _print_error(str(error))
+        raise typer.Exit(2 if isinstance(error, DrillError) else 3) from None
+    except KeyboardInterrupt:
+        if as_json:
+            _print_error("Interrupted.")
+        raise
+    if as_json:
+        from trainer.display.as_json import to_json
+
+        typer.echo(to_json(report))
+    else:
+        from trainer.display.terminal import show
+
+        show(report, sys.stdout)
+    raise typer.Exit(0 if report.verdict == "passed" else 1)
+
+
+def _print_error(sentence: str) -> None:
+    from trainer.display.as_json import error_to_json
+
+    typer.echo(error_to_json(sentence))
+
+
+def _grade(challenge_id: str, file: Path | None, seed: int | None, case: int | None, time_limit: float, memory_limit: int) -> Report:
+    challenge = find(challenge_id)
+    journal = default_journal()
+    path = learner_file(challenge, file, journal)
+    source = read_source(path)
+    if not 0 < time_limit <= 86_400:
+        raise DrillError(f"--time-limit is {time_limit:g}; it must be more than 0 and at most 86400 seconds.")
+    if not 16 <= memory_limit <= 1 << 20:
+        raise DrillError(f"--memory-limit is {memory_limit}; it must be 16 to 1048576 MiB.")
+    if seed is not None and not 0 <= seed <= MOST_SEED:
+        raise DrillError(f"--seed is {seed}; it must be 0 to {MOST_SEED}.")
+    report = _run(challenge, source, path, secrets.randbelow(1 << 31) if seed is None else seed, case, time_limit, memory_limit)
+    if case is None:
+        _record(journal, report, source)
+    return report
+
+
+def _run(challenge: Challenge, source: str, path: Path, seed: int, case: int | None, time_limit: float, memory_limit: int) -> Report:
+    # The collector would walk over every object that torch makes while it is imported.
+    gc.disable()
+    try:
+        from trainer.grading.grader import Grader
+        from trainer.running.zygote import Limits
+    except ImportError as error:
+        raise GraderError(f"torch cannot be imported: {error}. Install attn-drill again; the README has the command.") from None
+    with Grader([built_in_pack()], Limits(time_limit, memory_limit << 20)) as grader:
+        gc.enable()
+        return grader.grade(challenge, source, str(path), seed, case)
+
+
+def _record(journal: Journal, report: Report, source: str) -> None:
+    statuses = report.statuses()
+    passed = sum(status == "passed" for status in statuses.values())
+    journal.record_attempt(Attempt(report.challenge, time.time(), report.seed, report.verdict, passed, len(statuses), source))
+    say_trouble(journal)
+    journal.close()

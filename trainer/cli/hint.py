@@ -1,0 +1,30 @@
+"""`attn-drill hint ID`: the next of three hints, each asked for."""
+
+from __future__ import annotations
+
+import time
+from typing import Annotated
+
+import typer
+
+from trainer.cli.common import complete_id, find, say_trouble
+from trainer.core.words import DrillError
+from trainer.practice.journal import default_journal
+
+
+def hint(
+    challenge_id: Annotated[str, typer.Argument(metavar="ID", help="The challenge, e.g. gqa.", autocompletion=complete_id)],
+    level: Annotated[int | None, typer.Option("--level", help="1 nudges, 2 gives the idea, 3 the step.")] = None,
+) -> None:
+    """Show the next hint."""
+    challenge = find(challenge_id)
+    most = len(challenge.hints)
+    if level is not None and not 1 <= level <= most:
+        raise DrillError(f"There is no hint {level}; {challenge.id} has hints 1 to {most}.")
+    journal = default_journal()
+    number = level or min(journal.highest_hint(challenge.id) + 1, most)
+    journal.record_hint(challenge.id, number, time.time())
+    typer.echo(f"Hint {number} of {most}: {challenge.hints[number - 1]}")
+    if number == most:
+        typer.echo(f"That was the last one. `attn-drill solution {challenge.id} --give-up` shows the reference.")
+    say_trouble(journal)

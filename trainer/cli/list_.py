@@ -1,0 +1,37 @@
+"""`attn-drill list`: the challenges with level, minutes, what they build on, and the learner's state."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import sys
+from typing import Annotated
+
+import typer
+
+from trainer.cli.common import say_trouble
+from trainer.content import packs
+from trainer.practice.journal import default_journal
+
+
+def list_challenges(as_json: Annotated[bool, typer.Option("--json", help="As a JSON list.")] = False) -> None:
+    """List the challenges with level, minutes and state."""
+    challenges = packs.read_pack(packs.built_in_pack())
+    journal = default_journal()
+    progress = journal.progress()
+    say_trouble(journal)
+    rows = [(one, progress[one.id].state if one.id in progress else "new") for one in challenges]
+    if as_json:
+        keys = ({"id": one.id, "title": one.title, "level": one.level, "minutes": one.minutes, "builds_on": list(one.builds_on), "state": state} for one, state in rows)
+        typer.echo(json.dumps(list(keys), indent=2, ensure_ascii=False))
+        return
+    width = shutil.get_terminal_size((80, 24)).columns
+    longest = max((len(one.id) for one, _ in rows), default=2)
+    wide = width >= 60
+    typer.echo(f"{'challenge':<{longest}}  {'level':<6}  {'min':>3}  {'state':<7}" + ("  builds on" if wide else ""))
+    colours = {"passed": "blue", "started": "yellow"} if sys.stdout.isatty() else {}
+    for one, state in rows:
+        after = f"  {', '.join(one.builds_on)}" if wide else ""
+        shown = typer.style(f"{state:<7}", fg=colours[state]) if state in colours else f"{state:<7}"
+        typer.echo(f"{one.id:<{longest}}  {one.level:<6}  {one.minutes:>3}  {shown}{after}".rstrip())
+    typer.echo("\nattn-drill start ID hands one out.")

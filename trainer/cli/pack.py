@@ -1,0 +1,57 @@
+"""`attn-drill pack check`: hold a pack's content to the rules."""
+
+from __future__ import annotations
+
+import secrets
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from trainer.content import packs
+from trainer.content.packs import built_in_pack
+from trainer.core.words import DrillError
+
+app = typer.Typer(help="Author and verify challenges.", no_args_is_help=True, rich_markup_mode=None)
+
+
+@app.callback()
+def pack() -> None:
+    """Author and verify challenges."""
+
+
+@app.command("check")
+def check_pack(
+    folder: Annotated[Path | None, typer.Argument(metavar="[DIR]", help="The pack; by default the one that comes with attn-drill.")] = None,
+    only: Annotated[list[str] | None, typer.Option("--challenge", help="Only this challenge; may be given several times.")] = None,
+    seeds: Annotated[int, typer.Option("--seeds", help="With how many fresh seeds everything is graded.")] = 5,
+    table: Annotated[Path | None, typer.Option("--table", help="Write the table of mistakes and the checks that refuse them here.")] = None,
+) -> None:
+    """Check that what is right passes, what is wrong is refused, and nothing is missing."""
+    if seeds < 1:
+        raise DrillError(f"--seeds is {seeds}; it must be 1 or more.")
+    root = built_in_pack() if folder is None else folder
+    challenges = [packs.find_challenge(root, name) for name in only] if only else list(packs.read_pack(root))
+    if not challenges:
+        raise DrillError(f"{root / 'challenges'} holds no challenge. CONTRIBUTING.md says how to add one.")
+    from trainer.display.pack_table import Progress, mistakes_table
+    from trainer.grading.grader import Grader
+    from trainer.grading.pack_check import Row, check_challenge, count
+
+    rows: list[Row] = []
+    chosen = [secrets.randbelow(1 << 31) for _ in range(seeds)]
+    with Grader([root]) as grader, Progress(sum(count(one) for one in challenges), sys.stderr) as progress:
+        for challenge in challenges:
+            for row in check_challenge(grader, challenge, chosen):
+                rows.append(row)
+                progress.advance(f"{row.challenge} {row.kind} {row.name}")
+            grader.forget(challenge)
+    typer.echo(mistakes_table(rows))
+    if table is not None:
+        table.write_text(mistakes_table(rows) + "\n", encoding="utf-8")
+    bad = [row for row in rows if not row.ok]
+    for row in bad:
+        typer.echo(f"BAD  {row.challenge}: {row.kind} {row.name}: {row.message}")
+    typer.echo(f"{len(rows) - len(bad)} passed, {len(bad)} failed ({len(challenges)} challenges, {seeds} seeds)")
+    raise typer.Exit(1 if bad else 0)

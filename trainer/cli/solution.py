@@ -1,0 +1,40 @@
+"""`attn-drill solution ID`: the reference, once solved or given up."""
+
+from __future__ import annotations
+
+import sys
+import time
+from typing import Annotated
+
+import typer
+
+from trainer.cli.common import complete_id, find, say_trouble
+from trainer.content import packs
+from trainer.core.words import DrillError
+from trainer.practice.journal import Progress, default_journal
+
+
+def solution(
+    challenge_id: Annotated[str, typer.Argument(metavar="ID", help="The challenge, e.g. gqa.", autocompletion=complete_id)],
+    give_up: Annotated[bool, typer.Option("--give-up", help="Show it though the challenge is not passed.")] = False,
+) -> None:
+    """Show the reference after a pass, or with --give-up."""
+    challenge = find(challenge_id)
+    journal = default_journal()
+    progress = journal.progress().get(challenge.id, Progress())
+    if progress.state != "passed" and not give_up:
+        say_trouble(journal)
+        raise DrillError(
+            f"{challenge.id} is not passed yet ({progress.attempts} attempts). Go on with `attn-drill hint {challenge.id}`, "
+            f"or see the reference with `attn-drill solution {challenge.id} --give-up`."
+        )
+    journal.record_solution(challenge.id, time.time())
+    text = packs.solution(challenge)
+    if sys.stdout.isatty():
+        from rich.console import Console
+        from rich.syntax import Syntax
+
+        Console().print(Syntax(text, "python", background_color="default", word_wrap=True))
+    else:
+        typer.echo(text.rstrip())
+    say_trouble(journal)

@@ -1,0 +1,79 @@
+"""Numbers, indices and ranges as a reader sees them. No rich, no colour."""
+
+from __future__ import annotations
+
+import math
+import re
+
+from trainer.core.words import Affected, Case, Summary, axes
+
+# What the letters of the contract are called.
+NAMES = {"B": "batch", "H": "heads", "Hkv": "kv heads", "L": "positions", "Lq": "queries", "Lk": "keys", "M": "features", "D": "features", "Dv": "features"}
+
+_CONTROL = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]|[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+
+
+def plain(text: str) -> str:
+    """The text without escape sequences and control characters, which a submission could use to draw on the terminal."""
+    return _CONTROL.sub("", text.replace("\r\n", "\n").replace("\r", "\n"))
+
+
+def number(value: float) -> str:
+    """At most 8 characters: `0.3661`, `-1.2e-05`, `nan`."""
+    if math.isnan(value) or math.isinf(value):
+        return str(value)
+    if value == 0:
+        return "0"
+    if 1e-3 <= abs(value) < 1e4:
+        text = f"{value:.4f}" if abs(value) < 100 else f"{value:.2f}"
+        return text
+    return f"{value:.1e}"
+
+
+def index_in_words(index: tuple[int, ...], dims: str, sizes: dict[str, int]) -> str:
+    """`b=1 l=3 h=0 d=4`: every axis by its letter, a grouped axis taken apart. Without dims `[1, 3, 4]`."""
+    letters = axes(dims)
+    if not dims or len(letters) != len(index):
+        return str(list(index))
+    parts: list[str] = []
+    for axis, position in zip(letters, index, strict=True):
+        apart: list[str] = []
+        for letter in reversed(axis):
+            position, rest = divmod(position, sizes[letter])
+            apart.append(f"{letter.lower()}={rest}")
+        parts += reversed(apart)
+    return " ".join(parts)
+
+
+def ranges(indices: tuple[int, ...]) -> str:
+    """`0-3, 7`."""
+    found: list[str] = []
+    start = previous = None
+    for index in [*indices, None]:
+        if previous is not None and index != previous + 1:
+            found.append(str(previous) if start == previous else f"{start}-{previous}" if previous - (start or 0) > 1 else f"{start}, {previous}")
+            start = None
+        if start is None:
+            start = index
+        previous = index
+    return ", ".join(found)
+
+
+def affected(one: Affected) -> tuple[str, str]:
+    """Name of the dimension, and which of its indices are wrong: `("heads", "wrong 1, 3   right 0, 2")`."""
+    name = f"{NAMES.get(one.dim, one.dim)} ({one.dim})"
+    if len(one.wrong) == one.size:
+        return name, f"all {one.size} wrong" if one.size > 1 else "the only one"
+    right = tuple(index for index in range(one.size) if index not in one.wrong)
+    return name, f"wrong {ranges(one.wrong)}   right {ranges(right)}"
+
+
+def summary(one: Summary) -> str:
+    """`mean 0.01  std 0.98  from -2.3 to 2.1`."""
+    text = f"mean {number(one.mean)}  std {number(one.std)}  from {number(one.low)} to {number(one.high)}"
+    return f"{text}  not finite {one.not_finite}" if one.not_finite else text
+
+
+def sizes_in_words(case: Case) -> str:
+    """`B=2 L=7 H=6`."""
+    return " ".join(f"{letter}={size}" for letter, size in case.sizes.items())
