@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import ctypes
 import importlib.abc
-import os
 import sys
+import warnings
 from collections.abc import Callable, Sequence
 from typing import Any, NoReturn
 
@@ -75,18 +75,12 @@ def _multi_head_attention_forward(*args: Any, **kwargs: Any) -> Any:
 
 
 def _override_kernels(refuse: Callable[[str], NoReturn]) -> None:
-    sys.stderr.flush()
-    saved, nowhere = os.dup(2), os.open(os.devnull, os.O_WRONLY)
-    os.dup2(nowhere, 2)  # torch warns on every overridden kernel, from C++
-    try:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # torch warns that a kernel is overridden
         library = torch._C._dispatch_library("IMPL", "aten", "", __file__, 1)
         for kernel, name in _KERNELS.items():
             for key in ("CPU", "AutogradCPU"):
                 library.impl(kernel, key, _refusing(refuse, name), False)
-    finally:
-        os.dup2(saved, 2)
-        os.close(saved)
-        os.close(nowhere)
     # Dropping the library would restore the kernels: give it a reference that nobody can find and drop.
     ctypes.pythonapi.Py_IncRef(ctypes.py_object(library))
 

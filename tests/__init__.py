@@ -1,0 +1,1 @@
+"""One file a module of `trainer/`, one parametrised file for all content, hostile submissions, benchmarks."""

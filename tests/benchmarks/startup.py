@@ -1,0 +1,56 @@
+"""Whole-process time of commands as ratios to an import, run side by side and in turn.
+
+    python tests/benchmarks/startup.py [ROUNDS]
+
+`check` of a passing file against `import torch`: at most 1.10. `list`, `--help`, `hint`, `start` into a pipe against
+`import typer`: at most 2.5. Ends with 1 where a ratio is over its bound.
+"""
+
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+HEAVY, LIGHT = "import torch", "import typer"
+COMMANDS = {
+    "check gqa": (["check", "gqa", str(ROOT / "solutions/gqa/solution.py")], HEAVY, 1.10),
+    "list": (["list"], LIGHT, 2.5),
+    "--help": (["--help"], LIGHT, 2.5),
+    "hint gqa": (["hint", "gqa"], LIGHT, 2.5),
+    "start gqa": (["start", "gqa"], LIGHT, 2.5),
+}
+
+
+def seconds(command: list[str], folder: str) -> float:
+    """Wall-clock time of one process."""
+    environment = {**os.environ, "ATTN_DRILL_HOME": folder}
+    started = time.perf_counter()
+    done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, check=False)
+    elapsed = time.perf_counter() - started
+    if done.returncode:
+        raise SystemExit(f"{command} ended with {done.returncode}: {done.stderr.decode()}")
+    return elapsed
+
+
+def main() -> int:
+    """Measure every command in turn with its yardstick."""
+    rounds = int(sys.argv[1]) if len(sys.argv) > 1 else 11
+    over = 0
+    with tempfile.TemporaryDirectory() as folder:
+        for name, (arguments, yardstick, bound) in COMMANDS.items():
+            mine, its = [], []
+            for _ in range(rounds + 1):  # the first round warms the file cache
+                mine.append(seconds([sys.executable, "-m", "trainer", *arguments], folder))
+                its.append(seconds([sys.executable, "-c", yardstick], folder))
+            ratio = statistics.median(mine[1:]) / statistics.median(its[1:])
+            over += ratio > bound
+            print(f"{name:<10} {1000 * statistics.median(mine[1:]):7.0f} ms = {ratio:.2f} x `{yardstick}` (at most {bound})")
+    return 1 if over else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

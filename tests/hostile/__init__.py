@@ -1,0 +1,1 @@
+"""Submissions that misbehave, and what must come of them."""

@@ -1,0 +1,98 @@
+"""Which of the learner's layers plays which role."""
+
+import pytest
+
+from trainer.running.aliases import MOST_ASSIGNMENTS, Shapes, assignments, contract_of, in_words, problem
+
+GQA = {
+    "q_proj.weight": (12, 12),
+    "q_proj.bias": (12,),
+    "k_proj.weight": (6, 12),
+    "k_proj.bias": (6,),
+    "v_proj.weight": (6, 12),
+    "v_proj.bias": (6,),
+    "o_proj.weight": (12, 12),
+    "o_proj.bias": (12,),
+}
+
+
+def linear(**layers: tuple[int, int]) -> Shapes:
+    """Parameters of linear layers with a bias each; `__` in a name stands for a dot."""
+    found: dict[str, tuple[int, ...]] = {}
+    for name, (rows, columns) in layers.items():
+        path = name.replace("__", ".")
+        found[f"{path}.weight"] = (rows, columns)
+        found[f"{path}.bias"] = (rows,)
+    return found
+
+
+@pytest.mark.parametrize(
+    ("shapes", "roles"),
+    [
+        pytest.param(GQA, {"q_proj": ("q",), "k_proj": ("k",), "v_proj": ("v",), "o_proj": ("o",)}, id="the contract's own names"),
+        pytest.param(
+            linear(W_q=(12, 12), W_k=(6, 12), W_v=(6, 12), W_o=(12, 12)), {"W_q": ("q",), "W_k": ("k",), "W_v": ("v",), "W_o": ("o",)}, id="another family"
+        ),
+        pytest.param(linear(c_attn=(24, 12), c_proj=(12, 12)), {"c_attn": ("q", "k", "v"), "c_proj": ("o",)}, id="fused"),
+        pytest.param(linear(to_q=(12, 12), to_kv=(12, 12), to_out__0=(12, 12)), {"to_q": ("q",), "to_kv": ("k", "v"), "to_out.0": ("o",)}, id="nested, kv fused"),
+        pytest.param(
+            linear(inner__query=(12, 12), inner__key=(6, 12), inner__value=(6, 12), fc=(12, 12)),
+            {"inner.query": ("q",), "inner.key": ("k",), "inner.value": ("v",), "fc": ("o",)},
+            id="the last by elimination",
+        ),
+    ],
+)
+def test_names_decide(shapes: Shapes, roles: dict[str, tuple[str, ...]]) -> None:
+    """Where names say it, there is one assignment."""
+    assert assignments(contract_of(GQA), shapes) == [roles]
+
+
+def test_fused_contract_split_by_the_learner() -> None:
+    """A contract of one fused layer takes three split ones."""
+    contract = contract_of({"qkv_proj.weight": (36, 12), "o_proj.weight": (12, 12)})
+    split = {"wq.weight": (12, 12), "wk.weight": (12, 12), "wv.weight": (12, 12), "wo.weight": (12, 12)}
+    assert assignments(contract, split) == [{"wq": ("q",), "wk": ("k",), "wv": ("v",), "wo": ("o",)}]
+    assert contract.atoms["v"].start == 24
+
+
+def test_names_that_say_nothing_are_tried() -> None:
+    """Four layers of one shape have 24 assignments, and no more are tried."""
+    square = {name: (12, 12) if len(shape) == 2 else (12,) for name, shape in GQA.items()}
+    found = assignments(contract_of(square), linear(fc1=(12, 12), fc2=(12, 12), fc3=(12, 12), fc4=(12, 12)))
+    assert len(found) == MOST_ASSIGNMENTS == 24
+    assert {"fc1": ("q",), "fc2": ("k",), "fc3": ("v",), "fc4": ("o",)} in found
+
+
+def test_contradicting_names_are_tried() -> None:
+    """`proj.0 … proj.3` all say output: shapes decide."""
+    found = assignments(contract_of(GQA), linear(proj__0=(12, 12), proj__1=(6, 12), proj__2=(6, 12), proj__3=(12, 12)))
+    assert len(found) == 4
+
+
+@pytest.mark.parametrize(
+    ("shapes", "says"),
+    [
+        pytest.param({**GQA, "extra.weight": (3, 12)}, r"your module has extra\.weight \[3, 12\]", id="one too many"),
+        pytest.param({k: v for k, v in GQA.items() if "v_proj" not in k}, r"asks for v_proj\.weight \[6, 12\]", id="one missing"),
+        pytest.param({k: v for k, v in GQA.items() if k != "o_proj.bias"}, r"asks for o_proj\.bias \[12\]", id="no bias"),
+        pytest.param({**GQA, "k_proj.weight": (12, 12), "k_proj.bias": (12,)}, r"k_proj\.weight is \[12, 12\] and must be \[6, 12\]", id="wrong shape"),
+        pytest.param({**GQA, "temperature": (1,)}, r"your module has temperature \[1\]", id="a scalar of one's own"),
+        pytest.param({"W": (12, 12)}, r"asks for q_proj\.weight", id="a bare matrix"),
+    ],
+)
+def test_no_assignment_is_explained(shapes: Shapes, says: str) -> None:
+    """Names and shapes of both sides are in the sentence."""
+    contract = contract_of(GQA)
+    assert assignments(contract, shapes) == []
+    assert __import__("re").search(says, problem(contract, GQA, shapes))
+
+
+def test_own_names_are_never_reassigned() -> None:
+    """k_proj of q_proj's shape is an error, not a q_proj under another name."""
+    swapped = {**GQA, "q_proj.weight": (6, 12), "q_proj.bias": (6,), "k_proj.weight": (12, 12), "k_proj.bias": (12,)}
+    assert assignments(contract_of(GQA), swapped) == []
+
+
+def test_in_words() -> None:
+    """The report says which was taken."""
+    assert in_words({"fc1": ("q",), "c_attn": ("k", "v")}) == "fc1 as q, c_attn as k+v"

@@ -1,0 +1,93 @@
+"""Frames: what goes in comes out, and nothing that is not ours is believed."""
+
+import json
+import struct
+
+import pytest
+import torch
+
+from trainer.running.protocol import DTYPES, ProtocolError, Reply, RunReply, TensorTable, cap, decode, encode, fill
+
+
+def frame(header: object, tail: bytes = b"") -> bytes:
+    """A frame of any header."""
+    text = json.dumps(header).encode()
+    return struct.pack("<I", len(text)) + text + tail
+
+
+@pytest.mark.parametrize("dtype", list(DTYPES.values()), ids=list(DTYPES))
+def test_tensors_survive(dtype: torch.dtype) -> None:
+    """Every dtype, transposed, scalar and empty tensors arrive bit by bit."""
+    tensors = [torch.arange(6).reshape(2, 3).to(dtype).T, torch.ones((), dtype=dtype), torch.empty(0, 3, dtype=dtype)]
+    table = TensorTable()
+    for tensor in tensors:
+        table.add(tensor)
+    _, found = decode(encode(Reply(), table), Reply)
+    assert all(one.dtype == two.dtype and torch.equal(one, two) for one, two in zip(tensors, found, strict=True))
+
+
+def test_special_values_survive() -> None:
+    """NaN and infinities are bytes like others."""
+    table = TensorTable()
+    table.add(torch.tensor([float("nan"), float("inf"), -0.0]))
+    _, (found,) = decode(encode(Reply(), table), Reply)
+    assert found[0].isnan()
+    assert found[1].isinf()
+
+
+def test_trees_survive() -> None:
+    """Tensors nested in tuples and dicts are found again, beside plain values."""
+    table = TensorTable()
+    tree = table.tree({"x": torch.ones(2), "blocks": (torch.zeros(1), None, 3), "name": "a"})
+    _, tensors = decode(encode(Reply(), table), Reply)
+    filled = {name: fill(value, tensors) for name, value in tree.items()}
+    assert torch.equal(filled["x"], torch.ones(2))
+    assert filled["blocks"][1:] == (None, 3)
+    assert filled["name"] == "a"
+
+
+def test_body_survives() -> None:
+    """The typed part arrives as it was."""
+    body = Reply(defined=["a"], runs=[RunReply(operations=3)])
+    assert decode(encode(body, TensorTable()), Reply)[0] == body
+
+
+GOOD = json.loads(encode(Reply(), TensorTable())[4:])
+
+
+@pytest.mark.parametrize(
+    "bad",
+    [
+        pytest.param(b"", id="nothing"),
+        pytest.param(b"\x01", id="one byte"),
+        pytest.param(struct.pack("<I", 1 << 31), id="a header longer than the frame"),
+        pytest.param(frame([]), id="a list"),
+        pytest.param(struct.pack("<I", 3) + b"\xff\xfe\xfd", id="no UTF-8"),
+        pytest.param(struct.pack("<I", 200_000) + b"[" * 200_000, id="nested too deep"),
+        pytest.param(frame({**GOOD, "body": {**GOOD["body"], "runs": 5}}), id="a wrong type"),
+        pytest.param(frame({**GOOD, "body": {**GOOD["body"], "defined": [1]}}), id="a wrong type inside"),
+        pytest.param(frame({**GOOD, "tensors": [["float32", [3]]]}), id="a tensor without its bytes"),
+        pytest.param(frame({**GOOD, "tensors": [["float32", [-1]]]}), id="a negative size"),
+        pytest.param(frame({**GOOD, "tensors": [["float32", [1 << 62, 1 << 62]]]}), id="a huge tensor"),
+        pytest.param(frame({**GOOD, "tensors": [["object", [1]]]}, bytes(8)), id="a dtype that is none"),
+        pytest.param(frame({**GOOD, "tensors": [["float32", [0]]] * 20_001}), id="too many tensors"),
+        pytest.param(frame({**GOOD, "tensors": [["float32", [0] * 17]]}), id="too many dims"),
+    ],
+)
+def test_garbage_is_refused(bad: bytes) -> None:
+    """Bytes that are no frame of ours end in ProtocolError and nothing else."""
+    with pytest.raises(ProtocolError):
+        decode(bad, Reply)
+
+
+def test_boolean_bytes_are_made_boolean() -> None:
+    """A byte 7 sent as a bool is True and nothing stranger."""
+    _, (found,) = decode(frame({**GOOD, "tensors": [["bool", [2]]]}, b"\x07\x00"), Reply)
+    assert found.tolist() == [True, False]
+    assert int(found.sum()) == 1
+
+
+def test_cap_shortens_and_cleans() -> None:
+    """Texts are bounded and can be encoded."""
+    assert len(cap("x" * 10_000, 100)) <= 103
+    assert cap("a\ud800b").encode() == b"a?b"

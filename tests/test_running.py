@@ -1,0 +1,146 @@
+"""The worker's life as the grader sees it: replies, deaths, hangs, floods, garbage."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from trainer.content import packs
+from trainer.core.words import Report
+from trainer.grading.grader import Grader
+from trainer.running.zygote import Limits
+
+from .conftest import TINY_PACK
+
+RIGHT = "import torch\ndef prefix_sum(x, reverse=False):\n    {}\n    return x.flip(-1).cumsum(-1).flip(-1) if reverse else x.cumsum(-1)\n"
+
+
+def grade(grader: Grader, source: str, **more: int) -> Report:
+    """Grade a prefix sum."""
+    return grader.grade(packs.find_challenge(TINY_PACK, "prefix-sum"), source, "prefix_sum.py", 7, **more)
+
+
+@pytest.fixture
+def hasty(grader: Grader, monkeypatch: pytest.MonkeyPatch) -> Grader:
+    """A grader whose patience ends after a second."""
+    monkeypatch.setattr(grader, "limits", Limits(seconds=1.0, memory_bytes=512 << 20))
+    return grader
+
+
+def test_right_passes(grader: Grader) -> None:
+    """The plain right answer passes, with the memory check made."""
+    report = grade(grader, RIGHT.format("pass"))
+    assert report.verdict == "passed"
+    assert report.statuses()["memory"] == "passed"
+
+
+@pytest.mark.parametrize(
+    ("body", "verdict", "says"),
+    [
+        pytest.param("while True: pass", "timeout", "still running at the time limit at line 3", id="endless loop"),
+        pytest.param("import time; time.sleep(60)", "timeout", "time limit at line 3", id="sleep"),
+        pytest.param("import os; os._exit(0)", "error", "ended itself", id="exit 0"),
+        pytest.param("import os; os._exit(3)", "error", "exit code 3", id="exit 3"),
+        pytest.param("raise SystemExit(5)", "error", r"sys\.exit\(5\)", id="SystemExit"),
+        pytest.param("raise KeyboardInterrupt", "error", "KeyboardInterrupt", id="KeyboardInterrupt"),
+        pytest.param("import ctypes; ctypes.string_at(0)", "error", "segmentation fault at line 3", id="segfault"),
+        pytest.param("import os; os.abort()", "error", "signal", id="abort"),
+        pytest.param("torch.ones(10**10)", "memory", "more memory was asked for", id="40 GB"),
+        pytest.param("bytearray(10**10)", "memory", "MemoryError", id="10 GB of bytes"),
+        pytest.param("import os; os.closerange(0, 1000)", "error", "broken from inside", id="all descriptors closed"),
+        pytest.param("import sys; sys.stdout.close()", "passed", "", id="stdout closed"),
+        pytest.param("import sys; sys.stdout = None; print(1)", "passed", "", id="stdout gone"),
+        pytest.param("prefix_sum(x)", "error", "RecursionError", id="recursion"),
+    ],
+)
+def test_ends(hasty: Grader, body: str, verdict: str, says: str) -> None:
+    """Every way to end has its own verdict and names the case that was running."""
+    report = grade(hasty, RIGHT.format(body))
+    assert report.verdict == verdict
+    if says:
+        failure = report.first_failure()
+        assert failure is not None
+        assert __import__("re").search(says, failure.message), failure.message
+        assert failure.case == "forwards"
+        assert failure.number == 1
+
+
+def test_hang_at_import(hasty: Grader) -> None:
+    """A file that never ends to load is named as such, with the line."""
+    failure = grade(hasty, "x = 1\nwhile True:\n    x += 1\n").first_failure()
+    assert failure is not None
+    assert failure.check == "loads"
+    assert "while the file was imported" in failure.message
+    assert failure.frames[-1].line in (2, 3)
+
+
+@pytest.mark.parametrize(
+    "payload",
+    [
+        pytest.param(b"R" + b"\\xff" * 8, id="a reply of 2**64 bytes"),
+        pytest.param(b"Z" * 100, id="another kind"),
+        pytest.param(b"N" + (5).to_bytes(8, "little") + b"hello", id="a note that is no number"),
+        pytest.param(b"R" + (2).to_bytes(8, "little") + b"{}", id="an empty reply"),
+    ],
+)
+def test_garbage_on_the_channel(grader: Grader, payload: bytes) -> None:
+    """What a submission writes to the channel itself is no result."""
+    body = f"import os, socket\n    for fd in range(3, 20):\n        try:\n            socket.socket(fileno=os.dup(fd)).sendall({payload!r})\n        except OSError:\n            pass"
+    report = grade(grader, RIGHT.format(body))
+    assert report.verdict == "error"
+    failure = report.first_failure()
+    assert failure is not None
+    assert "no result" in failure.message
+
+
+def test_a_forged_reply_without_values_is_no_pass(grader: Grader) -> None:
+    """A well-formed reply that claims everything but holds no tensors does not pass."""
+    forged = (
+        "import os, socket\n"
+        "    from trainer.running.protocol import Reply, RunReply, TensorTable, encode, message, REPLY\n"
+        "    from trainer.running.protocol import FoundParameter\n"
+        "    frame = encode(Reply(defined=['prefix_sum'], signatures={'prefix_sum': None}, runs=[RunReply() for _ in range(7)]), TensorTable())\n"
+        "    for fd in range(3, 20):\n"
+        "        try:\n"
+        "            socket.socket(fileno=os.dup(fd)).sendall(message(REPLY, frame))\n"
+        "        except OSError:\n"
+        "            pass"
+    )
+    report = grade(grader, RIGHT.format(forged))
+    assert report.verdict != "passed"
+    assert report.statuses()["shapes"] == "failed"
+
+
+def test_flood_is_cut_and_does_no_harm(grader: Grader) -> None:
+    """A hundred megabytes of output cost the report nothing; the text is cut and says so."""
+    report = grade(grader, RIGHT.format("print('x' * 1_000_000)"))
+    assert report.verdict == "passed"
+    assert len(report.stdout) < 100_000
+    assert "bytes more were printed" in report.stdout
+
+
+def test_prints_of_the_shown_case_only(grader: Grader) -> None:
+    """What is printed belongs to a case and to its first call."""
+    report = grade(grader, "print('import')\n" + RIGHT.format("print('x', tuple(x.shape))"))
+    assert report.stdout == "import\nx (3, 5)\n"
+
+
+def test_nothing_is_left_behind(hasty: Grader, tmp_path: Path) -> None:
+    """A worker that is killed takes its folder with it, and no process stays."""
+    note = "open('/dev/null'); import os, sys; print(os.getpid(), os.getcwd(), flush=True)\n    while True: pass"
+    report = grade(hasty, RIGHT.format(note))
+    pid, folder = report.stdout.split()
+    assert not os.path.exists(f"/proc/{pid}")
+    assert not os.path.exists(folder)
+
+
+def test_unknown_case_number(grader: Grader) -> None:
+    """--case beyond the last says how many there are."""
+    with pytest.raises(Exception, match="cases 1 to 7; --case 8"):
+        grade(grader, RIGHT.format("pass"), only=8)
+
+
+def test_a_zygote_serves_many(grader: Grader) -> None:
+    """A death in one run does nothing to the next."""
+    assert grade(grader, RIGHT.format("import os; os._exit(0)")).verdict == "error"
+    assert grade(grader, RIGHT.format("pass")).verdict == "passed"

@@ -1,0 +1,34 @@
+"""The words of floor 0."""
+
+import pytest
+
+from trainer.core.words import CHECK_ORDER, Case, Outcome, Report, axes
+
+
+@pytest.mark.parametrize(
+    ("dims", "expected"),
+    [
+        pytest.param("B L M", (("B",), ("L",), ("M",)), id="plain"),
+        pytest.param("B L (H D)", (("B",), ("L",), ("H", "D")), id="grouped"),
+        pytest.param("(H copy K)", (("H", "copy", "K"),), id="group of three"),
+        pytest.param("", (), id="scalar"),
+    ],
+)
+def test_axes(dims: str, expected: tuple[tuple[str, ...], ...]) -> None:
+    """Named dimensions are split at spaces, groups kept together."""
+    assert axes(dims) == expected
+
+
+def test_output_shape_multiplies_groups() -> None:
+    """A grouped axis is as long as its letters' product."""
+    case = Case("c", {}, {"out": "B (H D)"}, {"B": 2, "H": 3, "D": 5})
+    assert case.output_shape("out") == (2, 15)
+
+
+def test_report_orders_checks_and_finds_the_first_failure() -> None:
+    """One failed case fails its check; the earliest check is explained first."""
+    outcomes = (Outcome("values", "failed", "b", "two", 2), Outcome("shapes", "passed"), Outcome("values", "passed"), Outcome("dtype", "failed", "a"))
+    report = Report("gqa", "f.py", 1, "failed", outcomes)
+    assert report.statuses() == {"shapes": "passed", "dtype": "failed", "values": "failed"}
+    assert report.first_failure() is outcomes[3]
+    assert list(report.statuses()) == [name for name in CHECK_ORDER if name in report.statuses()]
