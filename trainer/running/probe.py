@@ -23,6 +23,7 @@ def probe_isolation(hidden: Iterable[Path]) -> dict[str, bool]:
         return {}
     hidden = tuple(hidden)
     readable = sandbox.readable_paths(hidden)
+    secret = next((path for folder in hidden for path in folder.rglob("*.py")), None)
     read_end, write_end = os.pipe()
     with tempfile.TemporaryDirectory(prefix="attn-drill-") as folder:
         pid = os.fork()
@@ -32,7 +33,7 @@ def probe_isolation(hidden: Iterable[Path]) -> dict[str, bool]:
                 os.close(read_end)
                 limited = sandbox.limit(1 << 30, 10)
                 sandbox.confine(readable, folder)
-                os.write(write_end, json.dumps(_try_all(hidden, limited)).encode())
+                os.write(write_end, json.dumps(_try_all(secret, limited)).encode())
                 code = 0
             finally:
                 os._exit(code)
@@ -44,9 +45,8 @@ def probe_isolation(hidden: Iterable[Path]) -> dict[str, bool]:
     return found
 
 
-def _try_all(hidden: tuple[Path, ...], limited: bool) -> dict[str, bool]:
+def _try_all(secret: Path | None, limited: bool) -> dict[str, bool]:
     parent = os.getppid()
-    secret = next((path for folder in hidden for path in folder.rglob("*.py")), None)
     return {
         "open a network socket": _fails(lambda: socket.socket().close()),
         "read the solutions": secret is not None and _fails(secret.read_bytes),

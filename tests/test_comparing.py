@@ -1,0 +1,129 @@
+"""Tolerance and comparison: no wrong answer passes, no right one is refused, and where is said."""
+
+import math
+
+import pytest
+import torch
+
+from trainer.comparing.compare import compare_dropout, compare_values
+from trainer.comparing.tolerance import allowed, loss, lower_dtype
+
+
+def mismatch(expected: torch.Tensor, actual: torch.Tensor, dtype: str = "float32", lost: float = 0.0, dims: str = "", **sizes: int):  # noqa: ANN201
+    """Compare under the default rule."""
+    expected = expected.to(torch.float64)
+    return compare_values("out", dims, sizes, expected, actual, allowed(expected, dtype, lost))
+
+
+@pytest.mark.parametrize(
+    ("expected", "actual", "dtype", "accepted"),
+    [
+        pytest.param([1.0, -2.0], [1.0, -2.0], "float32", True, id="equal"),
+        pytest.param([1.0, -2.0], [1.0 + 1e-6, -2.0], "float32", True, id="float32 rounding"),
+        pytest.param([1.0, -2.0], [1.0 + 1e-4, -2.0], "float32", False, id="beyond float32 rounding"),
+        pytest.param([1.0, -2.0], [1.0 + 5e-7, -2.0], "float64", True, id="softmax in float32 at float64"),
+        pytest.param([1.0, -2.0], [1.0 + 1e-5, -2.0], "float64", False, id="beyond float32 at float64"),
+        pytest.param([1.0, -2.0], [1.02, -2.0], "bfloat16", True, id="bfloat16 rounding"),
+        pytest.param([1.0, -2.0], [1.1, -2.0], "bfloat16", False, id="beyond bfloat16 rounding"),
+        pytest.param([1e-7, -2e-7], [0.0, 0.0], "float32", False, id="tiny outputs do not pass zeros"),
+        pytest.param([1e-7, -2e-7], [1.0000001e-7, -2e-7], "float32", True, id="tiny outputs pass themselves"),
+        pytest.param([0.0, 0.0], [0.0, -0.0], "float32", True, id="zeros"),
+        pytest.param([0.0, 0.0], [1e-30, 0.0], "float32", False, id="exact zeros are exact"),
+        pytest.param([1.0, 2.0], [1.0, math.nan], "float32", False, id="NaN"),
+        pytest.param([1.0, 2.0], [1.0, math.inf], "float32", False, id="infinity"),
+        pytest.param([1e4, 0.1], [1e4, 0.10001], "float32", True, id="the absolute part is as in torch.testing"),
+    ],
+)
+def test_bounds(expected: list[float], actual: list[float], dtype: str, accepted: bool) -> None:
+    """The two tables of what is accepted and what is refused."""
+    found = mismatch(torch.tensor(expected, dtype=torch.float64), torch.tensor(actual, dtype=torch.float64), dtype)
+    assert (found is None) is accepted
+
+
+def test_loss_of_the_dtype_widens_the_bound() -> None:
+    """What the reference loses in the case's dtype, another right order of operations may lose several times."""
+    expected, lowered = torch.tensor([100.0, 1.0], dtype=torch.float64), torch.tensor([100.001, 1.0])
+    lost = loss(expected, lowered)
+    assert 0.0009 < lost < 0.0011
+    assert mismatch(expected, torch.tensor([100.004, 1.004]), lost=lost) is None
+    assert mismatch(expected, torch.tensor([100.1, 1.0]), lost=lost) is not None
+
+
+def test_gradients_are_measured_by_their_group() -> None:
+    """A gradient that is zero but for rounding passes beside large ones, and no large one passes as zero."""
+    zero = torch.zeros(2, dtype=torch.float64)
+    assert bool((torch.tensor([1e-8, 0.0]) <= allowed(zero, "float32", 0.0, scale=1.0)).all())
+    assert not bool((torch.tensor([1e-8, 0.0]) <= allowed(zero, "float32", 0.0)).all())
+
+
+def test_lower_dtype() -> None:
+    """float64 is measured against float32, all others against themselves."""
+    assert [lower_dtype(one) for one in ("float64", "float32", "bfloat16")] == ["float32", "float32", "bfloat16"]
+
+
+def test_counts_and_places() -> None:
+    """Counts, the greatest difference with its index, the first, and which indices of each named dim."""
+    expected = torch.zeros(2, 3, 8, dtype=torch.float64) + 1
+    actual = expected.clone()
+    actual[1, 2, 4:6] = 3
+    actual[1, 0, 5] = 9
+    found = mismatch(expected, actual, dims="B L (H D)", B=2, L=3, H=2, D=4)
+    assert found is not None
+    assert (found.mismatched, found.total) == (3, 48)
+    assert found.max_abs_error == 8
+    assert found.max_abs_error_index == (1, 0, 5)
+    assert found.first is not None
+    assert found.first.index[:2] == (1, 0)
+    assert {one.dim: one.wrong for one in found.affected} == {"B": (1,), "L": (0, 2), "H": (1,), "D": (0, 1)}
+
+
+def test_nan_is_the_worst() -> None:
+    """NaN outranks every finite difference; its size is not given as a number."""
+    found = mismatch(torch.ones(3), torch.tensor([50.0, math.nan, 1.0]))
+    assert found is not None
+    assert found.max_abs_error is None
+    assert found.max_abs_error_index == (1,)
+    assert found.actual_summary is not None
+    assert found.actual_summary.not_finite == 1
+
+
+def test_scalars_and_booleans() -> None:
+    """A tensor without dims and a mask are compared like others."""
+    assert mismatch(torch.tensor(1.0), torch.tensor(2.0)) is not None
+    assert mismatch(torch.tensor([True, False]), torch.tensor([True, False])) is None
+    found = mismatch(torch.tensor([True, False]), torch.tensor([True, True]))
+    assert found is not None
+    assert found.mismatched == 1
+
+
+SIZES = {"B": 2, "L": 9, "H": 3, "copy": 2, "K": 9}
+P = 0.3
+
+
+def dropout_trouble(change) -> str | None:  # noqa: ANN001
+    """What is said of weights [B, L, H, copy, K] after `change(weights, keep)`; keep has no copy axis."""
+    generator = torch.Generator().manual_seed(3)
+    weights = torch.rand(2, 9, 3, 1, 9, generator=generator, dtype=torch.float64).softmax(-1).expand(2, 9, 3, 2, 9)
+    keep = torch.rand(2, 9, 3, 1, 9, generator=generator) >= P
+    return compare_dropout("w", "B L (H copy K)", SIZES, weights.flatten(2), change(weights, keep).flatten(2), allowed(weights.flatten(2), "float32", 0), P)
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        pytest.param(lambda w, keep: w * keep / (1 - P), None, id="dropout"),
+        pytest.param(lambda w, keep: w, "nothing is dropped", id="none"),
+        pytest.param(lambda w, keep: w * keep, "divided by 1 - p", id="not rescaled"),
+        pytest.param(lambda w, keep: w * keep / P, "neither 0 nor", id="rescaled by p"),
+        pytest.param(lambda w, keep: w * ~keep / (1 - P), "must be 30%", id="p is the share kept"),
+        pytest.param(lambda w, keep: w * torch.nn.functional.dropout(torch.ones_like(w), P), "dropped apart", id="on the output"),
+        pytest.param(lambda w, keep: w * keep[:1] / (1 - P), "every index of B", id="one pattern for the batch"),
+        pytest.param(lambda w, keep: w * keep[:, :, :1] / (1 - P), "every index of H", id="one pattern for all heads"),
+        pytest.param(lambda w, keep: w * keep[:, :1] / (1 - P), "every index of L", id="whole keys"),
+        pytest.param(lambda w, keep: w * keep / (1 - P) * 1.01, "neither 0 nor", id="another factor"),
+    ],
+)
+def test_dropout(change, says: str | None) -> None:  # noqa: ANN001
+    """Each way to get dropout wrong has its sentence, and the right one has none."""
+    found = dropout_trouble(change)
+    assert (found is None) if says is None else (found is not None and says in found), found

@@ -1,0 +1,67 @@
+"""Cases, weights and expected values of a challenge and a seed."""
+
+import shutil
+from pathlib import Path
+
+import pytest
+import torch
+
+from trainer.content import packs
+from trainer.core.words import GraderError, PackError
+from trainer.grading.exam import Exam
+from trainer.running.protocol import Request, decode
+
+from .conftest import TINY_PACK
+
+GQA = packs.find_challenge(packs.built_in_pack(), "gqa")
+
+
+@pytest.fixture
+def pack(tmp_path: Path) -> Path:
+    """A copy of the small pack, to be broken."""
+    return Path(shutil.copytree(TINY_PACK, tmp_path / "pack"))
+
+
+def test_a_seed_gives_the_same_exam() -> None:
+    """Requests are equal byte by byte."""
+    assert Exam(GQA, 3).request("gqa.py", "x") == Exam(GQA, 3).request("gqa.py", "x")
+    assert Exam(GQA, 3).request("gqa.py", "x") != Exam(GQA, 4).request("gqa.py", "x")
+
+
+def test_the_worker_is_told_no_expected_value() -> None:
+    """No output of the reference, on first or second inputs, lies among the tensors of the request."""
+    exam = Exam(GQA, 3)
+    _, tensors = decode(exam.request("gqa.py", "x"), Request)
+    told = [tensor.to(torch.float64) for tensor in tensors]
+    for one in exam.expected:
+        for value in [*one.outputs.values(), *one.again.values()]:
+            if bool((value.value != 0).any()):
+                assert not any(tensor.shape == value.value.shape and torch.allclose(tensor, value.value) for tensor in told)
+
+
+def test_inputs_are_rounded_to_the_dtype_before_the_reference_sees_them() -> None:
+    """What the dtype cannot hold is not held against the submission."""
+    exam = Exam(GQA, 3)
+    number = next(index for index, case in enumerate(exam.cases) if case.dtype == "bfloat16")
+    assert all(tensor.dtype in (torch.bfloat16, torch.bool) for tensor in exam.inputs(number).values())
+
+
+@pytest.mark.parametrize(
+    ("file", "old", "new", "error", "says"),
+    [
+        pytest.param("challenges/prefix_sum/cases.py", "def drive", "def driven", PackError, "defines no `drive`", id="no drive"),
+        pytest.param("challenges/prefix_sum/cases.py", 'dims={"out": "B L"}', 'dims={"out": "L B"}', PackError, "the reference gives", id="wrong dims"),
+        pytest.param("challenges/prefix_sum/cases.py", 'return {"out"', 'return {"other"', PackError, "names \\['out'\\], drive gives \\['other'\\]", id="wrong name"),
+        pytest.param("challenges/prefix_sum/cases.py", '"""Cases', "1/0\n'''Cases", PackError, "cannot be loaded", id="broken cases"),
+        pytest.param("solutions/prefix_sum/solution.py", "torch.cumsum(x, dim=-1)", "torch.nope(x)", GraderError, "The reference of prefix-sum fails on case", id="broken reference"),
+        pytest.param("solutions/prefix_sum/solution.py", "return torch.cumsum(x, dim=-1)", "return x / 0 * 0", GraderError, "not finite", id="NaN from the reference"),
+    ],
+)
+def test_broken_content(pack: Path, file: str, old: str, new: str, error: type[Exception], says: str) -> None:
+    """The pack's own faults are named as such, never put on the learner."""
+    path = pack / file
+    text = path.read_text()
+    assert old in text
+    path.write_text(text.replace(old, new))
+    with pytest.raises(error, match=says):
+        _ = Exam(packs.find_challenge(pack, "prefix-sum"), 1).expected
