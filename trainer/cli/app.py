@@ -84,7 +84,11 @@ def _run() -> int:
 
 def _usage_or_crash(error: Exception) -> int:
     if hasattr(error, "exit_code") and hasattr(error, "format_message"):
-        print(f"attn-drill: {error.format_message()} `attn-drill --help` shows what there is.", file=sys.stderr)
+        sentence = f"{error.format_message()} `attn-drill --help` shows what there is."
+        if sys.argv[1:2] == ["check"] and "--json" in sys.argv:
+            check.print_error(sentence)
+        else:
+            print(f"attn-drill: {sentence}", file=sys.stderr)
         return 2
     import traceback
 

@@ -37,11 +37,11 @@ def check(
     except (DrillError, GraderError) as error:
         if not as_json:
             raise
-        _print_error(str(error))
+        print_error(str(error))
         raise typer.Exit(2 if isinstance(error, DrillError) else 3) from None
     except KeyboardInterrupt:
         if as_json:
-            _print_error("Interrupted.")
+            print_error("Interrupted.")
         raise
     if as_json:
         from trainer.display.as_json import to_json
@@ -54,7 +54,8 @@ def check(
     raise typer.Exit(0 if report.verdict == "passed" else 1)
 
 
-def _print_error(sentence: str) -> None:
+def print_error(sentence: str) -> None:
+    """The object of the contract where there is no verdict."""
     from trainer.display.as_json import error_to_json
 
     typer.echo(error_to_json(sentence))

@@ -120,7 +120,7 @@ def parameters(evidence: Evidence) -> Iterator[Outcome]:
         shapes = {name: tuple(shape) for name, shape in one.told.parameters.items()}
         text = problem(contract_of(expected), expected, shapes)
         failed = True
-        yield Outcome("parameters", "failed", f"{text[:1].upper()}{text[1:]}.", one.case.name, one.number + 1)
+        yield Outcome("parameters", "failed", f"{text}.", one.case.name, one.number + 1)
         break  # the same layers are wrong in every case
     if not failed and any(one.told.parameters for one in evidence.cases):
         took = evidence.reply.assignment

@@ -1,0 +1,149 @@
+"""Each check refuses what it alone is for, and says so; tables of refused and accepted submissions of gqa."""
+
+import pytest
+
+from trainer.content import packs
+from trainer.core.words import Report
+from trainer.grading.evidence import name_shape, shape_advice
+from trainer.grading.grader import Grader
+
+GQA = packs.find_challenge(packs.built_in_pack(), "gqa")
+SOLUTION = packs.solution(GQA)
+
+
+def grade(grader: Grader, *changes: tuple[str, str]) -> Report:
+    """Grade the reference with these replacements, each of which must apply."""
+    source = SOLUTION
+    for old, new in changes:
+        assert old in source, old
+        source = source.replace(old, new)
+    return grader.grade(GQA, source, "gqa.py", 5)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "check", "says"),
+    [
+        pytest.param("import math", "import maths", "loads", "No module named 'maths' at line 9", id="import error"),
+        pytest.param("def forward(self, x, mask=None):", "def forward(self, x, mask=None)", "loads", "expected ':' at line", id="syntax error"),
+        pytest.param("class GroupedQueryAttention", "class GroupQueryAttention", "interface", "defines GroupQueryAttention. Rename GroupQueryAttention", id="misspelt"),
+        pytest.param("class GroupedQueryAttention(nn.Module)", "class GroupedQueryAttention", "interface", "a class that is no nn.Module", id="no module"),
+        pytest.param("x, mask=None", "x, attention_mask=None", "interface", r"expected GroupedQueryAttention.forward\(x, mask=None\); found \(x, attention_mask=None\): mask is missing", id="renamed"),
+        pytest.param("x, mask=None", "x, mask", "interface", "mask must have the default None", id="no default"),
+        pytest.param("dropout=0.0", "dropout=0.1", "interface", "the default of dropout is 0.1 and must be 0.0", id="another default"),
+        pytest.param("dropout=0.0, bias=True", "bias=True, dropout=0.0", "interface", "dropout is number 5 and must be number 4", id="another order"),
+        pytest.param("x, mask=None", "x, scale, mask=None", "interface", "scale has no default", id="one more"),
+        pytest.param("self.dropout = nn", "self.temperature = nn.Parameter(torch.ones(1))\n        self.dropout = nn", "parameters", r"temperature \[1\], which the contract does not", id="a parameter too many"),
+        pytest.param("num_kv_heads * self.head_dim, bias=bias)", "d_model, bias=bias)", "parameters", r"k_proj.weight is \[42, 42\] and must be \[21, 42\]", id="another shape"),
+        pytest.param("return self.o_proj(merged)", "self.o_proj(merged)", "shapes", "out is None", id="no return"),
+        pytest.param("return self.o_proj(merged)", "return self.o_proj(merged), weights", "shapes", r"out is a tuple of 2: \(Tensor \[2, 5, 42\], Tensor \[2, 6, 5, 5\]\)", id="a tuple"),
+        pytest.param("return self.o_proj(merged)", "return self.o_proj(merged).transpose(1, 2)", "shapes", r"transpose\(1, 2\) would give the right shape", id="transposed"),
+        pytest.param("return self.o_proj(merged)", "return self.o_proj(merged).float()", "dtype", "out has dtype float32; it must have float64", id="dtype"),
+        pytest.param("return self.o_proj(merged)", "return self.o_proj(merged).to('meta')", "dtype", "out has device meta", id="device"),
+        pytest.param("return self.o_proj(merged)", "return self.o_proj(merged) * 1.001", "values", "values of out differ", id="a factor"),
+        pytest.param("return self.o_proj(merged)", "return self.o_proj(merged) if self.training else torch.full_like(x, float('nan'))", "values", "values of out differ", id="NaN"),
+        pytest.param('float("-inf")', "-150.0", "masks", "values of out differ", id="a soft mask"),
+        pytest.param("return self.o_proj(merged)", "return self.o_proj(merged).detach()", "gradients", "no gradient reaches x", id="detached"),
+        pytest.param("weights = torch.softmax(scores, dim=-1)", "weights = torch.softmax(scores.detach(), dim=-1)", "gradients", "gradient of", id="scores detached"),
+        pytest.param("return self.o_proj(merged)", "return self.o_proj(merged) * (1.01 if torch.is_grad_enabled() else 1)", "gradients", "with gradients enabled", id="another value with gradients"),
+        pytest.param("weights = self.dropout(weights)", "", "train/eval", "nothing is dropped", id="no dropout"),
+        pytest.param("weights = self.dropout(weights)", "weights = self.dropout(weights) * (1 - self.dropout.p if self.training else 1)", "train/eval", "divided by 1 - p", id="not rescaled"),
+        pytest.param("batch, length, d_model = x.shape", "batch, length, d_model = x.shape\n        if x.is_contiguous() and not x.requires_grad:\n            x.neg_()\n            x = -x", "properties", "the input x is changed in place", id="input changed"),
+        pytest.param("batch, length, d_model = x.shape", "batch, length, d_model = x.shape\n        self.cache = getattr(self, 'cache', {})\n        x = self.cache.setdefault((x.data_ptr(), x.requires_grad), x.clone() if not x.requires_grad else x)", "properties", "on a second call with new values", id="cached by address"),
+        pytest.param("return self.o_proj(merged)", "out = self.o_proj(merged)\n        if torch.is_grad_enabled():\n            return out\n        if getattr(self, 'kept', None) is None or self.kept.shape != out.shape:\n            self.kept = out.clone()\n        self.kept.copy_(out)\n        return self.kept", "properties", "a second call changes out", id="one buffer for all results"),
+        pytest.param("if d_model % num_heads != 0:", "if False:", "bad sizes", "is accepted: d_model is not divisible by num_heads", id="no check"),
+        pytest.param('raise ValueError(f"d_model', 'raise RuntimeError(f"d_model', "bad sizes", "raises RuntimeError", id="another exception"),
+        pytest.param("heads = weights @ v", "heads = torch.stack([torch.stack([weights[b, h] @ v[b, h] for h in range(self.num_heads)]) for b in range(batch)])", "vectorised", "tensor operations become", id="a loop"),
+        pytest.param("heads = weights @ v", "heads = sum(weights[..., j : j + 1] * v[..., j : j + 1, :] for j in range(length))", "vectorised", "tensor operations become", id="a loop over keys"),
+    ],
+)  # fmt: skip
+def test_refused(grader: Grader, old: str, new: str, check: str, says: str) -> None:
+    """The check fails first, and its first failing case says what and where."""
+    report = grade(grader, (old, new))
+    assert report.verdict != "passed"
+    failure = report.first_failure()
+    assert failure is not None
+    assert failure.check == check, failure
+    assert __import__("re").search(says, failure.message), failure.message
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        pytest.param([("x, mask=None", "x, mask=None, verbose=False")], id="a further argument with a default"),
+        pytest.param([("x, mask=None", "x, *args, **kwargs"), ("batch, length, d_model = x", "mask = kwargs.get('mask')\n        batch, length, d_model = x")], id="any arguments"),
+        pytest.param([("dropout=0.0, bias=True", "*, dropout=0.0, bias=True")], id="keyword-only options"),
+        pytest.param([("dropout=0.0", "dropout: float = 0")], id="the same default as an int"),
+        pytest.param([("self.dropout = nn", "self.register_buffer('causal', torch.ones(8, 8).tril())\n        self.dropout = nn")], id="a buffer of one's own"),
+        pytest.param([("raise ValueError", "raise AssertionError")], id="an assertion for bad sizes"),
+        pytest.param([("import math", "import math\nimport warnings\nwarnings.warn('hello')\nprint('hello')")], id="warnings and prints"),
+        pytest.param([("import math", "import math\nimport torch\ntorch.set_grad_enabled(False)\ntorch.manual_seed(0)")], id="gradients switched off for the file"),
+        pytest.param([("def forward", "@torch.compile\n    def forward")], id="torch.compile"),
+        pytest.param([("weights = torch.softmax(scores, dim=-1)", "weights = torch.softmax(scores.float(), dim=-1).to(x.dtype)")], id="softmax in float32"),
+        pytest.param([('float("-inf")', "-1e9")], id="-1e9"),
+        pytest.param([('float("-inf")', "torch.finfo(scores.dtype).min")], id="finfo.min"),
+        pytest.param([("/ math.sqrt(self.head_dim)", "/ torch.sqrt(torch.tensor(self.head_dim, dtype=torch.float32))")], id="sqrt in float32"),
+    ],
+)  # fmt: skip
+def test_accepted(grader: Grader, changes: list[tuple[str, str]]) -> None:
+    """A right answer is not refused for its style."""
+    report = grade(grader, *changes)
+    assert report.verdict == "passed", report.first_failure()
+
+
+def test_later_checks_are_skipped_with_the_reason(grader: Grader) -> None:
+    """A check that needs a failed one says which; one that does not is made."""
+    report = grade(grader, ("math.sqrt(self.head_dim)", "self.head_dim"))
+    reasons = {one.check: one.message for one in report.outcomes if one.status == "skipped"}
+    assert reasons == {"masks": "needs values", "gradients": "needs values", "train/eval": "needs values", "properties": "needs values"}
+    assert report.statuses()["vectorised"] == "passed"
+
+
+def test_one_case_alone(grader: Grader) -> None:
+    """With a case's number only that case is graded, on the same values."""
+    whole = grader.grade(GQA, SOLUTION.replace('float("-inf")', "-100.0"), "gqa.py", 9)
+    failure = whole.first_failure()
+    assert failure is not None
+    alone = grader.grade(GQA, SOLUTION.replace('float("-inf")', "-100.0"), "gqa.py", 9, only=failure.number)
+    assert alone.only_case == failure.number
+    assert alone.first_failure() is not None
+    assert alone.first_failure().mismatch == failure.mismatch  # type: ignore[union-attr]
+    other = grader.grade(GQA, SOLUTION.replace('float("-inf")', "-100.0"), "gqa.py", 9, only=1)
+    assert other.verdict == "passed"
+
+
+def test_the_assignment_that_was_taken_is_said(grader: Grader) -> None:
+    """Names that say nothing: the report tells which layer was taken for which."""
+    path = GQA.solutions / "also_right/unnamed_layers.py"
+    report = grader.grade(GQA, path.read_text(), "gqa.py", 3)
+    assert report.verdict == "passed"
+    assert any("layers.3 as q" in note and "layers.0 as o" in note for note in report.notes)
+
+
+@pytest.mark.parametrize(
+    ("shape", "dims", "expected"),
+    [
+        pytest.param((2, 5, 12), "B L (H D)", "[B=2, L=5, H·D=12]", id="as the dims say"),
+        pytest.param((2, 12, 5), "B L (H D)", "[B=2, M=12, L=5]", id="by sizes"),
+        pytest.param((2, 3, 5, 4), "", "[B=2, H=3, L=5, D=4]", id="heads apart"),
+        pytest.param((2, 15), "", "[B=2, H·L=15]", id="a product"),
+        pytest.param((99,), "", "[99]", id="unknown"),
+    ],
+)
+def test_name_shape(shape: tuple[int, ...], dims: str, expected: str) -> None:
+    """Sizes are told by their letters."""
+    assert name_shape(shape, {"B": 2, "L": 5, "H": 3, "D": 4, "M": 12}, dims) == expected
+
+
+@pytest.mark.parametrize(
+    ("expected", "actual", "says"),
+    [
+        pytest.param((2, 5, 12), (2, 12, 5), "transpose(1, 2)", id="two swapped"),
+        pytest.param((2, 5, 12), (5, 12, 2), "permute(2, 0, 1)", id="all moved"),
+        pytest.param((2, 5, 12), (2, 3, 5, 4), "as many entries", id="heads apart"),
+        pytest.param((2, 5, 12), (2, 5, 13), "", id="nothing to say"),
+    ],
+)
+def test_shape_advice(expected: tuple[int, ...], actual: tuple[int, ...], says: str) -> None:
+    """Which permutation or reshape is missing, where one is."""
+    assert says in shape_advice(expected, actual)
+    assert bool(says) == bool(shape_advice(expected, actual))

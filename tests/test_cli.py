@@ -1,0 +1,303 @@
+"""The commands as a user types them: what they print, where, and the exit code."""
+
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from trainer import __version__
+from trainer.content import packs
+
+ROOT = packs.built_in_pack()
+GQA = packs.find_challenge(ROOT, "gqa")
+LIGHT = [["list"], ["--help"], ["start", "gqa"], ["hint", "gqa"], ["solution", "gqa", "--give-up"], ["reset", "gqa"], ["--version"], ["list", "--json"]]
+
+
+def drill(*arguments: str, cwd: Path, code: int | None = 0, **environment: str) -> subprocess.CompletedProcess[str]:
+    """Run attn-drill in a folder; its output and exit code."""
+    done = subprocess.run(
+        [sys.executable, "-m", "trainer", *arguments],
+        cwd=cwd,
+        env={**os.environ, "PYTHONPATH": str(packs.TRAINER.parent), **environment},
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert code is None or done.returncode == code, done.stdout + done.stderr
+    return done
+
+
+@pytest.fixture
+def solved(tmp_path: Path) -> Path:
+    """A folder with a right gqa.py."""
+    (tmp_path / "gqa.py").write_text(packs.solution(GQA))
+    return tmp_path
+
+
+@pytest.mark.parametrize("arguments", LIGHT, ids=[" ".join(one) for one in LIGHT])
+def test_light_commands_import_no_torch(arguments: list[str], tmp_path: Path, home: Path) -> None:
+    """What needs no torch does not import it, nor numpy, nor (into a pipe) rich."""
+    script = (
+        "import sys, os; from trainer.cli import app; sys.argv = ['attn-drill', *sys.argv[1:]]; code = app._run(); sys.stdout.flush();"
+        "print(sorted(set(sys.modules) & {'torch', 'numpy', 'rich'}), file=sys.stderr); sys.exit(code)"
+    )
+    done = subprocess.run([sys.executable, "-c", script, *arguments], cwd=tmp_path, capture_output=True, text=True, check=False, env={**os.environ, "PYTHONPATH": str(packs.TRAINER.parent)})
+    assert done.returncode == 0, done.stderr
+    assert done.stderr.strip() == "[]"
+    assert done.stdout
+
+
+def test_version_and_help(tmp_path: Path) -> None:
+    """--version, and a help that names every command."""
+    assert drill("--version", cwd=tmp_path).stdout.strip() == f"attn-drill {__version__}"
+    text = drill("--help", cwd=tmp_path).stdout
+    for command in ("list", "start", "check", "hint", "solution", "reset", "pack", "doctor", "--install-completion"):
+        assert command in text
+
+
+def test_list_shows_state_and_fits_narrow_terminals(solved: Path) -> None:
+    """Level, minutes, state and prerequisites; under 60 columns where it must be."""
+    assert re.search(r"gqa +medium +20 +new +mha", drill("list", cwd=solved).stdout)
+    drill("check", "gqa", cwd=solved)
+    assert re.search(r"gqa +medium +20 +passed", drill("list", cwd=solved).stdout)
+    narrow = drill("list", cwd=solved, COLUMNS="50").stdout
+    assert max(len(line) for line in narrow.splitlines()) <= 50
+    assert {one["id"]: one["state"] for one in json.loads(drill("list", "--json", cwd=solved).stdout)}["gqa"] == "passed"
+
+
+def test_alone_it_lists(tmp_path: Path) -> None:
+    """Without a command, into a pipe, the list."""
+    assert drill(cwd=tmp_path).stdout == drill("list", cwd=tmp_path).stdout
+
+
+def test_start_never_writes_over_work(tmp_path: Path) -> None:
+    """The stub once; then the learner's file is left alone and `reset` is named."""
+    first = drill("start", "gqa", cwd=tmp_path)
+    assert (tmp_path / "gqa.py").read_text() == packs.stub(GQA)
+    assert "Grouped-query attention" in first.stdout
+    (tmp_path / "gqa.py").write_text("my work\n")
+    again = drill("start", "gqa", cwd=tmp_path)
+    assert (tmp_path / "gqa.py").read_text() == "my work\n"
+    assert "attn-drill reset gqa" in again.stdout
+
+
+def test_start_in_another_folder_and_language(tmp_path: Path) -> None:
+    """--dir makes the folder; check finds the stub where it was put; the prompt comes in Chinese."""
+    done = drill("start", "gqa", "--dir", "deep/er", cwd=tmp_path, ATTN_DRILL_LANG="zh")
+    assert "分组" in done.stdout
+    assert (tmp_path / "deep/er/gqa.py").exists()
+    report = json.loads(drill("check", "gqa", "--json", cwd=tmp_path, code=1).stdout)
+    assert report["file"].endswith("deep/er/gqa.py")
+
+
+def test_reset_keeps_the_old_file(tmp_path: Path) -> None:
+    """Every reset keeps one more file, and none is lost."""
+    drill("start", "gqa", cwd=tmp_path)
+    for text in ("one\n", "two\n"):
+        (tmp_path / "gqa.py").write_text(text)
+        drill("reset", "gqa", cwd=tmp_path)
+    assert (tmp_path / "gqa.old-1.py").read_text() == "one\n"
+    assert (tmp_path / "gqa.old-2.py").read_text() == "two\n"
+    assert (tmp_path / "gqa.py").read_text() == packs.stub(GQA)
+
+
+def test_hints_come_one_by_one(tmp_path: Path) -> None:
+    """Three levels, each asked for; a level that is none is refused."""
+    texts = [drill("hint", "gqa", cwd=tmp_path).stdout for _ in range(4)]
+    assert [text[:6] for text in texts] == ["Hint 1", "Hint 2", "Hint 3", "Hint 3"]
+    assert GQA.hints[0] in drill("hint", "gqa", "--level", "1", cwd=tmp_path).stdout
+    assert "hints 1 to 3" in drill("hint", "gqa", "--level", "4", cwd=tmp_path, code=2).stderr
+
+
+def test_solution_only_after_a_pass_or_given_up(solved: Path) -> None:
+    """The reference is not shown before; the refusal says what to do."""
+    refused = drill("solution", "gqa", cwd=solved, code=2)
+    assert refused.stdout == ""
+    assert "--give-up" in refused.stderr
+    assert drill("solution", "gqa", "--give-up", cwd=solved).stdout.strip() == packs.solution(GQA).strip()
+    drill("check", "gqa", cwd=solved)
+    assert drill("solution", "gqa", cwd=solved).stdout.strip() == packs.solution(GQA).strip()
+
+
+def test_check_passes_and_fails(solved: Path) -> None:
+    """Exit codes 0 and 1, verdict first."""
+    assert drill("check", "gqa", cwd=solved).stdout.startswith("PASSED  gqa")
+    (solved / "wrong.py").write_text(packs.solution(GQA).replace("math.sqrt(self.head_dim)", "self.head_dim"))
+    done = drill("check", "gqa", "wrong.py", "--seed", "5", cwd=solved, code=1)
+    assert done.stdout.startswith("FAILED  gqa")
+    assert "attn-drill check gqa wrong.py --seed 5 --case 1" in done.stdout
+
+
+def test_the_case_again(solved: Path) -> None:
+    """The command that the report gives shows the same numbers again."""
+    (solved / "gqa.py").write_text(packs.solution(GQA).replace('float("-inf")', "-100.0"))
+    whole = json.loads(drill("check", "gqa", "--json", cwd=solved, code=1).stdout)
+    failed = next(one for one in whole["checks"] if one["status"] == "failed")
+    again = json.loads(drill("check", "gqa", "--json", "--seed", str(whole["seed"]), "--case", str(failed["case_number"]), cwd=solved, code=1).stdout)
+    assert next(one for one in again["checks"] if one["status"] == "failed") == failed
+
+
+def test_json_is_one_object(solved: Path) -> None:
+    """The contract's keys; nothing else on stdout; the learner's prints are inside."""
+    (solved / "gqa.py").write_text("print('hi')\n" + packs.solution(GQA).replace("math.sqrt(self.head_dim)", "self.head_dim"))
+    report = json.loads(drill("check", "gqa", "--json", cwd=solved, code=1).stdout)
+    assert report["schema"] == "attn-drill.report/1"
+    assert (report["challenge"], report["file"], report["verdict"]) == ("gqa", "gqa.py", "failed")
+    assert report["stdout"] == "hi\n"
+    assert isinstance(report["seed"], int)
+    assert report["elapsed_seconds"] > 0
+    mismatch = next(one["mismatch"] for one in report["checks"] if one["status"] == "failed")
+    assert mismatch["tensor"] == "out"
+    assert mismatch["kind"] == "value"
+    assert mismatch["expected_shape"] == mismatch["actual_shape"] == [2, 5, 42]
+    assert 0 < mismatch["mismatched"] <= mismatch["total"] == 420
+    assert len(mismatch["max_abs_error_index"]) == 3
+    assert {one["status"] for one in report["checks"]} <= {"passed", "failed", "skipped"}
+
+
+def write_bad(folder: Path, kind: str) -> str:
+    """A path to something that is no submission."""
+    path = folder / "bad.py"
+    match kind:
+        case "missing":
+            return "nowhere.py"
+        case "folder":
+            path.mkdir()
+        case "empty":
+            path.write_text(" \n")
+        case "nul":
+            path.write_bytes(b"x = 1\0")
+        case "latin-1":
+            path.write_bytes("x = 'ä'".encode("latin-1"))
+        case "huge":
+            with path.open("wb") as file:
+                file.truncate(60 << 20)
+        case "device":
+            return "/dev/zero"
+    return "bad.py"
+
+
+@pytest.mark.parametrize(
+    ("kind", "says"),
+    [
+        pytest.param("missing", "There is no file nowhere.py", id="missing"),
+        pytest.param("folder", "bad.py is a folder", id="folder"),
+        pytest.param("empty", "bad.py is empty", id="empty"),
+        pytest.param("nul", "NUL byte at offset 5", id="nul"),
+        pytest.param("latin-1", "not UTF-8: byte 0xe4 at offset 5", id="latin-1"),
+        pytest.param("huge", "62,914,560 bytes", id="60 MB"),
+        pytest.param("device", "not a regular file", id="device"),
+    ],
+)
+def test_bad_files(tmp_path: Path, kind: str, says: str) -> None:
+    """One sentence, exit 2, and with --json the object of the contract."""
+    name = write_bad(tmp_path, kind)
+    done = drill("check", "gqa", name, cwd=tmp_path, code=2)
+    assert done.stdout == ""
+    assert says in done.stderr
+    assert len(done.stderr.strip().splitlines()) == 1
+    told = json.loads(drill("check", "gqa", name, "--json", cwd=tmp_path, code=2).stdout)
+    assert told["verdict"] is None
+    assert says in told["error"]
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root reads every file")
+def test_unreadable_file(solved: Path) -> None:
+    """A file without permission: one sentence, exit 2."""
+    (solved / "gqa.py").chmod(0)
+    assert "cannot be read" in drill("check", "gqa", "gqa.py", cwd=solved, code=2).stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        pytest.param(["check", "gqq"], "Did you mean gqa", id="unknown id"),
+        pytest.param(["check", "gqa"], "attn-drill start gqa", id="no file yet"),
+        pytest.param(["check", "gqa", "gqa.py", "--time-limit", "0"], "--time-limit is 0", id="no time"),
+        pytest.param(["check", "gqa", "gqa.py", "--memory-limit", "1"], "--memory-limit is 1", id="no memory"),
+        pytest.param(["check", "gqa", "gqa.py", "--seed", "-1"], "--seed is -1", id="negative seed"),
+        pytest.param(["check", "gqa", "gqa.py", "--case", "99"], "--case 99 is none", id="no such case"),
+        pytest.param(["check", "gqa", "gqa.py", "--seed", "x"], "'--seed': Input should be a valid integer", id="seed that is no number"),
+        pytest.param(["check"], "Missing argument", id="no id"),
+        pytest.param(["chekc"], "No such command 'chekc'", id="no such command"),
+        pytest.param(["start", "gqq"], "Did you mean gqa", id="start unknown"),
+        pytest.param(["pack", "check", "/nowhere"], "has no folder challenges", id="no pack"),
+    ],
+)
+def test_usage_errors(tmp_path: Path, arguments: list[str], says: str) -> None:
+    """Exit 2 and one sentence that says both values and the next step."""
+    if "gqa.py" in arguments:
+        (tmp_path / "gqa.py").write_text(packs.solution(GQA))
+    done = drill(*arguments, cwd=tmp_path, code=2)
+    assert says in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize("arguments", [["check", "--json"], ["check", "gqa", "--json", "--seed", "x"], ["check", "gqa", "--json", "--nope"]])
+def test_usage_errors_with_json(tmp_path: Path, arguments: list[str]) -> None:
+    """Even a wrong command line gives the object, if it is `check --json`."""
+    told = json.loads(drill(*arguments, cwd=tmp_path, code=2).stdout)
+    assert told["verdict"] is None
+    assert told["error"]
+
+
+def test_a_home_that_cannot_be_written(solved: Path) -> None:
+    """Grading works; the journal's trouble is said on stderr."""
+    (solved / "file").write_text("")
+    done = drill("check", "gqa", cwd=solved, ATTN_DRILL_HOME=str(solved / "file" / "home"))
+    assert done.stdout.startswith("PASSED")
+    assert "progress is not kept" in done.stderr
+
+
+def test_a_full_disk_costs_no_verdict(solved: Path, home: Path) -> None:
+    """/dev/full in the journal's place: grading works and says that the journal does not."""
+    home.mkdir()
+    (home / "journal.sqlite3").symlink_to("/dev/full")
+    done = drill("check", "gqa", cwd=solved)
+    assert done.stdout.startswith("PASSED")
+    assert "progress is not kept" in done.stderr
+
+
+def test_a_reader_that_goes_away(solved: Path) -> None:
+    """`| head -1` is no crash."""
+    command = f"{sys.executable} -m trainer list | head -1"
+    done = subprocess.run(command, shell=True, cwd=solved, env={**os.environ, "PYTHONPATH": str(packs.TRAINER.parent)}, capture_output=True, text=True, check=False)
+    assert "Traceback" not in done.stderr
+
+
+def test_user_frames_only(solved: Path) -> None:
+    """A traceback shows the learner's lines and none of the grader's or torch's."""
+    (solved / "gqa.py").write_text(packs.solution(GQA).replace("scores = q @ k.transpose(-2, -1)", "scores = q @ k"))
+    done = drill("check", "gqa", cwd=solved, code=1)
+    assert "scores = q @ k" in done.stdout
+    assert "site-packages" not in done.stdout
+    assert "trainer/" not in done.stdout
+    assert done.stdout.startswith("ERROR")
+
+
+def test_pack_check_of_one_challenge(tmp_path: Path) -> None:
+    """The table, the count, exit 0; a pack that breaks the rules exits 1 and says which."""
+    done = drill("pack", "check", "--challenge", "gqa", "--seeds", "1", "--table", "table.md", cwd=tmp_path)
+    assert re.search(r"\| gqa +\| heads-tiled +\|", done.stdout)
+    assert ", 0 failed (1 challenges, 1 seeds)" in done.stdout
+    assert (tmp_path / "table.md").read_text().startswith("| challenge")
+    tiny = drill("pack", "check", str(Path(__file__).parent / "packs/tiny"), cwd=tmp_path, code=1)
+    assert "has 2 mistakes of at least 12" in tiny.stdout
+
+
+def test_doctor(tmp_path: Path) -> None:
+    """Versions, and what was tried of the isolation."""
+    text = drill("doctor", cwd=tmp_path).stdout
+    assert "torch 2.13" in text
+    assert re.search(r"(held|OPEN)  open a network socket", text)
+
+
+def test_completion(tmp_path: Path) -> None:
+    """The shell completes ids."""
+    done = drill(cwd=tmp_path, code=None, _TRAINER_COMPLETE="complete_bash", COMP_WORDS="attn-drill start g", COMP_CWORD="2", _ATTN_DRILL_COMPLETE="complete_bash")
+    assert "gqa" in done.stdout
