@@ -222,7 +222,7 @@ def test_unreadable_file(solved: Path) -> None:
         pytest.param(["check", "gqa", "gqa.py", "--memory-limit", "1"], "--memory-limit is 1", id="no memory"),
         pytest.param(["check", "gqa", "gqa.py", "--seed", "-1"], "--seed is -1", id="negative seed"),
         pytest.param(["check", "gqa", "gqa.py", "--case", "99"], "--case 99 is none", id="no such case"),
-        pytest.param(["check", "gqa", "gqa.py", "--seed", "x"], "'--seed': Input should be a valid integer", id="seed that is no number"),
+        pytest.param(["check", "gqa", "gqa.py", "--seed", "x"], "'x' is not a valid int", id="seed that is no number"),
         pytest.param(["check"], "Missing argument", id="no id"),
         pytest.param(["chekc"], "No such command 'chekc'", id="no such command"),
         pytest.param(["start", "gqq"], "Did you mean gqa", id="start unknown"),

@@ -267,5 +267,5 @@ def mark(part: str) -> bytes:
 
 def cap(text: str, most: int = MOST_TEXT) -> str:
     """A text short enough to send, without surrogates."""
-    clean = text.encode("utf-8", "replace").decode("utf-8")
-    return clean if len(clean) <= most else clean[:most] + " …"
+    clean = text[:most].encode("utf-8", "replace").decode("utf-8")
+    return clean if len(text) <= most else clean + " …"
