@@ -34,7 +34,9 @@ def linear(**layers: tuple[int, int]) -> Shapes:
             linear(W_q=(12, 12), W_k=(6, 12), W_v=(6, 12), W_o=(12, 12)), {"W_q": ("q",), "W_k": ("k",), "W_v": ("v",), "W_o": ("o",)}, id="another family"
         ),
         pytest.param(linear(c_attn=(24, 12), c_proj=(12, 12)), {"c_attn": ("q", "k", "v"), "c_proj": ("o",)}, id="fused"),
-        pytest.param(linear(to_q=(12, 12), to_kv=(12, 12), to_out__0=(12, 12)), {"to_q": ("q",), "to_kv": ("k", "v"), "to_out.0": ("o",)}, id="nested, kv fused"),
+        pytest.param(
+            linear(to_q=(12, 12), to_kv=(12, 12), to_out__0=(12, 12)), {"to_q": ("q",), "to_kv": ("k", "v"), "to_out.0": ("o",)}, id="nested, kv fused"
+        ),
         pytest.param(
             linear(inner__query=(12, 12), inner__key=(6, 12), inner__value=(6, 12), fc=(12, 12)),
             {"inner.query": ("q",), "inner.key": ("k",), "inner.value": ("v",), "fc": ("o",)},

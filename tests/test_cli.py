@@ -46,7 +46,14 @@ def test_light_commands_import_no_torch(arguments: list[str], tmp_path: Path, ho
         "import sys, os; from trainer.cli import app; sys.argv = ['attn-drill', *sys.argv[1:]]; code = app._run(); sys.stdout.flush();"
         "print(sorted(set(sys.modules) & {'torch', 'numpy', 'rich'}), file=sys.stderr); sys.exit(code)"
     )
-    done = subprocess.run([sys.executable, "-c", script, *arguments], cwd=tmp_path, capture_output=True, text=True, check=False, env={**os.environ, "PYTHONPATH": str(packs.TRAINER.parent)})
+    done = subprocess.run(
+        [sys.executable, "-c", script, *arguments],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+        env={**os.environ, "PYTHONPATH": str(packs.TRAINER.parent)},
+    )
     assert done.returncode == 0, done.stderr
     assert done.stderr.strip() == "[]"
     assert done.stdout
@@ -266,7 +273,9 @@ def test_a_full_disk_costs_no_verdict(solved: Path, home: Path) -> None:
 def test_a_reader_that_goes_away(solved: Path) -> None:
     """`| head -1` is no crash."""
     command = f"{sys.executable} -m trainer list | head -1"
-    done = subprocess.run(command, shell=True, cwd=solved, env={**os.environ, "PYTHONPATH": str(packs.TRAINER.parent)}, capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        command, shell=True, cwd=solved, env={**os.environ, "PYTHONPATH": str(packs.TRAINER.parent)}, capture_output=True, text=True, check=False
+    )
     assert "Traceback" not in done.stderr
 
 
@@ -299,5 +308,7 @@ def test_doctor(tmp_path: Path) -> None:
 
 def test_completion(tmp_path: Path) -> None:
     """The shell completes ids."""
-    done = drill(cwd=tmp_path, code=None, _TRAINER_COMPLETE="complete_bash", COMP_WORDS="attn-drill start g", COMP_CWORD="2", _ATTN_DRILL_COMPLETE="complete_bash")
+    done = drill(
+        cwd=tmp_path, code=None, _TRAINER_COMPLETE="complete_bash", COMP_WORDS="attn-drill start g", COMP_CWORD="2", _ATTN_DRILL_COMPLETE="complete_bash"
+    )
     assert "gqa" in done.stdout

@@ -9,7 +9,7 @@ from trainer.comparing.compare import compare_dropout, compare_values
 from trainer.comparing.tolerance import allowed, loss, lower_dtype
 
 
-def mismatch(expected: torch.Tensor, actual: torch.Tensor, dtype: str = "float32", lost: float = 0.0, dims: str = "", **sizes: int):  # noqa: ANN201
+def mismatch(expected: torch.Tensor, actual: torch.Tensor, dtype: str = "float32", lost: float = 0.0, dims: str = "", **sizes: int):
     """Compare under the default rule."""
     expected = expected.to(torch.float64)
     return compare_values("out", dims, sizes, expected, actual, allowed(expected, dtype, lost))
@@ -100,7 +100,7 @@ SIZES = {"B": 2, "L": 9, "H": 3, "copy": 2, "K": 9}
 P = 0.3
 
 
-def dropout_trouble(change) -> str | None:  # noqa: ANN001
+def dropout_trouble(change) -> str | None:
     """What is said of weights [B, L, H, copy, K] after `change(weights, keep)`; keep has no copy axis."""
     generator = torch.Generator().manual_seed(3)
     weights = torch.rand(2, 9, 3, 1, 9, generator=generator, dtype=torch.float64).softmax(-1).expand(2, 9, 3, 2, 9)
@@ -123,7 +123,7 @@ def dropout_trouble(change) -> str | None:  # noqa: ANN001
         pytest.param(lambda w, keep: w * keep / (1 - P) * 1.01, "neither 0 nor", id="another factor"),
     ],
 )
-def test_dropout(change, says: str | None) -> None:  # noqa: ANN001
+def test_dropout(change, says: str | None) -> None:
     """Each way to get dropout wrong has its sentence, and the right one has none."""
     found = dropout_trouble(change)
     assert (found is None) if says is None else (found is not None and says in found), found

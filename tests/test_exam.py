@@ -51,10 +51,21 @@ def test_inputs_are_rounded_to_the_dtype_before_the_reference_sees_them() -> Non
     [
         pytest.param("challenges/prefix_sum/cases.py", "def drive", "def driven", PackError, "defines no `drive`", id="no drive"),
         pytest.param("challenges/prefix_sum/cases.py", 'dims={"out": "B L"}', 'dims={"out": "L B"}', PackError, "the reference gives", id="wrong dims"),
-        pytest.param("challenges/prefix_sum/cases.py", 'return {"out"', 'return {"other"', PackError, "names \\['out'\\], drive gives \\['other'\\]", id="wrong name"),
+        pytest.param(
+            "challenges/prefix_sum/cases.py", 'return {"out"', 'return {"other"', PackError, "names \\['out'\\], drive gives \\['other'\\]", id="wrong name"
+        ),
         pytest.param("challenges/prefix_sum/cases.py", '"""Cases', "1/0\n'''Cases", PackError, "cannot be loaded", id="broken cases"),
-        pytest.param("solutions/prefix_sum/solution.py", "torch.cumsum(x, dim=-1)", "torch.nope(x)", GraderError, "The reference of prefix-sum fails on case", id="broken reference"),
-        pytest.param("solutions/prefix_sum/solution.py", "return torch.cumsum(x, dim=-1)", "return x / 0 * 0", GraderError, "not finite", id="NaN from the reference"),
+        pytest.param(
+            "solutions/prefix_sum/solution.py",
+            "torch.cumsum(x, dim=-1)",
+            "torch.nope(x)",
+            GraderError,
+            "The reference of prefix-sum fails on case",
+            id="broken reference",
+        ),
+        pytest.param(
+            "solutions/prefix_sum/solution.py", "return torch.cumsum(x, dim=-1)", "return x / 0 * 0", GraderError, "not finite", id="NaN from the reference"
+        ),
     ],
 )
 def test_broken_content(pack: Path, file: str, old: str, new: str, error: type[Exception], says: str) -> None:

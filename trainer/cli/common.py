@@ -44,7 +44,9 @@ def learner_file(challenge: Challenge, file: Path | None, journal: Journal) -> P
         return here
     started = journal.path_of(challenge.id)
     if started is None:
-        raise DrillError(f"There is no {here} in this folder. `attn-drill start {challenge.id}` writes it, or name your file: `attn-drill check {challenge.id} FILE`.")
+        raise DrillError(
+            f"There is no {here} in this folder. `attn-drill start {challenge.id}` writes it, or name your file: `attn-drill check {challenge.id} FILE`."
+        )
     if not started.exists():
         raise DrillError(f"{started}, where `start` put the stub, is gone. Name your file: `attn-drill check {challenge.id} FILE`.")
     return started

@@ -22,7 +22,10 @@ def list_challenges(as_json: Annotated[bool, typer.Option("--json", help="As a J
     say_trouble(journal)
     rows = [(one, progress[one.id].state if one.id in progress else "new") for one in challenges]
     if as_json:
-        keys = ({"id": one.id, "title": one.title, "level": one.level, "minutes": one.minutes, "builds_on": list(one.builds_on), "state": state} for one, state in rows)
+        keys = (
+            {"id": one.id, "title": one.title, "level": one.level, "minutes": one.minutes, "builds_on": list(one.builds_on), "state": state}
+            for one, state in rows
+        )
         typer.echo(json.dumps(list(keys), indent=2, ensure_ascii=False))
         return
     width = shutil.get_terminal_size((80, 24)).columns

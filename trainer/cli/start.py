@@ -39,7 +39,11 @@ def start(
 def next_steps(challenge: Challenge, path: Path, *, kept: bool) -> str:
     """What to type next, with the file's place."""
     file = "" if path.parent == Path(".") else f" {path}"
-    lines = [f"{path} is already there and is left as it is; `attn-drill reset {challenge.id}` gives a fresh stub." if kept else f"{path} is the stub: write your answer there."]
+    lines = [
+        f"{path} is already there and is left as it is; `attn-drill reset {challenge.id}` gives a fresh stub."
+        if kept
+        else f"{path} is the stub: write your answer there."
+    ]
     lines.append(f"  attn-drill check {challenge.id}{file}    grades it    par time {challenge.minutes} min")
     lines.append(f"  attn-drill hint {challenge.id}    a hint, three in all")
     return "\n".join(lines)

@@ -100,9 +100,7 @@ def _summary(tensor: Tensor) -> Summary:
     finite = values[values.isfinite()]
     if finite.numel() == 0:
         return Summary(math.nan, math.nan, math.nan, math.nan, values.numel())
-    return Summary(
-        float(finite.mean()), float(finite.std(correction=0)), float(finite.min()), float(finite.max()), values.numel() - finite.numel()
-    )
+    return Summary(float(finite.mean()), float(finite.std(correction=0)), float(finite.min()), float(finite.max()), values.numel() - finite.numel())
 
 
 def compare_dropout(name: str, dims: str, sizes: dict[str, int], weights: Tensor, actual: Tensor, allowed: Tensor, p: float) -> str | None:

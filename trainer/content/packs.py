@@ -45,9 +45,7 @@ def built_in_pack() -> Path:
     for root in (TRAINER.parent, TRAINER / "_pack"):
         if (root / "challenges").is_dir() and (root / "solutions").is_dir():
             return root
-    raise PackError(
-        f"No challenges/ and solutions/ beside or inside {TRAINER}. Install attn-drill again from a whole checkout or wheel."
-    )
+    raise PackError(f"No challenges/ and solutions/ beside or inside {TRAINER}. Install attn-drill again from a whole checkout or wheel.")
 
 
 def read_toml(path: Path, shape: Any) -> Any:

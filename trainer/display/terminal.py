@@ -162,7 +162,10 @@ def _slice(part: Slice, dims: str, sizes: dict[str, int], width: int) -> Rendera
     table.add_column(style=QUIET, no_wrap=True)
     for _ in part.actual[shown]:
         table.add_column(justify="right", no_wrap=True)
-    yours = [Text(f"{number(value)}{'*' if wrong else ' '}", style=WRONG if wrong else "") for value, wrong in zip(part.actual[shown], part.wrong[shown], strict=True)]
+    yours = [
+        Text(f"{number(value)}{'*' if wrong else ' '}", style=WRONG if wrong else "")
+        for value, wrong in zip(part.actual[shown], part.wrong[shown], strict=True)
+    ]
     expected = [Text(f"{number(value)} ", style=RIGHT if wrong else "") for value, wrong in zip(part.expected[shown], part.wrong[shown], strict=True)]
     table.add_row("yours", *yours)
     table.add_row("expected", *expected)

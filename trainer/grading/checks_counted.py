@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from trainer.core.words import Outcome
+from trainer.core.words import Outcome, Status
 from trainer.grading.evidence import Evidence, frames_of
 
 # The large case of a vectorised pair has at least this many more of every letter than the small one; a loop over any of
@@ -42,7 +42,7 @@ def memory(evidence: Evidence) -> Iterator[Outcome]:
     for one in evidence.cases:
         if one.case.probe == "memory" and one.case.limit is not None and evidence.ran(one):
             largest = one.told.largest
-            status = "passed" if 0 < largest < one.case.limit else "failed"
+            status: Status = "passed" if 0 < largest < one.case.limit else "failed"
             text = f"the largest tensor made has {largest:,} entries; it must have fewer than {one.case.limit:,}"
             yield Outcome("memory", status, text, one.case.name, one.number + 1)
 

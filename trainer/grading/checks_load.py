@@ -7,7 +7,8 @@ from collections.abc import Iterator
 
 from trainer.core.words import Outcome, Parameter, Signature
 from trainer.grading.evidence import Evidence, frames_of, in_words
-from trainer.running.aliases import contract_of, in_words as assignment_in_words, problem
+from trainer.running.aliases import contract_of, problem
+from trainer.running.aliases import in_words as assignment_in_words
 from trainer.running.protocol import FoundParameter
 
 

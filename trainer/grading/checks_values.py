@@ -153,7 +153,9 @@ def properties(evidence: Evidence) -> Iterator[Outcome]:
     for one in evidence.cases:
         if one.told.failure is not None:
             continue
-        changed = [name for name, tensor in evidence.exam.inputs(one.number).items() if not _same_bits(tensor, evidence.tensor(one.told.inputs_after.get(name, -1)))]
+        changed = [
+            name for name, tensor in evidence.exam.inputs(one.number).items() if not _same_bits(tensor, evidence.tensor(one.told.inputs_after.get(name, -1)))
+        ]
         if changed:
             text = f"the input {', '.join(changed)} is changed in place; work on a copy"
             yield Outcome("properties", "failed", text, one.case.name, one.number + 1)

@@ -86,9 +86,7 @@ class Evidence:
 
     def ran(self, one: CaseEvidence) -> bool:
         """Whether the plain call of a case came back with outputs of the right shapes."""
-        return one.told.failure is None and not any(
-            mismatch.kind in ("missing", "shape") for mismatch in self.attribute_mismatches(one, one.told.outputs)
-        )
+        return one.told.failure is None and not any(mismatch.kind in ("missing", "shape") for mismatch in self.attribute_mismatches(one, one.told.outputs))
 
     def right(self, one: CaseEvidence) -> bool:
         """Whether the plain call of a case gave right values."""

@@ -194,9 +194,7 @@ class Exam:
             again = _values(case, exact_again, lowered_again)
         return Expected(outputs, again, _values(case, exact_gradients, lowered_gradients))
 
-    def _evaluate(
-        self, number: int, inputs: Mapping[str, Any], dtype: str, *, with_gradients: bool
-    ) -> tuple[dict[str, Tensor], dict[str, Tensor]]:
+    def _evaluate(self, number: int, inputs: Mapping[str, Any], dtype: str, *, with_gradients: bool) -> tuple[dict[str, Tensor], dict[str, Tensor]]:
         """The reference's outputs and gradients, computed in this dtype, in eval mode."""
         case = self.cases[number]
         target = DTYPES[dtype]

@@ -160,20 +160,14 @@ def problem(contract: Contract, expected: Shapes, shapes: Shapes) -> str:
     named = {path: own for path in found if (own := _roles_of_path(path) or ((path,) if path in contract.atoms else None))}
     matched_roles = {role for path, roles in named.items() if _fits(contract, roles, found[path]) for role in roles}
     matched = {path for path, roles in named.items() if _fits(contract, roles, found[path])}
-    missing = [
-        f"{name} {list(shape)}"
-        for name, shape in expected.items()
-        if name not in shapes and not _covered(contract, name, matched_roles)
-    ]
+    missing = [f"{name} {list(shape)}" for name, shape in expected.items() if name not in shapes and not _covered(contract, name, matched_roles)]
     wrong = [
         f"{name} is {list(shapes[name])} and must be {list(shape)}"
         for name, shape in expected.items()
         if name in shapes and tuple(shapes[name]) != tuple(shape)
     ]
     extra = [
-        f"{name} {list(shape)}"
-        for name, shape in shapes.items()
-        if name not in expected and name.removesuffix(".weight").removesuffix(".bias") not in matched
+        f"{name} {list(shape)}" for name, shape in shapes.items() if name not in expected and name.removesuffix(".weight").removesuffix(".bias") not in matched
     ]
     parts = []
     if wrong:

@@ -13,7 +13,7 @@ from torch import Tensor
 from torch.utils._python_dispatch import TorchDispatchMode
 
 
-class Counter(TorchDispatchMode):
+class Counter(TorchDispatchMode):  # type: ignore[no-untyped-call]  # torch's __init_subclass__ has no types
     """While active, counts every dispatched operation of this thread.
 
     operations  how many
@@ -22,7 +22,7 @@ class Counter(TorchDispatchMode):
     """
 
     def __init__(self) -> None:
-        super().__init__()
+        super().__init__()  # type: ignore[no-untyped-call]  # nor has its __init__
         self.operations = 0
         self.largest = 0
         self.flops = 0

@@ -55,8 +55,8 @@ def forbid(note: Callable[[str], None]) -> None:
 
     _override_kernels(refuse)
     for name in _CLASSES:
-        setattr(getattr(nn, name), "__init__", _refusing(refuse, f"nn.{name}"))
-        setattr(getattr(nn, name), "forward", _refusing(refuse, f"nn.{name}"))
+        for method in ("__init__", "forward"):
+            setattr(getattr(nn, name), method, _refusing(refuse, f"nn.{name}"))
     # By its code, so that names that were bound to the function before lead here too.
     F.multi_head_attention_forward.__globals__["_attn_drill_refuse"] = refuse
     F.multi_head_attention_forward.__code__ = _multi_head_attention_forward.__code__
@@ -80,7 +80,7 @@ def _override_kernels(refuse: Callable[[str], NoReturn]) -> None:
         library = torch._C._dispatch_library("IMPL", "aten", "", __file__, 1)
         for kernel, name in _KERNELS.items():
             for key in ("CPU", "AutogradCPU"):
-                library.impl(kernel, key, _refusing(refuse, name), False)
+                library.impl(kernel, key, _refusing(refuse, name), False)  # type: ignore[call-arg]  # the stub lacks the last one
     # Dropping the library would restore the kernels: give it a reference that nobody can find and drop.
     ctypes.pythonapi.Py_IncRef(ctypes.py_object(library))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import selectors
@@ -16,7 +17,7 @@ from torch import Tensor
 
 from trainer.core.words import Frame
 from trainer.running.protocol import MOST_REPLY_BYTES, NOTE, REPLY, ProtocolError, Reply, decode, message
-from trainer.running.zygote import BROKEN_WORKER, Limits, Zygote
+from trainer.running.zygote import BROKEN_WORKER, OUT_OF_MEMORY, Limits, Zygote
 
 MOST_OUTPUT_BYTES = 1 << 20  # kept of all that is printed, from its beginning
 MOST_PART_BYTES = 16 << 10  # kept of each call, and of the very end, where a fault is reported
@@ -57,10 +58,8 @@ class Running:
         self._notes = 0
         self._reply: bytes | None = None
         self._channel.settimeout(limits.seconds)
-        try:
+        with contextlib.suppress(OSError):  # it died or hangs; `finish` finds out which
             self._channel.sendall(message(REPLY, frame))
-        except OSError:
-            pass  # it died or hangs; `finish` finds out which
         self._channel.setblocking(False)
         os.set_blocking(self._output, False)
 
@@ -188,6 +187,8 @@ def _how_it_died(status: int) -> tuple[str, bool]:
             return "the process crashed with a segmentation fault", False
         return f"the process was ended by a signal ({signal.strsignal(number)})", False
     code = os.WEXITSTATUS(status)
+    if code == OUT_OF_MEMORY:
+        return "it has taken all the memory that the limit allows; `--memory-limit` raises it", True
     if code == BROKEN_WORKER:
         return "the code that runs your file was broken from inside it (were all descriptors closed, or torch's functions replaced?)", False
     if code == 0:

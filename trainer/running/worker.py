@@ -14,6 +14,7 @@ import sys
 import traceback
 import types
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -79,10 +80,8 @@ class Worker:
     def mark(self, part: str) -> None:
         """What is printed from here on belongs to this part: `import`, or the number of a run for its first call."""
         for stream in (sys.stdout, sys.stderr):
-            try:
+            with contextlib.suppress(Exception):  # the submission may have closed or replaced them
                 stream.flush()
-            except Exception:  # noqa: S110  # the submission may have closed or replaced them
-                pass
         with contextlib.suppress(OSError):
             os.write(1, mark(part))
 
@@ -152,7 +151,7 @@ class Worker:
                 if chosen is None or told.unassigned:
                     told.unassigned = True
                     if number == 0:  # its values mean nothing, but it may still call what is not allowed
-                        self._attempt("forward", lambda run=run, one=implementation: drive(one, Given(self._inputs(run, run.inputs), run.sizes)))
+                        self._attempt("forward", partial(drive, implementation, Given(self._inputs(run, run.inputs), run.sizes)))
                     continue
                 values = {name: self.tensors[index] for name, index in run.parameters.items()}
                 weights.load(implementation, contract, chosen, values)
@@ -160,7 +159,7 @@ class Worker:
             self._run(number, implementation, drive, contract, chosen)
         for index, init in enumerate(self.request.refusals):
             self.note(len(self.request.runs) + index)
-            self.reply.refusals.append(self._attempt("construct", lambda init=init: namespace[self.request.entry[0]](**init))[1])
+            self.reply.refusals.append(self._attempt("construct", partial(namespace[self.request.entry[0]], **init))[1])
 
     def _build(self, number: int, run: Run, namespace: dict[str, Any]) -> Any:
         self.note(number)
@@ -308,8 +307,7 @@ class Worker:
             frames = self._frames(traceback.extract_tb(error.__traceback__, limit=-40))
         if isinstance(error, UnexpectedReturnError):
             frames = []
-        memory = isinstance(error, MemoryError) or "can't allocate memory" in text
-        return Failure(phase, type(error).__name__, cap(text), frames, memory)
+        return Failure(phase, type(error).__name__, cap(text), frames, is_out_of_memory(error))
 
     def _frames(self, stack: traceback.StackSummary) -> list[FrameData]:
         own = [frame for frame in stack if frame.filename == self.path]
@@ -322,6 +320,11 @@ class Worker:
 
 def _is_plain(value: Any) -> bool:
     return isinstance(value, Tensor) and value.layout is torch.strided and value.device.type == "cpu"
+
+
+def is_out_of_memory(error: BaseException) -> bool:
+    """Whether Python or torch's allocator asked for more than the limit."""
+    return isinstance(error, MemoryError) or "can't allocate memory" in _text_of(error)
 
 
 def _text_of(error: BaseException) -> str:

@@ -6,6 +6,7 @@ zygote speak over a socketpair, so there is no address that a submission could c
 
 from __future__ import annotations
 
+import contextlib
 import faulthandler
 import gc
 import json
@@ -27,9 +28,10 @@ from typing import Any, NoReturn
 from trainer.core.words import GraderError
 from trainer.running import sandbox
 from trainer.running.protocol import REPLY, message
-from trainer.running.worker import Worker
+from trainer.running.worker import Worker, is_out_of_memory
 
 BROKEN_WORKER = 86  # exit code of a worker whose own code failed, most likely because the submission changed it
+OUT_OF_MEMORY = 87  # … whose own code found no memory left
 _GRACE_SECONDS = 0.2
 
 
@@ -78,10 +80,8 @@ class Zygote:
     def close(self) -> None:
         """End the zygote; it ends its workers first."""
         self._control.close()
-        try:
+        with contextlib.suppress(ChildProcessError):
             os.waitpid(self._pid, 0)
-        except ChildProcessError:
-            pass
 
     def _send(self, order: dict[str, Any]) -> None:
         try:
@@ -115,7 +115,7 @@ def _serve(control: socket.socket, hidden: tuple[Path, ...]) -> NoReturn:
             order = json.loads(order_bytes)
             try:
                 if order["do"] == "run":
-                    answer = {"pid": _fork_worker(control, order, descriptors, readable, workers)}
+                    answer: dict[str, Any] = {"pid": _fork_worker(control, order, descriptors, readable, workers)}
                 else:
                     answer = {"status": _bury(order["pid"], workers, patiently=order["patiently"])}
             except OSError as error:
@@ -146,8 +146,11 @@ def _fork_worker(control: socket.socket, order: dict[str, Any], descriptors: lis
             _settle(output, folder)
             _work(socket.socket(fileno=channel), folder, order, readable)
             code = 0
-        except BaseException:
-            traceback.print_exc()
+        except BaseException as error:
+            if is_out_of_memory(error):  # the submission has taken all there was, and our own code got none
+                code = OUT_OF_MEMORY
+            else:
+                traceback.print_exc()
         finally:
             try:
                 sys.stdout.flush()
@@ -168,8 +171,8 @@ def _settle(output: int, folder: str) -> None:
     os.close(nowhere)
     os.close(output)
     sys.stdin = open(0, encoding="utf-8", closefd=False)
-    sys.stdout = sys.__stdout__ = open(1, "w", encoding="utf-8", errors="backslashreplace", buffering=1, closefd=False)
-    sys.stderr = sys.__stderr__ = open(2, "w", encoding="utf-8", errors="backslashreplace", buffering=1, closefd=False)
+    sys.stdout = open(1, "w", encoding="utf-8", errors="backslashreplace", buffering=1, closefd=False)
+    sys.stderr = open(2, "w", encoding="utf-8", errors="backslashreplace", buffering=1, closefd=False)
     os.chdir(folder)
     os.environ.clear()
     # torch.compile would start a compiler; with this it leaves functions as they are.
@@ -210,7 +213,8 @@ def _bury(pid: int, workers: dict[int, str], *, patiently: bool) -> int:
     if folder is None:
         return 0
     status: int | None = None
-    deadline = time.monotonic() + (_GRACE_SECONDS if patiently else 0)
+    deadline = time.monotonic() + (OUT_OF_MEMORY = 87  # … whose own code found no memory left
+_GRACE_SECONDS if patiently else 0)
     while patiently and status is None and time.monotonic() < deadline:
         done, found = os.waitpid(pid, os.WNOHANG)
         if done:
@@ -227,19 +231,15 @@ def _bury(pid: int, workers: dict[int, str], *, patiently: bool) -> int:
             break
         for orphan in orphans:
             _kill(orphan, group=False)
-            try:
+            with contextlib.suppress(ChildProcessError):
                 os.waitpid(orphan, 0)
-            except ChildProcessError:
-                pass
     shutil.rmtree(folder, ignore_errors=True)
     return status
 
 
 def _kill(pid: int, *, group: bool) -> None:
-    try:
+    with contextlib.suppress(ProcessLookupError, PermissionError):
         (os.killpg if group else os.kill)(pid, signal.SIGKILL)
-    except (ProcessLookupError, PermissionError):
-        pass
 
 
 def _children() -> list[int]:

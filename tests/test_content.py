@@ -1,0 +1,51 @@
+"""All content, whatever it is: what is right passes, what is wrong is refused, with seeds nobody chose."""
+
+import secrets
+
+import pytest
+
+from trainer.content import packs
+from trainer.content.interface import signatures
+from trainer.content.mistakes import patch, read_mistakes
+from trainer.core.words import Challenge, Mistake
+from trainer.grading.grader import Grader
+from trainer.grading.pack_check import in_words
+
+SEEDS = (1, 2, secrets.randbelow(1 << 31))
+CHALLENGES = packs.read_pack(packs.built_in_pack())
+RIGHT = [(one, path) for one in CHALLENGES for path in (one.solutions / "solution.py", *packs.also_right(one))]
+MISTAKES = [(one, mistake) for one in CHALLENGES for mistake in read_mistakes(one)]
+
+
+@pytest.mark.parametrize(("challenge", "path"), RIGHT, ids=[f"{one.id}-{path.stem}" for one, path in RIGHT])
+def test_right_passes(grader: Grader, challenge: Challenge, path) -> None:
+    """The reference and every other right answer."""
+    for seed in SEEDS:
+        report = grader.grade(challenge, path.read_text(), path.name, seed)
+        assert report.verdict == "passed", f"seed {seed}: {in_words(report)}"
+
+
+@pytest.mark.parametrize(("challenge", "mistake"), MISTAKES, ids=[f"{one.id}-{mistake.id}" for one, mistake in MISTAKES])
+def test_mistakes_are_refused(grader: Grader, challenge: Challenge, mistake: Mistake) -> None:
+    """Every known mistake, under every seed."""
+    source = patch(packs.solution(challenge), mistake, "solution.py")
+    for seed in SEEDS:
+        assert grader.grade(challenge, source, "solution.py", seed).verdict != "passed", f"seed {seed}"
+
+
+@pytest.mark.parametrize("challenge", CHALLENGES, ids=[one.id for one in CHALLENGES])
+def test_stub_is_refused_and_is_the_interface(grader: Grader, challenge: Challenge) -> None:
+    """The stub does not pass, and the reference has its signatures."""
+    assert grader.grade(challenge, packs.stub(challenge), "stub.py", SEEDS[0]).verdict != "passed"
+    assert signatures(challenge)
+
+
+@pytest.mark.parametrize("challenge", CHALLENGES, ids=[one.id for one in CHALLENGES])
+def test_sizes_differ_within_a_case(grader: Grader, challenge: Challenge) -> None:
+    """For every pair of letters there is a case in which their sizes differ, so that no axis passes by luck."""
+    cases = [case for case in grader.exam(challenge, SEEDS[0]).cases if case.probe is None]
+    letters = sorted({letter for case in cases for letter in case.sizes})
+    for one in letters:
+        for other in letters:
+            together = [case for case in cases if one in case.sizes and other in case.sizes]
+            assert one == other or not together or any(case.sizes[one] != case.sizes[other] for case in together), f"{one} = {other} in every case"
