@@ -213,8 +213,7 @@ def _bury(pid: int, workers: dict[int, str], *, patiently: bool) -> int:
     if folder is None:
         return 0
     status: int | None = None
-    deadline = time.monotonic() + (OUT_OF_MEMORY = 87  # … whose own code found no memory left
-_GRACE_SECONDS if patiently else 0)
+    deadline = time.monotonic() + (_GRACE_SECONDS if patiently else 0)
     while patiently and status is None and time.monotonic() < deadline:
         done, found = os.waitpid(pid, os.WNOHANG)
         if done:
