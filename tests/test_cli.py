@@ -3,8 +3,10 @@
 import json
 import os
 import re
+import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -268,6 +270,23 @@ def test_a_full_disk_costs_no_verdict(solved: Path, home: Path) -> None:
     done = drill("check", "gqa", cwd=solved)
     assert done.stdout.startswith("PASSED")
     assert "progress is not kept" in done.stderr
+
+
+def test_interrupted(tmp_path: Path) -> None:
+    """Ctrl-C while a file hangs: exit 130, no traceback, nothing left running, and an object with --json."""
+    (tmp_path / "gqa.py").write_text("import os\nprint(os.getpid(), flush=True)\nwhile True:\n    pass\n")
+    environment = {**os.environ, "PYTHONPATH": str(packs.TRAINER.parent)}
+    command = [sys.executable, "-m", "trainer", "check", "gqa", "--json", "--time-limit", "60"]
+    process = subprocess.Popen(command, cwd=tmp_path, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    time.sleep(3)
+    process.send_signal(signal.SIGINT)
+    stdout, stderr = process.communicate(timeout=30)
+    assert process.returncode == 130
+    assert "Traceback" not in stderr
+    assert json.loads(stdout)["verdict"] is None
+    alive = subprocess.run(["ps", "-eo", "args"], capture_output=True, text=True, check=False).stdout
+    assert str(tmp_path) not in alive
+    assert "--time-limit 60" not in alive
 
 
 def test_a_reader_that_goes_away(solved: Path) -> None:

@@ -1,7 +1,7 @@
 """Take away from this process all that a submission does not need: files, network, other processes, privileges.
 
 Landlock and seccomp by small ctypes calls (the packages for them are an alpha and one that needs a C library).
-Each part is applied where the kernel has it; `Held` says which parts hold. Nothing here imports torch.
+Each part is applied where the kernel has it; `probe` finds out what holds. Nothing here imports torch.
 """
 
 from __future__ import annotations
@@ -15,7 +15,6 @@ import struct
 import sys
 import sysconfig
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
 from trainer.running.syscalls import CAPSET, DENIED, LANDLOCK_ADD_RULE, LANDLOCK_CREATE_RULESET, LANDLOCK_RESTRICT_SELF, SECCOMP, SPECIAL
@@ -34,21 +33,6 @@ _SYSTEM_PATHS = (
     *("/usr/lib", "/usr/lib32", "/usr/lib64", "/usr/local/lib", "/usr/share/zoneinfo", "/usr/share/locale", "/lib", "/lib64"),
     *("/etc/ld.so.cache", "/etc/localtime", "/sys/devices/system/cpu", "/proc/cpuinfo", "/dev/urandom", "/dev/random", "/dev/zero"),
 )
-
-
-@dataclass(frozen=True)
-class Held:
-    """Which protections hold in this process."""
-
-    limits: bool
-    landlock: int  # the ABI version, 0 where there is none
-    seccomp: bool
-    capabilities: bool
-
-    @property
-    def full(self) -> bool:
-        """Whether a stranger's submission can be run."""
-        return self.limits and self.landlock > 0 and self.seccomp and self.capabilities
 
 
 def limit(memory_bytes: int, seconds: float) -> bool:
@@ -121,33 +105,33 @@ def _without(path: Path, secret: list[Path]) -> Iterator[str]:
                 yield from _without(child, secret)
 
 
-def confine(readable: Iterable[str], writable: str) -> Held:
+def confine(readable: Iterable[str], writable: str) -> None:
     """Restrict this process for good; `limit` is called apart. Parts that the kernel lacks are left out."""
     if sys.platform != "linux":
-        return Held(limits=True, landlock=0, seccomp=False, capabilities=False)
-    libc = _libc()
-    libc.prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
-    abi = _landlock(readable, writable)
-    capabilities = _drop_capabilities()
-    return Held(limits=True, landlock=abi, seccomp=_seccomp(), capabilities=capabilities)
+        return
+    _libc().prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
+    _landlock(readable, writable)
+    _drop_capabilities()
+    _seccomp()
 
 
 def _libc() -> ctypes.CDLL:
     return ctypes.CDLL(None, use_errno=True)
 
 
-def _landlock(readable: Iterable[str], writable: str) -> int:
+def _landlock(readable: Iterable[str], writable: str) -> None:
+    """Read-only but for one folder; no TCP, no signals to processes outside."""
     libc = _libc()
     abi = int(libc.syscall(LANDLOCK_CREATE_RULESET, None, 0, 1))
     if abi < 1:
-        return 0
+        return
     handled = _RIGHTS_BY_ABI.get(abi, _RIGHTS_BY_ABI[5])
     tcp = 3 if abi >= 4 else 0
     scoped = 3 if abi >= 6 else 0
     attributes = struct.pack("<QQQ", handled, tcp, scoped)[: 8 if abi < 4 else 16 if abi < 6 else 24]
     ruleset = int(libc.syscall(LANDLOCK_CREATE_RULESET, attributes, len(attributes), 0))
     if ruleset < 0:
-        return 0
+        return
     for path, rights in [*((path, _READ_ONLY) for path in readable), (os.devnull, _READ_FILE | _WRITE_FILE), (writable, handled & ~_EXECUTE)]:
         try:
             fd = os.open(path, os.O_PATH | os.O_CLOEXEC)
@@ -158,28 +142,27 @@ def _landlock(readable: Iterable[str], writable: str) -> int:
             libc.syscall(LANDLOCK_ADD_RULE, ruleset, 1, struct.pack("<Qi", allowed, fd), 0)
         finally:
             os.close(fd)
-    held = libc.syscall(LANDLOCK_RESTRICT_SELF, ruleset, 0) == 0
+    libc.syscall(LANDLOCK_RESTRICT_SELF, ruleset, 0)
     os.close(ruleset)
-    return abi if held else 0
 
 
-def _drop_capabilities() -> bool:
+def _drop_capabilities() -> None:
     number = CAPSET.get(platform.machine())
     if number is None:
-        return False
+        return
     libc = _libc()
     for capability in range(64):
         if libc.prctl(_PR_CAPBSET_DROP, capability, 0, 0, 0) != 0:
             break
     version_3 = 0x20080522
-    return int(libc.syscall(number, struct.pack("<Ii", version_3, 0), bytes(24))) == 0
+    libc.syscall(number, struct.pack("<Ii", version_3, 0), bytes(24))
 
 
-def _seccomp() -> bool:
+def _seccomp() -> None:
     """Refuse system calls that reach out of the process: EPERM, so that the learner sees a PermissionError."""
     machine = platform.machine()
     if machine not in SECCOMP:
-        return False
+        return
     architecture, column = SECCOMP[machine]
     program = [
         _instruction(_LOAD, 4),
@@ -203,7 +186,7 @@ def _seccomp() -> bool:
     code = b"".join(program)
     buffer = ctypes.create_string_buffer(code, len(code))
     described = struct.pack("<H6xQ", len(program), ctypes.addressof(buffer))
-    return int(_libc().prctl(_PR_SET_SECCOMP, _SECCOMP_MODE_FILTER, described, 0, 0)) == 0
+    _libc().prctl(_PR_SET_SECCOMP, _SECCOMP_MODE_FILTER, described, 0, 0)
 
 
 # Classic BPF, <linux/filter.h> and <linux/seccomp.h>

@@ -47,7 +47,7 @@ class Zygote:
     """The grader's handle. Start it before anything of `solutions/` is read; close it when done."""
 
     def __init__(self, hidden: Iterable[Path]) -> None:
-        mine, its = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        mine, its = socket.socketpair()
         sys.stdout.flush()
         sys.stderr.flush()
         # torch's 200,000 objects stay for good: out of the collector's sight, which would take 60 ms to walk over them.
@@ -61,9 +61,9 @@ class Zygote:
 
     def start_worker(self, limits: Limits) -> tuple[int, socket.socket, int]:
         """Fork a worker; returns its pid, the channel to it, and a descriptor to read what it prints."""
-        channel, its_channel = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
+        channel, its_channel = socket.socketpair()
         output, its_output = os.pipe()
-        order = json.dumps({"do": "run", "seconds": limits.seconds, "memory_bytes": limits.memory_bytes}).encode()
+        order = _line({"do": "run", "seconds": limits.seconds, "memory_bytes": limits.memory_bytes})
         try:
             socket.send_fds(self._control, [order], [its_channel.fileno(), its_output])
             pid = self._answer()["pid"]
@@ -85,18 +85,22 @@ class Zygote:
 
     def _send(self, order: dict[str, Any]) -> None:
         try:
-            self._control.send(json.dumps(order).encode())
+            self._control.sendall(_line(order))
         except OSError as error:
             raise GraderError(f"The process that starts workers is gone ({error}). Run the check again.") from None
 
     def _answer(self) -> dict[str, Any]:
-        answer = self._control.recv(4096)
+        answer = self._control.recv(4096)  # one short line: orders and answers take turns
         if not answer:
             raise GraderError("The process that starts workers died. Run the check again; `attn-drill doctor` shows what this machine can do.")
         told: dict[str, Any] = json.loads(answer)
         if "error" in told:
             raise GraderError(f"No worker could be started: {told['error']}.")
         return told
+
+
+def _line(words: dict[str, Any]) -> bytes:
+    return json.dumps(words).encode() + b"\n"
 
 
 def _serve(control: socket.socket, hidden: tuple[Path, ...]) -> NoReturn:
@@ -120,7 +124,7 @@ def _serve(control: socket.socket, hidden: tuple[Path, ...]) -> NoReturn:
                     answer = {"status": _bury(order["pid"], workers, patiently=order["patiently"])}
             except OSError as error:
                 answer = {"error": str(error)}
-            control.send(json.dumps(answer).encode())
+            control.sendall(_line(answer))
         code = 0
     except BaseException:
         traceback.print_exc()
