@@ -54,6 +54,14 @@ def test_inputs_are_rounded_to_the_dtype_before_the_reference_sees_them() -> Non
         pytest.param(
             "challenges/prefix_sum/cases.py", 'return {"out"', 'return {"other"', PackError, "names \\['out'\\], drive gives \\['other'\\]", id="wrong name"
         ),
+        pytest.param(
+            "challenges/prefix_sum/cases.py",
+            '"reverse": reverse',
+            '"reverse": float(draw.normal())',
+            PackError,
+            "draws a plain input",
+            id="plain input of the values",
+        ),
         pytest.param("challenges/prefix_sum/cases.py", '"""Cases', "1/0\n'''Cases", PackError, "cannot be loaded", id="broken cases"),
         pytest.param(
             "solutions/prefix_sum/solution.py",

@@ -79,7 +79,7 @@ class Evidence:
             if value is None or value.shape != want.value.shape:
                 got = outputs.get(name)
                 return Mismatch(name, "missing", one.case.dims[name], tuple(want.value.shape), actual_type=got.what if got else "nothing")
-            bound = allowed(want.value, one.case.dtype, want.lost)
+            bound = allowed(want.value, one.case.dtype, want.lost, one.expected.scale_of(name))
             if found := compare_values(name, one.case.dims[name], dict(one.case.sizes), want.value, value, bound):
                 return found
         return None

@@ -44,6 +44,11 @@ class Expected:
     again: Mapping[str, Value]
     gradients: Mapping[str, Value] = field(default_factory=dict)
 
+    def scale_of(self, output: str) -> float:
+        """The size against which an output's rounding is measured: its own, or that of the case where it is zero throughout."""
+        sizes = {name: float(one.value.abs().max()) if one.value.numel() else 0.0 for name, one in self.outputs.items() if one.value.dtype != torch.bool}
+        return sizes.get(output, 0.0) or max(sizes.values(), default=0.0)
+
     @property
     def gradient_scale(self) -> float:
         """The largest entry of all gradients of the case."""
@@ -77,6 +82,10 @@ class Exam:
         self.cases: tuple[Case, ...] = tuple(self._content["cases"](Draw(seed)))
         again = tuple(self._content["cases"](Draw(seed, _AGAIN)))
         self.refusals: tuple[Refusal, ...] = tuple(self._content["refusals"]()) if "refusals" in self._content else ()
+        for case, other in zip(self.cases, again, strict=True):
+            # The second call puts new values into the same tensors; everything else must be as it was.
+            if _plain_values(case.inputs) != _plain_values(other.inputs):
+                raise PackError(f"{self.cases_path}: case {case.name!r} draws a plain input from the values; take it from draw.distinct.")
         self._inputs = [_rounded(case, case.inputs) for case in self.cases]
         self._again = [_rounded(case, other.inputs) for case, other in zip(self.cases, again, strict=True)]
         self._parameters = self._draw_parameters()
@@ -250,6 +259,15 @@ def _default_dtype(dtype: torch.dtype) -> Iterator[None]:
         yield
     finally:
         torch.set_default_dtype(before)
+
+
+def _plain_values(inputs: Mapping[str, Any]) -> list[tuple[str, Any]]:
+    """What of the inputs is no tensor, and the shapes of what is."""
+    found: list[tuple[str, Any]] = []
+    for name, value in inputs.items():
+        for one in value if isinstance(value, tuple | list) else (value,):
+            found.append((name, tuple(one.shape) if isinstance(one, Tensor) else one))
+    return found
 
 
 def _rounded(case: Case, inputs: Mapping[str, Any]) -> dict[str, Any]:
