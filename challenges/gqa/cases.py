@@ -57,22 +57,31 @@ def masked(draw):
     B, L, H, Hkv, D = 3, 5, 6, 2, 4
     for name, mask in draw.masks(B, H, L, L).items():
         yield case(draw, name, B, L, H, Hkv, D, mask=mask, check="masks")
-    # Feature 0 of a token is its score, the same for every query: k[..., 0] = x[..., 0] and q[..., 0] = 200 sqrt(D).
+    # Feature 0 of a token is the score of its key, for every query alike: q[..., 0] = 1 and k[..., 0] = sqrt(D) x[..., 0].
     M = H * D
     q_weight, k_weight = draw.normal(M, M, scale=M**-0.5), draw.normal(Hkv * D, M, scale=M**-0.5)
     q_bias, k_bias = torch.zeros(M), torch.zeros(Hkv * D)
     q_weight[::D], k_weight[::D] = 0, 0
-    k_weight[::D, 0] = 1
-    q_bias[::D] = 200 * D**0.5
-    steep = {"q_proj.weight": q_weight, "q_proj.bias": q_bias, "k_proj.weight": k_weight, "k_proj.bias": k_bias}
-    x = draw.normal(B, L, M)
-    x[..., 0] = torch.tensor([-1.0, 1.0, -1.0, 1.0, -1.0])
+    q_weight[:, 0], k_weight[:, 0] = 0, 0
+    k_weight[::D, 0] = D**0.5
+    q_bias[::D] = 1
+    v_weight = draw.normal(Hkv * D, M, scale=M**-0.5)
+    v_weight[:, 0] = 0
+    steep = {"q_proj.weight": q_weight, "q_proj.bias": q_bias, "k_proj.weight": k_weight, "k_proj.bias": k_bias, "v_proj.weight": v_weight}
+
+    def scored(name, scores, mask, gradients=False):
+        """Without gradients where allowed scores are large: there the rounding of right answers shows in them, magnified by 200."""
+        x = draw.normal(B, L, M)
+        x[..., 0] = scores
+        return case(draw, name, B, L, H, Hkv, D, x=x, mask=mask, parameters=steep, gradients=gradients, check="masks")
+
     odd = torch.tensor([True, False, True, False, True])
-    yield case(draw, "masked scores of +200 beside -200", B, L, H, Hkv, D, x=x, mask=odd.expand(L, L), parameters=steep, check="masks")
-    x = draw.normal(B, L, M)
-    x[..., 0] = torch.linspace(-1, 1, L)
-    yield case(draw, "scores rising to 200, causal", B, L, H, Hkv, D, x=x, mask=draw.causal(L), parameters=steep, check="masks")
-    yield case(draw, "scores falling from 200, causal", B, L, H, Hkv, D, x=x.flip(1), mask=draw.causal(L), parameters=steep, check="masks")
+    yield scored("masked scores of +200 beside ordinary ones", torch.where(odd, 0.0, 200.0), odd.expand(L, L), gradients=True)
+    yield scored("masked scores of +200 beside -200", torch.where(odd, -200.0, 200.0), odd.expand(L, L))
+    turns = torch.stack([odd, ~odd] * L)[:L]
+    yield scored("a row of scores near -200, the next near +200", torch.where(odd, -200.0, 200.0), turns)
+    yield scored("scores rising to 200, causal", torch.linspace(-200, 200, L), draw.causal(L))
+    yield scored("scores falling from 200, causal", torch.linspace(200, -200, L), draw.causal(L))
 
 
 def dropped(draw):

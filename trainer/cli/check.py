@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import os
 import secrets
 import sys
 import time
@@ -79,6 +80,8 @@ def _grade(challenge_id: str, file: Path | None, seed: int | None, case: int | N
 
 
 def _run(challenge: Challenge, source: str, path: Path, seed: int, case: int | None, time_limit: float, memory_limit: int) -> Report:
+    if not hasattr(os, "fork"):
+        raise GraderError("Grading needs a system that can fork a process: Linux, macOS, or Windows' Linux subsystem (WSL).")
     # The collector would walk over every object that torch makes while it is imported.
     gc.disable()
     try:

@@ -1,0 +1,163 @@
+"""Cases for multi-head attention. Sizes differ within a case, so that no axis passes by luck."""
+
+import torch
+
+from trainer.core.words import Case, Refusal
+from trainer.running.returns import unpack
+
+
+def drive(attention, given):
+    """One call; with `later`, one more on the same object, of other sizes and without a mask.
+
+    A key of None is the query itself, a value of None the key itself: one tensor in several places.
+    """
+    key = given.query if given.key is None else given.key
+    value = key if given.value is None else given.value
+    optional = {} if given.mask is None else {"mask": given.mask}
+    if given.return_weights:
+        out, weights = unpack(attention(given.query, key, value, **optional, return_weights=True), "out", "weights")
+        outputs = {"weights": weights, "out": out} if given.compare_weights else {"out": out}
+    else:
+        outputs = {"out": attention(given.query, key, value, **optional)}
+    if given.later is not None:
+        outputs["later"] = attention(given.later, given.later, given.later)
+    return outputs
+
+
+def case(draw, name, B, Lq, Lk, H, D, mask=None, return_weights=False, compare_weights=True, dims="B Lq M", **more):
+    """One case with query, key and value ~ N(0, 1) of these sizes, or with those given."""
+    M = H * D
+    inputs = {
+        "query": draw.normal(B, Lq, M),
+        "key": draw.normal(B, Lk, M),
+        "value": draw.normal(B, Lk, M),
+        "mask": mask,
+        "return_weights": return_weights,
+        "compare_weights": compare_weights,
+        "later": None,
+    }
+    weights = {"weights": "B H Lq Lk"} if return_weights and compare_weights else {}
+    return Case(
+        name=name,
+        inputs=inputs | more.pop("inputs", {}),
+        dims={**weights, "out": dims, **more.pop("dims_later", {})},
+        sizes={"B": B, "Lq": Lq, "Lk": Lk, "H": H, "D": D, "M": M} | more.pop("sizes", {}),
+        init={"d_model": M, "num_heads": H} | more.pop("init", {}),
+        **more,
+    )
+
+
+def identity(M):
+    """Parameters with which o_proj changes nothing: the output is the heads, side by side."""
+    return {"o_proj.weight": torch.eye(M), "o_proj.bias": torch.zeros(M)}
+
+
+def followed_by(later):
+    """What a case needs for a second call, on `later` [B2, L2, M]."""
+    return {"inputs": {"later": later}, "dims_later": {"later": "B2 L2 M"}, "sizes": {"B2": later.shape[0], "L2": later.shape[1]}}
+
+
+def cases(draw):
+    """What a submission is run on."""
+    yield case(draw, "weights and heads (o_proj is the identity)", 2, 5, 7, 3, 4, return_weights=True, dims="B Lq (H D)", parameters=identity(12))
+    yield case(draw, "no mask", 3, 7, 4, 2, 5)
+    yield case(draw, "no biases", 2, 6, 5, 4, 3, init={"bias": False})
+    B, Lq, Lk, H, D = draw.distinct((2, 3), (6, 9), (7, 11), (2, 5), (6, 9))
+    yield case(draw, "random sizes", B, Lq, Lk, H, D)
+    yield case(draw, "one tensor for key and value", 3, 4, 6, 2, 5, inputs={"value": None})
+    yield case(draw, "one query, head dim 1", 3, 1, 6, 4, 1, return_weights=True)
+    yield case(draw, "one key, one head, one batch item", 1, 4, 1, 1, 5, return_weights=True)
+    tiny = {"v_proj.weight": draw.normal(15, 15, scale=1e-7), "v_proj.bias": torch.zeros(15), "o_proj.bias": torch.zeros(15)}
+    yield case(draw, "tiny values", 2, 4, 6, 3, 5, parameters=tiny)
+    yield case(draw, "float64, causal", 2, 4, 6, 3, 5, mask=draw.causal(4, 6), return_weights=True, dtype="float64")
+    padding = draw.padding(3, 7)
+    padding[0] = True  # the first item says nothing of the others
+    yield case(draw, "bfloat16, padding", 3, 5, 7, 2, 4, mask=padding[:, None, None, :], return_weights=True, dtype="bfloat16")
+    yield from masked(draw)
+    yield from dropped(draw)
+    turned = {"query": "transposed", "key": "transposed", "value": "transposed", "mask": "transposed"}
+    yield case(draw, "non-contiguous inputs", 2, 5, 7, 4, 3, mask=draw.keep(2, 1, 5, 7), layout=turned, check="properties")
+    strided = dict.fromkeys(turned, "strided")
+    yield case(draw, "every other entry of larger inputs", 3, 7, 4, 2, 5, mask=draw.keep(7, 4), layout=strided, check="properties")
+    same = {name: draw.normal(1, length, 15).expand(2, length, 15) for name, length in (("query", 4), ("key", 6), ("value", 6))}
+    expanded = dict.fromkeys(turned, "expanded")
+    yield case(draw, "expanded inputs", 2, 4, 6, 3, 5, mask=draw.keep(1, 3, 4, 6).expand(2, 3, 4, 6), inputs=same, layout=expanded, check="properties")
+    yield case(
+        draw,
+        "a masked call, then self-attention of other sizes without a mask",
+        *(2, 4, 6, 3, 5),
+        mask=draw.keep(2, 1, 4, 6),
+        return_weights=True,
+        **followed_by(draw.normal(5, 7, 15)),
+        check="properties",
+    )
+    # Twice each: with weights and a mask, and without.
+    small, large = draw.normal(3, 4, 30), draw.normal(8, 10, 60)
+    yield case(draw, "few and small", 2, 3, 6, 5, 6, mask=draw.keep(3, 6), return_weights=True, **followed_by(small), probe="vectorised")
+    yield case(draw, "many and large", 7, 9, 11, 10, 6, mask=draw.keep(9, 11), return_weights=True, **followed_by(large), probe="vectorised")
+
+
+def masked(draw):
+    """Every shape of mask, and scores of ±200 under it."""
+    B, Lq, Lk, H, D = 3, 4, 6, 2, 5
+    for number, (name, mask) in enumerate(draw.masks(B, H, Lq, Lk).items()):
+        yield case(draw, name, B, Lq, Lk, H, D, mask=mask, return_weights=number % 2 == 1, check="masks")
+    # Feature 0 of a key is sqrt(D) times its score, the same for every query and head: k[..., 0] = key[..., 0] and q[..., 0] = 1.
+    M = H * D
+    q_weight, k_weight = draw.normal(M, M, scale=M**-0.5), draw.normal(M, M, scale=M**-0.5)
+    q_bias, k_bias = torch.zeros(M), torch.zeros(M)
+    q_weight[::D], k_weight[::D] = 0, 0
+    k_weight[::D, 0] = 1
+    q_bias[::D] = 1
+    steep = {"q_proj.weight": q_weight, "q_proj.bias": q_bias, "k_proj.weight": k_weight, "k_proj.bias": k_bias}
+
+    def scored(name, scores, mask, gradients=False, **given):
+        """Without gradients where allowed scores are large: times 200 sqrt(D), the rounding of a right answer would show in them."""
+        key = draw.normal(B, Lk, M)
+        key[..., 0] = scores * D**0.5
+        inputs = {"key": key, **given}
+        return case(draw, name, B, Lq, Lk, H, D, mask=mask, return_weights=True, parameters=steep, inputs=inputs, gradients=gradients, check="masks")
+
+    every_other = torch.tensor([True, False, True, False, True, False])
+    apart = torch.where(every_other, -200.0, 200.0)
+    yield scored("masked scores of +200 beside ordinary ones", apart.clamp(min=0), every_other.expand(B, 1, Lq, Lk), gradients=True)
+    # Any weight that is not exactly 0 shows in front of values this large.
+    value = draw.normal(B, Lk, M)
+    value[:, 1::2] = 1e30
+    yield scored("masked scores of +200 and values of 1e30 beside -200", apart, every_other.expand(Lq, Lk), value=value)
+    yield scored("a row of scores near +200, the next near -200", apart, torch.stack([~every_other, every_other]).repeat(Lq // 2, 1))
+    yield scored("scores rising to 200, causal", torch.linspace(-200, 200, Lk), draw.causal(Lq, Lk))
+
+
+def dropped(draw):
+    """Dropout: none in eval mode, on the weights in training mode."""
+    yield case(draw, "eval mode, dropout 0.4", 2, 5, 4, 3, 6, return_weights=True, init={"dropout": 0.4}, check="train/eval")
+    yield case(draw, "training mode, dropout 0", 2, 5, 4, 3, 6, mode="train", check="train/eval")
+    # Value j is the unit vector e_j and every head writes it to features j and Lk + j: the output *is* the weights, twice.
+    B, Lq, Lk, H = 2, 5, 7, 4
+    D = 2 * Lk
+    M = H * D
+    read_out = {"v_proj.weight": torch.eye(Lk, M).repeat(2 * H, 1), "v_proj.bias": torch.zeros(M)} | identity(M)
+    for name, probability, return_weights in (("dropout 0.3, weights read out", 0.3, False), ("dropout 0.6, return_weights", 0.6, True)):
+        yield case(
+            draw,
+            f"training mode, {name}",
+            *(B, Lq, Lk, H, D),
+            return_weights=return_weights,
+            compare_weights=False,
+            inputs={"value": torch.eye(Lk, M).expand(B, Lk, M)},
+            dims="B Lq (H copy K)",
+            sizes={"copy": 2, "K": Lk},
+            init={"dropout": probability},
+            parameters=read_out,
+            mode="train",
+            dropout=probability,
+            gradients=False,
+            check="train/eval",
+        )
+
+
+def refusals():
+    """Constructor arguments that cannot work."""
+    yield Refusal("d_model is not divisible by num_heads", {"d_model": 20, "num_heads": 6})
+    yield Refusal("num_heads is greater than d_model", {"d_model": 4, "num_heads": 8})
