@@ -43,7 +43,7 @@ def test_stub_is_refused_and_is_the_interface(grader: Grader, challenge: Challen
 @pytest.mark.parametrize("challenge", CHALLENGES, ids=[one.id for one in CHALLENGES])
 def test_sizes_differ_within_a_case(grader: Grader, challenge: Challenge) -> None:
     """For every pair of letters there is a case in which their sizes differ, so that no axis passes by luck."""
-    cases = [case for case in grader.exam(challenge, SEEDS[0]).cases if case.probe is None]
+    cases = [case for case in grader.exam(challenge, SEEDS[0]).cases if case.probe is None and case.check in ("values", "masks")]
     letters = sorted({letter for case in cases for letter in case.sizes})
     for one in letters:
         for other in letters:
