@@ -1,0 +1,119 @@
+"""Cases for scaled dot-product attention. Sizes differ within a case, so that no axis passes by luck."""
+
+import torch
+
+from trainer.core.words import Case
+
+
+def drive(attention, given):
+    """One call, or one after another call on `before`, of the same sizes."""
+    if "before" in given.inputs:
+        attention(*given.before)
+    if given.mask is None:
+        return {"out": attention(given.q, given.k, given.v)}
+    return {"out": attention(given.q, given.k, given.v, mask=given.mask)}
+
+
+def case(draw, name, lead, Lq, Lk, D, Dv, mask=None, q=None, k=None, v=None, features="Dv", **more):
+    """One case with q, k, v ~ N(0, 1).
+
+    lead: the leading dims by letter, e.g. {"B": 2, "H": 3}; features: the letter of the output's last dim.
+    """
+    q = draw.normal(*lead.values(), Lq, D) if q is None else q
+    k = draw.normal(*lead.values(), Lk, D) if k is None else k
+    v = draw.normal(*lead.values(), Lk, Dv) if v is None else v
+    return Case(
+        name=name,
+        inputs={"q": q, "k": k, "v": v, "mask": mask} | more.pop("inputs", {}),
+        dims={"out": " ".join([*lead, "Lq", features])},
+        sizes={**lead, "Lq": Lq, "Lk": Lk, "D": D, "Dv": Dv},
+        **more,
+    )
+
+
+def batch(B, H):
+    """The leading dims of most cases."""
+    return {"B": B, "H": H}
+
+
+def cases(draw):
+    """What a submission is run on."""
+    eye = torch.eye(7).expand(2, 3, 7, 7)
+    yield case(draw, "weights read out (v is the identity)", batch(2, 3), 5, 7, 6, 7, v=eye, features="Lk")
+    yield case(draw, "no leading dims", {}, 5, 3, 7, 2)
+    yield case(draw, "one leading dim", {"N": 3}, 4, 6, 5, 7)
+    yield case(draw, "as many queries as keys, values as wide as keys", batch(2, 3), 5, 5, 7, 7)
+    yield case(draw, "three leading dims", {"G": 2, "B": 3, "H": 4}, 5, 6, 7, 8)
+    yield case(draw, "one query, one head, head dim 1", batch(2, 1), 1, 6, 1, 5)
+    yield case(draw, "one key, a batch of one, value dim 1", batch(1, 3), 4, 1, 5, 1)
+    B, H, Lq, Lk, D, Dv = draw.distinct((2, 3), (2, 5), (3, 9), (3, 9), (5, 12), (2, 9))
+    yield case(draw, "random sizes", batch(B, H), Lq, Lk, D, Dv)
+    yield case(draw, "tiny values", batch(2, 4), 3, 5, 6, 7, v=draw.normal(2, 4, 5, 7, scale=1e-7))
+    yield case(draw, "bfloat16, one leading dim", {"N": 4}, 6, 5, 7, 9, dtype="bfloat16")
+    yield from masked(draw)
+    yield from steep(draw)
+    before = (draw.normal(2, 3, 4, 6), draw.normal(2, 3, 5, 6), draw.normal(2, 3, 5, 7))
+    yield case(draw, "after another call of the same sizes", batch(2, 3), 4, 5, 6, 7, inputs={"before": before}, gradients=False, check="properties")
+    yield from laid_out(draw)
+    yield from counted(draw)
+
+
+def masked(draw):
+    """Every shape of mask, in every dtype."""
+    yield case(draw, "float64, causal", batch(2, 3), 4, 7, 5, 6, mask=draw.causal(4, 7), dtype="float64", check="masks")
+    padding = draw.padding(3, 7)[:, None, None, :]
+    yield case(draw, "bfloat16, padding", batch(3, 2), 5, 7, 6, 4, mask=padding, dtype="bfloat16", check="masks")
+    B, H, Lq, Lk, D, Dv = 3, 2, 5, 7, 6, 4
+    for name, mask in draw.masks(B, H, Lq, Lk).items():
+        yield case(draw, name, batch(B, H), Lq, Lk, D, Dv, mask=mask, check="masks")
+    yield case(draw, "no leading dims, mask [Lq, Lk]", {}, 4, 6, 5, 3, mask=draw.keep(4, 6), check="masks")
+    yield case(draw, "one leading dim, mask [N, Lq, Lk]", {"N": 3}, 5, 4, 7, 6, mask=draw.keep(3, 5, 4), check="masks")
+    yield case(draw, "one leading dim, mask [1, Lk]", {"N": 4}, 3, 5, 6, 2, mask=draw.keep(1, 5), check="masks")
+    # What is hidden has weight 0, not nearly 0: 1e20 times anything more would be seen.
+    mask = draw.keep(B, 1, Lq, Lk) & (torch.arange(Lk) > 0)
+    mask[..., 1] = True
+    v = draw.normal(B, H, Lk, Dv)
+    v[..., 0, :] = 1e20
+    yield case(draw, "a hidden value of 1e20", batch(B, H), Lq, Lk, D, Dv, v=v, mask=mask, check="masks")
+
+
+def steep(draw):
+    """Scores of ±200. Feature 0 makes them, 200 * of_queries * of_keys; the other features add about ±1 to each."""
+    B, H, Lq, Lk, D, Dv = 3, 5, 4, 7, 8, 6
+
+    def scored(name, of_queries, of_keys, mask=None, check="masks"):
+        q, k = draw.normal(B, H, Lq, D), draw.normal(B, H, Lk, D)
+        q[..., 0] = of_queries * 200 * D**0.5
+        k[..., 0] = of_keys
+        return case(draw, name, batch(B, H), Lq, Lk, D, Dv, q=q, k=k, mask=mask, check=check)
+
+    # Several keys share the top: where one key takes all, the gradients of q and k are 0 but for rounding, which is nobody's mistake.
+    falling = torch.tensor([1.0, 1.0, 1.0, 1.0, 0.3, -0.4, -1.0])
+    yield scored("scores falling from +200 to -200", 1, falling, check="values")
+    sign = 1 - 2 * ((torch.arange(B)[:, None, None] + torch.arange(H)[:, None] + torch.arange(Lq)) % 2)
+    yield scored("rows 400 apart: +200 and -200 in turn", sign, 1, check="values")
+    yield scored("scores rising from -200 to +200, causal", 1, falling.flip(0), mask=draw.causal(Lq, Lk))
+    low = torch.arange(Lk) % 2 == 0
+    # Keys 0, 2, 4, 6 score -200 and the rest +200; query i is left with three of the low ones, not with key 2i.
+    mask = low & (torch.arange(Lk) != 2 * torch.arange(Lq)[:, None])
+    yield scored("masked scores of +200 beside -200", 1, torch.where(low, -1.0, 1.0), mask=mask)
+
+
+def laid_out(draw):
+    """Inputs in memory of other orders."""
+    layout = {"q": "transposed", "k": "strided", "v": "transposed", "mask": "transposed"}
+    mask = draw.keep(3, 4, 5, 7)
+    yield case(draw, "non-contiguous q, k, v and mask", batch(3, 4), 5, 7, 6, 2, mask=mask, layout=layout, check="properties")
+    B, H, Lq, Lk, D, Dv = 3, 2, 4, 6, 5, 7
+    q, k, v = (draw.normal(1, H, *size).expand(B, H, *size) for size in ((Lq, D), (Lk, D), (Lk, Dv)))
+    mask = draw.keep(1, H, Lq, Lk).expand(B, H, Lq, Lk)
+    layout = dict.fromkeys(("q", "k", "v", "mask"), "expanded")
+    yield case(draw, "one q, k, v for the whole batch (expanded)", batch(B, H), Lq, Lk, D, Dv, q=q, k=k, v=v, mask=mask, layout=layout, check="properties")
+
+
+def counted(draw):
+    """Operations of a call on few and on many."""
+    yield case(draw, "few and small", batch(2, 3), 4, 5, 6, 10, mask=draw.keep(2, 1, 4, 5), check="masks", probe="vectorised")
+    yield case(draw, "many and large", batch(7, 8), 9, 11, 6, 10, mask=draw.keep(7, 1, 9, 11), check="masks", probe="vectorised")
+    yield case(draw, "few and small, three leading dims", {"G": 2, "B": 3, "H": 4}, 5, 6, 12, 13, probe="vectorised")
+    yield case(draw, "many and large, three leading dims", {"G": 7, "B": 8, "H": 9}, 10, 11, 12, 13, probe="vectorised")
