@@ -39,8 +39,8 @@ def cases(draw):
     yield case(draw, "random sizes", B, L, groups * Hkv, Hkv, D)
     tiny = {"v_proj.weight": draw.normal(10, 20, scale=1e-7), "v_proj.bias": torch.zeros(10), "o_proj.bias": torch.zeros(20)}
     yield case(draw, "tiny values", 2, 3, 4, 2, 5, parameters=tiny)
-    yield case(draw, "float64, causal", 2, 5, 6, 3, 4, mask=draw.causal(5), dtype="float64")
-    yield case(draw, "bfloat16, padding", 3, 7, 4, 2, 6, mask=draw.padding(3, 7)[:, None, None, :], dtype="bfloat16")
+    yield case(draw, "float64, causal", 2, 5, 6, 3, 4, mask=draw.causal(5), dtype="float64", check="masks")
+    yield case(draw, "bfloat16, padding", 3, 7, 4, 2, 6, mask=draw.padding(3, 7)[:, None, None, :], dtype="bfloat16", check="masks")
     yield from masked(draw)
     yield from dropped(draw)
     yield case(draw, "non-contiguous x", 2, 5, 6, 2, 3, layout={"x": "transposed"}, check="properties")
@@ -48,8 +48,8 @@ def cases(draw):
     same = draw.normal(1, 5, 18).expand(3, 5, 18)
     mask = draw.causal(5).expand(3, 6, 5, 5)
     yield case(draw, "expanded x and mask", 3, 5, 6, 2, 3, x=same, mask=mask, layout={"x": "expanded", "mask": "expanded"}, check="properties")
-    yield case(draw, "few and small", 2, 3, 4, 2, 2, mask=draw.causal(3), probe="vectorised")
-    yield case(draw, "many and large", 7, 9, 36, 6, 2, mask=draw.causal(9), probe="vectorised")
+    yield case(draw, "few and small", 2, 3, 4, 2, 2, mask=draw.causal(3), check="masks", probe="vectorised")
+    yield case(draw, "many and large", 7, 9, 36, 6, 2, mask=draw.causal(9), check="masks", probe="vectorised")
 
 
 def masked(draw):

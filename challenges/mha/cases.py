@@ -69,10 +69,10 @@ def cases(draw):
     yield case(draw, "one key, one head, one batch item", 1, 4, 1, 1, 5, return_weights=True)
     tiny = {"v_proj.weight": draw.normal(15, 15, scale=1e-7), "v_proj.bias": torch.zeros(15), "o_proj.bias": torch.zeros(15)}
     yield case(draw, "tiny values", 2, 4, 6, 3, 5, parameters=tiny)
-    yield case(draw, "float64, causal", 2, 4, 6, 3, 5, mask=draw.causal(4, 6), return_weights=True, dtype="float64")
+    yield case(draw, "float64, causal", 2, 4, 6, 3, 5, mask=draw.causal(4, 6), return_weights=True, dtype="float64", check="masks")
     padding = draw.padding(3, 7)
     padding[0] = True  # the first item says nothing of the others
-    yield case(draw, "bfloat16, padding", 3, 5, 7, 2, 4, mask=padding[:, None, None, :], return_weights=True, dtype="bfloat16")
+    yield case(draw, "bfloat16, padding", 3, 5, 7, 2, 4, mask=padding[:, None, None, :], return_weights=True, dtype="bfloat16", check="masks")
     yield from masked(draw)
     yield from dropped(draw)
     turned = {"query": "transposed", "key": "transposed", "value": "transposed", "mask": "transposed"}
@@ -93,8 +93,8 @@ def cases(draw):
     )
     # Twice each: with weights and a mask, and without.
     small, large = draw.normal(3, 4, 30), draw.normal(8, 10, 60)
-    yield case(draw, "few and small", 2, 3, 6, 5, 6, mask=draw.keep(3, 6), return_weights=True, **followed_by(small), probe="vectorised")
-    yield case(draw, "many and large", 7, 9, 11, 10, 6, mask=draw.keep(9, 11), return_weights=True, **followed_by(large), probe="vectorised")
+    yield case(draw, "few and small", 2, 3, 6, 5, 6, mask=draw.keep(3, 6), return_weights=True, **followed_by(small), check="masks", probe="vectorised")
+    yield case(draw, "many and large", 7, 9, 11, 10, 6, mask=draw.keep(9, 11), return_weights=True, **followed_by(large), check="masks", probe="vectorised")
 
 
 def masked(draw):
