@@ -13,6 +13,10 @@ from trainer.grading.evidence import CaseEvidence, Evidence, frames_of, in_words
 from trainer.running.protocol import Failure
 
 
+# What torch says to a write into an expanded tensor.
+_WRITES_SHARED = "refers to a single memory location"
+
+
 def runs(evidence: Evidence) -> Iterator[Outcome]:
     """Every case runs without an exception."""
     for one in evidence.cases:
@@ -34,7 +38,8 @@ def _raised(check: str, one: CaseEvidence, failure: Failure) -> Outcome:
         "forward with gradients": "with gradients enabled it raised ",
     }.get(failure.phase, "")
     memory = "more memory was asked for than the limit allows (`--memory-limit` raises it): " if failure.out_of_memory else ""
-    text = f"{memory}{phase}{in_words(failure)}{where}"
+    shared = "an input is changed in place, and here several of its entries share memory; work on a copy: " if _WRITES_SHARED in failure.message else ""
+    text = f"{memory}{shared}{phase}{in_words(failure)}{where}"
     return Outcome(check, "failed", text, one.case.name, one.number + 1, frames=frames_of(failure.frames))
 
 

@@ -41,7 +41,7 @@ NEEDS: dict[str, tuple[str, ...]] = {
     "masks": ("values",),
     "gradients": ("values", "shapes"),
     "train/eval": ("values",),
-    "properties": ("values",),
+    "properties": ("values", "masks"),
     "bad sizes": ("interface",),
     "vectorised": ("interface", "parameters"),
     "memory": ("values",),
