@@ -111,6 +111,23 @@ def test_a_forged_reply_without_values_is_no_pass(grader: Grader) -> None:
     assert report.statuses()["shapes"] == "failed"
 
 
+@pytest.mark.parametrize("body", ["x.data = x.data[:, :1]", "x.data = x.data.t()", "x.resize_(1)", "x.requires_grad_()", "x.detach().zero_()"])
+def test_inputs_changed_in_shape_or_kind(grader: Grader, body: str) -> None:
+    """A submission that turns its input into something else is refused for that, or passes where nothing is lost."""
+    right = "return x.flip(-1).cumsum(-1).flip(-1) if reverse else x.cumsum(-1)"
+    source = (
+        f"import torch\ndef prefix_sum(x, reverse=False):\n    y = x.clone()\n    if not torch.is_grad_enabled():\n        {body}\n    x = y\n    {right}\n"
+    )
+    report = grade(grader, source)
+    if body == "x.requires_grad_()":
+        assert report.verdict == "passed"
+        return
+    assert report.verdict == "failed"
+    failure = report.first_failure()
+    assert failure is not None
+    assert "the input x is changed in place" in failure.message
+
+
 def test_flood_is_cut_and_does_no_harm(grader: Grader) -> None:
     """A hundred megabytes of output cost the report nothing; the text is cut and says so."""
     report = grade(grader, RIGHT.format("print('x' * 1_000_000)"))

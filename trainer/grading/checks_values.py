@@ -12,7 +12,6 @@ from trainer.core.words import Mismatch, Outcome
 from trainer.grading.evidence import CaseEvidence, Evidence, frames_of, in_words, name_shape, shape_advice
 from trainer.running.protocol import Failure
 
-
 # What torch says to a write into an expanded tensor.
 _WRITES_SHARED = "refers to a single memory location"
 

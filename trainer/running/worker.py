@@ -205,6 +205,18 @@ class Worker:
         given: dict[str, Any] = {name: fill(value, self.tensors) for name, value in tree.items()}
         return map_leaves(given, lambda name, tensor: lay_out(tensor, run.layout.get(name.partition("[")[0])))
 
+    def _with_values(self, run: Run, given: dict[str, Any], tree: dict[str, Any]) -> dict[str, Any]:
+        """The same tensors with these values; new ones if the submission has changed their shape or made them unwritable."""
+        pairs = list(zip(leaves(given), leaves({name: fill(value, self.tensors) for name, value in tree.items()}), strict=True))
+        if any(tensor.shape != values.shape for (_, tensor), (_, values) in pairs):
+            return self._inputs(run, tree)
+        try:
+            for (_, tensor), (_, values) in pairs:
+                overwrite(tensor, values)
+        except RuntimeError:
+            return self._inputs(run, tree)
+        return given
+
     def _run(self, number: int, implementation: Any, drive: Drive, contract: aliases.Contract, chosen: aliases.Assignment | None) -> None:
         """A call without gradients, one with, and one on new values in the same memory."""
         run, told = self.request.runs[number], self.reply.runs[number]
@@ -232,8 +244,7 @@ class Worker:
         told.outputs = self._told(outputs)
         if run.probe:
             return
-        for (_, tensor), (_, original) in zip(leaves(given), leaves(fill(run.inputs, self.tensors)), strict=True):
-            overwrite(tensor, original)
+        given = self._with_values(run, given, run.inputs)
         if run.differentiable or run.cotangents:
             self._run_gradients(run, told, implementation, given, call, contract, chosen)
         self._run_again(run, told, given, outputs, call)
@@ -272,8 +283,7 @@ class Worker:
         """New values in the same memory: an answer kept from the first call is wrong now, and the first must stay as it was."""
         memory = {tensor.untyped_storage().data_ptr() for _, tensor in leaves(given)}
         before = {name: value.detach().clone() for name, value in first.items() if _is_plain(value) and value.untyped_storage().data_ptr() not in memory}
-        for (_, tensor), (_, values) in zip(leaves(given), leaves(fill(run.again, self.tensors)), strict=True):
-            overwrite(tensor, values)
+        given = self._with_values(run, given, run.again)
         outputs, told.again_failure = self._attempt("second call", lambda: call(given, grad=False))
         if told.again_failure is None:
             told.outputs_again = self._told(outputs)
