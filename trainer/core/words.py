@@ -265,6 +265,8 @@ class Report:
     def first_failure(self) -> Outcome | None:
         """The outcome to explain first, or None after a pass."""
         failed = [outcome for outcome in self.outcomes if outcome.status == "failed"]
+        if self.verdict == "not-allowed":  # whatever else fails may be its consequence
+            failed = [outcome for outcome in failed if outcome.check == "from scratch"] or failed
         return min(failed, key=lambda outcome: CHECK_ORDER.index(outcome.check), default=None)
 
 

@@ -11,13 +11,13 @@ SCHEMA = "attn-drill.report/1"
 
 
 def to_json(report: Report) -> str:
-    """One line of JSON."""
-    return json.dumps(as_object(report), ensure_ascii=False, allow_nan=False)
+    """One line of JSON, in ASCII: what a submission printed cannot draw on a terminal."""
+    return json.dumps(as_object(report), allow_nan=False)
 
 
 def error_to_json(sentence: str) -> str:
     """The object for exit codes 2 and 3, where there is no verdict."""
-    return json.dumps({"schema": SCHEMA, "verdict": None, "error": sentence}, ensure_ascii=False)
+    return json.dumps({"schema": SCHEMA, "verdict": None, "error": sentence})
 
 
 def as_object(report: Report) -> dict[str, Any]:

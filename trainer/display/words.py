@@ -10,7 +10,7 @@ from trainer.core.words import Affected, Case, Summary, axes
 # What the letters of the contract are called.
 NAMES = {"B": "batch", "H": "heads", "Hkv": "kv heads", "L": "positions", "Lq": "queries", "Lk": "keys", "M": "features", "D": "features", "Dv": "features"}
 
-_CONTROL = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]|[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+_CONTROL = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]|[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069]")
 
 
 def plain(text: str) -> str:

@@ -120,6 +120,8 @@ def parameters(evidence: Evidence) -> Iterator[Outcome]:
         expected = {name: tuple(value.shape) for name, value in evidence.exam.parameters(one.number).items()}
         shapes = {name: tuple(shape) for name, shape in one.told.parameters.items()}
         text = problem(contract_of(expected), expected, shapes)
+        if twice := {name: other for name, other in one.told.shared.items() if name in expected}:
+            text += f"; {', '.join(f'{name} is the same parameter as {other}' for name, other in twice.items())}, and each must be its own"
         failed = True
         yield Outcome("parameters", "failed", f"{text}.", one.case.name, one.number + 1)
         break  # the same layers are wrong in every case
@@ -137,9 +139,11 @@ def bad_sizes(evidence: Evidence) -> Iterator[Outcome]:
     for index, refusal in enumerate(evidence.exam.refusals):
         told = evidence.reply.refusals[index] if index < len(evidence.reply.refusals) else None
         call = f"{evidence.exam.challenge.entry[0]}({', '.join(f'{name}={value}' for name, value in refusal.init.items())})"
-        if told is not None and told.type in ("ValueError", "AssertionError"):
+        if told is not None and told.type == "NotAllowedError":
+            yield Outcome("bad sizes", "skipped", "stopped by what is not allowed")
+        elif told is not None and told.type in ("ValueError", "AssertionError"):
             yield Outcome("bad sizes", "passed", refusal.why)
         elif told is None:
             yield Outcome("bad sizes", "failed", f"{call} is accepted: {refusal.why}. Raise a ValueError in __init__ that names both numbers.")
         else:
-            yield Outcome("bad sizes", "failed", f"{call} raises {in_words(told)}; it must raise a ValueError: {refusal.why}.")
+            yield Outcome("bad sizes", "failed", f"{call} raises {in_words(told)}; it must raise a ValueError (or AssertionError): {refusal.why}.")

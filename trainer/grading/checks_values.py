@@ -99,9 +99,17 @@ def _valued(check: str, one: CaseEvidence, found: Mismatch | None, when: str = "
         return Outcome(check, "passed", case=one.case.name, number=one.number + 1)
     if found.kind != "value":
         return Outcome(check, "failed", when + attribute_message(one, found), one.case.name, one.number + 1, found)
-    share = (found.mismatched or 0) / max(found.total or 1, 1)
-    text = f"{when}{found.mismatched} of {found.total} values of {found.tensor} differ ({share:.0%})"
+    share = percent(found.mismatched or 0, found.total or 1)
+    text = f"{when}{found.mismatched} of {found.total} values of {found.tensor} differ ({share})"
     return Outcome(check, "failed", text, one.case.name, one.number + 1, found)
+
+
+def percent(part: int, whole: int) -> str:
+    """`45%`; neither 0% nor 100% unless it is none or all."""
+    rounded = round(100 * part / whole)
+    if rounded == 0 and part:
+        return "under 1%"
+    return "over 99%" if rounded == 100 and part < whole else f"{rounded}%"
 
 
 def gradients(evidence: Evidence) -> Iterator[Outcome]:

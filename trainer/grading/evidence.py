@@ -67,10 +67,15 @@ class Evidence:
                 yield Mismatch(name, "missing", one.case.dims[name], shape, actual_type=got.what if got else "nothing")
             elif tuple(got.shape) != shape:
                 yield Mismatch(name, "shape", one.case.dims[name], shape, tuple(got.shape))
-            elif got.dtype != want.dtype:
-                yield Mismatch(name, "dtype", one.case.dims[name], shape, shape, want.dtype, got.dtype)
+            elif (came := self._dtype_of(got)) != want.dtype:
+                yield Mismatch(name, "dtype", one.case.dims[name], shape, shape, want.dtype, came)
             elif got.device != "cpu":
                 yield Mismatch(name, "device", one.case.dims[name], shape, shape, "cpu", got.device)
+
+    def _dtype_of(self, got: Returned) -> str:
+        """The dtype of the tensor that came; what the reply says of it only where none came."""
+        tensor = self.tensor(got.tensor)
+        return got.dtype if tensor is None else str(tensor.dtype).removeprefix("torch.")
 
     def value_mismatch(self, one: CaseEvidence, outputs: dict[str, Returned], wanted: dict[str, Value]) -> Mismatch | None:
         """The first output of one call whose values are off. Shapes must have been compared."""

@@ -15,6 +15,7 @@ from trainer.grading.evidence import Evidence
 from trainer.grading.exam import Exam
 from trainer.grading.judge import judge
 from trainer.running.aliases import MOST_ASSIGNMENTS
+from trainer.running.protocol import cap
 from trainer.running.run import Ended, Running
 from trainer.running.zygote import Limits, Zygote
 
@@ -74,7 +75,8 @@ class Grader:
         report = best = judge(Evidence(exam, first, index), file, time.monotonic() - started)
         # Names leave several assignments: take one under which every output agrees, if there is one.
         for assignment in range(1, min(first.reply.assignments, MOST_ASSIGNMENTS)):
-            if best.verdict == "passed" or not _could_be_assignment(report):
+            late = time.monotonic() - started > self.limits.seconds
+            if best.verdict == "passed" or late or not _could_be_assignment(report):
                 break
             report = judge(Evidence(exam, self._run(exam, source, file, assignment), index), file, time.monotonic() - started)
             if _wrong_cases(report) < _wrong_cases(best):
@@ -82,7 +84,8 @@ class Grader:
         return replace(best, elapsed_seconds=time.monotonic() - started)
 
     def _run(self, exam: Exam, source: str, file: str, assignment: int) -> Ended:
-        running = Running(self._zygote, exam.request(Path(file).name, source, assignment), self.limits, file)
+        name = cap(Path(file).name, 200)  # a file system may know names that are no UTF-8
+        running = Running(self._zygote, exam.request(name, source, assignment), self.limits, file)
         exam.expected  # noqa: B018  # computed here while the worker is at work
         return running.finish()
 

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from trainer.core.words import CHECK_ORDER, Frame, Outcome, Report, Verdict
 from trainer.grading import checks_counted, checks_load, checks_values
 from trainer.grading.evidence import Evidence
+from trainer.running.protocol import cap
 
 Check = Callable[[Evidence], Iterator[Outcome]]
 
@@ -54,7 +55,7 @@ def judge(evidence: Evidence, file: str, elapsed_seconds: float) -> Report:
     outcomes = _sudden_end(evidence) or _checked(evidence)
     return Report(
         challenge=evidence.exam.challenge.id,
-        file=file,
+        file=cap(file),
         seed=evidence.exam.seed,
         verdict=_verdict(evidence, outcomes),
         outcomes=tuple(outcomes),
@@ -122,9 +123,10 @@ def _sudden_end(evidence: Evidence) -> list[Outcome]:
     frames: tuple[Frame, ...] = ended.frames
     if number is None or number < 0:
         return [Outcome("loads", "failed", f"while the file was imported: {what}", frames=frames), *_rest(evidence, "loads")]
+    if number >= len(exam.cases) + len(exam.refusals):
+        return [Outcome("loads", "passed"), Outcome("runs", "failed", what, frames=frames), *_rest(evidence, "runs")]
     if number >= len(exam.cases):
-        index = min(number - len(exam.cases), len(exam.refusals) - 1)
-        why = exam.refusals[index].why if exam.refusals else ""
+        why = exam.refusals[number - len(exam.cases)].why
         text = f"while the constructor was to refuse bad sizes ({why}): {what}"
         return [Outcome("loads", "passed"), Outcome("bad sizes", "failed", text), *_rest(evidence, "bad sizes")]
     case = exam.cases[number]

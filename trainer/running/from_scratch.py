@@ -35,11 +35,14 @@ _KERNELS = {
 }
 _CLASSES = ("MultiheadAttention", "TransformerEncoderLayer", "TransformerDecoderLayer", "Transformer")
 
-# Packages whose purpose is attention: to the submission they are not installed.
+# Packages whose purpose is attention, and torch's own copies of it in Python: to the submission they are not installed.
 _PACKAGES = frozenset(
     "flash_attn flash_attn_interface xformers transformers x_transformers torchtune vllm sageattention "
     "flashinfer natten local_attention performer_pytorch linear_attention_transformer fla timm keras".split()
 )
+_MODULES = ("torch.onnx.ops", "torch._inductor.fx_passes", "torch.ao.nn.quantizable", "torch.nn.attention.bias", "torch.nn.attention.varlen")
+# Executed once at import; executed again they would give back what is overridden below.
+_TORCH_FILES = ("torch/nn/functional.py", "torch/nn/modules/activation.py", "torch/nn/modules/transformer.py")
 
 
 class NotAllowedError(RuntimeError):
@@ -55,12 +58,22 @@ def forbid(note: Callable[[str], None]) -> None:
 
     _override_kernels(refuse)
     for name in _CLASSES:
-        for method in ("__init__", "forward"):
-            setattr(getattr(nn, name), method, _refusing(refuse, f"nn.{name}"))
+        for kind in _with_subclasses(getattr(nn, name)):
+            for method in ("__init__", "forward", "_forward_impl"):
+                if method in vars(kind):
+                    setattr(kind, method, _refusing(refuse, f"nn.{name}"))
     # By its code, so that names that were bound to the function before lead here too.
     F.multi_head_attention_forward.__globals__["_attn_drill_refuse"] = refuse
     F.multi_head_attention_forward.__code__ = _multi_head_attention_forward.__code__
     sys.meta_path.insert(0, _NotInstalled())
+    sys.addaudithook(_once_only(refuse))
+    _guard_kernels(refuse)
+
+
+def _with_subclasses(kind: type) -> list[type]:
+    """The class and all that torch derives from it (a quantizable copy, say)."""
+    children: list[type] = kind.__subclasses__()
+    return [kind, *(other for child in children for other in _with_subclasses(child))]
 
 
 def _refusing(refuse: Callable[[str], NoReturn], name: str) -> Callable[..., NoReturn]:
@@ -85,10 +98,30 @@ def _override_kernels(refuse: Callable[[str], NoReturn]) -> None:
     ctypes.pythonapi.Py_IncRef(ctypes.py_object(library))
 
 
+def _guard_kernels(refuse: Callable[[str], NoReturn]) -> None:
+    """No further overrides of torch's own operations: they could put a kernel back. Libraries of one's own stay possible."""
+    original = torch._C._dispatch_library
+
+    def guarded(kind: Any, name: str, *rest: Any) -> Any:
+        if name == "aten":
+            refuse("an override of torch's own kernels")
+        return original(kind, name, *rest)
+
+    torch._C._dispatch_library = guarded  # type: ignore[assignment]  # its stub spells out every argument
+
+
+def _once_only(refuse: Callable[[str], NoReturn]) -> Callable[[str, tuple[Any, ...]], None]:
+    def hook(event: str, arguments: tuple[Any, ...]) -> None:
+        if event == "exec" and getattr(arguments[0], "co_filename", "").replace("\\", "/").endswith(_TORCH_FILES):
+            refuse("a second copy of torch's attention")
+
+    return hook
+
+
 class _NotInstalled(importlib.abc.MetaPathFinder):
     """Finds attention packages first, and says that they are not there."""
 
     def find_spec(self, fullname: str, path: Sequence[str] | None, target: Any = None) -> None:
         """Refuse the packages of the list; leave all others to the next finder."""
-        if fullname.partition(".")[0] in _PACKAGES:
+        if fullname.partition(".")[0] in _PACKAGES or fullname.startswith(_MODULES):
             raise ModuleNotFoundError(f"No module named {fullname!r} for a submission: attention is to be written from scratch", name=fullname)

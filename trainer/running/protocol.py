@@ -11,7 +11,7 @@ from __future__ import annotations
 import ctypes
 import struct
 from collections.abc import Mapping, Sequence
-from typing import Any, TypeVar
+from typing import Annotated, Any, Literal, TypeVar
 
 import msgspec
 import torch
@@ -20,11 +20,20 @@ from torch import Tensor
 T = TypeVar("T")
 
 NOTE, REPLY = b"N", b"R"
-MOST_REPLY_BYTES = 256 << 20
-MOST_HEADER_BYTES = 16 << 20
+MOST_REPLY_BYTES = 64 << 20
+MOST_HEADER_BYTES = 4 << 20
+MOST_HEADER_PARTS = 100_000  # objects and lists: decoding millions of empty ones takes minutes
 MOST_TENSORS = 20_000
 MOST_TENSOR_BYTES = 32 << 20
 MOST_TEXT = 4_000
+MOST_DIMS = 16
+
+# What a reply may hold, however it was made: the decoder refuses anything longer or larger.
+Text = Annotated[str, msgspec.Meta(max_length=MOST_TEXT + 8)]
+Name = Annotated[str, msgspec.Meta(max_length=256)]
+Count = Annotated[int, msgspec.Meta(ge=0, le=1 << 53)]
+Number = Annotated[int, msgspec.Meta(ge=-1, le=1 << 31)]
+Shape = Annotated[list[Annotated[int, msgspec.Meta(ge=0, le=1 << 40)]], msgspec.Meta(max_length=MOST_DIMS)]
 
 DTYPES: dict[str, torch.dtype] = {
     str(dtype).removeprefix("torch."): dtype
@@ -50,52 +59,55 @@ class ProtocolError(Exception):
 class Spec(msgspec.Struct, frozen=True, array_like=True):
     """One tensor of a frame."""
 
-    dtype: str
-    shape: list[int]
+    dtype: Name
+    shape: Shape
 
 
 class FrameData(msgspec.Struct, frozen=True, array_like=True):
     """A place in the learner's file."""
 
-    line: int
-    function: str
-    text: str
+    line: Annotated[int, msgspec.Meta(ge=0, le=10**9)]
+    function: Name
+    text: Name
+
+
+Frames = Annotated[list[FrameData], msgspec.Meta(max_length=8)]
 
 
 class Failure(msgspec.Struct, frozen=True):
     """An exception: in which phase, its type and message, and where in the learner's file."""
 
-    phase: str
-    type: str
-    message: str
-    frames: list[FrameData] = []
+    phase: Name
+    type: Name
+    message: Text
+    frames: Frames = []
     out_of_memory: bool = False
 
 
 class Returned(msgspec.Struct, frozen=True):
     """One output: `tensor` is its number in the frame, or -1 where it is no tensor (`what` says what it is) or was not sent."""
 
-    what: str
-    shape: list[int] = []
-    dtype: str = ""
-    device: str = ""
-    tensor: int = -1
+    what: Text
+    shape: Shape = []
+    dtype: Name = ""
+    device: Name = ""
+    tensor: Number = -1
 
 
 class FoundParameter(msgspec.Struct, frozen=True):
     """One argument of the learner's callable; `default` is a literal's repr, or None where there is none to compare."""
 
-    name: str
-    kind: str
+    name: Name
+    kind: Literal["POSITIONAL_ONLY", "POSITIONAL_OR_KEYWORD", "VAR_POSITIONAL", "KEYWORD_ONLY", "VAR_KEYWORD"]
     required: bool
-    default: str | None = None
+    default: Name | None = None
 
 
 class NotAllowed(msgspec.Struct, frozen=True):
     """A library attention that was called, and where in the learner's file."""
 
-    name: str
-    frames: list[FrameData] = []
+    name: Name
+    frames: Frames = []
 
 
 class Run(msgspec.Struct, frozen=True):
@@ -134,33 +146,34 @@ class RunReply(msgspec.Struct):
     """What one case gave. `outputs` of a call without gradients, then with, then of a second call on new values."""
 
     failure: Failure | None = None
-    parameters: dict[str, list[int]] = {}
+    parameters: dict[Name, Shape] = {}
+    shared: dict[Name, Name] = {}
     unassigned: bool = False
-    outputs: dict[str, Returned] = {}
-    outputs_with_gradients: dict[str, Returned] = {}
-    outputs_again: dict[str, Returned] = {}
-    gradients: dict[str, int] = {}
+    outputs: dict[Name, Returned] = {}
+    outputs_with_gradients: dict[Name, Returned] = {}
+    outputs_again: dict[Name, Returned] = {}
+    gradients: dict[Name, Number] = {}
     gradient_failure: Failure | None = None
     again_failure: Failure | None = None
-    inputs_after: dict[str, int] = {}
-    overwritten: list[str] = []
-    operations: int = 0
-    largest: int = 0
-    flops: int = 0
+    inputs_after: dict[Name, Number] = {}
+    overwritten: list[Name] = []
+    operations: Count = 0
+    largest: Count = 0
+    flops: Count = 0
 
 
 class Reply(msgspec.Struct):
     """All that a worker tells: evidence, not proof."""
 
     load_failure: Failure | None = None
-    defined: list[str] = []
-    not_callable: dict[str, str] = {}
-    signatures: dict[str, list[FoundParameter] | None] = {}
-    assignments: int = 1
-    assignment: dict[str, list[str]] = {}
-    runs: list[RunReply] = []
-    refusals: list[Failure | None] = []
-    not_allowed: list[NotAllowed] = []
+    defined: Annotated[list[Name], msgspec.Meta(max_length=40)] = []
+    not_callable: dict[Name, Text] = {}
+    signatures: dict[Name, Annotated[list[FoundParameter], msgspec.Meta(max_length=50)] | None] = {}
+    assignments: Count = 1
+    assignment: dict[Name, list[Name]] = {}
+    runs: Annotated[list[RunReply], msgspec.Meta(max_length=1000)] = []
+    refusals: Annotated[list[Failure | None], msgspec.Meta(max_length=1000)] = []
+    not_allowed: Annotated[list[NotAllowed], msgspec.Meta(max_length=20)] = []
 
 
 class Header(msgspec.Struct):
@@ -179,7 +192,8 @@ class TensorTable:
 
     def add(self, tensor: Tensor) -> int:
         """Copy a tensor's values into the frame; returns its number."""
-        plain = torch.Tensor.detach(tensor).as_subclass(torch.Tensor).cpu().contiguous()
+        # A view with the conjugate or negative bit set holds its values' bytes without it.
+        plain = torch.Tensor.detach(tensor).as_subclass(torch.Tensor).resolve_conj().resolve_neg().cpu().contiguous()
         name = str(plain.dtype).removeprefix("torch.")
         self.specs.append(Spec(name, list(plain.shape)))
         self.chunks.append(ctypes.string_at(plain.data_ptr(), plain.numel() * plain.element_size()) if plain.numel() else b"")
@@ -214,7 +228,10 @@ def decode(frame: bytes, shape: type[T]) -> tuple[T, list[Tensor]]:
         (length,) = struct.unpack_from("<I", frame)
         if length > MOST_HEADER_BYTES or 4 + length > len(frame):
             raise ProtocolError(f"a header of {length} bytes in a frame of {len(frame)}")
-        header = msgspec.json.decode(frame[4 : 4 + length], type=Header)
+        text = frame[4 : 4 + length]
+        if (parts := text.count(b"{") + text.count(b"[")) > MOST_HEADER_PARTS:
+            raise ProtocolError(f"a header of {parts} parts")
+        header = msgspec.json.decode(text, type=Header)
         body = msgspec.json.decode(header.body, type=shape)
     except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError) as error:
         raise ProtocolError(f"a header that is not ours: {error}") from None
@@ -224,8 +241,8 @@ def decode(frame: bytes, shape: type[T]) -> tuple[T, list[Tensor]]:
     offset = 0
     tensors: list[Tensor] = []
     for spec in header.tensors:
-        if spec.dtype not in DTYPES or len(spec.shape) > 16 or any(size < 0 for size in spec.shape):
-            raise ProtocolError(f"a tensor {spec.dtype} {spec.shape[:16]}")
+        if spec.dtype not in DTYPES:
+            raise ProtocolError(f"a tensor of dtype {spec.dtype[:40]}")
         dtype = DTYPES[spec.dtype]
         count = 1
         for size in spec.shape:
@@ -234,6 +251,8 @@ def decode(frame: bytes, shape: type[T]) -> tuple[T, list[Tensor]]:
         if size_in_bytes > len(buffer) - offset:
             raise ProtocolError(f"a tensor of {size_in_bytes} bytes where {len(buffer) - offset} are left")
         if count == 0:
+            if max(spec.shape) > 1 << 20:
+                raise ProtocolError(f"an empty tensor {spec.shape}")
             tensors.append(torch.empty(spec.shape, dtype=dtype))
             continue
         # The offset need not suit the dtype's alignment, so every tensor gets memory of its own.

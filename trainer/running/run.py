@@ -23,7 +23,7 @@ MOST_OUTPUT_BYTES = 1 << 20  # kept of all that is printed, from its beginning
 MOST_PART_BYTES = 16 << 10  # kept of each call, and of the very end, where a fault is reported
 _MOST_NOTES = 100_000
 _MARK = re.compile(rb"\0([a-z0-9]{0,9})\0")
-_FAULT = re.compile(r'File "(?P<path>[^"\n]*)", line (?P<line>\d+) in (?P<function>\S+)')
+_FAULT = re.compile(r'File "(?P<path>[^"\n]{0,4096})", line (?P<line>\d{1,9}) in (?P<function>\S{1,100})')
 
 How = Literal["replied", "timeout", "died", "garbage"]
 
@@ -73,7 +73,7 @@ class Running:
             how, reason = "garbage", str(error)
         finally:
             self._channel.close()
-            status = self._zygote.end_worker(self._pid, patiently=how == "died")
+            status, ended_by_us = self._zygote.end_worker(self._pid, patiently=how == "died")
             self._drain()
             os.close(self._output)
         ended = Ended(how, reason=reason)
@@ -83,7 +83,7 @@ class Running:
             except ProtocolError as error:
                 ended.how, ended.reason = "garbage", str(error)
         elif how == "died":
-            ended.reason, ended.out_of_memory = _how_it_died(status)
+            ended.reason, ended.out_of_memory = _how_it_died(status, ended_by_us=ended_by_us)
         ended.last_note = self._note
         ended.flooded = self._flooded
         ended.frames = self._frames_of_fault((self._printed + self._end).decode("utf-8", "replace"))
@@ -177,12 +177,14 @@ def _without_fault(text: str) -> str:
     return re.split(r"^(?:Fatal Python error: |Timeout \()", text, maxsplit=1, flags=re.MULTILINE)[0]
 
 
-def _how_it_died(status: int) -> tuple[str, bool]:
-    """Words for a wait status, and whether it looks like memory."""
+def _how_it_died(status: int, *, ended_by_us: bool) -> tuple[str, bool]:
+    """Words for a wait status, and whether it was memory."""
+    if ended_by_us:
+        return "the process closed its channel to the grader and gave no result", False
     if os.WIFSIGNALED(status):
         number = os.WTERMSIG(status)
         if number == signal.SIGKILL:
-            return "the process was killed from outside, most likely because it used too much memory", True
+            return "the process was killed (the system does that when memory or CPU time runs out)", False
         if number == signal.SIGSEGV:
             return "the process crashed with a segmentation fault", False
         return f"the process was ended by a signal ({signal.strsignal(number)})", False

@@ -15,6 +15,18 @@ def parameter_shapes(module: nn.Module) -> dict[str, tuple[int, ...]]:
     return {name: tuple(parameter.shape) for name, parameter in module.named_parameters()}
 
 
+def shared_parameters(module: nn.Module) -> dict[str, str]:
+    """Further names of a parameter -> its first name: `k_proj.weight` -> `q_proj.weight` where one layer serves as both."""
+    first: dict[int, str] = {}
+    again: dict[str, str] = {}
+    for name, parameter in module.named_parameters(remove_duplicate=False):
+        if id(parameter) in first:
+            again[name] = first[id(parameter)]
+        else:
+            first[id(parameter)] = name
+    return again
+
+
 def load(module: nn.Module, contract: Contract, assignment: Assignment, values: Mapping[str, Tensor]) -> None:
     """Copy `values`, named as in the contract, into the module's own parameters.
 

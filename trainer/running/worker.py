@@ -26,6 +26,7 @@ from trainer.running.counting import Counter
 from trainer.running.execution import Drive, Given, build, gradients, lay_out, leaves, map_leaves, module_parameters, overwrite
 from trainer.running.protocol import (
     DTYPES,
+    MOST_DIMS,
     MOST_TENSOR_BYTES,
     NOTE,
     Failure,
@@ -178,6 +179,7 @@ class Worker:
                 told.failure = failure
                 return None
             told.parameters = {cap(name, 200): list(shape) for name, shape in list(shapes.items())[:200]}
+            told.shared = {cap(name, 200): cap(other, 200) for name, other in list(weights.shared_parameters(implementation).items())[:200]}
         elif failure is None and self.request.kind == "module":
             told.failure = Failure("construct", "TypeError", f"{self.request.entry[0]}(…) gives {describe(implementation)}, which is no nn.Module")
             return None
@@ -241,7 +243,10 @@ class Worker:
         told.inputs_after = {name: self.table.add(tensor) for name, tensor in leaves(given)}
         if told.failure is not None:
             return
-        told.outputs = self._told(outputs)
+        told.outputs, told.failure = self._attempt("forward", partial(self._told, outputs))
+        if told.failure is not None:
+            told.outputs = {}
+            return
         if run.probe:
             return
         given = self._with_values(run, given, run.inputs)
@@ -264,7 +269,10 @@ class Worker:
         if failure is not None:
             told.gradient_failure = failure
             return
-        told.outputs_with_gradients = self._told(outputs)
+        told.outputs_with_gradients, told.gradient_failure = self._attempt("forward with gradients", partial(self._told, outputs))
+        if told.gradient_failure is not None:
+            told.outputs_with_gradients = {}
+            return
         own = module_parameters(implementation)
         wrt = {f"input {name}": tensor for name, tensor in leaves(inputs) if name in run.differentiable}
         wrt |= {f"parameter {name}": parameter for name, parameter in own.items()}
@@ -277,16 +285,16 @@ class Worker:
             shapes = {name: tuple(self.tensors[index].shape) for name, index in run.parameters.items()}
             of_own = {name: found[f"parameter {name}"] for name in own}
             of_inputs |= weights.by_contract(contract, chosen, of_own, shapes)
-        told.gradients = {name: self.table.add(value) for name, value in of_inputs.items() if isinstance(value, Tensor)}
+        told.gradients = {name: self.table.add(value) for name, value in of_inputs.items() if _is_sendable(value)}
 
     def _run_again(self, run: Run, told: RunReply, given: dict[str, Any], first: dict[str, Any], call: Callable[..., dict[str, Any]]) -> None:
         """New values in the same memory: an answer kept from the first call is wrong now, and the first must stay as it was."""
         memory = {tensor.untyped_storage().data_ptr() for _, tensor in leaves(given)}
-        before = {name: value.detach().clone() for name, value in first.items() if _is_plain(value) and value.untyped_storage().data_ptr() not in memory}
+        before = {name: value.detach().clone() for name, value in first.items() if _is_sendable(value) and value.untyped_storage().data_ptr() not in memory}
         given = self._with_values(run, given, run.again)
         outputs, told.again_failure = self._attempt("second call", lambda: call(given, grad=False))
         if told.again_failure is None:
-            told.outputs_again = self._told(outputs)
+            told.outputs_again = self._attempt("second call", partial(self._told, outputs))[0] or {}
             told.overwritten = [name for name, value in before.items() if not torch.equal(value.nan_to_num(), first[name].nan_to_num())]
 
     def _told(self, outputs: Any) -> dict[str, Returned]:
@@ -295,10 +303,11 @@ class Worker:
             if not isinstance(value, Tensor):
                 told[name] = Returned(describe(value))
                 continue
+            if (odd := _oddity(value)) is not None:
+                told[name] = Returned(odd)
+                continue
             kind = str(value.dtype).removeprefix("torch.")
-            sendable = _is_plain(value) and value.numel() * value.element_size() <= MOST_TENSOR_BYTES and kind in DTYPES
-            what = "a tensor" if value.layout is torch.strided else f"a tensor of layout {value.layout}"
-            told[name] = Returned(what, list(value.shape), kind, value.device.type, self.table.add(value) if sendable else -1)
+            told[name] = Returned("a tensor", list(value.shape), kind, value.device.type, self.table.add(value) if _is_sendable(value) else -1)
         return told
 
     def _attempt(self, phase: str, action: Callable[[], Any]) -> tuple[Any, Failure | None]:
@@ -309,15 +318,25 @@ class Worker:
             return None, self._failure(phase, error)
 
     def _failure(self, phase: str, error: BaseException) -> Failure:
+        """Words for an exception, which may itself be made to raise when it is looked at."""
+        try:
+            return self._described(phase, error)
+        except BaseException:
+            return Failure(phase, "Exception", "an exception that cannot be shown")
+
+    def _described(self, phase: str, error: BaseException) -> Failure:
         text = _text_of(error)
-        if isinstance(error, SyntaxError) and error.filename == self.path:
-            frames = [FrameData(error.lineno or 0, "", cap((error.text or "").strip(), 200))]
+        if isinstance(error, SyntaxError) and type(error).__module__ == "builtins" and str(error.filename) == self.path:
+            line = error.lineno if isinstance(error.lineno, int) and 0 <= error.lineno <= 10**9 else 0
+            frames = [FrameData(line, "", cap(str(error.text or "").strip(), 200))]
             text = str(error.msg)
         else:
             frames = self._frames(traceback.extract_tb(error.__traceback__, limit=-40))
         if isinstance(error, UnexpectedReturnError):
             frames = []
-        return Failure(phase, type(error).__name__, cap(text), frames, is_out_of_memory(error))
+        if phase == "import" and isinstance(error, MemoryError) and not frames:
+            return Failure(phase, "SyntaxError", "the file is nested too deeply for Python's parser")
+        return Failure(phase, cap(type(error).__name__, 200), cap(text), frames, is_out_of_memory(error))
 
     def _frames(self, stack: traceback.StackSummary) -> list[FrameData]:
         own = [frame for frame in stack if frame.filename == self.path]
@@ -328,8 +347,25 @@ class Worker:
             self.reply.not_allowed.append(NotAllowed(name, self._frames(traceback.extract_stack(limit=60))))
 
 
-def _is_plain(value: Any) -> bool:
-    return isinstance(value, Tensor) and value.layout is torch.strided and value.device.type == "cpu"
+def _oddity(value: Tensor) -> str | None:
+    """What makes a tensor no ordinary one, in words."""
+    if value.is_nested:
+        return "a nested tensor"
+    if value.layout is not torch.strided:
+        return f"a tensor of layout {value.layout}"
+    if value.is_quantized:
+        return "a quantized tensor"
+    return f"a tensor of {value.dim()} dims" if value.dim() > MOST_DIMS else None
+
+
+def _is_sendable(value: Any) -> bool:
+    return (
+        isinstance(value, Tensor)
+        and _oddity(value) is None
+        and value.device.type == "cpu"
+        and str(value.dtype).removeprefix("torch.") in DTYPES
+        and value.numel() * value.element_size() <= MOST_TENSOR_BYTES
+    )
 
 
 def is_out_of_memory(error: BaseException) -> bool:
@@ -355,9 +391,9 @@ def _signature(thing: Any, *, skip_self: bool) -> list[FoundParameter] | None:
     return [
         FoundParameter(
             cap(one.name, 100),
-            one.kind.name,
+            one.kind.name,  # type: ignore[arg-type]  # inspect's five kinds are the five of the protocol
             one.default is one.empty,
-            repr(one.default) if one.default is not one.empty and type(one.default) in _LITERALS else None,
+            cap(repr(one.default), 200) if one.default is not one.empty and type(one.default) in _LITERALS else None,
         )
         for one in parameters[:50]
     ]

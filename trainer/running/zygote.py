@@ -15,6 +15,7 @@ import shutil
 import signal
 import socket
 import struct
+import subprocess
 import sys
 import tempfile
 import time
@@ -72,10 +73,14 @@ class Zygote:
             os.close(its_output)
         return pid, channel, output
 
-    def end_worker(self, pid: int, *, patiently: bool) -> int:
-        """Kill a worker and all its family; returns the wait status of the worker itself. `patiently`: it seems to be ending alone."""
+    def end_worker(self, pid: int, *, patiently: bool) -> tuple[int, bool]:
+        """Kill a worker and all its family. `patiently`: it seems to be ending alone.
+
+        Returns the wait status of the worker itself, and whether it had to be killed.
+        """
         self._send({"do": "end", "pid": pid, "patiently": patiently})
-        return int(self._answer()["status"])
+        answer = self._answer()
+        return int(answer["status"]), bool(answer["killed"])
 
     def close(self) -> None:
         """End the zygote; it ends its workers first."""
@@ -121,8 +126,9 @@ def _serve(control: socket.socket, hidden: tuple[Path, ...]) -> NoReturn:
                 if order["do"] == "run":
                     answer: dict[str, Any] = {"pid": _fork_worker(control, order, descriptors, readable, workers)}
                 else:
-                    answer = {"status": _bury(order["pid"], workers, patiently=order["patiently"])}
-            except OSError as error:
+                    status, killed = _bury(order["pid"], workers, patiently=order["patiently"])
+                    answer = {"status": status, "killed": killed}
+            except Exception as error:  # whatever one worker has left behind, the next one gets a zygote
                 answer = {"error": str(error)}
             control.sendall(_line(answer))
         code = 0
@@ -211,11 +217,11 @@ def _receive(channel: socket.socket, count: int) -> bytes:
     return bytes(received)
 
 
-def _bury(pid: int, workers: dict[int, str], *, patiently: bool) -> int:
-    """Kill a worker, its process group and every orphan of its family, and remove its folder."""
+def _bury(pid: int, workers: dict[int, str], *, patiently: bool) -> tuple[int, bool]:
+    """Kill a worker, its process group and every orphan of its family, and remove its folder; wait status, and whether it was alive."""
     folder = workers.pop(pid, None)
     if folder is None:
-        return 0
+        return 0, False
     status: int | None = None
     deadline = time.monotonic() + (_GRACE_SECONDS if patiently else 0)
     while patiently and status is None and time.monotonic() < deadline:
@@ -225,6 +231,7 @@ def _bury(pid: int, workers: dict[int, str], *, patiently: bool) -> int:
         else:
             time.sleep(0.002)
     _kill(pid, group=True)
+    alive = status is None
     if status is None:
         _kill(pid, group=False)
         status = os.waitpid(pid, 0)[1]
@@ -236,8 +243,18 @@ def _bury(pid: int, workers: dict[int, str], *, patiently: bool) -> int:
             _kill(orphan, group=False)
             with contextlib.suppress(ChildProcessError):
                 os.waitpid(orphan, 0)
-    shutil.rmtree(folder, ignore_errors=True)
-    return status
+    _remove(folder)
+    return status, alive
+
+
+def _remove(folder: str) -> None:
+    """Remove a folder, also one that is nested too deep for Python's recursion or whose parts are unreadable."""
+    with contextlib.suppress(RecursionError, OSError):
+        shutil.rmtree(folder)
+    if os.path.exists(folder):
+        for command in (["chmod", "-R", "u+rwX", folder], ["rm", "-rf", folder]):
+            with contextlib.suppress(OSError, subprocess.TimeoutExpired):
+                subprocess.run(command, check=False, timeout=30, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
 
 def _kill(pid: int, *, group: bool) -> None:
