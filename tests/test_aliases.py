@@ -1,5 +1,7 @@
 """Which of the learner's layers plays which role."""
 
+import re
+
 import pytest
 
 from trainer.running.aliases import MOST_ASSIGNMENTS, Shapes, assignments, contract_of, in_words, problem
@@ -86,7 +88,7 @@ def test_no_assignment_is_explained(shapes: Shapes, says: str) -> None:
     """Names and shapes of both sides are in the sentence."""
     contract = contract_of(GQA)
     assert assignments(contract, shapes) == []
-    assert __import__("re").search(says, problem(contract, GQA, shapes))
+    assert re.search(says, problem(contract, GQA, shapes))
 
 
 def test_own_names_are_never_reassigned() -> None:

@@ -117,9 +117,12 @@ def dropout_trouble(change) -> str | None:
         pytest.param(lambda w, keep: w * keep / P, "neither 0 nor", id="rescaled by p"),
         pytest.param(lambda w, keep: w * ~keep / (1 - P), "must be 30%", id="p is the share kept"),
         pytest.param(lambda w, keep: w * torch.nn.functional.dropout(torch.ones_like(w), P), "dropped apart", id="on the output"),
-        pytest.param(lambda w, keep: w * keep[:1] / (1 - P), "every index of B", id="one pattern for the batch"),
-        pytest.param(lambda w, keep: w * keep[:, :, :1] / (1 - P), "every index of H", id="one pattern for all heads"),
-        pytest.param(lambda w, keep: w * keep[:, :1] / (1 - P), "every index of L", id="whole keys"),
+        pytest.param(lambda w, keep: w * keep[:1] / (1 - P), "several indices of B", id="one pattern for the batch"),
+        pytest.param(lambda w, keep: w * keep[:, :, :1] / (1 - P), "several indices of H", id="one pattern for all heads"),
+        pytest.param(
+            lambda w, keep: w * torch.cat([keep[:, :, :1], keep[:, :, :1], keep[:, :, 2:]], 2) / (1 - P), "several indices of H", id="one pattern for a group"
+        ),
+        pytest.param(lambda w, keep: w * keep[:, :1] / (1 - P), "several indices of L", id="whole keys"),
         pytest.param(lambda w, keep: w * keep / (1 - P) * 1.01, "neither 0 nor", id="another factor"),
     ],
 )

@@ -1,6 +1,7 @@
 """The worker's life as the grader sees it: replies, deaths, hangs, floods, garbage."""
 
 import os
+import re
 from pathlib import Path
 
 import pytest
@@ -60,7 +61,7 @@ def test_ends(hasty: Grader, body: str, verdict: str, says: str) -> None:
     if says:
         failure = report.first_failure()
         assert failure is not None
-        assert __import__("re").search(says, failure.message), failure.message
+        assert re.search(says, failure.message), failure.message
         assert failure.case == "forwards"
         assert failure.number == 1
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from itertools import pairwise
+from itertools import combinations, pairwise
 
 import torch
 from torch import Tensor
@@ -140,6 +140,6 @@ def compare_dropout(name: str, dims: str, sizes: dict[str, int], weights: Tensor
     for letter in letters:
         if letter != "copy" and sizes[letter] > 1:
             along = dropped.transpose(0, letters.index(letter))
-            if all(torch.equal(one, along[0]) for one in along):
-                return f"the same attention weights are dropped for every index of {letter}: every weight must be dropped on its own"
+            if any(torch.equal(one, other) for one, other in combinations(along, 2)):
+                return f"the same attention weights are dropped for several indices of {letter}: every weight must be dropped on its own"
     return None

@@ -100,8 +100,16 @@ def _valued(check: str, one: CaseEvidence, found: Mismatch | None, when: str = "
     if found.kind != "value":
         return Outcome(check, "failed", when + attribute_message(one, found), one.case.name, one.number + 1, found)
     share = percent(found.mismatched or 0, found.total or 1)
-    text = f"{when}{found.mismatched} of {found.total} values of {found.tensor} differ ({share})"
+    text = f"{when}{found.mismatched} of {found.total} values of {found.tensor} differ ({share}){_worst(found)}"
     return Outcome(check, "failed", text, one.case.name, one.number + 1, found)
+
+
+def _worst(found: Mismatch) -> str:
+    """`; at [1, 3, 5] it is 0.366 and must be -0.041`."""
+    if found.worst is None or not found.max_abs_error_index:
+        return ""
+    place = found.max_abs_error_index[-1] - found.worst.index[-1]
+    return f"; at {list(found.max_abs_error_index)} it is {found.worst.actual[place]:.4g} and must be {found.worst.expected[place]:.4g}"
 
 
 def percent(part: int, whole: int) -> str:
