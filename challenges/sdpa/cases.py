@@ -48,7 +48,7 @@ def cases(draw):
     yield case(draw, "one key, a batch of one, value dim 1", batch(1, 3), 4, 1, 5, 1)
     B, H, Lq, Lk, D, Dv = draw.distinct((2, 3), (2, 5), (3, 9), (3, 9), (5, 12), (2, 9))
     yield case(draw, "random sizes", batch(B, H), Lq, Lk, D, Dv)
-    yield case(draw, "tiny values", batch(2, 4), 3, 5, 6, 7, v=draw.normal(2, 4, 5, 7, scale=1e-7))
+    yield case(draw, "tiny values, one query, a batch of one", batch(1, 4), 1, 5, 6, 7, v=draw.normal(1, 4, 5, 7, scale=1e-7))
     yield case(draw, "bfloat16, one leading dim", {"N": 4}, 6, 5, 7, 9, dtype="bfloat16")
     yield from masked(draw)
     yield from steep(draw)
@@ -60,32 +60,37 @@ def cases(draw):
 
 def masked(draw):
     """Every shape of mask, in every dtype."""
-    yield case(draw, "float64, causal", batch(2, 3), 4, 7, 5, 6, mask=draw.causal(4, 7), dtype="float64", check="masks")
+    yield case(draw, "float64, causal, as many queries as batch items", batch(4, 3), 4, 7, 5, 6, mask=draw.causal(4, 7), dtype="float64", check="masks")
     padding = draw.padding(3, 7)[:, None, None, :]
     yield case(draw, "bfloat16, padding", batch(3, 2), 5, 7, 6, 4, mask=padding, dtype="bfloat16", check="masks")
     B, H, Lq, Lk, D, Dv = 3, 2, 5, 7, 6, 4
+    fewer = {"padding mask, right [B, 1, 1, Lk]": ("one head, ", 1, Lq), "padding mask, left [B, 1, 1, Lk]": ("one query, ", H, 1)}
     for name, mask in draw.masks(B, H, Lq, Lk).items():
-        yield case(draw, name, batch(B, H), Lq, Lk, D, Dv, mask=mask, check="masks")
+        words, heads, queries = fewer.get(name, ("", H, Lq))
+        yield case(draw, words + name, batch(B, heads), queries, Lk, D, Dv, mask=mask, check="masks")
+    # A dim of the mask is told by its place, not by its size.
+    yield case(draw, "B = Lq = Lk, mask [Lq, Lk]", batch(5, 2), 5, 5, 7, 6, mask=draw.keep(5, 5), check="masks")
+    yield case(draw, "B = H, mask [H, Lq, Lk]", batch(4, 4), 5, 7, 6, 3, mask=draw.keep(4, 5, 7), check="masks")
     yield case(draw, "no leading dims, mask [Lq, Lk]", {}, 4, 6, 5, 3, mask=draw.keep(4, 6), check="masks")
     yield case(draw, "one leading dim, mask [N, Lq, Lk]", {"N": 3}, 5, 4, 7, 6, mask=draw.keep(3, 5, 4), check="masks")
     yield case(draw, "one leading dim, mask [1, Lk]", {"N": 4}, 3, 5, 6, 2, mask=draw.keep(1, 5), check="masks")
     # What is hidden has weight 0, not nearly 0: 1e20 times anything more would be seen.
-    mask = draw.keep(B, 1, Lq, Lk) & (torch.arange(Lk) > 0)
+    mask = draw.keep(1, 1, Lq, Lk) & (torch.arange(Lk) > 0)
     mask[..., 1] = True
-    v = draw.normal(B, H, Lk, Dv)
+    v = draw.normal(1, H, Lk, Dv)
     v[..., 0, :] = 1e20
-    yield case(draw, "a hidden value of 1e20", batch(B, H), Lq, Lk, D, Dv, v=v, mask=mask, check="masks")
+    yield case(draw, "a hidden value of 1e20, a batch of one", batch(1, H), Lq, Lk, D, Dv, v=v, mask=mask, check="masks")
 
 
 def steep(draw):
     """Scores of ±200. Feature 0 makes them, 200 * of_queries * of_keys; the other features add about ±1 to each."""
     B, H, Lq, Lk, D, Dv = 3, 5, 4, 7, 8, 6
 
-    def scored(name, of_queries, of_keys, mask=None, check="masks"):
+    def scored(name, of_queries, of_keys, mask=None, v=None, check="masks"):
         q, k = draw.normal(B, H, Lq, D), draw.normal(B, H, Lk, D)
         q[..., 0] = of_queries * 200 * D**0.5
         k[..., 0] = of_keys
-        return case(draw, name, batch(B, H), Lq, Lk, D, Dv, q=q, k=k, mask=mask, check=check)
+        return case(draw, name, batch(B, H), Lq, Lk, D, Dv, q=q, k=k, v=v, mask=mask, check=check)
 
     # Several keys share the top: where one key takes all, the gradients of q and k are 0 but for rounding, which is nobody's mistake.
     falling = torch.tensor([1.0, 1.0, 1.0, 1.0, 0.3, -0.4, -1.0])
@@ -96,7 +101,9 @@ def steep(draw):
     low = torch.arange(Lk) % 2 == 0
     # Keys 0, 2, 4, 6 score -200 and the rest +200; query i is left with three of the low ones, not with key 2i.
     mask = low & (torch.arange(Lk) != 2 * torch.arange(Lq)[:, None])
-    yield scored("masked scores of +200 beside -200", 1, torch.where(low, -1.0, 1.0), mask=mask)
+    # A fill of -300 leaves the high ones weights of about 1e-43; their values are large enough, and the others small enough, to show it.
+    v = torch.where(low[:, None], draw.normal(B, H, Lk, Dv, scale=1e-6), 1e36)
+    yield scored("masked scores of +200 beside -200", 1, torch.where(low, -1.0, 1.0), mask=mask, v=v)
 
 
 def laid_out(draw):

@@ -40,7 +40,7 @@ _PACKAGES = frozenset(
     "flash_attn flash_attn_interface xformers transformers x_transformers torchtune vllm sageattention "
     "flashinfer natten local_attention performer_pytorch linear_attention_transformer fla timm keras".split()
 )
-_MODULES = ("torch.onnx.ops", "torch._inductor.fx_passes", "torch.ao.nn.quantizable", "torch.nn.attention.bias", "torch.nn.attention.varlen")
+_MODULES = ("torch.onnx.ops", "torch._inductor.fx_passes", "torch.ao.nn.quantizable")
 # Executed once at import; executed again they would give back what is overridden below.
 _TORCH_FILES = ("torch/nn/functional.py", "torch/nn/modules/activation.py", "torch/nn/modules/transformer.py")
 
@@ -98,14 +98,29 @@ def _override_kernels(refuse: Callable[[str], NoReturn]) -> None:
     ctypes.pythonapi.Py_IncRef(ctypes.py_object(library))
 
 
+class _Guarded:
+    """A library of overrides that passes everything on but an override of what is refused: it would put the kernel back."""
+
+    def __init__(self, library: Any, refuse: Callable[[str], NoReturn]) -> None:
+        self._library, self._refuse = library, refuse
+
+    def impl(self, operation: str, *rest: Any) -> Any:
+        """Register an override; torch itself does so when vmap is first used."""
+        if operation.removeprefix("aten::").partition(".")[0] in _KERNELS:
+            self._refuse("an override of torch's own attention kernels")
+        return self._library.impl(operation, *rest)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._library, name)
+
+
 def _guard_kernels(refuse: Callable[[str], NoReturn]) -> None:
-    """No further overrides of torch's own operations: they could put a kernel back. Libraries of one's own stay possible."""
+    """From here on, libraries of overrides for torch's own operations are guarded."""
     original = torch._C._dispatch_library
 
     def guarded(kind: Any, name: str, *rest: Any) -> Any:
-        if name == "aten":
-            refuse("an override of torch's own kernels")
-        return original(kind, name, *rest)
+        library = original(kind, name, *rest)
+        return _Guarded(library, refuse) if name == "aten" else library
 
     torch._C._dispatch_library = guarded  # type: ignore[assignment]  # its stub spells out every argument
 
