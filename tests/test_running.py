@@ -129,6 +129,17 @@ def test_inputs_changed_in_shape_or_kind(grader: Grader, body: str) -> None:
     assert "the input x is changed in place" in failure.message
 
 
+@pytest.mark.parametrize("kept", ["x", "x.clone()"])
+def test_what_is_kept_from_an_earlier_call_shows(grader: Grader, kept: str) -> None:
+    """An input kept by reference or by value is wrong in the second call or in the third."""
+    source = f"kept = {{}}\ndef prefix_sum(x, reverse=False):\n    x = x if x.requires_grad else kept.setdefault((x.shape, x.dtype, reverse), {kept})\n    return x.flip(-1).cumsum(-1).flip(-1) if reverse else x.cumsum(-1)\n"
+    report = grade(grader, source)
+    assert report.verdict == "failed"
+    failure = report.first_failure()
+    assert failure is not None
+    assert re.search("on a (second|third) call", failure.message)
+
+
 def test_flood_is_cut_and_does_no_harm(grader: Grader) -> None:
     """A hundred megabytes of output cost the report nothing; the text is cut and says so."""
     report = grade(grader, RIGHT.format("print('x' * 1_000_000)"))

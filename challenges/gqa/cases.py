@@ -6,20 +6,21 @@ from trainer.core.words import Case, Refusal
 
 
 def drive(attention, given):
-    """One call."""
-    if given.mask is None:
-        return {"out": attention(given.x)}
-    return {"out": attention(given.x, mask=given.mask)}
+    """One call; with `later`, one more on the same object, with a mask of its own."""
+    outputs = {"out": attention(given.x) if given.mask is None else attention(given.x, mask=given.mask)}
+    if given.later is not None:
+        outputs["later"] = attention(given.later, mask=given.later_mask)
+    return outputs
 
 
-def case(draw, name, B, L, H, Hkv, D, mask=None, dims="B L M", x=None, init=None, **more):
+def case(draw, name, B, L, H, Hkv, D, mask=None, dims="B L M", x=None, init=None, later=None, later_mask=None, **more):
     """One case with x ~ N(0, 1) of these sizes."""
     M = H * D
     x = draw.normal(B, L, M) if x is None else x
     return Case(
         name=name,
-        inputs={"x": x, "mask": mask},
-        dims={"out": dims},
+        inputs={"x": x, "mask": mask, "later": later, "later_mask": later_mask},
+        dims={"out": dims} if later is None else {"out": dims, "later": dims},
         sizes={"B": B, "L": L, "H": H, "Hkv": Hkv, "D": D, "M": M} | more.pop("sizes", {}),
         init={"d_model": M, "num_heads": H, "num_kv_heads": Hkv} | (init or {}),
         **more,
@@ -35,16 +36,21 @@ def cases(draw):
     yield case(draw, "as many key/value heads as query heads", 2, 7, 3, 3, 5)
     yield case(draw, "no biases", 2, 5, 6, 2, 3, init={"bias": False})
     yield case(draw, "one token, one head", 1, 1, 1, 1, 4)
+    yield case(draw, "one head", 3, 5, 1, 1, 4, mask=draw.keep(3, 1, 5, 5))
     B, L, groups, Hkv, D = draw.distinct((2, 3), (6, 9), (2, 5), (2, 4), (5, 9))
     yield case(draw, "random sizes", B, L, groups * Hkv, Hkv, D)
     tiny = {"v_proj.weight": draw.normal(10, 20, scale=1e-7), "v_proj.bias": torch.zeros(10), "o_proj.bias": torch.zeros(20)}
     yield case(draw, "tiny values", 2, 3, 4, 2, 5, parameters=tiny)
-    yield case(draw, "float64, causal", 2, 5, 6, 3, 4, mask=draw.causal(5), dtype="float64", check="masks")
+    yield case(draw, "one batch item, float64, causal", 1, 5, 6, 3, 4, mask=draw.causal(5), dtype="float64", check="masks")
     yield case(draw, "bfloat16, padding", 3, 7, 4, 2, 6, mask=draw.padding(3, 7)[:, None, None, :], dtype="bfloat16", check="masks")
     yield from masked(draw)
     yield from dropped(draw)
-    yield case(draw, "non-contiguous x", 2, 5, 6, 2, 3, layout={"x": "transposed"}, check="properties")
-    yield case(draw, "every other entry of a larger x", 3, 7, 4, 2, 5, layout={"x": "strided"}, check="properties")
+    # Both ends of Hkv once more, now with a mask.
+    turned, strided = ({"x": layout, "mask": layout} for layout in ("transposed", "strided"))
+    yield case(draw, "non-contiguous x and mask", 2, 5, 6, 1, 3, mask=draw.keep(2, 1, 5, 5), layout=turned, check="properties")
+    yield case(draw, "every other entry of a larger x and mask", 3, 7, 4, 4, 5, mask=draw.keep(7, 7), layout=strided, check="properties")
+    again = {"later": draw.normal(2, 5, 18), "later_mask": draw.keep(5, 5)}
+    yield case(draw, "the same sizes again with another mask", 2, 5, 6, 3, 3, mask=draw.keep(5, 5), **again, check="properties")
     same = draw.normal(1, 5, 18).expand(3, 5, 18)
     mask = draw.causal(5).expand(3, 6, 5, 5)
     yield case(draw, "expanded x and mask", 3, 5, 6, 2, 3, x=same, mask=mask, layout={"x": "expanded", "mask": "expanded"}, check="properties")
@@ -55,8 +61,10 @@ def cases(draw):
 def masked(draw):
     """Every shape of mask, and scores of ±200 under it."""
     B, L, H, Hkv, D = 3, 5, 6, 2, 4
+    # As many batch items as the mask's first axis is long, which is still not the batch.
+    alike = {"causal mask [Lq, Lk]": L, "mask of three dims [H, Lq, Lk]": H}
     for name, mask in draw.masks(B, H, L, L).items():
-        yield case(draw, name, B, L, H, Hkv, D, mask=mask, check="masks")
+        yield case(draw, name, alike.get(name, B), L, H, Hkv, D, mask=mask, check="masks")
     # Feature 0 of a token is the score of its key, for every query alike: q[..., 0] = 1 and k[..., 0] = sqrt(D) x[..., 0].
     M = H * D
     q_weight, k_weight = draw.normal(M, M, scale=M**-0.5), draw.normal(Hkv * D, M, scale=M**-0.5)
@@ -82,6 +90,7 @@ def masked(draw):
     yield scored("a row of scores near -200, the next near +200", torch.where(odd, -200.0, 200.0), turns)
     yield scored("scores rising to 200, causal", torch.linspace(-200, 200, L), draw.causal(L))
     yield scored("scores falling from 200, causal", torch.linspace(200, -200, L), draw.causal(L))
+    yield scored("scores falling from 200, no mask", torch.linspace(200, -200, L), None)
 
 
 def dropped(draw):

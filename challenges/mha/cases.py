@@ -7,7 +7,7 @@ from trainer.running.returns import unpack
 
 
 def drive(attention, given):
-    """One call; with `later`, one more on the same object, of other sizes and without a mask.
+    """One call; with `later`, one more on the same object: self-attention, without a mask or with one of its own.
 
     A key of None is the query itself, a value of None the key itself: one tensor in several places.
     """
@@ -20,7 +20,8 @@ def drive(attention, given):
     else:
         outputs = {"out": attention(given.query, key, value, **optional)}
     if given.later is not None:
-        outputs["later"] = attention(given.later, given.later, given.later)
+        optional = {} if given.later_mask is None else {"mask": given.later_mask}
+        outputs["later"] = attention(given.later, given.later, given.later, **optional)
     return outputs
 
 
@@ -35,6 +36,7 @@ def case(draw, name, B, Lq, Lk, H, D, mask=None, return_weights=False, compare_w
         "return_weights": return_weights,
         "compare_weights": compare_weights,
         "later": None,
+        "later_mask": None,
     }
     weights = {"weights": "B H Lq Lk"} if return_weights and compare_weights else {}
     return Case(
@@ -52,9 +54,9 @@ def identity(M):
     return {"o_proj.weight": torch.eye(M), "o_proj.bias": torch.zeros(M)}
 
 
-def followed_by(later):
+def followed_by(later, mask=None):
     """What a case needs for a second call, on `later` [B2, L2, M]."""
-    return {"inputs": {"later": later}, "dims_later": {"later": "B2 L2 M"}, "sizes": {"B2": later.shape[0], "L2": later.shape[1]}}
+    return {"inputs": {"later": later, "later_mask": mask}, "dims_later": {"later": "B2 L2 M"}, "sizes": {"B2": later.shape[0], "L2": later.shape[1]}}
 
 
 def cases(draw):
@@ -64,12 +66,13 @@ def cases(draw):
     yield case(draw, "no biases", 2, 6, 5, 4, 3, init={"bias": False})
     B, Lq, Lk, H, D = draw.distinct((2, 3), (6, 9), (7, 11), (2, 5), (6, 9))
     yield case(draw, "random sizes", B, Lq, Lk, H, D)
-    yield case(draw, "one tensor for key and value", 3, 4, 6, 2, 5, inputs={"value": None})
-    yield case(draw, "one query, head dim 1", 3, 1, 6, 4, 1, return_weights=True)
+    yield case(draw, "one tensor for key and value, head dim 1", 3, 4, 6, 5, 1, inputs={"value": None})
+    yield case(draw, "one query", 3, 1, 6, 4, 2, mask=draw.keep(3, 1, 1, 6), return_weights=True)
+    yield case(draw, "one head", 3, 4, 6, 1, 5, mask=draw.keep(3, 1, 4, 6), return_weights=True)
     yield case(draw, "one key, one head, one batch item", 1, 4, 1, 1, 5, return_weights=True)
     tiny = {"v_proj.weight": draw.normal(15, 15, scale=1e-7), "v_proj.bias": torch.zeros(15), "o_proj.bias": torch.zeros(15)}
     yield case(draw, "tiny values", 2, 4, 6, 3, 5, parameters=tiny)
-    yield case(draw, "float64, causal", 2, 4, 6, 3, 5, mask=draw.causal(4, 6), return_weights=True, dtype="float64", check="masks")
+    yield case(draw, "one batch item, float64, causal", 1, 4, 6, 3, 5, mask=draw.causal(4, 6), return_weights=True, dtype="float64", check="masks")
     padding = draw.padding(3, 7)
     padding[0] = True  # the first item says nothing of the others
     yield case(draw, "bfloat16, padding", 3, 5, 7, 2, 4, mask=padding[:, None, None, :], return_weights=True, dtype="bfloat16", check="masks")
@@ -86,11 +89,14 @@ def cases(draw):
         draw,
         "a masked call, then self-attention of other sizes without a mask",
         *(2, 4, 6, 3, 5),
-        mask=draw.keep(2, 1, 4, 6),
+        mask=draw.keep(3, 4, 6),
         return_weights=True,
         **followed_by(draw.normal(5, 7, 15)),
         check="properties",
     )
+    # Query, key and value are of one shape and yet three; a [Lq, Lk] mask could be taken for [B, Lk]; the later mask is another of the same shape.
+    again = followed_by(draw.normal(4, 4, 15), draw.keep(4, 4))
+    yield case(draw, "B = Lq = Lk, then the same sizes with another mask", 4, 4, 4, 3, 5, mask=draw.keep(4, 4), **again, check="properties")
     # Twice each: with weights and a mask, and without.
     small, large = draw.normal(3, 4, 30), draw.normal(8, 10, 60)
     yield case(draw, "few and small", 2, 3, 6, 5, 6, mask=draw.keep(3, 6), return_weights=True, **followed_by(small), check="masks", probe="vectorised")
@@ -100,8 +106,10 @@ def cases(draw):
 def masked(draw):
     """Every shape of mask, and scores of ±200 under it."""
     B, Lq, Lk, H, D = 3, 4, 6, 2, 5
+    # As many batch items as the mask's first axis is long, which is still not the batch.
+    alike = {"causal mask [Lq, Lk]": Lq, "mask of three dims [H, Lq, Lk]": H}
     for number, (name, mask) in enumerate(draw.masks(B, H, Lq, Lk).items()):
-        yield case(draw, name, B, Lq, Lk, H, D, mask=mask, return_weights=number % 2 == 1, check="masks")
+        yield case(draw, name, alike.get(name, B), Lq, Lk, H, D, mask=mask, return_weights=number % 2 == 1, check="masks")
     # Feature 0 of a key is sqrt(D) times its score, the same for every query and head: k[..., 0] = key[..., 0] and q[..., 0] = 1.
     M = H * D
     q_weight, k_weight = draw.normal(M, M, scale=M**-0.5), draw.normal(M, M, scale=M**-0.5)
@@ -127,6 +135,7 @@ def masked(draw):
     yield scored("masked scores of +200 and values of 1e30 beside -200", apart, every_other.expand(Lq, Lk), value=value)
     yield scored("a row of scores near +200, the next near -200", apart, torch.stack([~every_other, every_other]).repeat(Lq // 2, 1))
     yield scored("scores rising to 200, causal", torch.linspace(-200, 200, Lk), draw.causal(Lq, Lk))
+    yield scored("scores falling from 200, no mask", torch.linspace(200, -200, Lk), None)
 
 
 def dropped(draw):

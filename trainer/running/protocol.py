@@ -143,7 +143,7 @@ class Request(msgspec.Struct, frozen=True):
 
 
 class RunReply(msgspec.Struct):
-    """What one case gave. `outputs` of a call without gradients, then with, then of a second call on new values."""
+    """What one case gave: a call without gradients, one with, a second one on new values, a third on the first values in new memory."""
 
     failure: Failure | None = None
     parameters: dict[Name, Shape] = {}
@@ -152,6 +152,7 @@ class RunReply(msgspec.Struct):
     outputs: dict[Name, Returned] = {}
     outputs_with_gradients: dict[Name, Returned] = {}
     outputs_again: dict[Name, Returned] = {}
+    outputs_once_more: dict[Name, Returned] = {}
     gradients: dict[Name, Number] = {}
     gradient_failure: Failure | None = None
     again_failure: Failure | None = None

@@ -288,7 +288,10 @@ class Worker:
         told.gradients = {name: self.table.add(value) for name, value in of_inputs.items() if _is_sendable(value)}
 
     def _run_again(self, run: Run, told: RunReply, given: dict[str, Any], first: dict[str, Any], call: Callable[..., dict[str, Any]]) -> None:
-        """New values in the same memory: an answer kept from the first call is wrong now, and the first must stay as it was."""
+        """New values in the same memory, then the first values in new memory.
+
+        An answer or a mask kept from an earlier call, by value or by reference, is wrong in one of them; and the first results must stay.
+        """
         memory = {tensor.untyped_storage().data_ptr() for _, tensor in leaves(given)}
         before = {name: value.detach().clone() for name, value in first.items() if _is_sendable(value) and value.untyped_storage().data_ptr() not in memory}
         given = self._with_values(run, given, run.again)
@@ -296,6 +299,8 @@ class Worker:
         if told.again_failure is None:
             told.outputs_again = self._attempt("second call", partial(self._told, outputs))[0] or {}
             told.overwritten = [name for name, value in before.items() if not torch.equal(value.nan_to_num(), first[name].nan_to_num())]
+            once_more, told.again_failure = self._attempt("second call", lambda: self._told(call(self._inputs(run, run.inputs), grad=False)))
+            told.outputs_once_more = once_more or {}
 
     def _told(self, outputs: Any) -> dict[str, Returned]:
         told: dict[str, Returned] = {}
