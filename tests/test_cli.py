@@ -79,6 +79,21 @@ def test_list_shows_state_and_fits_narrow_terminals(solved: Path) -> None:
     assert {one["id"]: one["state"] for one in json.loads(drill("list", "--json", cwd=solved).stdout)}["gqa"] == "passed"
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="a pseudo-terminal is needed")
+@pytest.mark.parametrize("no_color", ["", "1"])
+def test_list_on_a_terminal(solved: Path, no_color: str) -> None:
+    """States are coloured on a terminal, and not with NO_COLOR."""
+    drill("start", "gqa", cwd=solved)
+    command = [sys.executable, "-m", "trainer", "list"]
+    mine, its = os.openpty()
+    subprocess.run(command, cwd=solved, env={**os.environ, "PYTHONPATH": str(packs.TRAINER.parent), "NO_COLOR": no_color}, stdout=its, check=True)
+    os.close(its)
+    shown = os.read(mine, 65536).decode()
+    os.close(mine)
+    assert "started" in shown
+    assert ("\x1b[" in shown) == (not no_color)
+
+
 def test_alone_it_lists(tmp_path: Path) -> None:
     """Without a command, into a pipe, the list."""
     assert drill(cwd=tmp_path).stdout == drill("list", cwd=tmp_path).stdout

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import sys
 from typing import Annotated
@@ -32,7 +33,7 @@ def list_challenges(as_json: Annotated[bool, typer.Option("--json", help="As a J
     longest = max((len(one.id) for one, _ in rows), default=2)
     wide = width >= 60
     typer.echo(f"{'challenge':<{longest}}  {'level':<6}  {'min':>3}  {'state':<7}" + ("  builds on" if wide else ""))
-    colours = {"passed": "blue", "started": "yellow"} if sys.stdout.isatty() else {}
+    colours = {"passed": "blue", "started": "yellow"} if sys.stdout.isatty() and not os.environ.get("NO_COLOR") else {}
     for one, state in rows:
         after = f"  {', '.join(one.builds_on)}" if wide else ""
         shown = typer.style(f"{state:<7}", fg=colours[state]) if state in colours else f"{state:<7}"

@@ -72,7 +72,7 @@ def attribute_message(one: CaseEvidence, found: Mismatch) -> str:
         return f"{found.tensor} is {found.actual_type}; it must be a tensor {wanted}"
     if found.kind == "shape":
         advice = shape_advice(found.expected_shape or (), found.actual_shape or ())
-        text = f"{found.tensor} is {name_shape(found.actual_shape or (), sizes)}; it must be {wanted}"
+        text = f"{found.tensor} is {name_shape(found.actual_shape or (), sizes, found.dims)}; it must be {wanted}"
         return f"{text}; {advice}" if advice else text
     return f"{found.tensor} has {found.kind} {found.actual_type}; it must have {found.expected_type}"
 

@@ -115,10 +115,15 @@ def in_words(failure: Failure) -> str:
 
 
 def name_shape(shape: tuple[int, ...], sizes: dict[str, int], dims: str = "") -> str:
-    """`[B=2, L=7, M=48]`: by `dims` where the shape is as they say, else by the sizes, which differ from each other."""
+    """`[B=2, L=7, M=48]`: each axis by its letter in `dims` where the size is that letter's.
+
+    Axes that were moved, or stand where `dims` has none, are told by their sizes, which differ from each other.
+    """
     letters = axes(dims)
-    if dims and shape == tuple(_product(axis, sizes) for axis in letters):
-        return "[" + ", ".join(f"{'·'.join(axis)}={size}" for axis, size in zip(letters, shape, strict=True)) + "]"
+    expected = tuple(_product(axis, sizes) for axis in letters)
+    if len(shape) == len(expected) and (shape == expected or sorted(shape) != sorted(expected)):
+        named = (f"{'·'.join(axis)}={size}" if size == want else str(size) for axis, size, want in zip(letters, shape, expected, strict=True))
+        return f"[{', '.join(named)}]"
     return "[" + ", ".join(_name_axis(size, sizes) for size in shape) + "]"
 
 
