@@ -9,6 +9,8 @@ from trainer.core.words import Report
 from trainer.grading.evidence import name_shape, shape_advice
 from trainer.grading.grader import Grader
 
+from .conftest import TINY_PACK
+
 GQA = packs.find_challenge(packs.built_in_pack(), "gqa")
 SOLUTION = packs.solution(GQA)
 
@@ -154,3 +156,41 @@ def test_shape_advice(expected: tuple[int, ...], actual: tuple[int, ...], says: 
     """Which permutation or reshape is missing, where one is."""
     assert says in shape_advice(expected, actual)
     assert bool(says) == bool(shape_advice(expected, actual))
+
+
+SIGNS = packs.find_challenge(TINY_PACK, "signs")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "check", "says"),
+    [
+        pytest.param("int((x > 0).sum())", "(x > 0).sum()", "dtype", "count is a tensor; it must be an int", id="a tensor"),
+        pytest.param("int((x > 0).sum())", "float((x > 0).sum())", "dtype", "count is the float 14.0; it must be an int", id="a float"),
+        pytest.param("int((x > 0).sum())", "True", "dtype", "count is the bool True; it must be an int", id="a bool"),
+        pytest.param("int((x > 0).sum())", "10 ** 9000", "dtype", "count is an int; it must be an int", id="an int that nobody wrote out"),
+        pytest.param("int((x > 0).sum())", "None", "dtype", "count is None", id="nothing"),
+        pytest.param("int((x > 0).sum())", "int((x < 0).sum())", "values", "count is 1; it must be 14", id="another int"),
+        pytest.param('"minus"', '"Minus"', "values", "sign is 'Minus'; it must be 'minus'", id="another str"),
+        pytest.param("x.mean() < 0", "sign_of.__dict__.setdefault('kept', x.mean() < 0)", "values", "sign is", id="the answer of another call"),
+    ],
+)  # fmt: skip
+def test_outputs_that_are_no_tensors(grader: Grader, old: str, new: str, check: str, says: str) -> None:
+    """Ints and strings are compared exactly, and their types are."""
+    source = packs.solution(SIGNS)
+    assert old in source
+    failure = grader.grade(SIGNS, source.replace(old, new), "signs.py", 3).first_failure()
+    assert failure is not None
+    assert failure.check == check
+    assert re.search(says, failure.message), failure.message
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        pytest.param("int((x > 0).sum())", "__import__('enum').IntEnum('Count', {'all': int((x > 0).sum())}).all", id="a member of an enumeration"),
+        pytest.param('"minus"', "__import__('enum').StrEnum('Sign', ['minus']).minus", id="a member of an enumeration of strings"),
+    ],
+)
+def test_plain_outputs_of_a_subclass(grader: Grader, old: str, new: str) -> None:
+    """What is an int or a string in Python is one here."""
+    assert grader.grade(SIGNS, packs.solution(SIGNS).replace(old, new), "signs.py", 3).verdict == "passed"

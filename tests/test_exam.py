@@ -84,3 +84,11 @@ def test_broken_content(pack: Path, file: str, old: str, new: str, error: type[E
     path.write_text(text.replace(old, new))
     with pytest.raises(error, match=says):
         _ = Exam(packs.find_challenge(pack, "prefix-sum"), 1).expected
+
+
+def test_a_plain_output_that_rounding_decides_is_the_packs_fault(pack: Path) -> None:
+    """A threshold that a lower dtype crosses would refuse right answers."""
+    path = pack / "solutions" / "signs" / "solution.py"
+    path.write_text(path.read_text().replace("int((x > 0).sum())", "int(x.sum() * 10**6)"))
+    with pytest.raises(PackError, match="rounding decides"):
+        _ = Exam(packs.find_challenge(pack, "signs"), 3).expected

@@ -102,6 +102,7 @@ class Case:
 
     inputs      what `drive` reads, by name: tensors (float64; the engine rounds them to `dtype`), numbers, None, tuples of those
     dims        the named dimensions of every output, e.g. {"out": "B L M"}; "(H D)" is one axis made of two
+    plain       outputs that are no tensors, and their types, e.g. {"total": "int"}; compared exactly
     sizes       the value of every letter
     init        constructor arguments (challenges of kind "module")
     parameters  values for some of the module's parameters; the engine draws the others
@@ -117,6 +118,7 @@ class Case:
     inputs: Mapping[str, object]
     dims: Mapping[str, str]
     sizes: Mapping[str, int]
+    plain: Mapping[str, Literal["int", "str"]] = field(default_factory=dict)
     init: Mapping[str, object] = field(default_factory=dict)
     parameters: Mapping[str, object] = field(default_factory=dict)
     dtype: Literal["float32", "float64", "bfloat16"] = "float32"
@@ -200,7 +202,7 @@ class Mismatch:
     """How one tensor differs from what was expected."""
 
     tensor: str
-    kind: Literal["missing", "shape", "dtype", "device", "value"]
+    kind: Literal["missing", "shape", "dtype", "device", "value", "type", "plain"]  # the last two: outputs that are no tensors
     dims: str = ""
     expected_shape: tuple[int, ...] | None = None
     actual_shape: tuple[int, ...] | None = None
@@ -215,6 +217,8 @@ class Mismatch:
     affected: tuple[Affected, ...] = ()
     expected_summary: Summary | None = None
     actual_summary: Summary | None = None
+    expected_value: str | None = None
+    actual_value: str | None = None
 
 
 @dataclass(frozen=True)

@@ -53,6 +53,8 @@ def _mismatch(mismatch: Mismatch) -> dict[str, Any]:
         "actual_shape": _list(mismatch.actual_shape),
         "expected_type": mismatch.expected_type,
         "actual_type": mismatch.actual_type,
+        "expected_value": mismatch.expected_value,
+        "actual_value": mismatch.actual_value,
         "mismatched": mismatch.mismatched,
         "total": mismatch.total,
         "max_abs_error": mismatch.max_abs_error,

@@ -15,7 +15,7 @@ from rich.table import Table
 from rich.text import Text
 
 from trainer.core.words import Case, Mismatch, Outcome, Report, Slice
-from trainer.display.words import affected, index_in_words, number, plain, sizes_in_words, summary
+from trainer.display.words import affected, index_in_words, number, plain, plain_inputs, sizes_in_words, summary
 
 RIGHT, WRONG, QUIET = "dodger_blue1", "dark_orange", "dim"
 _VERDICTS = {
@@ -95,8 +95,12 @@ def _failure(report: Report, failure: Outcome, width: int) -> Iterator[Renderabl
     rows.add_column(style=QUIET, no_wrap=True)
     rows.add_column()
     if case is not None:
-        rows.add_row("sizes", sizes_in_words(case))
-        rows.add_row("made in", f"{case.dtype}, {case.mode} mode{_extras(case)}")
+        if case.sizes:
+            rows.add_row("sizes", sizes_in_words(case))
+        if arguments := plain_inputs(case):
+            rows.add_row("inputs", arguments)
+        if case.dims:
+            rows.add_row("made in", f"{case.dtype}, {case.mode} mode{_extras(case)}")
     for frame in failure.frames:
         where = f"line {frame.line}" + (f", in {plain(frame.function)}" if frame.function and frame.function != "<module>" else "")
         rows.add_row("where", Text(where) + Text(f"  {plain(frame.text)}" if frame.text else "", style="bold"))

@@ -74,6 +74,17 @@ def summary(one: Summary) -> str:
     return f"{text}  not finite {one.not_finite}" if one.not_finite else text
 
 
+def plain_inputs(case: Case) -> str:
+    """`d_model=24, num_heads=6`: the inputs that are numbers, words or tuples of those."""
+    simple = (bool, int, float, str)
+    shown = (
+        (name, value)
+        for name, value in case.inputs.items()
+        if isinstance(value, simple) or (isinstance(value, tuple) and value and all(isinstance(one, simple) for one in value))
+    )
+    return ", ".join(f"{name}={value!r}" for name, value in shown)
+
+
 def sizes_in_words(case: Case) -> str:
     """`B=2 L=7 H=6`."""
     return " ".join(f"{letter}={size}" for letter, size in case.sizes.items())

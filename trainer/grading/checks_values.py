@@ -52,7 +52,7 @@ def shapes(evidence: Evidence) -> Iterator[Outcome]:
 
 
 def dtype(evidence: Evidence) -> Iterator[Outcome]:
-    """Every output has the input's dtype and device."""
+    """Every output has the input's dtype and device; one that is no tensor, the type that was asked."""
     for one in evidence.cases:
         if evidence.ran(one):
             yield _attribute("dtype", one, next(evidence.attribute_mismatches(one, one.told.outputs), None))
@@ -65,11 +65,15 @@ def _attribute(check: str, one: CaseEvidence, found: Mismatch | None) -> Outcome
 
 
 def attribute_message(one: CaseEvidence, found: Mismatch) -> str:
-    """A sentence for a missing output, a wrong shape, dtype or device."""
+    """A sentence for a missing output, a wrong shape, dtype, device or type, a plain value that is another."""
     sizes = dict(one.case.sizes)
     wanted = name_shape(found.expected_shape or (), sizes, found.dims)
     if found.kind == "missing":
         return f"{found.tensor} is {found.actual_type}; it must be a tensor {wanted}"
+    if found.kind == "type":
+        return f"{found.tensor} is {found.actual_type}; it must be {'an int' if found.expected_type == 'int' else f'a {found.expected_type}'}"
+    if found.kind == "plain":
+        return f"{found.tensor} is {found.actual_value}; it must be {found.expected_value}"
     if found.kind == "shape":
         advice = shape_advice(found.expected_shape or (), found.actual_shape or ())
         text = f"{found.tensor} is {name_shape(found.actual_shape or (), sizes, found.dims)}; it must be {wanted}"
@@ -90,7 +94,7 @@ def masks(evidence: Evidence) -> Iterator[Outcome]:
 def _compared(evidence: Evidence, check: str) -> Iterator[Outcome]:
     for one in evidence.cases:
         if one.case.check == check and one.case.dropout is None and evidence.ran(one):
-            found = evidence.value_mismatch(one, one.told.outputs, dict(one.expected.outputs))
+            found = evidence.value_mismatch(one, one.told.outputs)
             yield _valued(check, one, found)
 
 
@@ -128,7 +132,7 @@ def gradients(evidence: Evidence) -> Iterator[Outcome]:
         if one.told.gradient_failure is not None:
             yield _raised("gradients", one, one.told.gradient_failure)
             continue
-        found = evidence.value_mismatch(one, one.told.outputs_with_gradients, dict(one.expected.outputs))
+        found = evidence.value_mismatch(one, one.told.outputs_with_gradients)
         if found is not None:
             yield _valued("gradients", one, found, "with gradients enabled, ")
             continue
@@ -189,9 +193,9 @@ def properties(evidence: Evidence) -> Iterator[Outcome]:
             text = f"a second call changes {', '.join(one.told.overwritten)} that the first call returned"
             yield Outcome("properties", "failed", text, one.case.name, one.number + 1)
             continue
-        found, when = evidence.value_mismatch(one, one.told.outputs_again, dict(one.expected.again)), "on a second call with new values, "
+        found, when = evidence.value_mismatch(one, one.told.outputs_again, again=True), "on a second call with new values, "
         if found is None:
-            found, when = evidence.value_mismatch(one, one.told.outputs_once_more, dict(one.expected.outputs)), "on a third call with the first values, "
+            found, when = evidence.value_mismatch(one, one.told.outputs_once_more), "on a third call with the first values, "
         yield _valued("properties", one, found, when)
 
 

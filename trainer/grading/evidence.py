@@ -11,7 +11,7 @@ from torch import Tensor
 from trainer.comparing.compare import compare_values
 from trainer.comparing.tolerance import allowed
 from trainer.core.words import Case, Frame, Mismatch, axes
-from trainer.grading.exam import Exam, Expected, Value
+from trainer.grading.exam import Exam, Expected
 from trainer.running.protocol import Failure, FrameData, Reply, Returned, RunReply
 from trainer.running.run import Ended
 
@@ -71,15 +71,19 @@ class Evidence:
                 yield Mismatch(name, "dtype", one.case.dims[name], shape, shape, want.dtype, came)
             elif got.device != "cpu":
                 yield Mismatch(name, "device", one.case.dims[name], shape, shape, "cpu", got.device)
+        for name, kind in one.case.plain.items():
+            got = outputs.get(name)
+            if got is None or got.plain != kind:
+                yield Mismatch(name, "type", expected_type=kind, actual_type=got.what if got else "nothing")
 
     def _dtype_of(self, got: Returned) -> str:
         """The dtype of the tensor that came; what the reply says of it only where none came."""
         tensor = self.tensor(got.tensor)
         return got.dtype if tensor is None else str(tensor.dtype).removeprefix("torch.")
 
-    def value_mismatch(self, one: CaseEvidence, outputs: dict[str, Returned], wanted: dict[str, Value]) -> Mismatch | None:
-        """The first output of one call whose values are off. Shapes must have been compared."""
-        for name, want in wanted.items():
+    def value_mismatch(self, one: CaseEvidence, outputs: dict[str, Returned], *, again: bool = False) -> Mismatch | None:
+        """The first output of one call whose values are off; `again`: of the second call. Shapes must have been compared."""
+        for name, want in (one.expected.again if again else one.expected.outputs).items():
             value = self.value_of(outputs.get(name))
             if value is None or value.shape != want.value.shape:
                 got = outputs.get(name)
@@ -87,6 +91,13 @@ class Evidence:
             bound = allowed(want.value, one.case.dtype, want.lost, one.expected.scale_of(name))
             if found := compare_values(name, one.case.dims[name], dict(one.case.sizes), want.value, value, bound):
                 return found
+        for name, text in (one.expected.plain_again if again else one.expected.plain).items():
+            got = outputs.get(name)
+            if got is None or got.plain != one.case.plain[name]:
+                return Mismatch(name, "type", expected_type=one.case.plain[name], actual_type=got.what if got else "nothing")
+            if got.text != text:
+                shown = (repr(text), repr(got.text)) if got.plain == "str" else (text, got.text)
+                return Mismatch(name, "plain", expected_value=shown[0], actual_value=shown[1])
         return None
 
     def ran(self, one: CaseEvidence) -> bool:
@@ -95,7 +106,7 @@ class Evidence:
 
     def right(self, one: CaseEvidence) -> bool:
         """Whether the plain call of a case gave right values."""
-        return self.ran(one) and (one.case.dropout is not None or self.value_mismatch(one, one.told.outputs, dict(one.expected.outputs)) is None)
+        return self.ran(one) and (one.case.dropout is not None or self.value_mismatch(one, one.told.outputs) is None)
 
 
 def frames_of(frames: list[FrameData]) -> tuple[Frame, ...]:

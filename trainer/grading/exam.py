@@ -23,6 +23,7 @@ from trainer.core.words import Case, Challenge, GraderError, PackError, Refusal
 from trainer.grading.draw import Draw
 from trainer.running.execution import Given, build, gradients, lay_out, leaves, map_leaves, module_parameters
 from trainer.running.protocol import DTYPES, Request, Run, TensorTable, encode
+from trainer.running.returns import plain_value
 
 _AGAIN, _WEIGHTS, _RANDOM = 1, 2, 3  # streams of values beside the inputs' own
 
@@ -42,6 +43,8 @@ class Expected:
 
     outputs: Mapping[str, Value]
     again: Mapping[str, Value]
+    plain: Mapping[str, str] = field(default_factory=dict)
+    plain_again: Mapping[str, str] = field(default_factory=dict)
     gradients: Mapping[str, Value] = field(default_factory=dict)
 
     def scale_of(self, output: str) -> float:
@@ -187,8 +190,8 @@ class Exam:
 
     def _expect(self, number: int) -> Expected:
         case = self.cases[number]
-        exact, exact_gradients = self._evaluate(number, self._inputs[number], "float64", with_gradients=True)
-        lowered, lowered_gradients = self._evaluate(number, self._inputs[number], lower_dtype(case.dtype), with_gradients=True)
+        exact, exact_gradients, plain = self._evaluate(number, self._inputs[number], "float64", with_gradients=True)
+        lowered, lowered_gradients, plain_lowered = self._evaluate(number, self._inputs[number], lower_dtype(case.dtype), with_gradients=True)
         for name, value in exact.items():
             if tuple(value.shape) != case.output_shape(name):
                 raise PackError(
@@ -197,14 +200,21 @@ class Exam:
                 )
         outputs = _values(case, exact, lowered)
         again: dict[str, Value] = {}
+        plain_again: dict[str, str] = {}
+        plain_again_lowered: dict[str, str] = {}
         if not case.probe:
-            exact_again, _ = self._evaluate(number, self._again[number], "float64", with_gradients=False)
-            lowered_again, _ = self._evaluate(number, self._again[number], lower_dtype(case.dtype), with_gradients=False)
+            exact_again, _, plain_again = self._evaluate(number, self._again[number], "float64", with_gradients=False)
+            lowered_again, _, plain_again_lowered = self._evaluate(number, self._again[number], lower_dtype(case.dtype), with_gradients=False)
             again = _values(case, exact_again, lowered_again)
-        return Expected(outputs, again, _values(case, exact_gradients, lowered_gradients))
+        for one, other in ((plain, plain_lowered), (plain_again, plain_again_lowered)):
+            if one != other:
+                raise PackError(f"{self.cases_path}: case {case.name!r}: rounding decides; the reference gives {one} in float64, {other} in {case.dtype}.")
+        return Expected(outputs, again, plain, plain_again, _values(case, exact_gradients, lowered_gradients))
 
-    def _evaluate(self, number: int, inputs: Mapping[str, Any], dtype: str, *, with_gradients: bool) -> tuple[dict[str, Tensor], dict[str, Tensor]]:
-        """The reference's outputs and gradients, computed in this dtype, in eval mode."""
+    def _evaluate(
+        self, number: int, inputs: Mapping[str, Any], dtype: str, *, with_gradients: bool
+    ) -> tuple[dict[str, Tensor], dict[str, Tensor], dict[str, str]]:
+        """The reference's outputs and gradients, computed in this dtype, in eval mode; and its outputs that are no tensors, as text."""
         case = self.cases[number]
         target = DTYPES[dtype]
         wanted = self.differentiable(number) if with_gradients else []
@@ -226,16 +236,19 @@ class Exam:
                 with torch.no_grad():
                     for name, parameter in own.items():
                         parameter.copy_(self._parameters[number][name])
-            outputs: dict[str, Tensor] = self._content["drive"](implementation, Given(given, case.sizes))
-            if outputs.keys() != case.dims.keys():
-                raise PackError(f"{self.cases_path}: case {case.name!r} names {sorted(case.dims)}, drive gives {sorted(outputs)}.")
+            outputs: dict[str, Any] = self._content["drive"](implementation, Given(given, case.sizes))
+            if outputs.keys() != case.dims.keys() | case.plain.keys():
+                raise PackError(f"{self.cases_path}: case {case.name!r} names {sorted([*case.dims, *case.plain])}, drive gives {sorted(outputs)}.")
+            plain = {name: plain_value(outputs.pop(name)) for name in case.plain}
+            if wrong := [name for name, (kind, _) in plain.items() if kind != case.plain[name]]:
+                raise PackError(f"{self.cases_path}: case {case.name!r}: {wrong[0]} of the reference is no {case.plain[wrong[0]]}.")
             found: dict[str, Tensor] = {}
             if with_gradients:
                 wrt = {name: tensor for name, tensor in leaves(given) if name in wanted} | own
                 if any(output.requires_grad for output in outputs.values()):
                     some = gradients(outputs, self._cotangents[number], wrt)
                     found = {name: torch.zeros_like(wrt[name]) if value is None else value for name, value in some.items()}
-        return {name: output.detach() for name, output in outputs.items()}, found
+        return {name: output.detach() for name, output in outputs.items()}, found, {name: text for name, (_, text) in plain.items()}
 
     @contextmanager
     def _blame(self, case: Case) -> Iterator[None]:

@@ -64,7 +64,8 @@ def _content(grader: Grader, challenge: Challenge, seed: int) -> Row:
     if (wrong := len(read_mistakes(challenge))) < FEWEST_MISTAKES:
         problems.append(f"{challenge.solutions / 'mistakes.toml'} has {wrong} mistakes of at least {FEWEST_MISTAKES}")
     exam = grader.exam(challenge, seed)
-    if missing := DTYPES - {case.dtype for case in exam.cases}:
+    floating = any(tensor.is_floating_point() for number in range(len(exam.cases)) for tensor in exam.inputs(number).values())
+    if floating and (missing := DTYPES - {case.dtype for case in exam.cases}):
         problems.append(f"{challenge.folder / 'cases.py'} has no case of dtype {', '.join(sorted(missing))}")
     names = [case.name for case in exam.cases]
     if twice := {name for name in names if names.count(name) > 1}:

@@ -85,13 +85,18 @@ class Failure(msgspec.Struct, frozen=True):
 
 
 class Returned(msgspec.Struct, frozen=True):
-    """One output: `tensor` is its number in the frame, or -1 where it is no tensor (`what` says what it is) or was not sent."""
+    """One output: `tensor` is its number in the frame, or -1 where it is no tensor (`what` says what it is) or was not sent.
+
+    Of an int or a str, `plain` is the type and `text` the value.
+    """
 
     what: Text
     shape: Shape = []
     dtype: Name = ""
     device: Name = ""
     tensor: Number = -1
+    plain: Name = ""
+    text: Name = ""
 
 
 class FoundParameter(msgspec.Struct, frozen=True):

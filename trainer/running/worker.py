@@ -46,7 +46,7 @@ from trainer.running.protocol import (
     mark,
     message,
 )
-from trainer.running.returns import UnexpectedReturnError, describe
+from trainer.running.returns import UnexpectedReturnError, describe, plain_value
 
 MODULE_NAME = "submission"
 _LITERALS = (int, float, str, bool, type(None))
@@ -306,7 +306,8 @@ class Worker:
         told: dict[str, Returned] = {}
         for name, value in outputs.items():
             if not isinstance(value, Tensor):
-                told[name] = Returned(describe(value))
+                plain, text = plain_value(value)
+                told[name] = Returned(cap(describe(value)), plain=plain, text=cap(text, 200))
                 continue
             if (odd := _oddity(value)) is not None:
                 told[name] = Returned(odd)
