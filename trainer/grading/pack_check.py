@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import contextlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,35 +19,48 @@ FEWEST_ALSO_RIGHT = 4
 DTYPES = {"float32", "float64", "bfloat16"}
 
 
+Kind = Literal["content", "stub", "reference", "also right", "mistake"]
+Item = tuple[Kind, str]
+
+
 @dataclass(frozen=True)
 class Row:
     """One thing that was checked. `refused_by`: the checks that failed, for what must be refused."""
 
     challenge: str
-    kind: Literal["content", "stub", "reference", "also right", "mistake"]
+    kind: Kind
     name: str
     ok: bool
     message: str = ""
     refused_by: tuple[str, ...] = ()
 
 
-def count(challenge: Challenge) -> int:
-    """How many rows `check_challenge` will give for a sound challenge."""
-    return 3 + len(packs.also_right(challenge)) + len(read_mistakes(challenge))
+def items(challenge: Challenge) -> list[Item]:
+    """Everything of a challenge that is to be checked, in the order of the rows."""
+    found: list[Item] = [("content", "prompt, hints, cases"), ("stub", "stub.py"), ("reference", "solution.py")]
+    found += [("also right", path.name) for path in packs.also_right(challenge)]
+    with contextlib.suppress(PackError):  # the first item reports it
+        found += [("mistake", mistake.id) for mistake in read_mistakes(challenge)]
+    return found
 
 
-def check_challenge(grader: Grader, challenge: Challenge, seeds: Sequence[int]) -> Iterator[Row]:
-    """Check one challenge: the reference and other right answers under all seeds, each mistake under all seeds too."""
+def check_items(grader: Grader, challenge: Challenge, seeds: Sequence[int], wanted: Sequence[Item]) -> Iterator[Row]:
+    """A row an item, each under all seeds; where the pack is broken one row that says how, and no more."""
     try:
-        yield _content(grader, challenge, seeds[0])
-        yield _wrong(grader, challenge, seeds, "stub", "stub.py", packs.stub(challenge))
-        yield _right(grader, challenge, seeds, "reference", challenge.solutions / "solution.py")
-        for path in packs.also_right(challenge):
-            yield _right(grader, challenge, seeds, "also right", path)
-        source = packs.solution(challenge)
-        for mistake in read_mistakes(challenge):
-            patched = patch(source, mistake, str(challenge.solutions / "mistakes.toml"))
-            yield _wrong(grader, challenge, seeds, "mistake", mistake.id, patched)
+        for kind, name in wanted:
+            match kind:
+                case "content":
+                    yield _content(grader, challenge, seeds[0])
+                case "stub":
+                    yield _wrong(grader, challenge, seeds, kind, name, packs.stub(challenge))
+                case "reference":
+                    yield _right(grader, challenge, seeds, kind, challenge.solutions / name)
+                case "also right":
+                    yield _right(grader, challenge, seeds, kind, challenge.solutions / "also_right" / name)
+                case "mistake":
+                    mistake = next(one for one in read_mistakes(challenge) if one.id == name)
+                    patched = patch(packs.solution(challenge), mistake, str(challenge.solutions / "mistakes.toml"))
+                    yield _wrong(grader, challenge, seeds, kind, name, patched)
     except (PackError, GraderError) as error:
         yield Row(challenge.id, "content", "readable", False, str(error))
 
@@ -83,7 +97,7 @@ def _undocumented(challenge: Challenge) -> Iterator[str]:
         yield f"{challenge.folder / 'stub.py'} has no docstring that gives shapes"
 
 
-def _right(grader: Grader, challenge: Challenge, seeds: Sequence[int], kind: Literal["reference", "also right"], path: Path) -> Row:
+def _right(grader: Grader, challenge: Challenge, seeds: Sequence[int], kind: Kind, path: Path) -> Row:
     source = packs.read_text(path)
     for seed in seeds:
         report = grader.grade(challenge, source, path.name, seed)
@@ -92,7 +106,7 @@ def _right(grader: Grader, challenge: Challenge, seeds: Sequence[int], kind: Lit
     return Row(challenge.id, kind, path.name, True, f"passes with {len(seeds)} seeds")
 
 
-def _wrong(grader: Grader, challenge: Challenge, seeds: Sequence[int], kind: Literal["stub", "mistake"], name: str, source: str) -> Row:
+def _wrong(grader: Grader, challenge: Challenge, seeds: Sequence[int], kind: Kind, name: str, source: str) -> Row:
     refused_by: set[str] = set()
     for seed in seeds:
         report = grader.grade(challenge, source, challenge.file_name, seed)
