@@ -74,8 +74,14 @@ def test_list_shows_state_and_fits_narrow_terminals(solved: Path) -> None:
     assert re.search(r"gqa +medium +20 +new +mha", drill("list", cwd=solved).stdout)
     drill("check", "gqa", cwd=solved)
     assert re.search(r"gqa +medium +20 +passed", drill("list", cwd=solved).stdout)
-    narrow = drill("list", cwd=solved, COLUMNS="50").stdout
-    assert max(len(line) for line in narrow.splitlines()) <= 50
+    for columns in (80, 59, 50, 44):
+        lines = drill("list", cwd=solved, COLUMNS=str(columns)).stdout.splitlines()
+        assert max(len(line) for line in lines) <= columns
+        for one in packs.read_pack(packs.built_in_pack()):
+            (place,) = (number for number, line in enumerate(lines) if line.startswith(f"{one.id} "))
+            own = " ".join(lines[place : place + 3])
+            assert re.search(rf"{one.level} +{one.minutes} +(new|started|passed)", lines[place])
+            assert all(other in own for other in one.builds_on)
     assert {one["id"]: one["state"] for one in json.loads(drill("list", "--json", cwd=solved).stdout)}["gqa"] == "passed"
 
 

@@ -54,6 +54,7 @@ def test_a_fault_is_told_once(pack: Path, processes: int) -> None:
         pytest.param("solutions/prefix_sum/mistakes.toml", "return torch.cumsum(x, dim=-1)\"\nnow = \"return torch", "torch\"\nnow = \"torch", "readable", "found 3 times", id="a mistake that applies thrice"),
         pytest.param("challenges/prefix_sum/cases.py", 'dtype="bfloat16"', 'dtype="float64"', "prompt, hints, cases", "has no case of dtype bfloat16", id="a dtype that no case has"),
         pytest.param("challenges/prefix_sum/cases.py", '"backwards"', '"forwards"', "prompt, hints, cases", "several cases named forwards", id="two cases of one name"),
+        pytest.param("challenges/prefix_sum/challenge.toml", "minutes = 5", 'minutes = 5\nbuilds_on = ["sums"]', "prompt, hints, cases", "builds on sums, which", id="an unknown prerequisite"),
         pytest.param("challenges/prefix_sum/prompt.md", "Write", "", "prompt, hints, cases", "", id="an empty prompt"),
     ],
 )  # fmt: skip

@@ -6,6 +6,7 @@ import json
 import os
 import shutil
 import sys
+import textwrap
 from typing import Annotated
 
 import typer
@@ -29,13 +30,18 @@ def list_challenges(as_json: Annotated[bool, typer.Option("--json", help="As a J
         )
         typer.echo(json.dumps(list(keys), indent=2, ensure_ascii=False))
         return
-    width = shutil.get_terminal_size((80, 24)).columns
     longest = max((len(one.id) for one, _ in rows), default=2)
-    wide = width >= 60
-    typer.echo(f"{'challenge':<{longest}}  {'level':<6}  {'min':>3}  {'state':<7}" + ("  builds on" if wide else ""))
+    before = longest + 2 + 6 + 2 + 3 + 2 + 7 + 2  # where the last column begins
+    room = shutil.get_terminal_size((80, 24)).columns - before
+    aside = room >= longest  # else what a challenge builds on has a line of its own
+    typer.echo(f"{'challenge':<{longest}}  {'level':<6}  {'min':>3}  {'state':<7}  {'builds on' if aside else ''}".rstrip())
     colours = {"passed": "blue", "started": "yellow"} if sys.stdout.isatty() and not os.environ.get("NO_COLOR") else {}
     for one, state in rows:
-        after = f"  {', '.join(one.builds_on)}" if wide else ""
+        words = textwrap.wrap(", ".join(one.builds_on), room, break_on_hyphens=False) if aside else []
         shown = typer.style(f"{state:<7}", fg=colours[state]) if state in colours else f"{state:<7}"
-        typer.echo(f"{one.id:<{longest}}  {one.level:<6}  {one.minutes:>3}  {shown}{after}".rstrip())
+        typer.echo(f"{one.id:<{longest}}  {one.level:<6}  {one.minutes:>3}  {shown}  {words[0] if words else ''}".rstrip())
+        for more in words[1:]:
+            typer.echo(" " * before + more)
+        if one.builds_on and not aside:
+            typer.echo(f"  builds on {', '.join(one.builds_on)}")
     typer.echo("\nattn-drill start ID hands one out.")

@@ -77,6 +77,8 @@ def _content(grader: Grader, challenge: Challenge, seed: int) -> Row:
         problems.append(f"{challenge.solutions / 'also_right'} has {right} files of at least {FEWEST_ALSO_RIGHT}")
     if (wrong := len(read_mistakes(challenge))) < FEWEST_MISTAKES:
         problems.append(f"{challenge.solutions / 'mistakes.toml'} has {wrong} mistakes of at least {FEWEST_MISTAKES}")
+    if unknown := [one for one in challenge.builds_on if not (challenge.folder.parent / packs.folder_name(one)).is_dir()]:
+        problems.append(f"{challenge.folder / 'challenge.toml'}: it builds on {', '.join(unknown)}, which the pack does not have")
     exam = grader.exam(challenge, seed)
     floating = any(tensor.is_floating_point() for number in range(len(exam.cases)) for tensor in exam.inputs(number).values())
     if floating and (missing := DTYPES - {case.dtype for case in exam.cases}):
