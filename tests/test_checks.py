@@ -194,3 +194,25 @@ def test_outputs_that_are_no_tensors(grader: Grader, old: str, new: str, check: 
 def test_plain_outputs_of_a_subclass(grader: Grader, old: str, new: str) -> None:
     """What is an int or a string in Python is one here."""
     assert grader.grade(SIGNS, packs.solution(SIGNS).replace(old, new), "signs.py", 3).verdict == "passed"
+
+
+PREFIX_SUM = packs.find_challenge(TINY_PACK, "prefix-sum")
+MATRIX = "x @ torch.ones(x.shape[-1], x.shape[-1], dtype=x.dtype).triu()"
+
+
+@pytest.mark.parametrize(
+    "now",
+    [
+        pytest.param(f"return {MATRIX}", id="always"),
+        pytest.param(f"return {MATRIX} if torch.is_grad_enabled() else torch.cumsum(x, dim=-1)", id="only with gradients"),
+        pytest.param(f"return torch.cumsum(x, dim=-1) if torch.is_grad_enabled() else {MATRIX}", id="only without"),
+        pytest.param("grown = x.new_empty(0)\n    grown.resize_(x.shape[-1] ** 2)\n    return torch.cumsum(x, dim=-1)", id="a tensor that grows"),
+    ],
+)
+def test_memory_is_counted_on_every_way(grader: Grader, now: str) -> None:
+    """With gradients and without, in fresh tensors and in such as grow."""
+    source = packs.solution(PREFIX_SUM).replace("return torch.cumsum(x, dim=-1)\n", now + "\n")
+    assert now in source
+    report = grader.grade(PREFIX_SUM, source, "prefix_sum.py", 3)
+    assert {check for check, status in report.statuses().items() if status == "failed"} == {"memory"}
+    assert report.first_failure().message == "the largest tensor made has 4,096 entries; it must have fewer than 4,096"

@@ -40,3 +40,16 @@ def test_flops_of_products() -> None:
     with Counter() as batched:
         torch.einsum("bij,bjk->bik", torch.randn(2, 3, 5), torch.randn(2, 5, 7))
     assert (matmul.flops, linear.flops, batched.flops) == (210, 210, 420)
+
+
+def test_largest_sees_an_argument_that_grows() -> None:
+    """Memory that an operation adds to a tensor it was given is fresh."""
+    a = torch.randn(30, 2)
+    with Counter() as out:
+        torch.matmul(a, a.T, out=a.new_empty(0))
+    empty = a.new_empty(0)
+    with Counter() as resized:
+        empty.resize_(700)
+    with Counter() as in_place:
+        a.add_(1)
+    assert (out.largest, resized.largest, in_place.largest) == (900, 700, 0)

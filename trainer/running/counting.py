@@ -34,18 +34,19 @@ class Counter(TorchDispatchMode):  # type: ignore[no-untyped-call]  # torch's __
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         """Run the operation and count it."""
+        old = {_memory(tensor) for tensor in _tensors((args, kwargs))}
         result = func(*args, **(kwargs or {}))
         self.operations += 1
         self.flops += _flops(func, args)
-        old = {_memory(tensor) for tensor in _tensors((args, kwargs))}
-        for tensor in _tensors(result):
+        for tensor in _tensors((result, args, kwargs)):  # an argument may have grown: `out=`, resize_
             if _memory(tensor) not in old:
                 self.largest = max(self.largest, tensor.untyped_storage().nbytes() // tensor.element_size())
         return result
 
 
-def _memory(tensor: Tensor) -> int:
-    return tensor.untyped_storage().data_ptr()
+def _memory(tensor: Tensor) -> tuple[int, int]:
+    storage = tensor.untyped_storage()
+    return storage.data_ptr(), storage.nbytes()
 
 
 def _tensors(value: Any) -> Iterator[Tensor]:

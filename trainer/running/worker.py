@@ -247,12 +247,21 @@ class Worker:
         if told.failure is not None:
             told.outputs = {}
             return
+        if run.probe == "memory":
+            self._count_with_gradients(run, told, call)
         if run.probe:
             return
         given = self._with_values(run, given, run.inputs)
         if run.differentiable or run.cotangents:
             self._run_gradients(run, told, implementation, given, call, contract, chosen)
         self._run_again(run, told, given, outputs, call)
+
+    def _count_with_gradients(self, run: Run, told: RunReply, call: Callable[..., dict[str, Any]]) -> None:
+        """The largest tensor of a forward pass that records gradients: it may take another way."""
+        inputs = map_leaves(self._inputs(run, run.inputs), lambda _, tensor: tensor.requires_grad_(tensor.is_floating_point()))
+        with Counter() as counter:
+            told.failure = self._attempt("forward with gradients", lambda: call(inputs, grad=True))[1]
+        told.largest = max(told.largest, counter.largest)
 
     def _run_gradients(
         self,
