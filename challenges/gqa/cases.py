@@ -70,27 +70,37 @@ def masked(draw):
     q_weight, k_weight = draw.normal(M, M, scale=M**-0.5), draw.normal(Hkv * D, M, scale=M**-0.5)
     q_bias, k_bias = torch.zeros(M), torch.zeros(Hkv * D)
     q_weight[::D], k_weight[::D] = 0, 0
-    q_weight[:, 0], k_weight[:, 0] = 0, 0
+    q_weight[:, :2], k_weight[:, :2] = 0, 0
     k_weight[::D, 0] = D**0.5
     q_bias[::D] = 1
     v_weight = draw.normal(Hkv * D, M, scale=M**-0.5)
     v_weight[:, 0] = 0
     steep = {"q_proj.weight": q_weight, "q_proj.bias": q_bias, "k_proj.weight": k_weight, "k_proj.bias": k_bias, "v_proj.weight": v_weight}
+    # In some heads the scores have the other sign, so that the maxima of a group's heads differ.
+    turned = steep | {"q_proj.bias": q_bias.view(H, D).mul(torch.tensor([1.0, -1.0, -1.0, 1.0, 1.0, -1.0])[:, None]).flatten()}
 
-    def scored(name, scores, mask, gradients=False):
-        """Without gradients where allowed scores are large: there the rounding of right answers shows in them, magnified by 200."""
+    def scored(name, scores, mask, parameters=steep, gradients=False, values=0.0):
+        """`values` is a large part of each token's values.
+
+        Without gradients where allowed scores are large: there the rounding of right answers shows in them, magnified by 200.
+        """
         x = draw.normal(B, L, M)
         x[..., 0] = scores
-        return case(draw, name, B, L, H, Hkv, D, x=x, mask=mask, parameters=steep, gradients=gradients, check="masks")
+        x[..., 1] = values
+        return case(draw, name, B, L, H, Hkv, D, x=x, mask=mask, parameters=parameters, gradients=gradients, check="masks")
 
     odd = torch.tensor([True, False, True, False, True])
     yield scored("masked scores of +200 beside ordinary ones", torch.where(odd, 0.0, 200.0), odd.expand(L, L), gradients=True)
-    yield scored("masked scores of +200 beside -200", torch.where(odd, -200.0, 200.0), odd.expand(L, L))
+    # Any weight that is not exactly 0 shows in front of values this large.
+    large = torch.where(odd, 0.0, 1e30)
+    yield scored("masked scores of +200 and values of 1e30 beside -200", torch.where(odd, -200.0, 200.0), odd.expand(L, L), values=large)
     turns = torch.stack([odd, ~odd] * L)[:L]
     yield scored("a row of scores near -200, the next near +200", torch.where(odd, -200.0, 200.0), turns)
     yield scored("scores rising to 200, causal", torch.linspace(-200, 200, L), draw.causal(L))
     yield scored("scores falling from 200, causal", torch.linspace(200, -200, L), draw.causal(L))
     yield scored("scores falling from 200, no mask", torch.linspace(200, -200, L), None)
+    sequences = torch.linspace(200, -200, L) * torch.tensor([[1.0], [-1.0], [1.0]])
+    yield scored("scores falling in one head and sequence, rising in the next", sequences, draw.causal(L), parameters=turned)
 
 
 def dropped(draw):

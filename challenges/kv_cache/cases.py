@@ -98,30 +98,43 @@ def tiny(draw):
 
 
 def steep(draw):
-    """Scores of ±200. Feature 0 of a key is its score over 200, the same for every query: q[..., 0] = 200 sqrt(D).
-
-    Without gradients: exp(score - logsumexp) is right, and what it loses at 200 is multiplied by 400 on the way to the keys.
-    """
+    """Scores of ±200. Feature 0 of a key is its score over 200, the same for every query: q[..., 0] = 200 sqrt(D), as x[..., 1] = 1."""
     B, L, H, D, past = 2, 5, 3, 4, 6
     M = H * D
     q_weight, k_weight = draw.normal(M, M, scale=M**-0.5), draw.normal(M, M, scale=M**-0.5)
-    q_bias, k_bias = torch.zeros(M), torch.zeros(M)
     q_weight[::D], k_weight[::D] = 0, 0
+    q_weight[::D, 1] = 200 * D**0.5
     k_weight[::D, 0] = 1
-    q_bias[::D] = 200 * D**0.5
-    parameters = {"q_proj.weight": q_weight, "q_proj.bias": q_bias, "k_proj.weight": k_weight, "k_proj.bias": k_bias}
+    q_weight[:, 2], k_weight[:, 2] = 0, 0
+    zeros = {"q_proj.bias": torch.zeros(M), "k_proj.bias": torch.zeros(M)}
 
-    def scored(name, old, new, chunks):
+    def scored(name, old, new, chunks, turned=False, huge=False, gradients=False):
+        """turned: the scores of one head and of every other sequence have the other sign, so that their maxima differ.
+        huge: the last token has values of 1e30 and sees itself at -200 and all others at +200, so that nobody adds them up.
+
+        Without gradients where visible scores are large: exp(score - logsumexp) is right, and what it loses at 200 is
+        multiplied by 400 on the way to the keys.
+        """
+        weight = q_weight.clone()
+        weight[::D, 1] *= torch.tensor([1.0, -1.0, 1.0] if turned else [1.0] * H)
+        sign = torch.tensor([1.0, -1.0 if turned else 1.0])
         x = draw.normal(B, len(new), M)
-        x[..., 0] = torch.tensor(new)
+        x[..., 0] = torch.tensor(new) * sign[:, None]
+        x[..., 1:3] = torch.tensor([1.0, 0.0])
+        x[:, -1, 1:3] = torch.tensor([-1.0, 1e30] if huge else [1.0, 0.0])
         past_k = draw.normal(B, H, len(old), D)
-        past_k[..., 0] = torch.tensor(old)
+        past_k[..., 0] = torch.tensor(old) * sign[:, None, None]
         more = {"inputs": {"past_k": past_k}} if old else {}
-        return case(draw, name, B, len(new), H, D, past=len(old), chunks=chunks, x=x, parameters=parameters, gradients=False, check="masks", **more)
+        parameters = {"q_proj.weight": weight, "k_proj.weight": k_weight} | zeros
+        return case(draw, name, B, len(new), H, D, past=len(old), chunks=chunks, x=x, parameters=parameters, gradients=gradients, check="masks", **more)
 
+    rising, falling = [-1.0, -0.6, -0.2, 0.1, 0.4, 0.7, 1.0], [0.5, 0.1, -0.3, -0.6, -1.0]
+    yield scored("a last token at +200 that the tokens before it do not see", [0.0] * past, [0.0, 0.0, 0.0, 0.0, 1.0], (L,), gradients=True)
+    yield scored("a last token at +200 with values of 1e30, beside tokens at -200", [-1.0] * past, [-1.0, -1.0, -1.0, -1.0, 1.0], (L,), huge=True)
     yield scored("tokens to come at +200 beside a past at -200", [-1.0] * past, [-1.0, -1.0, 1.0, -1.0, 1.0], (L,))
-    yield scored("a past at +200 beside tokens falling to -200, without use_cache", [1.0] * past, [0.5, 0.1, -0.3, -0.6, -1.0], None)
-    yield scored("no past, scores rising from -200 to +200", [], [-1.0, -0.6, -0.2, 0.1, 0.4, 0.7, 1.0], (4, 2, 1))
+    yield scored("a past at +200 beside tokens falling to -200, without use_cache", [1.0] * past, falling, None)
+    yield scored("no past, scores rising from -200 to +200", [], rising, (4, 2, 1))
+    yield scored("scores rising in one head and sequence, falling in the next", [-1.0] * past, rising[:L], (4, 1), turned=True)
 
 
 def of_several_sequences(draw):

@@ -119,12 +119,15 @@ def masked(draw):
     q_bias[::D] = 1
     steep = {"q_proj.weight": q_weight, "q_proj.bias": q_bias, "k_proj.weight": k_weight, "k_proj.bias": k_bias}
 
-    def scored(name, scores, mask, gradients=False, **given):
+    # In every other head the scores have the other sign, so that the maxima of heads differ.
+    turned = steep | {"q_proj.bias": q_bias * torch.tensor([1.0, -1.0]).repeat_interleave(D)}
+
+    def scored(name, scores, mask, parameters=steep, gradients=False, **given):
         """Without gradients where allowed scores are large: times 200 sqrt(D), the rounding of a right answer would show in them."""
         key = draw.normal(B, Lk, M)
         key[..., 0] = scores * D**0.5
         inputs = {"key": key, **given}
-        return case(draw, name, B, Lq, Lk, H, D, mask=mask, return_weights=True, parameters=steep, inputs=inputs, gradients=gradients, check="masks")
+        return case(draw, name, B, Lq, Lk, H, D, mask=mask, return_weights=True, parameters=parameters, inputs=inputs, gradients=gradients, check="masks")
 
     every_other = torch.tensor([True, False, True, False, True, False])
     apart = torch.where(every_other, -200.0, 200.0)
@@ -136,6 +139,8 @@ def masked(draw):
     yield scored("a row of scores near +200, the next near -200", apart, torch.stack([~every_other, every_other]).repeat(Lq // 2, 1))
     yield scored("scores rising to 200, causal", torch.linspace(-200, 200, Lk), draw.causal(Lq, Lk))
     yield scored("scores falling from 200, no mask", torch.linspace(200, -200, Lk), None)
+    sequences = torch.linspace(200, -200, Lk) * torch.tensor([[1.0], [-1.0], [1.0]])
+    yield scored("scores falling in one head and sequence, rising in the next", sequences, draw.causal(Lq, Lk), parameters=turned)
 
 
 def dropped(draw):
