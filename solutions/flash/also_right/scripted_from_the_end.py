@@ -1,0 +1,31 @@
+"""TorchScript, from the last keys to the first: rows that have seen no key yet are kept from -inf minus -inf."""
+
+import math
+from typing import Tuple
+
+import torch
+from torch import Tensor
+
+
+@torch.jit.script
+def step(s: Tensor, v: Tensor, m: Tensor, l: Tensor, o: Tensor) -> Tuple[Tensor, Tensor, Tensor]:
+    new = torch.maximum(m, torch.amax(s, dim=-1))
+    shift = torch.where(torch.isinf(new), torch.zeros_like(new), new)
+    p = torch.exp(s - shift.unsqueeze(-1))
+    c = torch.exp(m - shift)
+    return new, c * l + p.sum(-1), c.unsqueeze(-1) * o + torch.matmul(p, v)
+
+
+def flash_attention(q, k, v, causal=False, block_size=64):
+    n_queries, n_keys = q.shape[2], k.shape[2]
+    m = torch.full(q.shape[:3], -math.inf, dtype=q.dtype)
+    l = torch.zeros(q.shape[:3], dtype=q.dtype)
+    o = torch.zeros(q.shape, dtype=q.dtype)
+    for end in range(n_keys, 0, -block_size):
+        start = max(0, end - block_size)
+        s = torch.matmul(q, k[:, :, start:end].permute(0, 1, 3, 2)) * (1.0 / math.sqrt(q.shape[3]))
+        if causal:
+            allowed = torch.ones(n_queries, end - start).tril(n_keys - n_queries - start) > 0
+            s = s.masked_fill(~allowed, -math.inf)
+        m, l, o = step(s, v[:, :, start:end], m, l, o)
+    return o / l.unsqueeze(-1)
