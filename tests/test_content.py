@@ -1,5 +1,6 @@
 """All content, whatever it is: what is right passes, what is wrong is refused, with seeds nobody chose."""
 
+import re
 import secrets
 
 import pytest
@@ -11,7 +12,22 @@ from trainer.core.words import Challenge, Mistake
 from trainer.grading.grader import Grader
 from trainer.grading.pack_check import in_words
 
-SEEDS = (1, 2, secrets.randbelow(1 << 31))
+SEEDS = (1, secrets.randbelow(1 << 31))
+# What the contract calls right in every challenge, as changes to whatever reference has the line.
+SOFTMAX = r"torch\.softmax\((\w+), dim=-1\)"
+AS_RIGHT = {
+    "softmax in float32": (SOFTMAX, r"torch.softmax(\1.float(), dim=-1).to(\1.dtype)"),
+    "softmax by hand": (SOFTMAX, r"(lambda e: e / e.sum(-1, keepdim=True))((\1 - \1.amax(-1, keepdim=True)).exp())"),
+    "exp(score - logsumexp)": (SOFTMAX, r"(\1 - torch.logsumexp(\1, dim=-1, keepdim=True)).exp()"),
+    "a root in float32": (r"math\.sqrt\(([^()\n]*)\)", r"torch.tensor(float(\1)).sqrt()"),
+    "a fill of -1e9": (r'float\("-inf"\)', "-1e9"),
+    "a fill of finfo.min": (r"masked_fill\((.*), float\(\"-inf\"\)\)", r"masked_fill(\1, torch.finfo(scores.dtype).min)"),
+    "an added mask": (
+        r"scores\.masked_fill\((.*), float\(\"-inf\"\)\)",
+        r'(scores + torch.zeros((\1).shape, dtype=scores.dtype).masked_fill(\1, float("-inf")))',
+    ),
+    "where": (r"scores\.masked_fill\((.*), float\(\"-inf\"\)\)", r'torch.where(\1, float("-inf"), scores)'),
+}
 CHALLENGES = packs.read_pack(packs.built_in_pack())
 RIGHT = [(one, path) for one in CHALLENGES for path in (one.solutions / "solution.py", *packs.also_right(one))]
 MISTAKES = [(one, mistake) for one in CHALLENGES for mistake in read_mistakes(one)]
@@ -49,3 +65,18 @@ def test_sizes_differ_within_a_case(grader: Grader, challenge: Challenge) -> Non
         for other in letters:
             together = [case for case in cases if one in case.sizes and other in case.sizes]
             assert one == other or not together or any(case.sizes[one] != case.sizes[other] for case in together), f"{one} = {other} in every case"
+
+
+@pytest.mark.parametrize("rule", AS_RIGHT)
+def test_what_the_contract_calls_right_passes(grader: Grader, rule: str) -> None:
+    """Other ways of the same precision, applied to every reference that has the line."""
+    pattern, other = AS_RIGHT[rule]
+    changed = 0
+    for challenge in CHALLENGES:
+        source = packs.solution(challenge)
+        variant = re.sub(pattern, other, source)
+        if variant != source:
+            changed += 1
+            report = grader.grade(challenge, variant, "solution.py", secrets.randbelow(1 << 31))
+            assert report.verdict == "passed", f"{challenge.id}, seed {report.seed}: {in_words(report)}"
+    assert changed >= len(CHALLENGES) // 2, "the pattern no longer finds the line"
