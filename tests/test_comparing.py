@@ -130,3 +130,14 @@ def test_dropout(change, says: str | None) -> None:
     """Each way to get dropout wrong has its sentence, and the right one has none."""
     found = dropout_trouble(change)
     assert (found is None) if says is None else (found is not None and says in found), found
+
+
+@pytest.mark.parametrize("dtype", ["bool", "int64"])
+def test_what_is_no_float_is_exact(dtype: str) -> None:
+    """Booleans and integers have no tolerance."""
+    expected = torch.tensor([[1, 0], [0, 1]]).to(getattr(torch, dtype))
+    bound = allowed(expected, "float32", 0.0)
+    assert compare_values("mask", "Lq Lk", {"Lq": 2, "Lk": 2}, expected, expected.clone(), bound) is None
+    found = compare_values("mask", "Lq Lk", {"Lq": 2, "Lk": 2}, expected, expected.logical_not().to(expected.dtype), bound)
+    assert found is not None
+    assert (found.mismatched, found.max_abs_error) == (4, 1.0)

@@ -33,7 +33,7 @@ def loss(expected: Tensor, lowered: Tensor) -> float:
 
 
 def allowed(expected: Tensor, dtype: str, lost: float, scale: float | None = None) -> Tensor:
-    """Entrywise bound on |actual - expected|.
+    """Entrywise bound on |actual - expected|; 0 for booleans and integers.
 
     Args:
         expected: float64, any shape.
@@ -42,6 +42,8 @@ def allowed(expected: Tensor, dtype: str, lost: float, scale: float | None = Non
         scale: the size of the group that the tensor belongs to; by default its own largest entry. A gradient is measured
             against all gradients of its case, because some of them are zero but for rounding.
     """
+    if not expected.is_floating_point():
+        return torch.zeros(expected.shape, dtype=torch.float64)
     relative, absolute = _DEFAULTS[dtype]
     size = expected.abs()
     if scale is None:
