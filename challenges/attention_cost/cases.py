@@ -1,0 +1,80 @@
+"""Cases for the costs of attention: exact integers, small ones to check by hand and some beyond 2**53. Sizes differ within a case."""
+
+from trainer.core.words import Case
+
+# Arguments that have a default are given by keyword, and only where a case names them.
+OPTIONS = ("bias", "bytes_per_element")
+
+
+def drive(cost, given):
+    """One call of the function that the case names."""
+    required = [value for name, value in given.inputs.items() if name not in (*OPTIONS, "function")]
+    options = {name: value for name, value in given.inputs.items() if name in OPTIONS}
+    return {given.function: getattr(cost, given.function)(*required, **options)}
+
+
+def case(name, function, **arguments):
+    """One call of one function."""
+    return Case(name=name, inputs={"function": function, **arguments}, dims={}, sizes={}, plain={function: "int"}, gradients=False)
+
+
+def params(name, d_model, num_heads, num_kv_heads, **options):
+    """One call of attention_params."""
+    return case(name, "attention_params", d_model=d_model, num_heads=num_heads, num_kv_heads=num_kv_heads, **options)
+
+
+def cache(name, batch, seq_len, num_layers, num_kv_heads, head_dim, **options):
+    """One call of kv_cache_bytes."""
+    sizes = {"batch": batch, "seq_len": seq_len, "num_layers": num_layers, "num_kv_heads": num_kv_heads, "head_dim": head_dim}
+    return case(name, "kv_cache_bytes", **sizes, **options)
+
+
+def latent(name, batch, seq_len, num_layers, kv_rank, rope_dim, **options):
+    """One call of mla_cache_bytes."""
+    sizes = {"batch": batch, "seq_len": seq_len, "num_layers": num_layers, "kv_rank": kv_rank, "rope_dim": rope_dim}
+    return case(name, "mla_cache_bytes", **sizes, **options)
+
+
+def flops(name, batch, q_len, k_len, d_model, num_heads, num_kv_heads):
+    """One call of attention_flops."""
+    sizes = {"batch": batch, "q_len": q_len, "k_len": k_len, "d_model": d_model, "num_heads": num_heads, "num_kv_heads": num_kv_heads}
+    return case(name, "attention_flops", **sizes)
+
+
+def cases(draw):
+    """What a submission is run on."""
+    yield params("parameters of a small layer", 24, 6, 2)
+    yield params("parameters with biases", 24, 6, 2, bias=True)
+    yield params("parameters, biases declined by name", 40, 4, 2, bias=False)
+    yield params("parameters of multi-head attention, with biases", 42, 7, 7, bias=True)
+    yield params("parameters of multi-query attention", 42, 7, 1)
+    yield params("parameters of multi-query attention, with biases", 42, 7, 1, bias=True)
+    yield params("parameters of one head", 10, 1, 1, bias=True)
+    yield params("parameters of a Llama 3 70B layer", 8192, 64, 8)
+    yield params("parameters beyond 2**53", 3 * 2**26 + 3, 3, 1, bias=True)
+    yield cache("cache of a small model", 2, 7, 3, 5, 11)
+    yield cache("cache in float32", 2, 7, 3, 5, 11, bytes_per_element=4)
+    yield cache("cache in 8 bits, one key/value head", 3, 10, 5, 1, 16, bytes_per_element=1)
+    yield cache("cache of one token of one sequence, one layer", 1, 1, 1, 3, 8)
+    yield cache("cache of Llama 3 70B, 8192 tokens", 1, 8192, 80, 8, 128)
+    yield cache("cache beyond 2**53", 100003, 1000003, 97, 13, 257, bytes_per_element=4)
+    yield latent("latent cache of a small model", 2, 7, 3, 11, 5)
+    yield latent("latent cache in float32", 2, 7, 3, 11, 5, bytes_per_element=4)
+    yield latent("latent cache in 8 bits", 3, 5, 4, 6, 2, bytes_per_element=1)
+    yield latent("latent cache of one token", 1, 1, 1, 6, 4)
+    yield latent("latent cache of DeepSeek-V2, 32768 tokens", 1, 32768, 60, 512, 64)
+    yield latent("latent cache beyond 2**53", 100003, 10000019, 97, 521, 68, bytes_per_element=4)
+    yield flops("FLOPs of a chunk on a past", 2, 5, 9, 24, 6, 3)
+    yield flops("FLOPs of a prefill", 3, 7, 7, 20, 5, 1)
+    yield flops("FLOPs of a decode step", 2, 1, 13, 24, 4, 4)
+    yield flops("FLOPs of one token without a past", 1, 1, 1, 12, 3, 1)
+    yield flops("FLOPs of more queries than keys", 2, 11, 3, 30, 6, 2)
+    yield flops("FLOPs of a Llama 3 70B layer, prefill of 8192 tokens", 1, 8192, 8192, 8192, 64, 8)
+    yield flops("FLOPs beyond 2**53", 10007, 30011, 60013, 3 * 1009, 3, 1)
+    size, heads, groups, batch, layers = draw.distinct((5, 9), (2, 4), (2, 4), (2, 30), (2, 30))
+    tokens, keys, rank, rope = draw.distinct((3, 90), (91, 500), (5, 80), (2, 60))
+    d_model, num_heads = size * heads * groups, heads * groups
+    yield params("random sizes, parameters", d_model, num_heads, heads, bias=True)
+    yield cache("random sizes, cache", batch, tokens, layers, heads, size)
+    yield latent("random sizes, latent cache", batch, tokens, layers, rank, rope)
+    yield flops("random sizes, FLOPs", batch, tokens, keys, d_model, num_heads, heads)

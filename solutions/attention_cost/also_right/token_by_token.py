@@ -1,0 +1,29 @@
+"""Costs of one token and one layer first, with any further arguments allowed."""
+
+
+def attention_params(d_model, num_heads, num_kv_heads, bias=False, **unused):
+    assert d_model % num_heads == 0
+    total = 0
+    for heads in (num_heads, num_kv_heads, num_kv_heads):
+        total += (d_model + int(bias)) * heads * (d_model // num_heads)
+    return total + d_model * d_model + (d_model if bias else 0)
+
+
+def _cache(tokens, layers, elements, size):
+    return tokens * layers * elements * size
+
+
+def kv_cache_bytes(batch, seq_len, num_layers, num_kv_heads, head_dim, bytes_per_element=2):
+    return sum(_cache(batch * seq_len, num_layers, num_kv_heads * head_dim, bytes_per_element) for _ in ("k", "v"))
+
+
+def mla_cache_bytes(batch, seq_len, num_layers, kv_rank, rope_dim, bytes_per_element=2):
+    return _cache(batch * seq_len, num_layers, kv_rank + rope_dim, bytes_per_element)
+
+
+def attention_flops(batch, q_len, k_len, d_model, num_heads, num_kv_heads):
+    tokens = batch * q_len
+    macs = tokens * attention_params(d_model, num_heads, num_kv_heads)
+    macs += tokens * k_len * d_model  # scores
+    macs += tokens * k_len * d_model  # weighted values
+    return macs << 1
