@@ -58,7 +58,7 @@ def cases(draw):
     yield case(draw, "heads apart (o_proj is the identity)", 2, 7, 4, dims="B L (H Dv)", **apart)
     yield case(draw, "heads apart, scattered positions", 2, 7, 4, positions=scattered(draw, 2, 7), dims="B L (H Dv)", **apart)
     yield case(draw, "no mask, no positions", 3, 5, 2, M=12)
-    yield case(draw, "positions that start far along", 2, 7, 3, positions=1040 + 3 * torch.arange(7).expand(2, 7))
+    yield case(draw, "positions that start far along", 2, 7, 3, positions=1040 + 3 * torch.arange(7).expand(2, 7), Dr=8, Dn=5)
     falling = 12 - torch.arange(5) // 2 - torch.tensor([[0], [7]])
     yield case(draw, "repeated and descending positions", 2, 5, 3, positions=falling)
     yield case(draw, "one batch item, shuffled positions", 1, 7, 3, positions=shuffled(draw, 7))
@@ -71,7 +71,7 @@ def cases(draw):
     sizes = {"M": M, "ranks": (Rq, Rkv), "Dn": Dn, "Dr": 2 * half, "Dv": Dv}
     yield case(draw, "random sizes", B, L, H, positions=scattered(draw, B, L, high=300), **sizes)
     yield case(draw, "tiny values", 2, 5, 3, positions=scattered(draw, 2, 5), parameters={"v_up.weight": draw.normal(15, 8, scale=1e-7)})
-    yield case(draw, "float64, causal", 2, 5, 3, mask=draw.causal(5), positions=scattered(draw, 2, 5, high=900), dtype="float64", check="masks")
+    yield case(draw, "float64, causal", 2, 5, 3, mask=draw.causal(5), positions=scattered(draw, 2, 5, high=900), Dr=14, dtype="float64", check="masks")
     padding = draw.padding(3, 7)[:, None, None, :]
     yield case(draw, "bfloat16, padding", 3, 7, 2, mask=padding, positions=301 + scattered(draw, 3, 7, high=600), dtype="bfloat16", check="masks")
     yield from alike(draw)
