@@ -1,12 +1,22 @@
+"""Positions counted by a cumulative sum, and masks made of what may not be seen, inverted."""
+
 import torch
+
+
 def padding_mask(lengths, max_len):
     z = torch.ones(lengths.size(0), max_len, dtype=torch.long, device=lengths.device).cumsum(1)
     return ~(z > lengths.reshape(-1, 1)).reshape(-1, 1, 1, max_len)
+
+
 def causal_mask(q_len, k_len):
     return ~torch.triu(torch.ones(1, 1, q_len, k_len), diagonal=1 + k_len - q_len).bool()
+
+
 def decoder_mask(lengths, max_len):
     m = causal_mask(max_len, max_len).expand(lengths.shape[0], -1, -1, -1).clone()
     return m.masked_fill(~padding_mask(lengths, max_len), False)
+
+
 def cross_attention_mask(src_lengths, tgt_len, src_len):
     p = padding_mask(src_lengths, src_len)
     return p & torch.ones(tgt_len, 1, dtype=torch.bool)
