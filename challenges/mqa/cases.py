@@ -1,0 +1,153 @@
+"""Cases for multi-query attention. Sizes differ within a case, so that no axis passes by luck, but where B = H or L = H is the point."""
+
+import torch
+
+from trainer.core.words import Case, Refusal
+
+
+def drive(attention, given):
+    """One call; with `later`, one more on the same object, without a mask or with one of its own."""
+    outputs = {"out": attention(given.x) if given.mask is None else attention(given.x, mask=given.mask)}
+    if given.later is not None:
+        outputs["later"] = attention(given.later) if given.later_mask is None else attention(given.later, mask=given.later_mask)
+    return outputs
+
+
+def case(draw, name, B, L, H, D, mask=None, dims="B L M", x=None, later=None, later_mask=None, **more):
+    """One case with x ~ N(0, 1) of these sizes, or with the x given."""
+    M = H * D
+    outputs, sizes = {"out": dims}, {"B": B, "L": L, "H": H, "D": D, "M": M}
+    if later is not None:
+        outputs["later"] = "B2 L2 M"
+        sizes |= {"B2": later.shape[0], "L2": later.shape[1]}
+    return Case(
+        name=name,
+        inputs={"x": draw.normal(B, L, M) if x is None else x, "mask": mask, "later": later, "later_mask": later_mask},
+        dims=outputs,
+        sizes=sizes | more.pop("sizes", {}),
+        init={"d_model": M, "num_heads": H} | more.pop("init", {}),
+        **more,
+    )
+
+
+def identity(M):
+    """Parameters with which o_proj changes nothing: the output is the heads, side by side."""
+    return {"o_proj.weight": torch.eye(M), "o_proj.bias": torch.zeros(M)}
+
+
+def cases(draw):
+    """What a submission is run on."""
+    yield case(draw, "heads apart (o_proj is the identity)", 2, 5, 3, 4, dims="B L (H D)", parameters=identity(12))
+    yield case(draw, "one token, whose value every head passes on (o_proj is the identity)", 3, 1, 2, 5, dims="B L (H D)", parameters=identity(10))
+    yield case(draw, "no mask", 3, 6, 4, 5)
+    yield case(draw, "no biases", 2, 6, 5, 3, init={"bias": False})
+    yield case(draw, "as many sequences as heads", 4, 6, 4, 5, mask=draw.keep(4, 1, 6, 6), check="masks")
+    yield case(draw, "as many tokens as heads", 2, 4, 4, 5, mask=draw.keep(2, 4, 4, 4), check="masks")
+    yield case(draw, "one head", 3, 5, 1, 6, mask=draw.keep(3, 1, 5, 5), check="masks")
+    yield case(draw, "head dim 1", 2, 6, 5, 1, mask=draw.keep(2, 5, 6, 6), check="masks")
+    yield case(draw, "one sequence of one token, one head", 1, 1, 1, 4)
+    B, L, H, D = draw.distinct((2, 4), (6, 9), (2, 5), (4, 8))
+    yield case(draw, "random sizes", B, L, H, D)
+    tiny = {"v_proj.weight": draw.normal(5, 20, scale=1e-7), "v_proj.bias": torch.zeros(5), "o_proj.bias": torch.zeros(20)}
+    yield case(draw, "tiny values", 2, 3, 4, 5, parameters=tiny)
+    yield case(draw, "one sequence, float64, causal", 1, 6, 5, 3, mask=draw.causal(6), dtype="float64", check="masks")
+    padding = draw.padding(3, 7)
+    padding[0] = True  # the first item says nothing of the others
+    yield case(draw, "bfloat16, padding", 3, 7, 2, 6, mask=padding[:, None, None, :], dtype="bfloat16", check="masks")
+    yield from masked(draw)
+    yield from dropped(draw)
+    turned, strided = ({"x": layout, "mask": layout} for layout in ("transposed", "strided"))
+    yield case(draw, "non-contiguous x and mask", 2, 5, 4, 3, mask=draw.keep(2, 1, 5, 5), layout=turned, check="properties")
+    yield case(draw, "every other entry of a larger x and mask", 3, 7, 2, 5, mask=draw.keep(7, 7), layout=strided, check="properties")
+    same, heads = draw.normal(1, 5, 12).expand(3, 5, 12), draw.keep(1, 4, 5, 5).expand(3, 4, 5, 5)
+    yield case(draw, "expanded x and mask", 3, 5, 4, 3, x=same, mask=heads, layout={"x": "expanded", "mask": "expanded"}, check="properties")
+    again = {"later": draw.normal(2, 6, 15), "later_mask": draw.keep(6, 6)}
+    yield case(draw, "the same sizes again with another mask", 2, 6, 3, 5, mask=draw.keep(6, 6), **again, check="properties")
+    # Twice each: with a mask, and without.
+    small, large = draw.normal(3, 5, 42), draw.normal(9, 12, 91)
+    yield case(draw, "few and small", 2, 4, 6, 7, mask=draw.keep(4, 4), later=small, check="masks", probe="vectorised")
+    yield case(draw, "many and large", 8, 11, 13, 7, mask=draw.keep(11, 11), later=large, check="masks", probe="vectorised")
+
+
+def masked(draw):
+    """Every shape of mask, and scores of ±200 under it."""
+    B, L, H, D = 3, 5, 4, 6
+    # As many batch items as the mask's first axis is long, which is still not the batch.
+    alike = {"causal mask [Lq, Lk]": L, "mask of three dims [H, Lq, Lk]": H}
+    masks = draw.masks(B, H, L, L) | {"one row for all queries [1, Lk]": draw.keep(1, L)}
+    for name, mask in masks.items():
+        yield case(draw, name, alike.get(name, B), L, H, D, mask=mask, check="masks")
+    # Feature 0 of a token is the score of its key, for every query alike: q[..., 0] = 1 and k[..., 0] = sqrt(D) x[..., 0].
+    M = H * D
+    q_weight, k_weight, v_weight = (draw.normal(rows, M, scale=M**-0.5) for rows in (M, D, D))
+    q_bias, k_bias = torch.zeros(M), torch.zeros(D)
+    q_weight[::D], k_weight[0] = 0, 0
+    q_weight[:, :2], k_weight[:, :2] = 0, 0
+    k_weight[0, 0] = D**0.5
+    q_bias[::D] = 1
+    v_weight[:, 0] = 0
+    steep = {"q_proj.weight": q_weight, "q_proj.bias": q_bias, "k_proj.weight": k_weight, "k_proj.bias": k_bias, "v_proj.weight": v_weight}
+    # x is 0.5 for a score of 60, and o_proj is small: so right answers lose little precision in their gradients.
+    k_of_ones = k_weight.clone()
+    k_of_ones[0, 0] = 12 * D**0.5
+    small = draw.normal(M, M, scale=0.1 * M**-0.5)
+    ordinary = steep | {"k_proj.weight": k_of_ones, "q_proj.bias": 10 * q_bias, "o_proj.weight": small}
+    # Half of the heads ask with the other sign, so that what one scores highest the next scores lowest: the key is theirs in common.
+    turned = steep | {"q_proj.bias": q_bias * torch.tensor([1.0, -1.0]).repeat(H // 2).repeat_interleave(D)}
+
+    def scored(name, scores, mask, parameters=steep, gradients=False, values=0.0):
+        """`values` is a large part of each token's values.
+
+        Without gradients where allowed scores are large: there the rounding of right answers shows in them, magnified by 200.
+        """
+        x = draw.normal(B, L, M)
+        x[..., 0] = scores
+        x[..., 1] = values
+        return case(draw, name, B, L, H, D, x=x, mask=mask, parameters=parameters, gradients=gradients, check="masks")
+
+    odd = torch.tensor([True, False, True, False, True])
+    yield scored("masked scores of +60 beside -60", torch.where(odd, -0.5, 0.5), odd.expand(L, L), parameters=ordinary, gradients=True)
+    # Any weight that is not exactly 0 shows in front of values this large.
+    large = torch.where(odd, 0.0, 1e30)
+    yield scored("masked scores of +200 and values of 1e30 beside -200", torch.where(odd, -200.0, 200.0), odd.expand(L, L), values=large)
+    turns = torch.stack([odd, ~odd] * L)[:L]
+    yield scored("a row of scores near -200, the next near +200", torch.where(odd, -200.0, 200.0), turns)
+    yield scored("scores rising to 200, causal", torch.linspace(-200, 200, L), draw.causal(L))
+    yield scored("scores falling from 200, no mask", torch.linspace(200, -200, L), None)
+    sequences = torch.linspace(200, -200, L) * torch.tensor([[1.0], [-1.0], [1.0]])
+    yield scored("scores falling in one head and sequence, rising in the next", sequences, draw.causal(L), parameters=turned)
+
+
+def dropped(draw):
+    """Dropout: none in eval mode, on the weights in training mode."""
+    yield case(draw, "eval mode, dropout 0.4", 2, 5, 3, 4, init={"dropout": 0.4}, check="train/eval")
+    yield case(draw, "training mode, dropout 0, causal", 2, 5, 3, 4, mask=draw.causal(5), mode="train", check="train/eval")
+    # Without values and o_proj dropout shows in no result and no gradient; the backward pass has to run all the same.
+    nothing = {"v_proj.weight": torch.zeros(4, 12), "v_proj.bias": torch.zeros(4), "o_proj.weight": torch.zeros(12, 12)}
+    name = "training mode, dropout 0.4, values and o_proj zero"
+    yield case(draw, name, 2, 5, 3, 4, init={"dropout": 0.4}, parameters=nothing, mode="train", check="train/eval")
+    # Token j is the unit vector e_j and its value has ones at j and L + j: every head's output *is* its weights, twice.
+    B, L, H = 2, 7, 4
+    D = 2 * L
+    M = H * D
+    yield case(
+        draw,
+        "training mode, dropout 0.3, one key masked, weights read out",
+        *(B, L, H, D),
+        mask=torch.arange(L)[None, :] != 2,  # one key is hidden, from all alike: dropout alone tells rows and heads apart
+        x=torch.eye(L, M).expand(B, L, M),
+        dims="B L (H copy K)",
+        sizes={"copy": 2, "K": L},
+        init={"dropout": 0.3},
+        parameters={"v_proj.weight": torch.eye(L, M).repeat(2, 1), "v_proj.bias": torch.zeros(D)} | identity(M),
+        mode="train",
+        dropout=0.3,
+        gradients=False,
+        check="train/eval",
+    )
+
+
+def refusals():
+    """Constructor arguments that cannot work."""
+    yield Refusal("d_model is not divisible by num_heads", {"d_model": 20, "num_heads": 6})
+    yield Refusal("num_heads is greater than d_model", {"d_model": 4, "num_heads": 8})
