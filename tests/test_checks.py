@@ -77,6 +77,7 @@ def test_refused(grader: Grader, old: str, new: str, check: str, says: str) -> N
     "changes",
     [
         pytest.param([("x, mask=None", "x, mask=None, verbose=False")], id="a further argument with a default"),
+        pytest.param([("self.dropout = nn", "self.register_buffer('turn', torch.polar(torch.ones(1), torch.ones(1)), persistent=False)\n        self.dropout = nn"), ("return self.o_proj(merged)", "return self.o_proj(merged) * (self.turn.imag > 0.8).to(x.dtype)")], id="a complex buffer"),
         pytest.param([("x, mask=None", "x, *args, **kwargs"), ("batch, length, d_model = x", "mask = kwargs.get('mask')\n        batch, length, d_model = x")], id="any arguments"),
         pytest.param([("dropout=0.0, bias=True", "*, dropout=0.0, bias=True")], id="keyword-only options"),
         pytest.param([("dropout=0.0", "dropout: float = 0")], id="the same default as an int"),

@@ -109,6 +109,10 @@ def steep(draw):
     v_weight = draw.normal(M, E, scale=E**-0.5)
     v_weight[:, 0] = 0
     same = {"q_proj.weight": q_weight, "q_proj.bias": q_bias, "k_proj.weight": k_weight, "k_proj.bias": k_bias, "v_proj.weight": v_weight}
+    # A score of 120 is 10 times 12, and o_proj is small: so right answers lose little precision in their gradients.
+    q_of_ones, k_of_ones, small = q_weight.clone(), k_weight.clone(), draw.normal(M, M, scale=0.01 * M**-0.5)
+    q_of_ones[::D, 0], k_of_ones[::D, 0] = 10, 12 * D**0.5
+    ordinary = same | {"q_proj.weight": q_of_ones, "k_proj.weight": k_of_ones, "o_proj.weight": small}
     # In every other head the scores have the other sign.
     signs = torch.tensor([1.0, -1.0]).repeat_interleave(D)[:, None]
     turned = same | {"q_proj.weight": q_weight * signs}
@@ -125,7 +129,7 @@ def steep(draw):
     real = torch.tensor([[True, False, True, False, True, True], [False, True, True, False, True, False], [True, True, False, True, False, False]])
     apart = torch.where(real, -200.0, 200.0)
     turns = torch.tensor([1.0, -1.0, 1.0, -1.0])
-    yield scored("padding with scores of +200 beside ordinary ones", apart.clamp(min=0), real, gradients=True)
+    yield scored("padding with scores of +120 beside ordinary ones", apart.clamp(min=0) / 200, real, parameters=ordinary, gradients=True)
     # Any weight that is not exactly 0 shows in front of values this large.
     yield scored("padding with scores of +200 and values of 1e30 beside -200", apart, real, values=torch.where(real, 0.0, 1e30))
     yield scored("scores near -200 in one sequence, near +200 in the next", apart * torch.tensor([[1.0], [-1.0], [1.0]]), real)

@@ -76,6 +76,10 @@ def masked(draw):
     v_weight = draw.normal(Hkv * D, M, scale=M**-0.5)
     v_weight[:, 0] = 0
     steep = {"q_proj.weight": q_weight, "q_proj.bias": q_bias, "k_proj.weight": k_weight, "k_proj.bias": k_bias, "v_proj.weight": v_weight}
+    # A score of 120 is 10 times 12, and o_proj is small: so right answers lose little precision in their gradients.
+    k_of_ones, small = k_weight.clone(), draw.normal(M, M, scale=0.01 * M**-0.5)
+    k_of_ones[::D, 0] = 12 * D**0.5
+    ordinary = steep | {"k_proj.weight": k_of_ones, "q_proj.bias": 10 * q_bias, "o_proj.weight": small}
     # In some heads the scores have the other sign, so that the maxima of a group's heads differ.
     turned = steep | {"q_proj.bias": q_bias.view(H, D).mul(torch.tensor([1.0, -1.0, -1.0, 1.0, 1.0, -1.0])[:, None]).flatten()}
 
@@ -90,7 +94,7 @@ def masked(draw):
         return case(draw, name, B, L, H, Hkv, D, x=x, mask=mask, parameters=parameters, gradients=gradients, check="masks")
 
     odd = torch.tensor([True, False, True, False, True])
-    yield scored("masked scores of +200 beside ordinary ones", torch.where(odd, 0.0, 200.0), odd.expand(L, L), gradients=True)
+    yield scored("masked scores of +120 beside ordinary ones", torch.where(odd, 0.0, 1.0), odd.expand(L, L), parameters=ordinary, gradients=True)
     # Any weight that is not exactly 0 shows in front of values this large.
     large = torch.where(odd, 0.0, 1e30)
     yield scored("masked scores of +200 and values of 1e30 beside -200", torch.where(odd, -200.0, 200.0), odd.expand(L, L), values=large)
@@ -106,7 +110,11 @@ def masked(draw):
 def dropped(draw):
     """Dropout: none in eval mode, on the weights in training mode."""
     yield case(draw, "eval mode, dropout 0.4", 2, 5, 6, 3, 4, init={"dropout": 0.4}, check="train/eval")
-    yield case(draw, "training mode, dropout 0", 2, 5, 6, 3, 4, mode="train", check="train/eval")
+    yield case(draw, "training mode, dropout 0, causal", 2, 5, 6, 3, 4, mask=draw.causal(5), mode="train", check="train/eval")
+    # Without values and o_proj dropout shows in no result and no gradient; the backward pass has to run all the same.
+    nothing = {"v_proj.weight": torch.zeros(12, 24), "v_proj.bias": torch.zeros(12), "o_proj.weight": torch.zeros(24, 24)}
+    name = "training mode, dropout 0.4, values and o_proj zero"
+    yield case(draw, name, 2, 5, 6, 3, 4, init={"dropout": 0.4}, parameters=nothing, mode="train", check="train/eval")
     # Token j is the unit vector e_j and every value head writes it to features j and L + j: the output *is* the weights, twice.
     B, L, H, Hkv = 2, 7, 4, 2
     D = 2 * L
@@ -114,8 +122,9 @@ def dropped(draw):
     value = torch.eye(L, M).repeat(2 * Hkv, 1)
     yield case(
         draw,
-        "training mode, dropout 0.3, weights read out",
+        "training mode, dropout 0.3, one key masked, weights read out",
         *(B, L, H, Hkv, D),
+        mask=torch.arange(L)[None, :] != 2,  # one key is hidden, from all alike: dropout alone tells rows and heads apart
         x=torch.eye(L, M).expand(B, L, M),
         dims="B L (H copy K)",
         sizes={"copy": 2, "K": L},

@@ -119,6 +119,10 @@ def masked(draw):
     q_bias[::D] = 1
     steep = {"q_proj.weight": q_weight, "q_proj.bias": q_bias, "k_proj.weight": k_weight, "k_proj.bias": k_bias}
 
+    # A score of 120 is 10 times 12, and o_proj is small: so right answers lose little precision in their gradients.
+    k_of_ones, small = k_weight.clone(), draw.normal(M, M, scale=0.01 * M**-0.5)
+    k_of_ones[::D, 0] = 12
+    ordinary = steep | {"k_proj.weight": k_of_ones, "q_proj.bias": 10 * q_bias, "o_proj.weight": small}
     # In every other head the scores have the other sign, so that the maxima of heads differ.
     turned = steep | {"q_proj.bias": q_bias * torch.tensor([1.0, -1.0]).repeat_interleave(D)}
 
@@ -127,11 +131,15 @@ def masked(draw):
         key = draw.normal(B, Lk, M)
         key[..., 0] = scores * D**0.5
         inputs = {"key": key, **given}
-        return case(draw, name, B, Lq, Lk, H, D, mask=mask, return_weights=True, parameters=parameters, inputs=inputs, gradients=gradients, check="masks")
+        # Where gradients are compared, no cotangent reaches the keys past the small o_proj.
+        return case(
+            draw, name, B, Lq, Lk, H, D, mask=mask, return_weights=not gradients, parameters=parameters, inputs=inputs, gradients=gradients, check="masks"
+        )
 
     every_other = torch.tensor([True, False, True, False, True, False])
     apart = torch.where(every_other, -200.0, 200.0)
-    yield scored("masked scores of +200 beside ordinary ones", apart.clamp(min=0), every_other.expand(B, 1, Lq, Lk), gradients=True)
+    mask = every_other.expand(B, 1, Lq, Lk)
+    yield scored("masked scores of +120 beside ordinary ones", apart.clamp(min=0) / 200, mask, parameters=ordinary, gradients=True)
     # Any weight that is not exactly 0 shows in front of values this large.
     value = draw.normal(B, Lk, M)
     value[:, 1::2] = 1e30
@@ -146,7 +154,11 @@ def masked(draw):
 def dropped(draw):
     """Dropout: none in eval mode, on the weights in training mode."""
     yield case(draw, "eval mode, dropout 0.4", 2, 5, 4, 3, 6, return_weights=True, init={"dropout": 0.4}, check="train/eval")
-    yield case(draw, "training mode, dropout 0", 2, 5, 4, 3, 6, mode="train", check="train/eval")
+    yield case(draw, "training mode, dropout 0, mask", 2, 5, 4, 3, 6, mask=draw.keep(5, 4), mode="train", check="train/eval")
+    # Without values and o_proj dropout shows in no result and no gradient; the backward pass has to run all the same.
+    nothing = {"v_proj.weight": torch.zeros(18, 18), "v_proj.bias": torch.zeros(18), "o_proj.weight": torch.zeros(18, 18)}
+    name = "training mode, dropout 0.4, values and o_proj zero"
+    yield case(draw, name, 2, 5, 4, 3, 6, init={"dropout": 0.4}, parameters=nothing, mode="train", check="train/eval")
     # Value j is the unit vector e_j and every head writes it to features j and Lk + j: the output *is* the weights, twice.
     B, Lq, Lk, H = 2, 5, 7, 4
     D = 2 * Lk
@@ -157,6 +169,7 @@ def dropped(draw):
             draw,
             f"training mode, {name}",
             *(B, Lq, Lk, H, D),
+            mask=torch.arange(Lk)[None, :] != 2,  # one key is hidden, from all alike: dropout alone tells rows and heads apart
             return_weights=return_weights,
             compare_weights=False,
             inputs={"value": torch.eye(Lk, M).expand(B, Lk, M)},

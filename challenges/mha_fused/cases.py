@@ -79,8 +79,7 @@ def masked(draw):
     B, L, H, D = 2, 5, 4, 6
     # As many batch items as the mask's first axis is long, which is still not the batch.
     alike = {"causal mask [Lq, Lk]": L, "mask of three dims [H, Lq, Lk]": H}
-    masks = draw.masks(B, H, L, L) | {"one row for all queries [1, Lk]": draw.keep(1, L)}
-    for name, mask in masks.items():
+    for name, mask in draw.masks(B, H, L, L).items():
         yield case(draw, name, alike.get(name, B), L, H, D, mask=mask, check="masks")
     # Feature 0 of a token is the score of its key, for every query alike: q[..., 0] = 1 and k[..., 0] = sqrt(D) x[..., 0].
     B, M = 3, H * D
@@ -92,10 +91,10 @@ def masked(draw):
     one = torch.zeros(M)
     one[::D] = 1
     steep = stacked(q, k, v, q_bias=one)
-    # x is 0.5 for a score of 60, and o_proj is small: so right answers lose little precision in their gradients.
+    # A score of 120 is 10 times 12, and o_proj is small: so right answers lose little precision in their gradients.
     k_of_ones = k.clone()
     k_of_ones[::D, 0] = 12 * D**0.5
-    ordinary = stacked(q, k_of_ones, v, q_bias=10 * one) | {"o_proj.weight": draw.normal(M, M, scale=0.1 * M**-0.5)}
+    ordinary = stacked(q, k_of_ones, v, q_bias=10 * one) | {"o_proj.weight": draw.normal(M, M, scale=0.01 * M**-0.5)}
     # In every other head the scores have the other sign, so that the maxima of heads differ.
     turned = stacked(q, k, v, q_bias=one * torch.tensor([1.0, -1.0]).repeat(H // 2).repeat_interleave(D))
 
@@ -110,7 +109,7 @@ def masked(draw):
         return case(draw, name, B, L, H, D, x=x, mask=mask, parameters=parameters, gradients=gradients, check="masks")
 
     odd = torch.tensor([True, False, True, False, True])
-    yield scored("masked scores of +60 beside -60", torch.where(odd, -0.5, 0.5), odd.expand(L, L), parameters=ordinary, gradients=True)
+    yield scored("masked scores of +120 beside ordinary ones", torch.where(odd, 0.0, 1.0), odd.expand(L, L), parameters=ordinary, gradients=True)
     # Any weight that is not exactly 0 shows in front of values this large.
     large = torch.where(odd, 0.0, 1e30)
     yield scored("masked scores of +200 and values of 1e30 beside -200", torch.where(odd, -200.0, 200.0), odd.expand(L, L), values=large)

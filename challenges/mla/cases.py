@@ -25,13 +25,14 @@ def call(attention, x, mask, position_ids):
 def case(draw, name, B, L, H, mask=None, positions=None, M=10, ranks=(9, 8), Dn=6, Dr=4, Dv=5, later=(None, None, None), dims="B L M", **more):
     """One case with x ~ N(0, 1). ranks: q_rank and kv_rank; Dn, Dr, Dv: nope_dim, rope_dim, v_dim; later: x, mask and positions of a second call."""
     Rq, Rkv = ranks
+    again = {} if later[0] is None else {"later": "B Llater M"}
     required = {"d_model": M, "num_heads": H, "q_rank": Rq, "kv_rank": Rkv, "nope_dim": Dn, "rope_dim": Dr, "v_dim": Dv}
     inputs = {"x": draw.normal(B, L, M), "mask": mask, "position_ids": positions}
     return Case(
         name=name,
         inputs=inputs | dict(zip(("later", "later_mask", "later_positions"), later, strict=True)) | more.pop("inputs", {}),
-        dims={"out": dims} | ({} if later[0] is None else {"later": dims}),
-        sizes={"B": B, "L": L, "H": H, "M": M, "Rq": Rq, "Rkv": Rkv, "Dn": Dn, "Dr": Dr, "Dv": Dv},
+        dims={"out": dims} | again,
+        sizes={"B": B, "L": L, "H": H, "M": M, "Rq": Rq, "Rkv": Rkv, "Dn": Dn, "Dr": Dr, "Dv": Dv} | ({"Llater": later[0].shape[1]} if again else {}),
         init=required | more.pop("init", {}),
         **more,
     )
@@ -57,7 +58,7 @@ def cases(draw):
     apart = {"M": 20, "parameters": {"o_proj.weight": torch.eye(20)}}
     yield case(draw, "heads apart (o_proj is the identity)", 2, 7, 4, dims="B L (H Dv)", **apart)
     yield case(draw, "heads apart, scattered positions", 2, 7, 4, positions=scattered(draw, 2, 7), dims="B L (H Dv)", **apart)
-    yield case(draw, "no mask, no positions", 3, 5, 2, M=12)
+    yield case(draw, "no mask, no positions, values as wide as d_model", 3, 5, 2, M=12, Dn=7, Dv=6)
     yield case(draw, "positions that start far along", 2, 7, 3, positions=1040 + 3 * torch.arange(7).expand(2, 7), Dr=8, Dn=5)
     falling = 12 - torch.arange(5) // 2 - torch.tensor([[0], [7]])
     yield case(draw, "repeated and descending positions", 2, 5, 3, positions=falling)
@@ -74,14 +75,13 @@ def cases(draw):
     yield case(draw, "float64, causal", 2, 5, 3, mask=draw.causal(5), positions=scattered(draw, 2, 5, high=900), Dr=14, dtype="float64", check="masks")
     padding = draw.padding(3, 7)[:, None, None, :]
     yield case(draw, "bfloat16, padding", 3, 7, 2, mask=padding, positions=301 + scattered(draw, 3, 7, high=600), dtype="bfloat16", check="masks")
+    # Cosines bear the 8 bits of bfloat16; positions, frequencies and angles do not, this far along. 500 makes frequencies that it rounds much.
+    far = scattered(draw, 2, 9, high=2000)
+    yield case(draw, "bfloat16, positions up to 1999", 2, 9, 3, positions=far, M=15, Dr=16, init={"rope_base": 500.0}, dtype="bfloat16")
     yield from alike(draw)
     yield from masked(draw)
     yield from laid_out(draw)
-    for few_or_many, (B, L, H) in {"few and small": (2, 3, 4), "many and large": (7, 11, 13)}.items():
-        yield case(draw, f"{few_or_many}, no mask", B, L, H, probe="vectorised")
-    for few_or_many, (B, L, H) in {"few and small": (3, 2, 5), "many and large": (8, 9, 12)}.items():
-        mask, positions = draw.keep(L, L), scattered(draw, B, L)
-        yield case(draw, f"{few_or_many}, mask and positions", B, L, H, mask=mask, positions=positions, check="masks", probe="vectorised")
+    yield from probes(draw)
 
 
 def alike(draw):
@@ -103,7 +103,7 @@ def masked(draw):
         batch = alike.get(name, B)
         yield case(draw, name, batch, L, H, mask=mask, positions=scattered(draw, batch, L), check="masks")
     # Feature 0 of x is a key's score for every query: it comes through feature 0 of the key/value latent. Feature 1 is 1 and makes
-    # q[..., 0] = sqrt(Dn + Dr) through the query latent; in some heads it is -1, so that the maxima of heads differ.
+    # q[..., 0] = sqrt(Dn + Dr) through the query latent; with `turned` it is -sqrt(Dn + Dr) in some heads, so that their maxima differ.
     Rq, Rkv, Dn, Dr, Dv = 9, 8, 6, 4, 5
     q_down, kv_down = draw.normal(Rq, M, scale=M**-0.5), draw.normal(Rkv, M, scale=M**-0.5)
     q_up, k_up, v_up = draw.normal(H * Dn, Rq, scale=Rq**-0.5), draw.normal(H * Dn, Rkv, scale=Rkv**-0.5), draw.normal(H * Dv, Rkv, scale=Rkv**-0.5)
@@ -120,6 +120,11 @@ def masked(draw):
     k_rope = draw.normal(Dr, M, scale=M**-0.5)
     k_rope[:, :3] = 0
     parameters["k_rope.weight"] = k_rope
+    # A score of 120 is 10 times 12, and o_proj is small: so right answers lose little precision in their gradients.
+    q_of_ones, k_of_ones, small = q_up.clone(), k_up.clone(), draw.normal(M, H * Dv, scale=0.01 * M**-0.5)
+    q_of_ones[::Dn, 0] *= 10
+    k_of_ones[::Dn, 0] = 12
+    ordinary = parameters | {"q_up.weight": q_of_ones, "k_up.weight": k_of_ones, "o_proj.weight": small}
     sign = torch.tensor([1.0, -1.0, -1.0, 1.0])
     turned = parameters | {"q_up.weight": (q_up.view(H, Dn, Rq) * torch.cat((sign[:, None], torch.ones(H, Dn - 1)), dim=1)[..., None]).flatten(0, 1)}
 
@@ -133,7 +138,7 @@ def masked(draw):
         return case(draw, name, B, L, H, inputs={"x": x}, mask=mask, parameters=weights, gradients=gradients, check="masks")
 
     odd = torch.tensor([True, False, True, False, True])
-    yield scored("masked scores of +200 beside ordinary ones", torch.where(odd, 0.0, 200.0), odd.expand(L, L), gradients=True)
+    yield scored("masked scores of +120 beside ordinary ones", torch.where(odd, 0.0, 1.0), odd.expand(L, L), weights=ordinary, gradients=True)
     # Any weight that is not exactly 0 shows in front of values this large.
     large = torch.where(odd, 0.0, 1e30)
     yield scored("masked scores of +200 and values of 1e30 beside -200", torch.where(odd, -200.0, 200.0), odd.expand(L, L), values=large)
@@ -161,4 +166,18 @@ def laid_out(draw):
     later = (draw.normal(2, 5, 10), None, None)
     mask, positions = draw.keep(5, 5), scattered(draw, 2, 5)
     yield case(draw, "the same sizes again, now without mask and positions", 2, 5, 3, mask=mask, positions=positions, later=later, check="properties")
+    later = (draw.normal(2, 11, 10), draw.causal(11), scattered(draw, 2, 11, high=90))
+    yield case(draw, "a longer sequence afterwards, now with mask and positions", 2, 5, 3, later=later, check="properties")
     yield case(draw, "training mode", 2, 5, 3, positions=scattered(draw, 2, 5), mode="train", check="train/eval")
+
+
+def probes(draw):
+    """Pairs small, large of the same widths: a loop over batch, heads or tokens dispatches more operations.
+
+    No other case has their bases, and the least has 17 positions, so that tables which outlive an object, or grow, are made in both of a pair.
+    """
+    for few_or_many, (B, L, H) in {"few and small": (2, 17, 4), "many and large": (7, 21, 11)}.items():
+        yield case(draw, f"{few_or_many}, no mask, no positions", B, L, H, init={"rope_base": 321.0}, probe="vectorised")
+    for few_or_many, (B, L, H) in {"few and small": (2, 3, 5), "many and large": (6, 9, 11)}.items():
+        given = {"mask": draw.keep(L, L), "positions": scattered(draw, B, L, high=31), "init": {"rope_base": 123.0}}
+        yield case(draw, f"{few_or_many}, mask and positions", B, L, H, check="masks", probe="vectorised", **given)

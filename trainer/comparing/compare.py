@@ -120,6 +120,9 @@ def compare_dropout(name: str, dims: str, sizes: dict[str, int], weights: Tensor
     dropped = (actual.abs() <= allowed / (1 - p)) & counted
     kept = ((actual - weights / (1 - p)).abs() <= allowed / (1 - p)) & counted
     unscaled = ((actual - weights).abs() <= allowed) & counted
+    hidden = weights <= 0
+    if bool((actual.abs() > allowed)[hidden].any()):
+        return "in training mode a masked position has weight: the mask counts there as it does in eval mode"
     if bool(unscaled[counted].all()):
         return f"in training mode nothing is dropped: the attention weights are those of eval mode (p = {p})"
     if bool((dropped | unscaled)[counted].all()):

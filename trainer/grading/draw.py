@@ -76,6 +76,7 @@ class Draw:
             "padding mask, right [B, 1, 1, Lk]": right[:, None, None, :],
             "padding mask, left [B, 1, 1, Lk]": left[:, None, None, :],
             "mask with holes [1, 1, Lq, Lk]": self.keep(1, 1, q_len, k_len),
+            "one row for all queries [1, Lk]": self.keep(1, k_len),
             "causal and padding [B, 1, Lq, Lk]": both,
             "mask a head [1, H, 1, Lk]": self.keep(1, heads, 1, k_len),
             "mask of three dims [H, Lq, Lk]": self.keep(heads, q_len, k_len),

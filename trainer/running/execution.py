@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import SimpleNamespace
@@ -31,10 +32,24 @@ def build(namespace: Mapping[str, Any], kind: str, entry: Sequence[str], init: M
     """The thing that `drive` calls: a module in this dtype and mode, a function, or several by name."""
     if kind == "module":
         module = namespace[entry[0]](**init)
-        return module.to(dtype).train(mode == "train")
+        return _in_dtype(module, dtype).train(mode == "train")
     if len(entry) == 1:
         return namespace[entry[0]]
     return SimpleNamespace(**{name: namespace[name] for name in entry})
+
+
+def _in_dtype(module: Any, dtype: torch.dtype) -> Any:
+    """The module in this dtype. Complex buffers stay complex: torch would cut off their imaginary parts."""
+    buffers = dict(module.named_buffers()) if isinstance(module, nn.Module) else {}
+    kept = {name: buffer for name, buffer in buffers.items() if buffer.is_complex()}
+    with warnings.catch_warnings():
+        if kept:
+            warnings.simplefilter("ignore")  # torch warns of what is undone here
+        module = module.to(dtype)
+    for name, buffer in kept.items():
+        owner, _, own_name = name.rpartition(".")
+        setattr(module.get_submodule(owner), own_name, buffer)
+    return module
 
 
 def leaves(inputs: Mapping[str, Any]) -> Iterator[tuple[str, Tensor]]:
