@@ -134,13 +134,13 @@ def test_dropout(change, says: str | None) -> None:
 
 def test_a_masked_weight_counts_in_training_too() -> None:
     """Where the weight must be 0, anything else is refused, dropout or not."""
-    weights = torch.tensor([0.05] * 20 + [0.0], dtype=torch.float64).expand(1, 5, 21)
+    weights = torch.tensor([0.1] * 10 + [0.0] * 2, dtype=torch.float64).expand(2, 9, 3, 12)
     bound = allowed(weights, "float32", 0)
     generator = torch.Generator().manual_seed(1)
-    dropped = weights * (torch.rand(1, 5, 21, generator=generator) >= P) / (1 - P)
-    sizes = {"B": 1, "L": 5, "K": 21}
-    assert compare_dropout("w", "B L K", sizes, weights, dropped, bound, P) is None
-    assert "a masked position has weight" in (compare_dropout("w", "B L K", sizes, weights, dropped + 0.01 * (weights == 0), bound, P) or "")
+    dropped = weights * (torch.rand(2, 9, 3, 12, generator=generator) >= P) / (1 - P)
+    sizes = {"B": 2, "L": 9, "H": 3, "K": 12}
+    assert compare_dropout("w", "B L H K", sizes, weights, dropped, bound, P) is None
+    assert "a masked position has weight" in (compare_dropout("w", "B L H K", sizes, weights, dropped + 0.01 * (weights == 0), bound, P) or "")
 
 
 @pytest.mark.parametrize("dtype", ["bool", "int64"])

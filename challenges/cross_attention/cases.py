@@ -68,7 +68,7 @@ def cases(draw):
     yield case(draw, "head dim 1", 3, 4, 6, 5, 1, 2)
     tiny = {"v_proj.weight": draw.normal(15, 8, scale=1e-7), "v_proj.bias": torch.zeros(15), "o_proj.bias": torch.zeros(15)}
     yield case(draw, "tiny values", 2, 4, 6, 3, 5, 8, parameters=tiny)
-    yield case(draw, "training mode", 2, 5, 8, 4, 3, 7, mode="train", check="train/eval")
+    yield case(draw, "training mode, padding", 2, 5, 8, 4, 3, 7, mask=ragged(draw, 2, 8), mode="train", check="train/eval")
     yield from masked(draw)
     yield from steep(draw)
     yield from laid_out(draw)

@@ -51,6 +51,8 @@ def cases(draw):
     yield case(draw, "every other entry of a larger x and mask", 3, 7, 4, 4, 5, mask=draw.keep(7, 7), layout=strided, check="properties")
     again = {"later": draw.normal(2, 5, 18), "later_mask": draw.keep(5, 5)}
     yield case(draw, "the same sizes again with another mask", 2, 5, 6, 3, 3, mask=draw.keep(5, 5), **again, check="properties")
+    again = {"later": draw.normal(2, 5, 18)}
+    yield case(draw, "the same sizes again, now without a mask", 2, 5, 6, 3, 3, mask=draw.keep(5, 5), **again, check="properties")
     same = draw.normal(1, 5, 18).expand(3, 5, 18)
     mask = draw.causal(5).expand(3, 6, 5, 5)
     yield case(draw, "expanded x and mask", 3, 5, 6, 2, 3, x=same, mask=mask, layout={"x": "expanded", "mask": "expanded"}, check="properties")

@@ -168,7 +168,7 @@ def laid_out(draw):
     yield case(draw, "the same sizes again, now without mask and positions", 2, 5, 3, mask=mask, positions=positions, later=later, check="properties")
     later = (draw.normal(2, 11, 10), draw.causal(11), scattered(draw, 2, 11, high=90))
     yield case(draw, "a longer sequence afterwards, now with mask and positions", 2, 5, 3, later=later, check="properties")
-    yield case(draw, "training mode", 2, 5, 3, positions=scattered(draw, 2, 5), mode="train", check="train/eval")
+    yield case(draw, "training mode, causal", 2, 5, 3, mask=draw.causal(5), positions=scattered(draw, 2, 5), mode="train", check="train/eval")
 
 
 def probes(draw):
