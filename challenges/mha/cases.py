@@ -97,6 +97,8 @@ def cases(draw):
     # Query, key and value are of one shape and yet three; a [Lq, Lk] mask could be taken for [B, Lk]; the later mask is another of the same shape.
     again = followed_by(draw.normal(4, 4, 15), draw.keep(4, 4))
     yield case(draw, "B = Lq = Lk, then the same sizes with another mask", 4, 4, 4, 3, 5, mask=draw.keep(4, 4), **again, check="properties")
+    again = followed_by(draw.normal(4, 4, 15))
+    yield case(draw, "B = Lq = Lk, then the same sizes without a mask", 4, 4, 4, 3, 5, mask=draw.keep(4, 4), **again, check="properties")
     # Twice each: with weights and a mask, and without.
     small, large = draw.normal(3, 4, 30), draw.normal(8, 10, 60)
     yield case(draw, "few and small", 2, 3, 6, 5, 6, mask=draw.keep(3, 6), return_weights=True, **followed_by(small), check="masks", probe="vectorised")

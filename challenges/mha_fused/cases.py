@@ -68,6 +68,8 @@ def cases(draw):
     yield case(draw, "expanded x and mask", 3, 5, 4, 3, x=same, mask=heads, layout={"x": "expanded", "mask": "expanded"}, check="properties")
     again = {"later": draw.normal(2, 6, 20), "later_mask": draw.keep(6, 6)}
     yield case(draw, "the same sizes again with another mask", 2, 6, 4, 5, mask=draw.keep(6, 6), **again, check="properties")
+    again = {"later": draw.normal(2, 6, 20)}
+    yield case(draw, "the same sizes again, now without a mask", 2, 6, 4, 5, mask=draw.keep(6, 6), **again, check="properties")
     # Twice each: with a mask, and without.
     small, large = draw.normal(3, 5, 42), draw.normal(9, 12, 91)
     yield case(draw, "few and small", 2, 4, 6, 7, mask=draw.keep(4, 4), later=small, check="masks", probe="vectorised")
