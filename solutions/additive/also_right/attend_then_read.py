@@ -1,0 +1,21 @@
+"""As the paper writes it, with its letters: W_a, U_a and v_a, the energies of all pairs by broadcasting."""
+
+import torch
+import torch.nn as nn
+import torch.nn.functional as F
+
+
+class AdditiveAttention(nn.Module):
+    def __init__(self, query_dim, key_dim, hidden_dim):
+        super(AdditiveAttention, self).__init__()
+        self.W_a = nn.Linear(query_dim, hidden_dim, bias=False)
+        self.U_a = nn.Linear(key_dim, hidden_dim, bias=False)
+        self.v_a = nn.Linear(hidden_dim, 1, bias=False)
+
+    def forward(self, query, keys, values, mask=None):
+        energies = self.v_a(torch.tanh(self.W_a(query)[:, :, None] + self.U_a(keys)[:, None]))[..., 0]
+        if mask is not None:
+            energies = energies.masked_fill(mask == 0, -1e9)
+        alpha = F.softmax(energies, dim=2)
+        context = torch.bmm(alpha, values)
+        return context, alpha

@@ -1,0 +1,26 @@
+"""Bahdanau's letters, both sides expanded before they are added, the last layer as an einsum, softmax by hand."""
+
+import torch
+import torch.nn as nn
+
+
+class AdditiveAttention(nn.Module):
+    def __init__(self, query_dim: int, key_dim: int, hidden_dim: int) -> None:
+        super().__init__()
+        self.W_a = nn.Linear(query_dim, hidden_dim, False)
+        self.U_a = nn.Linear(key_dim, hidden_dim, False)
+        self.v_a = nn.Linear(hidden_dim, 1, False)
+
+    def forward(self, query, keys, values, mask=None):
+        batch, targets, sources = query.size(0), query.size(1), keys.size(1)
+        q = self.W_a(query)[:, :, None, :].expand(batch, targets, sources, -1)
+        k = self.U_a(keys)[:, None].expand(batch, targets, sources, -1)
+        energy = torch.einsum("btsh,h->bts", torch.tanh(q + k), self.v_a.weight[0])
+        if mask is not None:
+            energy = torch.where(mask, energy, torch.finfo(energy.dtype).min)
+        energy = energy - energy.amax(-1, keepdim=True)
+        powers = energy.exp()
+        if mask is not None:
+            powers = powers * mask
+        alpha = powers / powers.sum(-1, keepdim=True)
+        return alpha @ values, alpha
