@@ -6,8 +6,9 @@ been started: from then on the reference is in this process's memory.
 
 from __future__ import annotations
 
+import copy
 import types
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -109,6 +110,21 @@ class Exam:
             assignment=assignment,
         )
         return encode(body, self._runs[1])
+
+    def only(self, numbers: Collection[int]) -> Exam:
+        """The same exam with these cases alone (counted from 0) and no refusals; with one vectorised probe come all."""
+        probes = {number for number, case in enumerate(self.cases) if case.probe == "vectorised"}
+        kept = sorted(set(numbers) | (probes if probes & set(numbers) else set()))
+        smaller = copy.copy(self)
+        smaller.__dict__.pop("_runs", None)
+        smaller.cases = tuple(self.cases[number] for number in kept)
+        smaller.refusals = ()
+        smaller._inputs = [self._inputs[number] for number in kept]
+        smaller._again = [self._again[number] for number in kept]
+        smaller._parameters = [self._parameters[number] for number in kept]
+        smaller._cotangents = [self._cotangents[number] for number in kept]
+        smaller.__dict__["expected"] = [self.expected[number] for number in kept]
+        return smaller
 
     @cached_property
     def _runs(self) -> tuple[list[Run], TensorTable]:

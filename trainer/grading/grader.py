@@ -66,11 +66,14 @@ class Grader:
             DrillError: if there is no such case.
             GraderError: if the grader, the reference or the worker's host fails; no verdict then.
         """
-        started = time.monotonic()
         exam = self.exam(challenge, seed)
         if only is not None and not 1 <= only <= len(exam.cases):
             raise DrillError(f"{challenge.id} has cases 1 to {len(exam.cases)}; --case {only} is none of them.")
-        index = None if only is None else only - 1
+        return self.grade_exam(exam, source, file, None if only is None else only - 1)
+
+    def grade_exam(self, exam: Exam, source: str, file: str, index: int | None = None) -> Report:
+        """Grade one source on an exam; `index`: the one case that the report speaks of, from 0."""
+        started = time.monotonic()
         first = self._run(exam, source, file, 0)
         report = best = judge(Evidence(exam, first, index), file, time.monotonic() - started)
         # Names leave several assignments: take one under which every output agrees, if there is one.

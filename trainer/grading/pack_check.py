@@ -11,12 +11,13 @@ from typing import Literal
 
 from trainer.content import packs
 from trainer.content.mistakes import patch, read_mistakes
-from trainer.core.words import Challenge, GraderError, PackError, Report
+from trainer.core.words import CHECK_ORDER, Challenge, GraderError, PackError, Report
 from trainer.grading.grader import Grader
 
 FEWEST_MISTAKES = 12
 FEWEST_ALSO_RIGHT = 4
 DTYPES = {"float32", "float64", "bfloat16"}
+_MOST_TELLING = 4
 
 
 Kind = Literal["content", "stub", "reference", "also right", "mistake"]
@@ -109,16 +110,31 @@ def _right(grader: Grader, challenge: Challenge, seeds: Sequence[int], kind: Kin
 
 
 def _wrong(grader: Grader, challenge: Challenge, seeds: Sequence[int], kind: Kind, name: str, source: str) -> Row:
+    """Refused with every seed: with the first on all cases, then on a few that refused it there, so that luck cannot be what refuses it."""
     refused_by: set[str] = set()
+    telling: list[int] = []
     for seed in seeds:
-        report = grader.grade(challenge, source, challenge.file_name, seed)
+        exam = grader.exam(challenge, seed)
+        report = grader.grade_exam(exam.only(telling), source, challenge.file_name) if telling else None
+        if report is None or report.verdict == "passed":
+            report = grader.grade_exam(exam, source, challenge.file_name)
         if report.verdict == "passed":
             return Row(challenge.id, kind, name, False, f"passes with seed {seed}")
         if report.verdict in ("timeout", "memory"):
             return Row(challenge.id, kind, name, False, f"seed {seed}: {in_words(report)}")
         refused_by |= {check for check, status in report.statuses().items() if status == "failed"}
-    ordered = tuple(check for check in report.statuses() if check in refused_by)
+        if not telling:
+            telling = _telling_cases(report)
+    ordered = tuple(check for check in CHECK_ORDER if check in refused_by)
     return Row(challenge.id, kind, name, True, f"refused with {len(seeds)} seeds", ordered)
+
+
+def _telling_cases(report: Report) -> list[int]:
+    """A few cases on which a submission was refused, one a check at first; none where that takes no case."""
+    failed = [outcome for outcome in report.outcomes if outcome.status == "failed" and outcome.number is not None]
+    first_of_checks = {outcome.check: outcome for outcome in reversed(failed)}
+    chosen = dict.fromkeys(outcome.number - 1 for outcome in (*first_of_checks.values(), *failed) if outcome.number is not None)
+    return sorted(list(chosen)[:_MOST_TELLING])
 
 
 def in_words(report: Report) -> str:
