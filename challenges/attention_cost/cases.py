@@ -51,7 +51,7 @@ def cases(draw):
     yield params("parameters of multi-query attention, with biases", 42, 7, 1, bias=True)
     yield params("parameters of one head", 10, 1, 1, bias=True)
     yield params("parameters of a Llama 3 70B layer", 8192, 64, 8)
-    yield params("parameters beyond 2**53", 3 * 2**26 + 3, 3, 1, bias=True)
+    yield params("parameters beyond 2**53", 3 * 2**28 + 3, 3, 1, bias=True)
     yield cache("cache of a small model", 2, 7, 3, 5, 11)
     yield cache("cache in float32", 2, 7, 3, 5, 11, bytes_per_element=4)
     yield cache("cache in 8 bits, one key/value head", 3, 10, 5, 1, 16, bytes_per_element=1)
@@ -71,6 +71,7 @@ def cases(draw):
     yield flops("FLOPs of more queries than keys", 2, 11, 3, 30, 6, 2)
     yield flops("FLOPs of a Llama 3 70B layer, prefill of 8192 tokens", 1, 8192, 8192, 8192, 64, 8)
     yield flops("FLOPs beyond 2**53", 10007, 30011, 60013, 3 * 1009, 3, 1)
+    yield flops("FLOPs beyond 2**53, most of them in the projections", 3, 11, 20011, 3 * 2**25 + 21, 3, 1)
     size, heads, groups, batch, layers = draw.distinct((5, 9), (2, 4), (2, 4), (2, 30), (2, 30))
     tokens, keys, rank, rope = draw.distinct((3, 90), (91, 500), (5, 80), (2, 60))
     d_model, num_heads = size * heads * groups, heads * groups

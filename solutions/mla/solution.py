@@ -13,7 +13,7 @@ from torch import nn
 
 
 def rotate(x, position_ids, base):
-    """Interleaved RoPE: x [B, h, L, Dr], position_ids [B, L] -> [B, h, L, Dr]."""
+    """Interleaved RoPE: x [B, h, L, Dr] of h heads, position_ids [B, L] -> [B, h, L, Dr]."""
     rope_dim = x.shape[-1]
     exponents = torch.arange(0, rope_dim, 2, device=x.device) / rope_dim  # [Dr/2], 2i / Dr
     angles = position_ids[:, None, :, None] * base**-exponents  # [B, 1, L, Dr/2], float32 whatever the dtype of x
@@ -41,7 +41,7 @@ class MultiHeadLatentAttention(nn.Module):
         self.kv_down = nn.Linear(d_model, kv_rank, bias=False)
         self.k_up = nn.Linear(kv_rank, num_heads * nope_dim, bias=False)
         self.v_up = nn.Linear(kv_rank, num_heads * v_dim, bias=False)
-        # from x and for one head: a rotation between W_UQ and W_UK would keep them from being multiplied into one
+        # a part of its own: a rotation between W_UQ and W_UK would keep these two from being multiplied into one
         self.k_rope = nn.Linear(d_model, rope_dim, bias=False)
         self.o_proj = nn.Linear(num_heads * v_dim, d_model, bias=False)
 
