@@ -1,4 +1,7 @@
-"""All content, whatever it is: what is right passes, what is wrong is refused, with seeds nobody chose."""
+"""All content, whatever it is: what is right passes, what is wrong is refused, with seeds nobody chose.
+
+Few seeds here; `attn-drill pack check`, which CI runs too, takes more.
+"""
 
 import re
 import secrets
@@ -43,10 +46,9 @@ def test_right_passes(grader: Grader, challenge: Challenge, path) -> None:
 
 @pytest.mark.parametrize(("challenge", "mistake"), MISTAKES, ids=[f"{one.id}-{mistake.id}" for one, mistake in MISTAKES])
 def test_mistakes_are_refused(grader: Grader, challenge: Challenge, mistake: Mistake) -> None:
-    """Every known mistake, under every seed."""
+    """Every known mistake."""
     source = patch(packs.solution(challenge), mistake, "solution.py")
-    for seed in SEEDS:
-        assert grader.grade(challenge, source, "solution.py", seed).verdict != "passed", f"seed {seed}"
+    assert grader.grade(challenge, source, "solution.py", SEEDS[-1]).verdict != "passed", f"seed {SEEDS[-1]}"
 
 
 @pytest.mark.parametrize("challenge", CHALLENGES, ids=[one.id for one in CHALLENGES])
