@@ -6,8 +6,10 @@ import math
 from dataclasses import replace
 
 import pytest
+import torch
 from rich.console import Console
 
+from trainer.comparing.compare import compare_values
 from trainer.content import packs
 from trainer.core.words import Affected, Case, Frame, Mismatch, Outcome, Report, Slice, Summary
 from trainer.display.as_json import as_object, error_to_json, to_json
@@ -180,3 +182,27 @@ def test_mistakes_table() -> None:
     assert [cell.strip() for cell in lines[0].strip("|").split("|")] == ["challenge", "mistake", "values"]
     assert [cell.strip() for cell in lines[2].strip("|").split("|")] == ["gqa", "a", "x"]
     assert "NOT REFUSED" in lines[3]
+
+
+def test_booleans_are_words() -> None:
+    """A wrong mask shows True and False, and no mean."""
+    expected = torch.tensor([[True, True, False]])
+    found = compare_values("mask", "Lq Lk", {"Lq": 1, "Lk": 3}, expected, ~expected, torch.zeros(1, 3))
+    assert found is not None
+    case = Case("causal", inputs={"q_len": 1}, dims={"mask": "Lq Lk"}, sizes={"Lq": 1, "Lk": 3})
+    outcome = Outcome("values", "failed", "3 of 3 differ", "causal", 1, found)
+    text = as_text(Report("masks", "masks.py", 1, "failed", (outcome,), (case,)))
+    assert "False* False*" in text
+    assert "mean" not in text
+    assert "q_len=1" in text
+
+
+def test_the_matrix_of_a_plain_answer() -> None:
+    """Where a word or a number is wrong, the small input that it was made from is shown."""
+    inputs = {"other": torch.ones(2, 2), "kind": torch.tensor([[0.25, 0.75], [0.5, 0.5]])}
+    case = Case("kinds", inputs=inputs, dims={}, sizes={}, plain={"kind": "str"})
+    mismatch = Mismatch("kind", "plain", expected_value="'mixed'", actual_value="'global'")
+    outcome = Outcome("values", "failed", "kind is 'global'; it must be 'mixed'", "kinds", 1, mismatch)
+    text = as_text(Report("head-analysis", "head_analysis.py", 1, "failed", (outcome,), (case,)))
+    assert "0.2500   0.7500" in text
+    assert "1.0000" not in text

@@ -45,6 +45,7 @@ def compare_values(name: str, dims: str, sizes: dict[str, int], expected: Tensor
         dims=dims,
         expected_shape=tuple(expected.shape),
         actual_shape=tuple(actual.shape),
+        expected_type=str(expected.dtype).removeprefix("torch."),
         mismatched=count,
         total=expected.numel(),
         max_abs_error=greatest if math.isfinite(greatest) else None,

@@ -15,7 +15,7 @@ from rich.table import Table
 from rich.text import Text
 
 from trainer.core.words import Case, Mismatch, Outcome, Report, Slice
-from trainer.display.words import affected, index_in_words, number, plain, plain_inputs, sizes_in_words, summary
+from trainer.display.words import affected, entry, index_in_words, number, plain, plain_inputs, sizes_in_words, small_tensors, summary
 
 RIGHT, WRONG, QUIET = "dodger_blue1", "dark_orange", "dim"
 _VERDICTS = {
@@ -99,6 +99,10 @@ def _failure(report: Report, failure: Outcome, width: int) -> Iterator[Renderabl
             rows.add_row("sizes", sizes_in_words(case))
         if arguments := plain_inputs(case):
             rows.add_row("inputs", arguments)
+        if failure.mismatch is not None and failure.mismatch.kind == "plain":
+            matrices = small_tensors(case)
+            for name, matrix in [one for one in matrices if one[0] == failure.mismatch.tensor] or matrices[:1]:
+                rows.add_row(name, matrix)
         if case.dims:
             rows.add_row("made in", f"{case.dtype}, {case.mode} mode{_extras(case)}")
     for frame in failure.frames:
@@ -128,7 +132,8 @@ def _mismatch(found: Mismatch, case: Case, width: int) -> Iterator[tuple[str, Re
         return
     shape = ", ".join(str(size) for size in found.expected_shape or ())
     yield "shape", f"{found.tensor} [{shape}] as expected" + (f" ({found.dims})" if found.dims else "")
-    if found.max_abs_error_index is not None:
+    boolean = found.expected_type == "bool"
+    if found.max_abs_error_index is not None and not boolean:
         where = index_in_words(found.max_abs_error_index, found.dims, sizes)
         size = "not finite" if found.max_abs_error is None else number(found.max_abs_error)
         yield "greatest", f"difference {size} at {where}"
@@ -136,7 +141,9 @@ def _mismatch(found: Mismatch, case: Case, width: int) -> Iterator[tuple[str, Re
         yield affected(one)
     for label, part in (("first", found.first), ("worst", found.worst)):
         if part is not None and not (label == "worst" and part == found.first):
-            yield label, _slice(part, found.dims, sizes, width)
+            yield label, _slice(part, found, sizes, width)
+    if boolean:
+        return
     if found.actual_summary is not None and found.expected_summary is not None:
         yield "yours", summary(found.actual_summary)
         yield "expected", summary(found.expected_summary)
@@ -155,7 +162,7 @@ def _shapes(found: Mismatch) -> Iterator[tuple[str, RenderableType]]:
         yield label, line
 
 
-def _slice(part: Slice, dims: str, sizes: dict[str, int], width: int) -> RenderableType:
+def _slice(part: Slice, found: Mismatch, sizes: dict[str, int], width: int) -> RenderableType:
     """Yours beside expected. A wrong entry of yours carries a star."""
     room = max(1, (width - 26) // 10)
     wrong_at = next((position for position, wrong in enumerate(part.wrong) if wrong), 0)
@@ -167,13 +174,16 @@ def _slice(part: Slice, dims: str, sizes: dict[str, int], width: int) -> Rendera
     for _ in part.actual[shown]:
         table.add_column(justify="right", no_wrap=True)
     yours = [
-        Text(f"{number(value)}{'*' if wrong else ' '}", style=WRONG if wrong else "")
+        Text(f"{entry(value, found.expected_type)}{'*' if wrong else ' '}", style=WRONG if wrong else "")
         for value, wrong in zip(part.actual[shown], part.wrong[shown], strict=True)
     ]
-    expected = [Text(f"{number(value)} ", style=RIGHT if wrong else "") for value, wrong in zip(part.expected[shown], part.wrong[shown], strict=True)]
+    expected = [
+        Text(f"{entry(value, found.expected_type)} ", style=RIGHT if wrong else "")
+        for value, wrong in zip(part.expected[shown], part.wrong[shown], strict=True)
+    ]
     table.add_row("yours", *yours)
     table.add_row("expected", *expected)
-    return Group(Text(f"from {index_in_words(index, dims, sizes)} on" if index else "the only entry"), table)
+    return Group(Text(f"from {index_in_words(index, found.dims, sizes)} on" if index else "the only entry"), table)
 
 
 def _others(report: Report, shown: Outcome) -> str:

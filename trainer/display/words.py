@@ -30,6 +30,22 @@ def number(value: float) -> str:
     return f"{value:.1e}"
 
 
+def entry(value: float, kind: str | None) -> str:
+    """A number, or True and False where the tensor is boolean."""
+    return str(bool(value)) if kind == "bool" else number(value)
+
+
+def small_tensors(case: Case) -> list[tuple[str, str]]:
+    """Name and rows of every input that is a matrix of at most 8 x 8."""
+    found: list[tuple[str, str]] = []
+    for name, value in case.inputs.items():
+        shape = getattr(value, "shape", None)
+        if shape is not None and len(shape) == 2 and max(shape) <= 8:
+            rows = value.tolist()  # type: ignore[attr-defined]  # a tensor; this floor does not import torch
+            found.append((name, "\n".join(" ".join(f"{number(float(one)):>8}" for one in row) for row in rows)))
+    return found
+
+
 def index_in_words(index: tuple[int, ...], dims: str, sizes: dict[str, int]) -> str:
     """`b=1 l=3 h=0 d=4`: every axis by its letter, a grouped axis taken apart. Without dims `[1, 3, 4]`."""
     letters = axes(dims)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from trainer.core.words import Outcome, Status
-from trainer.grading.evidence import Evidence, frames_of
+from trainer.grading.evidence import Evidence, frames_of, name_shape
 
 # The large case of a vectorised pair has at least this many more of every letter than the small one; a loop over any of
 # them dispatches at least one operation more each. Fewer more may come from how torch splits products of other shapes.
@@ -46,7 +46,9 @@ def memory(evidence: Evidence) -> Iterator[Outcome]:
         if one.case.probe == "memory" and one.case.limit is not None and evidence.ran(one):
             largest = one.told.largest
             status: Status = "passed" if 0 < largest < one.case.limit else "failed"
-            text = f"the largest tensor made has {largest:,} entries; it must have fewer than {one.case.limit:,}"
+            named = name_shape((one.case.limit,), dict(one.case.sizes)).strip("[]")
+            bound = f"{one.case.limit:,}" + (f" ({named.partition('=')[0]})" if "=" in named else "")
+            text = f"the largest tensor made has {largest:,} entries; it must have fewer than {bound}"
             yield Outcome("memory", status, text, one.case.name, one.number + 1)
 
 

@@ -113,7 +113,10 @@ def _worst(found: Mismatch) -> str:
     if found.worst is None or not found.max_abs_error_index:
         return ""
     place = found.max_abs_error_index[-1] - found.worst.index[-1]
-    return f"; at {list(found.max_abs_error_index)} it is {found.worst.actual[place]:.4g} and must be {found.worst.expected[place]:.4g}"
+    yours, expected = found.worst.actual[place], found.worst.expected[place]
+    if found.expected_type == "bool":
+        return f"; at {list(found.max_abs_error_index)} it is {bool(yours)} and must be {bool(expected)}"
+    return f"; at {list(found.max_abs_error_index)} it is {yours:.4g} and must be {expected:.4g}"
 
 
 def percent(part: int, whole: int) -> str:
