@@ -51,6 +51,7 @@ def test_inputs_are_rounded_to_the_dtype_before_the_reference_sees_them() -> Non
     [
         pytest.param("challenges/prefix_sum/cases.py", "def drive", "def driven", PackError, "defines no `drive`", id="no drive"),
         pytest.param("challenges/prefix_sum/cases.py", 'dims={"out": "B L"}', 'dims={"out": "L B"}', PackError, "the reference gives", id="wrong dims"),
+        pytest.param("challenges/prefix_sum/cases.py", 'case(draw, "forwards", 3, 5)', "1 / 0", PackError, r"cases\(\) raises ZeroDivisionError", id="raises"),
         pytest.param(
             "challenges/prefix_sum/cases.py", 'return {"out"', 'return {"other"', PackError, "names \\['out'\\], drive gives \\['other'\\]", id="wrong name"
         ),

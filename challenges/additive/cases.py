@@ -56,6 +56,8 @@ def cases(draw):
     yield case(draw, "one of everything", 1, 1, 1, 1, 1, 1, 1, inputs={"mask": torch.ones(1, 1, 1, dtype=torch.bool)})
     yield case(draw, "tiny values", 2, 4, 6, 5, 3, 8, 7, inputs={"values": draw.normal(2, 6, 7, scale=1e-7)})
     yield case(draw, "training mode", 2, 5, 8, 4, 3, 7, 6, mode="train", check="train/eval")
+    yield case(draw, "training mode, mask", 2, 5, 8, 4, 3, 7, 6, mask=draw.keep(2, 5, 8), mode="train", check="train/eval")
+    yield case(draw, "float64, no mask", 2, 5, 7, 6, 4, 9, 3, dtype="float64")
     yield case(draw, "bfloat16, no mask", 2, 5, 7, 6, 4, 9, 3, dtype="bfloat16")
     yield from masked(draw)
     yield from steep(draw)
@@ -66,6 +68,8 @@ def cases(draw):
     yield case(draw, "many and large, padding", 9, 10, 12, 3, 5, 7, 8, mask=draw.keep(9, 1, 12), check="masks", probe="vectorised")
     yield case(draw, "few and small, no mask", 3, 2, 4, 5, 6, 9, 7, probe="vectorised")
     yield case(draw, "many and large, no mask", 8, 10, 12, 5, 6, 9, 7, probe="vectorised")
+    yield case(draw, "short, no mask", 2, 4, 5, 3, 6, 7, 8, probe="vectorised")
+    yield case(draw, "long, no mask", 2, 200, 210, 3, 6, 7, 8, probe="vectorised")
 
 
 def masked(draw):

@@ -76,6 +76,8 @@ def cases(draw):
     yield case(draw, "many and large", 7, 9, 11, 10, 6, 13, mask=ragged(draw, 7, 11), check="masks", probe="vectorised")
     yield case(draw, "few and small, no mask", 3, 4, 6, 2, 7, probe="vectorised")
     yield case(draw, "many and large, no mask", 9, 8, 10, 6, 7, probe="vectorised")
+    yield case(draw, "short", 2, 4, 5, 3, 2, 7, mask=ragged(draw, 2, 5), check="masks", probe="vectorised")
+    yield case(draw, "long", 2, 300, 310, 3, 2, 7, mask=ragged(draw, 2, 310), check="masks", probe="vectorised")
 
 
 def masked(draw):
@@ -92,6 +94,9 @@ def masked(draw):
     yield case(draw, "one key", 3, 5, 1, 2, 4, 6, mask=draw.keep(3, 1), check="masks")
     yield case(draw, "one head", 3, 4, 6, 1, 5, 7, mask=draw.keep(3, 6), check="masks")
     yield case(draw, "bfloat16, padding", 3, 5, 7, 2, 4, 11, mask=ragged(draw, 3, 7), dtype="bfloat16", check="masks")
+    yield case(draw, "float64, no mask", 2, 5, 7, 3, 4, 10, dtype="float64")
+    yield case(draw, "bfloat16, no mask", 3, 7, 4, 2, 5, dtype="bfloat16")
+    yield case(draw, "training mode, no mask", 2, 5, 8, 4, 3, 7, mode="train", check="train/eval")
 
 
 def steep(draw):

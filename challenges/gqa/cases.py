@@ -43,6 +43,8 @@ def cases(draw):
     yield case(draw, "tiny values", 2, 3, 4, 2, 5, parameters=tiny)
     yield case(draw, "one batch item, float64, causal", 1, 5, 6, 3, 4, mask=draw.causal(5), dtype="float64", check="masks")
     yield case(draw, "bfloat16, padding", 3, 7, 4, 2, 6, mask=draw.padding(3, 7)[:, None, None, :], dtype="bfloat16", check="masks")
+    yield case(draw, "float64, no mask", 2, 7, 4, 2, 5, dtype="float64")
+    yield case(draw, "bfloat16, no mask", 3, 5, 6, 3, 4, dtype="bfloat16")
     yield from masked(draw)
     yield from dropped(draw)
     # Both ends of Hkv once more, now with a mask.
@@ -56,8 +58,10 @@ def cases(draw):
     same = draw.normal(1, 5, 18).expand(3, 5, 18)
     mask = draw.causal(5).expand(3, 6, 5, 5)
     yield case(draw, "expanded x and mask", 3, 5, 6, 2, 3, x=same, mask=mask, layout={"x": "expanded", "mask": "expanded"}, check="properties")
-    yield case(draw, "few and small", 2, 3, 4, 2, 2, mask=draw.causal(3), check="masks", probe="vectorised")
-    yield case(draw, "many and large", 7, 9, 36, 6, 2, mask=draw.causal(9), check="masks", probe="vectorised")
+    yield case(draw, "few and small", 2, 3, 4, 2, 2, mask=draw.keep(2, 4, 3, 3), check="masks", probe="vectorised")
+    yield case(draw, "many and large", 7, 9, 36, 6, 2, mask=draw.keep(7, 36, 9, 9), check="masks", probe="vectorised")
+    yield case(draw, "short, no mask", 2, 5, 4, 2, 2, probe="vectorised")
+    yield case(draw, "long, no mask", 2, 300, 4, 2, 2, probe="vectorised")
 
 
 def masked(draw):
@@ -113,6 +117,7 @@ def dropped(draw):
     """Dropout: none in eval mode, on the weights in training mode."""
     yield case(draw, "eval mode, dropout 0.4", 2, 5, 6, 3, 4, init={"dropout": 0.4}, check="train/eval")
     yield case(draw, "training mode, dropout 0, causal", 2, 5, 6, 3, 4, mask=draw.causal(5), mode="train", check="train/eval")
+    yield case(draw, "training mode, dropout 0, no mask", 2, 5, 6, 3, 4, mode="train", check="train/eval")
     # Without values and o_proj dropout shows in no result and no gradient; the backward pass has to run all the same.
     nothing = {"v_proj.weight": torch.zeros(12, 24), "v_proj.bias": torch.zeros(12), "o_proj.weight": torch.zeros(24, 24)}
     name = "training mode, dropout 0.4, values and o_proj zero"

@@ -169,6 +169,8 @@ def counted(draw):
     yield case(draw, "many and large, no past", 7, 9, 36, 6, 2, probe="vectorised")
     yield case(draw, "few and small, a chunk and a token on a past", 2, 4, 4, 2, 2, past=5, chunks=(3, 1), probe="vectorised")
     yield case(draw, "many and large, a chunk and a token on a past", 7, 10, 36, 6, 2, past=13, chunks=(9, 1), probe="vectorised")
+    yield case(draw, "short, no past", 2, 5, 4, 2, 3, probe="vectorised")
+    yield case(draw, "long, no past", 2, 300, 4, 2, 3, probe="vectorised")
     for past in (9, 150):
         B, H, Hkv, D = 2, 6, 3, 5
         M = H * D

@@ -102,6 +102,8 @@ def of_dtypes(draw):
     yield case(draw, "tiny values", 2, 3, 4, 2, 6, 7, parameters=tiny)
     positions = scattered(draw, 2, 5, 400)
     yield case(draw, "float64, causal, positions", 2, 5, 6, 3, 10, 400, positions, draw.causal(5), dtype="float64", check="masks")
+    yield case(draw, "float64, no mask, no positions", 2, 7, 6, 3, 10, 9, dtype="float64")
+    yield case(draw, "bfloat16, no mask, no positions", 3, 5, 4, 2, 6, 9, dtype="bfloat16")
     # Padding on the left, as for generation: positions count the real tokens.
     real = draw.padding(3, 7, side="left")
     positions = (real.cumsum(-1) - 1).clamp(min=0)
@@ -168,6 +170,7 @@ def masked(draw):
 def laid_out(draw):
     """Training mode, inputs that are not contiguous, and calls after each other."""
     yield case(draw, "training mode, causal", 2, 5, 6, 3, 8, 9, mask=draw.causal(5), mode="train", check="train/eval")
+    yield case(draw, "training mode, no mask, positions", 2, 5, 6, 3, 8, 9, scattered(draw, 2, 5, 9), mode="train", check="train/eval")
     turned, strided, expanded = (dict.fromkeys(("x", "mask", "position_ids"), layout) for layout in ("transposed", "strided", "expanded"))
     positions, mask = scattered(draw, 2, 5, 13), draw.keep(2, 1, 5, 5)
     yield case(draw, "non-contiguous x, mask and positions", 2, 5, 6, 1, 8, 13, positions, mask, layout=turned, check="properties")
@@ -190,10 +193,13 @@ def probes(draw):
     No other case has their bases, and the least has 17 positions, so that tables which outlive an object, or grow, are made in both of a pair.
     """
     small, large = scattered(draw, 2, 3, 31), scattered(draw, 7, 9, 31)
-    yield case(draw, "few and small", 2, 3, 4, 2, 4, 31, small, draw.causal(3), base=123.0, check="masks", probe="vectorised")
-    yield case(draw, "many and large", 7, 9, 36, 6, 4, 31, large, draw.causal(9), base=123.0, check="masks", probe="vectorised")
+    yield case(draw, "few and small", 2, 3, 4, 2, 4, 31, small, draw.keep(2, 4, 3, 3), base=123.0, check="masks", probe="vectorised")
+    yield case(draw, "many and large", 7, 9, 36, 6, 4, 31, large, draw.keep(7, 36, 9, 9), base=123.0, check="masks", probe="vectorised")
     yield case(draw, "few and small, no positions, no mask", 2, 17, 4, 2, 4, 20, base=321.0, probe="vectorised")
     yield case(draw, "many and large, no positions, no mask", 7, 21, 36, 6, 4, 23, base=321.0, probe="vectorised")
+    short, long = scattered(draw, 2, 33, 400), scattered(draw, 2, 300, 400)
+    yield case(draw, "short, no mask", 2, 33, 4, 2, 4, 400, short, base=231.0, probe="vectorised")
+    yield case(draw, "long, no mask", 2, 300, 4, 2, 4, 400, long, base=231.0, probe="vectorised")
 
 
 def refusals():

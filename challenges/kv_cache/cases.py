@@ -168,6 +168,8 @@ def counted(draw):
     yield case(draw, "many and large, no past", 7, 11, 9, 5, probe="vectorised")
     yield case(draw, "few and small, a chunk on a past", 2, 3, 4, 5, past=6, chunks=(3,), probe="vectorised")
     yield case(draw, "many and large, a chunk on a past", 7, 11, 9, 5, past=13, chunks=(11,), probe="vectorised")
+    yield case(draw, "short, no past", 2, 5, 3, 2, probe="vectorised")
+    yield case(draw, "long, no past", 2, 300, 3, 2, probe="vectorised")
     for past in (9, 150):
         B, H, D = 2, 3, 5
         M = H * D

@@ -76,6 +76,8 @@ def cases(draw):
     padding = draw.padding(3, 7)
     padding[0] = True  # the first item says nothing of the others
     yield case(draw, "bfloat16, padding", 3, 5, 7, 2, 4, mask=padding[:, None, None, :], return_weights=True, dtype="bfloat16", check="masks")
+    yield case(draw, "float64, no mask", 2, 5, 7, 3, 4, dtype="float64")
+    yield case(draw, "bfloat16, no mask", 3, 7, 4, 2, 5, dtype="bfloat16")
     yield from masked(draw)
     yield from dropped(draw)
     turned = {"query": "transposed", "key": "transposed", "value": "transposed", "mask": "transposed"}
@@ -101,8 +103,12 @@ def cases(draw):
     yield case(draw, "B = Lq = Lk, then the same sizes without a mask", 4, 4, 4, 3, 5, mask=draw.keep(4, 4), **again, check="properties")
     # Twice each: with weights and a mask, and without.
     small, large = draw.normal(3, 4, 30), draw.normal(8, 10, 60)
-    yield case(draw, "few and small", 2, 3, 6, 5, 6, mask=draw.keep(3, 6), return_weights=True, **followed_by(small), check="masks", probe="vectorised")
-    yield case(draw, "many and large", 7, 9, 11, 10, 6, mask=draw.keep(9, 11), return_weights=True, **followed_by(large), check="masks", probe="vectorised")
+    yield case(draw, "few and small", 2, 3, 6, 5, 6, mask=draw.keep(2, 5, 3, 6), return_weights=True, **followed_by(small), check="masks", probe="vectorised")
+    yield case(
+        draw, "many and large", 7, 9, 11, 10, 6, mask=draw.keep(7, 10, 9, 11), return_weights=True, **followed_by(large), check="masks", probe="vectorised"
+    )
+    yield case(draw, "short, no mask", 2, 4, 5, 3, 2, probe="vectorised")
+    yield case(draw, "long, no mask", 2, 300, 310, 3, 2, probe="vectorised")
 
 
 def masked(draw):
@@ -157,6 +163,7 @@ def dropped(draw):
     """Dropout: none in eval mode, on the weights in training mode."""
     yield case(draw, "eval mode, dropout 0.4", 2, 5, 4, 3, 6, return_weights=True, init={"dropout": 0.4}, check="train/eval")
     yield case(draw, "training mode, dropout 0, mask", 2, 5, 4, 3, 6, mask=draw.keep(5, 4), mode="train", check="train/eval")
+    yield case(draw, "training mode, dropout 0, no mask", 2, 5, 4, 3, 6, mode="train", check="train/eval")
     # Without values and o_proj dropout shows in no result and no gradient; the backward pass has to run all the same.
     nothing = {"v_proj.weight": torch.zeros(18, 18), "v_proj.bias": torch.zeros(18), "o_proj.weight": torch.zeros(18, 18)}
     name = "training mode, dropout 0.4, values and o_proj zero"

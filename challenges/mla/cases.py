@@ -68,6 +68,11 @@ def cases(draw):
     mask = draw.keep(3, 1, 5, 5)
     yield case(draw, "one pair in the rotary part, one head", 3, 5, 1, mask=mask, positions=scattered(draw, 3, 5), Dr=2, check="masks")
     yield case(draw, "one token, one head", 1, 1, 1, positions=torch.tensor([[17]]))
+    yield case(draw, "one token of every sequence", 3, 1, 4, positions=torch.tensor([[9], [160], [47]]))
+    yield case(draw, "base 100, no positions, the widths of other cases", 3, 5, 2, M=12, Dn=7, Dv=6, init={"rope_base": 100.0})
+    yield case(draw, "values as wide as queries and keys", 2, 5, 3, Dn=6, Dr=4, Dv=10)
+    yield case(draw, "float64, no mask, no positions", 2, 7, 3, Dr=14, dtype="float64")
+    yield case(draw, "bfloat16, no mask, no positions", 3, 5, 4, dtype="bfloat16")
     yield case(draw, "ranks larger than d_model", 2, 5, 3, M=7, ranks=(12, 14), positions=scattered(draw, 2, 5))
     B, L, H, M, Rq, Rkv, Dn, half, Dv = draw.distinct((2, 3), (6, 9), (2, 5), (8, 20), (4, 20), (4, 20), (4, 9), (2, 4), (3, 9))
     sizes = {"M": M, "ranks": (Rq, Rkv), "Dn": Dn, "Dr": 2 * half, "Dv": Dv}
@@ -169,6 +174,7 @@ def laid_out(draw):
     yield case(draw, "the same sizes again, now without mask and positions", 2, 5, 3, mask=mask, positions=positions, later=later, check="properties")
     later = (draw.normal(2, 11, 10), draw.causal(11), scattered(draw, 2, 11, high=90))
     yield case(draw, "a longer sequence afterwards, now with mask and positions", 2, 5, 3, later=later, check="properties")
+    yield case(draw, "training mode, no mask", 2, 5, 3, positions=scattered(draw, 2, 5), mode="train", check="train/eval")
     yield case(draw, "training mode, causal", 2, 5, 3, mask=draw.causal(5), positions=scattered(draw, 2, 5), mode="train", check="train/eval")
 
 
@@ -180,5 +186,8 @@ def probes(draw):
     for few_or_many, (B, L, H) in {"few and small": (2, 17, 4), "many and large": (7, 21, 11)}.items():
         yield case(draw, f"{few_or_many}, no mask, no positions", B, L, H, init={"rope_base": 321.0}, probe="vectorised")
     for few_or_many, (B, L, H) in {"few and small": (2, 3, 5), "many and large": (6, 9, 11)}.items():
-        given = {"mask": draw.keep(L, L), "positions": scattered(draw, B, L, high=31), "init": {"rope_base": 123.0}}
+        given = {"mask": draw.keep(B, H, L, L), "positions": scattered(draw, B, L, high=31), "init": {"rope_base": 123.0}}
         yield case(draw, f"{few_or_many}, mask and positions", B, L, H, check="masks", probe="vectorised", **given)
+    for short_or_long, L in {"short": 33, "long": 300}.items():
+        positions = scattered(draw, 2, L, high=400)
+        yield case(draw, f"{short_or_long}, no mask", 2, L, 3, positions=positions, init={"rope_base": 231.0}, probe="vectorised")

@@ -54,6 +54,8 @@ def cases(draw):
     padding = draw.padding(3, 7)
     padding[0] = True  # the first item says nothing of the others
     yield case(draw, "bfloat16, padding", 3, 7, 2, 6, mask=padding[:, None, None, :], dtype="bfloat16", check="masks")
+    yield case(draw, "float64, no mask", 2, 7, 4, 5, dtype="float64")
+    yield case(draw, "bfloat16, no mask", 4, 6, 5, 3, dtype="bfloat16")
     yield from masked(draw)
     yield from dropped(draw)
     turned, strided = ({"x": layout, "mask": layout} for layout in ("transposed", "strided"))
@@ -67,8 +69,10 @@ def cases(draw):
     yield case(draw, "the same sizes again, now without a mask", 2, 6, 3, 5, mask=draw.keep(6, 6), **again, check="properties")
     # Twice each: with a mask, and without.
     small, large = draw.normal(3, 5, 42), draw.normal(9, 12, 91)
-    yield case(draw, "few and small", 2, 4, 6, 7, mask=draw.keep(4, 4), later=small, check="masks", probe="vectorised")
-    yield case(draw, "many and large", 8, 11, 13, 7, mask=draw.keep(11, 11), later=large, check="masks", probe="vectorised")
+    yield case(draw, "few and small", 2, 4, 6, 7, mask=draw.keep(2, 6, 4, 4), later=small, check="masks", probe="vectorised")
+    yield case(draw, "many and large", 8, 11, 13, 7, mask=draw.keep(8, 13, 11, 11), later=large, check="masks", probe="vectorised")
+    yield case(draw, "short, no mask", 2, 5, 4, 3, probe="vectorised")
+    yield case(draw, "long, no mask", 2, 300, 4, 3, probe="vectorised")
 
 
 def masked(draw):
@@ -123,6 +127,7 @@ def dropped(draw):
     """Dropout: none in eval mode, on the weights in training mode."""
     yield case(draw, "eval mode, dropout 0.4", 2, 5, 3, 4, init={"dropout": 0.4}, check="train/eval")
     yield case(draw, "training mode, dropout 0, causal", 2, 5, 3, 4, mask=draw.causal(5), mode="train", check="train/eval")
+    yield case(draw, "training mode, dropout 0, no mask", 2, 5, 3, 4, mode="train", check="train/eval")
     # Without values and o_proj dropout shows in no result and no gradient; the backward pass has to run all the same.
     nothing = {"v_proj.weight": torch.zeros(4, 12), "v_proj.bias": torch.zeros(4), "o_proj.weight": torch.zeros(12, 12)}
     name = "training mode, dropout 0.4, values and o_proj zero"

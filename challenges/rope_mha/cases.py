@@ -112,6 +112,8 @@ def of_dtypes(draw):
     yield case(draw, "tiny values", B, L, H, D, 7, parameters=tiny)
     positions = scattered(draw, 2, 5, 400)
     yield case(draw, "float64, causal, positions", 2, 5, 3, 10, 400, positions, draw.causal(5), dtype="float64", check="masks")
+    yield case(draw, "float64, no mask, no positions", 2, 7, 3, 10, 9, dtype="float64")
+    yield case(draw, "bfloat16, no mask, no positions", 3, 5, 4, 6, 9, dtype="bfloat16")
     # Padding on the left, as for generation: positions count the real tokens.
     real = draw.padding(3, 7, side="left")
     positions = (real.cumsum(-1) - 1).clamp(min=0)
@@ -176,6 +178,7 @@ def dropped(draw):
     """Dropout: none in eval mode, on the weights in training mode."""
     yield case(draw, "eval mode, dropout 0.4", 2, 5, 3, 8, 9, init={"dropout": 0.4}, check="train/eval")
     yield case(draw, "training mode, dropout 0, causal", 2, 5, 3, 8, 9, mask=draw.causal(5), mode="train", check="train/eval")
+    yield case(draw, "training mode, dropout 0, no mask, positions", 2, 5, 3, 8, 9, scattered(draw, 2, 5, 9), mode="train", check="train/eval")
     # Without values and o_proj dropout shows in no result and no gradient; the backward pass has to run all the same.
     nothing = {
         "qkv_proj.weight": torch.cat((draw.normal(48, 24), torch.zeros(24, 24))),
@@ -235,10 +238,13 @@ def probes(draw):
     No other case has their bases, and the least has 17 positions, so that tables which outlive an object, or grow, are made in both of a pair.
     """
     small, large = scattered(draw, 2, 3, 31), scattered(draw, 7, 9, 31)
-    yield case(draw, "few and small", 2, 3, 4, 6, 31, small, draw.causal(3), base=123.0, check="masks", probe="vectorised")
-    yield case(draw, "many and large", 7, 9, 11, 6, 31, large, draw.causal(9), base=123.0, check="masks", probe="vectorised")
+    yield case(draw, "few and small", 2, 3, 4, 6, 31, small, draw.keep(2, 4, 3, 3), base=123.0, check="masks", probe="vectorised")
+    yield case(draw, "many and large", 7, 9, 11, 6, 31, large, draw.keep(7, 11, 9, 9), base=123.0, check="masks", probe="vectorised")
     yield case(draw, "few and small, no positions, no mask", 2, 17, 4, 6, 20, base=321.0, probe="vectorised")
     yield case(draw, "many and large, no positions, no mask", 7, 21, 11, 6, 23, base=321.0, probe="vectorised")
+    short, long = scattered(draw, 2, 33, 400), scattered(draw, 2, 300, 400)
+    yield case(draw, "short, no mask", 2, 33, 4, 6, 400, short, base=231.0, probe="vectorised")
+    yield case(draw, "long, no mask", 2, 300, 4, 6, 400, long, base=231.0, probe="vectorised")
 
 
 def refusals():

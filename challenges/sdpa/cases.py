@@ -124,3 +124,5 @@ def counted(draw):
     yield case(draw, "many and large", batch(7, 8), 9, 11, 6, 10, mask=draw.keep(7, 1, 9, 11), check="masks", probe="vectorised")
     yield case(draw, "few and small, three leading dims", {"G": 2, "B": 3, "H": 4}, 5, 6, 12, 13, probe="vectorised")
     yield case(draw, "many and large, three leading dims", {"G": 7, "B": 8, "H": 9}, 10, 11, 12, 13, probe="vectorised")
+    yield case(draw, "short, no mask", batch(2, 3), 4, 5, 2, 6, probe="vectorised")
+    yield case(draw, "long, no mask", batch(2, 3), 300, 310, 2, 6, probe="vectorised")

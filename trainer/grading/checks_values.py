@@ -171,6 +171,9 @@ def train_eval(evidence: Evidence) -> Iterator[Outcome]:
             if value is not None:
                 bound = allowed(want.value, one.case.dtype, want.lost)
                 trouble = compare_dropout(name, one.case.dims[name], dict(one.case.sizes), want.value, value, bound, one.case.dropout)
+                again = evidence.value_of(one.told.outputs_once_more.get(name))
+                if trouble is None and again is not None and torch.equal(again, value):
+                    trouble = "another call in training mode drops the same attention weights: every call must draw anew"
             yield Outcome("train/eval", "failed" if trouble else "passed", trouble or "", one.case.name, one.number + 1)
 
 

@@ -79,6 +79,11 @@ class Draw:
             "one row for all queries [1, Lk]": self.keep(1, k_len),
             "causal and padding [B, 1, Lq, Lk]": both,
             "mask a head [1, H, 1, Lk]": self.keep(1, heads, 1, k_len),
+            "one row for everything [1, 1, 1, Lk]": self.keep(1, 1, 1, k_len),
+            "causal band [Lq, Lk]": self.causal(q_len, k_len).triu(k_len - q_len - 1),
             "mask of three dims [H, Lq, Lk]": self.keep(heads, q_len, k_len),
+            "mask of three dims [1, Lq, Lk]": self.keep(1, q_len, k_len),
+            "mask of three dims, a row a head [H, 1, Lk]": self.keep(heads, 1, k_len),
+            "a row a sequence and head [B, H, 1, Lk]": self.keep(batch, heads, 1, k_len),
             "full mask [B, H, Lq, Lk]": self.keep(batch, heads, q_len, k_len),
         }

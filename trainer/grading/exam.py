@@ -83,8 +83,8 @@ class Exam:
             if name not in self._content:
                 raise PackError(f"{self.cases_path} defines no `{name}`.")
         self._reference = load_module("reference", str(challenge.solutions / "solution.py"), solution(challenge))
-        self.cases: tuple[Case, ...] = tuple(self._content["cases"](Draw(seed)))
-        again = tuple(self._content["cases"](Draw(seed, _AGAIN)))
+        self.cases = self._drawn(Draw(seed))
+        again = self._drawn(Draw(seed, _AGAIN))
         self.refusals: tuple[Refusal, ...] = tuple(self._content["refusals"]()) if "refusals" in self._content else ()
         for case, other in zip(self.cases, again, strict=True):
             # The second call puts new values into the same tensors; everything else must be as it was.
@@ -94,6 +94,12 @@ class Exam:
         self._again = [_rounded(case, other.inputs) for case, other in zip(self.cases, again, strict=True)]
         self._parameters = self._draw_parameters()
         self._cotangents = self._draw_cotangents()
+
+    def _drawn(self, draw: Draw) -> tuple[Case, ...]:
+        try:
+            return tuple(self._content["cases"](draw))
+        except Exception as error:
+            raise PackError(f"{self.cases_path}: cases() raises {type(error).__name__}: {error}.") from error
 
     def request(self, file_name: str, source: str, assignment: int = 0) -> bytes:
         """The frame for a worker that is to run this source on all cases."""
