@@ -1,8 +1,10 @@
 """Operations, largest fresh tensor and multiply-adds are what was dispatched."""
 
+from concurrent.futures import ThreadPoolExecutor
+
 import torch
 
-from trainer.running.counting import Counter
+from trainer.running.counting import Counter, counted_in_threads
 
 
 def test_operations_grow_with_a_loop_and_not_without() -> None:
@@ -53,3 +55,18 @@ def test_largest_sees_an_argument_that_grows() -> None:
     with Counter() as in_place:
         a.add_(1)
     assert (out.largest, resized.largest, in_place.largest) == (900, 700, 0)
+
+
+def test_threads_are_counted_too() -> None:
+    """Also those of a pool, which live on after their work is done."""
+    a = torch.randn(30, 2)
+    counter = Counter()
+    with counted_in_threads(counter), ThreadPoolExecutor(2) as pool:
+        list(pool.map(lambda _: a @ a.T, range(3)))
+    assert counter.largest == 900
+    assert counter.operations >= 3
+    assert counter.flops == 3 * 2 * 30 * 30 * 2
+    before = counter.operations
+    with ThreadPoolExecutor(1) as pool:
+        pool.submit(lambda: a + 1).result()
+    assert counter.operations == before

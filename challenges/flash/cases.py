@@ -43,6 +43,8 @@ def cases(draw):
     yield case(draw, "Lq = Lk = D = block_size", 2, 3, 4, 4, 4, 4)
     yield case(draw, "tiny values", 2, 3, 5, 8, 4, 3, v=draw.normal(2, 3, 8, 4, scale=1e-7))
     yield case(draw, "bfloat16", 3, 2, 5, 7, 6, 3, dtype="bfloat16")
+    yield case(draw, "fewer keys than features", 2, 3, 5, 3, 9, 2)
+    yield case(draw, "float64, not causal", 2, 4, 5, 8, 6, 3, dtype="float64")
     yield from causal(draw)
     yield from steep(draw)
     layout = {"q": "transposed", "k": "strided", "v": "transposed"}
@@ -59,6 +61,8 @@ def causal(draw):
     yield case(draw, "causal, B = H, blocks that do not divide the length", 3, 3, 7, 7, 5, 3, causal=True, check="masks")
     yield case(draw, "causal, 5 keys more than queries", 2, 3, 6, 11, 7, 4, causal=True, check="masks")
     yield case(draw, "causal, a block of keys more than queries", 2, 5, 6, 9, 4, 3, causal=True, check="masks")
+    yield case(draw, "causal, the same lengths in other blocks", 2, 3, 6, 11, 7, 3, causal=True, check="masks")
+    yield case(draw, "causal, the same lengths in one block", 2, 3, 6, 11, 7, 16, causal=True, check="masks")
     yield case(draw, "causal, blocks of 1", 3, 2, 4, 6, 5, 1, causal=True, check="masks")
     yield case(draw, "causal, a block larger than all", 2, 3, 4, 7, 6, 16, causal=True, check="masks")
     yield case(draw, "causal, one query", 2, 3, 1, 7, 5, 3, causal=True, check="masks")
@@ -84,6 +88,12 @@ def steep(draw):
     stairs = torch.linspace(-10000, 10000, Lk)
     yield scored("scores rising to 1e4", 1, stairs)
     yield scored("scores falling from 1e4", -1, stairs)
+    yield scored("scores rising by 100", 1, stairs / 20 + 500)
+    yield scored("scores falling by 100", -1, stairs / 20)
+    yield scored("scores rising by 40", 1, stairs / 50)
+    # Blocks that weigh little are still to be counted: 8 keys at -6 make 2% of the weights, at -10 four parts in ten thousand.
+    yield scored("a first block at 0, the others at -6", 1, torch.where(torch.arange(Lk) < block, 0.0, -6.0))
+    yield scored("a first block at 0, the others at -10", 1, torch.where(torch.arange(Lk) < block, 0.0, -10.0))
     yield scored("all scores near 1e4", 1, 10000, alone=False)
     yield scored("all scores near -1e4", 1, -10000, alone=False)
     # Neighbours along every axis lie 20,000 apart, and so do queries a block apart.
@@ -107,6 +117,10 @@ def counted(draw):
         ("memory, 32 queries and keys, blocks of 4", 32, 32, 1, 4, False),
         ("memory, causal, 64 queries and keys, blocks of 8", 64, 64, 2, 8, True),
         ("memory, causal, 130 queries, 150 keys, blocks of 16", 130, 150, 4, 16, True),
+        ("memory, 150 queries, 130 keys, blocks of 16", 150, 130, 4, 16, False),
+        ("memory, 70 queries, 150 keys, blocks of 8, float64", 70, 150, 2, 8, False),
+        ("memory, 40 queries, 48 keys, blocks of 5, bfloat16", 40, 48, 1, 5, False),
+        ("memory, causal, 520 queries, 530 keys, default block size", 520, 530, 4, None, True),
     ):
-        check = "masks" if causal else "values"
-        yield case(draw, name, 1, 1, Lq, Lk, D, block, causal=causal, check=check, probe="memory", limit=Lq * Lk)
+        more = {"check": "masks" if causal else "values"} | ({"dtype": name.split()[-1]} if name.split()[-1] in ("float64", "bfloat16") else {})
+        yield case(draw, name, 1, 1, Lq, Lk, D, block, causal=causal, probe="memory", limit=Lq * Lk, **more)

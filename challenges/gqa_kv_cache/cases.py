@@ -18,7 +18,7 @@ def drive(attention, given):
         return mine | {f"other_{name}": value for name, value in theirs.items()}
     done = list(steps(attention, given.x, given.chunks, past))
     if "branch" in given.inputs:
-        (theirs,) = steps(attention, given.branch, given.branch.shape[1:2], (done[0]["k"], done[0]["v"]))
+        (theirs,) = steps(attention, given.branch, given.branch.shape[1:2], (done[given.branch_from]["k"], done[given.branch_from]["v"]))
         return done[-1] | {f"branch_{name}": value for name, value in theirs.items()}
     return done[-1]
 
@@ -84,6 +84,12 @@ def cases(draw):
     yield tiny(draw)
     yield case(draw, "float64: chunks 2, 4, one token, on a past of 2", 5, 7, 6, 3, 4, past=2, chunks=(2, 4, 1), dtype="float64")
     yield case(draw, "bfloat16: chunk 3, two decode steps, on a past of 4", 3, 5, 4, 2, 6, past=4, chunks=(3, 1, 1), dtype="bfloat16")
+    # What takes another way when no cache is asked for.
+    yield case(draw, "training mode, biases, a chunk of 3 on a past of 4, without use_cache", 2, 3, 6, 3, 4, past=4, init={"bias": True}, mode="train")
+    layout = {"x": "transposed", "past_k": "transposed", "past_v": "strided"}
+    yield case(draw, "float64, non-contiguous, without use_cache", 2, 5, 6, 2, 4, past=7, layout=layout, dtype="float64")
+    yield case(draw, "bfloat16, one token on a past of 6, without use_cache", 3, 1, 4, 2, 5, past=6, dtype="bfloat16")
+    yield case(draw, "float64, no past, without use_cache", 2, 7, 6, 2, 5, dtype="float64")
     yield from steep(draw)
     yield from of_several_sequences(draw)
     yield from laid_out(draw)
@@ -148,9 +154,13 @@ def of_several_sequences(draw):
     yield case(draw, "two sequences in turn", B, L, H, Hkv, D, chunks=(3, 1, 2), inputs=inputs, dims=dims, check="properties")
     prefill, n = 5, 2
     chunks = (prefill, n, 1)
-    inputs, sizes = {"branch": draw.normal(B, n, M)}, {"n": n, "prefill+n": prefill + n}
+    inputs, sizes = {"branch": draw.normal(B, n, M), "branch_from": 0}, {"n": n, "prefill+n": prefill + n}
     dims = {"branch_out": "B n M", "branch_k": "B Hkv prefill+n D", "branch_v": "B Hkv prefill+n D"}
     yield case(draw, "one prefill continued twice", B, sum(chunks), H, Hkv, D, chunks=chunks, inputs=inputs, dims=dims, sizes=sizes, check="properties")
+    # A buffer with room to spare does not exist yet after the prefill, but after the first step it does.
+    inputs, sizes = {"branch": draw.normal(B, n, M), "branch_from": 1}, {"n": n, "prefill+n": prefill + 2 * n}
+    name = "a cache of two steps continued twice"
+    yield case(draw, name, B, sum(chunks), H, Hkv, D, chunks=chunks, inputs=inputs, dims=dims, sizes=sizes, check="properties")
 
 
 def laid_out(draw):
@@ -169,6 +179,10 @@ def counted(draw):
     yield case(draw, "many and large, no past", 7, 9, 36, 6, 2, probe="vectorised")
     yield case(draw, "few and small, a chunk and a token on a past", 2, 4, 4, 2, 2, past=5, chunks=(3, 1), probe="vectorised")
     yield case(draw, "many and large, a chunk and a token on a past", 7, 10, 36, 6, 2, past=13, chunks=(9, 1), probe="vectorised")
+    yield case(draw, "few and small, a chunk on a past, without use_cache", 2, 3, 4, 2, 2, past=7, mode="train", probe="vectorised")
+    yield case(draw, "many and large, a chunk on a past, without use_cache", 7, 10, 36, 6, 2, past=17, mode="train", probe="vectorised")
+    yield case(draw, "few and small, no past, use_cache", 2, 3, 4, 2, 2, chunks=(3,), probe="vectorised")
+    yield case(draw, "many and large, no past, use_cache", 7, 9, 36, 6, 2, chunks=(9,), probe="vectorised")
     yield case(draw, "short, no past", 2, 5, 4, 2, 3, probe="vectorised")
     yield case(draw, "long, no past", 2, 300, 4, 2, 3, probe="vectorised")
     for past in (9, 150):
@@ -176,6 +190,7 @@ def counted(draw):
         M = H * D
         limit = 2 * B * (2 * M * M + 2 * M * Hkv * D) + 2 * 2 * B * H * D * (past + 1)
         yield case(draw, f"one new token on a past of {past}", B, 1, H, Hkv, D, past=past, chunks=(1,), probe="work", limit=limit)
+        yield case(draw, f"one new token on a past of {past}, without use_cache", B, 1, H, Hkv, D, past=past, probe="work", limit=limit)
 
 
 def refusals():

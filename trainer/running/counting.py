@@ -5,7 +5,9 @@ The multiply-adds are counted here and not by `torch.utils.flop_counter`: import
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import torch
@@ -14,18 +16,26 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 
 class Counter(TorchDispatchMode):  # type: ignore[no-untyped-call]  # torch's __init_subclass__ has no types
-    """While active, counts every dispatched operation of this thread.
+    """While active, counts every dispatched operation of this thread, for its parent too.
 
     operations  how many
     largest     entries of the largest tensor that an operation made (views of existing memory are not fresh)
     flops       2 per multiply-add of mm, addmm, bmm, baddbmm, mv and dot, to which matrix products come down
     """
 
-    def __init__(self) -> None:
+    def __init__(self, parent: Counter | None = None) -> None:
         super().__init__()  # type: ignore[no-untyped-call]  # nor has its __init__
+        self._parent = parent
         self.operations = 0
         self.largest = 0
         self.flops = 0
+
+    def _count(self, operations: int, largest: int, flops: int) -> None:
+        self.operations += operations
+        self.largest = max(self.largest, largest)
+        self.flops += flops
+        if self._parent is not None:
+            self._parent._count(operations, largest, flops)
 
     @classmethod
     def _should_skip_dynamo(cls) -> bool:
@@ -36,12 +46,28 @@ class Counter(TorchDispatchMode):  # type: ignore[no-untyped-call]  # torch's __
         """Run the operation and count it."""
         old = {_memory(tensor) for tensor in _tensors((args, kwargs))}
         result = func(*args, **(kwargs or {}))
-        self.operations += 1
-        self.flops += _flops(func, args)
-        for tensor in _tensors((result, args, kwargs)):  # an argument may have grown: `out=`, resize_
-            if _memory(tensor) not in old:
-                self.largest = max(self.largest, tensor.untyped_storage().nbytes() // tensor.element_size())
+        # An argument may have grown: `out=`, resize_.
+        fresh = (tensor for tensor in _tensors((result, args, kwargs)) if _memory(tensor) not in old)
+        largest = max((tensor.untyped_storage().nbytes() // tensor.element_size() for tensor in fresh), default=0)
+        self._count(1, largest, _flops(func, args))
         return result
+
+
+@contextmanager
+def counted_in_threads(counter: Counter) -> Iterator[None]:
+    """Count in this thread, and in every thread that is started meanwhile."""
+    run = threading.Thread.run
+
+    def counting_run(thread: threading.Thread) -> None:
+        with Counter(counter):
+            run(thread)
+
+    threading.Thread.run = counting_run  # type: ignore[method-assign, assignment]  # for this while
+    try:
+        with counter:
+            yield
+    finally:
+        threading.Thread.run = run  # type: ignore[method-assign]
 
 
 def _memory(tensor: Tensor) -> tuple[int, int]:

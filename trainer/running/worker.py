@@ -22,7 +22,7 @@ import torch
 from torch import Tensor, nn
 
 from trainer.running import aliases, from_scratch, weights
-from trainer.running.counting import Counter
+from trainer.running.counting import Counter, counted_in_threads
 from trainer.running.execution import Drive, Given, build, gradients, lay_out, leaves, map_leaves, module_parameters, overwrite
 from trainer.running.protocol import (
     DTYPES,
@@ -232,7 +232,7 @@ class Worker:
         def counted() -> dict[str, Any]:
             if counter is None:
                 return call(given, grad=False)
-            with counter:
+            with counted_in_threads(counter):
                 return call(given, grad=False)
 
         self.mark(str(number))
@@ -259,7 +259,8 @@ class Worker:
     def _count_with_gradients(self, run: Run, told: RunReply, call: Callable[..., dict[str, Any]]) -> None:
         """The largest tensor of a forward pass that records gradients: it may take another way."""
         inputs = map_leaves(self._inputs(run, run.inputs), lambda _, tensor: tensor.requires_grad_(tensor.is_floating_point()))
-        with Counter() as counter:
+        counter = Counter()
+        with counted_in_threads(counter):
             told.failure = self._attempt("forward with gradients", lambda: call(inputs, grad=True))[1]
         told.largest = max(told.largest, counter.largest)
 
