@@ -217,3 +217,27 @@ def test_memory_is_counted_on_every_way(grader: Grader, now: str) -> None:
     report = grader.grade(PREFIX_SUM, source, "prefix_sum.py", 3)
     assert {check for check, status in report.statuses().items() if status == "failed"} == {"memory"}
     assert report.first_failure().message == "the largest tensor made has 4,096 entries; it must have fewer than 4,096"
+
+
+def test_a_gradient_must_arrive_in_bfloat16_too(grader: Grader) -> None:
+    """Its values are not compared there; that there is one is."""
+    report = grade(
+        grader,
+        ("v = self.v_proj(x)", "v = self.v_proj(x.detach() if x.dtype == torch.bfloat16 else x)"),
+        ("k = self.k_proj(x)", "k = self.k_proj(x.detach() if x.dtype == torch.bfloat16 else x)"),
+        ("q = self.q_proj(x)", "q = self.q_proj(x.detach() if x.dtype == torch.bfloat16 else x)"),
+    )
+    failure = report.first_failure()
+    assert failure is not None
+    assert (failure.check, failure.message) == ("gradients", "no gradient reaches x")
+
+
+def test_dropout_draws_anew(grader: Grader) -> None:
+    """A pattern that comes back in every call is no dropout."""
+    report = grade(
+        grader,
+        ("weights = self.dropout(weights)", "with torch.random.fork_rng():\n            torch.manual_seed(7)\n            weights = self.dropout(weights)"),
+    )
+    failure = report.first_failure()
+    assert failure is not None
+    assert "every call must draw anew" in failure.message

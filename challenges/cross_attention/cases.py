@@ -62,6 +62,8 @@ def cases(draw):
     yield case(draw, "memory as wide as x", 3, 7, 4, 2, 5)
     yield case(draw, "memory_dim smaller than d_model and no multiple of the heads", 3, 5, 8, 4, 6, 7)
     yield case(draw, "no biases", 2, 6, 5, 4, 3, 9, init={"bias": False})
+    yield case(draw, "no biases, memory as wide as x", 3, 4, 6, 2, 5, init={"bias": False})
+    yield case(draw, "memory_dim given, and it is d_model", 2, 5, 7, 3, 4, 12)
     B, Lq, Lk, H, D, E = draw.distinct((2, 3), (6, 9), (7, 11), (2, 5), (6, 9), (4, 60))
     yield case(draw, "random sizes", B, Lq, Lk, H, D, E)
     yield case(draw, "x and memory of one shape", 2, 5, 5, 3, 4)

@@ -118,6 +118,9 @@ def dropped(draw):
     yield case(draw, "eval mode, dropout 0.4", 2, 5, 6, 3, 4, init={"dropout": 0.4}, check="train/eval")
     yield case(draw, "training mode, dropout 0, causal", 2, 5, 6, 3, 4, mask=draw.causal(5), mode="train", check="train/eval")
     yield case(draw, "training mode, dropout 0, no mask", 2, 5, 6, 3, 4, mode="train", check="train/eval")
+    # So little that nothing is dropped: results and gradients are those of eval mode.
+    yield case(draw, "training mode, dropout 1e-9, no mask", 2, 5, 6, 3, 4, init={"dropout": 1e-9}, mode="train", check="train/eval")
+    yield case(draw, "training mode, dropout 1e-9, causal", 2, 5, 6, 3, 4, mask=draw.causal(5), init={"dropout": 1e-9}, mode="train", check="train/eval")
     # Without values and o_proj dropout shows in no result and no gradient; the backward pass has to run all the same.
     nothing = {"v_proj.weight": torch.zeros(12, 24), "v_proj.bias": torch.zeros(12), "o_proj.weight": torch.zeros(24, 24)}
     name = "training mode, dropout 0.4, values and o_proj zero"
@@ -127,21 +130,23 @@ def dropped(draw):
     D = 2 * L
     M = H * D
     value = torch.eye(L, M).repeat(2 * Hkv, 1)
-    yield case(
-        draw,
-        "training mode, dropout 0.3, one key masked, weights read out",
-        *(B, L, H, Hkv, D),
-        mask=torch.arange(L)[None, :] != 2,  # one key is hidden, from all alike: dropout alone tells rows and heads apart
-        x=torch.eye(L, M).expand(B, L, M),
-        dims="B L (H copy K)",
-        sizes={"copy": 2, "K": L},
-        init={"dropout": 0.3},
-        parameters={"v_proj.weight": value, "v_proj.bias": torch.zeros(Hkv * D), "o_proj.weight": torch.eye(M), "o_proj.bias": torch.zeros(M)},
-        mode="train",
-        dropout=0.3,
-        gradients=False,
-        check="train/eval",
-    )
+    # One key is hidden, from all alike: dropout alone tells rows and heads apart.
+    for words, mask in (("one key masked, ", torch.arange(L)[None, :] != 2), ("", None)):
+        yield case(
+            draw,
+            f"training mode, dropout 0.3, {words}weights read out",
+            *(B, L, H, Hkv, D),
+            mask=mask,
+            x=torch.eye(L, M).expand(B, L, M),
+            dims="B L (H copy K)",
+            sizes={"copy": 2, "K": L},
+            init={"dropout": 0.3},
+            parameters={"v_proj.weight": value, "v_proj.bias": torch.zeros(Hkv * D), "o_proj.weight": torch.eye(M), "o_proj.bias": torch.zeros(M)},
+            mode="train",
+            dropout=0.3,
+            gradients=False,
+            check="train/eval",
+        )
 
 
 def refusals():

@@ -89,6 +89,8 @@ def long(draw):
     lengths = 2049 + 4 * draw.integers(4, high=12)
     yield padding("padding: a maximum of 2100", lengths, 2100)
     yield causal("causal: 3 queries, 2099 keys", 3, 2099)
+    yield causal("causal: 300 queries, 302 keys", 300, 302)
+    yield cross("cross: 300 targets", draw.integers(2, low=1, high=6), 300, 5)
     yield decoder("decoder: a maximum of 300", draw.integers(3, low=257, high=300), 300)
     yield cross("cross: 2100 source positions", lengths, 3, 2100)
 

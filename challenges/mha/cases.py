@@ -164,6 +164,9 @@ def dropped(draw):
     yield case(draw, "eval mode, dropout 0.4", 2, 5, 4, 3, 6, return_weights=True, init={"dropout": 0.4}, check="train/eval")
     yield case(draw, "training mode, dropout 0, mask", 2, 5, 4, 3, 6, mask=draw.keep(5, 4), mode="train", check="train/eval")
     yield case(draw, "training mode, dropout 0, no mask", 2, 5, 4, 3, 6, mode="train", check="train/eval")
+    # So little that nothing is dropped: results and gradients are those of eval mode.
+    yield case(draw, "training mode, dropout 1e-9, no mask", 2, 5, 4, 3, 6, init={"dropout": 1e-9}, mode="train", check="train/eval")
+    yield case(draw, "training mode, dropout 1e-9, mask", 2, 5, 4, 3, 6, mask=draw.keep(5, 4), init={"dropout": 1e-9}, mode="train", check="train/eval")
     # Without values and o_proj dropout shows in no result and no gradient; the backward pass has to run all the same.
     nothing = {"v_proj.weight": torch.zeros(18, 18), "v_proj.bias": torch.zeros(18), "o_proj.weight": torch.zeros(18, 18)}
     name = "training mode, dropout 0.4, values and o_proj zero"
@@ -178,7 +181,8 @@ def dropped(draw):
             draw,
             f"training mode, {name}",
             *(B, Lq, Lk, H, D),
-            mask=torch.arange(Lk)[None, :] != 2,  # one key is hidden, from all alike: dropout alone tells rows and heads apart
+            # One key is hidden, from all alike: dropout alone tells rows and heads apart.
+            mask=None if return_weights else torch.arange(Lk)[None, :] != 2,
             return_weights=return_weights,
             compare_weights=False,
             inputs={"value": torch.eye(Lk, M).expand(B, Lk, M)},

@@ -128,6 +128,9 @@ def dropped(draw):
     yield case(draw, "eval mode, dropout 0.4", 2, 5, 3, 4, init={"dropout": 0.4}, check="train/eval")
     yield case(draw, "training mode, dropout 0, causal", 2, 5, 3, 4, mask=draw.causal(5), mode="train", check="train/eval")
     yield case(draw, "training mode, dropout 0, no mask", 2, 5, 3, 4, mode="train", check="train/eval")
+    # So little that nothing is dropped: results and gradients are those of eval mode.
+    yield case(draw, "training mode, dropout 1e-9, no mask", 2, 5, 3, 4, init={"dropout": 1e-9}, mode="train", check="train/eval")
+    yield case(draw, "training mode, dropout 1e-9, causal", 2, 5, 3, 4, mask=draw.causal(5), init={"dropout": 1e-9}, mode="train", check="train/eval")
     # Without values and o_proj dropout shows in no result and no gradient; the backward pass has to run all the same.
     nothing = {"v_proj.weight": torch.zeros(4, 12), "v_proj.bias": torch.zeros(4), "o_proj.weight": torch.zeros(12, 12)}
     name = "training mode, dropout 0.4, values and o_proj zero"
@@ -136,21 +139,23 @@ def dropped(draw):
     B, L, H = 2, 7, 4
     D = 2 * L
     M = H * D
-    yield case(
-        draw,
-        "training mode, dropout 0.3, one key masked, weights read out",
-        *(B, L, H, D),
-        mask=torch.arange(L)[None, :] != 2,  # one key is hidden, from all alike: dropout alone tells rows and heads apart
-        x=torch.eye(L, M).expand(B, L, M),
-        dims="B L (H copy K)",
-        sizes={"copy": 2, "K": L},
-        init={"dropout": 0.3},
-        parameters={"v_proj.weight": torch.eye(L, M).repeat(2, 1), "v_proj.bias": torch.zeros(D)} | identity(M),
-        mode="train",
-        dropout=0.3,
-        gradients=False,
-        check="train/eval",
-    )
+    # One key is hidden, from all alike: dropout alone tells rows and heads apart.
+    for words, mask in (("one key masked, ", torch.arange(L)[None, :] != 2), ("", None)):
+        yield case(
+            draw,
+            f"training mode, dropout 0.3, {words}weights read out",
+            *(B, L, H, D),
+            mask=mask,
+            x=torch.eye(L, M).expand(B, L, M),
+            dims="B L (H copy K)",
+            sizes={"copy": 2, "K": L},
+            init={"dropout": 0.3},
+            parameters={"v_proj.weight": torch.eye(L, M).repeat(2, 1), "v_proj.bias": torch.zeros(D)} | identity(M),
+            mode="train",
+            dropout=0.3,
+            gradients=False,
+            check="train/eval",
+        )
 
 
 def refusals():

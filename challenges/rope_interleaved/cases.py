@@ -94,6 +94,9 @@ def laid_out(draw):
     same, positions = draw.normal(1, 6, 5, 8).expand(2, 6, 5, 8), scattered(draw, 1, 5).expand(2, 5)
     yield case("expanded x and positions", same, positions, layout=expanded, check="properties")
     again = {"later_positions": scattered(draw, 2, 5), "later_base": 100.0}
+    places = scattered(draw, 2, 5)
+    almost = {"base": 10.5, "later_positions": places, "later_base": 10.9}
+    yield case("the same positions with bases of 10.5 and 10.9", draw.normal(2, 3, 5, 8), places, **almost, check="properties")
     yield case("the same x at other positions, with another base", draw.normal(2, 3, 5, 8), scattered(draw, 2, 5), **again, check="properties")
 
 

@@ -204,9 +204,7 @@ class Exam:
     def _draw_cotangents(self) -> list[dict[str, Tensor]]:
         draw = Draw(self.seed, _RANDOM)
         return [
-            {name: draw.normal(*case.output_shape(name)) for name in case.dims}
-            if case.gradients and not case.probe and case.dropout is None and case.dtype != "bfloat16"
-            else {}
+            {name: draw.normal(*case.output_shape(name)) for name in case.dims} if case.gradients and not case.probe and case.dropout is None else {}
             for case in self.cases
         ]
 
