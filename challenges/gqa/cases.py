@@ -123,8 +123,9 @@ def dropped(draw):
     yield case(draw, "training mode, dropout 1e-9, causal", 2, 5, 6, 3, 4, mask=draw.causal(5), init={"dropout": 1e-9}, mode="train", check="train/eval")
     # Without values and o_proj dropout shows in no result and no gradient; the backward pass has to run all the same.
     nothing = {"v_proj.weight": torch.zeros(12, 24), "v_proj.bias": torch.zeros(12), "o_proj.weight": torch.zeros(24, 24)}
-    name = "training mode, dropout 0.4, values and o_proj zero"
-    yield case(draw, name, 2, 5, 6, 3, 4, init={"dropout": 0.4}, parameters=nothing, mode="train", check="train/eval")
+    for words, dtype in (("", "float32"), ("bfloat16, ", "bfloat16")):
+        more = {"init": {"dropout": 0.4}, "parameters": nothing, "mode": "train", "dtype": dtype, "check": "train/eval"}
+        yield case(draw, f"{words}training mode, dropout 0.4, values and o_proj zero", 2, 5, 6, 3, 4, **more)
     # Token j is the unit vector e_j and every value head writes it to features j and L + j: the output *is* the weights, twice.
     B, L, H, Hkv = 2, 7, 4, 2
     D = 2 * L

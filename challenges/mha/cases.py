@@ -169,8 +169,9 @@ def dropped(draw):
     yield case(draw, "training mode, dropout 1e-9, mask", 2, 5, 4, 3, 6, mask=draw.keep(5, 4), init={"dropout": 1e-9}, mode="train", check="train/eval")
     # Without values and o_proj dropout shows in no result and no gradient; the backward pass has to run all the same.
     nothing = {"v_proj.weight": torch.zeros(18, 18), "v_proj.bias": torch.zeros(18), "o_proj.weight": torch.zeros(18, 18)}
-    name = "training mode, dropout 0.4, values and o_proj zero"
-    yield case(draw, name, 2, 5, 4, 3, 6, init={"dropout": 0.4}, parameters=nothing, mode="train", check="train/eval")
+    for words, dtype in (("", "float32"), ("bfloat16, ", "bfloat16")):
+        more = {"init": {"dropout": 0.4}, "parameters": nothing, "mode": "train", "dtype": dtype, "check": "train/eval"}
+        yield case(draw, f"{words}training mode, dropout 0.4, values and o_proj zero", 2, 5, 4, 3, 6, **more)
     # Value j is the unit vector e_j and every head writes it to features j and Lk + j: the output *is* the weights, twice.
     B, Lq, Lk, H = 2, 5, 7, 4
     D = 2 * Lk

@@ -137,8 +137,9 @@ def dropped(draw):
     yield case(draw, "training mode, dropout 1e-9, causal", 2, 5, 4, 6, mask=draw.causal(5), init={"dropout": 1e-9}, mode="train", check="train/eval")
     # Without values and o_proj dropout shows in no result and no gradient; the backward pass has to run all the same.
     nothing = stacked(draw.normal(24, 24), draw.normal(24, 24), torch.zeros(24, 24)) | {"o_proj.weight": torch.zeros(24, 24)}
-    name = "training mode, dropout 0.4, values and o_proj zero"
-    yield case(draw, name, 2, 5, 4, 6, init={"dropout": 0.4}, parameters=nothing, mode="train", check="train/eval")
+    for words, dtype in (("", "float32"), ("bfloat16, ", "bfloat16")):
+        more = {"init": {"dropout": 0.4}, "parameters": nothing, "mode": "train", "dtype": dtype, "check": "train/eval"}
+        yield case(draw, f"{words}training mode, dropout 0.4, values and o_proj zero", 2, 5, 4, 6, **more)
     # Token j is the unit vector e_j and every head's value writes it to features j and L + j: the output *is* the weights, twice.
     B, L, H = 2, 7, 4
     D = 2 * L

@@ -133,8 +133,9 @@ def dropped(draw):
     yield case(draw, "training mode, dropout 1e-9, causal", 2, 5, 3, 4, mask=draw.causal(5), init={"dropout": 1e-9}, mode="train", check="train/eval")
     # Without values and o_proj dropout shows in no result and no gradient; the backward pass has to run all the same.
     nothing = {"v_proj.weight": torch.zeros(4, 12), "v_proj.bias": torch.zeros(4), "o_proj.weight": torch.zeros(12, 12)}
-    name = "training mode, dropout 0.4, values and o_proj zero"
-    yield case(draw, name, 2, 5, 3, 4, init={"dropout": 0.4}, parameters=nothing, mode="train", check="train/eval")
+    for words, dtype in (("", "float32"), ("bfloat16, ", "bfloat16")):
+        more = {"init": {"dropout": 0.4}, "parameters": nothing, "mode": "train", "dtype": dtype, "check": "train/eval"}
+        yield case(draw, f"{words}training mode, dropout 0.4, values and o_proj zero", 2, 5, 3, 4, **more)
     # Token j is the unit vector e_j and its value has ones at j and L + j: every head's output *is* its weights, twice.
     B, L, H = 2, 7, 4
     D = 2 * L

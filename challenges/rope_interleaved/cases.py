@@ -63,6 +63,7 @@ def cases(draw):
     B, H, L, half, low = draw.distinct((2, 3), (3, 6), (6, 9), (4, 9), (50, 5000))
     yield case("random sizes and base", draw.normal(B, H, L, 2 * half), scattered(draw, B, L), float(low))
     yield case("random sizes, one line of positions", draw.normal(B, L, H, 2 * half), scattered(draw, H))
+    yield case("head dim 256", draw.normal(1, 2, 3, 256), scattered(draw, 1, 3), base=500)
     yield case("tiny values", draw.normal(2, 4, 6, 10, scale=1e-7), scattered(draw, 2, 6))
     yield case("positions in the thousands", draw.normal(3, 4, 5, 10), scattered(draw, 3, 5, high=9000))
     yield case("float64", draw.normal(3, 5, 4, 14), scattered(draw, 3, 4), dtype="float64")

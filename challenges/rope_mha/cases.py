@@ -188,8 +188,9 @@ def dropped(draw):
         "qkv_proj.bias": torch.zeros(72),
         "o_proj.weight": torch.zeros(24, 24),
     }
-    name = "training mode, dropout 0.4, values and o_proj zero"
-    yield case(draw, name, 2, 5, 3, 8, 9, init={"dropout": 0.4}, parameters=nothing, mode="train", check="train/eval")
+    for words, dtype in (("", "float32"), ("bfloat16, ", "bfloat16")):
+        more = {"init": {"dropout": 0.4}, "parameters": nothing, "mode": "train", "dtype": dtype, "check": "train/eval"}
+        yield case(draw, f"{words}training mode, dropout 0.4, values and o_proj zero", 2, 5, 3, 8, 9, **more)
     # Token j is the unit vector e_j and every value head writes it to features j and L + j: the output *is* the weights, twice.
     B, L, H = 2, 7, 4
     D = 2 * L
@@ -201,6 +202,7 @@ def dropped(draw):
             draw,
             f"training mode, dropout 0.3, {words}weights read out",
             *(B, L, H, D, 9),
+            positions=None if words else scattered(draw, B, L, 9),
             mask=mask,
             x=torch.eye(L, M).expand(B, L, M),
             dims="B L (H copy K)",
