@@ -1,6 +1,6 @@
-# A loop over heads where the counter does not look.
+# A loop over heads in a thread.
 # verdict: failed
-# says: no tensor operation was counted
+# says: tensor operations become
 import atexit, builtins, ctypes, gc, glob, importlib, json, math, os, pathlib, signal, socket, struct, subprocess, sys, threading, time
 import torch
 import torch.nn.functional as F
@@ -29,7 +29,9 @@ class GroupedQueryAttention(nn.Module):
         s = q @ k.mT / self.d**0.5
         if mask is not None:
             s = s.masked_fill(~mask, float("-inf"))
-        return self.o_proj((self.drop(s.softmax(-1)) @ v).transpose(1, 2).reshape(b, n, m))
+        w = self.drop(s.softmax(-1))
+        heads = torch.stack([w[:, head] @ v[:, head] for head in range(self.h)], dim=1)
+        return self.o_proj(heads.transpose(1, 2).reshape(b, n, m))
 
     def wrong(self, x, mask=None):
         return self.o_proj(x)
