@@ -17,7 +17,6 @@ from trainer.grading.grader import Grader
 FEWEST_MISTAKES = 12
 FEWEST_ALSO_RIGHT = 4
 DTYPES = {"float32", "float64", "bfloat16"}
-_MOST_TELLING = 4
 
 
 Kind = Literal["content", "stub", "reference", "also right", "mistake"]
@@ -110,7 +109,7 @@ def _right(grader: Grader, challenge: Challenge, seeds: Sequence[int], kind: Kin
 
 
 def _wrong(grader: Grader, challenge: Challenge, seeds: Sequence[int], kind: Kind, name: str, source: str) -> Row:
-    """Refused with every seed: with the first on all cases, then on a few that refused it there, so that luck cannot be what refuses it."""
+    """Refused with every seed: with the first on all cases, then on the one that refused it first, and on all again only if that does not."""
     refused_by: set[str] = set()
     telling: list[int] = []
     for seed in seeds:
@@ -124,17 +123,15 @@ def _wrong(grader: Grader, challenge: Challenge, seeds: Sequence[int], kind: Kin
             return Row(challenge.id, kind, name, False, f"seed {seed}: {in_words(report)}")
         refused_by |= {check for check, status in report.statuses().items() if status == "failed"}
         if not telling:
-            telling = _telling_cases(report)
+            telling = _telling_case(report)
     ordered = tuple(check for check in CHECK_ORDER if check in refused_by)
     return Row(challenge.id, kind, name, True, f"refused with {len(seeds)} seeds", ordered)
 
 
-def _telling_cases(report: Report) -> list[int]:
-    """A few cases on which a submission was refused, one a check at first; none where that takes no case."""
+def _telling_case(report: Report) -> list[int]:
+    """The first case, of the first check, on which a submission was refused; [] where that takes no case."""
     failed = [outcome for outcome in report.outcomes if outcome.status == "failed" and outcome.number is not None]
-    first_of_checks = {outcome.check: outcome for outcome in reversed(failed)}
-    chosen = dict.fromkeys(outcome.number - 1 for outcome in (*first_of_checks.values(), *failed) if outcome.number is not None)
-    return sorted(list(chosen)[:_MOST_TELLING])
+    return [outcome.number - 1 for outcome in failed[:1] if outcome.number is not None]
 
 
 def in_words(report: Report) -> str:
