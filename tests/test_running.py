@@ -173,3 +173,12 @@ def test_a_zygote_serves_many(grader: Grader) -> None:
     """A death in one run does nothing to the next."""
     assert grade(grader, RIGHT.format("import os; os._exit(0)")).verdict == "error"
     assert grade(grader, RIGHT.format("pass")).verdict == "passed"
+
+
+def test_threads_that_begin_together(grader: Grader) -> None:
+    """torch's thread pool, lost in the fork, is made anew before any thread of a submission's could race for it."""
+    source = RIGHT.replace("import torch", "import threading, torch\nfrom concurrent.futures import ThreadPoolExecutor").format(
+        "start = threading.Barrier(8)\n    with ThreadPoolExecutor(8) as pool:\n        list(pool.map(lambda _: (start.wait(), torch.ones(9, 9).softmax(-1)), range(8)))"
+    )
+    reports = [grade(grader, source, only=1) for _ in range(15)]
+    assert [report.first_failure() for report in reports] == [None] * 15

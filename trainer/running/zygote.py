@@ -26,6 +26,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NoReturn
 
+import torch
+
 from trainer.core.words import GraderError
 from trainer.running import sandbox
 from trainer.running.protocol import REPLY, message
@@ -188,6 +190,8 @@ def _settle(output: int, folder: str) -> None:
     # torch.compile would start a compiler; with this it leaves functions as they are.
     os.environ.update(HOME=folder, TMPDIR=folder, PATH=os.defpath, LANG="C.UTF-8", OMP_NUM_THREADS="1", TORCHDYNAMO_DISABLE="1")
     tempfile.tempdir = folder
+    # The fork has lost torch's thread pool: two threads of a submission's that first ask for it at once would find none.
+    torch.set_num_threads(1)
     sys.argv = [""]
     warnings.resetwarnings()  # the grader's own filters (a test run's, say) are not the learner's
     sys.path[:] = [path for path in sys.path if path.endswith(("site-packages", "dist-packages", ".zip", "lib-dynload")) or "lib/python" in path]
