@@ -11,6 +11,7 @@ import inspect
 import os
 import socket
 import sys
+import time
 import traceback
 import types
 from collections.abc import Callable
@@ -49,6 +50,7 @@ from trainer.running.protocol import (
 from trainer.running.returns import UnexpectedReturnError, describe, plain_value
 
 MODULE_NAME = "submission"
+_LONG_IMPORT_SECONDS = 0.2
 _LITERALS = (int, float, str, bool, type(None))
 
 
@@ -61,6 +63,7 @@ class Worker:
         self.path = os.path.join(folder, Path(self.request.file_name).name)
         self.table = TensorTable()
         self.reply = Reply()
+        self.import_seconds = 0.0
         self.contracts: list[aliases.Contract] = []
 
     def work(self) -> bytes:
@@ -99,14 +102,27 @@ class Worker:
         self.mark("import")
         # On disk, so that tracebacks, inspect.getsource and torch.jit find the lines.
         Path(self.path).write_text(self.request.source, encoding="utf-8")
+        begun = time.monotonic()
+        namespace, self.reply.load_failure = self._import()
+        self.import_seconds = time.monotonic() - begun
+        return namespace
+
+    def _import(self) -> tuple[dict[str, Any] | None, Failure | None]:
         module = types.ModuleType(MODULE_NAME)
         module.__file__ = self.path
         sys.modules[MODULE_NAME] = module
         failure = self._attempt("import", lambda: exec(compile(self.request.source, self.path, "exec"), module.__dict__))[1]
-        if failure is not None:
-            self.reply.load_failure = failure
-            return None
-        return module.__dict__
+        return (None, failure) if failure else (module.__dict__, None)
+
+    def _afresh(self, namespace: dict[str, Any]) -> dict[str, Any]:
+        """The submission imported once more, for what is counted: a table that it keeps for all of a length may be there from another case.
+
+        The first import where another fails, or takes long.
+        """
+        if self.import_seconds > _LONG_IMPORT_SECONDS:
+            return namespace
+        again = self._import()[0] or {}
+        return again if all(callable(again.get(name)) for name in self.request.entry) else namespace
 
     def _has_entries(self, namespace: dict[str, Any]) -> bool:
         self.reply.defined = [
@@ -164,6 +180,8 @@ class Worker:
 
     def _build(self, number: int, run: Run, namespace: dict[str, Any]) -> Any:
         self.note(number)
+        if run.probe:
+            namespace = self._afresh(namespace)
         self.mark(str(number))
         expected = {name: tuple(self.tensors[index].shape) for name, index in run.parameters.items()}
         self.contracts.append(aliases.contract_of(expected))

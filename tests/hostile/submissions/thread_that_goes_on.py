@@ -1,5 +1,5 @@
 # A thread that overwrites results after they were returned.
-# verdict: failed error
+# verdict: failed error memory
 # says: 
 import atexit, builtins, ctypes, gc, glob, importlib, json, math, os, pathlib, signal, socket, struct, subprocess, sys, threading, time
 import torch
