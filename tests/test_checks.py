@@ -144,12 +144,24 @@ def test_name_shape(shape: tuple[int, ...], dims: str, expected: str) -> None:
     assert name_shape(shape, {"B": 2, "L": 5, "H": 3, "D": 4, "M": 12}, dims) == expected
 
 
+def test_numbers_that_differ_look_different(grader: Grader) -> None:
+    """As many digits as it takes."""
+    source = "def prefix_sum(x, reverse=False):\n    return (x.flip(-1).cumsum(-1).flip(-1) if reverse else x.cumsum(-1)) * 1.00001\n"
+    failure = grader.grade(packs.find_challenge(TINY_PACK, "prefix-sum"), source, "prefix_sum.py", 7, only=1).first_failure()
+    assert failure is not None
+    found = re.search(r"it is (\S+) and must be (\S+)$", failure.message)
+    assert found is not None, failure.message
+    assert found[1] != found[2]
+
+
 @pytest.mark.parametrize(
     ("expected", "actual", "says"),
     [
         pytest.param((2, 5, 12), (2, 12, 5), "transpose(1, 2)", id="two swapped"),
         pytest.param((2, 5, 12), (5, 12, 2), "permute(2, 0, 1)", id="all moved"),
         pytest.param((2, 5, 12), (2, 3, 5, 4), "as many entries", id="heads apart"),
+        pytest.param((2, 1, 1, 5), (2, 5), "an axis of size 1 is missing", id="an axis of 1 missing"),
+        pytest.param((2, 5), (2, 1, 5), "an axis of size 1 is too many", id="an axis of 1 too many"),
         pytest.param((2, 5, 12), (2, 5, 13), "", id="nothing to say"),
     ],
 )

@@ -229,8 +229,16 @@ def classified(draw):
         "diagonal_from_the_other_corner": torch.tensor([[0.1, 0.1, 0.1, 0.7], [0.1, 0.1, 0.7, 0.1], [0.1, 0.7, 0.1, 0.1], [0.7, 0.1, 0.1, 0.1]]),
     }
     yield kinds("rows, columns and corners", sides)
+    # Means are over all rows, also those of padded tokens. Sums of these are exact.
+    column, diagonal = torch.zeros(4, 4), torch.zeros(4, 4)
+    column[:2] = torch.tensor([0.5, 0.0, 0.25, 0.25])
+    diagonal[0, 0], diagonal[1, 1], diagonal[0, 3], diagonal[1, 0] = 0.75, 0.75, 0.25, 0.25
+    yield kinds("padding: rows all zero", {"first_key_of_half_the_rows": column, "itself_in_half_the_rows": diagonal})
     (length,) = draw.distinct((6, 12))
     yield kinds("a random length", of_each_kind(length))
+    late = torch.zeros(131, 131)
+    late[130, 129], late[0, 3] = 0.75, 0.25
+    yield kinds("131 tokens, weights of the last", {"later_to_the_past": late, "later_to_the_future": late.T.contiguous()} | of_each_kind(131))
     yield kinds("bfloat16", of_each_kind(5), dtype="bfloat16")
     yield kinds("float64", of_each_kind(7), dtype="float64")
     heads = of_each_kind(6)

@@ -116,7 +116,8 @@ def _worst(found: Mismatch) -> str:
     yours, expected = found.worst.actual[place], found.worst.expected[place]
     if found.expected_type == "bool":
         return f"; at {list(found.max_abs_error_index)} it is {bool(yours)} and must be {bool(expected)}"
-    return f"; at {list(found.max_abs_error_index)} it is {yours:.4g} and must be {expected:.4g}"
+    digits = next((count for count in (4, 6, 9) if f"{yours:.{count}g}" != f"{expected:.{count}g}"), 17)
+    return f"; at {list(found.max_abs_error_index)} it is {yours:.{digits}g} and must be {expected:.{digits}g}"
 
 
 def percent(part: int, whole: int) -> str:
