@@ -9,10 +9,10 @@ from trainer.running.returns import unpack
 def drive(attention, given):
     """One call; with `later`, one more on the same object, with a mask of its own or without one.
 
-    Keys of None are the query itself, values of None the keys themselves: one tensor in several places.
+    A name in place of keys or values is that very tensor once more.
     """
-    keys = given.query if given.keys is None else given.keys
-    values = keys if given.values is None else given.values
+    keys = given.query if isinstance(given.keys, str) else given.keys
+    values = {"query": given.query, "keys": keys}[given.values] if isinstance(given.values, str) else given.values
     optional = {} if given.mask is None else {"mask": given.mask}
     out, weights = unpack(attention(given.query, keys, values, **optional), "out", "weights")
     outputs = {"weights": weights, "out": out}
@@ -43,14 +43,28 @@ def case(draw, name, B, Lq, Lk, query_dim, key_dim, hidden_dim, Dv, mask=None, l
     )
 
 
+def with_zeros(draw, B, Lq, Lk, query_dim, key_dim, Dv):
+    """Inputs of which a query, a key and the value of another are zero: a score is 0, and hidden by no mask.
+
+    Gradients are left out: a tanh by hand, over |x|, has none at 0.
+    """
+    keys, values = draw.normal_with_zeros(B, Lk, key_dim, row=2), draw.normal_with_zeros(B, Lk, Dv, row=3)
+    return {"query": draw.normal_with_zeros(B, Lq, query_dim), "keys": keys, "values": values}
+
+
 def cases(draw):
     """What a submission is run on."""
     yield case(draw, "no mask", 2, 5, 7, 4, 6, 8, 3)
     yield case(draw, "more queries than keys, key_dim smaller than query_dim", 3, 7, 4, 9, 5, 6, 8)
     yield case(draw, "random sizes", *draw.distinct((2, 3), (3, 9), (3, 9), (4, 12), (4, 12), (4, 14), (2, 9)))
     yield case(draw, "query, keys and values of one shape", 2, 5, 5, 4, 4, 6, 4)
-    yield case(draw, "one tensor for keys and values", 3, 4, 7, 6, 5, 8, 5, inputs={"values": None})
-    yield case(draw, "one tensor for query, keys and values", 2, 6, 6, 5, 5, 3, 5, inputs={"keys": None, "values": None})
+    yield case(draw, "one tensor for keys and values", 3, 4, 7, 6, 5, 8, 5, inputs={"values": "keys"})
+    yield case(draw, "one tensor for keys and values, of the query's shape", 2, 5, 5, 4, 4, 6, 4, inputs={"values": "keys"})
+    yield case(draw, "one tensor for query and keys, values of their shape", 2, 6, 6, 5, 5, 3, 5, inputs={"keys": "query"})
+    yield case(draw, "one tensor for query and values, keys of their shape", 2, 6, 6, 5, 5, 3, 5, inputs={"values": "query"})
+    yield case(draw, "one tensor for query, keys and values", 2, 6, 6, 5, 5, 3, 5, inputs={"keys": "query", "values": "keys"})
+    yield case(draw, "all sizes alike", 4, 4, 4, 4, 4, 4, 4)
+    yield case(draw, "a query, a key and a value of zeros", 2, 5, 7, 4, 6, 8, 3, inputs=with_zeros(draw, 2, 5, 7, 4, 6, 3), gradients=False)
     yield case(draw, "one query, one hidden unit", 3, 1, 6, 4, 5, 1, 2)
     yield case(draw, "one key, value dim 1", 2, 4, 1, 3, 5, 6, 1)
     yield case(draw, "one of everything", 1, 1, 1, 1, 1, 1, 1, inputs={"mask": torch.ones(1, 1, 1, dtype=torch.bool)})
@@ -82,6 +96,10 @@ def masked(draw):
     yield case(draw, "mask with holes [B, Lq, Lk]", 3, 6, 5, 4, 7, 8, 2, mask=draw.keep(3, 6, 5), check="masks")
     yield case(draw, "B = Lq = Lk, mask [B, 1, Lk]", 4, 4, 4, 3, 5, 6, 2, mask=draw.keep(4, 1, 4), check="masks")
     yield case(draw, "B = Lq = Lk, mask [B, Lq, Lk]", 4, 4, 4, 3, 5, 6, 2, mask=draw.keep(4, 4, 4), check="masks")
+    zeros = with_zeros(draw, 2, 5, 7, 4, 6, 3)
+    mask = draw.causal(5, 7).expand(2, 5, 7)
+    yield case(draw, "a query, a key and a value of zeros, masked", 2, 5, 7, 4, 6, 8, 3, mask=mask, inputs=zeros, gradients=False, check="masks")
+    yield case(draw, "all sizes alike, masked", 4, 4, 4, 4, 4, 4, 4, mask=draw.keep(4, 4, 4), check="masks")
     yield case(draw, "one query, mask [B, 1, Lk]", 3, 1, 6, 4, 5, 7, 2, mask=draw.keep(3, 1, 6), check="masks")
     yield case(draw, "one batch item, float64, mask [1, Lq, Lk]", 1, 5, 7, 4, 3, 6, 2, mask=draw.keep(1, 5, 7), dtype="float64", check="masks")
     yield case(draw, "bfloat16, padding [B, 1, Lk]", 3, 5, 7, 6, 4, 8, 2, mask=draw.padding(3, 7)[:, None, :], dtype="bfloat16", check="masks")

@@ -67,6 +67,9 @@ def cases(draw):
     B, Lq, Lk, H, D, E = draw.distinct((2, 3), (6, 9), (7, 11), (2, 5), (6, 9), (4, 60))
     yield case(draw, "random sizes", B, Lq, Lk, H, D, E)
     yield case(draw, "x and memory of one shape", 2, 5, 5, 3, 4)
+    zeros = {"x": draw.normal_with_zeros(2, 5, 12), "memory": draw.normal_with_zeros(2, 7, 9, row=2)}
+    yield case(draw, "a token of zeros in x and in memory, no biases", 2, 5, 7, 4, 3, 9, inputs=zeros, init={"bias": False})
+    yield case(draw, "all sizes alike, head dim 1", 4, 4, 4, 4, 1)
     yield case(draw, "head dim 1", 3, 4, 6, 5, 1, 2)
     tiny = {"v_proj.weight": draw.normal(15, 8, scale=1e-7), "v_proj.bias": torch.zeros(15), "o_proj.bias": torch.zeros(15)}
     yield case(draw, "tiny values", 2, 4, 6, 3, 5, 8, parameters=tiny)
@@ -92,6 +95,9 @@ def masked(draw):
     yield case(draw, "as many queries as keys", 3, 6, 6, 2, 4, mask=draw.keep(3, 6), check="masks")
     yield case(draw, "as many batch items as queries, keys and heads", 4, 4, 4, 4, 3, mask=draw.keep(4, 4), check="masks")
     yield case(draw, "one batch item, float64", 1, 5, 7, 3, 4, 10, mask=draw.keep(1, 7), dtype="float64", check="masks")
+    zeros = {"x": draw.normal_with_zeros(2, 5, 12), "memory": draw.normal_with_zeros(2, 7, 9)}
+    real = torch.arange(7) < torch.tensor([[4], [6]])
+    yield case(draw, "a token of zeros in x and in memory, no biases, padding", 2, 5, 7, 4, 3, 9, mask=real, inputs=zeros, init={"bias": False}, check="masks")
     yield case(draw, "one query", 3, 1, 6, 4, 2, 5, mask=draw.keep(3, 6), check="masks")
     yield case(draw, "one key", 3, 5, 1, 2, 4, 6, mask=draw.keep(3, 1), check="masks")
     yield case(draw, "one head", 3, 4, 6, 1, 5, 7, mask=draw.keep(3, 6), check="masks")

@@ -45,6 +45,9 @@ def cases(draw):
     yield case(draw, "bfloat16", 3, 2, 5, 7, 6, 3, dtype="bfloat16")
     yield case(draw, "fewer keys than features", 2, 3, 5, 3, 9, 2)
     yield case(draw, "float64, not causal", 2, 4, 5, 8, 6, 3, dtype="float64")
+    for words, seen in (("", {}), (", causal", {"causal": True, "check": "masks"})):
+        zeros = {"q": draw.normal_with_zeros(2, 4, 5, 6), "k": draw.normal_with_zeros(2, 4, 7, 6, row=2), "v": draw.normal_with_zeros(2, 4, 7, 6, row=3)}
+        yield case(draw, f"a query, a key and a value of zeros{words}", 2, 4, 5, 7, 6, 3, **zeros, **seen)
     yield from causal(draw)
     yield from steep(draw)
     layout = {"q": "transposed", "k": "strided", "v": "transposed"}

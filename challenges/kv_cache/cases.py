@@ -77,6 +77,11 @@ def cases(draw):
     yield case(draw, "no biases: chunk 2, one token, on a past of 4", 2, 3, 5, 6, past=4, chunks=(2, 1), init={"bias": False})
     yield case(draw, "one sequence, one head, token by token", 1, 3, 1, 4, chunks=(1, 1, 1))
     yield case(draw, "one sequence, a chunk of 3 on a past of one token", 1, 3, 2, 5, past=1, chunks=(3,))
+    zeros = {"past_k": draw.normal_with_zeros(2, 4, 4, 3), "past_v": draw.normal_with_zeros(2, 4, 4, 3, row=2)}
+    for words, chunks in (("", None), (", use_cache", (3,))):
+        yield case(draw, f"a token of zeros, no biases{words}", 2, 5, 4, 3, chunks=chunks and (5,), x=draw.normal_with_zeros(2, 5, 12), init={"bias": False})
+        on_past = {"x": draw.normal_with_zeros(2, 3, 12), "inputs": zeros, "init": {"bias": False}}
+        yield case(draw, f"a token of zeros on a past that holds some, no biases{words}", 2, 3, 4, 3, past=4, chunks=chunks, **on_past)
     B, P, one, two, H, D = draw.distinct((2, 4), (2, 9), (2, 7), (2, 6), (2, 5), (3, 9))
     yield case(draw, "random sizes", B, one + two + 1, H, D, past=P, chunks=(one, two, 1))
     yield tiny(draw)

@@ -9,10 +9,10 @@ from trainer.running.returns import unpack
 def drive(attention, given):
     """One call; with `later`, one more on the same object: self-attention, without a mask or with one of its own.
 
-    A key of None is the query itself, a value of None the key itself: one tensor in several places.
+    A name in place of key or value is that very tensor once more.
     """
-    key = given.query if given.key is None else given.key
-    value = key if given.value is None else given.value
+    key = given.query if isinstance(given.key, str) else given.key
+    value = {"query": given.query, "key": key}[given.value] if isinstance(given.value, str) else given.value
     optional = {} if given.mask is None else {"mask": given.mask}
     if given.return_weights:
         out, weights = unpack(attention(given.query, key, value, **optional, return_weights=True), "out", "weights")
@@ -66,7 +66,14 @@ def cases(draw):
     yield case(draw, "no biases", 2, 6, 5, 4, 3, init={"bias": False})
     B, Lq, Lk, H, D = draw.distinct((2, 3), (6, 9), (7, 11), (2, 5), (6, 9))
     yield case(draw, "random sizes", B, Lq, Lk, H, D)
-    yield case(draw, "one tensor for key and value, head dim 1", 3, 4, 6, 5, 1, inputs={"value": None})
+    yield case(draw, "one tensor for key and value, head dim 1", 3, 4, 6, 5, 1, inputs={"value": "key"})
+    yield case(draw, "one tensor for key and value, as many queries as keys", 3, 5, 5, 2, 4, inputs={"value": "key"})
+    yield case(draw, "one tensor for query and key", 2, 5, 5, 4, 3, inputs={"key": "query"})
+    yield case(draw, "one tensor for query and value", 3, 6, 6, 2, 4, inputs={"value": "query"})
+    yield case(draw, "one tensor for query, key and value", 2, 6, 6, 3, 5, inputs={"key": "query", "value": "key"})
+    yield case(draw, "all sizes alike, head dim 1", 4, 4, 4, 4, 1)
+    zeros = {"query": draw.normal_with_zeros(2, 5, 12), "key": draw.normal_with_zeros(2, 7, 12, row=2), "value": draw.normal_with_zeros(2, 7, 12, row=3)}
+    yield case(draw, "a query, a key and a value of zeros, no biases", 2, 5, 7, 4, 3, inputs=zeros, init={"bias": False})
     yield case(draw, "one query", 3, 1, 6, 4, 2, mask=draw.keep(3, 1, 1, 6), return_weights=True)
     yield case(draw, "one head", 3, 4, 6, 1, 5, mask=draw.keep(3, 1, 4, 6), return_weights=True)
     yield case(draw, "one key, one head, one batch item", 1, 4, 1, 1, 5, return_weights=True)
@@ -112,7 +119,12 @@ def cases(draw):
 
 
 def masked(draw):
-    """Every shape of mask, and scores of ±200 under it."""
+    """Every shape of mask, and scores of 0 and ±200 under it."""
+    zeros = {"query": draw.normal_with_zeros(2, 5, 12), "key": draw.normal_with_zeros(2, 7, 12, row=2), "value": draw.normal_with_zeros(2, 7, 12, row=3)}
+    words = "a query, a key and a value of zeros, no biases, causal"
+    yield case(draw, words, 2, 5, 7, 4, 3, mask=draw.causal(5, 7), inputs=zeros, init={"bias": False}, check="masks")
+    one = {"key": "query", "value": "key"}
+    yield case(draw, "one tensor for query, key and value, causal", 2, 6, 6, 3, 5, mask=draw.causal(6), inputs=one, check="masks")
     B, Lq, Lk, H, D = 3, 4, 6, 2, 5
     # As many batch items as the mask's first axis is long, which is still not the batch.
     alike = {"causal mask [Lq, Lk]": Lq, "mask of three dims [H, Lq, Lk]": H}

@@ -6,12 +6,13 @@ from trainer.core.words import Case
 
 
 def drive(attention, given):
-    """One call, or one after another call on `before`, of the same sizes."""
+    """One call, or one after another call on `before`, of the same sizes. A name in place of k or v is that very tensor once more."""
     if "before" in given.inputs:
         attention(*given.before)
-    if given.mask is None:
-        return {"out": attention(given.q, given.k, given.v)}
-    return {"out": attention(given.q, given.k, given.v, mask=given.mask)}
+    q = given.q
+    k = q if isinstance(given.k, str) else given.k
+    v = {"q": q, "k": k}[given.v] if isinstance(given.v, str) else given.v
+    return {"out": attention(q, k, v) if given.mask is None else attention(q, k, v, mask=given.mask)}
 
 
 def case(draw, name, lead, Lq, Lk, D, Dv, mask=None, q=None, k=None, v=None, features="Dv", **more):
@@ -48,6 +49,11 @@ def cases(draw):
     yield case(draw, "one key, a batch of one, value dim 1", batch(1, 3), 4, 1, 5, 1)
     B, H, Lq, Lk, D, Dv = draw.distinct((2, 3), (2, 5), (3, 9), (3, 9), (5, 12), (2, 9))
     yield case(draw, "random sizes", batch(B, H), Lq, Lk, D, Dv)
+    for words, same in (("q and k", {"k": "q"}), ("k and v", {"v": "k"}), ("q and v", {"v": "q"}), ("q, k and v", {"k": "q", "v": "k"})):
+        yield case(draw, f"one tensor for {words}", batch(2, 3), 5, 5, 6, 6, **same)
+    yield case(draw, "all sizes alike", batch(4, 4), 4, 4, 4, 4)
+    zeros = {"q": draw.normal_with_zeros(2, 3, 5, 6), "k": draw.normal_with_zeros(2, 3, 7, 6, row=2), "v": draw.normal_with_zeros(2, 3, 7, 4, row=3)}
+    yield case(draw, "a query, a key and a value of zeros", batch(2, 3), 5, 7, 6, 4, **zeros)
     yield case(draw, "tiny values, one query, a batch of one", batch(1, 4), 1, 5, 6, 7, v=draw.normal(1, 4, 5, 7, scale=1e-7))
     yield case(draw, "bfloat16, one leading dim", {"N": 4}, 6, 5, 7, 9, dtype="bfloat16")
     yield from masked(draw)
@@ -74,6 +80,9 @@ def masked(draw):
     yield case(draw, "no leading dims, mask [Lq, Lk]", {}, 4, 6, 5, 3, mask=draw.keep(4, 6), check="masks")
     yield case(draw, "one leading dim, mask [N, Lq, Lk]", {"N": 3}, 5, 4, 7, 6, mask=draw.keep(3, 5, 4), check="masks")
     yield case(draw, "one leading dim, mask [1, Lk]", {"N": 4}, 3, 5, 6, 2, mask=draw.keep(1, 5), check="masks")
+    zeros = {"q": draw.normal_with_zeros(2, 3, 5, 6), "k": draw.normal_with_zeros(2, 3, 7, 6, row=2), "v": draw.normal_with_zeros(2, 3, 7, 4, row=3)}
+    yield case(draw, "a query, a key and a value of zeros, masked", batch(2, 3), 5, 7, 6, 4, mask=draw.causal(5, 7), **zeros, check="masks")
+    yield case(draw, "all sizes alike, masked", batch(4, 4), 4, 4, 4, 4, mask=draw.keep(4, 4), check="masks")
     # What is hidden has weight 0, not nearly 0: 1e20 times anything more would be seen.
     mask = draw.keep(1, 1, Lq, Lk) & (torch.arange(Lk) > 0)
     mask[..., 1] = True
@@ -84,9 +93,9 @@ def masked(draw):
 
 def steep(draw):
     """Scores of ±200. Feature 0 makes them, 200 * of_queries * of_keys; the other features add about ±1 to each."""
-    B, H, Lq, Lk, D, Dv = 3, 5, 4, 7, 8, 6
+    B, H, Lq, Lk, Dv = 3, 5, 4, 7, 6
 
-    def scored(name, of_queries, of_keys, mask=None, v=None, check="masks"):
+    def scored(name, of_queries, of_keys, mask=None, v=None, D=8, check="masks"):
         q, k = draw.normal(B, H, Lq, D), draw.normal(B, H, Lk, D)
         q[..., 0] = of_queries * 200 * D**0.5
         k[..., 0] = of_keys
@@ -104,6 +113,8 @@ def steep(draw):
     # A fill of -300 leaves the high ones weights of about 1e-43; their values are large enough, and the others small enough, to show it.
     v = torch.where(low[:, None], draw.normal(B, H, Lk, Dv, scale=1e-6), 1e36)
     yield scored("masked scores of +200 beside -200", 1, torch.where(low, -1.0, 1.0), mask=mask, v=v)
+    # A fill that is put in before the scale is an eighth of itself.
+    yield scored("masked scores of +200 beside -200, head dim 64", 1, torch.where(low, -1.0, 1.0), mask=mask, D=64)
 
 
 def laid_out(draw):

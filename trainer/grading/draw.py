@@ -25,6 +25,12 @@ class Draw:
         """Normal entries of this standard deviation, float64."""
         return torch.randn(shape, generator=self._values, dtype=torch.float64) * scale
 
+    def normal_with_zeros(self, *shape: int, row: int = 1) -> Tensor:
+        """Normal entries, but zeros in this row (last dim but one) of every matrix: a token that scores 0 with all others."""
+        drawn = self.normal(*shape)
+        drawn[..., row, :] = 0
+        return drawn
+
     def uniform(self, *shape: int, low: float = 0.0, high: float = 1.0) -> Tensor:
         """Entries uniform in [low, high), float64."""
         return torch.rand(shape, generator=self._values, dtype=torch.float64) * (high - low) + low
