@@ -81,6 +81,16 @@ def test_contradicting_names_are_tried() -> None:
         pytest.param({k: v for k, v in GQA.items() if k != "o_proj.bias"}, r"asks for o_proj\.bias \[12\]", id="no bias"),
         pytest.param({**GQA, "k_proj.weight": (12, 12), "k_proj.bias": (12,)}, r"k_proj\.weight is \[12, 12\] and must be \[6, 12\]", id="wrong shape"),
         pytest.param({**GQA, "temperature": (1,)}, r"your module has temperature \[1\]", id="a scalar of one's own"),
+        pytest.param(
+            {**{k: v for k, v in GQA.items() if "o_proj" not in k}, "wo.weight": (12, 12)},
+            r"^the contract asks for wo\.bias \[12\], which your module lacks; wo is taken for o_proj$",
+            id="no bias under another name",
+        ),
+        pytest.param(
+            {**{k: v for k, v in GQA.items() if "k_proj" not in k}, "attn.to_k.weight": (12, 12), "attn.to_k.bias": (12,)},
+            r"attn\.to_k\.weight is \[12, 12\] and must be \[6, 12\].*; attn\.to_k is taken for k_proj$",
+            id="wrong shape under another name",
+        ),
         pytest.param({"W": (12, 12)}, r"asks for q_proj\.weight", id="a bare matrix"),
     ],
 )

@@ -38,9 +38,6 @@ def cases(draw):
     yield case(draw, "one token, one head", 1, 1, 1, 1, 4)
     yield case(draw, "one head", 3, 5, 1, 1, 4, mask=draw.keep(3, 1, 5, 5))
     B, L, groups, Hkv, D = draw.distinct((2, 3), (6, 9), (2, 5), (2, 4), (5, 9))
-    zeros = {"x": draw.normal_with_zeros(2, 5, 12), "init": {"bias": False}}
-    yield case(draw, "a token of zeros, no biases", 2, 5, 4, 2, 3, **zeros)
-    yield case(draw, "a token of zeros, no biases, causal", 2, 5, 4, 2, 3, mask=draw.causal(5), **zeros, check="masks")
     yield case(draw, "random sizes", B, L, groups * Hkv, Hkv, D)
     tiny = {"v_proj.weight": draw.normal(10, 20, scale=1e-7), "v_proj.bias": torch.zeros(10), "o_proj.bias": torch.zeros(20)}
     yield case(draw, "tiny values", 2, 3, 4, 2, 5, parameters=tiny)
@@ -49,6 +46,9 @@ def cases(draw):
     yield case(draw, "float64, no mask", 2, 7, 4, 2, 5, dtype="float64")
     yield case(draw, "bfloat16, no mask", 3, 5, 6, 3, 4, dtype="bfloat16")
     yield from masked(draw)
+    zeros = {"x": draw.normal_with_zeros(2, 5, 12), "init": {"bias": False}}
+    yield case(draw, "a token of zeros, no biases", 2, 5, 4, 2, 3, **zeros)
+    yield case(draw, "a token of zeros, no biases, causal", 2, 5, 4, 2, 3, mask=draw.causal(5), **zeros, check="masks")
     yield from dropped(draw)
     # Both ends of Hkv once more, now with a mask.
     turned, strided = ({"x": layout, "mask": layout} for layout in ("transposed", "strided"))

@@ -120,16 +120,16 @@ def cases(draw):
 
 def masked(draw):
     """Every shape of mask, and scores of 0 and ±200 under it."""
-    zeros = {"query": draw.normal_with_zeros(2, 5, 12), "key": draw.normal_with_zeros(2, 7, 12, row=2), "value": draw.normal_with_zeros(2, 7, 12, row=3)}
-    words = "a query, a key and a value of zeros, no biases, causal"
-    yield case(draw, words, 2, 5, 7, 4, 3, mask=draw.causal(5, 7), inputs=zeros, init={"bias": False}, check="masks")
-    one = {"key": "query", "value": "key"}
-    yield case(draw, "one tensor for query, key and value, causal", 2, 6, 6, 3, 5, mask=draw.causal(6), inputs=one, check="masks")
     B, Lq, Lk, H, D = 3, 4, 6, 2, 5
     # As many batch items as the mask's first axis is long, which is still not the batch.
     alike = {"causal mask [Lq, Lk]": Lq, "mask of three dims [H, Lq, Lk]": H}
     for number, (name, mask) in enumerate(draw.masks(B, H, Lq, Lk).items()):
         yield case(draw, name, alike.get(name, B), Lq, Lk, H, D, mask=mask, return_weights=number % 2 == 1, check="masks")
+    zeros = {"query": draw.normal_with_zeros(2, 5, 12), "key": draw.normal_with_zeros(2, 7, 12, row=2), "value": draw.normal_with_zeros(2, 7, 12, row=3)}
+    words = "a query, a key and a value of zeros, no biases, causal"
+    yield case(draw, words, 2, 5, 7, 4, 3, mask=draw.causal(5, 7), inputs=zeros, init={"bias": False}, check="masks")
+    one = {"key": "query", "value": "key"}
+    yield case(draw, "one tensor for query, key and value, causal", 2, 6, 6, 3, 5, mask=draw.causal(6), inputs=one, check="masks")
     # Feature 0 of a key is sqrt(D) times its score, the same for every query and head: k[..., 0] = key[..., 0] and q[..., 0] = 1.
     M = H * D
     q_weight, k_weight = draw.normal(M, M, scale=M**-0.5), draw.normal(M, M, scale=M**-0.5)

@@ -74,9 +74,6 @@ def cases(draw):
     yield case(draw, "float64, no mask, no positions", 2, 7, 3, Dr=14, dtype="float64")
     yield case(draw, "bfloat16, no mask, no positions", 3, 5, 4, dtype="bfloat16")
     yield case(draw, "ranks larger than d_model", 2, 5, 3, M=7, ranks=(12, 14), positions=scattered(draw, 2, 5))
-    zeros = {"x": draw.normal_with_zeros(2, 5, 10)}
-    yield case(draw, "a token of zeros", 2, 5, 3, inputs=zeros)
-    yield case(draw, "a token of zeros, causal", 2, 5, 3, mask=draw.causal(5), inputs=zeros, check="masks")
     B, L, H, M, Rq, Rkv, Dn, half, Dv = draw.distinct((2, 3), (6, 9), (2, 5), (8, 20), (4, 20), (4, 20), (4, 9), (2, 4), (3, 9))
     sizes = {"M": M, "ranks": (Rq, Rkv), "Dn": Dn, "Dr": 2 * half, "Dv": Dv}
     yield case(draw, "random sizes", B, L, H, positions=scattered(draw, B, L, high=300), **sizes)
@@ -89,6 +86,9 @@ def cases(draw):
     yield case(draw, "bfloat16, positions up to 1999", 2, 9, 3, positions=far, M=15, Dr=16, init={"rope_base": 500.0}, dtype="bfloat16")
     yield from alike(draw)
     yield from masked(draw)
+    zeros = {"x": draw.normal_with_zeros(2, 5, 10)}
+    yield case(draw, "a token of zeros", 2, 5, 3, inputs=zeros)
+    yield case(draw, "a token of zeros, causal", 2, 5, 3, mask=draw.causal(5), inputs=zeros, check="masks")
     yield from laid_out(draw)
     yield from probes(draw)
 

@@ -93,13 +93,13 @@ def cases(draw):
     yield case(draw, "as many heads as tokens, positions", 2, 5, 5, 6, 17, scattered(draw, 2, 5, 17))
     yield case(draw, "as many heads as tokens, no positions", 2, 6, 6, 4, 9)
     yield case(draw, "as many batch items as tokens, positions", 5, 5, 2, 8, 17, scattered(draw, 5, 5, 17))
-    zeros = {"x": draw.normal_with_zeros(2, 5, 24), "init": {"bias": False}}
-    yield case(draw, "a token of zeros, no biases", 2, 5, 4, 6, 9, **zeros)
-    yield case(draw, "a token of zeros, no biases, causal", 2, 5, 4, 6, 9, mask=draw.causal(5), **zeros, check="masks")
     B, L, H, half, more, base = draw.distinct((2, 3), (6, 9), (2, 5), (4, 7), (3, 30), (50, 5000))
     yield case(draw, "random sizes and base", B, L, H, 2 * half, L + more, scattered(draw, B, L, L + more), base=float(base))
     yield from of_dtypes(draw)
     yield from masked(draw)
+    zeros = {"x": draw.normal_with_zeros(2, 5, 24), "init": {"bias": False}}
+    yield case(draw, "a token of zeros, no biases", 2, 5, 4, 6, 9, **zeros)
+    yield case(draw, "a token of zeros, no biases, causal", 2, 5, 4, 6, 9, mask=draw.causal(5), **zeros, check="masks")
     yield from dropped(draw)
     yield from laid_out(draw)
     yield from probes(draw)

@@ -102,9 +102,7 @@ def assignments(contract: Contract, shapes: Shapes, limit: int = MOST_ASSIGNMENT
 
 def _named(contract: Contract, found: Mapping[str, Layer]) -> Assignment:
     """The layers whose names say what they hold, contradictions left out."""
-    own: dict[str, tuple[str, ...]] = {}
-    for role, atom in contract.atoms.items():
-        own[atom.layer] = (*own.get(atom.layer, ()), role)
+    own = _roles_of_layers(contract)
     named: Assignment = {}
     for path, layer in found.items():
         roles = own.get(path) or _roles_of_path(path)
@@ -121,6 +119,13 @@ def _named(contract: Contract, found: Mapping[str, Layer]) -> Assignment:
                 if path not in own:
                     named.pop(path, None)
     return named
+
+
+def _roles_of_layers(contract: Contract) -> Assignment:
+    own: Assignment = {}
+    for role, atom in contract.atoms.items():
+        own[atom.layer] = (*own.get(atom.layer, ()), role)
+    return own
 
 
 def _roles_of_path(path: str) -> tuple[str, ...] | None:
@@ -160,6 +165,8 @@ def problem(contract: Contract, expected: Shapes, shapes: Shapes) -> str:
     named = {path: own for path in found if (own := _roles_of_path(path) or ((path,) if path in contract.atoms else None))}
     matched_roles = {role for path, roles in named.items() if _fits(contract, roles, found[path]) for role in roles}
     matched = {path for path, roles in named.items() if _fits(contract, roles, found[path])}
+    taken_for = _taken_for(contract, found, {path: roles for path, roles in named.items() if path not in matched and not matched_roles & set(roles)})
+    expected = {_renamed(name, taken_for): shape for name, shape in expected.items()}
     missing = [f"{name} {list(shape)}" for name, shape in expected.items() if name not in shapes and not _covered(contract, name, matched_roles)]
     wrong = [
         f"{name} is {list(shapes[name])} and must be {list(shape)}"
@@ -178,7 +185,20 @@ def problem(contract: Contract, expected: Shapes, shapes: Shapes) -> str:
         parts.append(f"your module has {', '.join(extra)}, which the contract does not")
     if not parts:
         parts.append(f"your parameters {', '.join(shapes)} cannot all be matched with {', '.join(expected)}")
+    if taken_for:
+        parts.append(", ".join(f"{path} is taken for {layer}" for layer, path in taken_for.items()))
     return "; ".join(parts)
+
+
+def _taken_for(contract: Contract, found: Mapping[str, Layer], named: Assignment) -> dict[str, str]:
+    """Layers of the contract, and the learner's that must be meant by its name, though it does not fit."""
+    meant = {layer: [path for path, said in named.items() if said == roles] for layer, roles in _roles_of_layers(contract).items() if layer not in found}
+    return {layer: paths[0] for layer, paths in meant.items() if len(paths) == 1}
+
+
+def _renamed(name: str, taken_for: Mapping[str, str]) -> str:
+    layer, _, kind = name.rpartition(".")
+    return f"{taken_for[layer]}.{kind}" if layer in taken_for else name
 
 
 def _covered(contract: Contract, name: str, roles: set[str]) -> bool:
