@@ -91,6 +91,11 @@ def test_contradicting_names_are_tried() -> None:
             r"attn\.to_k\.weight is \[12, 12\] and must be \[6, 12\].*; attn\.to_k is taken for k_proj$",
             id="wrong shape under another name",
         ),
+        pytest.param(
+            {**{k: v for k, v in GQA.items() if k[0] not in "kv"}, "to_kv.weight": (12, 12)},
+            r"^the contract asks for to_kv\.bias \[12\], which your module lacks; to_kv is taken for k_proj and v_proj$",
+            id="two stacked without a bias",
+        ),
         pytest.param({"W": (12, 12)}, r"asks for q_proj\.weight", id="a bare matrix"),
     ],
 )

@@ -166,7 +166,7 @@ def problem(contract: Contract, expected: Shapes, shapes: Shapes) -> str:
     matched_roles = {role for path, roles in named.items() if _fits(contract, roles, found[path]) for role in roles}
     matched = {path for path, roles in named.items() if _fits(contract, roles, found[path])}
     taken_for = _taken_for(contract, found, {path: roles for path, roles in named.items() if path not in matched and not matched_roles & set(roles)})
-    expected = {_renamed(name, taken_for): shape for name, shape in expected.items()}
+    expected = _as_taken(contract, expected, taken_for)
     missing = [f"{name} {list(shape)}" for name, shape in expected.items() if name not in shapes and not _covered(contract, name, matched_roles)]
     wrong = [
         f"{name} is {list(shapes[name])} and must be {list(shape)}"
@@ -186,19 +186,41 @@ def problem(contract: Contract, expected: Shapes, shapes: Shapes) -> str:
     if not parts:
         parts.append(f"your parameters {', '.join(shapes)} cannot all be matched with {', '.join(expected)}")
     if taken_for:
-        parts.append(", ".join(f"{path} is taken for {layer}" for layer, path in taken_for.items()))
+        parts.append(", ".join(f"{path} is taken for {' and '.join(_layers_of(contract, roles))}" for path, roles in taken_for.items()))
     return "; ".join(parts)
 
 
-def _taken_for(contract: Contract, found: Mapping[str, Layer], named: Assignment) -> dict[str, str]:
-    """Layers of the contract, and the learner's that must be meant by its name, though it does not fit."""
-    meant = {layer: [path for path, said in named.items() if said == roles] for layer, roles in _roles_of_layers(contract).items() if layer not in found}
-    return {layer: paths[0] for layer, paths in meant.items() if len(paths) == 1}
+def _taken_for(contract: Contract, found: Mapping[str, Layer], named: Assignment) -> Assignment:
+    """The learner's layers that by their names must be meant for whole layers of the contract, though they do not fit."""
+    own = _roles_of_layers(contract)
+    taken: Assignment = {}
+    for path, roles in named.items():
+        meant = _layers_of(contract, roles)
+        whole = {role for layer in meant for role in own[layer]} == set(roles)
+        alone = not any(set(roles) & set(others) for other, others in named.items() if other != path)
+        alike = len({(contract.atoms[role].columns, contract.atoms[role].bias) for role in roles if role in contract.atoms}) == 1
+        if whole and alone and alike and not any(layer in found for layer in meant):
+            taken[path] = roles
+    return taken
 
 
-def _renamed(name: str, taken_for: Mapping[str, str]) -> str:
-    layer, _, kind = name.rpartition(".")
-    return f"{taken_for[layer]}.{kind}" if layer in taken_for else name
+def _layers_of(contract: Contract, roles: tuple[str, ...]) -> list[str]:
+    return list(dict.fromkeys(contract.atoms[role].layer for role in roles if role in contract.atoms))
+
+
+def _as_taken(contract: Contract, expected: Shapes, taken_for: Assignment) -> dict[str, tuple[int, ...]]:
+    """The contract's parameters under the names of the learner's layers that are taken for them."""
+    result = dict(expected)
+    for path, roles in taken_for.items():
+        for layer in _layers_of(contract, roles):
+            result.pop(f"{layer}.weight")
+            result.pop(f"{layer}.bias", None)
+        atoms = [contract.atoms[role] for role in roles]
+        rows = sum(atom.rows for atom in atoms)
+        result[f"{path}.weight"] = (rows, atoms[0].columns)
+        if atoms[0].bias:
+            result[f"{path}.bias"] = (rows,)
+    return result
 
 
 def _covered(contract: Contract, name: str, roles: set[str]) -> bool:
