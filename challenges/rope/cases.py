@@ -97,6 +97,8 @@ def cases(draw):
     yield apply_case(draw, "as many key heads as query heads", 2, 5, 3, 3, 8, 9, scattered(draw, 2, 5, 9), base=500.0)
     B, L, groups, Hkv, half, more = draw.distinct((2, 3), (6, 9), (2, 5), (2, 4), (4, 7), (3, 30))
     yield apply_case(draw, "random sizes", B, L, groups * Hkv, Hkv, 2 * half, L + more, scattered(draw, B, L, L + more))
+    yield apply_case(draw, "tables of 9000 rows", 3, 5, 4, 2, 6, 9000, scattered(draw, 3, 5, 9000), base=500.0)
+    yield apply_case(draw, "2500 tokens, no positions", 1, 2500, 2, 1, 4, 2501)
     yield apply_case(draw, "tiny values, a batch of one", 1, 6, 4, 2, 10, 7, scattered(draw, 1, 6, 7), scale=1e-7)
     yield apply_case(draw, "float64, one key head", 2, 5, 6, 1, 8, 9, scattered(draw, 2, 5, 9), base=500000.0, dtype="float64")
     yield apply_case(draw, "bfloat16", 3, 7, 4, 2, 10, 300, scattered(draw, 3, 7, 300), dtype="bfloat16")
