@@ -166,7 +166,9 @@ def shape_advice(expected: tuple[int, ...], actual: tuple[int, ...]) -> str:
             return f"transpose({moved[0]}, {moved[1]}) would give the right shape"
         return f"permute({', '.join(str(actual.index(size)) for size in expected)}) would give the right shape"
     if len(expected) != len(actual) and [size for size in expected if size != 1] == [size for size in actual if size != 1]:
-        return f"an axis of size 1 is {'missing' if len(actual) < len(expected) else 'too many'}"
+        count = abs(len(expected) - len(actual))
+        axes_of_one = "an axis of size 1 is" if count == 1 else f"{count} axes of size 1 are"
+        return f"{axes_of_one} {'missing' if len(actual) < len(expected) else 'too many'}"
     if _count(expected) == _count(actual):
         return f"it has as many entries: heads may be left apart or merged wrongly (reshape to {list(expected)} from the right order of dims)"
     return ""
