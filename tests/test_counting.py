@@ -1,10 +1,13 @@
 """Operations, largest fresh tensor and multiply-adds are what was dispatched."""
 
+import _thread
+import threading
 from concurrent.futures import ThreadPoolExecutor
 
+import pytest
 import torch
 
-from trainer.running.counting import Counter, counted_in_threads
+from trainer.running.counting import Counter, count_in_threads, counted_by
 
 
 def test_operations_grow_with_a_loop_and_not_without() -> None:
@@ -57,16 +60,63 @@ def test_largest_sees_an_argument_that_grows() -> None:
     assert (out.largest, resized.largest, in_place.largest) == (900, 700, 0)
 
 
-def test_threads_are_counted_too() -> None:
-    """Also those of a pool, which live on after their work is done."""
-    a = torch.randn(30, 2)
-    counter = Counter()
-    with counted_in_threads(counter), ThreadPoolExecutor(2) as pool:
-        list(pool.map(lambda _: a @ a.T, range(3)))
-    assert counter.largest == 900
-    assert counter.operations >= 3
-    assert counter.flops == 3 * 2 * 30 * 30 * 2
-    before = counter.operations
+@pytest.fixture
+def threads_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As in the worker; undone after the test."""
+    for module, names in ((_thread, ("start_new_thread", "start_new", "start_joinable_thread")), (threading, ("_start_new_thread", "_start_joinable_thread"))):
+        for name in names:
+            if hasattr(module, name):
+                monkeypatch.setattr(module, name, getattr(module, name))
+    count_in_threads()
+
+
+class _Own(threading.Thread):
+    """A thread whose work stands in `run`."""
+
+    def run(self) -> None:
+        A @ A.T
+
+
+A = torch.randn(30, 2)
+
+
+def _in_a_raw_thread() -> None:
+    done = threading.Event()
+    _thread.start_new_thread(lambda: (A @ A.T, done.set()), ())
+    done.wait()
+
+
+def _in_a_thread_of_its_own_class() -> None:
+    thread = _Own()
+    thread.start()
+    thread.join()
+
+
+def _in_a_pool() -> None:
     with ThreadPoolExecutor(1) as pool:
-        pool.submit(lambda: a + 1).result()
+        pool.submit(lambda: A @ A.T).result()
+
+
+@pytest.mark.parametrize("work", [_in_a_pool, _in_a_raw_thread, _in_a_thread_of_its_own_class])
+@pytest.mark.usefixtures("threads_counted")
+def test_threads_are_counted_too(work) -> None:
+    """By whatever name they are started."""
+    counter = Counter()
+    with counted_by(counter):
+        work()
+    assert (counter.largest, counter.flops) == (900, 2 * 30 * 30 * 2)
+    before = counter.operations
+    work()
     assert counter.operations == before
+
+
+@pytest.mark.usefixtures("threads_counted")
+def test_a_thread_from_before_is_counted() -> None:
+    """One that waits for work, started long before anything is counted."""
+    with ThreadPoolExecutor(1) as pool:
+        pool.submit(lambda: A + 1).result()
+        counter = Counter()
+        with counted_by(counter):
+            pool.submit(lambda: A @ A.T).result()
+        pool.submit(lambda: A @ A.T).result()
+    assert counter.flops == 2 * 30 * 30 * 2

@@ -5,9 +5,11 @@ The multiply-adds are counted here and not by `torch.utils.flop_counter`: import
 
 from __future__ import annotations
 
+import _thread
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from typing import Any
 
 import torch
@@ -16,26 +18,24 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 
 class Counter(TorchDispatchMode):  # type: ignore[no-untyped-call]  # torch's __init_subclass__ has no types
-    """While active, counts every dispatched operation of this thread, for its parent too.
+    """While active, counts every dispatched operation of this thread.
 
     operations  how many
     largest     entries of the largest tensor that an operation made (views of existing memory are not fresh)
     flops       2 per multiply-add of mm, addmm, bmm, baddbmm, mv and dot, to which matrix products come down
     """
 
-    def __init__(self, parent: Counter | None = None) -> None:
+    def __init__(self) -> None:
         super().__init__()  # type: ignore[no-untyped-call]  # nor has its __init__
-        self._parent = parent
         self.operations = 0
         self.largest = 0
         self.flops = 0
 
-    def _count(self, operations: int, largest: int, flops: int) -> None:
-        self.operations += operations
+    def count(self, largest: int, flops: int) -> None:
+        """One operation more."""
+        self.operations += 1
         self.largest = max(self.largest, largest)
         self.flops += flops
-        if self._parent is not None:
-            self._parent._count(operations, largest, flops)
 
     @classmethod
     def _should_skip_dynamo(cls) -> bool:
@@ -49,25 +49,50 @@ class Counter(TorchDispatchMode):  # type: ignore[no-untyped-call]  # torch's __
         # An argument may have grown: `out=`, resize_.
         fresh = (tensor for tensor in _tensors((result, args, kwargs)) if _memory(tensor) not in old)
         largest = max((tensor.untyped_storage().nbytes() // tensor.element_size() for tensor in fresh), default=0)
-        self._count(1, largest, _flops(func, args))
+        self.count(largest, _flops(func, args))
         return result
 
 
+class _OfAThread(Counter):  # type: ignore[no-untyped-call]  # as above
+    """Counts for whichever counter is at work when an operation comes."""
+
+    def count(self, largest: int, flops: int) -> None:
+        """One operation more, of all threads."""
+        if _at_work is not None:
+            _at_work.count(largest, flops)
+
+
+_at_work: Counter | None = None
+
+
 @contextmanager
-def counted_in_threads(counter: Counter) -> Iterator[None]:
-    """Count in this thread, and in every thread that is started meanwhile."""
-    run = threading.Thread.run
-
-    def counting_run(thread: threading.Thread) -> None:
-        with Counter(counter):
-            run(thread)
-
-    threading.Thread.run = counting_run  # type: ignore[method-assign, assignment]  # for this while
+def counted_by(counter: Counter) -> Iterator[None]:
+    """Count in this thread, and in all that `count_in_threads` knows of, whenever they were started."""
+    global _at_work
+    _at_work = counter
     try:
         with counter:
             yield
     finally:
-        threading.Thread.run = run  # type: ignore[method-assign]
+        _at_work = None
+
+
+def count_in_threads() -> None:
+    """From here on every thread that Python starts, by whatever name, counts for `counted_by`. Call it once, before any code that may keep those names."""
+    for name in ("start_new_thread", "start_new", "start_joinable_thread"):  # the last from Python 3.13 on
+        if (start := getattr(_thread, name, None)) is not None:
+            counted = partial(_start_counted, start)
+            setattr(_thread, name, counted)
+            if hasattr(threading, f"_{name}"):
+                setattr(threading, f"_{name}", counted)
+
+
+def _start_counted(start: Callable[..., Any], function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+    def run(*given: Any, **named: Any) -> Any:
+        with _OfAThread():
+            return function(*given, **named)
+
+    return start(run, *args, **kwargs)
 
 
 def _memory(tensor: Tensor) -> tuple[int, int]:

@@ -11,7 +11,6 @@ import inspect
 import os
 import socket
 import sys
-import time
 import traceback
 import types
 from collections.abc import Callable
@@ -23,7 +22,7 @@ import torch
 from torch import Tensor, nn
 
 from trainer.running import aliases, from_scratch, weights
-from trainer.running.counting import Counter, counted_in_threads
+from trainer.running.counting import Counter, count_in_threads, counted_by
 from trainer.running.execution import Drive, Given, build, gradients, lay_out, leaves, map_leaves, module_parameters, overwrite
 from trainer.running.protocol import (
     DTYPES,
@@ -50,7 +49,6 @@ from trainer.running.protocol import (
 from trainer.running.returns import UnexpectedReturnError, describe, plain_value
 
 MODULE_NAME = "submission"
-_LONG_IMPORT_SECONDS = 0.2
 _LITERALS = (int, float, str, bool, type(None))
 
 
@@ -63,7 +61,6 @@ class Worker:
         self.path = os.path.join(folder, Path(self.request.file_name).name)
         self.table = TensorTable()
         self.reply = Reply()
-        self.import_seconds = 0.0
         self.contracts: list[aliases.Contract] = []
 
     def work(self) -> bytes:
@@ -71,6 +68,7 @@ class Worker:
         torch.manual_seed(self.request.random_seed)
         drive = self._load_drive()
         from_scratch.forbid(self._note_not_allowed)
+        count_in_threads()
         namespace = self._load_submission()
         if namespace is not None and self._has_entries(namespace):
             self._look_at_signatures(namespace)
@@ -102,9 +100,7 @@ class Worker:
         self.mark("import")
         # On disk, so that tracebacks, inspect.getsource and torch.jit find the lines.
         Path(self.path).write_text(self.request.source, encoding="utf-8")
-        begun = time.monotonic()
         namespace, self.reply.load_failure = self._import()
-        self.import_seconds = time.monotonic() - begun
         return namespace
 
     def _import(self) -> tuple[dict[str, Any] | None, Failure | None]:
@@ -117,11 +113,12 @@ class Worker:
     def _afresh(self, namespace: dict[str, Any]) -> dict[str, Any]:
         """The submission imported once more, for what is counted: a table that it keeps for all of a length may be there from another case.
 
-        The first import where another fails, or takes long.
+        The first import where another fails.
         """
-        if self.import_seconds > _LONG_IMPORT_SECONDS:
-            return namespace
+        first = sys.modules.get(MODULE_NAME)
         again = self._import()[0] or {}
+        if first is not None:
+            sys.modules[MODULE_NAME] = first
         return again if all(callable(again.get(name)) for name in self.request.entry) else namespace
 
     def _has_entries(self, namespace: dict[str, Any]) -> bool:
@@ -250,7 +247,7 @@ class Worker:
         def counted() -> dict[str, Any]:
             if counter is None:
                 return call(given, grad=False)
-            with counted_in_threads(counter):
+            with counted_by(counter):
                 return call(given, grad=False)
 
         self.mark(str(number))
@@ -278,7 +275,7 @@ class Worker:
         """The largest tensor of a forward pass that records gradients: it may take another way."""
         inputs = map_leaves(self._inputs(run, run.inputs), lambda _, tensor: tensor.requires_grad_(tensor.is_floating_point()))
         counter = Counter()
-        with counted_in_threads(counter):
+        with counted_by(counter):
             told.failure = self._attempt("forward with gradients", lambda: call(inputs, grad=True))[1]
         told.largest = max(told.largest, counter.largest)
 
