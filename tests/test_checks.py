@@ -136,12 +136,14 @@ def test_the_assignment_that_was_taken_is_said(grader: Grader) -> None:
         pytest.param((2, 3, 5, 4), "", "[B=2, H=3, L=5, D=4]", id="heads apart"),
         pytest.param((2, 15), "", "[B=2, H·L=15]", id="a product"),
         pytest.param((99,), "", "[99]", id="unknown"),
+        pytest.param((6, 6), "", "[Lq=6, Lk=6]", id="two letters of one size"),
+        pytest.param((6, 6, 6), "", "[Lq=6, Lk=6, Lq=6]", id="more axes than letters of their size"),
         pytest.param((2, 12, 12), "B L (H D)", "[B=2, 12, H·D=12]", id="one size wrong, which is another letter's"),
     ],
 )
 def test_name_shape(shape: tuple[int, ...], dims: str, expected: str) -> None:
     """Sizes are told by their letters."""
-    assert name_shape(shape, {"B": 2, "L": 5, "H": 3, "D": 4, "M": 12}, dims) == expected
+    assert name_shape(shape, {"B": 2, "L": 5, "H": 3, "D": 4, "M": 12, "Lq": 6, "Lk": 6}, dims) == expected
 
 
 def test_numbers_that_differ_look_different(grader: Grader) -> None:

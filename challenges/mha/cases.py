@@ -59,6 +59,11 @@ def followed_by(later, mask=None):
     return {"inputs": {"later": later, "later_mask": mask}, "dims_later": {"later": "B2 L2 M"}, "sizes": {"B2": later.shape[0], "L2": later.shape[1]}}
 
 
+def with_zeros(draw):
+    """Query, key and value [2, 5 or 7, 12] with a row of zeros each: without biases a score is 0, and hidden by no mask."""
+    return {"query": draw.normal_with_zeros(2, 5, 12), "key": draw.normal_with_zeros(2, 7, 12, row=2), "value": draw.normal_with_zeros(2, 7, 12, row=3)}
+
+
 def cases(draw):
     """What a submission is run on."""
     yield case(draw, "weights and heads (o_proj is the identity)", 2, 5, 7, 3, 4, return_weights=True, dims="B Lq (H D)", parameters=identity(12))
@@ -72,8 +77,7 @@ def cases(draw):
     yield case(draw, "one tensor for query and value", 3, 6, 6, 2, 4, inputs={"value": "query"})
     yield case(draw, "one tensor for query, key and value", 2, 6, 6, 3, 5, inputs={"key": "query", "value": "key"})
     yield case(draw, "all sizes alike, head dim 1", 4, 4, 4, 4, 1)
-    zeros = {"query": draw.normal_with_zeros(2, 5, 12), "key": draw.normal_with_zeros(2, 7, 12, row=2), "value": draw.normal_with_zeros(2, 7, 12, row=3)}
-    yield case(draw, "a query, a key and a value of zeros, no biases", 2, 5, 7, 4, 3, inputs=zeros, init={"bias": False})
+    yield case(draw, "a query, a key and a value of zeros, no biases", 2, 5, 7, 4, 3, inputs=with_zeros(draw), init={"bias": False})
     yield case(draw, "one query", 3, 1, 6, 4, 2, mask=draw.keep(3, 1, 1, 6), return_weights=True)
     yield case(draw, "one head", 3, 4, 6, 1, 5, mask=draw.keep(3, 1, 4, 6), return_weights=True)
     yield case(draw, "one key, one head, one batch item", 1, 4, 1, 1, 5, return_weights=True)
@@ -125,9 +129,8 @@ def masked(draw):
     alike = {"causal mask [Lq, Lk]": Lq, "mask of three dims [H, Lq, Lk]": H}
     for number, (name, mask) in enumerate(draw.masks(B, H, Lq, Lk).items()):
         yield case(draw, name, alike.get(name, B), Lq, Lk, H, D, mask=mask, return_weights=number % 2 == 1, check="masks")
-    zeros = {"query": draw.normal_with_zeros(2, 5, 12), "key": draw.normal_with_zeros(2, 7, 12, row=2), "value": draw.normal_with_zeros(2, 7, 12, row=3)}
     words = "a query, a key and a value of zeros, no biases, causal"
-    yield case(draw, words, 2, 5, 7, 4, 3, mask=draw.causal(5, 7), inputs=zeros, init={"bias": False}, check="masks")
+    yield case(draw, words, 2, 5, 7, 4, 3, mask=draw.causal(5, 7), inputs=with_zeros(draw), init={"bias": False}, check="masks")
     one = {"key": "query", "value": "key"}
     yield case(draw, "one tensor for query, key and value, causal", 2, 6, 6, 3, 5, mask=draw.causal(6), inputs=one, check="masks")
     # Feature 0 of a key is sqrt(D) times its score, the same for every query and head: k[..., 0] = key[..., 0] and q[..., 0] = 1.

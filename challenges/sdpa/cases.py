@@ -37,6 +37,11 @@ def batch(B, H):
     return {"B": B, "H": H}
 
 
+def with_zeros(draw):
+    """q, k and v of sizes 5, 7, 6 and 4 with a row of zeros each: a score is 0, and hidden by no mask."""
+    return {"q": draw.normal_with_zeros(2, 3, 5, 6), "k": draw.normal_with_zeros(2, 3, 7, 6, row=2), "v": draw.normal_with_zeros(2, 3, 7, 4, row=3)}
+
+
 def cases(draw):
     """What a submission is run on."""
     eye = torch.eye(7).expand(2, 3, 7, 7)
@@ -52,8 +57,7 @@ def cases(draw):
     for words, same in (("q and k", {"k": "q"}), ("k and v", {"v": "k"}), ("q and v", {"v": "q"}), ("q, k and v", {"k": "q", "v": "k"})):
         yield case(draw, f"one tensor for {words}", batch(2, 3), 5, 5, 6, 6, **same)
     yield case(draw, "all sizes alike", batch(4, 4), 4, 4, 4, 4)
-    zeros = {"q": draw.normal_with_zeros(2, 3, 5, 6), "k": draw.normal_with_zeros(2, 3, 7, 6, row=2), "v": draw.normal_with_zeros(2, 3, 7, 4, row=3)}
-    yield case(draw, "a query, a key and a value of zeros", batch(2, 3), 5, 7, 6, 4, **zeros)
+    yield case(draw, "a query, a key and a value of zeros", batch(2, 3), 5, 7, 6, 4, **with_zeros(draw))
     yield case(draw, "tiny values, one query, a batch of one", batch(1, 4), 1, 5, 6, 7, v=draw.normal(1, 4, 5, 7, scale=1e-7))
     yield case(draw, "bfloat16, one leading dim", {"N": 4}, 6, 5, 7, 9, dtype="bfloat16")
     yield from masked(draw)
@@ -80,8 +84,7 @@ def masked(draw):
     yield case(draw, "no leading dims, mask [Lq, Lk]", {}, 4, 6, 5, 3, mask=draw.keep(4, 6), check="masks")
     yield case(draw, "one leading dim, mask [N, Lq, Lk]", {"N": 3}, 5, 4, 7, 6, mask=draw.keep(3, 5, 4), check="masks")
     yield case(draw, "one leading dim, mask [1, Lk]", {"N": 4}, 3, 5, 6, 2, mask=draw.keep(1, 5), check="masks")
-    zeros = {"q": draw.normal_with_zeros(2, 3, 5, 6), "k": draw.normal_with_zeros(2, 3, 7, 6, row=2), "v": draw.normal_with_zeros(2, 3, 7, 4, row=3)}
-    yield case(draw, "a query, a key and a value of zeros, masked", batch(2, 3), 5, 7, 6, 4, mask=draw.causal(5, 7), **zeros, check="masks")
+    yield case(draw, "a query, a key and a value of zeros, masked", batch(2, 3), 5, 7, 6, 4, mask=draw.causal(5, 7), **with_zeros(draw), check="masks")
     yield case(draw, "all sizes alike, masked", batch(4, 4), 4, 4, 4, 4, mask=draw.keep(4, 4), check="masks")
     # What is hidden has weight 0, not nearly 0: 1e20 times anything more would be seen.
     mask = draw.keep(1, 1, Lq, Lk) & (torch.arange(Lk) > 0)

@@ -31,7 +31,7 @@ def vectorised(evidence: Evidence) -> Iterator[Outcome]:
         few, many = small.told.operations, large.told.operations
         sizes = ", ".join(f"{letter} {size}→{large.case.sizes[letter]}" for letter, size in small.case.sizes.items() if size != large.case.sizes[letter])
         if min(few, many) == 0:
-            text = "no tensor operation was counted: compute in forward's own thread, with tensors"
+            text = "no tensor operation was counted; the work is to be done by torch's operations on tensors"
             yield Outcome("vectorised", "failed", text, large.case.name, large.number + 1)
         elif many - few >= LOOP_GROWTH:
             text = f"{few} tensor operations become {many} when {sizes}: there is a loop over batch, heads or positions. Let one operation do all of them."

@@ -135,7 +135,12 @@ def name_shape(shape: tuple[int, ...], sizes: dict[str, int], dims: str = "") ->
     if len(shape) == len(expected) and (shape == expected or sorted(shape) != sorted(expected)):
         named = (f"{'·'.join(axis)}={size}" if size == want else str(size) for axis, size, want in zip(letters, shape, expected, strict=True))
         return f"[{', '.join(named)}]"
-    return "[" + ", ".join(_name_axis(size, sizes) for size in shape) + "]"
+    left = dict(sizes)  # a letter names one axis only: [5, 5] of Lq = Lk = 5 is [Lq=5, Lk=5]
+    named_axes = []
+    for size in shape:
+        named_axes.append(_name_axis(size, left) if size in left.values() else _name_axis(size, sizes))
+        left.pop(named_axes[-1].partition("=")[0], None)
+    return f"[{', '.join(named_axes)}]"
 
 
 def _name_axis(size: int, sizes: dict[str, int]) -> str:
@@ -168,7 +173,7 @@ def shape_advice(expected: tuple[int, ...], actual: tuple[int, ...]) -> str:
     if len(expected) != len(actual) and [size for size in expected if size != 1] == [size for size in actual if size != 1]:
         count = abs(len(expected) - len(actual))
         axes_of_one = "an axis of size 1 is" if count == 1 else f"{count} axes of size 1 are"
-        return f"{axes_of_one} {'missing' if len(actual) < len(expected) else 'too many'}"
+        return f"{axes_of_one} {'missing; unsqueeze puts one in' if len(actual) < len(expected) else 'too many; squeeze takes one out'}"
     if _count(expected) == _count(actual):
         return f"it has as many entries: heads may be left apart or merged wrongly (reshape to {list(expected)} from the right order of dims)"
     return ""
