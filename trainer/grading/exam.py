@@ -22,7 +22,7 @@ from trainer.content.interface import signatures
 from trainer.content.packs import read_text, solution
 from trainer.core.words import Case, Challenge, GraderError, PackError, Refusal
 from trainer.grading.draw import Draw
-from trainer.running.execution import Given, build, gradients, lay_out, leaves, map_leaves, module_parameters
+from trainer.running.execution import Drive, Given, build, gradients, lay_out, leaves, map_leaves, module_parameters
 from trainer.running.protocol import DTYPES, Request, Run, TensorTable, encode
 from trainer.running.returns import plain_value
 
@@ -101,8 +101,8 @@ class Exam:
         except Exception as error:
             raise PackError(f"{self.cases_path}: cases() raises {type(error).__name__}: {error}.") from error
 
-    def request(self, file_name: str, source: str, assignment: int = 0) -> bytes:
-        """The frame for a worker that is to run this source on all cases."""
+    def request(self, file_name: str, source: str, assignment: int = 0, *, record: bool = False) -> bytes:
+        """The frame for a worker that is to run this source on all cases; or to record what each of its lines makes in them."""
         body = Request(
             file_name=file_name,
             source=source,
@@ -114,6 +114,7 @@ class Exam:
             runs=self._runs[0],
             refusals=[dict(refusal.init) for refusal in self.refusals],
             assignment=assignment,
+            record=record,
         )
         return encode(body, self._runs[1])
 
@@ -155,6 +156,12 @@ class Exam:
             )
         ]
         return runs, table
+
+    @property
+    def drive(self) -> Drive:
+        """How an implementation is called in a case."""
+        drive: Drive = self._content["drive"]
+        return drive
 
     def differentiable(self, number: int) -> list[str]:
         """The inputs of a case to which gradients flow."""
@@ -256,7 +263,7 @@ class Exam:
                 with torch.no_grad():
                     for name, parameter in own.items():
                         parameter.copy_(self._parameters[number][name])
-            outputs: dict[str, Any] = self._content["drive"](implementation, Given(given, case.sizes))
+            outputs: dict[str, Any] = self.drive(implementation, Given(given, case.sizes))
             if outputs.keys() != case.dims.keys() | case.plain.keys():
                 raise PackError(f"{self.cases_path}: case {case.name!r} names {sorted([*case.dims, *case.plain])}, drive gives {sorted(outputs)}.")
             plain = {name: plain_value(outputs.pop(name)) for name in case.plain}

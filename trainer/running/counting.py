@@ -44,10 +44,10 @@ class Counter(TorchDispatchMode):  # type: ignore[no-untyped-call]  # torch's __
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         """Run the operation and count it."""
-        old = {_memory(tensor) for tensor in _tensors((args, kwargs))}
+        old = {_memory(tensor) for tensor in tensors_in((args, kwargs))}
         result = func(*args, **(kwargs or {}))
         # An argument may have grown: `out=`, resize_.
-        fresh = (tensor for tensor in _tensors((result, args, kwargs)) if _memory(tensor) not in old)
+        fresh = (tensor for tensor in tensors_in((result, args, kwargs)) if _memory(tensor) not in old)
         largest = max((tensor.untyped_storage().nbytes() // tensor.element_size() for tensor in fresh), default=0)
         self.count(largest, _flops(func, args))
         return result
@@ -100,16 +100,17 @@ def _memory(tensor: Tensor) -> tuple[int, int]:
     return storage.data_ptr(), storage.nbytes()
 
 
-def _tensors(value: Any) -> Iterator[Tensor]:
+def tensors_in(value: Any) -> Iterator[Tensor]:
+    """The strided tensors in nested lists, tuples and dicts."""
     if isinstance(value, Tensor):
         if value.layout is torch.strided:
             yield value
     elif isinstance(value, list | tuple):
         for one in value:
-            yield from _tensors(one)
+            yield from tensors_in(one)
     elif isinstance(value, dict):
         for one in value.values():
-            yield from _tensors(one)
+            yield from tensors_in(one)
 
 
 def _flops(func: Any, args: Any) -> int:

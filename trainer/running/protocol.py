@@ -115,6 +115,16 @@ class NotAllowed(msgspec.Struct, frozen=True):
     frames: Frames = []
 
 
+class Step(msgspec.Struct, frozen=True, array_like=True):
+    """What one operation of a recorded run made; `recording.Recorded` says what the fields are."""
+
+    lines: Annotated[list[Annotated[int, msgspec.Meta(ge=0, le=10**9)]], msgspec.Meta(max_length=8)]
+    operation: Name
+    tensor: Number
+    parents: Annotated[list[Number], msgspec.Meta(max_length=64)]
+    name: Name = ""
+
+
 class Run(msgspec.Struct, frozen=True):
     """One case for the worker. Tensors stand in the trees as {"tensor": number}."""
 
@@ -145,10 +155,14 @@ class Request(msgspec.Struct, frozen=True):
     runs: list[Run]
     refusals: list[dict[str, Any]]
     assignment: int = 0
+    record: bool = False  # one call a case, and tell what each line makes; no verdict is made of it
 
 
 class RunReply(msgspec.Struct):
-    """What one case gave: a call without gradients, one with, a second one on new values, a third on the first values in new memory."""
+    """What one case gave: a call without gradients, one with, a second one on new values, a third on the first values in new memory.
+
+    Of a recorded run: `steps`, and which of them made each output.
+    """
 
     failure: Failure | None = None
     parameters: dict[Name, Shape] = {}
@@ -163,6 +177,8 @@ class RunReply(msgspec.Struct):
     again_failure: Failure | None = None
     inputs_after: dict[Name, Number] = {}
     overwritten: list[Name] = []
+    steps: Annotated[list[Step], msgspec.Meta(max_length=10_000)] = []
+    made_by: dict[Name, Number] = {}
     operations: Count = 0
     largest: Count = 0
     flops: Count = 0

@@ -30,8 +30,9 @@ import torch
 
 from trainer.core.words import GraderError
 from trainer.running import sandbox
+from trainer.running.attempts import is_out_of_memory
 from trainer.running.protocol import REPLY, message
-from trainer.running.worker import Worker, is_out_of_memory
+from trainer.running.worker import Worker
 
 BROKEN_WORKER = 86  # exit code of a worker whose own code failed, most likely because the submission changed it
 OUT_OF_MEMORY = 87  # … whose own code found no memory left

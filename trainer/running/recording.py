@@ -1,0 +1,191 @@
+"""Record what each line of a file makes: the result of every operation, with the line, and which results it was made from.
+
+Operations are seen where torch dispatches them, so that vmap, einsum and functions of the learner's own are no matter.
+Python numbers and returns are seen by tracing the file's own frames.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from types import FrameType, TracebackType
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.utils._python_dispatch import TorchDispatchMode
+
+from trainer.running.counting import tensors_in
+
+MOST_STEPS = 2_500
+MOST_BYTES = 16 << 20
+MOST_STEP_BYTES = 1 << 20
+_MOST_DEPTH = 200  # frames that are looked at for the file's own
+_MOST_NUMBER = 1 << 62
+
+
+@dataclass
+class Recorded:
+    """One result.
+
+    lines      the file's own lines at that moment, innermost first; () where the operation is none of the file's
+    operation  torch's name of it; `input x`, `return`, or `number` for a Python number
+    value      a copy, contiguous; complex numbers as pairs; None where there is no more room
+    parents    the steps that it was made from
+    name       the variable that it was bound to first, or ""
+    """
+
+    lines: tuple[int, ...]
+    operation: str
+    value: Tensor | None
+    parents: tuple[int, ...]
+    name: str = ""
+
+
+class Recorder(TorchDispatchMode):  # type: ignore[no-untyped-call]  # torch's __init_subclass__ has no types
+    """While active, records this thread's operations in `steps`. Gradients should be off. It may be entered several times."""
+
+    def __init__(self, path: str) -> None:
+        super().__init__()  # type: ignore[no-untyped-call]  # nor has its __init__
+        self.steps: list[Recorded] = []
+        self._path = path
+        self._alive: list[Tensor] = []  # so that no memory is used twice
+        self._makers: dict[object, int] = {}
+        self._whole: dict[int, Tensor] = {}  # by storage: the first tensor in it
+        self._bytes = 0
+        self._at_rest = False  # while this class itself works on tensors
+        self._locals: dict[int, tuple[int, dict[str, object]]] = {}  # by frame: its line, and what its names were bound to
+        self._traced: Any = None
+
+    @classmethod
+    def _should_skip_dynamo(cls) -> bool:
+        """No: to be skipped by dynamo would import it, which takes 0.7 s, and nothing is compiled here."""
+        return False
+
+    def __enter__(self) -> Recorder:
+        super().__enter__()  # type: ignore[no-untyped-call]  # nor has this
+        self._traced = sys.gettrace()
+        sys.settrace(self._trace)
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        sys.settrace(self._traced)
+        super().__exit__(kind, error, trace)  # type: ignore[no-untyped-call]  # nor has this
+
+    def give(self, inputs: Mapping[str, Tensor]) -> None:
+        """These tensors are given: whatever made them before is forgotten."""
+        for name, tensor in inputs.items():
+            self._add((), f"input {name}", tensor, ())
+
+    def step_of(self, tensor: Tensor) -> int:
+        """The step that made this tensor, or -1; of a tensor under vmap nothing is known."""
+        if torch._C._functorch.is_functorch_wrapped_tensor(tensor):
+            return -1
+        return self._makers.get(_view(tensor), self._makers.get(_storage(tensor), -1))
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        """Run the operation and record what it made."""
+        if self._at_rest:
+            return func(*args, **(kwargs or {}))
+        parents = tuple(dict.fromkeys(one for tensor in _tensors((args, kwargs)) if (one := self.step_of(tensor)) >= 0))
+        result = func(*args, **(kwargs or {}))
+        lines = self._lines()
+        name = func.overloadpacket.__name__
+        for tensor in _tensors(result):
+            self._add(lines, name, tensor, parents)
+            whole = self._whole.get(_storage(tensor))
+            if name.endswith("_") and whole is not None and whole.shape != tensor.shape:  # a part was written: the whole has changed
+                self._add(lines, name, whole, (*parents, len(self.steps) - 1))
+        return result
+
+    def _add(self, lines: tuple[int, ...], operation: str, tensor: Tensor, parents: tuple[int, ...]) -> None:
+        if len(self.steps) >= MOST_STEPS:
+            return
+        size = tensor.numel() * tensor.element_size()
+        value = None
+        if size <= MOST_STEP_BYTES and self._bytes + size <= MOST_BYTES:
+            self._bytes += size
+            plain = torch.view_as_real(tensor.resolve_conj()) if tensor.is_complex() else tensor
+            value = plain.detach().clone(memory_format=torch.contiguous_format)
+        self.steps.append(Recorded(lines, operation, value, parents))
+        self._alive.append(tensor)
+        self._makers[_view(tensor)] = self._makers[_storage(tensor)] = len(self.steps) - 1
+        self._whole.setdefault(_storage(tensor), tensor)
+
+    def _lines(self) -> tuple[int, ...]:
+        found: list[int] = []
+        frame: FrameType | None = sys._getframe(2)
+        for _ in range(_MOST_DEPTH):
+            if frame is None:
+                break
+            if frame.f_code.co_filename == self._path:
+                found.append(frame.f_lineno)
+            frame = frame.f_back
+        return tuple(found[:8])
+
+    def _trace(self, frame: FrameType, event: str, argument: Any) -> Any:
+        """Called by Python for every new frame, then for every line and return of the file's own."""
+        if frame.f_code.co_filename != self._path:
+            return None
+        line, names = self._locals.setdefault(id(frame), (frame.f_lineno, {}))
+        self._at_rest = True
+        try:
+            if event in ("line", "return"):
+                self._look(frame, line, names)
+                self._locals[id(frame)] = (frame.f_lineno, names)
+            if event == "return":
+                self._returned(frame, argument)
+                del self._locals[id(frame)]
+        finally:
+            self._at_rest = False
+        return self._trace
+
+    def _look(self, frame: FrameType, line: int, names: dict[str, object]) -> None:
+        """What the line that has just ended has bound."""
+        outer = self._outer_lines(frame)
+        for name, value in frame.f_locals.items():
+            if name in names and names[name] is value:
+                continue
+            names[name] = value
+            if type(value) is Tensor and (step := self.step_of(value)) >= 0:
+                if not self.steps[step].name and self.steps[step].lines[:1] == (line,):
+                    self.steps[step].name = name
+            elif type(value) in (int, float) and abs(value) < _MOST_NUMBER:
+                self._number((line, *outer), value, name)
+
+    def _number(self, lines: tuple[int, ...], value: Any, name: str) -> None:
+        if len(self.steps) < MOST_STEPS:
+            self.steps.append(Recorded(lines, "number", torch.tensor(value, dtype=torch.int64 if type(value) is int else torch.float64), (), name))
+
+    def _returned(self, frame: FrameType, value: Any) -> None:
+        lines = (frame.f_lineno, *self._outer_lines(frame))
+        for one in _tensors(value):
+            if (step := self.step_of(one)) >= 0:
+                self._add(lines, "return", one, (step,))
+        parts = value.values() if isinstance(value, dict) else value if isinstance(value, list | tuple) else (value,)
+        for one in parts:
+            if type(one) in (int, float) and abs(one) < _MOST_NUMBER:
+                self._number(lines, one, "")
+
+    def _outer_lines(self, frame: FrameType) -> tuple[int, ...]:
+        found: list[int] = []
+        outer = frame.f_back
+        while outer is not None and len(found) < 7:
+            if outer.f_code.co_filename == self._path:
+                found.append(outer.f_lineno)
+            outer = outer.f_back
+        return tuple(found)
+
+
+def _storage(tensor: Tensor) -> int:
+    return tensor.untyped_storage().data_ptr()
+
+
+def _view(tensor: Tensor) -> object:
+    return (_storage(tensor), tensor.storage_offset(), tuple(tensor.shape), tensor.stride(), tensor.dtype)
+
+
+def _tensors(value: Any) -> Iterator[Tensor]:
+    """Ordinary tensors in nested lists, tuples and dicts."""
+    return (one for one in tensors_in(value) if not one.is_nested and not one.is_quantized and one.device.type == "cpu")

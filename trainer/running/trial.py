@@ -1,0 +1,311 @@
+"""Run an implementation through the cases: build it, give it the grader's weights, call it, take its gradients, call it again.
+
+The worker does this with a submission. The grader does it with its own content, where it asks how a known mistake behaves.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from functools import partial
+from typing import Any, Protocol
+
+import torch
+from torch import Tensor, nn
+
+from trainer.running import aliases, weights
+from trainer.running.attempts import Attempts
+from trainer.running.counting import Counter, counted_by
+from trainer.running.execution import Drive, Given, build, gradients, lay_out, leaves, map_leaves, module_parameters, overwrite
+from trainer.running.protocol import DTYPES, MOST_DIMS, MOST_TENSOR_BYTES, Failure, Reply, Request, Returned, Run, RunReply, Step, cap, fill
+from trainer.running.recording import Recorder
+from trainer.running.returns import describe, plain_value
+
+
+class Table(Protocol):
+    """Where tensors of a reply go."""
+
+    def add(self, tensor: Tensor) -> int:
+        """Keep a copy of the tensor's values; returns its number."""
+
+
+class Kept:
+    """A table that stays in this process."""
+
+    def __init__(self) -> None:
+        self.tensors: list[Tensor] = []
+
+    def add(self, tensor: Tensor) -> int:
+        """Keep a copy of the tensor's values; returns its number."""
+        self.tensors.append(tensor.detach().clone())
+        return len(self.tensors) - 1
+
+
+class Hooks:
+    """What a trial tells while it is under way; here nothing, and what is counted needs no import of its own."""
+
+    def note(self, number: int) -> None:
+        """This run is about to start."""
+
+    def mark(self, part: str) -> None:
+        """What is printed from here on belongs to this part: `import`, or the number of a run for its first call."""
+
+    def afresh(self, namespace: dict[str, Any]) -> dict[str, Any]:
+        """The same file imported once more, for what is counted."""
+        return namespace
+
+
+class Trial:
+    """One file on its way through all runs of a request."""
+
+    def __init__(self, request: Request, tensors: Sequence[Tensor], attempts: Attempts, table: Table, hooks: Hooks) -> None:
+        self.request, self.tensors, self.attempts, self.table, self.hooks = request, tensors, attempts, table, hooks
+        self.reply = Reply()
+        self.runs = [RunReply() for _ in request.runs]
+        self._recorders: dict[int, Recorder] = {}
+        self.contracts = [aliases.contract_of({name: tuple(tensors[index].shape) for name, index in run.parameters.items()}) for run in request.runs]
+
+    def run_all(self, namespace: dict[str, Any], drive: Drive) -> None:
+        """Every run of the request, then what the constructor must refuse; all that happens is told in `reply`."""
+        self.reply.runs = self.runs
+        built = [self.build(number, namespace) for number in range(len(self.request.runs))]
+        chosen = self._choose_assignment(built)
+        for number, (run, implementation, contract) in enumerate(zip(self.request.runs, built, self.contracts, strict=True)):
+            if implementation is None:
+                continue
+            told = self.runs[number]
+            if isinstance(implementation, nn.Module):
+                if chosen is None or told.unassigned:
+                    told.unassigned = True
+                    if number == 0:  # its values mean nothing, but it may still call what is not allowed
+                        self.attempts.attempt("forward", partial(drive, implementation, Given(self.inputs(run, run.inputs), run.sizes)))
+                    continue
+                weights.load(implementation, contract, chosen, self.values_of(run))
+            self.hooks.note(number)
+            self._run(number, implementation, drive, contract, chosen)
+        for index, init in enumerate(self.request.refusals):
+            self.hooks.note(len(self.request.runs) + index)
+            self.reply.refusals.append(self.attempts.attempt("construct", partial(namespace[self.request.entry[0]], **init))[1])
+
+    def build(self, number: int, namespace: dict[str, Any]) -> Any:
+        """What `drive` calls in this run, with weights of its own still; None where the file's code raises."""
+        run = self.request.runs[number]
+        self.hooks.note(number)
+        if run.probe:
+            namespace = self.hooks.afresh(namespace)
+        self.hooks.mark(str(number))
+        with self._recording(number):
+            implementation, failure = self.attempts.attempt(
+                "construct", lambda: build(namespace, self.request.kind, self.request.entry, run.init, DTYPES[run.dtype], run.mode)
+            )
+        self.hooks.mark("")
+        told = self.runs[number]
+        told.failure = failure
+        if failure is None and isinstance(implementation, nn.Module):
+            shapes, failure = self.attempts.attempt("construct", lambda: weights.parameter_shapes(implementation))
+            if failure is not None:
+                told.failure = failure
+                return None
+            told.parameters = {cap(name, 200): list(shape) for name, shape in list(shapes.items())[:200]}
+            told.shared = {cap(name, 200): cap(other, 200) for name, other in list(weights.shared_parameters(implementation).items())[:200]}
+        elif failure is None and self.request.kind == "module":
+            told.failure = Failure("construct", "TypeError", f"{self.request.entry[0]}(…) gives {describe(implementation)}, which is no nn.Module")
+            return None
+        return None if failure else implementation
+
+    def _recording(self, number: int) -> AbstractContextManager[object]:
+        """The recorder of this run, where the request asks for one."""
+        if not self.request.record:
+            return nullcontext()
+        return self._recorders.setdefault(number, Recorder(self.attempts.path))
+
+    def _choose_assignment(self, built: list[Any]) -> aliases.Assignment | None:
+        """One assignment of the learner's layers that fits every case; which of several, the request says."""
+        common: list[aliases.Assignment] | None = None
+        for implementation, contract, told in zip(built, self.contracts, self.runs, strict=True):
+            if not isinstance(implementation, nn.Module):
+                continue
+            possible = aliases.assignments(contract, {name: tuple(shape) for name, shape in told.parameters.items()})
+            if not possible:
+                told.unassigned = True
+                continue
+            common = possible if common is None else [one for one in common if one in possible] or common
+        if not common:
+            return None
+        chosen = common[min(self.request.assignment, len(common) - 1)]
+        self.reply.assignments = len(common)
+        self.reply.assignment = {path: list(roles) for path, roles in chosen.items()}
+        return chosen
+
+    def values_of(self, run: Run) -> dict[str, Tensor]:
+        """The weights of a run, named as in the contract."""
+        return {name: self.tensors[index] for name, index in run.parameters.items()}
+
+    def inputs(self, run: Run, tree: dict[str, Any]) -> dict[str, Any]:
+        """Fresh memory with these values, laid out as the run says."""
+        given: dict[str, Any] = {name: fill(value, self.tensors) for name, value in tree.items()}
+        return map_leaves(given, lambda name, tensor: lay_out(tensor, run.layout.get(name.partition("[")[0])))
+
+    def _with_values(self, run: Run, given: dict[str, Any], tree: dict[str, Any]) -> dict[str, Any]:
+        """The same tensors with these values; new ones if the submission has changed their shape or made them unwritable."""
+        pairs = list(zip(leaves(given), leaves({name: fill(value, self.tensors) for name, value in tree.items()}), strict=True))
+        if any(tensor.shape != values.shape for (_, tensor), (_, values) in pairs):
+            return self.inputs(run, tree)
+        try:
+            for (_, tensor), (_, values) in pairs:
+                overwrite(tensor, values)
+        except RuntimeError:
+            return self.inputs(run, tree)
+        return given
+
+    def _run(self, number: int, implementation: Any, drive: Drive, contract: aliases.Contract, chosen: aliases.Assignment | None) -> None:
+        """A call without gradients, one with, and one on new values in the same memory."""
+        run, told = self.request.runs[number], self.runs[number]
+        if self.request.record:
+            self.record(number, implementation, drive)
+            return
+        given = self.inputs(run, run.inputs)
+        counter = Counter() if run.probe else None
+
+        def call(inputs: dict[str, Any], *, grad: bool) -> dict[str, Any]:
+            with torch.set_grad_enabled(grad):
+                return drive(implementation, Given(inputs, run.sizes))
+
+        def counted() -> dict[str, Any]:
+            if counter is None:
+                return call(given, grad=False)
+            with counted_by(counter):
+                return call(given, grad=False)
+
+        self.hooks.mark(str(number))
+        outputs, told.failure = self.attempts.attempt("forward", counted)
+        self.hooks.mark("")
+        if counter is not None:
+            told.operations, told.largest, told.flops = counter.operations, counter.largest, counter.flops
+        told.inputs_after = {name: self.table.add(tensor) for name, tensor in leaves(given)}
+        if told.failure is not None:
+            return
+        told.outputs, told.failure = self.attempts.attempt("forward", partial(self.told, outputs))
+        if told.failure is not None:
+            told.outputs = {}
+            return
+        if run.probe == "memory":
+            self._count_with_gradients(run, told, call)
+        if run.probe:
+            return
+        given = self._with_values(run, given, run.inputs)
+        if run.differentiable or run.cotangents:
+            self._run_gradients(run, told, implementation, given, call, contract, chosen)
+        self._run_again(run, told, given, outputs, call)
+
+    def record(self, number: int, implementation: Any, drive: Drive) -> None:
+        """One call without gradients; tells what each line makes."""
+        run, told = self.request.runs[number], self.runs[number]
+        given = self.inputs(run, run.inputs)
+        own = {f"parameter {name}": value.detach() for name, value in module_parameters(implementation).items()}
+        recorder = self._recorders[number]
+        recorder.give(dict(leaves(given)) | own)
+        self.hooks.mark(str(number))
+        with torch.no_grad(), recorder:
+            outputs, told.failure = self.attempts.attempt("forward", lambda: drive(implementation, Given(given, run.sizes)))
+        self.hooks.mark("")
+        for step in recorder.steps:
+            sendable = step.value is not None and is_sendable(step.value)
+            number_of = self.table.add(step.value) if step.value is not None and sendable else -1
+            told.steps.append(Step(list(step.lines), cap(step.operation, 100), number_of, list(step.parents[:64]), cap(step.name, 100)))
+        if told.failure is None:
+            told.outputs = self.attempts.attempt("forward", partial(self.told, outputs))[0] or {}
+            told.made_by = {name: recorder.step_of(value) for name, value in outputs.items() if isinstance(value, Tensor)}
+
+    def _count_with_gradients(self, run: Run, told: RunReply, call: Callable[..., dict[str, Any]]) -> None:
+        """The largest tensor of a forward pass that records gradients: it may take another way."""
+        inputs = map_leaves(self.inputs(run, run.inputs), lambda _, tensor: tensor.requires_grad_(tensor.is_floating_point()))
+        counter = Counter()
+        with counted_by(counter):
+            told.failure = self.attempts.attempt("forward with gradients", lambda: call(inputs, grad=True))[1]
+        told.largest = max(told.largest, counter.largest)
+
+    def _run_gradients(
+        self,
+        run: Run,
+        told: RunReply,
+        implementation: Any,
+        given: dict[str, Any],
+        call: Callable[..., dict[str, Any]],
+        contract: aliases.Contract,
+        chosen: aliases.Assignment | None,
+    ) -> None:
+        inputs = map_leaves(given, lambda name, tensor: tensor.detach().requires_grad_(name in run.differentiable))
+        outputs, failure = self.attempts.attempt("forward with gradients", lambda: call(inputs, grad=True))
+        if failure is not None:
+            told.gradient_failure = failure
+            return
+        told.outputs_with_gradients, told.gradient_failure = self.attempts.attempt("forward with gradients", partial(self.told, outputs))
+        if told.gradient_failure is not None:
+            told.outputs_with_gradients = {}
+            return
+        own = module_parameters(implementation)
+        wrt = {f"input {name}": tensor for name, tensor in leaves(inputs) if name in run.differentiable}
+        wrt |= {f"parameter {name}": parameter for name, parameter in own.items()}
+        cotangents = {name: self.tensors[index] for name, index in run.cotangents.items()}
+        found, told.gradient_failure = self.attempts.attempt("backward", lambda: gradients(outputs, cotangents, wrt))
+        if told.gradient_failure is not None:
+            return
+        of_inputs = {name.removeprefix("input "): value for name, value in found.items() if name.startswith("input ")}
+        if chosen is not None:
+            shapes = {name: tuple(self.tensors[index].shape) for name, index in run.parameters.items()}
+            of_own = {name: found[f"parameter {name}"] for name in own}
+            of_inputs |= weights.by_contract(contract, chosen, of_own, shapes)
+        told.gradients = {name: self.table.add(value) for name, value in of_inputs.items() if is_sendable(value)}
+
+    def _run_again(self, run: Run, told: RunReply, given: dict[str, Any], first: dict[str, Any], call: Callable[..., dict[str, Any]]) -> None:
+        """New values in the same memory, then the first values in new memory.
+
+        An answer or a mask kept from an earlier call, by value or by reference, is wrong in one of them; and the first results must stay.
+        """
+        memory = {tensor.untyped_storage().data_ptr() for _, tensor in leaves(given)}
+        before = {name: value.detach().clone() for name, value in first.items() if is_sendable(value) and value.untyped_storage().data_ptr() not in memory}
+        given = self._with_values(run, given, run.again)
+        outputs, told.again_failure = self.attempts.attempt("second call", lambda: call(given, grad=False))
+        if told.again_failure is None:
+            told.outputs_again = self.attempts.attempt("second call", partial(self.told, outputs))[0] or {}
+            told.overwritten = [name for name, value in before.items() if not torch.equal(value.nan_to_num(), first[name].nan_to_num())]
+            once_more, told.again_failure = self.attempts.attempt("second call", lambda: self.told(call(self.inputs(run, run.inputs), grad=False)))
+            told.outputs_once_more = once_more or {}
+
+    def told(self, outputs: Any) -> dict[str, Returned]:
+        """What `drive` gave, in words and numbers of tensors."""
+        told: dict[str, Returned] = {}
+        for name, value in outputs.items():
+            if not isinstance(value, Tensor):
+                plain, text = plain_value(value)
+                told[name] = Returned(cap(describe(value)), plain=plain, text=cap(text, 200))
+                continue
+            if (odd := _oddity(value)) is not None:
+                told[name] = Returned(odd)
+                continue
+            kind = str(value.dtype).removeprefix("torch.")
+            told[name] = Returned("a tensor", list(value.shape), kind, value.device.type, self.table.add(value) if is_sendable(value) else -1)
+        return told
+
+
+def _oddity(value: Tensor) -> str | None:
+    """What makes a tensor no ordinary one, in words."""
+    if value.is_nested:
+        return "a nested tensor"
+    if value.layout is not torch.strided:
+        return f"a tensor of layout {value.layout}"
+    if value.is_quantized:
+        return "a quantized tensor"
+    return f"a tensor of {value.dim()} dims" if value.dim() > MOST_DIMS else None
+
+
+def is_sendable(value: Any) -> bool:
+    """Whether a reply can hold it: an ordinary tensor, not too large."""
+    return (
+        isinstance(value, Tensor)
+        and _oddity(value) is None
+        and value.device.type == "cpu"
+        and str(value.dtype).removeprefix("torch.") in DTYPES
+        and value.numel() * value.element_size() <= MOST_TENSOR_BYTES
+    )
