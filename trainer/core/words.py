@@ -244,6 +244,46 @@ class Outcome:
 
 
 @dataclass(frozen=True)
+class EffectiveMask:
+    """Whom each query attends to: a row a query, `#` for a key that is attended to.
+
+    what      the difference in words; "" where there is none
+    item      the batch item that is shown
+    actual    () where there is no difference
+    """
+
+    what: str
+    item: int
+    actual: tuple[str, ...]
+    expected: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Diagnosis:
+    """Where a wrong answer went wrong, and why.
+
+    mistakes       the known mistakes that give exactly this; () where none does
+    first_line     the learner's line at which the computation left the right path, and in which case (from 1) that was seen
+    last_reached   the reference's last named result that was made as well; first_missed: the first that was not
+    made           what the line made, its shape with letters
+    affected       along which of its indices it is wrong
+    layout         in which way the result is the right one, in words
+    cleared        what the evidence rules out
+    """
+
+    mistakes: tuple[Mistake, ...] = ()
+    first_line: Frame | None = None
+    case: int | None = None
+    last_reached: str | None = None
+    first_missed: str | None = None
+    made: str | None = None
+    affected: tuple[Affected, ...] = ()
+    layout: str | None = None
+    effective_mask: EffectiveMask | None = None
+    cleared: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
 class Report:
     """Everything that is said of one submission; the display floor draws it and decides nothing."""
 
@@ -257,6 +297,7 @@ class Report:
     elapsed_seconds: float = 0.0
     only_case: int | None = None
     notes: tuple[str, ...] = ()
+    diagnosis: Diagnosis | None = None
 
     def statuses(self) -> dict[str, Status]:
         """Each check that was due, in order, with its status over all cases."""

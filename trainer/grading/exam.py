@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import copy
 import types
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -23,7 +23,7 @@ from trainer.content.packs import read_text, solution
 from trainer.core.words import Case, Challenge, GraderError, PackError, Refusal
 from trainer.grading.draw import Draw
 from trainer.running.execution import Drive, Given, build, gradients, lay_out, leaves, map_leaves, module_parameters
-from trainer.running.protocol import DTYPES, Request, Run, TensorTable, encode
+from trainer.running.protocol import DTYPES, Purpose, Request, Run, TensorTable, encode
 from trainer.running.returns import plain_value
 
 _AGAIN, _WEIGHTS, _RANDOM = 1, 2, 3  # streams of values beside the inputs' own
@@ -101,8 +101,8 @@ class Exam:
         except Exception as error:
             raise PackError(f"{self.cases_path}: cases() raises {type(error).__name__}: {error}.") from error
 
-    def request(self, file_name: str, source: str, assignment: int = 0, *, record: bool = False) -> bytes:
-        """The frame for a worker that is to run this source on all cases; or to record what each of its lines makes in them."""
+    def request(self, file_name: str, source: str, assignment: int = 0, purpose: Purpose = "grade") -> bytes:
+        """The frame for a worker that is to run this source on all cases."""
         body = Request(
             file_name=file_name,
             source=source,
@@ -114,7 +114,7 @@ class Exam:
             runs=self._runs[0],
             refusals=[dict(refusal.init) for refusal in self.refusals],
             assignment=assignment,
-            record=record,
+            purpose=purpose,
         )
         return encode(body, self._runs[1])
 
@@ -132,6 +132,25 @@ class Exam:
         smaller._cotangents = [self._cotangents[number] for number in kept]
         smaller.__dict__["expected"] = [self.expected[number] for number in kept]
         return smaller
+
+    def variants(self, number: int, inputs: Sequence[Mapping[str, Any]], parameters: Mapping[str, Tensor]) -> Exam:
+        """One case over and over, with these inputs in turn and these weights: what comes of it is looked at, not graded."""
+        changed = self.only([number])
+        count = len(inputs)
+        changed.cases = tuple(replace(self.cases[number], layout={}, probe=None) for _ in inputs)
+        changed._inputs = changed._again = [dict(one) for one in inputs]
+        changed._parameters = [dict(parameters)] * count
+        changed._cotangents = [{}] * count
+        changed.__dict__["expected"] = [self.expected[number]] * count
+        return changed
+
+    def given(self, number: int) -> dict[str, Any]:
+        """All that goes into a case, by name."""
+        return self._inputs[number]
+
+    def content(self, name: str) -> Any:
+        """What cases.py defines under this name, or None."""
+        return self._content.get(name)
 
     @cached_property
     def _runs(self) -> tuple[list[Run], TensorTable]:

@@ -7,15 +7,18 @@ from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
+from weakref import WeakKeyDictionary
 
 import torch
 
 from trainer.core.words import Challenge, DrillError, Report
+from trainer.grading.diagnosis.bank import PATH, Bank
+from trainer.grading.diagnosis.diagnose import diagnose
 from trainer.grading.evidence import Evidence
 from trainer.grading.exam import Exam
 from trainer.grading.judge import judge
 from trainer.running.aliases import MOST_ASSIGNMENTS
-from trainer.running.protocol import cap
+from trainer.running.protocol import Purpose, cap
 from trainer.running.run import Ended, Running
 from trainer.running.zygote import Limits, Zygote
 
@@ -34,6 +37,7 @@ class Grader:
             hidden += [pack / "challenges", pack / "solutions"]
         self._zygote = Zygote(hidden)
         self._exams: dict[tuple[Path, int], Exam] = {}
+        self._banks: WeakKeyDictionary[Exam, Bank] = WeakKeyDictionary()
 
     def __enter__(self) -> Grader:
         return self
@@ -56,11 +60,12 @@ class Grader:
         """Drop a challenge's exams: no more submissions of it will come."""
         self._exams = {key: exam for key, exam in self._exams.items() if key[0] != challenge.folder}
 
-    def grade(self, challenge: Challenge, source: str, file: str, seed: int, only: int | None = None) -> Report:
+    def grade(self, challenge: Challenge, source: str, file: str, seed: int, only: int | None = None, *, diagnosed: bool = False) -> Report:
         """Grade one source under one seed.
 
         Args:
             only: the number of a single case, from 1; the report then speaks of that case alone.
+            diagnosed: whether a failing report says where and why; a passing one costs the same.
 
         Raises:
             DrillError: if there is no such case.
@@ -69,28 +74,53 @@ class Grader:
         exam = self.exam(challenge, seed)
         if only is not None and not 1 <= only <= len(exam.cases):
             raise DrillError(f"{challenge.id} has cases 1 to {len(exam.cases)}; --case {only} is none of them.")
-        return self.grade_exam(exam, source, file, None if only is None else only - 1)
+        return self.grade_exam(exam, source, file, None if only is None else only - 1, diagnosed=diagnosed)
 
-    def grade_exam(self, exam: Exam, source: str, file: str, index: int | None = None) -> Report:
+    def grade_exam(self, exam: Exam, source: str, file: str, index: int | None = None, *, diagnosed: bool = False) -> Report:
         """Grade one source on an exam; `index`: the one case that the report speaks of, from 0."""
         started = time.monotonic()
         first = self._run(exam, source, file, 0)
-        report = best = judge(Evidence(exam, first, index), file, time.monotonic() - started)
+        evidence = Evidence(exam, first, index)
+        report = best = judge(evidence, file, time.monotonic() - started)
+        chosen = 0
         # Names leave several assignments: take one under which every output agrees, if there is one.
         for assignment in range(1, min(first.reply.assignments, MOST_ASSIGNMENTS)):
             late = time.monotonic() - started > self.limits.seconds
             if best.verdict == "passed" or late or not _could_be_assignment(report):
                 break
-            report = judge(Evidence(exam, self._run(exam, source, file, assignment), index), file, time.monotonic() - started)
+            other = Evidence(exam, self._run(exam, source, file, assignment), index)
+            report = judge(other, file, time.monotonic() - started)
             if _wrong_cases(report) < _wrong_cases(best):
-                best = report
+                best, evidence, chosen = report, other, assignment
+        if diagnosed and best.verdict != "passed":
+            best = replace(best, diagnosis=diagnose(self._bank(exam), evidence, best, source, _Runner(self, file, chosen)))
         return replace(best, elapsed_seconds=time.monotonic() - started)
 
-    def _run(self, exam: Exam, source: str, file: str, assignment: int) -> Ended:
+    def _bank(self, exam: Exam) -> Bank:
+        """The known mistakes of an exam, with what is known of them already."""
+        return self._banks.setdefault(exam, Bank(exam))
+
+    def _run(self, exam: Exam, source: str, file: str, assignment: int, purpose: Purpose = "grade") -> Ended:
         name = cap(Path(file).name, 200)  # a file system may know names that are no UTF-8
-        running = Running(self._zygote, exam.request(name, source, assignment), self.limits, file)
+        running = Running(self._zygote, exam.request(name, source, assignment, purpose), self.limits, file)
         exam.expected  # noqa: B018  # computed here while the worker is at work
         return running.finish()
+
+
+class _Runner:
+    """Workers for one diagnosis."""
+
+    def __init__(self, grader: Grader, file: str, assignment: int) -> None:
+        self._grader, self._file, self._assignment = grader, file, assignment
+
+    def run(self, exam: Exam, source: str, purpose: Purpose) -> Ended:
+        """The submission in a worker, with the assignment of layers that the verdict was made with."""
+        return self._grader._run(exam, source, self._file, self._assignment, purpose)
+
+    def grade(self, exam: Exam, source: str) -> tuple[Evidence, Report]:
+        """The pack's own content in a worker, judged."""
+        evidence = Evidence(exam, self._grader._run(exam, source, PATH, 0))
+        return evidence, judge(evidence, PATH, 0.0)
 
 
 def _could_be_assignment(report: Report) -> bool:

@@ -28,6 +28,9 @@ MOST_TENSOR_BYTES = 32 << 20
 MOST_TEXT = 4_000
 MOST_DIMS = 16
 
+# What a worker is asked for: all calls that a verdict needs; what each line makes in one call a case; the outputs of one call a case.
+Purpose = Literal["grade", "lines", "outputs"]
+
 # What a reply may hold, however it was made: the decoder refuses anything longer or larger.
 Text = Annotated[str, msgspec.Meta(max_length=MOST_TEXT + 8)]
 Name = Annotated[str, msgspec.Meta(max_length=256)]
@@ -123,6 +126,7 @@ class Step(msgspec.Struct, frozen=True, array_like=True):
     tensor: Number
     parents: Annotated[list[Number], msgspec.Meta(max_length=64)]
     name: Name = ""
+    into: Number = -1
 
 
 class Run(msgspec.Struct, frozen=True):
@@ -155,7 +159,7 @@ class Request(msgspec.Struct, frozen=True):
     runs: list[Run]
     refusals: list[dict[str, Any]]
     assignment: int = 0
-    record: bool = False  # one call a case, and tell what each line makes; no verdict is made of it
+    purpose: Purpose = "grade"
 
 
 class RunReply(msgspec.Struct):

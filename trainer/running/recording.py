@@ -34,6 +34,7 @@ class Recorded:
     value      a copy, contiguous; complex numbers as pairs; None where there is no more room
     parents    the steps that it was made from
     name       the variable that it was bound to first, or ""
+    into       the given tensor whose memory was written, as a step; -1 where none was
     """
 
     lines: tuple[int, ...]
@@ -41,6 +42,7 @@ class Recorded:
     value: Tensor | None
     parents: tuple[int, ...]
     name: str = ""
+    into: int = -1
 
 
 class Recorder(TorchDispatchMode):  # type: ignore[no-untyped-call]  # torch's __init_subclass__ has no types
@@ -53,6 +55,7 @@ class Recorder(TorchDispatchMode):  # type: ignore[no-untyped-call]  # torch's _
         self._alive: list[Tensor] = []  # so that no memory is used twice
         self._makers: dict[object, int] = {}
         self._whole: dict[int, Tensor] = {}  # by storage: the first tensor in it
+        self._given: dict[int, int] = {}  # storage -> step
         self._bytes = 0
         self._at_rest = False  # while this class itself works on tensors
         self._locals: dict[int, tuple[int, dict[str, object]]] = {}  # by frame: its line, and what its names were bound to
@@ -76,6 +79,7 @@ class Recorder(TorchDispatchMode):  # type: ignore[no-untyped-call]  # torch's _
     def give(self, inputs: Mapping[str, Tensor]) -> None:
         """These tensors are given: whatever made them before is forgotten."""
         for name, tensor in inputs.items():
+            self._given[_storage(tensor)] = len(self.steps)
             self._add((), f"input {name}", tensor, ())
 
     def step_of(self, tensor: Tensor) -> int:
@@ -93,13 +97,13 @@ class Recorder(TorchDispatchMode):  # type: ignore[no-untyped-call]  # torch's _
         lines = self._lines()
         name = func.overloadpacket.__name__
         for tensor in _tensors(result):
-            self._add(lines, name, tensor, parents)
+            self._add(lines, name, tensor, parents, self._given.get(_storage(tensor), -1) if name.endswith("_") else -1)
             whole = self._whole.get(_storage(tensor))
             if name.endswith("_") and whole is not None and whole.shape != tensor.shape:  # a part was written: the whole has changed
                 self._add(lines, name, whole, (*parents, len(self.steps) - 1))
         return result
 
-    def _add(self, lines: tuple[int, ...], operation: str, tensor: Tensor, parents: tuple[int, ...]) -> None:
+    def _add(self, lines: tuple[int, ...], operation: str, tensor: Tensor, parents: tuple[int, ...], into: int = -1) -> None:
         if len(self.steps) >= MOST_STEPS:
             return
         size = tensor.numel() * tensor.element_size()
@@ -108,7 +112,7 @@ class Recorder(TorchDispatchMode):  # type: ignore[no-untyped-call]  # torch's _
             self._bytes += size
             plain = torch.view_as_real(tensor.resolve_conj()) if tensor.is_complex() else tensor
             value = plain.detach().clone(memory_format=torch.contiguous_format)
-        self.steps.append(Recorded(lines, operation, value, parents))
+        self.steps.append(Recorded(lines, operation, value, parents, into=into))
         self._alive.append(tensor)
         self._makers[_view(tensor)] = self._makers[_storage(tensor)] = len(self.steps) - 1
         self._whole.setdefault(_storage(tensor), tensor)

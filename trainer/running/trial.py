@@ -115,7 +115,7 @@ class Trial:
 
     def _recording(self, number: int) -> AbstractContextManager[object]:
         """The recorder of this run, where the request asks for one."""
-        if not self.request.record:
+        if self.request.purpose != "lines":
             return nullcontext()
         return self._recorders.setdefault(number, Recorder(self.attempts.path))
 
@@ -161,8 +161,8 @@ class Trial:
     def _run(self, number: int, implementation: Any, drive: Drive, contract: aliases.Contract, chosen: aliases.Assignment | None) -> None:
         """A call without gradients, one with, and one on new values in the same memory."""
         run, told = self.request.runs[number], self.runs[number]
-        if self.request.record:
-            self.record(number, implementation, drive)
+        if self.request.purpose == "lines":
+            self._record(number, implementation, drive)
             return
         given = self.inputs(run, run.inputs)
         counter = Counter() if run.probe else None
@@ -189,6 +189,8 @@ class Trial:
         if told.failure is not None:
             told.outputs = {}
             return
+        if self.request.purpose == "outputs":
+            return
         if run.probe == "memory":
             self._count_with_gradients(run, told, call)
         if run.probe:
@@ -198,7 +200,7 @@ class Trial:
             self._run_gradients(run, told, implementation, given, call, contract, chosen)
         self._run_again(run, told, given, outputs, call)
 
-    def record(self, number: int, implementation: Any, drive: Drive) -> None:
+    def _record(self, number: int, implementation: Any, drive: Drive) -> None:
         """One call without gradients; tells what each line makes."""
         run, told = self.request.runs[number], self.runs[number]
         given = self.inputs(run, run.inputs)
@@ -212,7 +214,7 @@ class Trial:
         for step in recorder.steps:
             sendable = step.value is not None and is_sendable(step.value)
             number_of = self.table.add(step.value) if step.value is not None and sendable else -1
-            told.steps.append(Step(list(step.lines), cap(step.operation, 100), number_of, list(step.parents[:64]), cap(step.name, 100)))
+            told.steps.append(Step(list(step.lines), cap(step.operation, 100), number_of, list(step.parents[:64]), cap(step.name, 100), step.into))
         if told.failure is None:
             told.outputs = self.attempts.attempt("forward", partial(self.told, outputs))[0] or {}
             told.made_by = {name: recorder.step_of(value) for name, value in outputs.items() if isinstance(value, Tensor)}

@@ -1,0 +1,1 @@
+"""Where and why: known mistakes, the first wrong line, the effective mask, what is ruled out."""

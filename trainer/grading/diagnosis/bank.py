@@ -1,0 +1,171 @@
+"""The bank of known mistakes: the reference with each of them patched in, and what it gives on the cases.
+
+Everything here is the pack's own content, so it runs in the grader; what has been computed is kept for the next submission.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property, partial
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from trainer.content.mistakes import patch, read_mistakes
+from trainer.content.packs import solution
+from trainer.core.words import Mistake, PackError
+from trainer.grading.exam import Exam, load_module
+from trainer.running.attempts import Attempts
+from trainer.running.execution import Given
+from trainer.running.protocol import Request, decode
+from trainer.running.returns import plain_value
+from trainer.running.run import Ended
+from trainer.running.trial import Hooks, Kept, Trial
+
+PATH = "solution.py"
+Ids = tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Behaviour:
+    """What one call of one case came to.
+
+    failure  the exception, as `type: message`, or None
+    outputs  tensors, and the text of what is none
+    """
+
+    failure: str | None
+    outputs: Mapping[str, Tensor | str]
+
+
+class Bank:
+    """The known mistakes of one exam."""
+
+    def __init__(self, exam: Exam) -> None:
+        self.exam = exam
+        self.source = solution(exam.challenge)
+        self.mistakes: dict[str, Mistake] = {one.id: one for one in read_mistakes(exam.challenge)}
+        self._sources: dict[Ids, str | None] = {}
+        self._namespaces: dict[Ids, dict[str, Any] | None] = {}
+        self._behaviours: dict[tuple[Ids, int], Behaviour | None] = {}
+
+    @cached_property
+    def request(self) -> tuple[Request, list[Tensor]]:
+        """What a worker would be told."""
+        return decode(self.exam.request(PATH, ""), Request)
+
+    def patched(self, ids: Ids) -> str | None:
+        """The reference with these mistakes; None where they cannot be made together."""
+        if ids not in self._sources:
+            self._sources[ids] = self._patch(ids)
+        return self._sources[ids]
+
+    def _patch(self, ids: Ids) -> str | None:
+        if not ids:
+            return self.source
+        before = self.patched(ids[:-1])
+        mistake = self.mistakes[ids[-1]]
+        if before is None or (len(ids) > 1 and before.count(mistake.was) != 1):
+            return None
+        try:
+            return patch(before, mistake, str(self.exam.challenge.solutions / "mistakes.toml"))
+        except PackError:
+            if len(ids) == 1:
+                raise
+            return None
+
+    def namespace(self, ids: Ids) -> dict[str, Any] | None:
+        """The names that the patched reference defines."""
+        if ids not in self._namespaces:
+            source = self.patched(ids)
+            try:
+                self._namespaces[ids] = None if source is None else load_module("reference", PATH, source)
+            except PackError:  # a patch that breaks the import behaves like nothing that can be compared
+                self._namespaces[ids] = None
+        return self._namespaces[ids]
+
+    def behaviour(self, ids: Ids, number: int) -> Behaviour | None:
+        """What the patched reference gives on a case; None where its weights cannot be given to it."""
+        key = (ids, number)
+        if key not in self._behaviours:
+            self._behaviours[key] = self._behave(ids, number)
+        return self._behaviours[key]
+
+    def _behave(self, ids: Ids, number: int) -> Behaviour | None:
+        namespace = self.namespace(ids)
+        if namespace is None:
+            return None
+        trial, implementation = self.built(namespace, number)
+        if implementation is None:
+            failure = trial.runs[number].failure
+            return None if failure is None else Behaviour(f"{failure.type}: {failure.message}", {})
+        return self._call(trial, implementation, number)
+
+    def is_random(self, ids: Ids, number: int) -> bool:
+        """Whether another call on the same inputs gives other values."""
+        first, namespace = self.behaviour(ids, number), self.namespace(ids)
+        if first is None or namespace is None:
+            return False
+        trial, implementation = self.built(namespace, number)
+        second = self._call(trial, implementation, number)
+        return any(
+            isinstance(value, Tensor) and isinstance(other, Tensor) and not torch.equal(value.nan_to_num(), other.nan_to_num())
+            for name, value in first.outputs.items()
+            for other in (second.outputs.get(name),)
+        )
+
+    def is_built_otherwise(self, ids: Ids) -> bool:
+        """Whether its arguments or its parameters are not the reference's, or it cannot be built, in some case."""
+        source = self.patched(ids)
+        if source is None or _arguments(source) != _arguments(self.source):
+            return source is not None
+        namespace = self.namespace(ids)
+        return namespace is not None and any(self.built(namespace, number)[1] is None for number in range(len(self.exam.cases)))
+
+    def accepts(self, ids: Ids) -> tuple[bool, ...]:
+        """Which of the constructor arguments that must be refused are accepted."""
+        namespace = self.namespace(ids) or {}
+        entry = namespace.get(self.exam.challenge.entry[0])
+        if entry is None:
+            return ()
+        attempts = Attempts(PATH)
+        return tuple(attempts.attempt("construct", partial(entry, **init))[1] is None for init in self.request[0].refusals)
+
+    def built(self, namespace: dict[str, Any], number: int) -> tuple[Trial, Any]:
+        """A trial and what `drive` calls in it, with the case's weights; None where it cannot be built or its parameters are others."""
+        request, tensors = self.request
+        trial = Trial(request, tensors, Attempts(PATH), Kept(), Hooks())
+        implementation = trial.build(number, namespace)
+        if isinstance(implementation, nn.Module):
+            own = dict(implementation.named_parameters())
+            values = trial.values_of(request.runs[number])
+            if {name: value.shape for name, value in own.items()} != {name: value.shape for name, value in values.items()}:
+                return trial, None
+            with torch.no_grad():
+                for name, value in values.items():
+                    own[name].copy_(value)
+        return trial, implementation
+
+    def run(self, exam: Exam) -> Ended:
+        """The reference's outputs in all cases of an exam."""
+        request, tensors = decode(exam.request(PATH, "", purpose="outputs"), Request)
+        kept = Kept()
+        trial = Trial(request, tensors, Attempts(PATH), kept, Hooks())
+        trial.run_all(self.namespace(()) or {}, exam.drive)
+        return Ended("replied", trial.reply, kept.tensors)
+
+    def _call(self, trial: Trial, implementation: Any, number: int) -> Behaviour:
+        run = trial.request.runs[number]
+        with torch.no_grad():
+            given = Given(trial.inputs(run, run.inputs), run.sizes)
+            outputs, failure = trial.attempts.attempt("forward", lambda: self.exam.drive(implementation, given))
+        if failure is not None:
+            return Behaviour(f"{failure.type}: {failure.message}", {})
+        return Behaviour(None, {name: value.detach() if isinstance(value, Tensor) else ": ".join(plain_value(value)) for name, value in outputs.items()})
+
+
+def _arguments(source: str) -> list[str]:
+    return [ast.dump(node.args) for node in ast.walk(ast.parse(source)) if isinstance(node, ast.FunctionDef)]

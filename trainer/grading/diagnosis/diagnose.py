@@ -1,0 +1,264 @@
+"""Put the evidence together: the known mistake, the first wrong line, milestones, the effective mask, what is ruled out."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Protocol
+
+from torch import Tensor
+
+from trainer.comparing.compare import compare_values
+from trainer.comparing.tolerance import allowed
+from trainer.core.words import CHECK_ORDER, Affected, Diagnosis, EffectiveMask, Frame, Outcome, Report
+from trainer.grading.diagnosis.bank import PATH, Bank, Ids
+from trainer.grading.diagnosis.effective_mask import effective_mask
+from trainer.grading.diagnosis.first_line import Parting, Path, Shelf
+from trainer.grading.diagnosis.known import Observed, Search
+from trainer.grading.diagnosis.layout import near
+from trainer.grading.diagnosis.milestones import Reached, reached
+from trainer.grading.diagnosis.relation import relation
+from trainer.grading.diagnosis.trail import Trail, content_trail, right_trails, trail_of
+from trainer.grading.evidence import Evidence, name_shape
+from trainer.grading.exam import Exam
+from trainer.running.protocol import Purpose
+from trainer.running.run import Ended
+
+MOST_CASES = 3  # cases that are recorded
+_MOST_CONSIDERED = 6  # cases whose worth is measured
+_MOST_LIKELY = 4
+
+
+class Runner(Protocol):
+    """What a diagnosis asks of the grader."""
+
+    def run(self, exam: Exam, source: str, purpose: Purpose) -> Ended:
+        """The submission (or other source under its assignment of layers) in a worker."""
+
+    def grade(self, exam: Exam, source: str) -> tuple[Evidence, Report]:
+        """The pack's own content in a worker, judged."""
+
+
+@dataclass(frozen=True)
+class Recorded:
+    """One case of the submission beside right answers."""
+
+    number: int
+    exam: Exam
+    trail: Trail
+    rights: list[Trail]
+    wrong: tuple[str, ...]
+
+    @cached_property
+    def shelf(self) -> Shelf:
+        """All right results."""
+        return Shelf(self.rights, self.exam.cases[0].sizes)
+
+    @property
+    def reference(self) -> Trail:
+        """What the reference makes."""
+        return self.rights[0]
+
+    def path(self, mistaken: Trail | None = None) -> Path:
+        """The submission's trail beside them."""
+        return Path(self.trail, self.shelf, self.reference, mistaken)
+
+
+def diagnose(bank: Bank, evidence: Evidence, report: Report, source: str, runner: Runner) -> Diagnosis | None:
+    """Where and why a submission failed; None where it passed or never came so far."""
+    first = report.first_failure()
+    if first is None or evidence.ended.how != "replied" or evidence.reply.load_failure is not None or not evidence.cases:
+        return None
+    return _Diagnosing(bank, evidence, report, source, runner, first).result()
+
+
+class _Diagnosing:
+    """One diagnosis on its way."""
+
+    def __init__(self, bank: Bank, evidence: Evidence, report: Report, source: str, runner: Runner, first: Outcome) -> None:
+        self.bank, self.evidence, self.report, self.source, self.runner, self.first = bank, evidence, report, source, runner, first
+        self.exam = evidence.exam
+        self.search = Search(bank, evidence, report, runner.grade)
+
+    def result(self) -> Diagnosis:
+        ids = self.search.named()
+        if not ids and self.search.telling:
+            ids = self.search.named_two(self._likely())
+        mistakes = tuple(self.bank.mistakes[one] for one in ids)
+        shown = self._shown
+        line, case, made, affected, layout = self._first_line(ids)
+        far = self._reached
+        mask = self._mask()
+        cleared = [*(far.cleared if far else ()), *(["mask"] if mask is not None and not mask.what else [])]
+        return Diagnosis(
+            mistakes=mistakes,
+            first_line=line,
+            case=case,
+            last_reached=far.last.name if far and far.last else None,
+            first_missed=far.missed.name if far and far.missed else None,
+            made=made,
+            affected=affected,
+            layout=layout or (self._output_layout() if shown is None or layout is None else None),
+            effective_mask=mask if mask is not None and mask.what else None,
+            cleared=tuple(dict.fromkeys(cleared)),
+        )
+
+    # The cases that are looked at
+
+    @cached_property
+    def _usable(self) -> list[Observed]:
+        """Cases with wrong values that tell one thing from another, the best first."""
+        found = [
+            one
+            for one in self.search.telling
+            if one.behaviour.failure is None
+            and not one.random
+            and one.dtype != "bfloat16"
+            and self.exam.cases[one.number].probe is None
+            and all(not isinstance(value, Tensor) or not value.is_meta for value in one.behaviour.outputs.values())
+        ]
+        found = sorted(found, key=lambda one: self._coincidences(one.number))[:_MOST_CONSIDERED]
+        return sorted(found, key=lambda one: -self._worth(one.number))[:MOST_CASES]
+
+    def _coincidences(self, number: int) -> int:
+        """How many sizes of a case are 1, or another's."""
+        sizes = dict(self.exam.cases[number].sizes)
+        if sizes.get("Hkv"):
+            sizes["G"] = sizes.get("H", 0) // sizes["Hkv"]
+        return len(sizes) - len({size for size in sizes.values() if size > 1})
+
+    def _worth(self, number: int) -> float:
+        """How many different results the reference makes in a case; a long way round counts less."""
+        trail = content_trail(self.exam.only([number]), self.bank.source, PATH)
+        if trail is None:
+            return -1.0
+        different = {tuple(f"{figure:.4g}" for figure in step.features) for step in trail.steps if step.lines and step.features is not None}
+        return len(different) * min(1.0, 150 / len(trail.steps)) - 8 * self._coincidences(number)
+
+    @cached_property
+    def _recorded(self) -> list[Recorded]:
+        """The submission's lines in the cases that tell most; [] where a worker cannot tell."""
+        numbers = sorted(one.number for one in self._usable)
+        if not numbers:
+            return []
+        ended = self.runner.run(self.exam.only(numbers), self.source, "lines")
+        if ended.how != "replied" or len(ended.reply.runs) != len(numbers):
+            return []
+        found = {}
+        for number, told in zip(numbers, ended.reply.runs, strict=True):
+            small = self.exam.only([number])
+            trail = trail_of(told, ended.tensors)
+            if trail.steps and trail.made_by:
+                found[number] = Recorded(number, small, trail, right_trails(small), self._wrong_outputs(number))
+        return [found[one.number] for one in self._usable if one.number in found]
+
+    def _wrong_outputs(self, number: int) -> tuple[str, ...]:
+        """The outputs of a case that are not as expected."""
+        one = next(one for one in self.evidence.cases if one.number == number)
+        odd = {mismatch.tensor for mismatch in self.evidence.attribute_mismatches(one, one.told.outputs)}
+        for name, want in one.expected.outputs.items():
+            value = self.evidence.value_of(one.told.outputs.get(name))
+            bound = allowed(want.value, one.case.dtype, want.lost, one.expected.scale_of(name))
+            if value is None or value.shape != want.value.shape or compare_values(name, "", {}, want.value, value, bound):
+                odd.add(name)
+        return tuple(odd)
+
+    @property
+    def _shown(self) -> Recorded | None:
+        return self._recorded[0] if self._recorded else None
+
+    # Known mistakes
+
+    def _likely(self) -> list[str]:
+        """Mistakes that make something which the submission makes and no right answer does, those with most of it first."""
+        if self._shown is None:
+            return []
+        path = self._shown.path()
+        odd = [step.features for number, step in enumerate(self._shown.trail.steps) if step.lines and step.features is not None and not path.is_right(number)]
+        counts: Counter[str] = Counter()
+        for mistake in self.bank.mistakes:
+            trail = self._mistaken((mistake,), self._shown) if self.search.may_be_part(mistake) else None
+            if trail is None:
+                continue
+            right = {step.features for step in self._shown.reference.steps}
+            theirs = [step.features for step in trail.steps if step.features is not None and step.features not in right]
+            counts[mistake] = sum(any(near(mine, its) for its in theirs) for mine in odd)
+        return [mistake for mistake, count in counts.most_common(_MOST_LIKELY) if count]
+
+    def _mistaken(self, ids: Ids, where: Recorded) -> Trail | None:
+        source = self.bank.patched(ids) if ids else None
+        return None if source is None else content_trail(where.exam, source, PATH)
+
+    # The line
+
+    def _first_line(self, ids: Ids) -> tuple[Frame | None, int | None, str | None, tuple[Affected, ...], str | None]:
+        found = [(one, parting) for one in self._recorded if (parting := one.path(self._mistaken(ids, one)).parting(one.wrong)) is not None]
+        if not found:
+            return self._line_of_exception(), None, None, (), None
+        counts = Counter(parting.line for _, parting in found)
+        line = counts.most_common(1)[0][0]
+        where, parting = next((one, parting) for one, parting in found if parting.line == line)
+        made, affected, layout = self._beside(where, parting)
+        return self._frame(line), where.number + 1, made, affected, layout
+
+    def _frame(self, line: int) -> Frame:
+        lines = self.source.splitlines()
+        return Frame(line, "", lines[line - 1].strip() if 0 < line <= len(lines) else "")
+
+    def _line_of_exception(self) -> Frame | None:
+        """Where nothing but exceptions came: the line that raised."""
+        return self.first.frames[-1] if self.first.check == "runs" and self.first.frames else None
+
+    def _beside(self, where: Recorded, parting: Parting) -> tuple[str | None, tuple[Affected, ...], str | None]:
+        """What the line made, along which of its indices it is wrong, and how it is made of the right one."""
+        step = where.trail.steps[parting.step]
+        far = self._reached
+        sizes = dict(where.exam.cases[0].sizes)
+        if step.value is None:
+            return None, (), None
+        made = name_shape(tuple(step.value.shape), sizes)
+        right = where.reference.steps[far.missed.step].value if far and far.missed and where is self._shown else None
+        if right is None:
+            return made, (), None
+        return made, (), relation(step.value, right, "", sizes)
+
+    # Milestones, mask, layout of the output
+
+    @cached_property
+    def _reached(self) -> Reached | None:
+        if self._shown is None:
+            return None
+        return reached(self._shown.trail, self._shown.reference, self.bank.source, dict(self._shown.exam.cases[0].sizes))
+
+    def _mask(self) -> EffectiveMask | None:
+        """The effective mask of the case that is explained, or of the first with wrong values."""
+        if not self.search.telling or CHECK_ORDER.index(self.first.check) > CHECK_ORDER.index("masks"):
+            return None
+        numbers = [one.number for one in self.search.telling if one.behaviour.failure is None]
+        masked = [number for number in numbers if self.exam.cases[number].check == "masks"]
+        for number in (masked or numbers)[:1]:
+            return effective_mask(self.exam, number, lambda exam: _outputs(self.runner.run(exam, self.source, "outputs")), self._right_outputs)
+        return None
+
+    def _right_outputs(self, exam: Exam) -> Sequence[Mapping[str, Tensor]] | None:
+        return _outputs(self.bank.run(exam))
+
+    def _output_layout(self) -> str | None:
+        """How the wrong output of the explained case is the right one."""
+        if self.first.number is None or self.first.mismatch is None or self.first.mismatch.kind not in ("value", "shape"):
+            return None
+        one = next((one for one in self.evidence.cases if one.number == (self.first.number or 0) - 1), None)
+        name = self.first.mismatch.tensor
+        if one is None or name not in one.expected.outputs:
+            return None
+        value = self.evidence.value_of(one.told.outputs.get(name))
+        return None if value is None else relation(value, one.expected.outputs[name].value, one.case.dims.get(name, ""), dict(one.case.sizes))
+
+
+def _outputs(ended: Ended) -> list[dict[str, Tensor]] | None:
+    """The tensors of every run, or None where one failed."""
+    if ended.how != "replied" or any(run.failure is not None for run in ended.reply.runs):
+        return None
+    return [{name: ended.tensors[one.tensor] for name, one in run.outputs.items() if 0 <= one.tensor < len(ended.tensors)} for run in ended.reply.runs]

@@ -1,0 +1,125 @@
+"""Whom each query really attends to: nudge the value of one key and see which outputs move.
+
+A pack's cases.py says where its keys are: `KEYS = ("x", 1)`, the input and the axis whose entries are keys, and
+`QUERIES = ("out", 1)`, the output and the axis whose entries are queries; batch items lie along axis 0 of both. A module's cases.py
+may define `values_alone(parameters)`: weights under which an entry shows by its value alone (queries of zero, say).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from trainer.core.words import EffectiveMask
+from trainer.grading.exam import Exam
+
+MOST_NUDGES = 64
+Outputs = Callable[[Exam], Sequence[Mapping[str, Tensor]] | None]
+
+
+def effective_mask(exam: Exam, number: int, mine: Outputs, right: Outputs) -> EffectiveMask | None:
+    """Who attends to whom in a case, the submission's way beside the right one; None where that cannot be seen.
+
+    Args:
+        mine: runs the submission on all cases of an exam, gives its outputs.
+        right: the same for the reference.
+    """
+    keys, queries = exam.content("KEYS"), exam.content("QUERIES")
+    if keys is None or queries is None:
+        return None
+    given = exam.given(number)
+    values = given.get(keys[0])
+    if not isinstance(values, Tensor) or values.shape[0] * values.shape[keys[1]] > MOST_NUDGES:
+        return None
+    alone = exam.content("values_alone")
+    parameters = exam.parameters(number)
+    nudged = exam.variants(number, [given, *_nudges(given, values, *keys)], alone(parameters) if alone else parameters)
+    pictures = []
+    for run in (mine, right):
+        outputs = run(nudged)
+        if outputs is None or len(outputs) != len(nudged.cases):
+            return None
+        picture = _picture([one.get(queries[0]) for one in outputs], queries[1], values.shape[0])
+        if picture is None:
+            return None
+        pictures.append(picture)
+    return _compared(*pictures)
+
+
+def _nudges(given: Mapping[str, Any], values: Tensor, name: str, axis: int) -> list[dict[str, Any]]:
+    """The inputs with one entry of one batch item changed, one after another."""
+    found = []
+    for item in range(values.shape[0]):
+        for key in range(values.shape[axis]):
+            changed = values.clone(memory_format=torch.contiguous_format)
+            changed[item].select(axis - 1, key).add_(1.0)
+            found.append({**given, name: changed})
+    return found
+
+
+def _picture(outputs: Sequence[Tensor | None], axis: int, items: int) -> Tensor | None:
+    """bool [batch, query, batch of the key, key]: whether this output moves when that key's value does."""
+    base = outputs[0]
+    if base is None or base.dim() <= axis or base.shape[0] != items or not bool(base.isfinite().all()):
+        return None
+    moved = []
+    for one in outputs[1:]:
+        if one is None or one.shape != base.shape:
+            return None
+        moved.append((one != base).transpose(1, axis).flatten(2).any(dim=2))  # [batch, query]
+    return torch.stack(moved, dim=-1).reshape(*moved[0].shape, items, -1)
+
+
+def _compared(mine: Tensor, right: Tensor) -> EffectiveMask | None:
+    if mine.shape != right.shape:
+        return None
+    items = torch.arange(mine.shape[0])
+    own, rights = mine[items, :, items], right[items, :, items]  # [batch, query, key]
+    others = mine.clone()
+    others[items, :, items] = False
+    differing = [int(item) for item in items if not torch.equal(own[item], rights[item]) or bool(others[item].any())]
+    if not differing:
+        return EffectiveMask("", 0, (), _rows(rights[0]))
+    item = differing[0]
+    what = "an output depends on tokens of another batch item" if bool(others.any()) else _what(own, rights)
+    return EffectiveMask(what, item, _rows(own[item]), _rows(rights[item]))
+
+
+def _what(mine: Tensor, right: Tensor) -> str:
+    """The difference of two patterns [batch, query, key] in words."""
+    if bool(mine.all()):
+        return "the mask has no effect: every query attends to every key"
+    if not bool(mine.any()):
+        return "no query attends to any key"
+    if torch.equal(mine, ~right):
+        return "the mask is inverted: queries attend to exactly the keys that are hidden"
+    if len(mine) > 1 and all(torch.equal(one, right[0]) for one in mine):
+        return "every batch item is masked as item 0 is"
+    if mine.shape[1] == mine.shape[2] and torch.equal(mine, right.transpose(1, 2)):
+        return "the mask is transposed: keys and queries are exchanged"
+    length = mine.shape[2]
+    for step in sorted(range(1 - length, length), key=abs):
+        if step and torch.equal(mine, _shifted(right, step)):
+            keys = f"{abs(step)} key{'s' if abs(step) > 1 else ''}"
+            return f"the mask lies {keys} too far to the {'right' if step > 0 else 'left'}"
+    eye = torch.eye(*mine.shape[1:], dtype=torch.bool)
+    if torch.equal(mine, right & ~eye):
+        return "a token does not attend to itself"
+    if torch.equal(mine, right | eye):
+        return "a token attends to itself where that is hidden"
+    more, less = int((mine & ~right).sum()), int((~mine & right).sum())
+    words = [f"{more} hidden keys are attended to" if more else "", f"{less} allowed keys are not attended to" if less else ""]
+    return "; ".join(word for word in words if word)
+
+
+def _shifted(pattern: Tensor, step: int) -> Tensor:
+    """Moved along the keys; what comes in at the edge is what lay there."""
+    places = (torch.arange(pattern.shape[2]) - step).clamp(0, pattern.shape[2] - 1)
+    return pattern[:, :, places]
+
+
+def _rows(pattern: Tensor) -> tuple[str, ...]:
+    return tuple("".join("#" if seen else "." for seen in row) for row in pattern.tolist())

@@ -1,0 +1,192 @@
+"""The line at which the computation first left the right path.
+
+Right results of one case stand on a shelf: what the reference and every other right answer of the pack make on their
+way. From a wrong output the submission's own results are followed backwards as far as they are none of these.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+import torch
+
+from trainer.grading.diagnosis.layout import same
+from trainer.grading.diagnosis.trail import Step, Trail
+
+# Operations that only lay their input out anew.
+_LAYOUTS = frozenset(
+    "view _unsafe_view reshape permute transpose t expand unsqueeze squeeze clone detach alias contiguous unflatten flatten return _to_copy movedim".split()
+)
+
+
+class Shelf:
+    """Results to compare with, whatever their layout."""
+
+    def __init__(self, trails: Iterable[Trail], sizes: Mapping[str, int]) -> None:
+        self.sizes = sizes
+        self.steps: list[Step] = []
+        seen: set[tuple[object, ...]] = set()
+        for trail in trails:
+            for number in trail.leading_to_outputs:
+                step = trail.steps[number]
+                if step.features is None or step.value is None:
+                    continue
+                key = (tuple(step.value.shape), *(f"{one:.5g}" for one in step.features))
+                if key not in seen:
+                    seen.add(key)
+                    self.steps.append(step)
+        self._table = torch.tensor([step.features for step in self.steps], dtype=torch.float64).reshape(-1, 5)
+        self._found: dict[int, bool] = {}
+
+    def has(self, step: Step) -> bool:
+        """Whether the step's value stands here, in some honest layout."""
+        if step.features is None or step.value is None:
+            return False
+        if id(step) not in self._found:
+            self._found[id(step)] = any(same(step.value, other.value, self.sizes) for other in self._near(step) if other.value is not None)
+        return self._found[id(step)]
+
+    def _near(self, step: Step) -> list[Step]:
+        """What may be the same value by its figures."""
+        if not self.steps or step.features is None:
+            return []
+        mine = torch.tensor(step.features, dtype=torch.float64)
+        room = 1e-3 * torch.maximum(self._table[:, 1:2], mine[1:2])
+        close = ((self._table[:, :4] - mine[:4]).abs() <= room).all(dim=1) & ((self._table[:, 4] - mine[4]).abs() < 1e-9)
+        return [self.steps[index] for index in close.nonzero().flatten().tolist()]
+
+
+@dataclass(frozen=True)
+class Parting:
+    """Where the computation left the right path: the first result that is wrong as far as can be told, and its line."""
+
+    step: int
+    line: int
+
+
+class Path:
+    """A submission's trail beside right ones.
+
+    Args:
+        right: what right answers make.
+        reference: what the reference makes.
+        wrong: what the reference makes with the known mistake in it, if one is known.
+    """
+
+    def __init__(self, trail: Trail, right: Shelf, reference: Trail, wrong: Trail | None = None) -> None:
+        self.trail, self.right, self.reference, self.mistaken = trail, right, reference, wrong
+        self.wrong = None if wrong is None else Shelf([wrong], right.sizes)
+
+    def is_right(self, number: int) -> bool:
+        """Whether the step is given, or a right answer makes the same."""
+        step = self.trail.steps[number]
+        return step.operation.startswith("input ") or self.right.has(step)
+
+    def is_known_wrong(self, number: int) -> bool:
+        """Whether the known mistake makes the same, and no right answer does."""
+        return self.wrong is not None and not self.is_right(number) and self.wrong.has(self.trail.steps[number])
+
+    def parting(self, outputs: Iterable[str]) -> Parting | None:
+        """The first wrong line on the way to these outputs, or None where nothing can be told."""
+        ends = [self.trail.made_by[name] for name in outputs if name in self.trail.made_by]
+        written = [number for number, step in enumerate(self.trail.steps) if step.into >= 0 and self._is_input(step.into) and step.lines]
+        if written:  # an input is changed in place
+            return self._at(written[0])
+        region = self._region(ends)
+        told = [number for number in sorted(region) if self.trail.steps[number].lines and self.trail.steps[number].features is not None]
+        if not told:
+            return None
+        first = self._entry(region, told)
+        return self._at(self._misfit(first))
+
+    def _entry(self, region: set[int], told: list[int]) -> int:
+        """The first step that is not right though all it was made from is."""
+        entries = [number for number in told if not any(parent in region for parent in self._informative_parents(number))]
+        first = min(entries or told)
+        known = next((number for number in told if self.is_known_wrong(number)), None)
+        if known is None or known <= first:
+            return first
+        # Made from nothing that is given, and nothing says that it is wrong: another way to write a right constant, perhaps.
+        before = [number for number in entries if number < known]
+        return known if all(not self._is_made_from_inputs(number) for number in before) else first
+
+    def _at(self, number: int) -> Parting:
+        return Parting(number, self.trail.steps[number].lines[0])
+
+    def _is_input(self, number: int) -> bool:
+        operation = self.trail.steps[number].operation
+        return operation.startswith("input ") and not operation.startswith("input parameter ")
+
+    def _is_made_from_inputs(self, number: int) -> bool:
+        return any(self.trail.steps[one].operation.startswith("input ") for one in self.trail.leading_to([number]))
+
+    def _informative_parents(self, number: int) -> list[int]:
+        """The steps that it was made from; past those that say nothing, what these were made from."""
+        found: list[int] = []
+        for parent in self.trail.steps[number].parents:
+            found += [parent] if self.trail.steps[parent].features is not None else self._informative_parents(parent)
+        return found
+
+    def _region(self, ends: Iterable[int]) -> set[int]:
+        """Everything on the way to the ends that is not right; an end itself counts, right or not: it is no output."""
+        region: set[int] = set()
+        waiting = list(ends)
+        while waiting:
+            number = waiting.pop()
+            if number not in region:
+                region.add(number)
+                waiting += [parent for parent in self.trail.steps[number].parents if not self.is_right(parent)]
+        return region
+
+    def _misfit(self, number: int) -> int:
+        """Where a wrong result was made from right ones, perhaps one of them does not belong there: then the step that made it."""
+        meant = self._meant(number)
+        if meant is None:
+            return number
+        mine = self._made_from(self.trail, number)
+        theirs = self._made_from(self.reference, meant)
+        if len(mine) != len(theirs):
+            return number
+        sizes = self.right.sizes
+        odd = [one for one in mine if not any(_alike(self.trail.steps[one], self.reference.steps[other], sizes) for other in theirs)]
+        if len(odd) != 1 or not self.is_right(odd[0]) or not self.trail.steps[odd[0]].lines:
+            return number
+        users = [one for one, step in enumerate(self.trail.steps) if odd[0] in self._made_from_any(one) and step.operation not in _LAYOUTS]
+        return odd[0] if len(set(users)) <= 1 else number
+
+    def _meant(self, number: int) -> int | None:
+        """The step of the reference that this one should have been, as the known mistake tells."""
+        if self.mistaken is None:
+            return None
+        step = self.trail.steps[number]
+        for place, other in enumerate(self.mistaken.steps):
+            if _alike(step, other, self.right.sizes):
+                twins = [one for one, its in enumerate(self.reference.steps) if its.operation == other.operation and its.lines == other.lines]
+                same_place = [one for one, its in enumerate(self.mistaken.steps) if its.operation == other.operation and its.lines == other.lines]
+                return twins[same_place.index(place)] if len(twins) == len(same_place) else None
+        return None
+
+    def _made_from(self, trail: Trail, number: int) -> list[int]:
+        """What a result was computed from, past all changes of layout; parameters and constants are left out."""
+        while trail.steps[number].operation in _LAYOUTS and len(trail.steps[number].parents) == 1:
+            number = trail.steps[number].parents[0]
+        found: list[int] = []
+        for parent in trail.steps[number].parents:
+            while trail.steps[parent].operation in _LAYOUTS and len(trail.steps[parent].parents) == 1:
+                parent = trail.steps[parent].parents[0]
+            if trail.steps[parent].features is not None and not trail.steps[parent].operation.startswith("input parameter "):
+                found.append(parent)
+        return list(dict.fromkeys(found))
+
+    def _made_from_any(self, number: int) -> list[int]:
+        return self._made_from(self.trail, number)
+
+
+def _alike(one: Step, other: Step, sizes: Mapping[str, int]) -> bool:
+    if one.value is None or other.value is None or one.features is None or other.features is None:
+        return False
+    room = 1e-3 * max(one.features[1], other.features[1])
+    if any(abs(mine - its) > room for mine, its in zip(one.features[:4], other.features[:4], strict=True)):
+        return False
+    return same(one.value, other.value, sizes)

@@ -1,0 +1,234 @@
+"""Which known mistake, or which two, give exactly this: all cases must agree, or none is named."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import permutations
+
+import torch
+from torch import Tensor
+
+from trainer.core.words import CHECK_ORDER, Outcome, Report
+from trainer.grading.diagnosis.bank import Bank, Behaviour, Ids
+from trainer.grading.evidence import CaseEvidence, Evidence
+from trainer.grading.exam import Exam
+from trainer.running.protocol import DTYPES, Returned
+
+# Two computations of the same wrong function differ by rounding: this much of the largest entry.
+_RELATIVE = {"float64": 1e-4, "float32": 1e-3, "bfloat16": 4e-2}
+MOST_PAIRS = 400  # pairs that are tried
+_MOST_WORKERS = 12  # candidates that a worker runs
+
+Grade = Callable[[Exam, str], tuple[Evidence, Report]]
+
+
+@dataclass(frozen=True)
+class Observed:
+    """What one case of a submission came to.
+
+    random   another call on the same inputs gives other values
+    telling  a right answer gives something else
+    """
+
+    number: int
+    dtype: str
+    behaviour: Behaviour
+    random: bool
+    telling: bool
+
+
+def observe(evidence: Evidence) -> list[Observed]:
+    """Every case that came to something, those with wrong values first: there a mistake is soonest told from another."""
+    found = [_observed(evidence, one) for one in evidence.cases if not one.told.unassigned]
+    if any(one.random for one in found):  # what is counted is called once, so that it cannot show there
+        found = [replace(one, random=one.random or evidence.exam.cases[one.number].probe is not None) for one in found]
+    return sorted(found, key=lambda one: (not one.telling, one.behaviour.failure is not None, one.dtype == "bfloat16"))
+
+
+def _observed(evidence: Evidence, one: CaseEvidence) -> Observed:
+    failure = one.told.failure
+    if failure is not None:
+        return Observed(one.number, one.case.dtype, Behaviour(f"{failure.type}: {failure.message}", {}), random=False, telling=True)
+    outputs = _outputs(evidence, one.told.outputs)
+    again = _outputs(evidence, one.told.outputs_once_more)
+    random = bool(again) and not all(_equal(value, again.get(name, ""), one.case.dtype) for name, value in outputs.items())
+    telling = next(evidence.attribute_mismatches(one, one.told.outputs), None) is not None or not evidence.right(one)
+    return Observed(one.number, one.case.dtype, Behaviour(None, outputs), random, telling)
+
+
+def _outputs(evidence: Evidence, told: Mapping[str, Returned]) -> dict[str, Tensor | str]:
+    """Tensors by name, and the text of what is none, as `Behaviour` has them."""
+    found: dict[str, Tensor | str] = {}
+    for name, returned in told.items():
+        value = evidence.value_of(returned)
+        if value is None and returned.dtype in DTYPES:  # too large to be sent
+            value = torch.empty(returned.shape, dtype=DTYPES[returned.dtype], device="meta")
+        found[name] = value if value is not None else f"{returned.plain}: {returned.text}"
+    return found
+
+
+def _equal(mine: Tensor | str | None, other: Tensor | str | None, dtype: str) -> bool:
+    if not isinstance(mine, Tensor) or not isinstance(other, Tensor):
+        return not isinstance(mine, Tensor) and not isinstance(other, Tensor) and mine == other
+    if mine.shape != other.shape or mine.dtype != other.dtype:
+        return False
+    if mine.numel() == 0 or mine.is_meta or other.is_meta:
+        return True
+    one, two = mine.to(torch.float64), other.to(torch.float64)
+    if not mine.is_floating_point():
+        return torch.equal(one, two)
+    if not torch.equal(one.isnan(), two.isnan()) or not torch.equal(one.isinf(), two.isinf()):
+        return False
+    one, two = one.nan_to_num(0.0, 0.0, 0.0), two.nan_to_num(0.0, 0.0, 0.0)
+    return bool(((one - two).abs() <= _RELATIVE.get(dtype, 1e-3) * float(two.abs().max())).all())
+
+
+class Search:
+    """The search for the known mistakes of one submission."""
+
+    def __init__(self, bank: Bank, evidence: Evidence, report: Report, grade: Grade) -> None:
+        self.bank, self.evidence, self.report, self.grade = bank, evidence, report, grade
+        self.seen = observe(evidence)
+        self.telling = [one for one in self.seen if one.telling]
+
+    def named(self) -> Ids:
+        """The id of the one mistake that agrees with all that was seen; () where none does, or where several do and nothing tells them apart."""
+        first = self.report.first_failure()
+        if first is None:
+            return ()
+        if self.report.verdict == "not-allowed":
+            return self._told_by_worker(self._calling([one.name for one in self.evidence.reply.not_allowed]), first)
+        if first.check in ("interface", "parameters"):
+            return self._told_by_worker([(one,) for one in self.bank.mistakes if self.bank.is_built_otherwise((one,))], first)
+        if not self.telling:
+            return self._told_by_worker([(one,) for one in self.bank.mistakes if self._may_be_hidden(one)], first)
+        singles = [(one,) for one in self.bank.mistakes if self._agrees((one,))]
+        if self._is_told_by_values():
+            return singles[0] if len(singles) == 1 else self._told_by_worker(singles, first)
+        worded = [ids for ids in singles if all(self._words(ids, one) == one.behaviour.failure for one in self.telling)]
+        return worded[0] if len(worded) == 1 else self._told_by_worker(worded, first)
+
+    def named_two(self, likely: Sequence[str]) -> Ids:
+        """The first pair that agrees on all cases; those with a likely mistake are tried first. Else a mistake that keeps something between cases."""
+        first = self.report.first_failure()
+        if first is None or not self._is_told_by_values():
+            return ()
+        return self._pair(likely) or self._told_by_worker(self._hidden(), first)
+
+    def _is_told_by_values(self) -> bool:
+        """Whether something wrong came out; exceptions alone may have many reasons."""
+        return any(one.behaviour.failure is None for one in self.telling)
+
+    def _may_be_hidden(self, mistake: str) -> bool:
+        """Whether a mistake changes no output in a few cases of every kind."""
+        kinds: dict[object, Observed] = {}
+        for one in self.seen:
+            case = self.evidence.exam.cases[one.number]
+            if not one.random and case.probe is None:
+                kinds.setdefault((case.check, case.dtype, case.mode), one)
+        return all(self._agrees_on((mistake,), one) for one in kinds.values())
+
+    def _agrees(self, ids: Ids) -> bool:
+        return all(self._agrees_on(ids, one) for one in self.seen)
+
+    def _agrees_on(self, ids: Ids, seen: Observed) -> bool:
+        """Whether a mistake's behaviour on the case is the submission's, up to rounding."""
+        mine, other = seen.behaviour, self.bank.behaviour(ids, seen.number)
+        if other is None or (mine.failure is None) != (other.failure is None):
+            return False
+        if mine.failure is not None:
+            return True
+        if mine.outputs.keys() != other.outputs.keys():
+            return False
+        if all(_equal(value, other.outputs[name], seen.dtype) for name, value in mine.outputs.items()):
+            return True
+        return seen.random and self.bank.is_random(ids, seen.number)
+
+    def _words(self, ids: Ids, seen: Observed) -> str | None:
+        other = self.bank.behaviour(ids, seen.number)
+        return None if other is None else other.failure
+
+    def _calling(self, names: Iterable[str]) -> list[Ids]:
+        """Mistakes that call one of these functions, which the reference does not."""
+        words = [name.rpartition(".")[2] for name in names]
+        return [(one,) for one in self.bank.mistakes if any((self.bank.patched((one,)) or "").count(word) > self.bank.source.count(word) for word in words)]
+
+    def _hidden(self) -> list[Ids]:
+        """Mistakes that show in no first call of a fresh import: they may keep something from case to case."""
+        wrong = self.telling[:3]
+        return [(one,) for one in self.bank.mistakes if all(self._is_right((one,), seen.number) for seen in wrong)]
+
+    def _is_right(self, ids: Ids, number: int) -> bool:
+        right, other = self.bank.behaviour((), number), self.bank.behaviour(ids, number)
+        if right is None or other is None or other.failure is not None:
+            return False
+        return all(_equal(value, other.outputs.get(name), self.evidence.exam.cases[number].dtype) for name, value in right.outputs.items())
+
+    def _pair(self, likely: Sequence[str]) -> Ids:
+        """Two mistakes, the first pair that agrees on all cases."""
+        for tried, pair in enumerate(self._pairs(likely)):
+            if tried >= MOST_PAIRS:
+                break
+            if self._agrees(pair):
+                return pair
+        return ()
+
+    def _pairs(self, likely: Sequence[str]) -> Iterator[Ids]:
+        """Pairs that may explain it: neither changes anything on a case that is right."""
+        able = [one for one in self.bank.mistakes if self.may_be_part(one)]
+        ranked = sorted(able, key=lambda one: likely.index(one) if one in likely else len(likely))
+        seen: set[frozenset[str]] = set()
+        for one in ranked:
+            for other in ranked:
+                pair = frozenset((one, other))
+                if one == other or pair in seen:
+                    continue
+                seen.add(pair)
+                yield from [ids for ids in permutations((one, other)) if self.bank.patched(ids) is not None][:1]
+
+    def may_be_part(self, mistake: str) -> bool:
+        """Whether a mistake changes nothing on cases that are right, so that it may be one of two."""
+        right = [one for one in self.seen if not one.telling and not one.random][:2]
+        return all(self._agrees_on((mistake,), one) for one in right)
+
+    def _told_by_worker(self, candidates: Iterable[Ids], first: Outcome) -> Ids:
+        """Of mistakes that outputs do not tell apart: the one that fails the same checks in a worker, with the same gradients and traces."""
+        accepted = tuple(failure is None for failure in self.evidence.reply.refusals)
+        left = [ids for ids in candidates if not accepted or self.bank.accepts(ids) == accepted]
+        exam = self.evidence.exam
+        if first.number is not None:
+            small = exam.only([first.number - 1])
+            left = [ids for ids in left[:_MOST_WORKERS] if self._fails_alike(ids, small, first)]
+        if len(left) > 1 or first.number is None:
+            left = [ids for ids in left[:_MOST_WORKERS] if failures(self.grade(exam, self.bank.patched(ids) or "")[1]) == failures(self.report)]
+        return left[0] if len(left) == 1 else ()
+
+    def _fails_alike(self, ids: Ids, exam: Exam, first: Outcome) -> bool:
+        evidence, report = self.grade(exam, self.bank.patched(ids) or "")
+        if (other := report.first_failure()) is None or (other.check, _wording(other)) != (first.check, _wording(first)):
+            return False
+        theirs = next((one for one in evidence.cases if one.case.name == first.case), None)
+        mine = next((one for one in self.evidence.cases if one.case.name == first.case), None)
+        return theirs is not None and mine is not None and _same_traces(self.evidence, mine, evidence, theirs)
+
+
+def _same_traces(evidence: Evidence, one: CaseEvidence, other_evidence: Evidence, other: CaseEvidence) -> bool:
+    """Whether two runs of one case left the same gradients and changed the same inputs to the same values."""
+    for mine, theirs in ((one.told.gradients, other.told.gradients), (one.told.inputs_after, other.told.inputs_after)):
+        for name in mine.keys() | theirs.keys():
+            if not _equal(evidence.tensor(mine.get(name, -1)), other_evidence.tensor(theirs.get(name, -1)), one.case.dtype):
+                return False
+    return True
+
+
+def _wording(outcome: Outcome) -> str:
+    """What an outcome says, without its figures and lines."""
+    return re.sub(r"[-+]?\d[\d.,e+-]*|nan|inf", "#", outcome.message)
+
+
+def failures(report: Report) -> set[tuple[str, int | None, str]]:
+    """Every check that failed, with its case's number, or its words where it has no case."""
+    assert all(one.check in CHECK_ORDER for one in report.outcomes)
+    return {(one.check, one.number, "" if one.number else one.message) for one in report.outcomes if one.status == "failed"}

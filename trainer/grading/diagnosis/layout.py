@@ -1,0 +1,145 @@
+"""Whether two tensors hold the same values in another layout: dims permuted, axes taken apart or merged in the usual order.
+
+A layout is honest where every axis of one is a product of whole axes of the other: `[B, L, (H D)]` beside `[B, H, L, D]`. Memory
+read under another shape, so that tokens mix with heads, is none.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import permutations, product
+
+import torch
+from torch import Tensor
+
+HIDDEN = 1e6  # a score beyond this was filled in by a mask
+_TOLERANCE = 2e-4
+_FEW = 3  # fewer distinct values say nothing
+_MOST_TRIES = 200
+# The order in which letters are merged into one axis: batch, heads, group, positions, features.
+_RANKS = {"B": 0, "H": 1, "Hkv": 1, "G": 2, "D": 4, "Dv": 4, "Dn": 4, "Dr": 4, "M": 4}
+
+
+def features(tensor: Tensor) -> tuple[float, ...] | None:
+    """Figures that a change of layout leaves as they are; None where the tensor says too little."""
+    pattern = pattern_of(tensor)
+    if pattern is not None:
+        share = float(pattern.to(torch.float64).mean())
+        share = min(share, 1 - share)
+        return (share, share, 1.0, 0.0, -1.0) if share else None
+    flat = tensor.detach().to(torch.float64).flatten()
+    hidden = ~(flat.abs() < HIDDEN)
+    flat = flat[~hidden]
+    if len(torch.unique(flat[:64])) < _FEW and len(torch.unique(flat)) < _FEW:
+        return None
+    size = flat.abs()
+    return (float(size.mean()), float(flat.pow(2).mean().sqrt()), float(size.max()), float(flat.mean()), float(hidden.sum()) / tensor.numel())
+
+
+def pattern_of(tensor: Tensor) -> Tensor | None:
+    """A mask, however it is written (True and False, 1 and 0, 0 and -inf), as booleans; None of other tensors."""
+    if tensor.dtype == torch.bool:
+        return tensor
+    hidden = ~(tensor.abs() < HIDDEN)
+    if bool((hidden | (tensor == 0)).all()):
+        return hidden
+    return tensor != 0 if bool(((tensor == 0) | (tensor == 1)).all()) else None
+
+
+def near(one: Sequence[float], other: Sequence[float]) -> bool:
+    """Whether features may be those of one tensor, within rounding."""
+    room = 1e-3 * max(one[1], other[1])
+    return all(abs(mine - its) <= room for mine, its in zip(one[:4], other[:4], strict=True)) and abs(one[4] - other[4]) < 1e-9
+
+
+def same(one: Tensor, other: Tensor, sizes: Mapping[str, int]) -> bool:
+    """Whether `one` is `other` in an honest layout. Axes along which nothing changes do not count."""
+    patterns = pattern_of(one), pattern_of(other)
+    if patterns[0] is not None and patterns[1] is not None:
+        return _same_values(patterns[0], patterns[1], sizes) or _same_values(~patterns[0], patterns[1], sizes)
+    return _same_values(one, other, sizes)
+
+
+def _same_values(one: Tensor, other: Tensor, sizes: Mapping[str, int]) -> bool:
+    one, other = _without_copies(one), _without_copies(other)
+    if one.numel() != other.numel():
+        return False
+    if one.shape == other.shape and equal(one, other):
+        return True
+    return any(equal(one, laid) for laid in _layouts(other, tuple(one.shape), sizes))
+
+
+def equal(one: Tensor, other: Tensor) -> bool:
+    """Equal but for rounding; what a mask has filled in is equal however large it is."""
+    one, other = one.to(torch.float64), other.to(torch.float64)
+    hidden = ~(one.abs() < HIDDEN)
+    if not torch.equal(hidden, ~(other.abs() < HIDDEN)):
+        return False
+    left, right = one.masked_fill(hidden, 0.0), other.masked_fill(hidden, 0.0)
+    return bool(((left - right).abs() <= _TOLERANCE * right.abs() + _TOLERANCE * right.pow(2).mean().sqrt()).all())
+
+
+def _without_copies(tensor: Tensor) -> Tensor:
+    """Without axes of size 1 and axes along which every slice is the same."""
+    for axis in reversed(range(tensor.dim())):
+        first = tensor.narrow(axis, 0, 1)
+        if tensor.shape[axis] == 1 or (tensor.numel() and torch.equal(first.expand_as(tensor).nan_to_num(), tensor.nan_to_num())):
+            tensor = first.squeeze(axis)
+    return tensor
+
+
+def _layouts(tensor: Tensor, shape: tuple[int, ...], sizes: Mapping[str, int]) -> Iterator[Tensor]:
+    """The tensor in every honest layout of this shape."""
+    tries = 0
+    pieces = [_splits(size, sizes) for size in tensor.shape]
+    others = [_splits(size, sizes) for size in shape]
+    for mine in sorted(product(*pieces), key=lambda split: sum(len(part) for part in split)):
+        atoms = [piece for part in mine for piece in part]
+        for theirs in product(*others):
+            wanted = [piece for part in theirs for piece in part]
+            if sorted(wanted) != sorted(atoms) or (sum(map(len, mine)) > len(mine) and sum(map(len, theirs)) > len(theirs)):
+                continue
+            groups = [len(part) for part in theirs]
+            for order in _orders(atoms, wanted):
+                if not _in_order(order, groups):
+                    continue
+                tries += 1
+                if tries > _MOST_TRIES:
+                    return
+                yield tensor.reshape(atoms).permute(order).reshape(shape)
+
+
+def _splits(size: int, sizes: Mapping[str, int]) -> list[tuple[int, ...]]:
+    """One axis as it is, or taken apart into two or three of the letters, in their usual order."""
+    found: list[tuple[int, ...]] = [(size,)]
+    letters = dict(sizes)
+    if "H" in sizes and "Hkv" in sizes and sizes["Hkv"]:
+        letters.setdefault("G", sizes["H"] // sizes["Hkv"])
+    ranked = sorted((_RANKS.get(name, 3), value) for name, value in letters.items() if 1 < value < size)
+    for count in (2, 3):
+        for chosen in product(ranked, repeat=count):
+            ranks = [rank for rank, _ in chosen]
+            if ranks == sorted(ranks) and math.prod(value for _, value in chosen) == size:
+                found.append(tuple(value for _, value in chosen))
+    return list(dict.fromkeys(found))
+
+
+def _orders(atoms: Sequence[int], wanted: Sequence[int]) -> Iterator[tuple[int, ...]]:
+    """Permutations of the atoms that give these sizes."""
+    if len(atoms) > 6:
+        return
+    for order in permutations(range(len(atoms))):
+        if all(atoms[index] == size for index, size in zip(order, wanted, strict=True)):
+            yield order
+
+
+def _in_order(order: Sequence[int], groups: Sequence[int]) -> bool:
+    """Whether axes that are merged keep their order."""
+    start = 0
+    for count in groups:
+        part = order[start : start + count]
+        if list(part) != sorted(part):
+            return False
+        start += count
+    return True

@@ -1,0 +1,99 @@
+"""What every line of a file made in one case: of a submission by a worker, of the pack's own content in the grader."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from torch import Tensor
+
+from trainer.content.packs import also_right, read_text
+from trainer.core.words import PackError
+from trainer.grading.diagnosis.layout import equal, features
+from trainer.grading.exam import Exam, load_module
+from trainer.running.attempts import Attempts
+from trainer.running.protocol import Request, RunReply, decode
+from trainer.running.trial import Hooks, Kept, Trial
+
+
+@dataclass(frozen=True)
+class Step:
+    """One result; `recording.Recorded` says what the fields are."""
+
+    lines: tuple[int, ...]
+    operation: str
+    value: Tensor | None
+    parents: tuple[int, ...]
+    name: str
+    into: int = -1
+
+    @cached_property
+    def features(self) -> tuple[float, ...] | None:
+        """Figures that a change of layout leaves as they are."""
+        return None if self.value is None else features(self.value)
+
+
+@dataclass(frozen=True)
+class Trail:
+    """All results of one call, in order, and which of them are the outputs."""
+
+    steps: tuple[Step, ...]
+    made_by: Mapping[str, int]
+
+    @cached_property
+    def leading_to_outputs(self) -> tuple[int, ...]:
+        """The steps from which an output was made, in order; others may be anything."""
+        return self.leading_to(self.made_by.values())
+
+    def leading_to(self, ends: Iterable[int]) -> tuple[int, ...]:
+        """These steps and all that they were made from, in order."""
+        found: set[int] = set()
+        waiting = list(ends)
+        while waiting:
+            number = waiting.pop()
+            if number not in found:
+                found.add(number)
+                waiting += self.steps[number].parents
+        return tuple(sorted(found))
+
+
+def trail_of(told: RunReply, tensors: Sequence[Tensor]) -> Trail:
+    """Read what was recorded; steps point only backwards, whatever they say."""
+    steps: list[Step] = []
+    for number, step in enumerate(told.steps):
+        value = tensors[step.tensor] if 0 <= step.tensor < len(tensors) else None
+        steps.append(Step(tuple(step.lines), step.operation, value, tuple(one for one in step.parents if 0 <= one < number), step.name, step.into))
+    return Trail(tuple(steps), {name: one for name, one in told.made_by.items() if 0 <= one < len(steps)})
+
+
+def content_trail(exam: Exam, source: str, path: str) -> Trail | None:
+    """What the pack's own file makes in the exam's one case; None where it raises."""
+    request, tensors = decode(exam.request(path, source, purpose="lines"), Request)
+    kept = Kept()
+    trial = Trial(request, tensors, Attempts(path), kept, Hooks())
+    try:
+        trial.run_all(load_module("recorded", path, source), exam.drive)
+    except PackError:
+        return None
+    told = trial.runs[0]
+    return trail_of(told, kept.tensors) if told.failure is None and told.steps else None
+
+
+def right_trails(exam: Exam) -> list[Trail]:
+    """What the reference makes in the exam's one case, then what the pack's other right answers make.
+
+    An answer whose layers were not told apart is left out: its outputs are others.
+    """
+    challenge = exam.challenge
+    found: list[Trail] = []
+    for path in (challenge.solutions / "solution.py", *also_right(challenge)):
+        trail = content_trail(exam, read_text(path), str(path))
+        if trail is not None and (not found or _same_outputs(trail, found[0])):
+            found.append(trail)
+    return found
+
+
+def _same_outputs(one: Trail, other: Trail) -> bool:
+    pairs = [(one.steps[number].value, other.steps[other.made_by[name]].value) for name, number in one.made_by.items() if name in other.made_by]
+    return all(mine is None or its is None or (mine.shape == its.shape and equal(mine, its)) for mine, its in pairs)
