@@ -6,6 +6,7 @@ Everything here is the pack's own content, so it runs in the grader; what has be
 from __future__ import annotations
 
 import ast
+import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property, partial
@@ -20,7 +21,7 @@ from trainer.core.words import Mistake, PackError
 from trainer.grading.exam import Exam, load_module
 from trainer.running.attempts import Attempts
 from trainer.running.execution import Given
-from trainer.running.protocol import Request, decode
+from trainer.running.protocol import Purpose, Request, decode
 from trainer.running.returns import plain_value
 from trainer.running.run import Ended
 from trainer.running.trial import Hooks, Kept, Trial
@@ -138,7 +139,9 @@ class Bank:
         """A trial and what `drive` calls in it, with the case's weights; None where it cannot be built or its parameters are others."""
         request, tensors = self.request
         trial = Trial(request, tensors, Attempts(PATH), Kept(), Hooks())
-        implementation = trial.build(number, namespace)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # torch warns of layers without entries, which a mistake may make
+            implementation = trial.build(number, namespace)
         if isinstance(implementation, nn.Module):
             own = dict(implementation.named_parameters())
             values = trial.values_of(request.runs[number])
@@ -149,12 +152,12 @@ class Bank:
                     own[name].copy_(value)
         return trial, implementation
 
-    def run(self, exam: Exam) -> Ended:
-        """The reference's outputs in all cases of an exam."""
-        request, tensors = decode(exam.request(PATH, "", purpose="outputs"), Request)
+    def run(self, exam: Exam, source: str, purpose: Purpose) -> Ended:
+        """Content of the pack in all cases of an exam."""
+        request, tensors = decode(exam.request(PATH, source, purpose=purpose), Request)
         kept = Kept()
         trial = Trial(request, tensors, Attempts(PATH), kept, Hooks())
-        trial.run_all(self.namespace(()) or {}, exam.drive)
+        trial.run_all(load_module("content", PATH, source), exam.drive)
         return Ended("replied", trial.reply, kept.tensors)
 
     def _call(self, trial: Trial, implementation: Any, number: int) -> Behaviour:

@@ -15,9 +15,10 @@ from trainer.comparing.tolerance import allowed
 from trainer.core.words import CHECK_ORDER, Affected, Diagnosis, EffectiveMask, Frame, Outcome, Report
 from trainer.grading.diagnosis.bank import PATH, Bank, Ids
 from trainer.grading.diagnosis.effective_mask import effective_mask
-from trainer.grading.diagnosis.first_line import Parting, Path, Shelf
+from trainer.grading.diagnosis.first_line import Parting, Path, Shelf, telling_line
 from trainer.grading.diagnosis.known import Observed, Search
 from trainer.grading.diagnosis.layout import near
+from trainer.grading.diagnosis.loops import growth, kinds
 from trainer.grading.diagnosis.milestones import Reached, reached
 from trainer.grading.diagnosis.relation import relation
 from trainer.grading.diagnosis.trail import Trail, content_trail, right_trails, trail_of
@@ -80,7 +81,8 @@ class _Diagnosing:
     def __init__(self, bank: Bank, evidence: Evidence, report: Report, source: str, runner: Runner, first: Outcome) -> None:
         self.bank, self.evidence, self.report, self.source, self.runner, self.first = bank, evidence, report, source, runner, first
         self.exam = evidence.exam
-        self.search = Search(bank, evidence, report, runner.grade)
+        self._kinds: dict[str | None, object] = {}
+        self.search = Search(bank, evidence, report, runner.grade, self._loop_kinds)
 
     def result(self) -> Diagnosis:
         ids = self.search.named()
@@ -196,7 +198,9 @@ class _Diagnosing:
     def _first_line(self, ids: Ids) -> tuple[Frame | None, int | None, str | None, tuple[Affected, ...], str | None]:
         found = [(one, parting) for one in self._recorded if (parting := one.path(self._mistaken(ids, one)).parting(one.wrong)) is not None]
         if not found:
-            return self._line_of_exception(), None, None, (), None
+            line_of_its_own = self._line_without_values()
+            number = self.first.number if line_of_its_own and self.first.number else None
+            return (self._frame(line_of_its_own) if line_of_its_own else None), number, None, (), None
         counts = Counter(parting.line for _, parting in found)
         line = counts.most_common(1)[0][0]
         where, parting = next((one, parting) for one, parting in found if parting.line == line)
@@ -207,9 +211,30 @@ class _Diagnosing:
         lines = self.source.splitlines()
         return Frame(line, "", lines[line - 1].strip() if 0 < line <= len(lines) else "")
 
-    def _line_of_exception(self) -> Frame | None:
-        """Where nothing but exceptions came: the line that raised."""
-        return self.first.frames[-1] if self.first.check == "runs" and self.first.frames else None
+    def _line_without_values(self) -> int | None:
+        """The line where no value is wrong: what raised, loops, cuts gradients off, or draws at random."""
+        if self.first.frames:
+            return self.first.frames[-1].line
+        if self.first.number is None:
+            return None
+        if self.first.check == "vectorised":
+            return min((line for one in growth(self._probes(None)) for line in one), default=None)
+        if self.first.check in ("gradients", "train/eval", "properties"):
+            ended = self.runner.run(self.exam.only([self.first.number - 1]), self.source, "lines")
+            if ended.how == "replied" and ended.reply.runs:
+                return telling_line(trail_of(ended.reply.runs[0], ended.tensors), self.first.check)
+        return None
+
+    def _probes(self, source: str | None) -> list[Trail]:
+        """What is made in the cases that count operations: by the submission (None), or by content of the pack."""
+        probes = self.exam.only([number for number, case in enumerate(self.exam.cases) if case.probe == "vectorised"])
+        ended = self.runner.run(probes, self.source, "lines") if source is None else self.bank.run(probes, source, "lines")
+        return [trail_of(told, ended.tensors) for told in ended.reply.runs] if ended.how == "replied" else []
+
+    def _loop_kinds(self, source: str | None) -> object:
+        if source not in self._kinds:
+            self._kinds[source] = kinds(growth(self._probes(source)))
+        return self._kinds[source]
 
     def _beside(self, where: Recorded, parting: Parting) -> tuple[str | None, tuple[Affected, ...], str | None]:
         """What the line made, along which of its indices it is wrong, and how it is made of the right one."""
@@ -243,7 +268,7 @@ class _Diagnosing:
         return None
 
     def _right_outputs(self, exam: Exam) -> Sequence[Mapping[str, Tensor]] | None:
-        return _outputs(self.bank.run(exam))
+        return _outputs(self.bank.run(exam, self.bank.source, "outputs"))
 
     def _output_layout(self) -> str | None:
         """How the wrong output of the explained case is the right one."""

@@ -6,7 +6,7 @@ way. From a wrong output the submission's own results are followed backwards as 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import torch
@@ -19,11 +19,13 @@ _LAYOUTS = frozenset(
     "view _unsafe_view reshape permute transpose t expand unsqueeze squeeze clone detach alias contiguous unflatten flatten return _to_copy movedim".split()
 )
 
+_RANDOM = frozenset("bernoulli bernoulli_ native_dropout dropout rand rand_like uniform_".split())
+
 
 class Shelf:
     """Results to compare with, whatever their layout."""
 
-    def __init__(self, trails: Iterable[Trail], sizes: Mapping[str, int]) -> None:
+    def __init__(self, trails: Sequence[Trail], sizes: Mapping[str, int]) -> None:
         self.sizes = sizes
         self.steps: list[Step] = []
         seen: set[tuple[object, ...]] = set()
@@ -36,11 +38,14 @@ class Shelf:
                 if key not in seen:
                     seen.add(key)
                     self.steps.append(step)
+        self.numbers = {_number(step) for trail in trails for step in trail.steps if step.operation == "number"}
         self._table = torch.tensor([step.features for step in self.steps], dtype=torch.float64).reshape(-1, 5)
         self._found: dict[int, bool] = {}
 
     def has(self, step: Step) -> bool:
         """Whether the step's value stands here, in some honest layout."""
+        if step.operation == "number":
+            return _number(step) in self.numbers
         if step.features is None or step.value is None:
             return False
         if id(step) not in self._found:
@@ -93,26 +98,57 @@ class Path:
         written = [number for number, step in enumerate(self.trail.steps) if step.into >= 0 and self._is_input(step.into) and step.lines]
         if written:  # an input is changed in place
             return self._at(written[0])
+        if not ends:
+            return self._first_unknown()
         region = self._region(ends)
-        told = [number for number in sorted(region) if self.trail.steps[number].lines and self.trail.steps[number].features is not None]
+        told = [number for number in sorted(region) if self._tells(number)]
         if not told:
             return None
         first = self._entry(region, told)
         return self._at(self._misfit(first))
 
+    def _tells(self, number: int) -> bool:
+        step = self.trail.steps[number]
+        return bool(step.lines) and step.features is not None
+
+    def _first_unknown(self) -> Parting | None:
+        """Where no output is a tensor nothing can be followed back: the first result or number that no right answer has."""
+        given = max((number for number, step in enumerate(self.trail.steps) if step.operation.startswith("input ")), default=-1)
+        for number, step in enumerate(self.trail.steps):
+            if number > given and step.lines and (step.operation == "number" or step.features is not None) and not self.is_right(number):
+                return self._at(number)
+        return None
+
     def _entry(self, region: set[int], told: list[int]) -> int:
-        """The first step that is not right though all it was made from is."""
-        entries = [number for number in told if not any(parent in region for parent in self._informative_parents(number))]
-        first = min(entries or told)
+        """The first step that is not right though all it was made from is.
+
+        What is made from nothing that is given, and is neither right nor known to be wrong, may be another way to write a right
+        constant: it does not count, if there is anything else.
+        """
         known = next((number for number in told if self.is_known_wrong(number)), None)
-        if known is None or known <= first:
-            return first
-        # Made from nothing that is given, and nothing says that it is wrong: another way to write a right constant, perhaps.
-        before = [number for number in entries if number < known]
-        return known if all(not self._is_made_from_inputs(number) for number in before) else first
+        if known is not None and not self._is_made_from_inputs(known):
+            return known
+        counted = [number for number in told if self._is_made_from_inputs(number)] or told
+        entries = [number for number in counted if not any(parent in counted for parent in self._informative_parents(number))]
+        first = min(entries or counted)
+        return first if known is None else min(known, first)
 
     def _at(self, number: int) -> Parting:
-        return Parting(number, self.trail.steps[number].lines[0])
+        """The step's line; the line of the call where a function of the file's own goes wrong from its first result on."""
+        lines = self.trail.steps[number].lines
+        while len(lines) > 1 and self._is_wrong_from_the_start(number, lines):
+            lines = lines[1:]
+        return Parting(number, lines[0])
+
+    def _is_wrong_from_the_start(self, number: int, lines: tuple[int, ...]) -> bool:
+        """Whether this call's first result is the wrong one, and others follow in it: then what it was given may be wrong."""
+        same_call = [
+            one
+            for one, step in enumerate(self.trail.steps)
+            if step.lines[-len(lines) + 1 :] == lines[1:] and len(step.lines) >= len(lines) and self._tells(one)
+        ]
+        same_call = [one for one in same_call if self.trail.steps[one].operation not in _LAYOUTS]
+        return len({self.trail.steps[one].lines[0] for one in same_call}) > 1 and bool(same_call) and min(same_call) >= number
 
     def _is_input(self, number: int) -> bool:
         operation = self.trail.steps[number].operation
@@ -181,6 +217,27 @@ class Path:
 
     def _made_from_any(self, number: int) -> list[int]:
         return self._made_from(self.trail, number)
+
+
+def telling_line(trail: Trail, check: str) -> int | None:
+    """The line where no value is wrong: it writes into an input, cuts gradients off, or draws at random."""
+    given = max((number for number, step in enumerate(trail.steps) if step.operation.startswith("input ")), default=-1)
+    for number, step in enumerate(trail.steps):
+        if number <= given or not step.lines:
+            continue
+        made = trail.leading_to([number])
+        from_inputs = any(trail.steps[one].operation.startswith("input ") for one in made)
+        if (
+            (check == "properties" and step.into >= 0 and not trail.steps[step.into].operation.startswith("input parameter "))
+            or (check == "gradients" and step.operation == "detach" and from_inputs)
+            or (check == "train/eval" and step.operation in _RANDOM)
+        ):
+            return step.lines[0]
+    return None
+
+
+def _number(step: Step) -> float:
+    return float(f"{float(step.value):.9g}") if step.value is not None else 0.0
 
 
 def _alike(one: Step, other: Step, sizes: Mapping[str, int]) -> bool:

@@ -22,6 +22,7 @@ MOST_PAIRS = 400  # pairs that are tried
 _MOST_WORKERS = 12  # candidates that a worker runs
 
 Grade = Callable[[Exam, str], tuple[Evidence, Report]]
+Loops = Callable[[str | None], object]  # what is looped over in a source of the pack's, or (None) in the submission
 
 
 @dataclass(frozen=True)
@@ -88,8 +89,8 @@ def _equal(mine: Tensor | str | None, other: Tensor | str | None, dtype: str) ->
 class Search:
     """The search for the known mistakes of one submission."""
 
-    def __init__(self, bank: Bank, evidence: Evidence, report: Report, grade: Grade) -> None:
-        self.bank, self.evidence, self.report, self.grade = bank, evidence, report, grade
+    def __init__(self, bank: Bank, evidence: Evidence, report: Report, grade: Grade, loops: Loops) -> None:
+        self.bank, self.evidence, self.report, self.grade, self.loops = bank, evidence, report, grade, loops
         self.seen = observe(evidence)
         self.telling = [one for one in self.seen if one.telling]
 
@@ -203,6 +204,8 @@ class Search:
             left = [ids for ids in left[:_MOST_WORKERS] if self._fails_alike(ids, small, first)]
         if len(left) > 1 or first.number is None:
             left = [ids for ids in left[:_MOST_WORKERS] if failures(self.grade(exam, self.bank.patched(ids) or "")[1]) == failures(self.report)]
+        if len(left) > 1 and first.check == "vectorised":
+            left = [ids for ids in left if self.loops(self.bank.patched(ids) or "") == self.loops(None)]
         return left[0] if len(left) == 1 else ()
 
     def _fails_alike(self, ids: Ids, exam: Exam, first: Outcome) -> bool:

@@ -69,7 +69,7 @@ def _moved(mine: Tensor, right: Tensor, dims: str, sizes: Mapping[str, int]) -> 
     for axis, letter in enumerate(letters):
         if lengths[axis] < 2:
             continue
-        mine_by, right_by = one.transpose(0, axis).flatten(1), other.transpose(0, axis).flatten(1)
+        mine_by, right_by = (each.transpose(0, axis).reshape(lengths[axis], -1) for each in (one, other))
         places = [next((place for place in range(len(right_by)) if _close(row, right_by[place])), -1) for row in mine_by]
         if places == list(range(len(places))) or sum(place >= 0 for place in places) < max(2, len(places) - 1):
             continue

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -43,8 +44,8 @@ class Trail:
 
     @cached_property
     def leading_to_outputs(self) -> tuple[int, ...]:
-        """The steps from which an output was made, in order; others may be anything."""
-        return self.leading_to(self.made_by.values())
+        """The steps from which an output was made, in order; others may be anything. All steps, where no output is a tensor."""
+        return self.leading_to(self.made_by.values()) if self.made_by else tuple(range(len(self.steps)))
 
     def leading_to(self, ends: Iterable[int]) -> tuple[int, ...]:
         """These steps and all that they were made from, in order."""
@@ -73,7 +74,9 @@ def content_trail(exam: Exam, source: str, path: str) -> Trail | None:
     kept = Kept()
     trial = Trial(request, tensors, Attempts(path), kept, Hooks())
     try:
-        trial.run_all(load_module("recorded", path, source), exam.drive)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # torch warns of layers without entries, which a mistake may make
+            trial.run_all(load_module("recorded", path, source), exam.drive)
     except PackError:
         return None
     told = trial.runs[0]
