@@ -18,7 +18,7 @@ from trainer.grading.diagnosis.effective_mask import effective_mask
 from trainer.grading.diagnosis.first_line import Parting, Path, Shelf, telling_line
 from trainer.grading.diagnosis.known import Observed, Search
 from trainer.grading.diagnosis.layout import near
-from trainer.grading.diagnosis.loops import growth, kinds
+from trainer.grading.diagnosis.loops import Grown, growth
 from trainer.grading.diagnosis.milestones import Reached, reached
 from trainer.grading.diagnosis.relation import relation
 from trainer.grading.diagnosis.trail import Trail, content_trail, right_trails, trail_of
@@ -81,8 +81,8 @@ class _Diagnosing:
     def __init__(self, bank: Bank, evidence: Evidence, report: Report, source: str, runner: Runner, first: Outcome) -> None:
         self.bank, self.evidence, self.report, self.source, self.runner, self.first = bank, evidence, report, source, runner, first
         self.exam = evidence.exam
-        self._kinds: dict[str | None, object] = {}
-        self.search = Search(bank, evidence, report, runner.grade, self._loop_kinds)
+        self._grown: dict[str | None, list[Grown]] = {}
+        self.search = Search(bank, evidence, report, runner.grade, lambda source: [one.ratios for one in self._loops(source)])
 
     def result(self) -> Diagnosis:
         ids = self.search.named()
@@ -152,7 +152,7 @@ class _Diagnosing:
         for number, told in zip(numbers, ended.reply.runs, strict=True):
             small = self.exam.only([number])
             trail = trail_of(told, ended.tensors)
-            if trail.steps and trail.made_by:
+            if trail.steps and (trail.made_by or self.exam.cases[number].plain):
                 found[number] = Recorded(number, small, trail, right_trails(small), self._wrong_outputs(number))
         return [found[one.number] for one in self._usable if one.number in found]
 
@@ -218,7 +218,7 @@ class _Diagnosing:
         if self.first.number is None:
             return None
         if self.first.check == "vectorised":
-            return min((line for one in growth(self._probes(None)) for line in one), default=None)
+            return next((one.line for one in self._loops(None) if one.line is not None), None)
         if self.first.check in ("gradients", "train/eval", "properties"):
             ended = self.runner.run(self.exam.only([self.first.number - 1]), self.source, "lines")
             if ended.how == "replied" and ended.reply.runs:
@@ -231,10 +231,12 @@ class _Diagnosing:
         ended = self.runner.run(probes, self.source, "lines") if source is None else self.bank.run(probes, source, "lines")
         return [trail_of(told, ended.tensors) for told in ended.reply.runs] if ended.how == "replied" else []
 
-    def _loop_kinds(self, source: str | None) -> object:
-        if source not in self._kinds:
-            self._kinds[source] = kinds(growth(self._probes(source)))
-        return self._kinds[source]
+    def _loops(self, source: str | None) -> list[Grown]:
+        """What runs more often, in every pair of small and large."""
+        if source not in self._grown:
+            trails = self._probes(source)
+            self._grown[source] = [growth(small, large) for small, large in zip(trails[::2], trails[1::2], strict=True)]
+        return self._grown[source]
 
     def _beside(self, where: Recorded, parting: Parting) -> tuple[str | None, tuple[Affected, ...], str | None]:
         """What the line made, along which of its indices it is wrong, and how it is made of the right one."""

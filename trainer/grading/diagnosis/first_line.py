@@ -134,21 +134,15 @@ class Path:
         return first if known is None else min(known, first)
 
     def _at(self, number: int) -> Parting:
-        """The step's line; the line of the call where a function of the file's own goes wrong from its first result on."""
-        lines = self.trail.steps[number].lines
-        while len(lines) > 1 and self._is_wrong_from_the_start(number, lines):
+        """The step's line; the line of the call where the same line of a function of the file's own is right in another call."""
+        step = self.trail.steps[number]
+        lines = step.lines
+        while len(lines) > 1 and any(
+            other.lines[:1] == lines[:1] and other.lines[1:] != lines[1:] and other.operation == step.operation and self._tells(place) and self.is_right(place)
+            for place, other in enumerate(self.trail.steps)
+        ):
             lines = lines[1:]
         return Parting(number, lines[0])
-
-    def _is_wrong_from_the_start(self, number: int, lines: tuple[int, ...]) -> bool:
-        """Whether this call's first result is the wrong one, and others follow in it: then what it was given may be wrong."""
-        same_call = [
-            one
-            for one, step in enumerate(self.trail.steps)
-            if step.lines[-len(lines) + 1 :] == lines[1:] and len(step.lines) >= len(lines) and self._tells(one)
-        ]
-        same_call = [one for one in same_call if self.trail.steps[one].operation not in _LAYOUTS]
-        return len({self.trail.steps[one].lines[0] for one in same_call}) > 1 and bool(same_call) and min(same_call) >= number
 
     def _is_input(self, number: int) -> bool:
         operation = self.trail.steps[number].operation

@@ -3,33 +3,37 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 
 from trainer.grading.diagnosis.trail import Trail
 
-Growth = list[dict[int, frozenset[Fraction]]]
+Place = tuple[tuple[int, ...], str]  # the file's lines, innermost first, and the operation
 
 
-def growth(trails: Sequence[Trail]) -> Growth:
-    """For every pair of a small case and a large one: the lines that run more often in the large, each with small count / large count."""
-    return [_grown(small, large) for small, large in zip(trails[::2], trails[1::2], strict=True)]
+@dataclass(frozen=True)
+class Grown:
+    """What runs more often in a large case than in a small one: the first line of it, and small count / large count of all of it.
+
+    The ratios tell which size is looped over.
+    """
+
+    line: int | None
+    ratios: frozenset[Fraction]
 
 
-def kinds(found: Growth) -> list[frozenset[Fraction]]:
-    """By how much anything grows in every pair, whatever the lines: it tells which size is looped over."""
-    return [frozenset(ratio for ratios in one.values() for ratio in ratios) for one in found]
-
-
-def _grown(small: Trail, large: Trail) -> dict[int, frozenset[Fraction]]:
+def growth(small: Trail, large: Trail) -> Grown:
+    """Compare how often each operation runs on each line."""
     before, after = _counts(small), _counts(large)
-    found: dict[int, set[Fraction]] = {}
-    for place, count in after.items():
-        if 0 < before[place] < count:
-            found.setdefault(place[0], set()).add(Fraction(before[place], count))
-    return {line: frozenset(ratios) for line, ratios in found.items()}
+    grown = {place: Fraction(before[place], count) for place, count in after.items() if 0 < before[place] < count}
+    if not grown:
+        return Grown(None, frozenset())
+    lines = next(iter(grown))[0]
+    # Where all that a call does runs more often, the loop is around the call.
+    while len(lines) > 1 and all(place in grown for place in after if place[0][-len(lines) + 1 :] == lines[1:]):
+        lines = lines[1:]
+    return Grown(lines[0], frozenset(grown.values()))
 
 
-def _counts(trail: Trail) -> Counter[tuple[int, str]]:
-    """How often each operation ran on each line."""
-    return Counter((step.lines[0], step.operation) for step in trail.steps if step.lines and step.operation != "number")
+def _counts(trail: Trail) -> Counter[Place]:
+    return Counter((step.lines, step.operation) for step in trail.steps if step.lines and step.operation != "number")
