@@ -63,14 +63,14 @@ class Trial:
         self.reply = Reply()
         self.runs = [RunReply() for _ in request.runs]
         self._recorders: dict[int, Recorder] = {}
-        self.contracts = [aliases.contract_of({name: tuple(tensors[index].shape) for name, index in run.parameters.items()}) for run in request.runs]
 
     def run_all(self, namespace: dict[str, Any], drive: Drive) -> None:
         """Every run of the request, then what the constructor must refuse; all that happens is told in `reply`."""
         self.reply.runs = self.runs
         built = [self.build(number, namespace) for number in range(len(self.request.runs))]
-        chosen = self._choose_assignment(built)
-        for number, (run, implementation, contract) in enumerate(zip(self.request.runs, built, self.contracts, strict=True)):
+        contracts = [self._contract(run) for run in self.request.runs]
+        chosen = self._choose_assignment(built, contracts)
+        for number, (run, implementation, contract) in enumerate(zip(self.request.runs, built, contracts, strict=True)):
             if implementation is None:
                 continue
             told = self.runs[number]
@@ -119,10 +119,10 @@ class Trial:
             return nullcontext()
         return self._recorders.setdefault(number, Recorder(self.attempts.path))
 
-    def _choose_assignment(self, built: list[Any]) -> aliases.Assignment | None:
+    def _choose_assignment(self, built: list[Any], contracts: list[aliases.Contract]) -> aliases.Assignment | None:
         """One assignment of the learner's layers that fits every case; which of several, the request says."""
         common: list[aliases.Assignment] | None = None
-        for implementation, contract, told in zip(built, self.contracts, self.runs, strict=True):
+        for implementation, contract, told in zip(built, contracts, self.runs, strict=True):
             if not isinstance(implementation, nn.Module):
                 continue
             possible = aliases.assignments(contract, {name: tuple(shape) for name, shape in told.parameters.items()})
@@ -136,6 +136,9 @@ class Trial:
         self.reply.assignments = len(common)
         self.reply.assignment = {path: list(roles) for path, roles in chosen.items()}
         return chosen
+
+    def _contract(self, run: Run) -> aliases.Contract:
+        return aliases.contract_of({name: tuple(self.tensors[index].shape) for name, index in run.parameters.items()})
 
     def values_of(self, run: Run) -> dict[str, Tensor]:
         """The weights of a run, named as in the contract."""

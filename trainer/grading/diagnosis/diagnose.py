@@ -15,13 +15,12 @@ from trainer.comparing.tolerance import allowed
 from trainer.core.words import CHECK_ORDER, Affected, Diagnosis, EffectiveMask, Frame, Outcome, Report
 from trainer.grading.diagnosis.bank import PATH, Bank, Ids
 from trainer.grading.diagnosis.effective_mask import effective_mask
-from trainer.grading.diagnosis.first_line import Parting, Path, Shelf, telling_line
+from trainer.grading.diagnosis.first_line import LAYOUTS, Parting, Path, Shelf, telling_line
 from trainer.grading.diagnosis.known import Observed, Search
-from trainer.grading.diagnosis.layout import near
 from trainer.grading.diagnosis.loops import Grown, growth
 from trainer.grading.diagnosis.milestones import Reached, reached
 from trainer.grading.diagnosis.relation import relation
-from trainer.grading.diagnosis.trail import Trail, content_trail, right_trails, trail_of
+from trainer.grading.diagnosis.trail import Step, Trail, content_trail, right_trails, trail_of
 from trainer.grading.evidence import Evidence, name_shape
 from trainer.grading.exam import Exam
 from trainer.running.protocol import Purpose
@@ -177,16 +176,16 @@ class _Diagnosing:
         """Mistakes that make something which the submission makes and no right answer does, those with most of it first."""
         if self._shown is None:
             return []
-        path = self._shown.path()
-        odd = [step.features for number, step in enumerate(self._shown.trail.steps) if step.lines and step.features is not None and not path.is_right(number)]
+        path, sizes = self._shown.path(), self._shown.exam.cases[0].sizes
+        odd = Trail(tuple(step for number, step in enumerate(self._shown.trail.steps) if _is_computed(step) and not path.is_right(number)), {})
+        mine = Shelf([odd], sizes)
+        right = {step.features for step in self._shown.reference.steps}
         counts: Counter[str] = Counter()
         for mistake in self.bank.mistakes:
             trail = self._mistaken((mistake,), self._shown) if self.search.may_be_part(mistake) else None
-            if trail is None:
-                continue
-            right = {step.features for step in self._shown.reference.steps}
-            theirs = [step.features for step in trail.steps if step.features is not None and step.features not in right]
-            counts[mistake] = sum(any(near(mine, its) for its in theirs) for mine in odd)
+            if trail is not None:
+                theirs = {step.features for step in trail.steps if _is_computed(step)} - right
+                counts[mistake] = sum(mine.holds_nearly(one) for one in theirs if one is not None)
         return [mistake for mistake, count in counts.most_common(_MOST_LIKELY) if count]
 
     def _mistaken(self, ids: Ids, where: Recorded) -> Trail | None:
@@ -282,6 +281,11 @@ class _Diagnosing:
             return None
         value = self.evidence.value_of(one.told.outputs.get(name))
         return None if value is None else relation(value, one.expected.outputs[name].value, one.case.dims.get(name, ""), dict(one.case.sizes))
+
+
+def _is_computed(step: Step) -> bool:
+    """Whether a step of the file's own is more than a change of layout, and says something."""
+    return bool(step.lines) and step.operation not in LAYOUTS and step.features is not None
 
 
 def _outputs(ended: Ended) -> list[dict[str, Tensor]] | None:

@@ -15,7 +15,7 @@ from trainer.grading.diagnosis.layout import same
 from trainer.grading.diagnosis.trail import Step, Trail
 
 # Operations that only lay their input out anew.
-_LAYOUTS = frozenset(
+LAYOUTS = frozenset(
     "view _unsafe_view reshape permute transpose t expand unsqueeze squeeze clone detach alias contiguous unflatten flatten return _to_copy movedim".split()
 )
 
@@ -52,14 +52,20 @@ class Shelf:
             self._found[id(step)] = any(same(step.value, other.value, self.sizes) for other in self._near(step) if other.value is not None)
         return self._found[id(step)]
 
+    def holds_nearly(self, features: tuple[float, ...]) -> bool:
+        """Whether anything here may be the same by its figures alone."""
+        return bool(self.steps) and bool(self._close(features).any())
+
+    def _close(self, features: tuple[float, ...]) -> torch.Tensor:
+        mine = torch.tensor(features, dtype=torch.float64)
+        room = 1e-3 * torch.maximum(self._table[:, 1:2], mine[1:2])
+        return ((self._table[:, :4] - mine[:4]).abs() <= room).all(dim=1) & ((self._table[:, 4] - mine[4]).abs() < 1e-9)
+
     def _near(self, step: Step) -> list[Step]:
         """What may be the same value by its figures."""
         if not self.steps or step.features is None:
             return []
-        mine = torch.tensor(step.features, dtype=torch.float64)
-        room = 1e-3 * torch.maximum(self._table[:, 1:2], mine[1:2])
-        close = ((self._table[:, :4] - mine[:4]).abs() <= room).all(dim=1) & ((self._table[:, 4] - mine[4]).abs() < 1e-9)
-        return [self.steps[index] for index in close.nonzero().flatten().tolist()]
+        return [self.steps[index] for index in self._close(step.features).nonzero().flatten().tolist()]
 
 
 @dataclass(frozen=True)
@@ -182,7 +188,7 @@ class Path:
         odd = [one for one in mine if not any(_alike(self.trail.steps[one], self.reference.steps[other], sizes) for other in theirs)]
         if len(odd) != 1 or not self.is_right(odd[0]) or not self.trail.steps[odd[0]].lines:
             return number
-        users = [one for one, step in enumerate(self.trail.steps) if odd[0] in self._made_from_any(one) and step.operation not in _LAYOUTS]
+        users = [one for one, step in enumerate(self.trail.steps) if odd[0] in self._made_from_any(one) and step.operation not in LAYOUTS]
         return odd[0] if len(set(users)) <= 1 else number
 
     def _meant(self, number: int) -> int | None:
@@ -199,11 +205,11 @@ class Path:
 
     def _made_from(self, trail: Trail, number: int) -> list[int]:
         """What a result was computed from, past all changes of layout; parameters and constants are left out."""
-        while trail.steps[number].operation in _LAYOUTS and len(trail.steps[number].parents) == 1:
+        while trail.steps[number].operation in LAYOUTS and len(trail.steps[number].parents) == 1:
             number = trail.steps[number].parents[0]
         found: list[int] = []
         for parent in trail.steps[number].parents:
-            while trail.steps[parent].operation in _LAYOUTS and len(trail.steps[parent].parents) == 1:
+            while trail.steps[parent].operation in LAYOUTS and len(trail.steps[parent].parents) == 1:
                 parent = trail.steps[parent].parents[0]
             if trail.steps[parent].features is not None and not trail.steps[parent].operation.startswith("input parameter "):
                 found.append(parent)

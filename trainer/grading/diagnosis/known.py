@@ -18,7 +18,7 @@ from trainer.running.protocol import DTYPES, Returned
 
 # Two computations of the same wrong function differ by rounding: this much of the largest entry.
 _RELATIVE = {"float64": 1e-4, "float32": 1e-3, "bfloat16": 4e-2}
-MOST_PAIRS = 400  # pairs that are tried
+MOST_PAIRS = 300  # pairs that are tried
 _MOST_WORKERS = 12  # candidates that a worker runs
 
 Grade = Callable[[Exam, str], tuple[Evidence, Report]]
@@ -181,7 +181,7 @@ class Search:
         able = [one for one in self.bank.mistakes if self.may_be_part(one)]
         ranked = sorted(able, key=lambda one: likely.index(one) if one in likely else len(likely))
         seen: set[frozenset[str]] = set()
-        for one in ranked:
+        for one in ranked[: len(likely)] or ranked:
             for other in ranked:
                 pair = frozenset((one, other))
                 if one == other or pair in seen:

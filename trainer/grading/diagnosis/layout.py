@@ -47,12 +47,6 @@ def pattern_of(tensor: Tensor) -> Tensor | None:
     return tensor != 0 if bool(((tensor == 0) | (tensor == 1)).all()) else None
 
 
-def near(one: Sequence[float], other: Sequence[float]) -> bool:
-    """Whether features may be those of one tensor, within rounding."""
-    room = 1e-3 * max(one[1], other[1])
-    return all(abs(mine - its) <= room for mine, its in zip(one[:4], other[:4], strict=True)) and abs(one[4] - other[4]) < 1e-9
-
-
 def same(one: Tensor, other: Tensor, sizes: Mapping[str, int]) -> bool:
     """Whether `one` is `other` in an honest layout. Axes along which nothing changes do not count."""
     patterns = pattern_of(one), pattern_of(other)
