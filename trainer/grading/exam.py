@@ -118,9 +118,9 @@ class Exam:
         )
         return encode(body, self._runs[1])
 
-    def only(self, numbers: Collection[int]) -> Exam:
-        """The same exam with these cases alone (counted from 0) and no refusals; with one vectorised probe come all."""
-        probes = {number for number, case in enumerate(self.cases) if case.probe == "vectorised"}
+    def only(self, numbers: Collection[int], *, alone: bool = False) -> Exam:
+        """The same exam with these cases alone (counted from 0) and no refusals; with one vectorised probe come all, unless `alone`."""
+        probes = set() if alone else {number for number, case in enumerate(self.cases) if case.probe == "vectorised"}
         kept = sorted(set(numbers) | (probes if probes & set(numbers) else set()))
         smaller = copy.copy(self)
         smaller.__dict__.pop("_runs", None)

@@ -17,8 +17,10 @@ from torch import Tensor, nn
 
 from trainer.content.mistakes import patch, read_mistakes
 from trainer.content.packs import solution
-from trainer.core.words import Mistake, PackError
+from trainer.core.words import Mistake, PackError, Report
+from trainer.grading.evidence import Evidence
 from trainer.grading.exam import Exam, load_module
+from trainer.grading.judge import judge
 from trainer.running.attempts import Attempts
 from trainer.running.execution import Given
 from trainer.running.protocol import Purpose, Request, decode
@@ -153,7 +155,13 @@ class Bank:
         kept = Kept()
         trial = Trial(request, tensors, Attempts(PATH), kept, Hooks())
         trial.run_all(load_module("content", PATH, source), exam.drive)
+        trial.reply.signatures = {one.name: None for one in exam.signatures}  # nobody has looked
         return Ended("replied", trial.reply, kept.tensors)
+
+    def graded(self, exam: Exam, source: str) -> tuple[Evidence, Report]:
+        """Content of the pack, judged by what it does; nothing is forbidden to it, and its arguments are not looked at."""
+        evidence = Evidence(exam, self.run(exam, source, "grade"))
+        return evidence, judge(evidence, PATH, 0.0)
 
     def _call(self, trial: Trial, implementation: Any, number: int) -> Behaviour:
         run = trial.request.runs[number]

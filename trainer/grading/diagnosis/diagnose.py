@@ -80,8 +80,8 @@ class _Diagnosing:
     def __init__(self, bank: Bank, evidence: Evidence, report: Report, source: str, runner: Runner, first: Outcome) -> None:
         self.bank, self.evidence, self.report, self.source, self.runner, self.first = bank, evidence, report, source, runner, first
         self.exam = evidence.exam
-        self._grown: dict[str | None, list[Grown]] = {}
-        self.search = Search(bank, evidence, report, runner.grade, lambda source: [one.ratios for one in self._loops(source)])
+        self._grown: dict[str | None, Grown | None] = {}
+        self.search = Search(bank, evidence, report, runner.grade, self._looped)
 
     def result(self) -> Diagnosis:
         ids = self.search.named()
@@ -217,25 +217,28 @@ class _Diagnosing:
         if self.first.number is None:
             return None
         if self.first.check == "vectorised":
-            return next((one.line for one in self._loops(None) if one.line is not None), None)
+            grown = self._loop(None)
+            return None if grown is None else grown.line
         if self.first.check in ("gradients", "train/eval", "properties"):
             ended = self.runner.run(self.exam.only([self.first.number - 1]), self.source, "lines")
             if ended.how == "replied" and ended.reply.runs:
                 return telling_line(trail_of(ended.reply.runs[0], ended.tensors), self.first.check)
         return None
 
-    def _probes(self, source: str | None) -> list[Trail]:
-        """What is made in the cases that count operations: by the submission (None), or by content of the pack."""
-        probes = self.exam.only([number for number, case in enumerate(self.exam.cases) if case.probe == "vectorised"])
-        ended = self.runner.run(probes, self.source, "lines") if source is None else self.bank.run(probes, source, "lines")
-        return [trail_of(told, ended.tensors) for told in ended.reply.runs] if ended.how == "replied" else []
-
-    def _loops(self, source: str | None) -> list[Grown]:
-        """What runs more often, in every pair of small and large."""
+    def _loop(self, source: str | None) -> Grown | None:
+        """What runs more often in the large case of the pair that failed: of the submission (None), or of content of the pack."""
         if source not in self._grown:
-            trails = self._probes(source)
-            self._grown[source] = [growth(small, large) for small, large in zip(trails[::2], trails[1::2], strict=True)]
+            probes = [number for number, case in enumerate(self.exam.cases) if case.probe == "vectorised"]
+            place = probes.index((self.first.number or 0) - 1) // 2 * 2
+            pair = self.exam.only(probes[place : place + 2], alone=True)
+            ended = self.runner.run(pair, self.source, "lines") if source is None else self.bank.run(pair, source, "lines")
+            trails = [trail_of(told, ended.tensors) for told in ended.reply.runs] if ended.how == "replied" else []
+            self._grown[source] = growth(*trails) if len(trails) == 2 else None
         return self._grown[source]
+
+    def _looped(self, source: str | None) -> object:
+        grown = self._loop(source)
+        return None if grown is None else grown.ratios
 
     def _beside(self, where: Recorded, parting: Parting) -> tuple[str | None, tuple[Affected, ...], str | None]:
         """What the line made, along which of its indices it is wrong, and how it is made of the right one."""
