@@ -127,6 +127,7 @@ class Step(msgspec.Struct, frozen=True, array_like=True):
     parents: Annotated[list[Number], msgspec.Meta(max_length=64)]
     name: Name = ""
     into: Number = -1
+    entries: Count = 1
 
 
 class Run(msgspec.Struct, frozen=True):

@@ -34,6 +34,7 @@ class Recorded:
     value      a copy, contiguous; complex numbers as pairs; None where there is no more room
     parents    the steps that it was made from
     name       the variable that it was bound to first, or ""
+    entries    how many entries the result has
     into       the given tensor whose memory was written, as a step; -1 where none was
     """
 
@@ -43,6 +44,7 @@ class Recorded:
     parents: tuple[int, ...]
     name: str = ""
     into: int = -1
+    entries: int = 1
 
 
 class Recorder(TorchDispatchMode):  # type: ignore[no-untyped-call]  # torch's __init_subclass__ has no types
@@ -112,7 +114,7 @@ class Recorder(TorchDispatchMode):  # type: ignore[no-untyped-call]  # torch's _
             self._bytes += size
             plain = torch.view_as_real(tensor.resolve_conj()) if tensor.is_complex() else tensor
             value = plain.detach().clone(memory_format=torch.contiguous_format)
-        self.steps.append(Recorded(lines, operation, value, parents, into=into))
+        self.steps.append(Recorded(lines, operation, value, parents, into=into, entries=tensor.numel()))
         self._alive.append(tensor)
         self._makers[_view(tensor)] = self._makers[_storage(tensor)] = len(self.steps) - 1
         self._whole.setdefault(_storage(tensor), tensor)

@@ -215,9 +215,9 @@ class Trial:
             outputs, told.failure = self.attempts.attempt("forward", lambda: drive(implementation, Given(given, run.sizes)))
         self.hooks.mark("")
         for step in recorder.steps:
-            sendable = step.value is not None and is_sendable(step.value)
-            number_of = self.table.add(step.value) if step.value is not None and sendable else -1
-            told.steps.append(Step(list(step.lines), cap(step.operation, 100), number_of, list(step.parents[:64]), cap(step.name, 100), step.into))
+            tensor = self.table.add(step.value) if step.value is not None and is_sendable(step.value) else -1
+            name, parents = cap(step.name, 100), list(step.parents[:64])
+            told.steps.append(Step(list(step.lines), cap(step.operation, 100), tensor, parents, name, step.into, step.entries))
         if told.failure is None:
             told.outputs = self.attempts.attempt("forward", partial(self.told, outputs))[0] or {}
             told.made_by = {name: recorder.step_of(value) for name, value in outputs.items() if isinstance(value, Tensor)}

@@ -17,7 +17,7 @@ from trainer.grading.diagnosis.bank import PATH, Bank, Ids
 from trainer.grading.diagnosis.effective_mask import effective_mask
 from trainer.grading.diagnosis.first_line import LAYOUTS, Parting, Path, Shelf, telling_line
 from trainer.grading.diagnosis.known import Observed, Search
-from trainer.grading.diagnosis.loops import Grown, growth
+from trainer.grading.diagnosis.loops import Grown, around, growth
 from trainer.grading.diagnosis.milestones import Reached, reached
 from trainer.grading.diagnosis.relation import relation
 from trainer.grading.diagnosis.trail import Step, Trail, content_trail, right_trails, trail_of
@@ -218,11 +218,11 @@ class _Diagnosing:
             return None
         if self.first.check == "vectorised":
             grown = self._loop(None)
-            return None if grown is None else grown.line
-        if self.first.check in ("gradients", "train/eval", "properties"):
+            return None if grown is None or grown.line is None else around(self.source, grown.line)
+        if self.first.check in ("gradients", "train/eval", "properties", "memory"):
             ended = self.runner.run(self.exam.only([self.first.number - 1]), self.source, "lines")
             if ended.how == "replied" and ended.reply.runs:
-                return telling_line(trail_of(ended.reply.runs[0], ended.tensors), self.first.check)
+                return telling_line(trail_of(ended.reply.runs[0], ended.tensors), self.first.check, self.exam.cases[self.first.number - 1].limit)
         return None
 
     def _loop(self, source: str | None) -> Grown | None:

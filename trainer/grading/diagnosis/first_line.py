@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import torch
 
@@ -19,6 +20,9 @@ LAYOUTS = frozenset(
     "view _unsafe_view reshape permute transpose t expand unsqueeze squeeze clone detach alias contiguous unflatten flatten return _to_copy movedim".split()
 )
 
+# Operations that take a part of their input, and those that work on every entry alone or put parts together.
+_PARTS = frozenset("split split_with_sizes unsafe_split chunk unbind select slice narrow index index_select".split())
+_ENTRYWISE = frozenset("add sub mul div neg cat stack view_as_real view_as_complex complex".split())
 _RANDOM = frozenset("bernoulli bernoulli_ native_dropout dropout rand rand_like uniform_".split())
 
 
@@ -105,7 +109,7 @@ class Path:
         if written:  # an input is changed in place
             return self._at(written[0])
         if not ends:
-            return self._first_unknown()
+            return self._first_known_wrong()
         region = self._region(ends)
         told = [number for number in sorted(region) if self._tells(number)]
         if not told:
@@ -117,13 +121,13 @@ class Path:
         step = self.trail.steps[number]
         return bool(step.lines) and step.features is not None
 
-    def _first_unknown(self) -> Parting | None:
-        """Where no output is a tensor nothing can be followed back: the first result or number that no right answer has."""
+    def _first_known_wrong(self) -> Parting | None:
+        """Where no output is a tensor nothing can be followed back: the first result or number that the known mistake makes and no right answer."""
+        if self.wrong is None:
+            return None
         given = max((number for number, step in enumerate(self.trail.steps) if step.operation.startswith("input ")), default=-1)
-        for number, step in enumerate(self.trail.steps):
-            if number > given and step.lines and (step.operation == "number" or step.features is not None) and not self.is_right(number):
-                return self._at(number)
-        return None
+        found = (number for number, step in enumerate(self.trail.steps) if number > given and step.lines and self.is_known_wrong(number))
+        return next((self._at(number) for number in found), None)
 
     def _entry(self, region: set[int], told: list[int]) -> int:
         """The first step that is not right though all it was made from is.
@@ -135,9 +139,25 @@ class Path:
         if known is not None and not self._is_made_from_inputs(known):
             return known
         counted = [number for number in told if self._is_made_from_inputs(number)] or told
+        counted = [number for number in counted if number not in self._vouched] or counted
         entries = [number for number in counted if not any(parent in counted for parent in self._informative_parents(number))]
         first = min(entries or counted)
-        return first if known is None else min(known, first)
+        return first if known is None or known in self._vouched else min(known, first)
+
+    @cached_property
+    def _vouched(self) -> set[int]:
+        """What is none of a right answer's results, but of which something right was made: a whole of right and wrong parts, perhaps."""
+        found: set[int] = set()
+        for number in reversed(range(len(self.trail.steps))):
+            step = self.trail.steps[number]
+            whole_to_part = step.operation in LAYOUTS or step.operation in _PARTS
+            if number in found:
+                passed_on = whole_to_part or step.operation in _ENTRYWISE
+            else:
+                passed_on = whole_to_part and step.features is not None and self.is_right(number)
+            if passed_on:
+                found.update(parent for parent in step.parents if not self.is_right(parent))
+        return found
 
     def _at(self, number: int) -> Parting:
         """The step's line; the line of the call where the same line of a function of the file's own is right in another call."""
@@ -219,8 +239,8 @@ class Path:
         return self._made_from(self.trail, number)
 
 
-def telling_line(trail: Trail, check: str) -> int | None:
-    """The line where no value is wrong: it writes into an input, cuts gradients off, or draws at random."""
+def telling_line(trail: Trail, check: str, limit: int | None = None) -> int | None:
+    """The line where no value is wrong: it writes into an input, cuts gradients off, draws at random, or makes a tensor as large as the limit."""
     given = max((number for number, step in enumerate(trail.steps) if step.operation.startswith("input ")), default=-1)
     for number, step in enumerate(trail.steps):
         if number <= given or not step.lines:
@@ -231,6 +251,7 @@ def telling_line(trail: Trail, check: str) -> int | None:
             (check == "properties" and step.into >= 0 and not trail.steps[step.into].operation.startswith("input parameter "))
             or (check == "gradients" and step.operation == "detach" and from_inputs)
             or (check == "train/eval" and step.operation in _RANDOM)
+            or (check == "memory" and limit is not None and step.entries >= limit and step.operation not in ("expand", "expand_as"))
         ):
             return step.lines[0]
     return None

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import ast
 from collections import Counter
 from dataclasses import dataclass
 from fractions import Fraction
 
 from trainer.grading.diagnosis.trail import Trail
 
+# One call may have many results.
+_NOT_COUNTED = frozenset("number return split split_with_sizes unsafe_split chunk unbind tensor_split".split())
+_LOOPS = (ast.For, ast.While, ast.ListComp, ast.GeneratorExp, ast.SetComp, ast.DictComp)
 Place = tuple[tuple[int, ...], str]  # the file's lines, innermost first, and the operation
 
 
@@ -36,4 +40,14 @@ def growth(small: Trail, large: Trail) -> Grown:
 
 
 def _counts(trail: Trail) -> Counter[Place]:
-    return Counter((step.lines, step.operation) for step in trail.steps if step.lines and step.operation != "number")
+    return Counter((step.lines, step.operation) for step in trail.steps if step.lines and step.operation not in _NOT_COUNTED)
+
+
+def around(source: str, line: int) -> int:
+    """The line of the innermost loop or comprehension around a line; the line itself where there is none."""
+    try:
+        nodes = list(ast.walk(ast.parse(source)))
+    except SyntaxError:
+        return line
+    loops = [node for node in nodes if isinstance(node, _LOOPS) and node.lineno <= line <= (node.end_lineno or node.lineno)]
+    return max((node.lineno for node in loops), default=line)

@@ -28,6 +28,7 @@ class Step:
     parents: tuple[int, ...]
     name: str
     into: int = -1
+    entries: int = 1
 
     @cached_property
     def features(self) -> tuple[float, ...] | None:
@@ -64,7 +65,9 @@ def trail_of(told: RunReply, tensors: Sequence[Tensor]) -> Trail:
     steps: list[Step] = []
     for number, step in enumerate(told.steps):
         value = tensors[step.tensor] if 0 <= step.tensor < len(tensors) else None
-        steps.append(Step(tuple(step.lines), step.operation, value, tuple(one for one in step.parents if 0 <= one < number), step.name, step.into))
+        steps.append(
+            Step(tuple(step.lines), step.operation, value, tuple(one for one in step.parents if 0 <= one < number), step.name, step.into, step.entries)
+        )
     return Trail(tuple(steps), {name: one for name, one in told.made_by.items() if 0 <= one < len(steps)})
 
 
