@@ -20,7 +20,7 @@ from trainer.grading.diagnosis.known import Observed, Search
 from trainer.grading.diagnosis.loops import Grown, around, growth
 from trainer.grading.diagnosis.milestones import Reached, reached
 from trainer.grading.diagnosis.relation import relation
-from trainer.grading.diagnosis.trail import Step, Trail, content_trail, right_trails, trail_of
+from trainer.grading.diagnosis.trail import Step, Trail, content_trail, right_trails, trail_of, with_numbers
 from trainer.grading.evidence import Evidence, name_shape
 from trainer.grading.exam import Exam
 from trainer.running.protocol import Purpose
@@ -150,7 +150,7 @@ class _Diagnosing:
         found = {}
         for number, told in zip(numbers, ended.reply.runs, strict=True):
             small = self.exam.only([number])
-            trail = trail_of(told, ended.tensors)
+            trail = with_numbers(trail_of(told, ended.tensors), self.source)
             if trail.steps and (trail.made_by or self.exam.cases[number].plain):
                 found[number] = Recorded(number, small, trail, right_trails(small), self._wrong_outputs(number))
         return [found[one.number] for one in self._usable if one.number in found]

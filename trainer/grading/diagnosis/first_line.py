@@ -126,8 +126,11 @@ class Path:
         if self.wrong is None:
             return None
         given = max((number for number, step in enumerate(self.trail.steps) if step.operation.startswith("input ")), default=-1)
-        found = (number for number, step in enumerate(self.trail.steps) if number > given and step.lines and self.is_known_wrong(number))
-        return next((self._at(number) for number in found), None)
+        known = next((number for number, step in enumerate(self.trail.steps) if number > given and step.lines and self.is_known_wrong(number)), None)
+        if known is None:
+            return None
+        region = {number for number in self._region([known]) if self.trail.steps[number].lines}
+        return self._at(min((number for number in region if not any(parent in region for parent in self.trail.steps[number].parents)), default=known))
 
     def _entry(self, region: set[int], told: list[int]) -> int:
         """The first step that is not right though all it was made from is.

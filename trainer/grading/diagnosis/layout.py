@@ -114,8 +114,11 @@ def _splits(size: int, sizes: Mapping[str, int]) -> list[tuple[int, ...]]:
     for count in (2, 3):
         for chosen in product(ranked, repeat=count):
             ranks = [rank for rank, _ in chosen]
-            positions = 3 in ranks and not (count == 2 and ranks[0] == 0)  # positions are merged with the batch alone
-            if ranks == sorted(ranks) and not positions and math.prod(value for _, value in chosen) == size:
+            if 3 in ranks and not (count == 2 and ranks[0] == 0):  # positions are merged with the batch alone
+                continue
+            if 0 in ranks and size in letters.values():  # an axis of its own is no batch
+                continue
+            if ranks == sorted(ranks) and math.prod(value for _, value in chosen) == size:
                 found.append(tuple(value for _, value in chosen))
     return list(dict.fromkeys(found))
 

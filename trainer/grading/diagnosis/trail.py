@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import ast
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 from torch import Tensor
@@ -69,6 +70,44 @@ def trail_of(told: RunReply, tensors: Sequence[Tensor]) -> Trail:
             Step(tuple(step.lines), step.operation, value, tuple(one for one in step.parents if 0 <= one < number), step.name, step.into, step.entries)
         )
     return Trail(tuple(steps), {name: one for name, one in told.made_by.items() if 0 <= one < len(steps)})
+
+
+def with_numbers(trail: Trail, source: str) -> Trail:
+    """The same with the parents of Python numbers, as the names in their statements tell."""
+    names = _names_by_line(source)
+    steps: list[Step] = []
+    latest: dict[tuple[tuple[int, ...], str], int] = {}  # by call and name
+    returned: dict[tuple[int, ...], int] = {}  # by the lines of the call
+    for number, step in enumerate(trail.steps):
+        if step.operation == "number" and step.lines:
+            call = step.lines[1:]
+            parents = [latest[call, name] for name in names.get(step.lines[0], ()) if (call, name) in latest]
+            parents += [returned[step.lines]] if step.lines in returned and step.name else []
+            steps.append(replace(step, parents=tuple(sorted(set(parents)))))
+            if step.name:
+                latest[call, step.name] = number
+            else:
+                returned[call] = number
+        else:
+            steps.append(step)
+    return Trail(tuple(steps), trail.made_by)
+
+
+def _names_by_line(source: str) -> dict[int, set[str]]:
+    """The names that are read on each line's statement."""
+    found: dict[int, set[str]] = {}
+    try:
+        tree = ast.parse(source)
+    except SyntaxError:
+        return {}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Assign | ast.AugAssign | ast.AnnAssign | ast.Return | ast.Expr):
+            read = {one.id for one in ast.walk(node) if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Load)}
+            if isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name):
+                read.add(node.target.id)
+            for line in range(node.lineno, (node.end_lineno or node.lineno) + 1):
+                found.setdefault(line, set()).update(read)
+    return found
 
 
 def content_trail(exam: Exam, source: str, path: str) -> Trail | None:
