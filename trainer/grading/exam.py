@@ -23,7 +23,7 @@ from trainer.content.packs import read_text, solution
 from trainer.core.words import Case, Challenge, GraderError, PackError, Refusal
 from trainer.grading.draw import Draw
 from trainer.running.execution import Drive, Given, build, gradients, lay_out, leaves, map_leaves, module_parameters
-from trainer.running.protocol import DTYPES, Purpose, Request, Run, TensorTable, encode
+from trainer.running.protocol import DTYPES, Purpose, Request, Run, TensorTable, decode, encode
 from trainer.running.returns import plain_value
 
 _AGAIN, _WEIGHTS, _RANDOM = 1, 2, 3  # streams of values beside the inputs' own
@@ -94,6 +94,7 @@ class Exam:
         self._again = [_rounded(case, other.inputs) for case, other in zip(self.cases, again, strict=True)]
         self._parameters = self._draw_parameters()
         self._cotangents = self._draw_cotangents()
+        self._asked: dict[Purpose, tuple[Request, list[Tensor]]] = {}
 
     def _drawn(self, draw: Draw) -> tuple[Case, ...]:
         try:
@@ -118,11 +119,18 @@ class Exam:
         )
         return encode(body, self._runs[1])
 
+    def asked(self, purpose: Purpose) -> tuple[Request, list[Tensor]]:
+        """What a worker is told, but for the source: for content of the pack, which runs here."""
+        if purpose not in self._asked:
+            self._asked[purpose] = decode(self.request("content.py", "", purpose=purpose), Request)
+        return self._asked[purpose]
+
     def only(self, numbers: Collection[int], *, alone: bool = False) -> Exam:
         """The same exam with these cases alone (counted from 0) and no refusals; with one vectorised probe come all, unless `alone`."""
         probes = set() if alone else {number for number, case in enumerate(self.cases) if case.probe == "vectorised"}
         kept = sorted(set(numbers) | (probes if probes & set(numbers) else set()))
         smaller = copy.copy(self)
+        smaller._asked = {}
         smaller.__dict__.pop("_runs", None)
         smaller.cases = tuple(self.cases[number] for number in kept)
         smaller.refusals = ()

@@ -9,7 +9,7 @@ import ast
 import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import partial
 from typing import Any
 
 import torch
@@ -23,7 +23,7 @@ from trainer.grading.exam import Exam, load_module
 from trainer.grading.judge import judge
 from trainer.running.attempts import Attempts
 from trainer.running.execution import Given
-from trainer.running.protocol import Purpose, Request, decode
+from trainer.running.protocol import Purpose
 from trainer.running.returns import plain_value
 from trainer.running.run import Ended
 from trainer.running.trial import Hooks, Kept, Trial
@@ -54,11 +54,6 @@ class Bank:
         self._sources: dict[Ids, str | None] = {}
         self._namespaces: dict[Ids, dict[str, Any] | None] = {}
         self._behaviours: dict[tuple[Ids, int], Behaviour | None] = {}
-
-    @cached_property
-    def request(self) -> tuple[Request, list[Tensor]]:
-        """What a worker would be told."""
-        return decode(self.exam.request(PATH, ""), Request)
 
     def patched(self, ids: Ids) -> str | None:
         """The reference with these mistakes; None where they cannot be made together."""
@@ -130,11 +125,11 @@ class Bank:
         if entry is None:
             return ()
         attempts = Attempts(PATH)
-        return tuple(attempts.attempt("construct", partial(entry, **init))[1] is None for init in self.request[0].refusals)
+        return tuple(attempts.attempt("construct", partial(entry, **init))[1] is None for init in self.exam.asked("grade")[0].refusals)
 
     def built(self, namespace: dict[str, Any], number: int) -> tuple[Trial, Any]:
         """A trial and what `drive` calls in it, with the case's weights; None where it cannot be built or its parameters are others."""
-        request, tensors = self.request
+        request, tensors = self.exam.asked("grade")
         trial = Trial(request, tensors, Attempts(PATH), Kept(), Hooks())
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # torch warns of layers without entries, which a mistake may make
@@ -151,7 +146,7 @@ class Bank:
 
     def run(self, exam: Exam, source: str, purpose: Purpose) -> Ended:
         """Content of the pack in all cases of an exam."""
-        request, tensors = decode(exam.request(PATH, source, purpose=purpose), Request)
+        request, tensors = exam.asked(purpose)
         kept = Kept()
         trial = Trial(request, tensors, Attempts(PATH), kept, Hooks())
         trial.run_all(load_module("content", PATH, source), exam.drive)

@@ -16,7 +16,8 @@ from trainer.core.words import CHECK_ORDER, Affected, Diagnosis, EffectiveMask, 
 from trainer.grading.diagnosis.bank import PATH, Bank, Ids
 from trainer.grading.diagnosis.effective_mask import effective_mask
 from trainer.grading.diagnosis.first_line import LAYOUTS, Parting, Path, Shelf, telling_line
-from trainer.grading.diagnosis.known import Observed, Search
+from trainer.grading.diagnosis.known import Observed, Search, coincidences
+from trainer.grading.diagnosis.layout import equal
 from trainer.grading.diagnosis.loops import Grown, around, growth
 from trainer.grading.diagnosis.milestones import Reached, reached
 from trainer.grading.diagnosis.relation import relation
@@ -28,7 +29,7 @@ from trainer.running.run import Ended
 
 MOST_CASES = 3  # cases that are recorded
 _MOST_CONSIDERED = 6  # cases whose worth is measured
-_MOST_LIKELY = 4
+_MOST_LIKELY = 3
 
 
 class Runner(Protocol):
@@ -86,7 +87,8 @@ class _Diagnosing:
     def result(self) -> Diagnosis:
         ids = self.search.named()
         if not ids and self.search.telling:
-            ids = self.search.named_two(self._likely())
+            alone = self._is_right_alone
+            ids = self.search.kept_between_cases() if alone else self.search.named_two(self._likely(), len(self._shown.reference.steps) if self._shown else 0)
         mistakes = tuple(self.bank.mistakes[one] for one in ids)
         shown = self._shown
         line, case, made, affected, layout = self._first_line(ids)
@@ -120,15 +122,8 @@ class _Diagnosing:
             and self.exam.cases[one.number].probe is None
             and all(not isinstance(value, Tensor) or not value.is_meta for value in one.behaviour.outputs.values())
         ]
-        found = sorted(found, key=lambda one: self._coincidences(one.number))[:_MOST_CONSIDERED]
+        found = sorted(found, key=lambda one: coincidences(self.exam.cases[one.number]))[:_MOST_CONSIDERED]
         return sorted(found, key=lambda one: -self._worth(one.number))[:MOST_CASES]
-
-    def _coincidences(self, number: int) -> int:
-        """How many sizes of a case are 1, or another's."""
-        sizes = dict(self.exam.cases[number].sizes)
-        if sizes.get("Hkv"):
-            sizes["G"] = sizes.get("H", 0) // sizes["Hkv"]
-        return len(sizes) - len({size for size in sizes.values() if size > 1})
 
     def _worth(self, number: int) -> float:
         """How many different results the reference makes in a case; a long way round counts less."""
@@ -136,7 +131,7 @@ class _Diagnosing:
         if trail is None:
             return -1.0
         different = {tuple(f"{figure:.4g}" for figure in step.features) for step in trail.steps if step.lines and step.features is not None}
-        return len(different) * min(1.0, 150 / len(trail.steps)) - 8 * self._coincidences(number)
+        return len(different) * min(1.0, 150 / len(trail.steps)) - 8 * coincidences(self.exam.cases[number])
 
     @cached_property
     def _recorded(self) -> list[Recorded]:
@@ -170,6 +165,19 @@ class _Diagnosing:
     def _shown(self) -> Recorded | None:
         return self._recorded[0] if self._recorded else None
 
+    @cached_property
+    def _is_right_alone(self) -> bool:
+        """Whether the case that is looked at is right where it runs alone: then something is kept from an earlier one."""
+        if self._shown is None or not self._shown.trail.made_by:
+            return False
+        pairs = [(self._shown.trail.steps[number].value, self._output(name)) for name, number in self._shown.trail.made_by.items()]
+        return all(value is not None and right is not None and value.shape == right.shape and equal(value, right) for value, right in pairs)
+
+    def _output(self, name: str) -> Tensor | None:
+        """What the reference gives for an output of the case that is looked at."""
+        number = self._shown.reference.made_by.get(name) if self._shown else None
+        return self._shown.reference.steps[number].value if self._shown and number is not None else None
+
     # Known mistakes
 
     def _likely(self) -> list[str]:
@@ -182,7 +190,8 @@ class _Diagnosing:
         right = {step.features for step in self._shown.reference.steps}
         counts: Counter[str] = Counter()
         for mistake in self.bank.mistakes:
-            trail = self._mistaken((mistake,), self._shown) if self.search.may_be_part(mistake) else None
+            may_be = self.search.changes(mistake) and self.search.may_be_part(mistake)
+            trail = self._mistaken((mistake,), self._shown) if may_be else None
             if trail is not None:
                 theirs = {step.features for step in trail.steps if _is_computed(step)} - right
                 counts[mistake] = sum(mine.holds_nearly(one) for one in theirs if one is not None)
@@ -195,6 +204,8 @@ class _Diagnosing:
     # The line
 
     def _first_line(self, ids: Ids) -> tuple[Frame | None, int | None, str | None, tuple[Affected, ...], str | None]:
+        if self._is_right_alone:
+            return None, None, None, (), "alone this case is right: something is kept from an earlier call"
         found = [(one, parting) for one in self._recorded if (parting := one.path(self._mistaken(ids, one)).parting(one.wrong)) is not None]
         if not found:
             line_of_its_own = self._line_without_values()

@@ -23,6 +23,7 @@ LAYOUTS = frozenset(
 # Operations that take a part of their input, and those that work on every entry alone or put parts together.
 _PARTS = frozenset("split split_with_sizes unsafe_split chunk unbind select slice narrow index index_select".split())
 _ENTRYWISE = frozenset("add sub mul div neg cat stack view_as_real view_as_complex complex".split())
+_TELLING_NUMBER = 1000
 _RANDOM = frozenset("bernoulli bernoulli_ native_dropout dropout rand rand_like uniform_".split())
 
 
@@ -100,7 +101,10 @@ class Path:
 
     def is_known_wrong(self, number: int) -> bool:
         """Whether the known mistake makes the same, and no right answer does."""
-        return self.wrong is not None and not self.is_right(number) and self.wrong.has(self.trail.steps[number])
+        step = self.trail.steps[number]
+        if step.operation == "number" and abs(_number(step)) < _TELLING_NUMBER:  # small numbers are equal by chance
+            return False
+        return self.wrong is not None and not self.is_right(number) and self.wrong.has(step)
 
     def parting(self, outputs: Iterable[str]) -> Parting | None:
         """The first wrong line on the way to these outputs, or None where nothing can be told."""

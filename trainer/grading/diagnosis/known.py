@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import permutations
+from itertools import islice, permutations
 
 import torch
 from torch import Tensor
 
-from trainer.core.words import CHECK_ORDER, Outcome, Report
+from trainer.core.words import CHECK_ORDER, Case, Outcome, Report
 from trainer.grading.diagnosis.bank import Bank, Behaviour, Ids
 from trainer.grading.evidence import CaseEvidence, Evidence
 from trainer.grading.exam import Exam
@@ -19,7 +19,7 @@ from trainer.running.protocol import DTYPES, Returned
 # Two computations of the same wrong function differ by rounding: this much of the largest entry.
 _RELATIVE = {"float64": 1e-4, "float32": 1e-3, "bfloat16": 4e-2}
 _LOSSES = 8.0
-MOST_PAIRS = 300  # pairs that are tried
+MOST_RUN = 20_000  # operations of the reference's that pairs are tried with, all together
 _MOST_WORKERS = 12  # candidates that a worker runs
 
 Grade = Callable[[Exam, str], tuple[Evidence, Report]]
@@ -46,7 +46,24 @@ def observe(evidence: Evidence) -> list[Observed]:
     found = [_observed(evidence, one) for one in evidence.cases if not one.told.unassigned]
     if any(one.random for one in found):  # what is counted is called once, so that it cannot show there
         found = [replace(one, random=one.random or evidence.exam.cases[one.number].probe is not None) for one in found]
-    return sorted(found, key=lambda one: (not one.telling, one.behaviour.failure is not None, one.dtype == "bfloat16"))
+    cases = evidence.exam.cases
+    return sorted(
+        found,
+        key=lambda one: (
+            not one.telling,
+            one.behaviour.failure is not None,
+            one.dtype == "bfloat16" or cases[one.number].probe is not None,
+            coincidences(cases[one.number]),
+        ),
+    )
+
+
+def coincidences(case: Case) -> int:
+    """How many sizes of a case are 1, or another's."""
+    sizes = dict(case.sizes)
+    if sizes.get("Hkv"):
+        sizes["G"] = sizes.get("H", 0) // sizes["Hkv"]
+    return len(sizes) - len({size for size in sizes.values() if size > 1})
 
 
 def _observed(evidence: Evidence, one: CaseEvidence) -> Observed:
@@ -113,12 +130,16 @@ class Search:
         worded = [ids for ids in singles if all(self._words(ids, one) == one.behaviour.failure for one in self.telling)]
         return worded[0] if len(worded) == 1 else self._told_by_worker(worded, first)
 
-    def named_two(self, likely: Sequence[str]) -> Ids:
-        """The first pair that agrees on all cases; those with a likely mistake are tried first. Else a mistake that keeps something between cases."""
+    def named_two(self, likely: Sequence[str], operations: int) -> Ids:
+        """The first pair that agrees on all cases, one of the two being likely.
+
+        Args:
+            operations: how many the reference takes in the first telling case: as many pairs are tried as that allows.
+        """
         first = self.report.first_failure()
         if first is None or not self._is_told_by_values():
             return ()
-        return self._pair(likely) or self._kept_between_cases()
+        return self._pair(likely, MOST_RUN // max(1, operations))
 
     def _is_told_by_values(self) -> bool:
         """Whether something wrong came out; exceptions alone may have many reasons."""
@@ -160,10 +181,9 @@ class Search:
         words = [name.rpartition(".")[2] for name in names]
         return [(one,) for one in self.bank.mistakes if any((self.bank.patched((one,)) or "").count(word) > self.bank.source.count(word) for word in words)]
 
-    def _kept_between_cases(self) -> Ids:
+    def kept_between_cases(self) -> Ids:
         """A mistake that shows in no first call of a fresh import, but fails as this does where all cases run one after another."""
-        wrong = self.telling[:3]
-        hidden = [(one,) for one in self.bank.mistakes if all(self._is_right((one,), seen.number) for seen in wrong)]
+        hidden = [(one,) for one in self.bank.mistakes if all(self._is_right((one,), seen.number) for seen in self.telling)]
         alike = [ids for ids in hidden if self._agrees_in_turn(ids)]
         return alike[0] if len(alike) == 1 else ()
 
@@ -178,17 +198,19 @@ class Search:
             for one in self.seen
         )
 
+    def changes(self, mistake: str) -> bool:
+        """Whether a mistake changes the first telling case."""
+        return bool(self.telling) and not self._is_right((mistake,), self.telling[0].number)
+
     def _is_right(self, ids: Ids, number: int) -> bool:
         right, other = self.bank.behaviour((), number), self.bank.behaviour(ids, number)
         if right is None or other is None or other.failure is not None:
             return False
         return all(_equal(value, other.outputs.get(name), self.evidence.exam.cases[number].dtype) for name, value in right.outputs.items())
 
-    def _pair(self, likely: Sequence[str]) -> Ids:
+    def _pair(self, likely: Sequence[str], most: int) -> Ids:
         """Two mistakes, the first pair that agrees on all cases."""
-        for tried, pair in enumerate(self._pairs(likely)):
-            if tried >= MOST_PAIRS:
-                break
+        for pair in islice(self._pairs(likely), most):
             if self._agrees(pair):
                 return pair
         return ()
@@ -198,7 +220,7 @@ class Search:
         able = [one for one in self.bank.mistakes if self.may_be_part(one)]
         ranked = sorted(able, key=lambda one: likely.index(one) if one in likely else len(likely))
         seen: set[frozenset[str]] = set()
-        for one in ranked[: len(likely)] or ranked:
+        for one in ranked[: len(likely)]:
             for other in ranked:
                 pair = frozenset((one, other))
                 if one == other or pair in seen:

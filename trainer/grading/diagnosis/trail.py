@@ -15,7 +15,7 @@ from trainer.core.words import PackError
 from trainer.grading.diagnosis.layout import equal, features
 from trainer.grading.exam import Exam, load_module
 from trainer.running.attempts import Attempts
-from trainer.running.protocol import Request, RunReply, decode
+from trainer.running.protocol import RunReply
 from trainer.running.trial import Hooks, Kept, Trial
 
 
@@ -112,7 +112,7 @@ def _names_by_line(source: str) -> dict[int, set[str]]:
 
 def content_trail(exam: Exam, source: str, path: str) -> Trail | None:
     """What the pack's own file makes in the exam's one case; None where it raises."""
-    request, tensors = decode(exam.request(path, source, purpose="lines"), Request)
+    request, tensors = exam.asked("lines")
     kept = Kept()
     trial = Trial(request, tensors, Attempts(path), kept, Hooks())
     try:
