@@ -27,9 +27,9 @@ from trainer.grading.exam import Exam
 from trainer.running.protocol import Purpose
 from trainer.running.run import Ended
 
-MOST_CASES = 3  # cases that are recorded
+MOST_CASES = 1  # cases that are recorded
 _MOST_CONSIDERED = 6  # cases whose worth is measured
-_MOST_LIKELY = 3
+_MOST_LIKELY = 5
 
 
 class Runner(Protocol):
@@ -131,7 +131,7 @@ class _Diagnosing:
         if trail is None:
             return -1.0
         different = {tuple(f"{figure:.4g}" for figure in step.features) for step in trail.steps if step.lines and step.features is not None}
-        return len(different) * min(1.0, 150 / len(trail.steps)) - 8 * coincidences(self.exam.cases[number])
+        return len(different) * min(1.0, 120 / len(trail.steps)) - 8 * coincidences(self.exam.cases[number])
 
     @cached_property
     def _recorded(self) -> list[Recorded]:

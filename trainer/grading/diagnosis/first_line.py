@@ -39,7 +39,7 @@ class Shelf:
                 step = trail.steps[number]
                 if step.features is None or step.value is None:
                     continue
-                key = (tuple(step.value.shape), *(f"{one:.5g}" for one in step.features))
+                key = (tuple(step.value.shape), *(round(one, 6) for one in step.features))
                 if key not in seen:
                     seen.add(key)
                     self.steps.append(step)

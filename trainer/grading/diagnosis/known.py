@@ -19,7 +19,8 @@ from trainer.running.protocol import DTYPES, Returned
 # Two computations of the same wrong function differ by rounding: this much of the largest entry.
 _RELATIVE = {"float64": 1e-4, "float32": 1e-3, "bfloat16": 4e-2}
 _LOSSES = 8.0
-MOST_RUN = 20_000  # operations of the reference's that pairs are tried with, all together
+_SOME = 5  # telling cases that are looked at for one of two mistakes
+MOST_RUN = 30_000  # operations of the reference's that pairs are tried with, all together
 _MOST_WORKERS = 12  # candidates that a worker runs
 
 Grade = Callable[[Exam, str], tuple[Evidence, Report]]
@@ -198,6 +199,12 @@ class Search:
             for one in self.seen
         )
 
+    def _agreeing_in_part(self, able: Sequence[str]) -> list[str]:
+        """Mistakes that explain a telling case by themselves: the other one may not show there."""
+        telling = [one for one in self.telling if one.behaviour.failure is None]
+        some = telling[:: max(1, len(telling) // _SOME)][:_SOME]
+        return [mistake for mistake in able if any(self._agrees_on((mistake,), one) for one in some)]
+
     def changes(self, mistake: str) -> bool:
         """Whether a mistake changes the first telling case."""
         return bool(self.telling) and not self._is_right((mistake,), self.telling[0].number)
@@ -218,9 +225,10 @@ class Search:
     def _pairs(self, likely: Sequence[str]) -> Iterator[Ids]:
         """Pairs that may explain it: neither changes anything on a case that is right."""
         able = [one for one in self.bank.mistakes if self.may_be_part(one)]
+        likely = list(dict.fromkeys([*self._agreeing_in_part(able), *likely]))
         ranked = sorted(able, key=lambda one: likely.index(one) if one in likely else len(likely))
         seen: set[frozenset[str]] = set()
-        for one in ranked[: len(likely)]:
+        for one in ranked:
             for other in ranked:
                 pair = frozenset((one, other))
                 if one == other or pair in seen:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
 from itertools import permutations, product
 
 import torch
@@ -86,8 +87,9 @@ def _without_copies(tensor: Tensor) -> Tensor:
 def _layouts(tensor: Tensor, shape: tuple[int, ...], sizes: Mapping[str, int]) -> Iterator[Tensor]:
     """The tensor in every honest layout of this shape."""
     tries = 0
-    pieces = [_splits(size, sizes) for size in tensor.shape]
-    others = [_splits(size, sizes) for size in shape]
+    letters = tuple(sizes.items())
+    pieces = [_splits(size, letters) for size in tensor.shape]
+    others = [_splits(size, letters) for size in shape]
     for mine in sorted(product(*pieces), key=lambda split: sum(len(part) for part in split)):
         atoms = [piece for part in mine for piece in part]
         for theirs in product(*others):
@@ -104,12 +106,13 @@ def _layouts(tensor: Tensor, shape: tuple[int, ...], sizes: Mapping[str, int]) -
                 yield tensor.reshape(atoms).permute(order).reshape(shape)
 
 
-def _splits(size: int, sizes: Mapping[str, int]) -> list[tuple[int, ...]]:
+@lru_cache(maxsize=4096)
+def _splits(size: int, known: tuple[tuple[str, int], ...]) -> list[tuple[int, ...]]:
     """One axis as it is, or taken apart into two or three of the letters, in their usual order."""
     found: list[tuple[int, ...]] = [(size,)]
-    letters = dict(sizes)
-    if "H" in sizes and "Hkv" in sizes and sizes["Hkv"]:
-        letters.setdefault("G", sizes["H"] // sizes["Hkv"])
+    letters = dict(known)
+    if letters.get("H") and letters.get("Hkv"):
+        letters.setdefault("G", letters["H"] // letters["Hkv"])
     ranked = sorted((_RANKS.get(name, 3), value) for name, value in letters.items() if 1 < value < size)
     for count in (2, 3):
         for chosen in product(ranked, repeat=count):
