@@ -162,3 +162,7 @@ def laid_out(draw):
     yield case(draw, f"{again} with another mask", *sizes, mask=draw.keep(B, Lq, Lk), **followed_by(draw.keep(B, Lq, Lk)), check="properties")
     yield case(draw, f"{again}, now without a mask", *sizes, mask=draw.keep(B, 1, Lk), **followed_by(None), check="properties")
     yield case(draw, f"{again}, now with a mask", *sizes, **followed_by(draw.keep(B, Lq, Lk)), check="properties")
+
+
+# Whom a query attends to shows by nudging an entry of this input and looking at this output.
+KEYS, QUERIES = "values", "out"

@@ -172,3 +172,7 @@ def refusals():
     yield Refusal("d_model is not divisible by num_heads", {"d_model": 20, "num_heads": 6})
     yield Refusal("d_model is not divisible by num_heads, though memory_dim is", {"d_model": 20, "num_heads": 6, "memory_dim": 24})
     yield Refusal("num_heads is greater than d_model", {"d_model": 4, "num_heads": 8})
+
+
+# Whom a query attends to shows by nudging an entry of this input and looking at this output.
+KEYS, QUERIES = "memory", "out"

@@ -127,3 +127,7 @@ def counted(draw):
     ):
         more = {"check": "masks" if causal else "values"} | ({"dtype": name.split()[-1]} if name.split()[-1] in ("float64", "bfloat16") else {})
         yield case(draw, name, 1, 1, Lq, Lk, D, block, causal=causal, probe="memory", limit=Lq * Lk, **more)
+
+
+# Whom a query attends to shows by nudging an entry of this input and looking at this output.
+KEYS, QUERIES = "v", "out"

@@ -203,3 +203,12 @@ def refusals():
     yield Refusal("d_model is not divisible by num_heads", {"d_model": 20, "num_heads": 8, "num_kv_heads": 4})
     yield Refusal("num_heads is not divisible by num_kv_heads", {"d_model": 24, "num_heads": 6, "num_kv_heads": 4})
     yield Refusal("there are more key/value heads than query heads", {"d_model": 24, "num_heads": 3, "num_kv_heads": 6})
+
+
+# Whom a query attends to shows by nudging an entry of this input and looking at this output.
+KEYS, QUERIES = "x", "out"
+
+
+def values_alone(parameters):
+    """The same weights with queries of zero: every key scores alike, and a token shows by its value alone."""
+    return parameters | {name: 0 * parameters[name] for name in ("q_proj.weight", "q_proj.bias") if name in parameters}

@@ -194,3 +194,12 @@ def probes(draw):
     for short_or_long, L in {"short": 33, "long": 300}.items():
         positions = scattered(draw, 2, L, high=400)
         yield case(draw, f"{short_or_long}, no mask", 2, L, 3, positions=positions, init={"rope_base": 231.0}, probe="vectorised")
+
+
+# Whom a query attends to shows by nudging an entry of this input and looking at this output.
+KEYS, QUERIES = "x", "out"
+
+
+def values_alone(parameters):
+    """The same weights with queries of zero: every key scores alike, and a token shows by its value alone."""
+    return parameters | {"q_down.weight": 0 * parameters["q_down.weight"]}

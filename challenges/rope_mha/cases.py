@@ -261,3 +261,15 @@ def refusals():
     """Constructor arguments that cannot work."""
     yield Refusal("d_model is not divisible by num_heads", {"d_model": 20, "num_heads": 6})
     yield Refusal("d_model is smaller than num_heads", {"d_model": 4, "num_heads": 8})
+
+
+# Whom a query attends to shows by nudging an entry of this input and looking at this output.
+KEYS, QUERIES = "x", "out"
+
+
+def values_alone(parameters):
+    """The same weights with queries of zero: every key scores alike, and a token shows by its value alone."""
+    mine = {name: parameters[name].clone() for name in ("qkv_proj.weight", "qkv_proj.bias") if name in parameters}
+    for value in mine.values():
+        value[: len(value) // 3] = 0
+    return parameters | mine

@@ -140,3 +140,7 @@ def counted(draw):
     yield case(draw, "many and large, three leading dims", {"G": 7, "B": 8, "H": 9}, 10, 11, 12, 13, probe="vectorised")
     yield case(draw, "short, no mask", batch(2, 3), 4, 5, 2, 6, probe="vectorised")
     yield case(draw, "long, no mask", batch(2, 3), 300, 310, 2, 6, probe="vectorised")
+
+
+# Whom a query attends to shows by nudging an entry of this input and looking at this output.
+KEYS, QUERIES = "v", "out"

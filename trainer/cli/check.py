@@ -28,6 +28,7 @@ def check(
     file: Annotated[Path | None, typer.Argument(metavar="[FILE]", help="Your file; by default the stub's place.")] = None,
     seed: Annotated[int | None, typer.Option("--seed", help="Grade on the cases of this seed; fresh ones by default.")] = None,
     case: Annotated[int | None, typer.Option("--case", help="Only this case, by its number in the report.")] = None,
+    why: Annotated[bool, typer.Option("--why/--no-why", help="Name the likely mistake, or hold it back as an interview does.")] = True,
     as_json: Annotated[bool, typer.Option("--json", help="One JSON object on stdout and nothing else.")] = False,
     time_limit: Annotated[float, typer.Option("--time-limit", metavar="S", help="Wall-clock seconds for all cases.")] = 10.0,
     memory_limit: Annotated[int, typer.Option("--memory-limit", metavar="MIB", help="Memory beyond torch's own.")] = 2048,
@@ -51,7 +52,7 @@ def check(
     else:
         from trainer.display.terminal import show
 
-        show(report, sys.stdout)
+        show(report, sys.stdout, why=why)
     raise typer.Exit(0 if report.verdict == "passed" else 1)
 
 
@@ -91,7 +92,7 @@ def _run(challenge: Challenge, source: str, path: Path, seed: int, case: int | N
         raise GraderError(f"torch cannot be imported: {error}. Install attn-drill again; the README has the command.") from None
     with Grader([built_in_pack()], Limits(time_limit, memory_limit << 20)) as grader:
         gc.enable()
-        return grader.grade(challenge, source, str(path), seed, case)
+        return grader.grade(challenge, source, str(path), seed, case, diagnosed=True)
 
 
 def _record(journal: Journal, report: Report, source: str) -> None:

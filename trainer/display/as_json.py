@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from trainer.core.words import Mismatch, Outcome, Report
+from trainer.core.words import Diagnosis, Mismatch, Outcome, Report
 
 SCHEMA = "attn-drill.report/1"
 
@@ -29,9 +29,25 @@ def as_object(report: Report) -> dict[str, Any]:
         "seed": report.seed,
         "verdict": report.verdict,
         "checks": [_check(outcome) for outcome in report.outcomes],
-        "diagnosis": None,
+        "diagnosis": _diagnosis(report.diagnosis),
         "stdout": report.stdout,
         "elapsed_seconds": round(report.elapsed_seconds, 3),
+    }
+
+
+def _diagnosis(found: Diagnosis | None) -> dict[str, Any] | None:
+    if found is None:
+        return None
+    mask = found.effective_mask
+    return {
+        "mistakes": [{"id": one.id, "says": one.says} for one in found.mistakes],
+        "first_line": found.first_line.line if found.first_line else None,
+        "case_number": found.case,
+        "last_reached": found.last_reached,
+        "first_missed": found.first_missed,
+        "layout": found.layout,
+        "effective_mask": {"says": mask.what, "batch_item": mask.item, "actual": list(mask.actual), "expected": list(mask.expected)} if mask else None,
+        "cleared": list(found.cleared),
     }
 
 

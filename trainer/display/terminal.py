@@ -15,9 +15,10 @@ from rich.table import Table
 from rich.text import Text
 
 from trainer.core.words import Case, Mismatch, Outcome, Report, Slice
+from trainer.display.diagnosis import diagnosed
+from trainer.display.styles import QUIET, RIGHT, WRONG
 from trainer.display.words import affected, entry, index_in_words, number, plain, plain_inputs, sizes_in_words, small_tensors, summary
 
-RIGHT, WRONG, QUIET = "dodger_blue1", "dark_orange", "dim"
 _VERDICTS = {
     "passed": "PASSED",
     "failed": "FAILED",
@@ -29,23 +30,25 @@ _VERDICTS = {
 _MOST_PRINTED_LINES = 20
 
 
-def show(report: Report, stream: TextIO) -> None:
-    """Print a report, as wide as the terminal is, in symbols that its encoding has."""
+def show(report: Report, stream: TextIO, *, why: bool = True) -> None:
+    """Print a report, as wide as the terminal is, in symbols that its encoding has; `why`: with the likely cause."""
     console = Console(file=stream, highlight=False, soft_wrap=False, emoji=False)
-    console.print(render(report, console.width, unicode=_has_unicode(console)))
+    console.print(render(report, console.width, unicode=_has_unicode(console), why=why))
 
 
 def _has_unicode(console: Console) -> bool:
     return console.encoding.lower().replace("_", "-").startswith("utf")
 
 
-def render(report: Report, width: int = 80, *, unicode: bool = True) -> RenderableType:
-    """The whole report as one renderable."""
+def render(report: Report, width: int = 80, *, unicode: bool = True, why: bool = True) -> RenderableType:
+    """The whole report as one renderable. Without `why` it says where, not which mistake it is."""
     parts: list[RenderableType] = [_headline(report), _checks(report, width, unicode=unicode)]
     parts += [Text(plain(note), style=QUIET) for note in report.notes]
     failure = report.first_failure()
     if failure is not None:
         parts += [Text(), *_failure(report, failure, width)]
+        if report.diagnosis is not None:
+            parts += diagnosed(report.diagnosis, why=why)
     if report.stdout.strip():
         parts += [Text(), *_printed(report, unicode=unicode)]
     parts += [Text(), *_next(report, failure)]
@@ -215,6 +218,10 @@ def _next(report: Report, failure: Outcome | None) -> Iterator[RenderableType]:
         yield Text(f"this case again  {command} --seed {report.seed} --case {failure.number}")
     else:
         yield Text(f"once more        {command}")
+    if report.diagnosis is not None:
+        yield Text(f"line by line     attn-drill trace {report.challenge} {shlex.quote(report.file)}" + (f" --case {failure.number}" if failure.number else ""))
+        if failure.number is not None:
+            yield Text(f"in a debugger    attn-drill repro {report.challenge}")
     yield Text(f"a hint           attn-drill hint {report.challenge}")
 
 

@@ -1,8 +1,8 @@
 """Whom each query really attends to: nudge the value of one key and see which outputs move.
 
-A pack's cases.py says where its keys are: `KEYS = ("x", 1)`, the input and the axis whose entries are keys, and
-`QUERIES = ("out", 1)`, the output and the axis whose entries are queries; batch items lie along axis 0 of both. A module's cases.py
-may define `values_alone(parameters)`: weights under which an entry shows by its value alone (queries of zero, say).
+A pack's cases.py may name `KEYS`, the input whose entries along the last axis but one are keys, and `QUERIES`, the output whose
+entries there are queries; batch items lie along axis 0 of both. Of a module it may define `values_alone(parameters)`: weights under
+which an entry shows by its value alone (queries of zero, say).
 """
 
 from __future__ import annotations
@@ -31,45 +31,45 @@ def effective_mask(exam: Exam, number: int, mine: Outputs, right: Outputs) -> Ef
     if keys is None or queries is None:
         return None
     given = exam.given(number)
-    values = given.get(keys[0])
-    if not isinstance(values, Tensor) or values.shape[0] * values.shape[keys[1]] > MOST_NUDGES:
+    values = given.get(keys)
+    if not isinstance(values, Tensor) or values.dim() < 3 or values.shape[0] * values.shape[-2] > MOST_NUDGES:
         return None
     alone = exam.content("values_alone")
     parameters = exam.parameters(number)
-    nudged = exam.variants(number, [given, *_nudges(given, values, *keys)], alone(parameters) if alone else parameters)
+    nudged = exam.variants(number, [given, *_nudges(given, values, keys)], alone(parameters) if alone else parameters)
     pictures = []
     for run in (mine, right):
         outputs = run(nudged)
         if outputs is None or len(outputs) != len(nudged.cases):
             return None
-        picture = _picture([one.get(queries[0]) for one in outputs], queries[1], values.shape[0])
+        picture = _picture([one.get(queries) for one in outputs], values.shape[0])
         if picture is None:
             return None
         pictures.append(picture)
     return _compared(*pictures)
 
 
-def _nudges(given: Mapping[str, Any], values: Tensor, name: str, axis: int) -> list[dict[str, Any]]:
+def _nudges(given: Mapping[str, Any], values: Tensor, name: str) -> list[dict[str, Any]]:
     """The inputs with one entry of one batch item changed, one after another."""
     found = []
     for item in range(values.shape[0]):
-        for key in range(values.shape[axis]):
+        for key in range(values.shape[-2]):
             changed = values.clone(memory_format=torch.contiguous_format)
-            changed[item].select(axis - 1, key).add_(1.0)
+            changed[item].select(-2, key).add_(1.0)
             found.append({**given, name: changed})
     return found
 
 
-def _picture(outputs: Sequence[Tensor | None], axis: int, items: int) -> Tensor | None:
+def _picture(outputs: Sequence[Tensor | None], items: int) -> Tensor | None:
     """bool [batch, query, batch of the key, key]: whether this output moves when that key's value does."""
     base = outputs[0]
-    if base is None or base.dim() <= axis or base.shape[0] != items or not bool(base.isfinite().all()):
+    if base is None or base.dim() < 3 or base.shape[0] != items or not bool(base.isfinite().all()):
         return None
     moved = []
     for one in outputs[1:]:
         if one is None or one.shape != base.shape:
             return None
-        moved.append((one != base).transpose(1, axis).flatten(2).any(dim=2))  # [batch, query]
+        moved.append((one != base).transpose(1, -2).flatten(2).any(dim=2))  # [batch, query]
     return torch.stack(moved, dim=-1).reshape(*moved[0].shape, items, -1)
 
 
@@ -91,9 +91,9 @@ def _compared(mine: Tensor, right: Tensor) -> EffectiveMask | None:
 def _what(mine: Tensor, right: Tensor) -> str:
     """The difference of two patterns [batch, query, key] in words."""
     if bool(mine.all()):
-        return "the mask has no effect: every query attends to every key"
+        return "every query attends to every key, as if there were no mask"
     if not bool(mine.any()):
-        return "no query attends to any key"
+        return "no output depends on any value"
     if torch.equal(mine, ~right):
         return "the mask is inverted: queries attend to exactly the keys that are hidden"
     if len(mine) > 1 and all(torch.equal(one, right[0]) for one in mine):

@@ -76,6 +76,8 @@ def _moved(mine: Tensor, right: Tensor, dims: str, sizes: Mapping[str, int]) -> 
         steps = {place - index for index, place in enumerate(places) if place >= 0}
         if len(steps) == 1:
             (step,) = steps
+            if step == 0:  # all in place but one that is wrong in itself
+                continue
             return f"along {letter} it is the right result moved by {-step}"
         if -1 not in places:
             return f"along {letter} it holds the right slices {' '.join(map(str, places))} in place of {' '.join(map(str, range(len(places))))}"

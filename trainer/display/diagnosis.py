@@ -1,0 +1,75 @@
+"""A diagnosis as terminal text: the line, the likely mistake, the effective mask, what is ruled out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from rich.console import Group, RenderableType
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from trainer.core.words import Diagnosis, EffectiveMask
+from trainer.display.styles import QUIET, RIGHT, WRONG
+from trainer.display.words import plain
+
+_MOST_KEYS = 24  # columns of a picture
+
+
+def diagnosed(found: Diagnosis, *, why: bool) -> Iterator[RenderableType]:
+    """Where it went wrong and, with `why`, the mistake that gives exactly this."""
+    rows = Table.grid(padding=(0, 2))
+    rows.add_column(style=QUIET, no_wrap=True)
+    rows.add_column()
+    for label, value in _rows(found, why=why):
+        rows.add_row(label, value)
+    if rows.row_count:
+        yield Padding(rows, (0, 0, 0, 2), expand=False)
+
+
+def _rows(found: Diagnosis, *, why: bool) -> Iterator[tuple[RenderableType, RenderableType]]:
+    if found.first_line is not None:
+        text = Text(plain(found.first_line.text), style="bold")
+        text.append(_reached(found), style="not bold")
+        yield f"line {found.first_line.line}", text
+    elif found.last_reached or found.first_missed:
+        yield "where", Text(_reached(found).strip())
+    if found.layout:
+        yield "layout", plain(found.layout)
+    if found.effective_mask is not None:
+        yield "mask", _picture(found.effective_mask)
+    if found.mistakes:
+        if why:
+            label = "LIKELY"
+            for mistake in found.mistakes:
+                yield Text(label, style=f"bold {WRONG}"), Text(mistake.says)
+                label = "and"
+        else:
+            yield "why", "known; `attn-drill check --why` tells"
+    if found.cleared:
+        yield "cleared", ", ".join(found.cleared)
+
+
+def _reached(found: Diagnosis) -> str:
+    """What was made rightly before, and what was not."""
+    same = found.last_reached == found.first_missed
+    missed = "what it becomes is not" if same else f"{found.first_missed} is not"
+    words = [f"{found.last_reached} is as it must be" if found.last_reached else "", missed if found.first_missed else ""]
+    text = ", ".join(word for word in words if word)
+    made = f" (it makes {found.made})" if found.made else ""
+    return f"\n{text}{made}" if text else ""
+
+
+def _picture(mask: EffectiveMask) -> RenderableType:
+    """Whom each query attends to, yours beside expected: a row a query, a column a key."""
+    table = Table.grid(padding=(0, 3))
+    table.add_column(no_wrap=True)
+    table.add_column(no_wrap=True)
+    table.add_row(Text("yours", style=QUIET), Text("expected", style=QUIET))
+    for mine, right in zip(mask.actual, mask.expected, strict=True):
+        row = Text()
+        for index, seen in enumerate(mine[:_MOST_KEYS]):
+            row.append(seen, style=WRONG if seen != right[index] else "")
+        table.add_row(row, Text(right[:_MOST_KEYS], style=RIGHT if mine != right else ""))
+    words = f"{mask.what} (batch item {mask.item}; a row a query, # a key that it attends to)"
+    return Group(Text(words), table)
