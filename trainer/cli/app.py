@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from trainer import __version__
-from trainer.cli import check, doctor, hint, list_, pack, reset, solution, start
+from trainer.cli import check, doctor, hint, list_, pack, repro, reset, solution, start, trace
 from trainer.core.words import DrillError, GraderError
 
 app = typer.Typer(
@@ -25,6 +25,8 @@ app.command("start")(start.start)
 app.command("check")(check.check)
 app.command("hint")(hint.hint)
 app.command("solution")(solution.solution)
+app.command("trace")(trace.trace)
+app.command("repro")(repro.repro)
 app.command("reset")(reset.reset)
 app.command("doctor")(doctor.doctor)
 app.add_typer(pack.app, name="pack")

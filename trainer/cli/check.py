@@ -19,6 +19,7 @@ from trainer.practice.journal import Journal, default_journal
 
 if TYPE_CHECKING:
     from trainer.core.words import Challenge
+    from trainer.grading.grader import Grader
 
 MOST_SEED = (1 << 63) - 1
 
@@ -81,6 +82,12 @@ def _grade(challenge_id: str, file: Path | None, seed: int | None, case: int | N
 
 
 def _run(challenge: Challenge, source: str, path: Path, seed: int, case: int | None, time_limit: float, memory_limit: int) -> Report:
+    with grader_for(time_limit, memory_limit) as grader:
+        return grader.grade(challenge, source, str(path), seed, case, diagnosed=True)
+
+
+def grader_for(time_limit: float = 10.0, memory_limit: int = 2048) -> Grader:
+    """Import torch and start a grader with these limits, in seconds and MiB."""
     if not hasattr(os, "fork"):
         raise GraderError("Grading needs a system that can fork a process: Linux, macOS, or Windows' Linux subsystem (WSL).")
     # The collector would walk over every object that torch makes while it is imported.
@@ -90,9 +97,9 @@ def _run(challenge: Challenge, source: str, path: Path, seed: int, case: int | N
         from trainer.running.zygote import Limits
     except ImportError as error:
         raise GraderError(f"torch cannot be imported: {error}. Install attn-drill again; the README has the command.") from None
-    with Grader([built_in_pack()], Limits(time_limit, memory_limit << 20)) as grader:
-        gc.enable()
-        return grader.grade(challenge, source, str(path), seed, case, diagnosed=True)
+    grader = Grader([built_in_pack()], Limits(time_limit, memory_limit << 20))
+    gc.enable()
+    return grader
 
 
 def _record(journal: Journal, report: Report, source: str) -> None:

@@ -284,6 +284,38 @@ class Diagnosis:
 
 
 @dataclass(frozen=True)
+class TraceRow:
+    """What one line of the learner's file made at one moment.
+
+    depth      how many calls of the file's own functions lie around it
+    shape      with letters, e.g. "[B=2, H=4, L=7, D=5]"; "" where there is nothing to show
+    low, high  of the finite entries
+    milestone  the reference's named result that it equals, or ""
+    """
+
+    line: int
+    text: str
+    depth: int
+    shape: str
+    dtype: str
+    low: float
+    high: float
+    not_finite: int
+    milestone: str
+
+
+@dataclass(frozen=True)
+class Trace:
+    """One case line by line. `failure`: the exception that ended it, or ""."""
+
+    case: Case
+    number: int
+    seed: int
+    rows: tuple[TraceRow, ...]
+    failure: str = ""
+
+
+@dataclass(frozen=True)
 class Report:
     """Everything that is said of one submission; the display floor draws it and decides nothing."""
 

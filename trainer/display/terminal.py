@@ -33,10 +33,11 @@ _MOST_PRINTED_LINES = 20
 def show(report: Report, stream: TextIO, *, why: bool = True) -> None:
     """Print a report, as wide as the terminal is, in symbols that its encoding has; `why`: with the likely cause."""
     console = Console(file=stream, highlight=False, soft_wrap=False, emoji=False)
-    console.print(render(report, console.width, unicode=_has_unicode(console), why=why))
+    console.print(render(report, console.width, unicode=has_unicode(console), why=why))
 
 
-def _has_unicode(console: Console) -> bool:
+def has_unicode(console: Console) -> bool:
+    """Whether the stream's encoding has more than ASCII."""
     return console.encoding.lower().replace("_", "-").startswith("utf")
 
 
@@ -53,7 +54,7 @@ def render(report: Report, width: int = 80, *, unicode: bool = True, why: bool =
         parts += [Text(), *_printed(report, unicode=unicode)]
     parts += [Text(), *_next(report, failure)]
     text = Group(*parts)
-    return text if unicode else _ascii(text, width)
+    return text if unicode else as_ascii(text, width)
 
 
 def _headline(report: Report) -> Text:
@@ -225,7 +226,7 @@ def _next(report: Report, failure: Outcome | None) -> Iterator[RenderableType]:
     yield Text(f"a hint           attn-drill hint {report.challenge}")
 
 
-def _ascii(content: RenderableType, width: int) -> RenderableType:
+def as_ascii(content: RenderableType, width: int) -> RenderableType:
     """The same without characters that a terminal of another encoding lacks."""
     console = Console(width=width, highlight=False, emoji=False, no_color=True, legacy_windows=False)
     with console.capture() as capture:

@@ -11,9 +11,10 @@ from weakref import WeakKeyDictionary
 
 import torch
 
-from trainer.core.words import Challenge, DrillError, Report
+from trainer.core.words import Challenge, DrillError, Report, Trace
 from trainer.grading.diagnosis.bank import PATH, Bank
 from trainer.grading.diagnosis.diagnose import diagnose
+from trainer.grading.diagnosis.tracing import traced
 from trainer.grading.evidence import Evidence
 from trainer.grading.exam import Exam
 from trainer.grading.judge import judge
@@ -71,30 +72,60 @@ class Grader:
             DrillError: if there is no such case.
             GraderError: if the grader, the reference or the worker's host fails; no verdict then.
         """
-        exam = self.exam(challenge, seed)
-        if only is not None and not 1 <= only <= len(exam.cases):
-            raise DrillError(f"{challenge.id} has cases 1 to {len(exam.cases)}; --case {only} is none of them.")
+        exam = self.exam_with(challenge, seed, only)
         return self.grade_exam(exam, source, file, None if only is None else only - 1, diagnosed=diagnosed)
 
     def grade_exam(self, exam: Exam, source: str, file: str, index: int | None = None, *, diagnosed: bool = False) -> Report:
         """Grade one source on an exam; `index`: the one case that the report speaks of, from 0."""
         started = time.monotonic()
+        report, evidence, assignment = self.judged(exam, source, file, index)
+        if diagnosed and report.verdict != "passed":
+            report = replace(report, diagnosis=diagnose(self._bank(exam), evidence, report, source, _Runner(self, file, assignment)))
+        return replace(report, elapsed_seconds=time.monotonic() - started)
+
+    def trace(self, challenge: Challenge, source: str, file: str, seed: int, only: int | None = None) -> Trace:
+        """What every line makes in one case: by default the one that a report would explain.
+
+        Raises:
+            DrillError: if there is no such case, or nothing can be recorded.
+        """
+        exam = self.exam_with(challenge, seed, only)
+        report, evidence, assignment = self.judged(exam, source, file, None)
+        failure = report.first_failure()
+        number = only or (failure.number if failure is not None and failure.number is not None else 1)
+        if evidence.reply.load_failure is not None or not evidence.cases:
+            raise DrillError(f"{file} does not come so far that a line makes anything; `attn-drill check {challenge.id}` says why.")
+        small = exam.only([number - 1], alone=True)
+        return traced(small, number, self._run(small, source, file, assignment, "lines"), source, seed)
+
+    def exam_with(self, challenge: Challenge, seed: int, only: int | None) -> Exam:
+        """The exam of a seed.
+
+        Raises:
+            DrillError: if it has no such case.
+        """
+        exam = self.exam(challenge, seed)
+        if only is not None and not 1 <= only <= len(exam.cases):
+            raise DrillError(f"{challenge.id} has cases 1 to {len(exam.cases)}; --case {only} is none of them.")
+        return exam
+
+    def judged(self, exam: Exam, source: str, file: str, index: int | None) -> tuple[Report, Evidence, int]:
+        """The report, what it rests on, and the assignment of layers under which it was made."""
+        started = time.monotonic()
         first = self._run(exam, source, file, 0)
-        evidence = Evidence(exam, first, index)
-        report = best = judge(evidence, file, time.monotonic() - started)
+        best = Evidence(exam, first, index)
+        report = shown = judge(best, file, time.monotonic() - started)
         chosen = 0
         # Names leave several assignments: take one under which every output agrees, if there is one.
         for assignment in range(1, min(first.reply.assignments, MOST_ASSIGNMENTS)):
             late = time.monotonic() - started > self.limits.seconds
-            if best.verdict == "passed" or late or not _could_be_assignment(report):
+            if shown.verdict == "passed" or late or not _could_be_assignment(report):
                 break
             other = Evidence(exam, self._run(exam, source, file, assignment), index)
             report = judge(other, file, time.monotonic() - started)
-            if _wrong_cases(report) < _wrong_cases(best):
-                best, evidence, chosen = report, other, assignment
-        if diagnosed and best.verdict != "passed":
-            best = replace(best, diagnosis=diagnose(self._bank(exam), evidence, best, source, _Runner(self, file, chosen)))
-        return replace(best, elapsed_seconds=time.monotonic() - started)
+            if _wrong_cases(report) < _wrong_cases(shown):
+                shown, best, chosen = report, other, assignment
+        return shown, best, chosen
 
     def _bank(self, exam: Exam) -> Bank:
         """The known mistakes of an exam, with what is known of them already."""

@@ -82,6 +82,11 @@ class Journal:
         rows = self._read("SELECT path FROM started WHERE challenge = ? ORDER BY at DESC, rowid DESC LIMIT 1", challenge)
         return Path(rows[0][0]) if rows else None
 
+    def last_seed(self, challenge: str) -> int | None:
+        """The seed of the last attempt."""
+        rows = self._read("SELECT challenge, seed FROM attempts WHERE challenge = ? ORDER BY at DESC, rowid DESC LIMIT 1", challenge)
+        return int(rows[0][1]) if rows else None
+
     def highest_hint(self, challenge: str) -> int:
         """The highest level of hint shown since the last start, 0 before the first."""
         rows = self._read(

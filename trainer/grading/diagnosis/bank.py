@@ -10,6 +10,7 @@ import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
+from types import CodeType
 from typing import Any
 
 import torch
@@ -17,7 +18,7 @@ from torch import Tensor, nn
 
 from trainer.content.mistakes import patch, read_mistakes
 from trainer.content.packs import solution
-from trainer.core.words import Mistake, PackError, Report
+from trainer.core.words import Mistake, Report
 from trainer.grading.evidence import Evidence
 from trainer.grading.exam import Exam, load_module
 from trainer.grading.judge import judge
@@ -52,7 +53,7 @@ class Bank:
         self.source = solution(exam.challenge)
         self.mistakes: dict[str, Mistake] = {one.id: one for one in read_mistakes(exam.challenge)}
         self._sources: dict[Ids, str | None] = {}
-        self._namespaces: dict[Ids, dict[str, Any] | None] = {}
+        self._codes: dict[Ids, CodeType | None] = {}
         self._behaviours: dict[tuple[Ids, int], Behaviour | None] = {}
 
     def patched(self, ids: Ids) -> str | None:
@@ -71,14 +72,22 @@ class Bank:
         return before.replace(mistake.was, mistake.now) if before is not None and before.count(mistake.was) == 1 else None
 
     def namespace(self, ids: Ids) -> dict[str, Any] | None:
-        """The names that the patched reference defines."""
-        if ids not in self._namespaces:
-            source = self.patched(ids)
+        """The names that the patched reference defines, imported anew: a mistake may keep something between calls."""
+        source = self.patched(ids)
+        if ids not in self._codes:
             try:
-                self._namespaces[ids] = None if source is None else load_module("reference", PATH, source)
-            except PackError:  # a patch that breaks the import behaves like nothing that can be compared
-                self._namespaces[ids] = None
-        return self._namespaces[ids]
+                self._codes[ids] = None if source is None else compile(source, PATH, "exec")
+            except SyntaxError:  # two patches that do not fit together
+                self._codes[ids] = None
+        code = self._codes[ids]
+        if code is None:
+            return None
+        names: dict[str, Any] = {"__name__": "reference", "__file__": PATH}
+        try:
+            exec(code, names)
+        except Exception:  # it behaves like nothing that can be compared
+            return None
+        return names
 
     def behaviour(self, ids: Ids, number: int) -> Behaviour | None:
         """What the patched reference gives on a case; None where its weights cannot be given to it."""

@@ -45,8 +45,9 @@ class Observed:
 def observe(evidence: Evidence) -> list[Observed]:
     """Every case that came to something, those with wrong values first: there a mistake is soonest told from another."""
     found = [_observed(evidence, one) for one in evidence.cases if not one.told.unassigned]
-    if any(one.random for one in found):  # what is counted is called once, so that it cannot show there
-        found = [replace(one, random=one.random or evidence.exam.cases[one.number].probe is not None) for one in found]
+    # Random in one case, random in all of the mode: a draw that changes nothing, or the one call of what is counted, does not show it.
+    modes = {evidence.exam.cases[one.number].mode for one in found if one.random}
+    found = [replace(one, random=evidence.exam.cases[one.number].mode in modes) for one in found]
     cases = evidence.exam.cases
     return sorted(
         found,
@@ -112,6 +113,7 @@ class Search:
     def __init__(self, bank: Bank, evidence: Evidence, report: Report, grade: Grade, loops: Loops) -> None:
         self.bank, self.evidence, self.report, self.grade, self.loops = bank, evidence, report, grade, loops
         self.seen = observe(evidence)
+        self._modes: dict[Ids, set[str]] = {}
         self.telling = [one for one in self.seen if one.telling]
 
     def named(self) -> Ids:
@@ -171,7 +173,18 @@ class Search:
         # What float32 loses beside float64 may be more than the usual: large positions in tables, say.
         if all(_equal(value, other.outputs[name], seen.dtype, _LOSSES * lost.get(name, 0.0) / _RELATIVE[seen.dtype]) for name, value in mine.outputs.items()):
             return True
-        return seen.random and self.bank.is_random(ids, seen.number)
+        if not seen.random or any(
+            isinstance(value, Tensor) and value.shape != getattr(other.outputs[name], "shape", None) for name, value in mine.outputs.items()
+        ):
+            return False
+        return self.bank.is_random(ids, seen.number) or self.bank.exam.cases[seen.number].mode in self._random_modes(ids)
+
+    def _random_modes(self, ids: Ids) -> set[str]:
+        """The modes in which a mistake gives other values in another call, in the first cases that are random for the submission."""
+        if ids not in self._modes:
+            looked_at = [one.number for one in self.seen if one.random][:8]
+            self._modes[ids] = {self.bank.exam.cases[number].mode for number in looked_at if self.bank.is_random(ids, number)}
+        return self._modes[ids]
 
     def _words(self, ids: Ids, seen: Observed) -> str | None:
         other = self.bank.behaviour(ids, seen.number)

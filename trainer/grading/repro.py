@@ -1,0 +1,116 @@
+"""One case as a script of its own: its inputs and weights in a file, and the learner's module called on them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from safetensors.torch import save
+from torch import Tensor
+
+from trainer.core.words import Challenge, DrillError
+from trainer.grading.exam import Exam
+from trainer.grading.grader import Grader
+from trainer.running.execution import leaves
+
+MARK = "# Written by `attn-drill repro`; run it again and it is written anew."
+
+
+@dataclass(frozen=True)
+class Repro:
+    """What goes into one case. `assignment`: which of the learner's layers holds which roles."""
+
+    exam: Exam
+    number: int
+    seed: int
+    assignment: Mapping[str, tuple[str, ...]]
+
+    def tensors(self) -> bytes:
+        """Inputs and weights in the format of safetensors, as `input NAME` and `weight NAME`."""
+        inputs = {f"input {name}": value for name, value in leaves(self.exam.given(self.number - 1))}
+        weights = {f"weight {name}": value for name, value in self.exam.parameters(self.number - 1).items()}
+        return save({name: value.contiguous().clone() for name, value in (inputs | weights).items()})
+
+    def script(self, file: Path, tensors: Path) -> str:
+        """The script that calls the learner's `file` on `tensors`."""
+        case, challenge = self.exam.cases[self.number - 1], self.exam.challenge
+        module = challenge.kind == "module"
+        arguments = ", ".join(f"{name}={value!r}" for name, value in case.init.items())
+        given = "\n".join(f"    {name!r}: {_literal(name, value)}," for name, value in self.exam.given(self.number - 1).items())
+        lines = [
+            MARK,
+            f'"""Case {self.number} of {challenge.id} ({case.name}), seed {self.seed}: your file on the inputs and weights that the grader gave it.',
+            "",
+            "Set a breakpoint in your file and run this under any debugger, or paste it into a notebook.",
+            '"""',
+            "",
+            "import importlib.util",
+            "import runpy",
+            "",
+            "import torch",
+            "from safetensors.torch import load_file",
+            "",
+            *(["from trainer.running import aliases, weights"] if module else []),
+            "from trainer.running.execution import Given, build, lay_out, map_leaves",
+            "",
+            f"FILE = {str(file)!r}",
+            f"tensors = load_file({str(tensors)!r})",
+            f'spec = importlib.util.spec_from_file_location("{file.stem}", FILE)',
+            "yours = importlib.util.module_from_spec(spec)",
+            "spec.loader.exec_module(yours)",
+            f'drive = runpy.run_path({self.exam.cases_path!r})["drive"]  # how the grader calls it',
+            "",
+            "inputs = {",
+            given,
+            "}",
+            f"layout = {dict(case.layout)!r}",
+            'inputs = map_leaves(inputs, lambda name, tensor: lay_out(tensor, layout.get(name.partition("[")[0])))',
+        ]
+        if module:
+            lines += [
+                f"# {challenge.entry[0]}({arguments}), {case.dtype}, {case.mode} mode",
+                f"implementation = build(vars(yours), {challenge.kind!r}, {list(challenge.entry)!r}, {dict(case.init)!r}, torch.{case.dtype}, {case.mode!r})",
+                'given_weights = {name.removeprefix("weight "): value for name, value in tensors.items() if name.startswith("weight ")}',
+                "contract = aliases.contract_of({name: tuple(value.shape) for name, value in given_weights.items()})",
+                f"weights.load(implementation, contract, {dict(self.assignment)!r}, given_weights)",
+            ]
+        else:
+            lines += [f"implementation = build(vars(yours), {challenge.kind!r}, {list(challenge.entry)!r}, {{}}, torch.{case.dtype}, {case.mode!r})"]
+        lines += [
+            "",
+            "with torch.no_grad():",
+            f"    outputs = drive(implementation, Given(inputs, {dict(case.sizes)!r}))",
+            "for name, value in outputs.items():",
+            '    print(name, tuple(value.shape) if isinstance(value, torch.Tensor) else "")',
+            "    print(value)",
+        ]
+        return "\n".join(lines) + "\n"
+
+
+def repro(grader: Grader, challenge: Challenge, source: str, file: str, seed: int, only: int | None = None) -> Repro | None:
+    """The case that a report would explain, or the one that is asked for; None where nothing fails.
+
+    Raises:
+        DrillError: if there is no such case, or what fails is no single case.
+    """
+    exam = grader.exam_with(challenge, seed, only)
+    report, evidence, _ = grader.judged(exam, source, file, None)
+    failure = report.first_failure()
+    number = only or (failure.number if failure is not None else None)
+    if number is None and failure is not None:
+        raise DrillError(f"{challenge.id}: {failure.check} fails in no single case ({failure.message}); there is nothing to step through.")
+    if number is None:
+        return None
+    return Repro(exam, number, seed, {path: tuple(roles) for path, roles in evidence.reply.assignment.items()})
+
+
+def _literal(name: str, value: Any) -> str:
+    """Python for an input: a tensor by its name in the file."""
+    if isinstance(value, Tensor):
+        return f"tensors[{'input ' + name!r}]"
+    if isinstance(value, tuple | list):
+        parts = [f"tensors[{f'input {name}[{index}]'!r}]" if isinstance(one, Tensor) else repr(one) for index, one in enumerate(value)]
+        return f"({', '.join(parts)}{',' if len(parts) == 1 else ''})"
+    return repr(value)
