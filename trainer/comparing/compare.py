@@ -133,7 +133,10 @@ def compare_dropout(name: str, dims: str, sizes: dict[str, int], weights: Tensor
     if "copy" in letters:
         copies = [dropped.select(letters.index("copy"), copy) for copy in range(sizes["copy"])]
         if any(not torch.equal(one, other) for one, other in pairwise(copies)):
-            return "dropout falls on the output (or the values), not on the attention weights: features of one value are dropped apart"
+            queries = [place for place, letter in enumerate(letters) if letter in ("L", "Lq")]
+            alike = all(torch.equal(one, other) for place in queries for one, other in pairwise(dropped.transpose(0, place)))
+            where = "values" if queries and alike else "output"
+            return f"dropout falls on the {where}, not on the attention weights: features of one value are dropped apart"
     total = int(counted.sum())
     if "copy" in letters:
         total //= sizes["copy"]

@@ -16,6 +16,7 @@ class MistakeEntry(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     now: str
     says: str
     hint: str
+    twins: tuple[str, ...] = ()
 
 
 class MistakesFile(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
@@ -32,8 +33,10 @@ def read_mistakes(challenge: Challenge) -> tuple[Mistake, ...]:
     for entry in data.mistake:
         if entry.id in seen:
             raise PackError(f"{path}: two mistakes have the id {entry.id!r}. Rename one.")
+        if unknown := set(entry.twins) - seen:
+            raise PackError(f"{path}: mistake {entry.id!r} has the twin {', '.join(sorted(unknown))}, which does not stand above it.")
         seen.add(entry.id)
-    return tuple(Mistake(entry.id, entry.was, entry.now, entry.says, entry.hint) for entry in data.mistake)
+    return tuple(Mistake(entry.id, entry.was, entry.now, entry.says, entry.hint, entry.twins) for entry in data.mistake)
 
 
 def patch(source: str, mistake: Mistake, where: str) -> str:

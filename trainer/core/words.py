@@ -66,13 +66,17 @@ class Signature:
 
 @dataclass(frozen=True)
 class Mistake:
-    """A known mistake, as a patch of the reference: replace `was` (found exactly once) with `now`."""
+    """A known mistake, as a patch of the reference: replace `was` (found exactly once) with `now`.
+
+    `twins`: ids of mistakes further up that have the same effect, so that either may be named.
+    """
 
     id: str
     was: str
     now: str
     says: str
     hint: str
+    twins: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

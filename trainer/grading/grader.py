@@ -13,7 +13,7 @@ import torch
 
 from trainer.core.words import Challenge, DrillError, Report, Trace
 from trainer.grading.diagnosis.bank import PATH, Bank
-from trainer.grading.diagnosis.diagnose import diagnose
+from trainer.grading.diagnosis.diagnose import diagnose, named
 from trainer.grading.diagnosis.tracing import traced
 from trainer.grading.evidence import Evidence
 from trainer.grading.exam import Exam
@@ -82,6 +82,11 @@ class Grader:
         if diagnosed and report.verdict != "passed":
             report = replace(report, diagnosis=diagnose(self._bank(exam), evidence, report, source, _Runner(self, file, assignment)))
         return replace(report, elapsed_seconds=time.monotonic() - started)
+
+    def named(self, exam: Exam, source: str, file: str) -> tuple[Report, tuple[str, ...]]:
+        """The report without a diagnosis, and the known mistake that gives exactly this, if one does."""
+        report, evidence, assignment = self.judged(exam, source, file, None)
+        return report, named(self._bank(exam), evidence, report, source, _Runner(self, file, assignment))
 
     def trace(self, challenge: Challenge, source: str, file: str, seed: int, only: int | None = None) -> Trace:
         """What every line makes in one case: by default the one that a report would explain.

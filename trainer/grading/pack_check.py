@@ -5,13 +5,13 @@ from __future__ import annotations
 import ast
 import contextlib
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
 from trainer.content import packs
 from trainer.content.mistakes import patch, read_mistakes
-from trainer.core.words import CHECK_ORDER, Challenge, GraderError, PackError, Report
+from trainer.core.words import CHECK_ORDER, Challenge, GraderError, Mistake, PackError, Report
 from trainer.grading.grader import Grader
 
 FEWEST_MISTAKES = 12
@@ -60,7 +60,8 @@ def check_items(grader: Grader, challenge: Challenge, seeds: Sequence[int], want
                 case "mistake":
                     mistake = next(one for one in read_mistakes(challenge) if one.id == name)
                     patched = patch(packs.solution(challenge), mistake, str(challenge.solutions / "mistakes.toml"))
-                    yield _wrong(grader, challenge, seeds, kind, name, patched)
+                    row = _wrong(grader, challenge, seeds, kind, name, patched)
+                    yield _names_itself(grader, challenge, seeds[0], mistake, patched, row) if row.ok else row
     except (PackError, GraderError) as error:
         yield Row(challenge.id, "content", "readable", False, str(error))
 
@@ -126,6 +127,17 @@ def _wrong(grader: Grader, challenge: Challenge, seeds: Sequence[int], kind: Kin
             telling = _telling_case(report)
     ordered = tuple(check for check in CHECK_ORDER if check in refused_by)
     return Row(challenge.id, kind, name, True, f"refused with {len(seeds)} seeds", ordered)
+
+
+def _names_itself(grader: Grader, challenge: Challenge, seed: int, mistake: Mistake, source: str, row: Row) -> Row:
+    """The diagnosis has to name the mistake in its own patch. Another mistake that it names or that agrees as well is a twin, and has to be declared."""
+    _, ids = grader.named(grader.exam(challenge, seed), source, challenge.file_name)
+    if ids and set(ids) <= {mistake.id, *mistake.twins}:
+        return row
+    if ids:
+        return replace(row, ok=False, message=f'seed {seed}: it is named {", ".join(ids)}. Change one of them, or declare `twins = ["{ids[0]}"]`.')
+    path = challenge.solutions / "mistakes.toml"
+    return replace(row, ok=False, message=f"seed {seed}: the diagnosis does not name it: another mistake of {path} may have the same effect, undeclared.")
 
 
 def _telling_case(report: Report) -> list[int]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ast
+import warnings
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -72,7 +74,19 @@ def diagnose(bank: Bank, evidence: Evidence, report: Report, source: str, runner
     first = report.first_failure()
     if first is None or evidence.ended.how != "replied" or evidence.reply.load_failure is not None or not evidence.cases:
         return None
-    return _Diagnosing(bank, evidence, report, source, runner, first).result()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # torch warns of layers without entries, which a mistake may make
+        return _Diagnosing(bank, evidence, report, source, runner, first).result()
+
+
+def named(bank: Bank, evidence: Evidence, report: Report, source: str, runner: Runner) -> Ids:
+    """The one known mistake that gives exactly this; () where none does."""
+    first = report.first_failure()
+    if first is None or evidence.ended.how != "replied" or evidence.reply.load_failure is not None or not evidence.cases:
+        return ()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # as above
+        return _Diagnosing(bank, evidence, report, source, runner, first).one_mistake()
 
 
 class _Diagnosing:
@@ -84,11 +98,15 @@ class _Diagnosing:
         self._grown: dict[str | None, Grown | None] = {}
         self.search = Search(bank, evidence, report, runner.grade, self._looped)
 
-    def result(self) -> Diagnosis:
+    def one_mistake(self) -> Ids:
+        """The known mistake that agrees with all that was seen."""
         ids = self.search.named()
-        if not ids and self.search.telling:
-            alone = self._is_right_alone
-            ids = self.search.kept_between_cases() if alone else self.search.named_two(self._likely(), len(self._shown.reference.steps) if self._shown else 0)
+        return self.search.kept_between_cases() if not ids and self.search.telling and self._is_right_alone else ids
+
+    def result(self) -> Diagnosis:
+        ids = self.one_mistake()
+        if not ids and self.search.telling and not self._is_right_alone:
+            ids = self.search.named_two(self._likely(), len(self._shown.reference.steps) if self._shown else 0)
         mistakes = tuple(self.bank.mistakes[one] for one in ids)
         shown = self._shown
         line, case, made, affected, layout = self._first_line(ids)
@@ -122,7 +140,7 @@ class _Diagnosing:
             and self.exam.cases[one.number].probe is None
             and all(not isinstance(value, Tensor) or not value.is_meta for value in one.behaviour.outputs.values())
         ]
-        found = sorted(found, key=lambda one: coincidences(self.exam.cases[one.number]))[:_MOST_CONSIDERED]
+        found = sorted(found, key=lambda one: (self.first.number != one.number + 1, coincidences(self.exam.cases[one.number])))[:_MOST_CONSIDERED]
         return sorted(found, key=lambda one: -self._worth(one.number))[:MOST_CASES]
 
     def _worth(self, number: int) -> float:
@@ -131,7 +149,8 @@ class _Diagnosing:
         if trail is None:
             return -1.0
         different = {tuple(f"{figure:.4g}" for figure in step.features) for step in trail.steps if step.lines and step.features is not None}
-        return len(different) * min(1.0, 120 / len(trail.steps)) - 8 * coincidences(self.exam.cases[number])
+        explained = 1.25 if self.first.number == number + 1 else 1.0  # rather the case that the report shows
+        return explained * len(different) * min(1.0, 120 / len(trail.steps)) - 8 * coincidences(self.exam.cases[number])
 
     @cached_property
     def _recorded(self) -> list[Recorded]:
@@ -225,6 +244,8 @@ class _Diagnosing:
         """The line where no value is wrong: what raised, loops, cuts gradients off, or draws at random."""
         if self.first.frames:
             return self.first.frames[-1].line
+        if self.first.check == "bad sizes":
+            return _line_of_division(self.source, self.exam.challenge.entry[0])
         if self.first.number is None:
             return None
         if self.first.check == "vectorised":
@@ -295,6 +316,15 @@ class _Diagnosing:
             return None
         value = self.evidence.value_of(one.told.outputs.get(name))
         return None if value is None else relation(value, one.expected.outputs[name].value, one.case.dims.get(name, ""), dict(one.case.sizes))
+
+
+def _line_of_division(source: str, entry: str) -> int | None:
+    """Where the constructor first divides: what it divides has to be looked at there at the latest."""
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.ClassDef) and node.name == entry:
+            divisions = [one.lineno for one in ast.walk(node) if isinstance(one, ast.BinOp) and isinstance(one.op, ast.FloorDiv | ast.Mod | ast.Div)]
+            return min(divisions, default=None)
+    return None
 
 
 def _is_computed(step: Step) -> bool:

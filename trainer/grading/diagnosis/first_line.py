@@ -133,8 +133,9 @@ class Path:
         known = next((number for number, step in enumerate(self.trail.steps) if number > given and step.lines and self.is_known_wrong(number)), None)
         if known is None:
             return None
-        region = {number for number in self._region([known]) if self.trail.steps[number].lines}
-        return self._at(min((number for number in region if not any(parent in region for parent in self.trail.steps[number].parents)), default=known))
+        parents = self.trail.steps[known].parents
+        # It is the first only if it is seen what it was made from, and that is right.
+        return self._at(known) if parents and all(self.is_right(parent) for parent in parents) else None
 
     def _entry(self, region: set[int], told: list[int]) -> int:
         """The first step that is not right though all it was made from is.
@@ -169,6 +170,8 @@ class Path:
     def _at(self, number: int) -> Parting:
         """The step's line; the line of the call where the same line of a function of the file's own is right in another call."""
         step = self.trail.steps[number]
+        if (place := self._set_up(number)) is not None:
+            return Parting(number, place)
         lines = step.lines
         while len(lines) > 1 and any(
             other.lines[:1] == lines[:1] and other.lines[1:] != lines[1:] and other.operation == step.operation and self._tells(place) and self.is_right(place)
@@ -176,6 +179,22 @@ class Path:
         ):
             lines = lines[1:]
         return Parting(number, lines[0])
+
+    def _set_up(self, number: int) -> int | None:
+        """Where a constant factor that is wrong was put into an attribute while the module was built."""
+        step = self.trail.steps[number]
+        parents = self._informative_parents(number)
+        if step.operation not in ("mul", "div") or len(parents) != 1 or step.value is None:
+            return None
+        before = self.trail.steps[parents[0]].value
+        given = next((place for place, one in enumerate(self.trail.steps) if one.operation.startswith("input ")), 0)
+        if before is None or before.shape != step.value.shape or not bool(before.any()):
+            return None
+        factor = float((step.value.double() * before.double()).sum() / before.double().pow(2).sum())
+        for one in reversed(self.trail.steps[:given]):
+            if one.operation == "number" and any(abs(_number(one) - want) <= 1e-5 * abs(want) for want in (factor, 1 / factor if factor else 0.0)):
+                return one.lines[1] if len(one.lines) > 1 else one.lines[0]
+        return None
 
     def _is_input(self, number: int) -> bool:
         operation = self.trail.steps[number].operation

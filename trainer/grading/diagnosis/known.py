@@ -113,6 +113,7 @@ class Search:
     def __init__(self, bank: Bank, evidence: Evidence, report: Report, grade: Grade, loops: Loops) -> None:
         self.bank, self.evidence, self.report, self.grade, self.loops = bank, evidence, report, grade, loops
         self.seen = observe(evidence)
+        self.disputed = False  # several mistakes agree
         self._modes: dict[Ids, set[str]] = {}
         self.telling = [one for one in self.seen if one.telling]
 
@@ -128,10 +129,11 @@ class Search:
         if not self.telling:
             return self._told_by_worker([(one,) for one in self.bank.mistakes if self._may_be_hidden(one)], first)
         singles = [(one,) for one in self.bank.mistakes if self._agrees((one,))]
+        self.disputed = len(singles) > 1
         if self._is_told_by_values():
-            return singles[0] if len(singles) == 1 else self._told_by_worker(singles, first)
+            return self._the_one(singles) or self._told_by_worker(singles, first)
         worded = [ids for ids in singles if all(self._words(ids, one) == one.behaviour.failure for one in self.telling)]
-        return worded[0] if len(worded) == 1 else self._told_by_worker(worded, first)
+        return self._the_one(worded) or self._told_by_worker(worded, first)
 
     def named_two(self, likely: Sequence[str], operations: int) -> Ids:
         """The first pair that agrees on all cases, one of the two being likely.
@@ -140,7 +142,7 @@ class Search:
             operations: how many the reference takes in the first telling case: as many pairs are tried as that allows.
         """
         first = self.report.first_failure()
-        if first is None or not self._is_told_by_values():
+        if first is None or self.disputed or not self._is_told_by_values():
             return ()
         return self._pair(likely, MOST_RUN // max(1, operations))
 
@@ -199,7 +201,7 @@ class Search:
         """A mistake that shows in no first call of a fresh import, but fails as this does where all cases run one after another."""
         hidden = [(one,) for one in self.bank.mistakes if all(self._is_right((one,), seen.number) for seen in self.telling)]
         alike = [ids for ids in hidden if self._agrees_in_turn(ids)]
-        return alike[0] if len(alike) == 1 else ()
+        return self._the_one(alike)
 
     def _agrees_in_turn(self, ids: Ids) -> bool:
         """Whether the values of all cases, run one after another, are the submission's."""
@@ -266,7 +268,13 @@ class Search:
             left = [ids for ids in left[:_MOST_WORKERS] if failures(self.grade(exam, self.bank.patched(ids) or "")[1]) == failures(self.report)]
         if len(left) > 1 and first.check == "vectorised":
             left = [ids for ids in left if self.loops(self.bank.patched(ids) or "") == self.loops(None)]
-        return left[0] if len(left) == 1 else ()
+        return self._the_one(left)
+
+    def _the_one(self, left: Sequence[Ids]) -> Ids:
+        """The only one, or the first of twins."""
+        if not left:
+            return ()
+        return left[0] if all(left[0][0] in self.bank.mistakes[ids[0]].twins for ids in left[1:]) else ()
 
     def _fails_alike(self, ids: Ids, exam: Exam, first: Outcome) -> bool:
         # In this process where that shows it: a worker takes longer.
