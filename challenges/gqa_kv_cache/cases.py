@@ -201,6 +201,7 @@ def counted(draw):
 def refusals():
     """Constructor arguments that cannot work."""
     yield Refusal("d_model is not divisible by num_heads", {"d_model": 20, "num_heads": 8, "num_kv_heads": 4})
+    yield Refusal("neither num_heads nor num_kv_heads divides d_model", {"d_model": 22, "num_heads": 8, "num_kv_heads": 4})
     yield Refusal("num_heads is not divisible by num_kv_heads", {"d_model": 24, "num_heads": 6, "num_kv_heads": 4})
     yield Refusal("there are more key/value heads than query heads", {"d_model": 24, "num_heads": 3, "num_kv_heads": 6})
 

@@ -32,7 +32,7 @@ def mistakes_table(rows: Sequence[RefusedRow]) -> str:
         return "No mistakes were graded."
     cells = [["challenge", "mistake", *used]]
     for row in mistakes:
-        name = row.name if row.ok else f"{row.name} (NOT REFUSED)"
+        name = row.name if row.ok else f"{row.name} ({'NOT NAMED' if row.refused_by else 'NOT REFUSED'})"
         cells.append([row.challenge, name, *("x" if check in row.refused_by else "" for check in used)])
     widths = [max(len(line[column]) for line in cells) for column in range(len(cells[0]))]
     lines = ["| " + " | ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)) + " |" for line in cells]

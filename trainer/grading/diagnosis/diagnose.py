@@ -148,9 +148,10 @@ class _Diagnosing:
         trail = content_trail(self.exam.only([number]), self.bank.source, PATH)
         if trail is None:
             return -1.0
-        different = {tuple(f"{figure:.4g}" for figure in step.features) for step in trail.steps if step.lines and step.features is not None}
+        leading = [trail.steps[number] for number in trail.leading_to_outputs]  # what a constructor draws at random leads nowhere
+        different = {tuple(f"{figure:.4g}" for figure in step.features) for step in leading if step.lines and step.features is not None}
         explained = 1.25 if self.first.number == number + 1 else 1.0  # rather the case that the report shows
-        return explained * len(different) * min(1.0, 120 / len(trail.steps)) - 8 * coincidences(self.exam.cases[number])
+        return explained * len(different) * min(1.0, 120 / len(leading)) - 8 * coincidences(self.exam.cases[number])
 
     @cached_property
     def _recorded(self) -> list[Recorded]:

@@ -63,13 +63,14 @@ def _nudges(given: Mapping[str, Any], values: Tensor, name: str) -> list[dict[st
 def _picture(outputs: Sequence[Tensor | None], items: int) -> Tensor | None:
     """bool [batch, query, batch of the key, key]: whether this output moves when that key's value does."""
     base = outputs[0]
-    if base is None or base.dim() < 3 or base.shape[0] != items or not bool(base.isfinite().all()):
+    if base is None or base.dim() < 3 or base.shape[0] != items:
         return None
     moved = []
     for one in outputs[1:]:
         if one is None or one.shape != base.shape:
             return None
-        moved.append((one != base).transpose(1, -2).flatten(2).any(dim=2))  # [batch, query]
+        differs = (one != base) & ~(one.isnan() & base.isnan())  # what is NaN with every value depends on none
+        moved.append(differs.transpose(1, -2).flatten(2).any(dim=2))  # [batch, query]
     return torch.stack(moved, dim=-1).reshape(*moved[0].shape, items, -1)
 
 
@@ -102,7 +103,7 @@ def _what(mine: Tensor, right: Tensor) -> str:
         return "the mask is transposed: keys and queries are exchanged"
     length = mine.shape[2]
     for step in sorted(range(1 - length, length), key=abs):
-        if step and torch.equal(mine, _shifted(right, step)):
+        if step and _is_shifted(mine, right, step):
             keys = f"{abs(step)} key{'s' if abs(step) > 1 else ''}"
             return f"the mask lies {keys} too far to the {'right' if step > 0 else 'left'}"
     eye = torch.eye(*mine.shape[1:], dtype=torch.bool)
@@ -115,10 +116,11 @@ def _what(mine: Tensor, right: Tensor) -> str:
     return "; ".join(word for word in words if word)
 
 
-def _shifted(pattern: Tensor, step: int) -> Tensor:
-    """Moved along the keys; what comes in at the edge is what lay there."""
-    places = (torch.arange(pattern.shape[2]) - step).clamp(0, pattern.shape[2] - 1)
-    return pattern[:, :, places]
+def _is_shifted(mine: Tensor, right: Tensor, step: int) -> bool:
+    """Whether one is the other moved along the keys; what lies beyond the edge is not known."""
+    length = mine.shape[2] - abs(step)
+    moved, still = mine.narrow(2, max(step, 0), length), right.narrow(2, max(-step, 0), length)
+    return length > 1 and torch.equal(moved, still) and bool(still.any()) and not bool(still.all())
 
 
 def _rows(pattern: Tensor) -> tuple[str, ...]:

@@ -70,7 +70,7 @@ def coincidences(case: Case) -> int:
 
 def _observed(evidence: Evidence, one: CaseEvidence) -> Observed:
     failure = one.told.failure
-    if failure is not None:
+    if failure is not None and failure.phase != "forward with gradients":
         return Observed(one.number, one.case.dtype, Behaviour(f"{failure.type}: {failure.message}", {}), random=False, telling=True)
     outputs = _outputs(evidence, one.told.outputs)
     again = _outputs(evidence, one.told.outputs_once_more)
@@ -268,7 +268,14 @@ class Search:
             left = [ids for ids in left[:_MOST_WORKERS] if failures(self.grade(exam, self.bank.patched(ids) or "")[1]) == failures(self.report)]
         if len(left) > 1 and first.check == "vectorised":
             left = [ids for ids in left if self.loops(self.bank.patched(ids) or "") == self.loops(None)]
-        return self._the_one(left)
+        return self._the_one(left) or self._the_one([ids for ids in left[:_MOST_WORKERS] if self._says_the_same(ids, first)])
+
+    def _says_the_same(self, ids: Ids, first: Outcome) -> bool:
+        """Whether the first failure has the same figures too: operations counted, say."""
+        if first.number is None:
+            return False
+        other = self.bank.graded(self.evidence.exam.only([first.number - 1]), self.bank.patched(ids) or "")[1].first_failure()
+        return other is not None and other.message == first.message
 
     def _the_one(self, left: Sequence[Ids]) -> Ids:
         """The only one, or the first of twins."""
@@ -284,7 +291,8 @@ class Search:
             return False
         theirs = next((one for one in evidence.cases if one.case.name == first.case), None)
         mine = next((one for one in self.evidence.cases if one.case.name == first.case), None)
-        return theirs is not None and mine is not None and _same_traces(self.evidence, mine, evidence, theirs)
+        random = any(one.random for one in self.seen if one.number == (first.number or 0) - 1)
+        return theirs is not None and mine is not None and (random or _same_traces(self.evidence, mine, evidence, theirs))
 
 
 def _same_traces(evidence: Evidence, one: CaseEvidence, other_evidence: Evidence, other: CaseEvidence) -> bool:

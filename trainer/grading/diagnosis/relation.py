@@ -45,6 +45,8 @@ def _factor(mine: Tensor, right: Tensor, sizes: Mapping[str, int]) -> str | None
 
 def _number(factor: float, sizes: Mapping[str, int]) -> str:
     for letter, size in sizes.items():
+        if letter[0] in "BLTK":  # nobody scales by the batch or by a length
+            continue
         for power, words in ((0.5, f"sqrt({letter})"), (-0.5, f"1/sqrt({letter})"), (1.0, letter), (-1.0, f"1/{letter}")):
             if size > 1 and math.isclose(factor, size**power, rel_tol=5e-3):
                 return f"{factor:.4g} = {words}"
