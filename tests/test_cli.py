@@ -352,3 +352,84 @@ def test_completion(tmp_path: Path) -> None:
         cwd=tmp_path, code=None, _TRAINER_COMPLETE="complete_bash", COMP_WORDS="attn-drill start g", COMP_CWORD="2", _ATTN_DRILL_COMPLETE="complete_bash"
     )
     assert "gqa" in done.stdout
+
+
+TILED = packs.solution(GQA).replace("k = k.repeat_interleave(group_size, dim=1)", "k = k.repeat(1, group_size, 1, 1)")
+
+
+@pytest.fixture
+def tiled(tmp_path: Path) -> Path:
+    """A folder with a gqa.py whose key heads are tiled."""
+    (tmp_path / "gqa.py").write_text(TILED)
+    return tmp_path
+
+
+def test_check_says_where_and_why(tiled: Path) -> None:
+    """The line, the mistake's sentence, what is cleared; --no-why holds the mistake back; --json carries all of it."""
+    line = next(number for number, text in enumerate(TILED.splitlines(), 1) if "k.repeat(" in text)
+    shown = drill("check", "gqa", "gqa.py", "--seed", "3", cwd=tiled, code=1).stdout
+    assert f"line {line}" in shown
+    assert "LIKELY" in shown
+    assert "The key heads are tiled" in shown
+    assert "cleared" in shown
+    held_back = drill("check", "gqa", "gqa.py", "--seed", "3", "--no-why", cwd=tiled, code=1).stdout
+    assert f"line {line}" in held_back
+    assert "The key heads are tiled" not in held_back
+    found = json.loads(drill("check", "gqa", "gqa.py", "--seed", "3", "--json", cwd=tiled, code=1).stdout)["diagnosis"]
+    assert [one["id"] for one in found["mistakes"]] == ["keys-tiled"]
+    assert found["first_line"] == line
+    assert found.keys() == {"mistakes", "first_line", "case_number", "last_reached", "first_missed", "layout", "effective_mask", "cleared"}
+
+
+def test_json_of_a_pass_has_no_diagnosis(solved: Path) -> None:
+    """Null, as of everything that does not apply."""
+    assert json.loads(drill("check", "gqa", "gqa.py", "--json", cwd=solved).stdout)["diagnosis"] is None
+
+
+def test_trace_shows_every_line_beside_the_reference(tiled: Path) -> None:
+    """What a line makes, and which of the reference's results that is; not the reference's code."""
+    shown = drill("trace", "gqa", "gqa.py", "--seed", "3", "--case", "1", cwd=tiled).stdout
+    assert re.search(r"q = self\.q_proj.*\n.*\[B=2, L=5, H=6, D=7\] float32 .*= q", shown)
+    assert re.search(r"v = v\.repeat_interleave.*\n.*= v", shown)
+    assert not re.search(r"k = k\.repeat\(1.*\n.*= k", shown)
+    assert "k.repeat_interleave" not in shown
+
+
+def test_trace_without_a_case_takes_the_failing_one(tiled: Path) -> None:
+    """By default the seed of the last attempt and the case that its report explains."""
+    number = json.loads(drill("check", "gqa", "gqa.py", "--json", cwd=tiled, code=1).stdout)
+    first = next(one["case_number"] for one in number["checks"] if one["status"] == "failed")
+    assert drill("trace", "gqa", "gqa.py", cwd=tiled).stdout.startswith(f"case {first}:")
+    assert f"seed {number['seed']}" in " ".join(drill("trace", "gqa", "gqa.py", cwd=tiled).stdout.split())
+
+
+def test_trace_of_what_raises_says_so(tmp_path: Path) -> None:
+    """The lines up to the exception, then the exception."""
+    (tmp_path / "gqa.py").write_text(TILED.replace("weights = self.dropout(weights)", "weights = weights @ weights[0, 0, 0]"))
+    shown = drill("trace", "gqa", "gqa.py", "--seed", "3", "--case", "1", cwd=tmp_path).stdout
+    assert "RuntimeError" in shown.splitlines()[-2] + shown.splitlines()[-1] + shown
+    assert "torch.softmax" in shown
+
+
+def test_repro_runs_and_gives_the_same_numbers(tiled: Path) -> None:
+    """The script runs by itself and prints the learner's outputs; a file that is not ours is left alone."""
+    report = json.loads(drill("check", "gqa", "gqa.py", "--seed", "3", "--json", cwd=tiled, code=1).stdout)
+    failing = next(one for one in report["checks"] if one["status"] == "failed")
+    told = drill("repro", "gqa", "gqa.py", "--seed", "3", cwd=tiled).stdout
+    assert f"Case {failing['case_number']} with seed 3" in told
+    environment = {**os.environ, "PYTHONPATH": str(packs.TRAINER.parent)}
+    done = subprocess.run([sys.executable, "gqa_repro.py"], cwd=tiled, env=environment, capture_output=True, text=True, check=True)
+    assert done.stdout.startswith(f"out {tuple(failing['mismatch']['actual_shape'])}")
+    assert "expected" not in (tiled / "gqa_repro.py").read_text()
+    (tiled / "gqa_repro.py").write_text("mine = 1\n")
+    refused = drill("repro", "gqa", "gqa.py", "--seed", "3", cwd=tiled, code=2)
+    assert "Move it away first" in refused.stderr
+    assert (tiled / "gqa_repro.py").read_text() == "mine = 1\n"
+
+
+def test_repro_of_a_pass_says_so(solved: Path) -> None:
+    """Nothing fails, so nothing is written; a named case is."""
+    assert "nothing fails there" in drill("repro", "gqa", "gqa.py", "--seed", "3", cwd=solved, code=2).stderr
+    assert not (solved / "gqa_repro.py").exists()
+    drill("repro", "gqa", "gqa.py", "--seed", "3", "--case", "2", cwd=solved)
+    assert (solved / "gqa_repro.safetensors").exists()

@@ -134,7 +134,9 @@ def test_differences_of_masks_in_words() -> None:
     eye = torch.eye(5, dtype=torch.bool)
     assert "does not attend to itself" in _what(ragged & ~eye, ragged | eye)
     assert "item 0" in _what(two[:1].expand(2, 5, 5), two)
-    assert "1 hidden keys are attended to" in _what(causal | (torch.arange(5)[:, None] == 0) & (torch.arange(5) == 4) & (torch.arange(2) == 0)[:, None, None], causal)
+    assert "1 hidden keys are attended to" in _what(
+        causal | (torch.arange(5)[:, None] == 0) & (torch.arange(5) == 4) & (torch.arange(2) == 0)[:, None, None], causal
+    )
 
 
 SIZES = {"B": 2, "H": 4, "L": 7, "D": 3, "M": 12}

@@ -1,38 +1,71 @@
-"""Put today's report into the README: python tests/update_readme.py. A test says when it is time to."""
+"""Draw today's failing report for the README: python tests/update_readme.py. A test says when it is time to."""
 
+import io
 import os
 import subprocess
 import sys
-import tempfile
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+os.environ["OMP_NUM_THREADS"] = "1"
 
 from trainer.content import packs
 
 ROOT = packs.TRAINER.parent
-BEGIN, END = "<!-- report -->\n```text\n", "\n```\n"
+PICTURE = ROOT / "docs" / "report.svg"
+WIDTH, SEED = 92, 2
+# Rich's parts in a frame of our own: its own frame loads fonts from the network.
+FRAME = """<svg class="rich-terminal" viewBox="0 0 {width} {height}" xmlns="http://www.w3.org/2000/svg">
+<style>
+.{unique_id}-matrix {{ font-family: monospace; font-size: {char_height}px; line-height: {line_height}px; }}
+.{unique_id}-title {{ font-family: sans-serif; font-size: 18px; }}
+{styles}
+</style>
+<defs>
+<clipPath id="{unique_id}-clip-terminal"><rect x="0" y="0" width="{terminal_width}" height="{terminal_height}" /></clipPath>
+{lines}
+</defs>
+{chrome}
+<g transform="translate({terminal_x}, {terminal_y})" clip-path="url(#{unique_id}-clip-terminal)">
+{backgrounds}
+<g class="{unique_id}-matrix">
+{matrix}
+</g>
+</g>
+</svg>
+"""
 
 
-def current_report() -> str:
-    """What `check` prints at 100 columns for tiled key heads and seed 2."""
-    gqa = packs.find_challenge(packs.built_in_pack(), "gqa")
-    tiled = packs.solution(gqa).replace("k = k.repeat_interleave(group_size, dim=1)", "k = k.repeat(1, group_size, 1, 1)")
-    environment = {**os.environ, "PYTHONPATH": str(ROOT), "COLUMNS": "100"}
-    with tempfile.TemporaryDirectory() as folder:
-        Path(folder, "gqa.py").write_text(tiled)
-        command = [sys.executable, "-m", "trainer", "check", "gqa", "gqa.py", "--seed", "2"]
-        environment["ATTN_DRILL_HOME"] = folder
-        done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=folder, env=environment)
-    return "\n".join(line.rstrip() for line in done.stdout.strip().splitlines())
+def draw() -> str:
+    """What `check` shows on a terminal for tiled key heads, as SVG."""
+    from rich.console import Console
+
+    from trainer.display.terminal import render
+    from trainer.grading.grader import Grader
+
+    root = packs.built_in_pack()
+    with Grader([root]) as grader:  # before anything of solutions/ is read
+        gqa = packs.find_challenge(root, "gqa")
+        tiled = packs.solution(gqa).replace("k = k.repeat_interleave(group_size, dim=1)", "k = k.repeat(1, group_size, 1, 1)")
+        report = grader.grade(gqa, tiled, "gqa.py", SEED, diagnosed=True)
+    console = Console(
+        record=True, width=WIDTH, file=io.StringIO(), force_terminal=True, color_system="truecolor", highlight=False, emoji=False, legacy_windows=False
+    )
+    console.print(render(report, WIDTH))
+    return console.export_svg(title="attn-drill check gqa", code_format=FRAME, unique_id="report")
 
 
-def shown_report(readme: str) -> str:
-    """What the README shows."""
-    return readme.partition(BEGIN)[2].partition(END)[0]
+def current_picture() -> str:
+    """The same from a process of its own, as a user's terminal would have it."""
+    environment = {name: value for name, value in os.environ.items() if name not in ("NO_COLOR", "FORCE_COLOR", "COLUMNS", "TERM")}
+    return subprocess.run(
+        [sys.executable, __file__, "--print"], capture_output=True, text=True, check=True, env={**environment, "PYTHONPATH": str(ROOT)}
+    ).stdout
 
 
 if __name__ == "__main__":
-    path = ROOT / "README.md"
-    text = path.read_text()
-    path.write_text(text.replace(BEGIN + shown_report(text) + END, BEGIN + current_report() + END))
+    if sys.argv[1:] == ["--print"]:
+        print(draw(), end="")
+    else:
+        PICTURE.parent.mkdir(exist_ok=True)
+        PICTURE.write_text(draw(), encoding="utf-8")

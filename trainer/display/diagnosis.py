@@ -16,24 +16,24 @@ from trainer.display.words import plain
 _MOST_KEYS = 24  # columns of a picture
 
 
-def diagnosed(found: Diagnosis, *, why: bool) -> Iterator[RenderableType]:
-    """Where it went wrong and, with `why`, the mistake that gives exactly this."""
+def diagnosed(found: Diagnosis, shown: int | None, *, why: bool) -> Iterator[RenderableType]:
+    """Where it went wrong and, with `why`, the mistake that gives exactly this; `shown`: the number of the case that the report explains."""
     rows = Table.grid(padding=(0, 2))
     rows.add_column(style=QUIET, no_wrap=True)
     rows.add_column()
-    for label, value in _rows(found, why=why):
+    for label, value in _rows(found, shown, why=why):
         rows.add_row(label, value)
     if rows.row_count:
         yield Padding(rows, (0, 0, 0, 2), expand=False)
 
 
-def _rows(found: Diagnosis, *, why: bool) -> Iterator[tuple[RenderableType, RenderableType]]:
+def _rows(found: Diagnosis, shown: int | None, *, why: bool) -> Iterator[tuple[RenderableType, RenderableType]]:
     if found.first_line is not None:
         text = Text(plain(found.first_line.text), style="bold")
-        text.append(_reached(found), style="not bold")
+        text.append(_reached(found, shown), style="not bold")
         yield f"line {found.first_line.line}", text
     elif found.last_reached or found.first_missed:
-        yield "where", Text(_reached(found).strip())
+        yield "where", Text(_reached(found, shown).strip())
     if found.layout:
         yield "layout", plain(found.layout)
     if found.effective_mask is not None:
@@ -50,13 +50,14 @@ def _rows(found: Diagnosis, *, why: bool) -> Iterator[tuple[RenderableType, Rend
         yield "cleared", ", ".join(found.cleared)
 
 
-def _reached(found: Diagnosis) -> str:
+def _reached(found: Diagnosis, shown: int | None) -> str:
     """What was made rightly before, and what was not."""
     same = found.last_reached == found.first_missed
     missed = "what it becomes is not" if same else f"{found.first_missed} is not"
     words = [f"{found.last_reached} is as it must be" if found.last_reached else "", missed if found.first_missed else ""]
     text = ", ".join(word for word in words if word)
-    made = f" (it makes {found.made})" if found.made else ""
+    case = f"in case {found.case} " if found.case is not None and found.case != shown else ""
+    made = f" ({case}it makes {found.made})" if found.made else ""
     return f"\n{text}{made}" if text else ""
 
 

@@ -49,7 +49,7 @@ def render(report: Report, width: int = 80, *, unicode: bool = True, why: bool =
     if failure is not None:
         parts += [Text(), *_failure(report, failure, width)]
         if report.diagnosis is not None:
-            parts += diagnosed(report.diagnosis, why=why)
+            parts += diagnosed(report.diagnosis, failure.number, why=why)
     if report.stdout.strip():
         parts += [Text(), *_printed(report, unicode=unicode)]
     parts += [Text(), *_next(report, failure)]
@@ -220,9 +220,10 @@ def _next(report: Report, failure: Outcome | None) -> Iterator[RenderableType]:
     else:
         yield Text(f"once more        {command}")
     if report.diagnosis is not None:
-        yield Text(f"line by line     attn-drill trace {report.challenge} {shlex.quote(report.file)}" + (f" --case {failure.number}" if failure.number else ""))
+        again = f"{report.challenge} {shlex.quote(report.file)} --seed {report.seed}" + (f" --case {failure.number}" if failure.number is not None else "")
+        yield Text(f"line by line     attn-drill trace {again}")
         if failure.number is not None:
-            yield Text(f"in a debugger    attn-drill repro {report.challenge}")
+            yield Text(f"in a debugger    attn-drill repro {again}")
     yield Text(f"a hint           attn-drill hint {report.challenge}")
 
 
