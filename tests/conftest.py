@@ -10,6 +10,7 @@ os.environ["OMP_NUM_THREADS"] = "1"
 
 from trainer.content import packs
 from trainer.grading.grader import Grader
+from trainer.running.zygote import Limits
 
 TINY_PACK = Path(__file__).parent / "packs" / "tiny"
 
@@ -26,6 +27,6 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture(scope="session", autouse=True)
 def grader() -> Iterator[Grader]:
-    """One zygote for all tests, started before any test loads a reference."""
-    with Grader([packs.built_in_pack(), TINY_PACK]) as made:
+    """One zygote for all tests, started before any test loads a reference. It is patient: a busy machine is no reason to fail."""
+    with Grader([packs.built_in_pack(), TINY_PACK], Limits(seconds=60.0)) as made:
         yield made

@@ -45,10 +45,10 @@ def diagnosed(grader: Grader, challenge: Challenge, source: str, name: str = "an
 @pytest.mark.parametrize("path", BY_HAND, ids=[f"{path.parent.name}-{path.stem}" for path in BY_HAND])
 def test_by_hand(grader: Grader, path: Path) -> None:
     """A known mistake in another style: named, or nothing is; its line within one of the marked one, but for what the header says."""
-    _, found = diagnosed(grader, CHALLENGES[path.parent.name], path.read_text(), path.name)
+    report, found = diagnosed(grader, CHALLENGES[path.parent.name], path.read_text(), path.name)
     truth, named, unable = set(header(path, "mistakes")), {one.id for one in found.mistakes}, header(path, "diagnosis")
     assert named in (truth, set()), f"named wrongly: {named}"
-    assert ("not named" in unable) == (not named)
+    assert ("not named" in unable) == (not named), report.first_failure()
     line = None if found.first_line is None else found.first_line.line
     close = line is not None and any(abs(line - one) <= 1 for one in marked(path))
     told = "no line" if line is None else "" if close else "line elsewhere"
@@ -86,6 +86,29 @@ def test_what_nobody_knows_is_not_named(grader: Grader) -> None:
     assert (found.last_reached, found.first_missed) == ("weights", "heads")
     assert "scale" in found.cleared
     assert "softmax axis" in found.cleared
+
+
+@pytest.mark.parametrize(
+    ("now", "words"),
+    [
+        pytest.param("nn.functional.linear(x, self.q_proj.weight)", "it is what comes out without the bias of q_proj", id="a bias left out"),
+        pytest.param(
+            "nn.functional.linear(x, self.q_proj.weight.t(), self.q_proj.bias)",
+            "it is what comes out where the weight of q_proj is used transposed",
+            id="transposed",
+        ),
+        pytest.param("x", "it is what comes out without q_proj", id="a layer left out"),
+        pytest.param("self.q_proj(x).tanh()", None, id="nothing of the kind"),
+    ],
+)
+def test_what_no_patch_describes(grader: Grader, now: str, words: str | None) -> None:
+    """Layers and biases left out, weights transposed: told wherever there are weights, though the bank holds nothing of the kind."""
+    challenge = CHALLENGES["gqa"]
+    right = packs.solution(challenge)
+    assert right.count("self.q_proj(x)") == 1
+    _, found = diagnosed(grader, challenge, right.replace("self.q_proj(x)", now))
+    assert found.mistakes == ()
+    assert found.layout == words
 
 
 def test_a_pass_has_no_diagnosis(grader: Grader) -> None:
@@ -153,6 +176,14 @@ def test_an_honest_layout_is_the_same() -> None:
     assert not same(heads.reshape(2, 7, 12), heads, SIZES)
     assert not same(heads.flip(1), heads, SIZES)
     assert not same(2 * heads, heads, SIZES)
+
+
+def test_many_dims_are_soon_given_up() -> None:
+    """Two tensors of many dims may be taken apart in 270 million ways: it comes to an end, and says nothing."""
+    sizes = {"B": 2, "H": 4, "Hkv": 2, "L": 5, "D": 2, "M": 8, "Dv": 4}
+    one, other = torch.rand([8] * 7), torch.rand([16] * 5 + [2])
+    assert one.numel() == other.numel()
+    assert not same(one, other, sizes)
 
 
 def test_a_mask_is_the_same_however_it_is_written() -> None:

@@ -1,14 +1,25 @@
 """Every file of `submissions/` is run; its first lines say which verdict is honest and what the report must say."""
 
+import random
 import re
 import sys
+from functools import partial
 from pathlib import Path
 
 import pytest
+import torch
 
 from trainer.content import packs
 from trainer.display.terminal import render
+from trainer.grading.diagnosis import first_line
+from trainer.grading.diagnosis.first_line import Shelf, telling_line
+from trainer.grading.diagnosis.loops import growth
+from trainer.grading.diagnosis.milestones import reached
+from trainer.grading.diagnosis.tracing import traced
+from trainer.grading.diagnosis.trail import right_trails, trail_of, with_numbers
 from trainer.grading.grader import Grader
+from trainer.running.protocol import Reply, RunReply, Step
+from trainer.running.run import Ended
 from trainer.running.zygote import Limits
 
 FILES = sorted((Path(__file__).parent / "submissions").glob("*.py"))
@@ -30,9 +41,9 @@ def hasty(grader: Grader, monkeypatch: pytest.MonkeyPatch) -> Grader:
 
 @pytest.mark.parametrize("path", FILES, ids=[path.stem for path in FILES])
 def test_honest_verdict(hasty: Grader, path: Path) -> None:
-    """The verdict is the honest one, the report can be shown, the grader lives on, no process and no folder is left."""
+    """The verdict is the honest one, where and why are looked for, the report can be shown, the grader lives on, no process and no folder is left."""
     source = path.read_text()
-    report = hasty.grade(GQA, source, path.name, 21)
+    report = hasty.grade(GQA, source, path.name, 21, diagnosed=True)
     assert report.verdict in header(source, "verdict").split(), report.first_failure()
     failure = report.first_failure()
     if report.verdict != "passed":
@@ -42,6 +53,49 @@ def test_honest_verdict(hasty: Grader, path: Path) -> None:
     assert shown(report)
     assert workers(hasty) == ""
     assert hasty.grade(GQA, packs.solution(GQA), "gqa.py", 21).verdict == "passed"
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_forged_records_do_no_harm(grader: Grader, seed: int) -> None:
+    """A worker may say that lines made anything from anything: all that reads it comes to an end, with a line or without."""
+    exam = grader.exam(GQA, 21).only([0])
+    rights = right_trails(exam)
+    draw = random.Random(seed)
+    told, tensors = forged(draw, [step.value for step in rights[0].steps if step.value is not None])
+    trail = with_numbers(trail_of(told, tensors), packs.solution(GQA))
+    sizes = dict(exam.cases[0].sizes)
+    for mistaken in (None, rights[1]):
+        parting = first_line.Path(trail, Shelf(rights, sizes), rights[0], mistaken).parting(["out", "nothing"])
+        assert parting is None or 0 <= parting.step < len(trail.steps)
+    for check in ("properties", "gradients", "train/eval", "memory"):
+        line = telling_line(trail, check, 7)
+        assert line is None or line >= 0
+    growth(trail, trail_of(*forged(draw, tensors)))
+    reached(trail, rights[0], packs.solution(GQA), sizes)
+    rows = traced(exam, 1, Ended("replied", Reply(runs=[told]), tensors), packs.solution(GQA), 21).rows
+    assert all(row.line >= 0 for row in rows)
+
+
+def forged(draw: random.Random, tensors: list[torch.Tensor]) -> tuple[RunReply, list[torch.Tensor]]:
+    """A reply of nonsense, among it tensors of a right answer, and the tensors that it speaks of."""
+    odd = [torch.empty(0), torch.full((2, 3), float("nan")), torch.full((4,), float("inf")), torch.zeros(()), torch.ones(1, dtype=torch.int8)]
+    odd += [torch.arange(5), torch.ones(3, dtype=torch.bool), torch.rand(2, 3, dtype=torch.complex64), torch.rand([1] * 12), torch.empty(3, 0, 2)]
+    tensors = [*tensors, *odd]
+    number = partial(draw.choice, [-1, 0, 1, 2, 3, 5, 8, 20, 1 << 31])
+    names = ["view", "mul", "add", "number", "return", "input x", "input parameter q_proj.weight", "bernoulli", "split", "\x1b[2J", "input ", "detach"]
+    steps = [
+        Step(
+            [draw.choice([0, 1, 9, 10**9]) for _ in range(draw.randrange(4))],
+            draw.choice(names),
+            draw.randrange(-1, len(tensors)),
+            [number() for _ in range(draw.randrange(5))],
+            draw.choice(["", "q", "\x07"]),
+            number(),
+            draw.choice([0, 1, 1 << 53]),
+        )
+        for _ in range(draw.randrange(60))
+    ]
+    return RunReply(steps=steps, made_by={"out": number(), "weights": number()}), tensors
 
 
 def shown(report: object) -> str:

@@ -270,8 +270,7 @@ class Diagnosis:
     first_line     the learner's line at which the computation left the right path, and in which case (from 1) that was seen
     last_reached   the reference's last named result that was made as well; first_missed: the first that was not
     made           what the line made, its shape with letters
-    affected       along which of its indices it is wrong
-    layout         in which way the result is the right one, in words
+    layout         in which way the result is the right one, or what the reference would have to be given to come to it, in words
     cleared        what the evidence rules out
     """
 
@@ -281,7 +280,6 @@ class Diagnosis:
     last_reached: str | None = None
     first_missed: str | None = None
     made: str | None = None
-    affected: tuple[Affected, ...] = ()
     layout: str | None = None
     effective_mask: EffectiveMask | None = None
     cleared: tuple[str, ...] = ()

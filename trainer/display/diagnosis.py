@@ -35,7 +35,7 @@ def _rows(found: Diagnosis, shown: int | None, *, why: bool) -> Iterator[tuple[R
     elif found.last_reached or found.first_missed:
         yield "where", Text(_reached(found, shown).strip())
     if found.layout:
-        yield "layout", plain(found.layout)
+        yield "result", plain(found.layout)
     if found.effective_mask is not None:
         yield "mask", _picture(found.effective_mask)
     if found.mistakes:

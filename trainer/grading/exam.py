@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import copy
 import types
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -57,6 +57,9 @@ class Expected:
     def gradient_scale(self) -> float:
         """The largest entry of all gradients of the case."""
         return max((float(one.value.abs().max()) for one in self.gradients.values() if one.value.numel()), default=0.0)
+
+
+Change = Callable[[Mapping[str, Any]], Mapping[str, Any]]  # of what is given by name
 
 
 def load_module(name: str, path: str, source: str) -> dict[str, Any]:
@@ -150,6 +153,13 @@ class Exam:
         changed._parameters = [dict(parameters)] * count
         changed._cotangents = [{}] * count
         changed.__dict__["expected"] = [self.expected[number]] * count
+        return changed
+
+    def altered(self, inputs: Change, parameters: Change) -> Exam:
+        """The same cases with other inputs and weights; what is expected stays: what comes of it is looked at, not graded."""
+        changed = self.only(range(len(self.cases)))
+        changed._inputs = [dict(inputs(one)) for one in self._inputs]
+        changed._parameters = [dict(parameters(one)) for one in self._parameters]
         return changed
 
     def given(self, number: int) -> dict[str, Any]:

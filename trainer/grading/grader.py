@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+import warnings
 from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
@@ -11,7 +12,7 @@ from weakref import WeakKeyDictionary
 
 import torch
 
-from trainer.core.words import Challenge, DrillError, Report, Trace
+from trainer.core.words import Challenge, Diagnosis, DrillError, Report, Trace
 from trainer.grading.diagnosis.bank import PATH, Bank
 from trainer.grading.diagnosis.diagnose import diagnose, named
 from trainer.grading.diagnosis.tracing import traced
@@ -80,8 +81,16 @@ class Grader:
         started = time.monotonic()
         report, evidence, assignment = self.judged(exam, source, file, index)
         if diagnosed and report.verdict != "passed":
-            report = replace(report, diagnosis=diagnose(self._bank(exam), evidence, report, source, _Runner(self, file, assignment)))
+            report = replace(report, diagnosis=self._diagnosis(exam, evidence, report, source, _Runner(self, file, assignment)))
         return replace(report, elapsed_seconds=time.monotonic() - started)
+
+    def _diagnosis(self, exam: Exam, evidence: Evidence, report: Report, source: str, runner: _Runner) -> Diagnosis | None:
+        """Where and why; None, with a warning, where the search itself fails: the verdict does not depend on it."""
+        try:
+            return diagnose(self._bank(exam), evidence, report, source, runner)
+        except Exception as error:
+            warnings.warn(f"The diagnosis failed ({type(error).__name__}: {error}); the verdict stands. Report this with the seed.", stacklevel=2)
+            return None
 
     def named(self, exam: Exam, source: str, file: str) -> tuple[Report, tuple[str, ...]]:
         """The report without a diagnosis, and the known mistake that gives exactly this, if one does."""
@@ -144,14 +153,18 @@ class Grader:
 
 
 class _Runner:
-    """Workers for one diagnosis."""
+    """Workers for one diagnosis. A submission that does not come back is not waited for again."""
 
     def __init__(self, grader: Grader, file: str, assignment: int) -> None:
         self._grader, self._file, self._assignment = grader, file, assignment
+        self._lost: Ended | None = None
 
     def run(self, exam: Exam, source: str, purpose: Purpose) -> Ended:
         """The submission in a worker, with the assignment of layers that the verdict was made with."""
-        return self._grader._run(exam, source, self._file, self._assignment, purpose)
+        if self._lost is None:
+            ended = self._grader._run(exam, source, self._file, self._assignment, purpose)
+            self._lost = ended if ended.how == "timeout" else None
+        return self._lost or ended
 
     def grade(self, exam: Exam, source: str) -> tuple[Evidence, Report]:
         """The pack's own content in a worker, judged."""

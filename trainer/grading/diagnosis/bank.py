@@ -6,6 +6,7 @@ Everything here is the pack's own content, so it runs in the grader; what has be
 from __future__ import annotations
 
 import ast
+import copy
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
@@ -55,6 +56,12 @@ class Bank:
         self._codes: dict[Ids, CodeType | None] = {}
         self._behaviours: dict[tuple[Ids, int], Behaviour | None] = {}
 
+    def on(self, exam: Exam) -> Bank:
+        """The same mistakes on another exam of the challenge."""
+        other = copy.copy(self)
+        other.exam, other._behaviours = exam, {}
+        return other
+
     def patched(self, ids: Ids) -> str | None:
         """The reference with these mistakes; None where they cannot be made together."""
         if ids not in self._sources:
@@ -92,6 +99,7 @@ class Bank:
         """What the patched reference gives on a case; None where its weights cannot be given to it."""
         key = (ids, number)
         if key not in self._behaviours:
+            self._seed()
             self._behaviours[key] = self._behave(ids, number)
         return self._behaviours[key]
 
@@ -110,6 +118,7 @@ class Bank:
         first, namespace = self.behaviour(ids, number), self.namespace(ids)
         if first is None or namespace is None:
             return False
+        self._seed(1)
         trial, implementation = self.built(namespace, number)
         second = self._call(trial, implementation, number)
         return any(
@@ -152,6 +161,7 @@ class Bank:
 
     def run(self, exam: Exam, source: str, purpose: Purpose) -> Ended:
         """Content of the pack in all cases of an exam."""
+        self._seed()
         request, tensors = exam.asked(purpose)
         kept = Kept()
         trial = Trial(request, tensors, Attempts(PATH), kept, Hooks())
@@ -163,6 +173,10 @@ class Bank:
         """Content of the pack, judged by what it does; nothing is forbidden to it, and its arguments are not looked at."""
         evidence = Evidence(exam, self.run(exam, source, "grade"))
         return evidence, judge(evidence, PATH, 0.0)
+
+    def _seed(self, more: int = 0) -> None:
+        """What is drawn at random depends on the exam alone, not on what was asked before."""
+        torch.default_generator.manual_seed(self.exam.seed + more)
 
     def _call(self, trial: Trial, implementation: Any, number: int) -> Behaviour:
         run = trial.request.runs[number]

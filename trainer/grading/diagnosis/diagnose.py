@@ -14,22 +14,22 @@ from torch import Tensor
 
 from trainer.comparing.compare import compare_values
 from trainer.comparing.tolerance import allowed
-from trainer.core.words import CHECK_ORDER, Affected, Diagnosis, EffectiveMask, Frame, Outcome, Report
+from trainer.core.words import CHECK_ORDER, Diagnosis, EffectiveMask, Frame, Outcome, Report
 from trainer.grading.diagnosis.bank import PATH, Bank, Ids
 from trainer.grading.diagnosis.effective_mask import effective_mask
 from trainer.grading.diagnosis.first_line import LAYOUTS, Parting, Path, Shelf, telling_line
-from trainer.grading.diagnosis.known import Observed, Search, coincidences
+from trainer.grading.diagnosis.known import Search, coincidences
 from trainer.grading.diagnosis.layout import equal
 from trainer.grading.diagnosis.loops import Grown, around, growth
 from trainer.grading.diagnosis.milestones import Reached, reached
 from trainer.grading.diagnosis.relation import relation
 from trainer.grading.diagnosis.trail import Step, Trail, content_trail, right_trails, trail_of, with_numbers
+from trainer.grading.diagnosis.variations import variation
 from trainer.grading.evidence import Evidence, name_shape
 from trainer.grading.exam import Exam
 from trainer.running.protocol import Purpose
 from trainer.running.run import Ended
 
-MOST_CASES = 1  # cases that are recorded
 _MOST_CONSIDERED = 6  # cases whose worth is measured
 _MOST_LIKELY = 5
 
@@ -109,7 +109,9 @@ class _Diagnosing:
             ids = self.search.named_two(self._likely(), len(self._shown.reference.steps) if self._shown else 0)
         mistakes = tuple(self.bank.mistakes[one] for one in ids)
         shown = self._shown
-        line, case, made, affected, layout = self._first_line(ids)
+        line, case, made, layout = self._first_line(ids)
+        if not ids and layout is None and not self._is_right_alone:
+            layout = variation(self.bank, self.search)
         far = self._reached
         mask = self._mask()
         cleared = [*(far.cleared if far else ()), *(["mask"] if mask is not None and not mask.what else [])]
@@ -120,7 +122,6 @@ class _Diagnosing:
             last_reached=far.last.name if far and far.last else None,
             first_missed=far.missed.name if far and far.missed else None,
             made=made,
-            affected=affected,
             layout=layout or (self._output_layout() if shown is None or layout is None else None),
             effective_mask=mask if mask is not None and mask.what else None,
             cleared=tuple(dict.fromkeys(cleared)),
@@ -129,8 +130,8 @@ class _Diagnosing:
     # The cases that are looked at
 
     @cached_property
-    def _usable(self) -> list[Observed]:
-        """Cases with wrong values that tell one thing from another, the best first."""
+    def _most_telling(self) -> int | None:
+        """The number of the case with wrong values that tells one thing from another best; None where no case does."""
         found = [
             one
             for one in self.search.telling
@@ -141,7 +142,7 @@ class _Diagnosing:
             and all(not isinstance(value, Tensor) or not value.is_meta for value in one.behaviour.outputs.values())
         ]
         found = sorted(found, key=lambda one: (self.first.number != one.number + 1, coincidences(self.exam.cases[one.number])))[:_MOST_CONSIDERED]
-        return sorted(found, key=lambda one: -self._worth(one.number))[:MOST_CASES]
+        return max((one.number for one in found), key=self._worth, default=None)
 
     def _worth(self, number: int) -> float:
         """How many different results the reference makes in a case; a long way round counts less."""
@@ -154,21 +155,19 @@ class _Diagnosing:
         return explained * len(different) * min(1.0, 120 / len(leading)) - 8 * coincidences(self.exam.cases[number])
 
     @cached_property
-    def _recorded(self) -> list[Recorded]:
-        """The submission's lines in the cases that tell most; [] where a worker cannot tell."""
-        numbers = sorted(one.number for one in self._usable)
-        if not numbers:
-            return []
-        ended = self.runner.run(self.exam.only(numbers), self.source, "lines")
-        if ended.how != "replied" or len(ended.reply.runs) != len(numbers):
-            return []
-        found = {}
-        for number, told in zip(numbers, ended.reply.runs, strict=True):
-            small = self.exam.only([number])
-            trail = with_numbers(trail_of(told, ended.tensors), self.source)
-            if trail.steps and (trail.made_by or self.exam.cases[number].plain):
-                found[number] = Recorded(number, small, trail, right_trails(small), self._wrong_outputs(number))
-        return [found[one.number] for one in self._usable if one.number in found]
+    def _shown(self) -> Recorded | None:
+        """The submission's lines in the case that tells most; None where a worker cannot tell."""
+        number = self._most_telling
+        if number is None:
+            return None
+        small = self.exam.only([number])
+        ended = self.runner.run(small, self.source, "lines")
+        if ended.how != "replied" or len(ended.reply.runs) != 1:
+            return None
+        trail = with_numbers(trail_of(ended.reply.runs[0], ended.tensors), self.source)
+        if not trail.steps or not (trail.made_by or self.exam.cases[number].plain):
+            return None
+        return Recorded(number, small, trail, right_trails(small), self._wrong_outputs(number))
 
     def _wrong_outputs(self, number: int) -> tuple[str, ...]:
         """The outputs of a case that are not as expected."""
@@ -180,10 +179,6 @@ class _Diagnosing:
             if value is None or value.shape != want.value.shape or compare_values(name, "", {}, want.value, value, bound):
                 odd.add(name)
         return tuple(odd)
-
-    @property
-    def _shown(self) -> Recorded | None:
-        return self._recorded[0] if self._recorded else None
 
     @cached_property
     def _is_right_alone(self) -> bool:
@@ -223,19 +218,15 @@ class _Diagnosing:
 
     # The line
 
-    def _first_line(self, ids: Ids) -> tuple[Frame | None, int | None, str | None, tuple[Affected, ...], str | None]:
+    def _first_line(self, ids: Ids) -> tuple[Frame | None, int | None, str | None, str | None]:
         if self._is_right_alone:
-            return None, None, None, (), "alone this case is right: something is kept from an earlier call"
-        found = [(one, parting) for one in self._recorded if (parting := one.path(self._mistaken(ids, one)).parting(one.wrong)) is not None]
-        if not found:
-            line_of_its_own = self._line_without_values()
-            number = self.first.number if line_of_its_own and self.first.number else None
-            return (self._frame(line_of_its_own) if line_of_its_own else None), number, None, (), None
-        counts = Counter(parting.line for _, parting in found)
-        line = counts.most_common(1)[0][0]
-        where, parting = next((one, parting) for one, parting in found if parting.line == line)
-        made, affected, layout = self._beside(where, parting)
-        return self._frame(line), where.number + 1, made, affected, layout
+            return None, None, None, "alone this case is right: something is kept from an earlier call"
+        shown = self._shown
+        parting = shown.path(self._mistaken(ids, shown)).parting(shown.wrong) if shown else None
+        if shown is None or parting is None:
+            line = self._line_without_values()
+            return (self._frame(line), self.first.number, None, None) if line else (None, None, None, None)
+        return self._frame(parting.line), shown.number + 1, *self._beside(shown, parting)
 
     def _frame(self, line: int) -> Frame:
         lines = self.source.splitlines()
@@ -273,18 +264,18 @@ class _Diagnosing:
         grown = self._loop(source)
         return None if grown is None else grown.ratios
 
-    def _beside(self, where: Recorded, parting: Parting) -> tuple[str | None, tuple[Affected, ...], str | None]:
-        """What the line made, along which of its indices it is wrong, and how it is made of the right one."""
+    def _beside(self, where: Recorded, parting: Parting) -> tuple[str | None, str | None]:
+        """What the line made, and in which way it is the right result."""
         step = where.trail.steps[parting.step]
         far = self._reached
         sizes = dict(where.exam.cases[0].sizes)
         if step.value is None:
-            return None, (), None
+            return None, None
         made = name_shape(tuple(step.value.shape), sizes)
-        right = where.reference.steps[far.missed.step].value if far and far.missed and where is self._shown else None
+        right = where.reference.steps[far.missed.step].value if far and far.missed else None
         if right is None:
-            return made, (), None
-        return made, (), relation(step.value, right, "", sizes)
+            return made, None
+        return made, relation(step.value, right, "", sizes)
 
     # Milestones, mask, layout of the output
 

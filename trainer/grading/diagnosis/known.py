@@ -107,6 +107,12 @@ def _equal(mine: Tensor | str | None, other: Tensor | str | None, dtype: str, sc
     return bool(((one - two).abs() <= _RELATIVE.get(dtype, 1e-3) * max(scale, float(two.abs().max()))).all())
 
 
+def _same_shapes(one: Behaviour, other: Behaviour) -> bool:
+    return one.outputs.keys() == other.outputs.keys() and all(
+        not isinstance(value, Tensor) or value.shape == getattr(other.outputs[name], "shape", None) for name, value in one.outputs.items()
+    )
+
+
 class Search:
     """The search for the known mistakes of one submission."""
 
@@ -164,7 +170,16 @@ class Search:
 
     def _agrees_on(self, ids: Ids, seen: Observed) -> bool:
         """Whether a mistake's behaviour on the case is the submission's, up to rounding."""
-        mine, other = seen.behaviour, self.bank.behaviour(ids, seen.number)
+        other = self.bank.behaviour(ids, seen.number)
+        if self.is_like(seen, other):
+            return True
+        if not seen.random or other is None or other.failure is not None or not _same_shapes(seen.behaviour, other):
+            return False
+        return self.bank.is_random(ids, seen.number) or self.bank.exam.cases[seen.number].mode in self._random_modes(ids)
+
+    def is_like(self, seen: Observed, other: Behaviour | None) -> bool:
+        """Whether what was seen of a case is this, up to rounding."""
+        mine = seen.behaviour
         if other is None or (mine.failure is None) != (other.failure is None):
             return False
         if mine.failure is not None:
@@ -173,13 +188,9 @@ class Search:
             return False
         lost = {name: one.lost for name, one in self.evidence.exam.expected[seen.number].outputs.items()}
         # What float32 loses beside float64 may be more than the usual: large positions in tables, say.
-        if all(_equal(value, other.outputs[name], seen.dtype, _LOSSES * lost.get(name, 0.0) / _RELATIVE[seen.dtype]) for name, value in mine.outputs.items()):
-            return True
-        if not seen.random or any(
-            isinstance(value, Tensor) and value.shape != getattr(other.outputs[name], "shape", None) for name, value in mine.outputs.items()
-        ):
-            return False
-        return self.bank.is_random(ids, seen.number) or self.bank.exam.cases[seen.number].mode in self._random_modes(ids)
+        return all(
+            _equal(value, other.outputs[name], seen.dtype, _LOSSES * lost.get(name, 0.0) / _RELATIVE[seen.dtype]) for name, value in mine.outputs.items()
+        )
 
     def _random_modes(self, ids: Ids) -> set[str]:
         """The modes in which a mistake gives other values in another call, in the first cases that are random for the submission."""

@@ -18,6 +18,7 @@ HIDDEN = 1e6  # a score beyond this was filled in by a mask
 _TOLERANCE = 2e-4
 _FEW = 3  # fewer distinct values say nothing
 _MOST_TRIES = 200
+_MOST_LOOKS = 20_000  # ways to take two shapes apart that are looked at
 # The order in which letters are merged into one axis: batch, heads, group, positions, features.
 _RANKS = {"B": 0, "H": 1, "Hkv": 1, "G": 2, "D": 4, "Dv": 4, "Dn": 4, "Dr": 4, "M": 4}
 
@@ -86,13 +87,18 @@ def _without_copies(tensor: Tensor) -> Tensor:
 
 def _layouts(tensor: Tensor, shape: tuple[int, ...], sizes: Mapping[str, int]) -> Iterator[Tensor]:
     """The tensor in every honest layout of this shape."""
-    tries = 0
+    tries = looks = 0
     letters = tuple(sizes.items())
     pieces = [_splits(size, letters) for size in tensor.shape]
     others = [_splits(size, letters) for size in shape]
+    if math.prod(map(len, pieces)) > _MOST_LOOKS:
+        return
     for mine in sorted(product(*pieces), key=lambda split: sum(len(part) for part in split)):
         atoms = [piece for part in mine for piece in part]
         for theirs in product(*others):
+            looks += 1
+            if looks > _MOST_LOOKS:
+                return
             wanted = [piece for part in theirs for piece in part]
             if sorted(wanted) != sorted(atoms) or (sum(map(len, mine)) > len(mine) and sum(map(len, theirs)) > len(theirs)):
                 continue

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
+import torch
 from torch import Tensor
 
 from trainer.content.packs import also_right, read_text
@@ -64,11 +65,18 @@ def trail_of(told: RunReply, tensors: Sequence[Tensor]) -> Trail:
     """Read what was recorded; steps point only backwards, whatever they say."""
     steps: list[Step] = []
     for number, step in enumerate(told.steps):
-        value = tensors[step.tensor] if 0 <= step.tensor < len(tensors) else None
-        steps.append(
-            Step(tuple(step.lines), step.operation, value, tuple(one for one in step.parents if 0 <= one < number), step.name, step.into, step.entries)
-        )
+        value = _as_recorded(tensors[step.tensor], step.operation) if 0 <= step.tensor < len(tensors) else None
+        parents = tuple(one for one in step.parents if 0 <= one < number)
+        into = step.into if step.into < number else -1
+        steps.append(Step(tuple(step.lines), step.operation, value, parents, step.name, into, step.entries))
     return Trail(tuple(steps), {name: one for name, one in told.made_by.items() if 0 <= one < len(steps)})
+
+
+def _as_recorded(value: Tensor, operation: str) -> Tensor | None:
+    """What a recorder would have told: complex numbers as pairs, Python numbers as one entry."""
+    if operation == "number" and (value.is_complex() or value.dim()):
+        return None
+    return torch.view_as_real(value) if value.is_complex() else value
 
 
 def with_numbers(trail: Trail, source: str) -> Trail:
