@@ -19,10 +19,19 @@ class MistakeEntry(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     twins: tuple[str, ...] = ()
 
 
+class StyleEntry(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
+    """The keys of one `[[style]]`."""
+
+    id: str
+    was: str
+    now: str
+
+
 class MistakesFile(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     """The keys of `mistakes.toml`."""
 
     mistake: tuple[MistakeEntry, ...]
+    style: tuple[StyleEntry, ...] = ()
 
 
 def read_mistakes(challenge: Challenge) -> tuple[Mistake, ...]:
@@ -37,6 +46,12 @@ def read_mistakes(challenge: Challenge) -> tuple[Mistake, ...]:
             raise PackError(f"{path}: mistake {entry.id!r} has the twin {', '.join(sorted(unknown))}, which does not stand above it.")
         seen.add(entry.id)
     return tuple(Mistake(entry.id, entry.was, entry.now, entry.says, entry.hint, entry.twins) for entry in data.mistake)
+
+
+def read_styles(challenge: Challenge) -> tuple[Mistake, ...]:
+    """Other right ways to write lines of the reference, beside which a mistake may come to something else; as patches without words."""
+    data: MistakesFile = read_toml(challenge.solutions / "mistakes.toml", MistakesFile)
+    return tuple(Mistake(f"style {entry.id}", entry.was, entry.now, "", "") for entry in data.style)
 
 
 def patch(source: str, mistake: Mistake, where: str) -> str:

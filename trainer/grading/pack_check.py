@@ -6,11 +6,10 @@ import ast
 import contextlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Literal
 
 from trainer.content import packs
-from trainer.content.mistakes import patch, read_mistakes
+from trainer.content.mistakes import patch, read_mistakes, read_styles
 from trainer.core.words import CHECK_ORDER, Challenge, GraderError, Mistake, PackError, Report
 from trainer.grading.grader import Grader
 
@@ -19,7 +18,7 @@ FEWEST_ALSO_RIGHT = 4
 DTYPES = {"float32", "float64", "bfloat16"}
 
 
-Kind = Literal["content", "stub", "reference", "also right", "mistake"]
+Kind = Literal["content", "stub", "reference", "also right", "style", "mistake"]
 Item = tuple[Kind, str]
 
 
@@ -40,6 +39,7 @@ def items(challenge: Challenge) -> list[Item]:
     found: list[Item] = [("content", "prompt, hints, cases"), ("stub", "stub.py"), ("reference", "solution.py")]
     found += [("also right", path.name) for path in packs.also_right(challenge)]
     with contextlib.suppress(PackError):  # the first item reports it
+        found += [("style", style.id) for style in read_styles(challenge)]
         found += [("mistake", mistake.id) for mistake in read_mistakes(challenge)]
     return found
 
@@ -54,9 +54,12 @@ def check_items(grader: Grader, challenge: Challenge, seeds: Sequence[int], want
                 case "stub":
                     yield _wrong(grader, challenge, seeds, kind, name, packs.stub(challenge))
                 case "reference":
-                    yield _right(grader, challenge, seeds, kind, challenge.solutions / name)
+                    yield _right(grader, challenge, seeds, kind, name, packs.solution(challenge))
                 case "also right":
-                    yield _right(grader, challenge, seeds, kind, challenge.solutions / "also_right" / name)
+                    yield _right(grader, challenge, seeds, kind, name, packs.read_text(challenge.solutions / "also_right" / name))
+                case "style":
+                    style = next(one for one in read_styles(challenge) if one.id == name)
+                    yield _right(grader, challenge, seeds, kind, name, patch(packs.solution(challenge), style, str(challenge.solutions / "mistakes.toml")))
                 case "mistake":
                     mistake = next(one for one in read_mistakes(challenge) if one.id == name)
                     patched = patch(packs.solution(challenge), mistake, str(challenge.solutions / "mistakes.toml"))
@@ -100,13 +103,12 @@ def _undocumented(challenge: Challenge) -> Iterator[str]:
         yield f"{challenge.folder / 'stub.py'} has no docstring that gives shapes"
 
 
-def _right(grader: Grader, challenge: Challenge, seeds: Sequence[int], kind: Kind, path: Path) -> Row:
-    source = packs.read_text(path)
+def _right(grader: Grader, challenge: Challenge, seeds: Sequence[int], kind: Kind, name: str, source: str) -> Row:
     for seed in seeds:
-        report = grader.grade(challenge, source, path.name, seed)
+        report = grader.grade(challenge, source, name if name.endswith(".py") else challenge.file_name, seed)
         if report.verdict != "passed":
-            return Row(challenge.id, kind, path.name, False, f"seed {seed}: {in_words(report)}")
-    return Row(challenge.id, kind, path.name, True, f"passes with {len(seeds)} seeds")
+            return Row(challenge.id, kind, name, False, f"seed {seed}: {in_words(report)}")
+    return Row(challenge.id, kind, name, True, f"passes with {len(seeds)} seeds")
 
 
 def _wrong(grader: Grader, challenge: Challenge, seeds: Sequence[int], kind: Kind, name: str, source: str) -> Row:

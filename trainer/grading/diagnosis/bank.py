@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import ast
 import copy
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 from types import CodeType
@@ -16,7 +16,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from trainer.content.mistakes import patch, read_mistakes
+from trainer.content.mistakes import patch, read_mistakes, read_styles
 from trainer.content.packs import solution
 from trainer.core.words import Mistake, Report
 from trainer.grading.evidence import Evidence
@@ -52,6 +52,7 @@ class Bank:
         self.exam = exam
         self.source = solution(exam.challenge)
         self.mistakes: dict[str, Mistake] = {one.id: one for one in read_mistakes(exam.challenge)}
+        self._styles: dict[str, Mistake] = {one.id: one for one in read_styles(exam.challenge)}
         self._sources: dict[Ids, str | None] = {}
         self._codes: dict[Ids, CodeType | None] = {}
         self._behaviours: dict[tuple[Ids, int], Behaviour | None] = {}
@@ -61,6 +62,10 @@ class Bank:
         other = copy.copy(self)
         other.exam, other._behaviours = exam, {}
         return other
+
+    def styles(self, ids: Ids) -> Iterator[Ids]:
+        """The same mistakes in every other style of the reference."""
+        return (other for style in self._styles if self.patched(other := (*ids, style)) is not None)
 
     def patched(self, ids: Ids) -> str | None:
         """The reference with these mistakes; None where they cannot be made together."""
@@ -72,8 +77,8 @@ class Bank:
         if not ids:
             return self.source
         before = self.patched(ids[:-1])
-        mistake = self.mistakes[ids[-1]]
-        if len(ids) == 1:
+        mistake = self.mistakes.get(ids[-1]) or self._styles[ids[-1]]
+        if len(ids) == 1 and mistake.says:
             return patch(self.source, mistake, str(self.exam.challenge.solutions / "mistakes.toml"))
         return before.replace(mistake.was, mistake.now) if before is not None and before.count(mistake.was) == 1 else None
 

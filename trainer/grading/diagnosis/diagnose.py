@@ -7,6 +7,7 @@ import warnings
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import cached_property
 from typing import Protocol
 
@@ -19,7 +20,6 @@ from trainer.grading.diagnosis.bank import PATH, Bank, Ids
 from trainer.grading.diagnosis.effective_mask import effective_mask
 from trainer.grading.diagnosis.first_line import LAYOUTS, Parting, Path, Shelf, telling_line
 from trainer.grading.diagnosis.known import Search, coincidences
-from trainer.grading.diagnosis.layout import equal
 from trainer.grading.diagnosis.loops import Grown, around, growth
 from trainer.grading.diagnosis.milestones import Reached, reached
 from trainer.grading.diagnosis.relation import relation
@@ -46,13 +46,18 @@ class Runner(Protocol):
 
 @dataclass(frozen=True)
 class Recorded:
-    """One case of the submission beside right answers."""
+    """One case of the submission beside right answers.
+
+    wrong        its outputs that were not as expected among the other cases
+    alone_right  whether all are as expected where the case runs alone
+    """
 
     number: int
     exam: Exam
     trail: Trail
     rights: list[Trail]
     wrong: tuple[str, ...]
+    alone_right: bool
 
     @cached_property
     def shelf(self) -> Shelf:
@@ -167,7 +172,10 @@ class _Diagnosing:
         trail = with_numbers(trail_of(ended.reply.runs[0], ended.tensors), self.source)
         if not trail.steps or not (trail.made_by or self.exam.cases[number].plain):
             return None
-        return Recorded(number, small, trail, right_trails(small), self._wrong_outputs(number))
+        alone = Evidence(small, ended)
+        (one,) = alone.cases
+        is_right = alone.right(one) and next(alone.attribute_mismatches(one, one.told.outputs), None) is None
+        return Recorded(number, small, trail, right_trails(small), self._wrong_outputs(number), is_right)
 
     def _wrong_outputs(self, number: int) -> tuple[str, ...]:
         """The outputs of a case that are not as expected."""
@@ -182,16 +190,8 @@ class _Diagnosing:
 
     @cached_property
     def _is_right_alone(self) -> bool:
-        """Whether the case that is looked at is right where it runs alone: then something is kept from an earlier one."""
-        if self._shown is None or not self._shown.trail.made_by:
-            return False
-        pairs = [(self._shown.trail.steps[number].value, self._output(name)) for name, number in self._shown.trail.made_by.items()]
-        return all(value is not None and right is not None and value.shape == right.shape and equal(value, right) for value, right in pairs)
-
-    def _output(self, name: str) -> Tensor | None:
-        """What the reference gives for an output of the case that is looked at."""
-        number = self._shown.reference.made_by.get(name) if self._shown else None
-        return self._shown.reference.steps[number].value if self._shown and number is not None else None
+        """Whether the case that is looked at is wrong among the others and right where it runs alone: then something is kept from an earlier one."""
+        return self._shown is not None and bool(self._shown.wrong) and self._shown.alone_right
 
     # Known mistakes
 
@@ -260,9 +260,9 @@ class _Diagnosing:
             self._grown[source] = growth(*trails) if len(trails) == 2 else None
         return self._grown[source]
 
-    def _looped(self, source: str | None) -> object:
+    def _looped(self, source: str | None) -> frozenset[Fraction]:
         grown = self._loop(source)
-        return None if grown is None else grown.ratios
+        return frozenset() if grown is None else grown.ratios
 
     def _beside(self, where: Recorded, parting: Parting) -> tuple[str | None, str | None]:
         """What the line made, and in which way it is the right result."""

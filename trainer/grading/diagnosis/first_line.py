@@ -170,7 +170,7 @@ class Path:
     def _at(self, number: int) -> Parting:
         """The step's line; the line of the call where the same line of a function of the file's own is right in another call."""
         step = self.trail.steps[number]
-        if (place := self._set_up(number)) is not None:
+        if not self.is_right(number) and (place := self._set_up(number)) is not None:
             return Parting(number, place)
         lines = step.lines
         while len(lines) > 1 and any(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from itertools import islice, permutations
 
 import torch
@@ -21,10 +22,12 @@ _RELATIVE = {"float64": 1e-4, "float32": 1e-3, "bfloat16": 4e-2}
 _LOSSES = 8.0
 _SOME = 5  # telling cases that are looked at for one of two mistakes
 MOST_RUN = 30_000  # operations of the reference's that pairs are tried with, all together
+_BEFORE_VALUES = ("loads", "interface", "from scratch", "parameters", "bad sizes")  # what fails so says nothing of values
+_ODD_SHARE = 0.12  # two draws of dropout differ by less in the share of zeros
 _MOST_WORKERS = 12  # candidates that a worker runs
 
 Grade = Callable[[Exam, str], tuple[Evidence, Report]]
-Loops = Callable[[str | None], object]  # what is looped over in a source of the pack's, or (None) in the submission
+Loops = Callable[[str | None], frozenset[Fraction]]  # how much more often loops run: in a source of the pack's, or (None) in the submission
 
 
 @dataclass(frozen=True)
@@ -107,6 +110,10 @@ def _equal(mine: Tensor | str | None, other: Tensor | str | None, dtype: str, sc
     return bool(((one - two).abs() <= _RELATIVE.get(dtype, 1e-3) * max(scale, float(two.abs().max()))).all())
 
 
+def _has_nan(one: Behaviour | None) -> bool:
+    return one is not None and any(isinstance(value, Tensor) and bool(value.isnan().any()) for value in one.outputs.values())
+
+
 def _same_shapes(one: Behaviour, other: Behaviour) -> bool:
     return one.outputs.keys() == other.outputs.keys() and all(
         not isinstance(value, Tensor) or value.shape == getattr(other.outputs[name], "shape", None) for name, value in one.outputs.items()
@@ -148,7 +155,7 @@ class Search:
             operations: how many the reference takes in the first telling case: as many pairs are tried as that allows.
         """
         first = self.report.first_failure()
-        if first is None or self.disputed or not self._is_told_by_values():
+        if first is None or first.check in _BEFORE_VALUES or self.disputed or not self._is_told_by_values():
             return ()
         return self._pair(likely, MOST_RUN // max(1, operations))
 
@@ -166,7 +173,14 @@ class Search:
         return all(self._agrees_on((mistake,), one) for one in kinds.values())
 
     def _agrees(self, ids: Ids) -> bool:
-        return all(self._agrees_on(ids, one) for one in self.seen)
+        """Whether mistakes agree with all that was seen, in one style of the reference or another."""
+        odd = next((one for one in self.seen if not self._agrees_on(ids, one)), None)
+        if odd is None:
+            return True
+        # Styles differ beside a mistake where nothing is left to attend to, say: one gives NaN, another numbers.
+        if not _has_nan(self.bank.behaviour(ids, odd.number)) and not _has_nan(odd.behaviour):
+            return False
+        return any(all(self._agrees_on(other, one) for one in self.seen) for other in self.bank.styles(ids))
 
     def _agrees_on(self, ids: Ids, seen: Observed) -> bool:
         """Whether a mistake's behaviour on the case is the submission's, up to rounding."""
@@ -244,9 +258,14 @@ class Search:
     def _pair(self, likely: Sequence[str], most: int) -> Ids:
         """Two mistakes, the first pair that agrees on all cases."""
         for pair in islice(self._pairs(likely), most):
-            if self._agrees(pair):
+            if self._agrees(pair) and all(self._matters(one, pair) for one in pair):
                 return pair
         return ()
+
+    def _matters(self, mistake: str, pair: Ids) -> bool:
+        """Whether the other one alone would not do in several cases; in one it may be by chance."""
+        other = tuple(one for one in pair if one != mistake)
+        return sum(not self._agrees_on(other, one) for one in self.seen) >= min(2, len(self.telling))
 
     def _pairs(self, likely: Sequence[str]) -> Iterator[Ids]:
         """Pairs that may explain it: neither changes anything on a case that is right."""
@@ -277,9 +296,26 @@ class Search:
             left = [ids for ids in left if self._fails_alike(ids, small, first)]
         if len(left) > 1 or first.number is None:
             left = [ids for ids in left[:_MOST_WORKERS] if failures(self.grade(exam, self.bank.patched(ids) or "")[1]) == failures(self.report)]
-        if len(left) > 1 and first.check == "vectorised":
-            left = [ids for ids in left if self.loops(self.bank.patched(ids) or "") == self.loops(None)]
+        if first.check == "vectorised":
+            mine = self.loops(None)
+            left = [ids for ids in left if (theirs := self.loops(self.bank.patched(ids) or "")) and theirs <= mine]
+        if first.check == "train/eval":
+            left = [ids for ids in left if self._draws_alike(ids)]
         return self._the_one(left) or self._the_one([ids for ids in left[:_MOST_WORKERS] if self._says_the_same(ids, first)])
+
+    def _draws_alike(self, ids: Ids) -> bool:
+        """Whether it fails in the same random cases, and whether as much becomes zero in them."""
+        exam = self.evidence.exam
+        numbers = [number for number, case in enumerate(exam.cases) if case.check == "train/eval" or case.dropout is not None]
+        evidence, report = self.bank.graded(exam.only(numbers), self.bank.patched(ids) or "")
+        names = {exam.cases[number].name for number in numbers}
+        mine, theirs = ({(one.check, one.case) for one in each.outcomes if one.status == "failed" and one.case in names} for each in (self.report, report))
+        pairs = zip((one for one in self.evidence.cases if one.number in numbers), evidence.cases, strict=False)
+        return mine == theirs and all(
+            abs(_share_of_zeros(self.evidence, one, name) - _share_of_zeros(evidence, other, name)) < _ODD_SHARE
+            for one, other in pairs
+            for name in one.told.outputs
+        )
 
     def _says_the_same(self, ids: Ids, first: Outcome) -> bool:
         """Whether the first failure has the same figures too: operations counted, say."""
@@ -314,6 +350,11 @@ def _same_traces(evidence: Evidence, one: CaseEvidence, other_evidence: Evidence
         for mine, theirs in ((one.told.gradients, other.told.gradients), (one.told.inputs_after, other.told.inputs_after))
         for name in mine.keys() | theirs.keys()
     )
+
+
+def _share_of_zeros(evidence: Evidence, one: CaseEvidence, name: str) -> float:
+    value = evidence.value_of(one.told.outputs.get(name))
+    return 0.0 if value is None or not value.numel() else float((value == 0).double().mean())
 
 
 def _wording(outcome: Outcome) -> str:

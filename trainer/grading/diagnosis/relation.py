@@ -12,6 +12,7 @@ from torch import Tensor
 from trainer.core.words import axes
 
 _TOLERANCE = 1e-3
+_FAR = 0.1  # of the largest entry: what changes places differs by more
 
 
 def relation(mine: Tensor, right: Tensor, dims: str, sizes: Mapping[str, int]) -> str | None:
@@ -72,7 +73,7 @@ def _moved(mine: Tensor, right: Tensor, dims: str, sizes: Mapping[str, int]) -> 
         if lengths[axis] < 2:
             continue
         mine_by, right_by = (each.transpose(0, axis).reshape(lengths[axis], -1) for each in (one, other))
-        places = [next((place for place in range(len(right_by)) if _close(row, right_by[place])), -1) for row in mine_by]
+        places = [_place(row, index, right_by) for index, row in enumerate(mine_by)]
         if places == list(range(len(places))) or sum(place >= 0 for place in places) < max(2, len(places) - 1):
             continue
         steps = {place - index for index, place in enumerate(places) if place >= 0}
@@ -86,10 +87,17 @@ def _moved(mine: Tensor, right: Tensor, dims: str, sizes: Mapping[str, int]) -> 
     return None
 
 
+def _place(row: Tensor, index: int, right: Tensor) -> int:
+    """Which of the right slices a slice is: that of its own place if it may be, -1 for none."""
+    return next((place for place in sorted(range(len(right)), key=lambda one: one != index) if _close(row, right[place])), -1)
+
+
 def _reordered(mine: Tensor, right: Tensor, dims: str, sizes: Mapping[str, int]) -> str | None:
     """All the right numbers, read in another order of dims."""
     if not _close(mine.flatten().sort().values, right.flatten().sort().values):
         return None
+    if mine.shape == right.shape and float((mine - right).abs().max()) < _FAR * float(right.abs().max()):
+        return None  # numbers that are all a little off are, in order, close to the right ones as well
     letters, lengths = _apart(dims, right.shape, sizes)
     if len(letters) > 5:
         return None
