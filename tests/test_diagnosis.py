@@ -111,6 +111,73 @@ def test_what_no_patch_describes(grader: Grader, now: str, words: str | None) ->
     assert found.layout == words
 
 
+@pytest.mark.parametrize(
+    ("folder", "was", "now", "told", "not_told"),
+    [
+        pytest.param("gqa", '~mask, float("-inf")', "mask, -1e9", {"mask-inverted"}, set(), id="another fill beside the mistake"),
+        pytest.param(
+            "mha", "dropout=0.0", "dropout=0.1", set(), {"keys-detached", "d-model-not-checked"}, id="a wrong default is no pair of what changes no value"
+        ),
+        pytest.param(
+            "mha_fused",
+            "weights = self.dropout(weights)",
+            "weights = self.dropout(weights); weights = weights / weights.sum(-1, keepdim=True)",
+            set(),
+            {"dropout-before-softmax"},
+            id="rows that sum to one again have zeros",
+        ),
+        pytest.param(
+            "mqa",
+            "weights = self.dropout(weights)",
+            "weights = weights if mask is None else self.dropout(weights)",
+            set(),
+            {"no-dropout"},
+            id="dropout in one case of two",
+        ),
+        pytest.param(
+            "mqa",
+            "heads = weights @ v",
+            "heads = torch.cat([weights[:, :, i : i + 1] @ v for i in range(length)], dim=2)",
+            set(),
+            {"loop-over-heads"},
+            id="a loop over something else",
+        ),
+    ],
+)
+def test_names_of_what_is_nearly_a_known_mistake(grader: Grader, folder: str, was: str, now: str, told: set[str], not_told: set[str]) -> None:
+    """A mistake is named in whatever style; what only fails the same checks is another."""
+    challenge = CHALLENGES[folder]
+    right = packs.solution(challenge)
+    assert right.count(was) == 1
+    known = (challenge.solutions / "mistakes.toml").read_text()
+    assert all(f'id = "{one}"' in known for one in told | not_told)
+    _, found = diagnosed(grader, challenge, right.replace(was, now))
+    named = {one.id for one in found.mistakes}
+    assert told <= named
+    assert not named & not_told
+
+
+KEPT = """    global kept
+    mask = kept.setdefault(None if mask is None else mask.shape, mask)
+    scores = q @"""
+
+
+@pytest.mark.parametrize(
+    ("was", "now", "alone"),
+    [
+        pytest.param("    scores = q @", KEPT, True, id="a mask kept from the first call of its shape"),
+        pytest.param("weights @ v", "(weights @ v).float()", False, id="float32 whatever comes"),
+    ],
+)
+def test_right_alone(grader: Grader, was: str, now: str, alone: bool) -> None:
+    """A case that is right where it runs alone has something of an earlier one; a result of the wrong dtype is not right alone."""
+    challenge = CHALLENGES["sdpa"]
+    right = packs.solution(challenge)
+    assert right.count(was) == 1
+    _, found = diagnosed(grader, challenge, "kept = {}\n" + right.replace(was, now))
+    assert (found.layout is not None and found.layout.startswith("alone this case is right")) == alone
+
+
 def test_a_pass_has_no_diagnosis(grader: Grader) -> None:
     """Nothing is diagnosed, and no further worker started, for a right answer."""
     challenge = CHALLENGES["gqa"]

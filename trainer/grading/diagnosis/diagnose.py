@@ -141,11 +141,11 @@ class _Diagnosing:
             one
             for one in self.search.telling
             if one.behaviour.failure is None
-            and not one.random
             and one.dtype != "bfloat16"
             and self.exam.cases[one.number].probe is None
             and all(not isinstance(value, Tensor) or not value.is_meta for value in one.behaviour.outputs.values())
         ]
+        found = [one for one in found if not one.random] or found
         found = sorted(found, key=lambda one: (self.first.number != one.number + 1, coincidences(self.exam.cases[one.number])))[:_MOST_CONSIDERED]
         return max((one.number for one in found), key=self._worth, default=None)
 
@@ -175,6 +175,9 @@ class _Diagnosing:
         alone = Evidence(small, ended)
         (one,) = alone.cases
         is_right = alone.right(one) and next(alone.attribute_mismatches(one, one.told.outputs), None) is None
+        # What seems to be drawn at random may be kept from another call; if not, another call tells nothing of this one.
+        if not is_right and any(one.random for one in self.search.seen if one.number == number):
+            return None
         return Recorded(number, small, trail, right_trails(small), self._wrong_outputs(number), is_right)
 
     def _wrong_outputs(self, number: int) -> tuple[str, ...]:

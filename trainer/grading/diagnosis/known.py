@@ -189,6 +189,8 @@ class Search:
             return True
         if not seen.random or other is None or other.failure is not None or not _same_shapes(seen.behaviour, other):
             return False
+        if self._is_right(ids, seen.number) == seen.telling and self.bank.exam.cases[seen.number].dropout is None:
+            return False
         return self.bank.is_random(ids, seen.number) or self.bank.exam.cases[seen.number].mode in self._random_modes(ids)
 
     def is_like(self, seen: Observed, other: Behaviour | None) -> bool:
@@ -304,9 +306,9 @@ class Search:
         return self._the_one(left) or self._the_one([ids for ids in left[:_MOST_WORKERS] if self._says_the_same(ids, first)])
 
     def _draws_alike(self, ids: Ids) -> bool:
-        """Whether it fails in the same random cases, and whether as much becomes zero in them."""
+        """Whether it fails in the same cases where weights are dropped, and whether as much becomes zero in them."""
         exam = self.evidence.exam
-        numbers = [number for number, case in enumerate(exam.cases) if case.check == "train/eval" or case.dropout is not None]
+        numbers = [number for number, case in enumerate(exam.cases) if case.dropout is not None]
         evidence, report = self.bank.graded(exam.only(numbers), self.bank.patched(ids) or "")
         names = {exam.cases[number].name for number in numbers}
         mine, theirs = ({(one.check, one.case) for one in each.outcomes if one.status == "failed" and one.case in names} for each in (self.report, report))
