@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -155,7 +156,7 @@ class Search:
             operations: how many the reference takes in the first telling case: as many pairs are tried as that allows.
         """
         first = self.report.first_failure()
-        if first is None or first.check in _BEFORE_VALUES or self.disputed or not self._is_told_by_values():
+        if first is None or first.check in _BEFORE_VALUES or self.disputed or not self._is_told_by_values() or all(one.random for one in self.telling):
             return ()
         return self._pair(likely, MOST_RUN // max(1, operations))
 
@@ -226,7 +227,8 @@ class Search:
 
     def kept_between_cases(self) -> Ids:
         """A mistake that shows in no first call of a fresh import, but fails as this does where all cases run one after another."""
-        hidden = [(one,) for one in self.bank.mistakes if all(self._is_right((one,), seen.number) for seen in self.telling)]
+        keeping = [one for one in self.bank.mistakes if _stores(self.bank.patched((one,)) or "") > _stores(self.bank.source)]
+        hidden = [(one,) for one in keeping if all(self._is_right((one,), seen.number) for seen in self.telling)]
         alike = [ids for ids in hidden if self._agrees_in_turn(ids)]
         return self._the_one(alike)
 
@@ -357,6 +359,14 @@ def _same_traces(evidence: Evidence, one: CaseEvidence, other_evidence: Evidence
 def _share_of_zeros(evidence: Evidence, one: CaseEvidence, name: str) -> float:
     value = evidence.value_of(one.told.outputs.get(name))
     return 0.0 if value is None or not value.numel() else float((value == 0).double().mean())
+
+
+def _stores(source: str) -> int:
+    """How many places of a source put something where it outlives the call: attributes, entries, globals, decorators."""
+    nodes = list(ast.walk(ast.parse(source)))
+    kept = sum(isinstance(node, ast.Attribute | ast.Subscript) and isinstance(node.ctx, ast.Store) for node in nodes)
+    kept += sum(isinstance(node, ast.Global | ast.Nonlocal) or (isinstance(node, ast.Attribute) and node.attr == "setdefault") for node in nodes)
+    return kept + sum(len(node.decorator_list) for node in nodes if isinstance(node, ast.FunctionDef))
 
 
 def _wording(outcome: Outcome) -> str:

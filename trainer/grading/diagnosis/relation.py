@@ -12,6 +12,7 @@ from torch import Tensor
 from trainer.core.words import axes
 
 _TOLERANCE = 1e-3
+_MOST_SLICES = 64  # along an axis; each is compared with each
 _FAR = 0.1  # of the largest entry: what changes places differs by more
 
 
@@ -70,7 +71,7 @@ def _moved(mine: Tensor, right: Tensor, dims: str, sizes: Mapping[str, int]) -> 
     letters, lengths = _apart(dims, right.shape, sizes)
     one, other = mine.reshape(lengths), right.reshape(lengths)
     for axis, letter in enumerate(letters):
-        if lengths[axis] < 2:
+        if not 2 <= lengths[axis] <= _MOST_SLICES:
             continue
         mine_by, right_by = (each.transpose(0, axis).reshape(lengths[axis], -1) for each in (one, other))
         places = [_place(row, index, right_by) for index, row in enumerate(mine_by)]
