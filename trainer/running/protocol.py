@@ -28,8 +28,8 @@ MOST_TENSOR_BYTES = 32 << 20
 MOST_TEXT = 4_000
 MOST_DIMS = 16
 
-# What a worker is asked for: all calls that a verdict needs; what each line makes in one call a case; the outputs of one call a case.
-Purpose = Literal["grade", "lines", "outputs"]
+# What is asked for: all calls that a verdict needs; what each line makes in one call a case, or its tensors alone; the outputs of one call a case.
+Purpose = Literal["grade", "lines", "tensors", "outputs"]
 
 # What a reply may hold, however it was made: the decoder refuses anything longer or larger.
 Text = Annotated[str, msgspec.Meta(max_length=MOST_TEXT + 8)]

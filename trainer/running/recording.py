@@ -48,12 +48,16 @@ class Recorded:
 
 
 class Recorder(TorchDispatchMode):  # type: ignore[no-untyped-call]  # torch's __init_subclass__ has no types
-    """While active, records this thread's operations in `steps`. Gradients should be off. It may be entered several times."""
+    """While active, records this thread's operations in `steps`. Gradients should be off. It may be entered several times.
 
-    def __init__(self, path: str) -> None:
+    Args:
+        names: whether Python is traced too, for the names of results, for numbers and returns; that takes as long again.
+    """
+
+    def __init__(self, path: str, *, names: bool = True) -> None:
         super().__init__()  # type: ignore[no-untyped-call]  # nor has its __init__
         self.steps: list[Recorded] = []
-        self._path = path
+        self._path, self._names = path, names
         self._alive: list[Tensor] = []  # so that no memory is used twice
         self._makers: dict[object, int] = {}
         self._whole: dict[int, Tensor] = {}  # by storage: the first tensor in it
@@ -70,12 +74,14 @@ class Recorder(TorchDispatchMode):  # type: ignore[no-untyped-call]  # torch's _
 
     def __enter__(self) -> Recorder:
         super().__enter__()  # type: ignore[no-untyped-call]  # nor has this
-        self._traced = sys.gettrace()
-        sys.settrace(self._trace)
+        if self._names:
+            self._traced = sys.gettrace()
+            sys.settrace(self._trace)
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        sys.settrace(self._traced)
+        if self._names:
+            sys.settrace(self._traced)
         super().__exit__(kind, error, trace)  # type: ignore[no-untyped-call]  # nor has this
 
     def give(self, inputs: Mapping[str, Tensor]) -> None:

@@ -115,9 +115,9 @@ class Trial:
 
     def _recording(self, number: int) -> AbstractContextManager[object]:
         """The recorder of this run, where the request asks for one."""
-        if self.request.purpose != "lines":
+        if self.request.purpose not in ("lines", "tensors"):
             return nullcontext()
-        return self._recorders.setdefault(number, Recorder(self.attempts.path))
+        return self._recorders.setdefault(number, Recorder(self.attempts.path, names=self.request.purpose == "lines"))
 
     def _choose_assignment(self, built: list[Any], contracts: list[aliases.Contract]) -> aliases.Assignment | None:
         """One assignment of the learner's layers that fits every case; which of several, the request says."""
@@ -164,7 +164,7 @@ class Trial:
     def _run(self, number: int, implementation: Any, drive: Drive, contract: aliases.Contract, chosen: aliases.Assignment | None) -> None:
         """A call without gradients, one with, and one on new values in the same memory."""
         run, told = self.request.runs[number], self.runs[number]
-        if self.request.purpose == "lines":
+        if self.request.purpose in ("lines", "tensors"):
             self._record(number, implementation, drive)
             return
         given = self.inputs(run, run.inputs)

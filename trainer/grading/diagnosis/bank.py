@@ -8,6 +8,7 @@ from __future__ import annotations
 import ast
 import copy
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from types import CodeType
@@ -153,7 +154,8 @@ class Bank:
         """A trial and what `drive` calls in it, with the case's weights; None where it cannot be built or its parameters are others."""
         request, tensors = self.exam.asked("grade")
         trial = Trial(request, tensors, Attempts(PATH), Kept(), Hooks())
-        implementation = trial.build(number, namespace)
+        with _without_first_weights():
+            implementation = trial.build(number, namespace)
         if isinstance(implementation, nn.Module):
             own = dict(implementation.named_parameters())
             values = trial.values_of(request.runs[number])
@@ -191,6 +193,17 @@ class Bank:
         if failure is not None:
             return Behaviour(f"{failure.type}: {failure.message}", {})
         return Behaviour(None, {name: value.detach() if isinstance(value, Tensor) else ": ".join(plain_value(value)) for name, value in outputs.items()})
+
+
+@contextmanager
+def _without_first_weights() -> Iterator[None]:
+    """Layers are built without drawing weights, which would be overwritten: that takes longer than all else."""
+    drawn = nn.Linear.reset_parameters
+    nn.Linear.reset_parameters = lambda layer: None  # type: ignore[assignment,method-assign]  # for a moment
+    try:
+        yield
+    finally:
+        nn.Linear.reset_parameters = drawn  # type: ignore[method-assign]  # as it was
 
 
 def _arguments(source: str) -> list[str]:

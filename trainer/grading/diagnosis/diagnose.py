@@ -151,7 +151,7 @@ class _Diagnosing:
 
     def _worth(self, number: int) -> float:
         """How many different results the reference makes in a case; a long way round counts less."""
-        trail = content_trail(self.exam.only([number]), self.bank.source, PATH)
+        trail = content_trail(self.exam.only([number]), self.bank.source, PATH, "tensors")
         if trail is None:
             return -1.0
         leading = [trail.steps[number] for number in trail.leading_to_outputs]  # what a constructor draws at random leads nowhere
@@ -209,15 +209,15 @@ class _Diagnosing:
         counts: Counter[str] = Counter()
         for mistake in self.bank.mistakes:
             may_be = self.search.changes(mistake) and self.search.may_be_part(mistake)
-            trail = self._mistaken((mistake,), self._shown) if may_be else None
+            trail = self._mistaken((mistake,), self._shown, "tensors") if may_be else None
             if trail is not None:
                 theirs = {step.features for step in trail.steps if _is_computed(step)} - right
                 counts[mistake] = sum(mine.holds_nearly(one) for one in theirs if one is not None)
         return [mistake for mistake, count in counts.most_common(_MOST_LIKELY) if count]
 
-    def _mistaken(self, ids: Ids, where: Recorded) -> Trail | None:
+    def _mistaken(self, ids: Ids, where: Recorded, purpose: Purpose = "lines") -> Trail | None:
         source = self.bank.patched(ids) if ids else None
-        return None if source is None else content_trail(where.exam, source, PATH)
+        return None if source is None else content_trail(where.exam, source, PATH, purpose)
 
     # The line
 

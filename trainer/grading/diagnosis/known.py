@@ -272,15 +272,17 @@ class Search:
         return sum(not self._agrees_on(other, one) for one in self.seen) >= min(2, len(self.telling))
 
     def _pairs(self, likely: Sequence[str]) -> Iterator[Ids]:
-        """Pairs that may explain it: neither changes anything on a case that is right."""
+        """Pairs that may explain it: neither changes anything on a case that is right; on the first that is wrong both do, or one alone explains it."""
         able = [one for one in self.bank.mistakes if self.may_be_part(one)]
+        alone = {one for one in able if self._agrees_on((one,), self.telling[0])}
+        changing = {one for one in able if self.changes(one)} - alone
         likely = list(dict.fromkeys([*self._agreeing_in_part(able), *likely]))
         ranked = sorted(able, key=lambda one: likely.index(one) if one in likely else len(likely))
         seen: set[frozenset[str]] = set()
         for one in ranked:
             for other in ranked:
                 pair = frozenset((one, other))
-                if one == other or pair in seen:
+                if one == other or pair in seen or not (pair <= changing or (len(pair & alone) == 1 and not pair & changing)):
                     continue
                 seen.add(pair)
                 yield from [ids for ids in permutations((one, other)) if self.bank.patched(ids) is not None][:1]

@@ -15,13 +15,16 @@ from trainer.core.words import PackError
 from trainer.grading.diagnosis.layout import equal, features
 from trainer.grading.exam import Exam, load_module
 from trainer.running.attempts import Attempts
-from trainer.running.protocol import RunReply
+from trainer.running.protocol import Purpose, RunReply
 from trainer.running.trial import Hooks, Kept, Trial
+
+# The entries of one tensor in another layout.
+_SAME_ENTRIES = frozenset("view _unsafe_view reshape permute transpose t expand unsqueeze squeeze clone detach alias contiguous unflatten return".split())
 
 
 @dataclass(frozen=True)
 class Step:
-    """One result; `recording.Recorded` says what the fields are."""
+    """One result; `recording.Recorded` says what the fields are. `like`: the step whose entries it has in another layout."""
 
     lines: tuple[int, ...]
     operation: str
@@ -30,11 +33,14 @@ class Step:
     name: str
     into: int = -1
     entries: int = 1
+    like: Step | None = None
 
     @cached_property
     def features(self) -> tuple[float, ...] | None:
         """Figures that a change of layout leaves as they are."""
-        return None if self.value is None else features(self.value)
+        if self.value is None:
+            return None
+        return features(self.value) if self.like is None else self.like.features
 
 
 @dataclass(frozen=True)
@@ -68,7 +74,9 @@ def trail_of(told: RunReply, tensors: Sequence[Tensor]) -> Trail:
         value = _as_recorded(tensors[step.tensor], step.operation) if 0 <= step.tensor < len(tensors) else None
         parents = tuple(one for one in step.parents if 0 <= one < number)
         into = step.into if step.into < number else -1
-        steps.append(Step(tuple(step.lines), step.operation, value, parents, step.name, into, step.entries))
+        before = steps[parents[0]] if step.operation in _SAME_ENTRIES and len(parents) == 1 else None
+        like = before if before is not None and before.value is not None and value is not None and before.value.dtype == value.dtype else None
+        steps.append(Step(tuple(step.lines), step.operation, value, parents, step.name, into, step.entries, like))
     return Trail(tuple(steps), {name: one for name, one in told.made_by.items() if 0 <= one < len(steps)})
 
 
@@ -117,9 +125,9 @@ def _names_by_line(source: str) -> dict[int, set[str]]:
     return found
 
 
-def content_trail(exam: Exam, source: str, path: str) -> Trail | None:
+def content_trail(exam: Exam, source: str, path: str, purpose: Purpose = "lines") -> Trail | None:
     """What the pack's own file makes in the exam's one case; None where it raises."""
-    request, tensors = exam.asked("lines")
+    request, tensors = exam.asked(purpose)
     kept = Kept()
     trial = Trial(request, tensors, Attempts(path), kept, Hooks())
     try:
