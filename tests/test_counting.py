@@ -24,6 +24,22 @@ def test_operations_grow_with_a_loop_and_not_without() -> None:
     assert counts[1][1] == counts[0][1]
 
 
+@pytest.mark.parametrize("name", ["tensor_split", "chunk", "split", "unbind", "hsplit", "vsplit", "dsplit"])
+def test_taking_apart_is_one_operation(name: str) -> None:
+    """Torch's own ways to take a tensor apart are no loops, however torch does them; the same views one by one are."""
+    x = torch.randn(12, 12, 12)
+    given = {"tensor_split": (12, 1), "chunk": (12, 1), "split": (1, 1), "unbind": (1,)}.get(name, (12,))
+    for split in (getattr(torch, name), lambda tensor, *rest: getattr(tensor, name)(*rest)):
+        counter, views = Counter(), Counter()
+        with counted_by(counter):
+            parts = split(x, *given)
+        with counted_by(views):
+            one_by_one = [x[:, place] for place in range(12)]
+        assert len(parts) == len(one_by_one) == 12
+        assert counter.operations == 1
+        assert views.operations >= 12
+
+
 def test_largest_skips_views() -> None:
     """An expanded view is no memory; a copy of it is."""
     x = torch.randn(4, 1)

@@ -14,7 +14,10 @@ from typing import Any
 
 import torch
 from torch import Tensor
+from torch.overrides import TorchFunctionMode
 from torch.utils._python_dispatch import TorchDispatchMode
+
+_TAKE_APART = [getattr(owner, name) for owner in (torch, Tensor) for name in ("tensor_split", "hsplit", "vsplit", "dsplit")]
 
 
 class Counter(TorchDispatchMode):  # type: ignore[no-untyped-call]  # torch's __init_subclass__ has no types
@@ -30,6 +33,7 @@ class Counter(TorchDispatchMode):  # type: ignore[no-untyped-call]  # torch's __
         self.operations = 0
         self.largest = 0
         self.flops = 0
+        self.taken_apart = False  # while torch takes a tensor apart, piece by piece
 
     def count(self, largest: int, flops: int) -> None:
         """One operation more."""
@@ -46,11 +50,32 @@ class Counter(TorchDispatchMode):  # type: ignore[no-untyped-call]  # torch's __
         """Run the operation and count it."""
         old = {_memory(tensor) for tensor in tensors_in((args, kwargs))}
         result = func(*args, **(kwargs or {}))
+        if self.taken_apart and func is torch.ops.aten.slice.Tensor:
+            return result
         # An argument may have grown: `out=`, resize_.
         fresh = (tensor for tensor in tensors_in((result, args, kwargs)) if _memory(tensor) not in old)
         largest = max((tensor.untyped_storage().nbytes() // tensor.element_size() for tensor in fresh), default=0)
         self.count(largest, _flops(func, args))
         return result
+
+
+class _TakingApart(TorchFunctionMode):
+    """While active, counts a call that takes a tensor apart as one operation, though torch makes a view a piece. Nothing else is spared."""
+
+    def __init__(self, counter: Counter) -> None:
+        super().__init__()
+        self._counter = counter
+
+    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        """Run the function."""
+        if self._counter.taken_apart or not any(func is one for one in _TAKE_APART):
+            return func(*args, **(kwargs or {}))
+        self._counter.count(0, 0)
+        self._counter.taken_apart = True
+        try:
+            return func(*args, **(kwargs or {}))
+        finally:
+            self._counter.taken_apart = False
 
 
 class _OfAThread(Counter):  # type: ignore[no-untyped-call]  # as above
@@ -71,7 +96,7 @@ def counted_by(counter: Counter) -> Iterator[None]:
     global _at_work
     _at_work = counter
     try:
-        with counter:
+        with counter, _TakingApart(counter):
             yield
     finally:
         _at_work = None
