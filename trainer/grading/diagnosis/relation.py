@@ -63,7 +63,9 @@ def _apart(dims: str, shape: Sequence[int], sizes: Mapping[str, int]) -> tuple[l
         if len(letters) == len(axes(dims)) and letters[-1:] == ["M"] and "H" in sizes and sizes["M"] % sizes["H"] == 0:
             return [*letters[:-1], "H", "D"], [*lengths[:-1], sizes["H"], sizes["M"] // sizes["H"]]
         return letters, lengths
-    return [f"axis {number}" for number in range(len(shape))], list(shape)
+    by_size = [[letter for letter, size in sizes.items() if size == length] for length in shape]
+    alone = [names[0] for names in by_size if len(names) == 1]
+    return [names[0] if len(names) == 1 and alone.count(names[0]) == 1 else f"axis {number}" for number, names in enumerate(by_size)], list(shape)
 
 
 def _moved(mine: Tensor, right: Tensor, dims: str, sizes: Mapping[str, int]) -> str | None:
@@ -74,23 +76,24 @@ def _moved(mine: Tensor, right: Tensor, dims: str, sizes: Mapping[str, int]) -> 
         if not 2 <= lengths[axis] <= _MOST_SLICES:
             continue
         mine_by, right_by = (each.transpose(0, axis).reshape(lengths[axis], -1) for each in (one, other))
-        places = [_place(row, index, right_by) for index, row in enumerate(mine_by)]
-        if places == list(range(len(places))) or sum(place >= 0 for place in places) < max(2, len(places) - 1):
+        asked = [_place(row, right_by) for row in right_by]  # equal slices, as of repeated heads, count as the first of them
+        places = [_place(row, right_by) for row in mine_by]
+        if places == asked or sum(place >= 0 for place in places) < max(2, len(places) - 1):
             continue
-        steps = {place - index for index, place in enumerate(places) if place >= 0}
-        if len(steps) == 1:
+        steps = {place - want for place, want in zip(places, asked, strict=True) if place >= 0}
+        if len(steps) == 1 and len(set(asked)) == len(asked):
             (step,) = steps
             if step == 0:  # all in place but one that is wrong in itself
                 continue
             return f"along {letter} it is the right result moved by {-step}"
         if -1 not in places:
-            return f"along {letter} it holds the right slices {' '.join(map(str, places))} in place of {' '.join(map(str, range(len(places))))}"
+            return f"along {letter} it holds the right slices {' '.join(map(str, places))} in place of {' '.join(map(str, asked))}"
     return None
 
 
-def _place(row: Tensor, index: int, right: Tensor) -> int:
-    """Which of the right slices a slice is: that of its own place if it may be, -1 for none."""
-    return next((place for place in sorted(range(len(right)), key=lambda one: one != index) if _close(row, right[place])), -1)
+def _place(row: Tensor, right: Tensor) -> int:
+    """Which of the right slices a slice is, the first that it may be; -1 for none."""
+    return next((place for place in range(len(right)) if _close(row, right[place])), -1)
 
 
 def _reordered(mine: Tensor, right: Tensor, dims: str, sizes: Mapping[str, int]) -> str | None:
