@@ -166,9 +166,9 @@ class Bank:
                     own[name].copy_(value)
         return trial, implementation
 
-    def run(self, exam: Exam, source: str, purpose: Purpose) -> Ended:
-        """Content of the pack in all cases of an exam."""
-        self._seed()
+    def run(self, exam: Exam, source: str, purpose: Purpose, draw: int = 0) -> Ended:
+        """Content of the pack in all cases of an exam; `draw`: which of many, where it draws at random."""
+        self._seed(draw)
         request, tensors = exam.asked(purpose)
         kept = Kept()
         trial = Trial(request, tensors, Attempts(PATH), kept, Hooks())
