@@ -1,5 +1,4 @@
 # mistakes: mask-after-softmax, heads-merged-interleaved
-# diagnosis: not named
 """Short lines, the softmax in its parts, layers in a dictionary."""
 
 import torch
