@@ -23,8 +23,8 @@ from trainer.running.protocol import DTYPES, Returned
 _RELATIVE = {"float64": 1e-4, "float32": 1e-3, "bfloat16": 4e-2}
 _LOSSES = 8.0
 _EXTREME = 1e9
-_SOME = 5  # telling cases that are looked at for one of two mistakes
-MOST_RUN = 30_000  # operations of the reference's that pairs are tried with, all together
+_SOME = 3  # telling cases that are looked at for one of two mistakes
+MOST_RUN = 20_000  # operations of the reference's that pairs are tried with, all together
 _BEFORE_VALUES = ("loads", "interface", "from scratch", "parameters", "bad sizes")  # what fails so says nothing of values
 _DRAWS = 12
 _ODD_SHARE = 0.03
@@ -254,7 +254,7 @@ class Search:
 
     def _agreeing_in_part(self, able: Sequence[str]) -> list[str]:
         """Mistakes that explain a telling case by themselves: the other one may not show there."""
-        telling = [one for one in self.telling if one.behaviour.failure is None]
+        telling = [one for one in self.telling if one.behaviour.failure is None and not one.random]
         some = telling[:: max(1, len(telling) // _SOME)][:_SOME]
         return [mistake for mistake in able if any(self._agrees_on((mistake,), one) for one in some)]
 
@@ -278,7 +278,8 @@ class Search:
     def _matters(self, mistake: str, pair: Ids) -> bool:
         """Whether the other one alone would not do in several cases; in one it may be by chance."""
         other = tuple(one for one in pair if one != mistake)
-        return sum(not self._agrees_on(other, one) for one in self.seen) >= min(2, len(self.telling))
+        enough = min(2, len(self.telling))
+        return len(list(islice((one for one in self.seen if not self._agrees_on(other, one)), enough))) == enough
 
     def _pairs(self, likely: Sequence[str]) -> Iterator[Ids]:
         """Pairs that may explain it: neither changes anything on a case that is right; on the first that is wrong both do, or one alone explains it."""
