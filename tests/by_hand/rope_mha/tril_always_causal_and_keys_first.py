@@ -1,5 +1,4 @@
 # mistakes: keys-before-queries, always-causal
-# diagnosis: not named, line elsewhere
 """As in minGPT: a triangular buffer, one c_attn; rotation matrices of 2 x 2 laid out as [.., D/2, 2, 2]."""
 
 import math

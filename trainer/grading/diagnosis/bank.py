@@ -8,7 +8,6 @@ from __future__ import annotations
 import ast
 import copy
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from types import CodeType
@@ -20,6 +19,7 @@ from torch import Tensor, nn
 from trainer.content.mistakes import patch, read_mistakes, read_styles
 from trainer.content.packs import solution
 from trainer.core.words import Mistake, Report
+from trainer.grading.diagnosis.trail import without_first_weights
 from trainer.grading.evidence import Evidence
 from trainer.grading.exam import Exam, load_module
 from trainer.grading.judge import judge
@@ -154,7 +154,7 @@ class Bank:
         """A trial and what `drive` calls in it, with the case's weights; None where it cannot be built or its parameters are others."""
         request, tensors = self.exam.asked("grade")
         trial = Trial(request, tensors, Attempts(PATH), Kept(), Hooks())
-        with _without_first_weights():
+        with without_first_weights():
             implementation = trial.build(number, namespace)
         if isinstance(implementation, nn.Module):
             own = dict(implementation.named_parameters())
@@ -193,17 +193,6 @@ class Bank:
         if failure is not None:
             return Behaviour(f"{failure.type}: {failure.message}", {})
         return Behaviour(None, {name: value.detach() if isinstance(value, Tensor) else ": ".join(plain_value(value)) for name, value in outputs.items()})
-
-
-@contextmanager
-def _without_first_weights() -> Iterator[None]:
-    """Layers are built without drawing weights, which would be overwritten: that takes longer than all else."""
-    drawn = nn.Linear.reset_parameters
-    nn.Linear.reset_parameters = lambda layer: None  # type: ignore[assignment,method-assign]  # for a moment
-    try:
-        yield
-    finally:
-        nn.Linear.reset_parameters = drawn  # type: ignore[method-assign]  # as it was
 
 
 def _arguments(source: str) -> list[str]:

@@ -111,7 +111,7 @@ class _Diagnosing:
     def result(self) -> Diagnosis:
         ids = self.one_mistake()
         if not ids and self.search.telling and not self._is_right_alone:
-            ids = self.search.named_two(self._likely(), len(self._shown.reference.steps) if self._shown else 0)
+            ids = self.search.named_two(self._likely, len(self._shown.reference.steps) if self._shown else 0)
         mistakes = tuple(self.bank.mistakes[one] for one in ids)
         shown = self._shown
         line, case, made, layout = self._first_line(ids)

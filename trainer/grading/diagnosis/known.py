@@ -8,7 +8,7 @@ import statistics
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from itertools import islice, permutations
+from itertools import islice, permutations, product
 
 import torch
 from torch import Tensor
@@ -31,6 +31,7 @@ _ODD_SHARE = 0.03
 _MOST_WORKERS = 12  # candidates that a worker runs
 
 Grade = Callable[[Exam, str], tuple[Evidence, Report]]
+Likely = Callable[[], Sequence[str]]
 Loops = Callable[[str | None], frozenset[Fraction]]  # how much more often loops run: in a source of the pack's, or (None) in the submission
 
 
@@ -156,10 +157,11 @@ class Search:
         worded = [ids for ids in singles if all(self._words(ids, one) == one.behaviour.failure for one in self.telling)]
         return self._the_one(worded) or self._told_by_worker(worded, first)
 
-    def named_two(self, likely: Sequence[str], operations: int) -> Ids:
-        """The first pair that agrees on all cases, one of the two being likely.
+    def named_two(self, likely: Likely, operations: int) -> Ids:
+        """The first pair that agrees on all cases.
 
         Args:
+            likely: asked for mistakes that may be one of the two, those that explain no case alone.
             operations: how many the reference takes in the first telling case: as many pairs are tried as that allows.
         """
         first = self.report.first_failure()
@@ -268,7 +270,7 @@ class Search:
             return False
         return all(_equal(value, other.outputs.get(name), self.evidence.exam.cases[number].dtype) for name, value in right.outputs.items())
 
-    def _pair(self, likely: Sequence[str], most: int) -> Ids:
+    def _pair(self, likely: Likely, most: int) -> Ids:
         """Two mistakes, the first pair that agrees on all cases."""
         for pair in islice(self._pairs(likely), most):
             if self._agrees(pair) and all(self._matters(one, pair) for one in pair):
@@ -281,16 +283,16 @@ class Search:
         enough = min(2, len(self.telling))
         return len(list(islice((one for one in self.seen if not self._agrees_on(other, one)), enough))) == enough
 
-    def _pairs(self, likely: Sequence[str]) -> Iterator[Ids]:
+    def _pairs(self, likely: Likely) -> Iterator[Ids]:
         """Pairs that may explain it: neither changes anything on a case that is right; on the first that is wrong both do, or one alone explains it."""
         able = [one for one in self.bank.mistakes if self.may_be_part(one)]
         alone = {one for one in able if self._agrees_on((one,), self.telling[0])}
         changing = {one for one in able if self.changes(one)} - alone
-        likely = list(dict.fromkeys([*self._agreeing_in_part(able), *likely]))
-        ranked = sorted(able, key=lambda one: likely.index(one) if one in likely else len(likely))
+        in_part = self._agreeing_in_part(able)
         seen: set[frozenset[str]] = set()
-        for one in ranked:
-            for other in ranked:
+        for candidates in (lambda: in_part, likely, lambda: able):  # what is likely takes as long as a hundred pairs
+            firsts = [one for one in candidates() if one in able]
+            for one, other in product(firsts, dict.fromkeys([*in_part, *firsts, *able])):
                 pair = frozenset((one, other))
                 if one == other or pair in seen or not (pair <= changing or (len(pair & alone) == 1 and not pair & changing)):
                     continue

@@ -17,6 +17,7 @@ from torch import Tensor
 HIDDEN = 1e6  # a score beyond this was filled in by a mask
 _TOLERANCE = 2e-4
 _FEW = 3  # fewer distinct values say nothing
+_MOST_LOOKED_AT = 8  # entries that often tell already that there are more, and that it is no mask
 _MOST_TRIES = 200
 _MOST_LOOKS = 20_000  # ways to take two shapes apart that are looked at
 # The order in which letters are merged into one axis: batch, heads, group, positions, features.
@@ -25,18 +26,22 @@ _RANKS = {"B": 0, "H": 1, "Hkv": 1, "G": 2, "D": 4, "Dv": 4, "Dn": 4, "Dr": 4, "
 
 def features(tensor: Tensor) -> tuple[float, ...] | None:
     """Figures that a change of layout leaves as they are; None where the tensor says too little."""
-    pattern = pattern_of(tensor)
-    if pattern is not None:
+    flat = tensor.detach().to(torch.float64).flatten()
+    first = flat[:_MOST_LOOKED_AT].tolist()
+    is_telling = len(set(first)) >= _FEW and any(abs(one) < HIDDEN and one not in (0.0, 1.0) for one in first)
+    if not is_telling and (pattern := pattern_of(tensor)) is not None:
         share = float(pattern.to(torch.float64).mean())
         share = min(share, 1 - share)
         return (share, share, 1.0, 0.0, -1.0) if share else None
-    flat = tensor.detach().to(torch.float64).flatten()
-    hidden = ~(flat.abs() < HIDDEN)
-    flat = flat[~hidden]
-    if len(torch.unique(flat[:64])) < _FEW and len(torch.unique(flat)) < _FEW:
-        return None
     size = flat.abs()
-    return (float(size.mean()), float(flat.pow(2).mean().sqrt()), float(size.max()), float(flat.mean()), float(hidden.sum()) / tensor.numel())
+    hidden = 0.0
+    if not flat.numel() or not float(size.max()) < HIDDEN:
+        kept = size < HIDDEN
+        hidden = 1 - float(kept.to(torch.float64).mean())
+        flat, size = flat[kept], size[kept]
+    if not flat.numel() or (not is_telling and len(torch.unique(flat)) < _FEW):
+        return None
+    return (float(size.mean()), math.sqrt(float(torch.dot(flat, flat)) / flat.numel()), float(size.max()), float(flat.mean()), hidden)
 
 
 def pattern_of(tensor: Tensor) -> Tensor | None:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from trainer.content.packs import also_right, read_text
 from trainer.core.words import PackError
@@ -131,11 +132,23 @@ def content_trail(exam: Exam, source: str, path: str, purpose: Purpose = "lines"
     kept = Kept()
     trial = Trial(request, tensors, Attempts(path), kept, Hooks())
     try:
-        trial.run_all(load_module("recorded", path, source), exam.drive)
+        with without_first_weights():
+            trial.run_all(load_module("recorded", path, source), exam.drive)
     except PackError:
         return None
     told = trial.runs[0]
     return trail_of(told, kept.tensors) if told.failure is None and told.steps else None
+
+
+@contextmanager
+def without_first_weights() -> Iterator[None]:
+    """Layers are built without drawing weights, which would be overwritten: that takes longer than all else."""
+    drawn = nn.Linear.reset_parameters
+    nn.Linear.reset_parameters = lambda layer: None  # type: ignore[assignment,method-assign]  # for a moment
+    try:
+        yield
+    finally:
+        nn.Linear.reset_parameters = drawn  # type: ignore[method-assign]  # as it was
 
 
 def right_trails(exam: Exam) -> list[Trail]:
