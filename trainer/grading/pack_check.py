@@ -63,8 +63,7 @@ def check_items(grader: Grader, challenge: Challenge, seeds: Sequence[int], want
                 case "mistake":
                     mistake = next(one for one in read_mistakes(challenge) if one.id == name)
                     patched = patch(packs.solution(challenge), mistake, str(challenge.solutions / "mistakes.toml"))
-                    row = _wrong(grader, challenge, seeds, kind, name, patched)
-                    yield _names_itself(grader, challenge, seeds[0], mistake, patched, row) if row.ok else row
+                    yield _wrong(grader, challenge, seeds, kind, name, patched, mistake)
     except (PackError, GraderError) as error:
         yield Row(challenge.id, "content", "readable", False, str(error))
 
@@ -111,14 +110,20 @@ def _right(grader: Grader, challenge: Challenge, seeds: Sequence[int], kind: Kin
     return Row(challenge.id, kind, name, True, f"passes with {len(seeds)} seeds")
 
 
-def _wrong(grader: Grader, challenge: Challenge, seeds: Sequence[int], kind: Kind, name: str, source: str) -> Row:
-    """Refused with every seed: with the first on all cases, then on the one that refused it first, and on all again only if that does not."""
+def _wrong(grader: Grader, challenge: Challenge, seeds: Sequence[int], kind: Kind, name: str, source: str, mistake: Mistake | None = None) -> Row:
+    """Refused with every seed: with the first on all cases, then on the one that refused it first, and on all again only if that does not.
+
+    A mistake is to be named too, with the first seed.
+    """
     refused_by: set[str] = set()
     telling: list[int] = []
+    ids: tuple[str, ...] = ()
     for seed in seeds:
         exam = grader.exam(challenge, seed)
         report = grader.grade_exam(exam.only(telling), source, challenge.file_name) if telling else None
-        if report is None or report.verdict == "passed":
+        if report is None and mistake is not None and seed == seeds[0]:
+            report, ids = grader.named(exam, source, challenge.file_name)
+        elif report is None or report.verdict == "passed":
             report = grader.grade_exam(exam, source, challenge.file_name)
         if report.verdict == "passed":
             return Row(challenge.id, kind, name, False, f"passes with seed {seed}")
@@ -128,12 +133,12 @@ def _wrong(grader: Grader, challenge: Challenge, seeds: Sequence[int], kind: Kin
         if not telling:
             telling = _telling_case(report)
     ordered = tuple(check for check in CHECK_ORDER if check in refused_by)
-    return Row(challenge.id, kind, name, True, f"refused with {len(seeds)} seeds", ordered)
+    row = Row(challenge.id, kind, name, True, f"refused with {len(seeds)} seeds", ordered)
+    return row if mistake is None else _names_itself(challenge, seeds[0], mistake, ids, row)
 
 
-def _names_itself(grader: Grader, challenge: Challenge, seed: int, mistake: Mistake, source: str, row: Row) -> Row:
+def _names_itself(challenge: Challenge, seed: int, mistake: Mistake, ids: tuple[str, ...], row: Row) -> Row:
     """The diagnosis has to name the mistake in its own patch. Another mistake that it names or that agrees as well is a twin, and has to be declared."""
-    _, ids = grader.named(grader.exam(challenge, seed), source, challenge.file_name)
     if ids and set(ids) <= {mistake.id, *mistake.twins}:
         return row
     if ids:

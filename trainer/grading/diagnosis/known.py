@@ -244,7 +244,7 @@ class Search:
         return self._the_one(alike)
 
     def _agrees_in_turn(self, ids: Ids) -> bool:
-        """Whether the values of all cases, run one after another, are the submission's."""
+        """Whether the values of all cases, run one after another, are the submission's; those that run in an import of their own tell nothing."""
         source = self.bank.patched(ids) or ""
         other = {one.number: one for one in observe(self.bank.graded(self.evidence.exam, source)[0])}
         return all(
@@ -252,6 +252,7 @@ class Search:
             and (one.behaviour.failure is None) == (other[one.number].behaviour.failure is None)
             and all(_equal(value, other[one.number].behaviour.outputs.get(name), one.dtype) for name, value in one.behaviour.outputs.items())
             for one in self.seen
+            if self.evidence.exam.cases[one.number].probe is None
         )
 
     def _agreeing_in_part(self, able: Sequence[str]) -> list[str]:
