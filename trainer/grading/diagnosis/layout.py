@@ -55,7 +55,9 @@ def pattern_of(tensor: Tensor) -> Tensor | None:
 
 
 def same(one: Tensor, other: Tensor, sizes: Mapping[str, int]) -> bool:
-    """Whether `one` is `other` in an honest layout. Axes along which nothing changes do not count."""
+    """Whether `one` is `other` in an honest layout. Axes along which nothing changes do not count; empty tensors are nothing's."""
+    if not one.numel() or not other.numel():
+        return False
     patterns = pattern_of(one), pattern_of(other)
     if patterns[0] is not None and patterns[1] is not None:
         return _same_values(patterns[0], patterns[1], sizes) or _same_values(~patterns[0], patterns[1], sizes)
