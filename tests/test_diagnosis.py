@@ -1,5 +1,7 @@
 """The diagnosis: known mistakes made by hand are named, none wrongly, and the first wrong line is found."""
 
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -176,6 +178,22 @@ def test_right_alone(grader: Grader, was: str, now: str, alone: bool) -> None:
     assert right.count(was) == 1
     _, found = diagnosed(grader, challenge, "kept = {}\n" + right.replace(was, now))
     assert (found.layout is not None and found.layout.startswith("alone this case is right")) == alone
+
+
+def test_a_pass_imports_no_diagnosis() -> None:
+    """A right answer is graded without what looks for where and why; a wrong one is not."""
+    loaded = {}
+    for name, change in (("right", ""), ("wrong", ".replace('math.sqrt(self.head_dim)', '2.0')")):
+        code = (
+            "import sys; from trainer.content import packs; from trainer.grading.grader import Grader\n"
+            "challenge = packs.find_challenge(packs.built_in_pack(), 'gqa')\n"
+            "with Grader([packs.built_in_pack()]) as grader:\n"
+            f"    grader.grade(challenge, packs.solution(challenge){change}, 'gqa.py', 5, diagnosed=True)\n"
+            "print(sum(name.startswith('trainer.grading.diagnosis') for name in sys.modules))"
+        )
+        loaded[name] = int(subprocess.run([sys.executable, "-c", code], cwd=ROOT.parent, capture_output=True, text=True, check=True).stdout)
+    assert loaded["right"] == 0
+    assert loaded["wrong"] > 5
 
 
 def test_a_pass_has_no_diagnosis(grader: Grader) -> None:

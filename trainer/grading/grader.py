@@ -8,14 +8,12 @@ from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
+from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
 import torch
 
 from trainer.core.words import Challenge, Diagnosis, DrillError, Report, Trace
-from trainer.grading.diagnosis.bank import PATH, Bank
-from trainer.grading.diagnosis.diagnose import diagnose, named
-from trainer.grading.diagnosis.tracing import traced
 from trainer.grading.evidence import Evidence
 from trainer.grading.exam import Exam
 from trainer.grading.judge import judge
@@ -23,6 +21,9 @@ from trainer.running.aliases import MOST_ASSIGNMENTS
 from trainer.running.protocol import Purpose, cap
 from trainer.running.run import Ended, Running
 from trainer.running.zygote import Limits, Zygote
+
+if TYPE_CHECKING:  # imported where it is asked for: a pass pays nothing for it
+    from trainer.grading.diagnosis.bank import Bank
 
 TRAINER = Path(__file__).resolve().parents[1]
 
@@ -87,6 +88,8 @@ class Grader:
     def _diagnosis(self, exam: Exam, evidence: Evidence, report: Report, source: str, runner: _Runner) -> Diagnosis | None:
         """Where and why; None, with a warning, where the search itself fails: the verdict does not depend on it."""
         try:
+            from trainer.grading.diagnosis.diagnose import diagnose
+
             return diagnose(self._bank(exam), evidence, report, source, runner)
         except Exception as error:
             warnings.warn(f"The diagnosis failed ({type(error).__name__}: {error}); the verdict stands. Report this with the seed.", stacklevel=2)
@@ -94,6 +97,8 @@ class Grader:
 
     def named(self, exam: Exam, source: str, file: str) -> tuple[Report, tuple[str, ...]]:
         """The report without a diagnosis, and the known mistake that gives exactly this, if one does."""
+        from trainer.grading.diagnosis.diagnose import named
+
         report, evidence, assignment = self.judged(exam, source, file, None)
         return report, named(self._bank(exam), evidence, report, source, _Runner(self, file, assignment))
 
@@ -103,6 +108,8 @@ class Grader:
         Raises:
             DrillError: if there is no such case, or nothing can be recorded.
         """
+        from trainer.grading.diagnosis.tracing import traced
+
         exam = self.exam_with(challenge, seed, only)
         report, evidence, assignment = self.judged(exam, source, file, None)
         failure = report.first_failure()
@@ -143,6 +150,8 @@ class Grader:
 
     def _bank(self, exam: Exam) -> Bank:
         """The known mistakes of an exam, with what is known of them already."""
+        from trainer.grading.diagnosis.bank import Bank
+
         return self._banks.setdefault(exam, Bank(exam))
 
     def _run(self, exam: Exam, source: str, file: str, assignment: int, purpose: Purpose = "grade") -> Ended:
@@ -168,6 +177,8 @@ class _Runner:
 
     def grade(self, exam: Exam, source: str) -> tuple[Evidence, Report]:
         """The pack's own content in a worker, judged."""
+        from trainer.grading.diagnosis.bank import PATH
+
         evidence = Evidence(exam, self._grader._run(exam, source, PATH, 0))
         return evidence, judge(evidence, PATH, 0.0)
 
