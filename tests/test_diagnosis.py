@@ -230,6 +230,16 @@ def test_a_right_mask_is_cleared(grader: Grader) -> None:
     assert "mask" in found.cleared
 
 
+def test_a_mask_that_is_wrong_a_head_is_not_cleared(grader: Grader) -> None:
+    """Which heads see what, the effective mask does not show: where masks fail it clears nothing."""
+    challenge = CHALLENGES["gqa"]
+    right = packs.solution(challenge)
+    mixed = right.replace("masked_fill(~mask,", "masked_fill(~mask.expand(-1, self.num_heads, -1, -1).flip(1) if mask.dim() == 4 else ~mask,")
+    report, found = diagnosed(grader, challenge, mixed)
+    assert report.first_failure().check == "masks"  # type: ignore[union-attr]  # it failed
+    assert "mask" not in found.cleared
+
+
 def test_differences_of_masks_in_words() -> None:
     """Inverted, shifted, transposed, without the diagonal, of item 0 for all."""
     causal = torch.ones(2, 5, 5, dtype=torch.bool).tril()

@@ -52,10 +52,12 @@ def _rows(found: Diagnosis, shown: int | None, *, why: bool) -> Iterator[tuple[R
 
 def _reached(found: Diagnosis, shown: int | None) -> str:
     """What was made rightly before, and what was not."""
-    same = found.last_reached == found.first_missed
-    missed = "what it becomes is not" if same else f"{found.first_missed} is not"
-    words = [f"{found.last_reached} is as it must be" if found.last_reached else "", missed if found.first_missed else ""]
-    text = ", ".join(word for word in words if word)
+    if not found.last_reached:
+        text = f"no line makes {found.first_missed}" if found.first_missed else ""
+    elif found.last_reached == found.first_missed:
+        text = "everything before it agrees"
+    else:
+        text = f"{found.last_reached} is as it must be" + (f", {found.first_missed} is not" if found.first_missed else "")
     case = f"in case {found.case} " if found.case is not None and found.case != shown else ""
     made = f" ({case}it makes {found.made})" if found.made else ""
     return f"\n{text}{made}" if text else ""

@@ -120,6 +120,8 @@ class _Diagnosing:
         far = self._reached
         mask = self._mask()
         cleared = [*(far.cleared if far else ()), *(["mask"] if mask is not None and not mask.what else [])]
+        if self.report.statuses().get("masks") == "failed":  # heads with masks of their own, say, which the effective mask shows together
+            cleared = [one for one in cleared if one != "mask"]
         return Diagnosis(
             mistakes=mistakes,
             first_line=line,
