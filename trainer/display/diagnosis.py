@@ -45,7 +45,7 @@ def _rows(found: Diagnosis, shown: int | None, *, why: bool) -> Iterator[tuple[R
                 yield Text(label, style=f"bold {WRONG}"), Text(mistake.says)
                 label = "and"
         else:
-            yield "why", "known; `attn-drill check --why` tells"
+            yield "why", "known; the same check with --why tells"
     if found.cleared:
         yield "cleared", ", ".join(found.cleared)
 

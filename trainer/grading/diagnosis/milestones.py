@@ -75,9 +75,7 @@ def _cleared(reference: Trail, source: str, there: set[int]) -> Iterator[str]:
         about = {line for line in good_lines | other_lines if re.search(words, text.get(line, ""))}
         if about and about <= good_lines - other_lines:
             yield topic
-    layers = {name: steps for name, steps in _layers(reference, leading).items() if steps <= good}
-    if layers:
-        yield ", ".join(layers)
+    yield from (name for name, steps in _layers(reference, leading).items() if steps <= good)
 
 
 def _lines(trail: Trail, steps: Iterable[int]) -> set[int]:
