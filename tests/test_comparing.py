@@ -123,6 +123,10 @@ def dropout_trouble(change) -> str | None:
             lambda w, keep: w * torch.cat([keep[:, :, :1], keep[:, :, :1], keep[:, :, 2:]], 2) / (1 - P), "several indices of H", id="one pattern for a group"
         ),
         pytest.param(lambda w, keep: w * keep[:, :1] / (1 - P), "several indices of L", id="whole keys"),
+        # Where heads share what is dropped two rows may be equal by chance as well.
+        pytest.param(
+            lambda w, keep: w * torch.cat([keep[:, :1], keep[:, :1], keep[:, 2:]], 1)[:, :, :1] / (1 - P), "several indices of H", id="one pattern, rows alike"
+        ),
         pytest.param(lambda w, keep: w * keep / (1 - P) * 1.01, "neither 0 nor", id="another factor"),
     ],
 )

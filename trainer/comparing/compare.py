@@ -144,11 +144,15 @@ def compare_dropout(name: str, dims: str, sizes: dict[str, int], weights: Tensor
     bound = 6 * math.sqrt(p * (1 - p) / total)
     if abs(share - p) > bound:
         return f"{share:.0%} of the attention weights are dropped in training mode; with p = {p} it must be {p:.0%}"
-    for letter in letters:
-        if letter != "copy" and sizes[letter] > 1:
-            place = letters.index(letter)
-            seen = counted.transpose(0, place).flatten(1).any(dim=1)  # an index that is masked throughout drops nothing
-            along = dropped.transpose(0, place)[seen]
-            if any(torch.equal(one, other) for one, other in combinations(along, 2)):
-                return f"the same attention weights are dropped for several indices of {letter}: every weight must be dropped on its own"
+    alike = {letter: _share_of_twins(counted.transpose(0, place), dropped.transpose(0, place)) for place, letter in enumerate(letters) if letter != "copy"}
+    letter = max(alike, key=lambda one: alike[one])  # where heads share what is dropped two rows of few may be equal too, by chance
+    if alike[letter]:
+        return f"the same attention weights are dropped for several indices of {letter}: every weight must be dropped on its own"
     return None
+
+
+def _share_of_twins(counted: Tensor, dropped: Tensor) -> float:
+    """Of all pairs along the first axis, how many drop the same; an index that is masked throughout drops nothing and does not count."""
+    along = dropped[counted.flatten(1).any(dim=1)].flatten(1)
+    pairs = list(combinations(along, 2))
+    return sum(torch.equal(one, other) for one, other in pairs) / len(pairs) if pairs else 0.0
