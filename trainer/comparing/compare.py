@@ -144,9 +144,9 @@ def compare_dropout(name: str, dims: str, sizes: dict[str, int], weights: Tensor
     bound = 6 * math.sqrt(p * (1 - p) / total)
     if abs(share - p) > bound:
         return f"{share:.0%} of the attention weights are dropped in training mode; with p = {p} it must be {p:.0%}"
-    alike = {letter: _share_of_twins(counted.transpose(0, place), dropped.transpose(0, place)) for place, letter in enumerate(letters) if letter != "copy"}
-    letter = max(alike, key=lambda one: alike[one])  # where heads share what is dropped two rows of few may be equal too, by chance
-    if alike[letter]:
+    twins = {letter: _share_of_twins(counted.transpose(0, place), dropped.transpose(0, place)) for place, letter in enumerate(letters) if letter != "copy"}
+    letter = max(twins, key=lambda one: twins[one])  # where heads share what is dropped two rows of few may be equal too, by chance
+    if twins[letter]:
         return f"the same attention weights are dropped for several indices of {letter}: every weight must be dropped on its own"
     return None
 
