@@ -9,13 +9,17 @@ import torch
 
 from trainer.content import packs
 from trainer.core.words import Challenge, Diagnosis, Report
+from trainer.grading.diagnosis import diagnose
+from trainer.grading.diagnosis.bank import Bank
 from trainer.grading.diagnosis.effective_mask import _what
 from trainer.grading.diagnosis.first_line import Shelf
-from trainer.grading.diagnosis.layout import same
+from trainer.grading.diagnosis.layout import LAYOUTS, Core, same
+from trainer.grading.diagnosis.milestones import reached
 from trainer.grading.diagnosis.relation import relation
 from trainer.grading.diagnosis.trail import Trail, content_trail, trail_of
 from trainer.grading.grader import Grader
 from trainer.running.protocol import RunReply, Step
+from trainer.running.run import Running
 
 SEED = 5
 ROOT = Path(__file__).parent
@@ -260,17 +264,22 @@ def test_differences_of_masks_in_words() -> None:
 SIZES = {"B": 2, "H": 4, "L": 7, "D": 3, "M": 12}
 
 
+def alike(one: torch.Tensor, other: torch.Tensor, sizes: dict[str, int]) -> bool:
+    """Whether two tensors are the same in an honest layout."""
+    return same(Core(one), Core(other), sizes)
+
+
 def test_an_honest_layout_is_the_same() -> None:
     """Dims permuted, axes merged and taken apart in the usual order; memory under another shape is not."""
     heads = torch.randn(2, 4, 7, 3)
     merged = heads.transpose(1, 2).reshape(2, 7, 12)
-    assert same(merged, heads, SIZES)
-    assert same(heads, merged, SIZES)
-    assert same(heads.reshape(8, 7, 3), heads, SIZES)
-    assert same(heads.permute(2, 3, 0, 1), heads, SIZES)
-    assert not same(heads.reshape(2, 7, 12), heads, SIZES)
-    assert not same(heads.flip(1), heads, SIZES)
-    assert not same(2 * heads, heads, SIZES)
+    assert alike(merged, heads, SIZES)
+    assert alike(heads, merged, SIZES)
+    assert alike(heads.reshape(8, 7, 3), heads, SIZES)
+    assert alike(heads.permute(2, 3, 0, 1), heads, SIZES)
+    assert not alike(heads.reshape(2, 7, 12), heads, SIZES)
+    assert not alike(heads.flip(1), heads, SIZES)
+    assert not alike(2 * heads, heads, SIZES)
 
 
 def test_many_dims_are_soon_given_up() -> None:
@@ -278,16 +287,16 @@ def test_many_dims_are_soon_given_up() -> None:
     sizes = {"B": 2, "H": 4, "Hkv": 2, "L": 5, "D": 2, "M": 8, "Dv": 4}
     one, other = torch.rand([8] * 7), torch.rand([16] * 5 + [2])
     assert one.numel() == other.numel()
-    assert not same(one, other, sizes)
+    assert not alike(one, other, sizes)
 
 
 def test_a_mask_is_the_same_however_it_is_written() -> None:
     """True and False, 0 and -inf, its complement; another pattern is not."""
     seen = torch.ones(5, 5, dtype=torch.bool).tril()
     bias = torch.zeros(5, 5).masked_fill(~seen, float("-inf"))
-    assert same(bias, seen, {})
-    assert same(~seen, seen, {})
-    assert not same(torch.ones(5, 5, dtype=torch.bool).tril(1), seen, {})
+    assert alike(bias, seen, {})
+    assert alike(~seen, seen, {})
+    assert not alike(torch.ones(5, 5, dtype=torch.bool).tril(1), seen, {})
 
 
 def test_relations_in_words() -> None:
@@ -318,6 +327,63 @@ def test_the_shelf_holds_what_led_to_outputs(grader: Grader) -> None:
     (thrown,) = [step for step in trail.steps if step.name == "thrown_away"]
     assert not Shelf([trail], exam.cases[0].sizes).has(thrown)
     assert Shelf([Trail(trail.steps, {})], exam.cases[0].sizes).has(thrown)
+
+
+def test_lines_are_cleared_by_their_results(grader: Grader) -> None:
+    """Of an answer that goes wrong at the softmax the lines before it come out right, and those after it do not lead there."""
+    challenge = CHALLENGES["sdpa"]
+    exam, source = grader.exam(challenge, SEED).only([0]), packs.solution(challenge)
+    lines = source.splitlines()
+    (line,) = [number for number, text in enumerate(lines, 1) if "torch.softmax(" in text]
+    reference = content_trail(exam, source, "solution.py")
+    wrong = content_trail(exam, source.replace(lines[line - 1], lines[line - 1].replace("dim=-1", "dim=-2")), "wrong.py")
+    assert reference is not None
+    assert wrong is not None
+    found = reached(wrong, reference, source, dict(exam.cases[0].sizes))
+    used = {reference.steps[number].lines[0] for number in reference.leading_to_outputs if reference.steps[number].lines}
+    assert found.missed is not None
+    assert found.missed.name == "weights"
+    assert {one for one in used if one < line} <= found.right_lines
+    assert {one for one in used if one > line} <= found.lines_elsewhere
+    assert line not in found.right_lines | found.lines_elsewhere
+
+
+def test_figures_are_those_of_the_trail(grader: Grader) -> None:
+    """What a patched reference computes is noted without being recorded line by line: the same figures."""
+    exam = grader.exam(CHALLENGES["mha"], SEED)
+    bank = Bank(exam)
+    number = next(number for number, case in enumerate(exam.cases) if case.dtype == "float64")
+    trail = content_trail(exam.only([number]), bank.source, "solution.py", "tensors")
+    assert trail is not None
+    given = max(place for place, step in enumerate(trail.steps) if step.operation.startswith("input "))
+    computed = {step.features for step in trail.steps[given + 1 :] if step.operation not in LAYOUTS and step.features is not None}
+    assert len(computed) >= 10
+    assert bank.figures((), number) == computed
+    assert not bank.figures(("no-scale",), number) <= bank.figures((), number)
+
+
+def test_a_fault_of_the_diagnosis_leaves_the_verdict_and_no_worker(grader: Grader, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The verdict stands, a warning says what failed, and workers that were begun are ended."""
+    stopped: list[Running] = []
+    stop = Running.stop
+    monkeypatch.setattr(diagnose, "right_trails", lambda exam: 1 / 0)
+    monkeypatch.setattr(Running, "stop", lambda running: (stopped.append(running), stop(running))[1])
+    source = packs.solution(CHALLENGES["sdpa"]).replace("dim=-1", "dim=-2")
+    with pytest.warns(UserWarning, match="ZeroDivisionError.*the verdict stands"):
+        report = grader.grade(CHALLENGES["sdpa"], source, "answer.py", SEED, diagnosed=True)
+    assert report.verdict == "failed"
+    assert report.diagnosis is None
+    assert len(stopped) == 2  # the recorded run, and the nudged one
+    assert all(not Path(f"/proc/{one._pid}").exists() for one in stopped)
+
+
+def test_a_probe_comes_with_its_pair(grader: Grader) -> None:
+    """A case of a vectorised pair is looked at with the other one, and with no other."""
+    exam = grader.exam(CHALLENGES["mla"], SEED)
+    probes = [number for number, case in enumerate(exam.cases) if case.probe == "vectorised"]
+    assert len(probes) > 2
+    assert exam.only([probes[3]]).cases == (exam.cases[probes[2]], exam.cases[probes[3]])
+    assert exam.only([probes[3]], alone=True).cases == (exam.cases[probes[3]],)
 
 
 def test_an_undeclared_twin_is_refused(grader: Grader, tmp_path: Path) -> None:

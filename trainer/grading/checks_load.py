@@ -11,6 +11,8 @@ from trainer.running.aliases import contract_of, problem
 from trainer.running.aliases import in_words as assignment_in_words
 from trainer.running.protocol import FoundParameter
 
+REFUSALS = ("ValueError", "AssertionError")  # what a constructor is to raise for sizes that cannot work
+
 
 def loads(evidence: Evidence) -> Iterator[Outcome]:
     """The file can be imported."""
@@ -141,7 +143,7 @@ def bad_sizes(evidence: Evidence) -> Iterator[Outcome]:
         call = f"{evidence.exam.challenge.entry[0]}({', '.join(f'{name}={value}' for name, value in refusal.init.items())})"
         if told is not None and told.type == "NotAllowedError":
             yield Outcome("bad sizes", "skipped", "stopped by what is not allowed")
-        elif told is not None and told.type in ("ValueError", "AssertionError"):
+        elif told is not None and told.type in REFUSALS:
             yield Outcome("bad sizes", "passed", refusal.why)
         elif told is None:
             yield Outcome("bad sizes", "failed", f"{call} is accepted: {refusal.why}. Raise a ValueError in __init__ that names both numbers.")

@@ -129,9 +129,10 @@ class Exam:
         return self._asked[purpose]
 
     def only(self, numbers: Collection[int], *, alone: bool = False) -> Exam:
-        """The same exam with these cases alone (counted from 0) and no refusals; with one vectorised probe come all, unless `alone`."""
-        probes = set() if alone else {number for number, case in enumerate(self.cases) if case.probe == "vectorised"}
-        kept = sorted(set(numbers) | (probes if probes & set(numbers) else set()))
+        """The same exam with these cases alone (counted from 0) and no refusals; with one vectorised probe comes the other of its pair, unless `alone`."""
+        probes = [] if alone else [number for number, case in enumerate(self.cases) if case.probe == "vectorised"]
+        pairs = [set(pair) for pair in zip(probes[::2], probes[1::2], strict=False)]
+        kept = sorted(set(numbers).union(*(pair for pair in pairs if pair & set(numbers))))
         smaller = copy.copy(self)
         smaller._asked = {}
         smaller.__dict__.pop("_runs", None)

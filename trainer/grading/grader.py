@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from contextlib import closing
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING
@@ -90,7 +92,8 @@ class Grader:
         try:
             from trainer.grading.diagnosis.diagnose import diagnose
 
-            return diagnose(self._bank(exam), evidence, report, source, runner)
+            with closing(runner):
+                return diagnose(self._bank(exam), evidence, report, source, runner)
         except Exception as error:
             warnings.warn(f"The diagnosis failed ({type(error).__name__}: {error}); the verdict stands. Report this with the seed.", stacklevel=2)
             return None
@@ -100,7 +103,8 @@ class Grader:
         from trainer.grading.diagnosis.diagnose import named
 
         report, evidence, assignment = self.judged(exam, source, file, None)
-        return report, named(self._bank(exam), evidence, report, source, _Runner(self, file, assignment))
+        with closing(_Runner(self, file, assignment)) as runner:
+            return report, named(self._bank(exam), evidence, report, source, runner)
 
     def trace(self, challenge: Challenge, source: str, file: str, seed: int, only: int | None = None) -> Trace:
         """What every line makes in one case: by default the one that a report would explain.
@@ -154,9 +158,12 @@ class Grader:
 
         return self._banks.setdefault(exam, Bank(exam))
 
-    def _run(self, exam: Exam, source: str, file: str, assignment: int, purpose: Purpose = "grade") -> Ended:
+    def _begin(self, exam: Exam, source: str, file: str, assignment: int, purpose: Purpose) -> Running:
         name = cap(Path(file).name, 200)  # a file system may know names that are no UTF-8
-        running = Running(self._zygote, exam.request(name, source, assignment, purpose), self.limits, file)
+        return Running(self._zygote, exam.request(name, source, assignment, purpose), self.limits, file)
+
+    def _run(self, exam: Exam, source: str, file: str, assignment: int, purpose: Purpose = "grade") -> Ended:
+        running = self._begin(exam, source, file, assignment, purpose)
         exam.expected  # noqa: B018  # computed here while the worker is at work
         return running.finish()
 
@@ -167,13 +174,31 @@ class _Runner:
     def __init__(self, grader: Grader, file: str, assignment: int) -> None:
         self._grader, self._file, self._assignment = grader, file, assignment
         self._lost: Ended | None = None
+        self._begun: list[Running] = []
+
+    def begin(self, exam: Exam, source: str, purpose: Purpose) -> Callable[[], Ended]:
+        """Start the submission in a worker, with the assignment of layers that the verdict was made with; what is returned waits for it."""
+        if (lost := self._lost) is not None:
+            return lambda: lost
+        running = self._grader._begin(exam, source, self._file, self._assignment, purpose)
+        self._begun.append(running)
+        return partial(self._finish, running)
 
     def run(self, exam: Exam, source: str, purpose: Purpose) -> Ended:
-        """The submission in a worker, with the assignment of layers that the verdict was made with."""
-        if self._lost is None:
-            ended = self._grader._run(exam, source, self._file, self._assignment, purpose)
-            self._lost = ended if ended.how == "timeout" else None
-        return self._lost or ended
+        """The same, waited for at once."""
+        return self.begin(exam, source, purpose)()
+
+    def close(self) -> None:
+        """End what was begun and is not asked for any more."""
+        for running in self._begun:
+            running.stop()
+        self._begun = []
+
+    def _finish(self, running: Running) -> Ended:
+        self._begun.remove(running)
+        ended = running.finish()
+        self._lost = ended if ended.how == "timeout" else self._lost
+        return ended
 
     def grade(self, exam: Exam, source: str) -> tuple[Evidence, Report]:
         """The pack's own content in a worker, judged."""

@@ -125,17 +125,20 @@ def _memory(tensor: Tensor) -> tuple[int, int]:
     return storage.data_ptr(), storage.nbytes()
 
 
-def tensors_in(value: Any) -> Iterator[Tensor]:
+def tensors_in(value: Any) -> list[Tensor]:
     """The strided tensors in nested lists, tuples and dicts."""
-    if isinstance(value, Tensor):
-        if value.layout is torch.strided:
-            yield value
-    elif isinstance(value, list | tuple):
-        for one in value:
-            yield from tensors_in(one)
-    elif isinstance(value, dict):
-        for one in value.values():
-            yield from tensors_in(one)
+    found: list[Tensor] = []
+    waiting = [value]
+    while waiting:  # for every operation: a recursion would take twice as long
+        one = waiting.pop()
+        if isinstance(one, Tensor):
+            if one.layout is torch.strided:
+                found.append(one)
+        elif isinstance(one, (list, tuple)):
+            waiting.extend(reversed(one))
+        elif isinstance(one, dict):
+            waiting.extend(reversed(one.values()))
+    return found
 
 
 def _flops(func: Any, args: Any) -> int:

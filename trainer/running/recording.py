@@ -7,7 +7,7 @@ Python numbers and returns are seen by tracing the file's own frames.
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from types import FrameType, TracebackType
 from typing import Any
@@ -87,14 +87,16 @@ class Recorder(TorchDispatchMode):  # type: ignore[no-untyped-call]  # torch's _
     def give(self, inputs: Mapping[str, Tensor]) -> None:
         """These tensors are given: whatever made them before is forgotten."""
         for name, tensor in inputs.items():
-            self._given[_storage(tensor)] = len(self.steps)
-            self._add((), f"input {name}", tensor, ())
+            storage = _storage(tensor)
+            self._given[storage] = len(self.steps)
+            self._add((), f"input {name}", tensor, (), storage)
 
     def step_of(self, tensor: Tensor) -> int:
         """The step that made this tensor, or -1; of a tensor under vmap nothing is known."""
         if torch._C._functorch.is_functorch_wrapped_tensor(tensor):
             return -1
-        return self._makers.get(_view(tensor), self._makers.get(_storage(tensor), -1))
+        storage = _storage(tensor)
+        return self._makers.get(_view(tensor, storage), self._makers.get(storage, -1))
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         """Run the operation and record what it made."""
@@ -104,26 +106,29 @@ class Recorder(TorchDispatchMode):  # type: ignore[no-untyped-call]  # torch's _
         result = func(*args, **(kwargs or {}))
         lines = self._lines()
         name = func.overloadpacket.__name__
+        writes = name.endswith("_")
         for tensor in _tensors(result):
-            self._add(lines, name, tensor, parents, self._given.get(_storage(tensor), -1) if name.endswith("_") else -1)
-            whole = self._whole.get(_storage(tensor))
-            if name.endswith("_") and whole is not None and whole.shape != tensor.shape:  # a part was written: the whole has changed
-                self._add(lines, name, whole, (*parents, len(self.steps) - 1))
+            storage = _storage(tensor)
+            self._add(lines, name, tensor, parents, storage, self._given.get(storage, -1) if writes else -1)
+            whole = self._whole[storage] if writes else tensor
+            if whole.shape != tensor.shape:  # a part was written: the whole has changed
+                self._add(lines, name, whole, (*parents, len(self.steps) - 1), storage)
         return result
 
-    def _add(self, lines: tuple[int, ...], operation: str, tensor: Tensor, parents: tuple[int, ...], into: int = -1) -> None:
+    def _add(self, lines: tuple[int, ...], operation: str, tensor: Tensor, parents: tuple[int, ...], storage: int, into: int = -1) -> None:
+        self._whole.setdefault(storage, tensor)
         if len(self.steps) >= MOST_STEPS:
             return
-        size = tensor.numel() * tensor.element_size()
+        entries = tensor.numel()
+        size = entries * tensor.element_size()
         value = None
         if size <= MOST_STEP_BYTES and self._bytes + size <= MOST_BYTES:
             self._bytes += size
             plain = torch.view_as_real(tensor.resolve_conj()) if tensor.is_complex() else tensor
             value = plain.detach().clone(memory_format=torch.contiguous_format)
-        self.steps.append(Recorded(lines, operation, value, parents, into=into, entries=tensor.numel()))
+        self.steps.append(Recorded(lines, operation, value, parents, into=into, entries=entries))
         self._alive.append(tensor)
-        self._makers[_view(tensor)] = self._makers[_storage(tensor)] = len(self.steps) - 1
-        self._whole.setdefault(_storage(tensor), tensor)
+        self._makers[_view(tensor, storage)] = self._makers[storage] = len(self.steps) - 1
 
     def _lines(self) -> tuple[int, ...]:
         found: list[int] = []
@@ -174,7 +179,7 @@ class Recorder(TorchDispatchMode):  # type: ignore[no-untyped-call]  # torch's _
         lines = (frame.f_lineno, *self._outer_lines(frame))
         for one in _tensors(value):
             if (step := self.step_of(one)) >= 0:
-                self._add(lines, "return", one, (step,))
+                self._add(lines, "return", one, (step,), _storage(one))
         parts = value.values() if isinstance(value, dict) else value if isinstance(value, list | tuple) else (value,)
         for one in parts:
             if type(one) in (int, float) and abs(one) < _MOST_NUMBER:
@@ -194,10 +199,10 @@ def _storage(tensor: Tensor) -> int:
     return tensor.untyped_storage().data_ptr()
 
 
-def _view(tensor: Tensor) -> object:
-    return (_storage(tensor), tensor.storage_offset(), tuple(tensor.shape), tensor.stride(), tensor.dtype)
+def _view(tensor: Tensor, storage: int) -> object:
+    return (storage, tensor.storage_offset(), tensor.shape, tensor.stride(), tensor.dtype)
 
 
-def _tensors(value: Any) -> Iterator[Tensor]:
+def _tensors(value: Any) -> list[Tensor]:
     """Ordinary tensors in nested lists, tuples and dicts."""
-    return (one for one in tensors_in(value) if not one.is_nested and not one.is_quantized and one.device.type == "cpu")
+    return [one for one in tensors_in(value) if one.is_cpu and not one.is_nested and not one.is_quantized]

@@ -90,6 +90,12 @@ class Running:
         ended.printed = _parts(bytes(self._printed))
         return ended
 
+    def stop(self) -> None:
+        """End the worker's whole family; nobody asks for the reply any more."""
+        self._channel.close()
+        self._zygote.end_worker(self._pid, patiently=False)
+        os.close(self._output)
+
     def _wait(self) -> How:
         with selectors.DefaultSelector() as selector:
             selector.register(self._channel, selectors.EVENT_READ)

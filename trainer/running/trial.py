@@ -146,8 +146,7 @@ class Trial:
 
     def inputs(self, run: Run, tree: dict[str, Any]) -> dict[str, Any]:
         """Fresh memory with these values, laid out as the run says."""
-        given: dict[str, Any] = {name: fill(value, self.tensors) for name, value in tree.items()}
-        return map_leaves(given, lambda name, tensor: lay_out(tensor, run.layout.get(name.partition("[")[0])))
+        return laid_out(run, tree, self.tensors)
 
     def _with_values(self, run: Run, given: dict[str, Any], tree: dict[str, Any]) -> dict[str, Any]:
         """The same tensors with these values; new ones if the submission has changed their shape or made them unwritable."""
@@ -292,6 +291,12 @@ class Trial:
             kind = str(value.dtype).removeprefix("torch.")
             told[name] = Returned("a tensor", list(value.shape), kind, value.device.type, self.table.add(value) if is_sendable(value) else -1)
         return told
+
+
+def laid_out(run: Run, tree: dict[str, Any], tensors: Sequence[Tensor]) -> dict[str, Any]:
+    """The inputs of a run in fresh memory, laid out as it says."""
+    given: dict[str, Any] = {name: fill(value, tensors) for name, value in tree.items()}
+    return map_leaves(given, lambda name, tensor: lay_out(tensor, run.layout.get(name.partition("[")[0])))
 
 
 def _oddity(value: Tensor) -> str | None:

@@ -15,20 +15,24 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
+from torch.utils._python_dispatch import TorchDispatchMode
 
-from trainer.content.mistakes import patch, read_mistakes, read_styles
+from trainer.content.mistakes import read_mistakes, read_styles
 from trainer.content.packs import solution
 from trainer.core.words import Mistake, Report
+from trainer.grading.checks_load import REFUSALS
+from trainer.grading.diagnosis.layout import LAYOUTS, features
 from trainer.grading.diagnosis.trail import without_first_weights
 from trainer.grading.evidence import Evidence
 from trainer.grading.exam import Exam, load_module
 from trainer.grading.judge import judge
 from trainer.running.attempts import Attempts
-from trainer.running.execution import Given
-from trainer.running.protocol import Purpose
+from trainer.running.counting import tensors_in
+from trainer.running.execution import Given, build
+from trainer.running.protocol import DTYPES, Failure, Purpose
 from trainer.running.returns import plain_value
 from trainer.running.run import Ended
-from trainer.running.trial import Hooks, Kept, Trial
+from trainer.running.trial import Hooks, Kept, Trial, laid_out
 
 PATH = "solution.py"
 Ids = tuple[str, ...]
@@ -57,6 +61,7 @@ class Bank:
         self._sources: dict[Ids, str | None] = {}
         self._codes: dict[Ids, CodeType | None] = {}
         self._behaviours: dict[tuple[Ids, int], Behaviour | None] = {}
+        self._attempts = Attempts(PATH)
 
     def on(self, exam: Exam) -> Bank:
         """The same mistakes on another exam of the challenge."""
@@ -79,9 +84,13 @@ class Bank:
             return self.source
         before = self.patched(ids[:-1])
         mistake = self.mistakes.get(ids[-1]) or self._styles[ids[-1]]
-        if len(ids) == 1 and mistake.says:
-            return patch(self.source, mistake, str(self.exam.challenge.solutions / "mistakes.toml"))
         return before.replace(mistake.was, mistake.now) if before is not None and before.count(mistake.was) == 1 else None
+
+    def lines(self, mistake: str) -> range:
+        """The reference's lines that a mistake changes."""
+        was = self.mistakes[mistake].was
+        first = self.source.count("\n", 0, self.source.index(was)) + 1
+        return range(first, first + was.count("\n") + 1)
 
     def namespace(self, ids: Ids) -> dict[str, Any] | None:
         """The names that the patched reference defines, imported anew: a mistake may keep something between calls."""
@@ -101,6 +110,11 @@ class Bank:
             return None
         return names
 
+    @property
+    def ran(self) -> int:
+        """How many cases have been run."""
+        return len(self._behaviours)
+
     def behaviour(self, ids: Ids, number: int) -> Behaviour | None:
         """What the patched reference gives on a case; None where its weights cannot be given to it."""
         key = (ids, number)
@@ -113,11 +127,21 @@ class Bank:
         namespace = self.namespace(ids)
         if namespace is None:
             return None
-        trial, implementation = self.built(namespace, number)
+        implementation, failure = self.built(namespace, number)
         if implementation is None:
-            failure = trial.runs[number].failure
-            return None if failure is None else Behaviour(f"{failure.type}: {failure.message}", {})
-        return self._call(trial, implementation, number)
+            return None if failure is None else _raised(failure)
+        return self._call(implementation, number)
+
+    def figures(self, ids: Ids, number: int) -> set[tuple[float, ...]]:
+        """The figures of all that the patched reference computes on a case; changes of layout, which leave them as they are, are left out."""
+        namespace = self.namespace(ids)
+        if namespace is None:
+            return set()
+        implementation, _ = self.built(namespace, number)
+        seen = _Figures()
+        with seen:
+            self._call(implementation, number)
+        return seen.figures
 
     def is_random(self, ids: Ids, number: int) -> bool:
         """Whether another call on the same inputs gives other values."""
@@ -125,46 +149,48 @@ class Bank:
         if first is None or namespace is None:
             return False
         self._seed(1)
-        trial, implementation = self.built(namespace, number)
-        second = self._call(trial, implementation, number)
+        implementation, _ = self.built(namespace, number)
+        second = self._call(implementation, number)
         return any(
             isinstance(value, Tensor) and isinstance(other, Tensor) and not torch.equal(value.nan_to_num(), other.nan_to_num())
             for name, value in first.outputs.items()
             for other in (second.outputs.get(name),)
         )
 
-    def is_built_otherwise(self, ids: Ids) -> bool:
-        """Whether its arguments or its parameters are not the reference's, or it cannot be built, in some case."""
+    def takes_otherwise(self, ids: Ids) -> bool:
+        """Whether any of its functions has other arguments than the reference's."""
         source = self.patched(ids)
-        if source is None or _arguments(source) != _arguments(self.source):
-            return source is not None
-        namespace = self.namespace(ids)
-        return namespace is not None and any(self.built(namespace, number)[1] is None for number in range(len(self.exam.cases)))
+        return source is not None and _arguments(source) != _arguments(self.source)
 
-    def accepts(self, ids: Ids) -> tuple[bool, ...]:
-        """Which of the constructor arguments that must be refused are accepted."""
+    def is_built_otherwise(self, ids: Ids, number: int) -> bool:
+        """Whether its parameters are not the reference's in a case, or it cannot be built there."""
+        namespace = self.namespace(ids)
+        return namespace is not None and self.built(namespace, number)[0] is None
+
+    def refuses(self, ids: Ids) -> tuple[str, ...]:
+        """What comes of the constructor arguments that must be refused, in the words of `refusal`."""
         namespace = self.namespace(ids) or {}
         entry = namespace.get(self.exam.challenge.entry[0])
         if entry is None:
             return ()
-        attempts = Attempts(PATH)
-        return tuple(attempts.attempt("construct", partial(entry, **init))[1] is None for init in self.exam.asked("grade")[0].refusals)
+        return tuple(refusal(self._attempts.attempt("construct", partial(entry, **init))[1]) for init in self.exam.asked("grade")[0].refusals)
 
-    def built(self, namespace: dict[str, Any], number: int) -> tuple[Trial, Any]:
-        """A trial and what `drive` calls in it, with the case's weights; None where it cannot be built or its parameters are others."""
+    def built(self, namespace: dict[str, Any], number: int) -> tuple[Any, Failure | None]:
+        """What `drive` calls in a case, with the case's weights, or what its constructor raised; (None, None) where its parameters are others."""
         request, tensors = self.exam.asked("grade")
-        trial = Trial(request, tensors, Attempts(PATH), Kept(), Hooks())
+        run = request.runs[number]
         with without_first_weights():
-            implementation = trial.build(number, namespace)
+            implementation, failure = self._attempts.attempt(
+                "construct", lambda: build(namespace, request.kind, request.entry, run.init, DTYPES[run.dtype], run.mode)
+            )
         if isinstance(implementation, nn.Module):
             own = dict(implementation.named_parameters())
-            values = trial.values_of(request.runs[number])
-            if {name: value.shape for name, value in own.items()} != {name: value.shape for name, value in values.items()}:
-                return trial, None
+            if {name: value.shape for name, value in own.items()} != {name: tensors[index].shape for name, index in run.parameters.items()}:
+                return None, None
             with torch.no_grad():
-                for name, value in values.items():
-                    own[name].copy_(value)
-        return trial, implementation
+                for name, index in run.parameters.items():
+                    own[name].copy_(tensors[index])
+        return implementation, failure
 
     def run(self, exam: Exam, source: str, purpose: Purpose, draw: int = 0) -> Ended:
         """Content of the pack in all cases of an exam; `draw`: which of many, where it draws at random."""
@@ -185,14 +211,46 @@ class Bank:
         """What is drawn at random depends on the exam alone, not on what was asked before."""
         torch.default_generator.manual_seed(self.exam.seed + more)
 
-    def _call(self, trial: Trial, implementation: Any, number: int) -> Behaviour:
-        run = trial.request.runs[number]
+    def _call(self, implementation: Any, number: int) -> Behaviour:
+        request, tensors = self.exam.asked("grade")
+        run = request.runs[number]
+        given = Given(laid_out(run, run.inputs, tensors), run.sizes)
         with torch.no_grad():
-            given = Given(trial.inputs(run, run.inputs), run.sizes)
-            outputs, failure = trial.attempts.attempt("forward", lambda: self.exam.drive(implementation, given))
+            outputs, failure = self._attempts.attempt("forward", lambda: self.exam.drive(implementation, given))
         if failure is not None:
-            return Behaviour(f"{failure.type}: {failure.message}", {})
+            return _raised(failure)
         return Behaviour(None, {name: value.detach() if isinstance(value, Tensor) else ": ".join(plain_value(value)) for name, value in outputs.items()})
+
+
+def refusal(failure: Failure | None) -> str:
+    """Whether constructor arguments were accepted, refused as they should be, or refused with another exception."""
+    if failure is None:
+        return "accepted"
+    return "refused" if failure.type in REFUSALS else failure.type
+
+
+def _raised(failure: Failure) -> Behaviour:
+    return Behaviour(f"{failure.type}: {failure.message}", {})
+
+
+class _Figures(TorchDispatchMode):  # type: ignore[no-untyped-call]  # torch's __init_subclass__ has no types
+    """While active, notes the figures of what is computed."""
+
+    def __init__(self) -> None:
+        super().__init__()  # type: ignore[no-untyped-call]  # nor has its __init__
+        self.figures: set[tuple[float, ...]] = set()
+
+    @classmethod
+    def _should_skip_dynamo(cls) -> bool:
+        """No: to be skipped by dynamo would import it, which takes 0.7 s."""
+        return False
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        """Run the operation and note the figures of its results."""
+        result = func(*args, **(kwargs or {}))
+        if func.overloadpacket.__name__ not in LAYOUTS:
+            self.figures.update(found for tensor in tensors_in(result) if (found := features(tensor)) is not None)
+        return result
 
 
 def _arguments(source: str) -> list[str]:

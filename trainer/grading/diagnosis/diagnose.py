@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import warnings
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -17,9 +17,10 @@ from trainer.comparing.compare import compare_values
 from trainer.comparing.tolerance import allowed
 from trainer.core.words import CHECK_ORDER, Diagnosis, EffectiveMask, Frame, Outcome, Report
 from trainer.grading.diagnosis.bank import PATH, Bank, Ids
-from trainer.grading.diagnosis.effective_mask import effective_mask
-from trainer.grading.diagnosis.first_line import LAYOUTS, Parting, Path, Shelf, telling_line
+from trainer.grading.diagnosis.effective_mask import effective_mask, nudges
+from trainer.grading.diagnosis.first_line import Parting, Path, Shelf, telling_line
 from trainer.grading.diagnosis.known import Search, coincidences
+from trainer.grading.diagnosis.layout import LAYOUTS
 from trainer.grading.diagnosis.loops import Grown, around, growth
 from trainer.grading.diagnosis.milestones import Reached, reached
 from trainer.grading.diagnosis.relation import relation
@@ -37,8 +38,11 @@ _MOST_LIKELY = 5
 class Runner(Protocol):
     """What a diagnosis asks of the grader."""
 
+    def begin(self, exam: Exam, source: str, purpose: Purpose) -> Callable[[], Ended]:
+        """Start the submission in a worker; what is returned waits for it."""
+
     def run(self, exam: Exam, source: str, purpose: Purpose) -> Ended:
-        """The submission (or other source under its assignment of layers) in a worker."""
+        """The same, waited for at once."""
 
     def grade(self, exam: Exam, source: str) -> tuple[Evidence, Report]:
         """The pack's own content in a worker, judged."""
@@ -109,9 +113,10 @@ class _Diagnosing:
         return self.search.kept_between_cases() if not ids and self.search.telling and self._is_right_alone else ids
 
     def result(self) -> Diagnosis:
+        self._recording, self._nudged  # noqa: B018  # at work while the known mistakes are tried here
         ids = self.one_mistake()
         if not ids and self.search.telling and not self._is_right_alone:
-            ids = self.search.named_two(self._likely, len(self._shown.reference.steps) if self._shown else 0)
+            ids = self.search.named_two(self._likely, self._suspects(), len(self._shown.reference.steps) if self._shown else 0)
         mistakes = tuple(self.bank.mistakes[one] for one in ids)
         shown = self._shown
         line, case, made, layout = self._first_line(ids)
@@ -148,8 +153,15 @@ class _Diagnosing:
             and all(not isinstance(value, Tensor) or not value.is_meta for value in one.behaviour.outputs.values())
         ]
         found = [one for one in found if not one.random] or found
-        found = sorted(found, key=lambda one: (self.first.number != one.number + 1, coincidences(self.exam.cases[one.number])))[:_MOST_CONSIDERED]
-        return max((one.number for one in found), key=self._worth, default=None)
+        found = sorted(found, key=lambda one: (self.first.number != one.number + 1, coincidences(self.exam.cases[one.number])))
+        if found and self.exam.cases[found[0].number].plain:
+            return max((one.number for one in found), key=self._worth_of_numbers)
+        return max((one.number for one in found[:_MOST_CONSIDERED]), key=self._worth, default=None)
+
+    def _worth_of_numbers(self, number: int) -> int:
+        """How many different large numbers the reference makes in a case."""
+        trail = content_trail(self.exam.only([number]), self.bank.source, PATH)
+        return 0 if trail is None else len({step.number for step in trail.steps if step.is_large_number})
 
     def _worth(self, number: int) -> float:
         """How many different results the reference makes in a case; a long way round counts less."""
@@ -162,13 +174,22 @@ class _Diagnosing:
         return explained * len(different) * min(1.0, 120 / len(leading)) - 8 * coincidences(self.exam.cases[number])
 
     @cached_property
+    def _recording(self) -> tuple[Exam, Callable[[], Ended]] | None:
+        """The case that tells most as an exam of its own, and the submission at work on it."""
+        if self._most_telling is None:
+            return None
+        small = self.exam.only([self._most_telling])
+        return small, self.runner.begin(small, self.source, "lines")
+
+    @cached_property
     def _shown(self) -> Recorded | None:
         """The submission's lines in the case that tells most; None where a worker cannot tell."""
-        number = self._most_telling
-        if number is None:
+        number, begun = self._most_telling, self._recording
+        if number is None or begun is None:
             return None
-        small = self.exam.only([number])
-        ended = self.runner.run(small, self.source, "lines")
+        small, finish = begun
+        rights = right_trails(small)
+        ended = finish()
         if ended.how != "replied" or len(ended.reply.runs) != 1:
             return None
         trail = with_numbers(trail_of(ended.reply.runs[0], ended.tensors), self.source)
@@ -180,7 +201,7 @@ class _Diagnosing:
         # What seems to be drawn at random may be kept from another call; if not, another call tells nothing of this one.
         if not is_right and any(one.random for one in self.search.seen if one.number == number):
             return None
-        return Recorded(number, small, trail, right_trails(small), self._wrong_outputs(number), is_right)
+        return Recorded(number, small, trail, rights, self._wrong_outputs(number), is_right)
 
     def _wrong_outputs(self, number: int) -> tuple[str, ...]:
         """The outputs of a case that are not as expected."""
@@ -200,26 +221,39 @@ class _Diagnosing:
 
     # Known mistakes
 
-    def _likely(self) -> list[str]:
-        """Mistakes that make something which the submission makes and no right answer does, those with most of it first."""
-        if self._shown is None:
-            return []
-        path, sizes = self._shown.path(), self._shown.exam.cases[0].sizes
-        odd = Trail(tuple(step for number, step in enumerate(self._shown.trail.steps) if _is_computed(step) and not path.is_right(number)), {})
-        mine = Shelf([odd], sizes)
-        right = {step.features for step in self._shown.reference.steps}
-        counts: Counter[str] = Counter()
-        for mistake in self.bank.mistakes:
-            may_be = self.search.changes(mistake) and self.search.may_be_part(mistake)
-            trail = self._mistaken((mistake,), self._shown, "tensors") if may_be else None
-            if trail is not None:
-                theirs = {step.features for step in trail.steps if _is_computed(step)} - right
-                counts[mistake] = sum(mine.holds_nearly(one) for one in theirs if one is not None)
-        return [mistake for mistake, count in counts.most_common(_MOST_LIKELY) if count]
+    def _suspects(self) -> list[str]:
+        """Mistakes but for those that change lines whose results are there, and right, and add none; first those on the way to what is missed."""
+        if (far := self._reached) is None:
+            return list(self.bank.mistakes)
+        lines = {mistake: self.bank.lines(mistake) for mistake in self.bank.mistakes}
+        adding = {id for id, one in self.bank.mistakes.items() if one.now.count("\n") > one.was.count("\n")}
+        left = [one for one in lines if one in adding or not far.right_lines.issuperset(lines[one])]
+        return sorted(left, key=lambda one: (far.lines_elsewhere.issuperset(lines[one]), lines[one].start))
 
-    def _mistaken(self, ids: Ids, where: Recorded, purpose: Purpose = "lines") -> Trail | None:
+    def _likely(self) -> Iterator[str]:
+        """Mistakes that make what the submission makes where it leaves the right path; then those that make others of its wrong results, most first."""
+        shown, far = self._shown, self._reached
+        if shown is None or far is None:
+            return
+        path, sizes = shown.path(), shown.exam.cases[0].sizes
+        parting = path.parting(shown.wrong)
+        entry = Shelf([Trail((shown.trail.steps[parting.step],), {})] if parting else [], sizes)
+        odd = Shelf([Trail(tuple(step for number, step in enumerate(shown.trail.steps) if _is_computed(step) and not path.is_right(number)), {})], sizes)
+        right = {step.features for step in shown.reference.steps}
+        missed = shown.reference.steps[far.missed.step].lines[:1] if far.missed else ()
+        counts: Counter[str] = Counter()
+        for mistake in sorted(self._suspects(), key=lambda one: set(missed).isdisjoint(self.bank.lines(one))):
+            may_be = not far.lines_elsewhere.issuperset(self.bank.lines(mistake)) and self.search.changes(mistake) and self.search.may_be_part(mistake)
+            theirs = self.bank.figures((mistake,), shown.number) - right if may_be else set()
+            if entry.holds_nearly(theirs):
+                yield mistake
+            else:
+                counts[mistake] = odd.holds_nearly(theirs)
+        yield from (mistake for mistake, count in counts.most_common(_MOST_LIKELY) if count)
+
+    def _mistaken(self, ids: Ids, where: Recorded) -> Trail | None:
         source = self.bank.patched(ids) if ids else None
-        return None if source is None else content_trail(where.exam, source, PATH, purpose)
+        return None if source is None else content_trail(where.exam, source, PATH)
 
     # The line
 
@@ -257,9 +291,7 @@ class _Diagnosing:
     def _loop(self, source: str | None) -> Grown | None:
         """What runs more often in the large case of the pair that failed: of the submission (None), or of content of the pack."""
         if source not in self._grown:
-            probes = [number for number, case in enumerate(self.exam.cases) if case.probe == "vectorised"]
-            place = probes.index((self.first.number or 0) - 1) // 2 * 2
-            pair = self.exam.only(probes[place : place + 2], alone=True)
+            pair = self.exam.only([(self.first.number or 0) - 1])
             ended = self.runner.run(pair, self.source, "lines") if source is None else self.bank.run(pair, source, "lines")
             trails = [trail_of(told, ended.tensors) for told in ended.reply.runs] if ended.how == "replied" else []
             self._grown[source] = growth(*trails) if len(trails) == 2 else None
@@ -290,18 +322,22 @@ class _Diagnosing:
             return None
         return reached(self._shown.trail, self._shown.reference, self.bank.source, dict(self._shown.exam.cases[0].sizes))
 
-    def _mask(self) -> EffectiveMask | None:
-        """The effective mask of the case that is explained, or of the first with wrong values."""
+    @cached_property
+    def _nudged(self) -> tuple[Exam, Callable[[], Ended]] | None:
+        """The case whose effective mask is looked at, key after key nudged, and the submission at work on it: the first masked case with wrong values."""
         if not self.search.telling or CHECK_ORDER.index(self.first.check) > CHECK_ORDER.index("masks"):
             return None
         numbers = [one.number for one in self.search.telling if one.behaviour.failure is None]
         masked = [number for number in numbers if self.exam.cases[number].check == "masks"]
-        for number in (masked or numbers)[:1]:
-            return effective_mask(self.exam, number, lambda exam: _outputs(self.runner.run(exam, self.source, "outputs")), self._right_outputs)
-        return None
+        nudged = next((nudges(self.exam, number) for number in (masked or numbers)[:1]), None)
+        return None if nudged is None else (nudged, self.runner.begin(nudged, self.source, "outputs"))
 
-    def _right_outputs(self, exam: Exam) -> Sequence[Mapping[str, Tensor]] | None:
-        return _outputs(self.bank.run(exam, self.bank.source, "outputs"))
+    def _mask(self) -> EffectiveMask | None:
+        if self._nudged is None:
+            return None
+        nudged, finish = self._nudged
+        mine, right = _outputs(finish()), _outputs(self.bank.run(nudged, self.bank.source, "outputs"))
+        return None if mine is None or right is None else effective_mask(nudged, mine, right)
 
     def _output_layout(self) -> str | None:
         """How the wrong output of the explained case is the right one."""

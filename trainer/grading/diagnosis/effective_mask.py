@@ -7,7 +7,7 @@ which an entry shows by its value alone (queries of zero, say).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import torch
@@ -17,16 +17,11 @@ from trainer.core.words import EffectiveMask
 from trainer.grading.exam import Exam
 
 MOST_NUDGES = 64
-Outputs = Callable[[Exam], Sequence[Mapping[str, Tensor]] | None]
+Outputs = Sequence[Mapping[str, Tensor]]  # case by case
 
 
-def effective_mask(exam: Exam, number: int, mine: Outputs, right: Outputs) -> EffectiveMask | None:
-    """Who attends to whom in a case, the submission's way beside the right one; None where that cannot be seen.
-
-    Args:
-        mine: runs the submission on all cases of an exam, gives its outputs.
-        right: the same for the reference.
-    """
+def nudges(exam: Exam, number: int) -> Exam | None:
+    """A case as it is, then once for every key with that key's value changed; None where the pack does not say what keys are, or there are too many."""
     keys, queries = exam.content("KEYS"), exam.content("QUERIES")
     if keys is None or queries is None:
         return None
@@ -36,17 +31,22 @@ def effective_mask(exam: Exam, number: int, mine: Outputs, right: Outputs) -> Ef
         return None
     alone = exam.content("values_alone")
     parameters = exam.parameters(number)
-    nudged = exam.variants(number, [given, *_nudges(given, values, keys)], alone(parameters) if alone else parameters)
-    pictures = []
-    for run in (mine, right):
-        outputs = run(nudged)
-        if outputs is None or len(outputs) != len(nudged.cases):
-            return None
-        picture = _picture([one.get(queries) for one in outputs], values.shape[0])
-        if picture is None:
-            return None
-        pictures.append(picture)
-    return _compared(*pictures)
+    return exam.variants(number, [given, *_nudges(given, values, keys)], alone(parameters) if alone else parameters)
+
+
+def effective_mask(nudged: Exam, mine: Outputs, right: Outputs) -> EffectiveMask | None:
+    """Who attends to whom, the submission's way beside the right one; None where that cannot be seen.
+
+    Args:
+        nudged: what `nudges` gives.
+        mine: the submission's outputs of all its cases.
+        right: the reference's.
+    """
+    queries, items = nudged.content("QUERIES"), nudged.inputs(0)[nudged.content("KEYS")].shape[0]
+    if len(mine) != len(nudged.cases) or len(right) != len(nudged.cases):
+        return None
+    pictures = [_picture([one.get(queries) for one in outputs], items) for outputs in (mine, right)]
+    return None if pictures[0] is None or pictures[1] is None else _compared(pictures[0], pictures[1])
 
 
 def _nudges(given: Mapping[str, Any], values: Tensor, name: str) -> list[dict[str, Any]]:

@@ -6,24 +6,18 @@ way. From a wrong output the submission's own results are followed backwards as 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 import torch
 
-from trainer.grading.diagnosis.layout import same
+from trainer.grading.diagnosis.layout import LAYOUTS, same
 from trainer.grading.diagnosis.trail import Step, Trail
-
-# Operations that only lay their input out anew.
-LAYOUTS = frozenset(
-    "view _unsafe_view reshape permute transpose t expand unsqueeze squeeze clone detach alias contiguous unflatten flatten return _to_copy movedim".split()
-)
 
 # Operations that take a part of their input, and those that work on every entry alone or put parts together.
 _PARTS = frozenset("split split_with_sizes unsafe_split chunk unbind select slice narrow index index_select".split())
 _ENTRYWISE = frozenset("add sub mul div neg cat stack view_as_real view_as_complex complex".split())
-_TELLING_NUMBER = 1000
 _RANDOM = frozenset("bernoulli bernoulli_ native_dropout dropout rand rand_like uniform_".split())
 
 
@@ -43,34 +37,35 @@ class Shelf:
                 if key not in seen:
                     seen.add(key)
                     self.steps.append(step)
-        self.numbers = {_number(step) for trail in trails for step in trail.steps if step.operation == "number"}
+        self.numbers = {step.number for trail in trails for step in trail.steps if step.operation == "number"}
         self._table = torch.tensor([step.features for step in self.steps], dtype=torch.float64).reshape(-1, 5)
         self._found: dict[int, bool] = {}
 
     def has(self, step: Step) -> bool:
         """Whether the step's value stands here, in some honest layout."""
         if step.operation == "number":
-            return _number(step) in self.numbers
-        if step.features is None or step.value is None:
+            return step.number in self.numbers
+        if step.features is None or step.core is None:
             return False
         if id(step) not in self._found:
-            self._found[id(step)] = any(same(step.value, other.value, self.sizes) for other in self._near(step) if other.value is not None)
+            self._found[id(step)] = any(same(step.core, other.core, self.sizes) for other in self._near(step) if other.core is not None)
         return self._found[id(step)]
 
-    def holds_nearly(self, features: tuple[float, ...]) -> bool:
-        """Whether anything here may be the same by its figures alone."""
-        return bool(self.steps) and bool(self._close(features).any())
+    def holds_nearly(self, features: Collection[tuple[float, ...]]) -> int:
+        """Of how many others something here may be the same, by figures alone."""
+        return int(self._close(features).any(dim=1).sum()) if self.steps and features else 0
 
-    def _close(self, features: tuple[float, ...]) -> torch.Tensor:
-        mine = torch.tensor(features, dtype=torch.float64)
-        room = 1e-3 * torch.maximum(self._table[:, 1:2], mine[1:2])
-        return ((self._table[:, :4] - mine[:4]).abs() <= room).all(dim=1) & ((self._table[:, 4] - mine[4]).abs() < 1e-9)
+    def _close(self, features: Collection[tuple[float, ...]]) -> torch.Tensor:
+        """Whether figures are those of a step here: bool [features, steps]."""
+        mine = torch.tensor([*features], dtype=torch.float64)[:, None]
+        room = 1e-3 * torch.maximum(self._table[:, 1:2], mine[:, :, 1:2])
+        return ((self._table[:, :4] - mine[:, :, :4]).abs() <= room).all(dim=2) & ((self._table[:, 4] - mine[:, :, 4]).abs() < 1e-9)
 
     def _near(self, step: Step) -> list[Step]:
         """What may be the same value by its figures."""
         if not self.steps or step.features is None:
             return []
-        return [self.steps[index] for index in self._close(step.features).nonzero().flatten().tolist()]
+        return [self.steps[index] for index in self._close([step.features])[0].nonzero().flatten().tolist()]
 
 
 @dataclass(frozen=True)
@@ -102,7 +97,7 @@ class Path:
     def is_known_wrong(self, number: int) -> bool:
         """Whether the known mistake makes the same, and no right answer does."""
         step = self.trail.steps[number]
-        if step.operation == "number" and abs(_number(step)) < _TELLING_NUMBER:  # small numbers are equal by chance
+        if step.operation == "number" and not step.is_large_number:  # small numbers are equal by chance
             return False
         return self.wrong is not None and not self.is_right(number) and self.wrong.has(step)
 
@@ -192,7 +187,7 @@ class Path:
             return None
         factor = float((step.value.double() * before.double()).sum() / before.double().pow(2).sum())
         for one in reversed(self.trail.steps[:given]):
-            if one.operation == "number" and any(abs(_number(one) - want) <= 1e-5 * abs(want) for want in (factor, 1 / factor if factor else 0.0)):
+            if one.operation == "number" and any(abs(one.number - want) <= 1e-5 * abs(want) for want in (factor, 1 / factor if factor else 0.0)):
                 return one.lines[1] if len(one.lines) > 1 else one.lines[0]
         return None
 
@@ -283,14 +278,10 @@ def telling_line(trail: Trail, check: str, limit: int | None = None) -> int | No
     return None
 
 
-def _number(step: Step) -> float:
-    return float(f"{float(step.value):.9g}") if step.value is not None else 0.0
-
-
 def _alike(one: Step, other: Step, sizes: Mapping[str, int]) -> bool:
-    if one.value is None or other.value is None or one.features is None or other.features is None:
+    if one.core is None or other.core is None or one.features is None or other.features is None:
         return False
     room = 1e-3 * max(one.features[1], other.features[1])
     if any(abs(mine - its) > room for mine, its in zip(one.features[:4], other.features[:4], strict=True)):
         return False
-    return same(one.value, other.value, sizes)
+    return same(one.core, other.core, sizes)

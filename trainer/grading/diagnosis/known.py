@@ -5,16 +5,16 @@ from __future__ import annotations
 import ast
 import re
 import statistics
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from itertools import islice, permutations, product
+from itertools import chain, combinations, islice, permutations
 
 import torch
 from torch import Tensor
 
 from trainer.core.words import CHECK_ORDER, Case, Outcome, Report
-from trainer.grading.diagnosis.bank import Bank, Behaviour, Ids
+from trainer.grading.diagnosis.bank import Bank, Behaviour, Ids, refusal
 from trainer.grading.evidence import CaseEvidence, Evidence
 from trainer.grading.exam import Exam
 from trainer.running.protocol import DTYPES, Returned
@@ -23,15 +23,18 @@ from trainer.running.protocol import DTYPES, Returned
 _RELATIVE = {"float64": 1e-4, "float32": 1e-3, "bfloat16": 4e-2}
 _LOSSES = 8.0
 _EXTREME = 1e9
-_SOME = 3  # telling cases that are looked at for one of two mistakes
-MOST_RUN = 20_000  # operations of the reference's that pairs are tried with, all together
+_SOME = 2  # telling cases that are looked at for one of two mistakes
+MOST_RUN = 32_000  # operations that pairs are tried with, all together
+_MOST_CASES = 400  # cases that mistakes and pairs are run on, all together
+_RANDOM_CASES = 2  # of each mode, in which it is looked whether a mistake draws at random
+_BUILD = 150  # a reference is compiled and built in the time of so many
 _BEFORE_VALUES = ("loads", "interface", "from scratch", "parameters", "bad sizes")  # what fails so says nothing of values
 _DRAWS = 12
 _ODD_SHARE = 0.03
 _MOST_WORKERS = 12  # candidates that a worker runs
 
 Grade = Callable[[Exam, str], tuple[Evidence, Report]]
-Likely = Callable[[], Sequence[str]]
+Likely = Callable[[], Iterable[str]]
 Loops = Callable[[str | None], frozenset[Fraction]]  # how much more often loops run: in a source of the pack's, or (None) in the submission
 
 
@@ -41,6 +44,7 @@ class Observed:
 
     random   another call on the same inputs gives other values
     telling  a right answer gives something else
+    clear    it is so far from right that a known mistake is told from a right answer by it
     extreme  numbers go in beside which a wrong computation is a matter of rounding
     """
 
@@ -49,6 +53,7 @@ class Observed:
     behaviour: Behaviour
     random: bool
     telling: bool
+    clear: bool
     extreme: bool
 
 
@@ -64,6 +69,7 @@ def observe(evidence: Evidence) -> list[Observed]:
         key=lambda one: (
             not one.telling,
             one.behaviour.failure is not None,
+            not one.clear,
             one.dtype == "bfloat16" or cases[one.number].probe is not None,
             coincidences(cases[one.number]),
         ),
@@ -83,12 +89,14 @@ def _observed(evidence: Evidence, one: CaseEvidence) -> Observed:
     extreme = any(bool(tensor.numel()) and float(tensor.abs().max()) > _EXTREME for tensor in given if tensor.is_floating_point())
     failure = one.told.failure
     if failure is not None and failure.phase != "forward with gradients":
-        return Observed(one.number, one.case.dtype, Behaviour(f"{failure.type}: {failure.message}", {}), False, True, extreme)
+        return Observed(one.number, one.case.dtype, Behaviour(f"{failure.type}: {failure.message}", {}), False, True, True, extreme)
     outputs = _outputs(evidence, one.told.outputs)
     again = _outputs(evidence, one.told.outputs_once_more)
     random = bool(again) and not all(_equal(value, again.get(name, ""), one.case.dtype) for name, value in outputs.items())
     telling = next(evidence.attribute_mismatches(one, one.told.outputs), None) is not None or not evidence.right(one)
-    return Observed(one.number, one.case.dtype, Behaviour(None, outputs), random, telling, extreme)
+    expected = {name: want.value.to(getattr(outputs.get(name), "dtype", want.value.dtype)) for name, want in one.expected.outputs.items()}
+    clear = telling and not all(_equal(outputs.get(name), want, one.case.dtype) for name, want in expected.items())
+    return Observed(one.number, one.case.dtype, Behaviour(None, outputs), random, telling, clear, extreme)
 
 
 def _outputs(evidence: Evidence, told: Mapping[str, Returned]) -> dict[str, Tensor | str]:
@@ -137,6 +145,7 @@ class Search:
         self.seen = observe(evidence)
         self.disputed = False  # several mistakes agree
         self._modes: dict[Ids, set[str]] = {}
+        self._parts: dict[str, bool] = {}
         self.telling = [one for one in self.seen if one.telling]
 
     def named(self) -> Ids:
@@ -146,10 +155,12 @@ class Search:
             return ()
         if self.report.verdict == "not-allowed":
             return self._told_by_worker(self._calling([one.name for one in self.evidence.reply.not_allowed]), first)
-        if first.check in ("interface", "parameters"):
-            return self._told_by_worker([(one,) for one in self.bank.mistakes if self.bank.is_built_otherwise((one,))], first)
+        if first.check == "interface":
+            return self._told_by_worker([(one,) for one in self.bank.mistakes if self.bank.takes_otherwise((one,))], first)
+        if first.check == "parameters" and first.number is not None:
+            return self._told_by_worker([(one,) for one in self.bank.mistakes if self.bank.is_built_otherwise((one,), first.number - 1)], first)
         if not self.telling:
-            return self._told_by_worker([(one,) for one in self.bank.mistakes if self._may_be_hidden(one)], first)
+            return self._told_by_worker([(one,) for one in self.bank.mistakes if self._may_fail(one, first.check) and self._may_be_hidden(one)], first)
         singles = [(one,) for one in self.bank.mistakes if self._agrees((one,))]
         self.disputed = len(singles) > 1
         if self._is_told_by_values():
@@ -157,21 +168,34 @@ class Search:
         worded = [ids for ids in singles if all(self._words(ids, one) == one.behaviour.failure for one in self.telling)]
         return self._the_one(worded) or self._told_by_worker(worded, first)
 
-    def named_two(self, likely: Likely, operations: int) -> Ids:
+    def named_two(self, likely: Likely, suspects: Collection[str], operations: int) -> Ids:
         """The first pair that agrees on all cases.
 
         Args:
+            suspects: mistakes that nothing clears; they are tried first.
             likely: asked for mistakes that may be one of the two, those that explain no case alone.
             operations: how many the reference takes in the first telling case: as many pairs are tried as that allows.
         """
         first = self.report.first_failure()
         if first is None or first.check in _BEFORE_VALUES or self.disputed or not self._is_told_by_values() or all(one.random for one in self.telling):
             return ()
-        return self._pair(likely, MOST_RUN // max(1, operations))
+        return self._pair(likely, suspects, MOST_RUN // (_BUILD + operations))
 
     def _is_told_by_values(self) -> bool:
         """Whether something wrong came out; exceptions alone may have many reasons."""
         return any(one.behaviour.failure is None for one in self.telling)
+
+    def _may_fail(self, mistake: str, check: str) -> bool:
+        """Whether a mistake may fail this check, as far as that is seen without running it on a case."""
+        if check == "vectorised":
+            words = self.bank.mistakes[mistake]
+            return any(words.now.count(loop) > words.was.count(loop) for loop in ("for ", "while ", "map("))
+        return check != "bad sizes" or self._refuses_alike((mistake,))
+
+    def _refuses_alike(self, ids: Ids) -> bool:
+        """Whether the same comes of the constructor arguments that must be refused."""
+        mine = tuple(refusal(failure) for failure in self.evidence.reply.refusals)
+        return not mine or self.bank.refuses(ids) == mine
 
     def _may_be_hidden(self, mistake: str) -> bool:
         """Whether a mistake changes no output in a few cases of every kind."""
@@ -188,6 +212,8 @@ class Search:
         if odd is None:
             return True
         # Another style may tell more: where nothing is left to attend to one gives NaN and another numbers, and rounding decides at a limit.
+        if odd.random:
+            return False
         if odd is self.seen[0] and not _has_nan(self.bank.behaviour(ids, odd.number)) and not _has_nan(odd.behaviour):
             return False
         return any(all(self._agrees_on(other, one) for one in self.seen) for other in self.bank.styles(ids))
@@ -223,8 +249,10 @@ class Search:
     def _random_modes(self, ids: Ids) -> set[str]:
         """The modes in which a mistake gives other values in another call, in the first cases that are random for the submission."""
         if ids not in self._modes:
-            looked_at = [one.number for one in self.seen if one.random][:8]
-            self._modes[ids] = {self.bank.exam.cases[number].mode for number in looked_at if self.bank.is_random(ids, number)}
+            cases = self.bank.exam.cases
+            random = [one.number for one in self.seen if one.random]
+            looked_at = [number for mode in ("eval", "train") for number in [one for one in random if cases[one].mode == mode][:_RANDOM_CASES]]
+            self._modes[ids] = {cases[number].mode for number in looked_at if self.bank.is_random(ids, number)}
         return self._modes[ids]
 
     def _words(self, ids: Ids, seen: Observed) -> str | None:
@@ -255,11 +283,11 @@ class Search:
             if self.evidence.exam.cases[one.number].probe is None
         )
 
-    def _agreeing_in_part(self, able: Sequence[str]) -> list[str]:
+    def _agreeing_in_part(self, mistakes: Iterable[str]) -> list[str]:
         """Mistakes that explain a telling case by themselves: the other one may not show there."""
         telling = [one for one in self.telling if one.behaviour.failure is None and not one.random]
         some = telling[:: max(1, len(telling) // _SOME)][:_SOME]
-        return [mistake for mistake in able if any(self._agrees_on((mistake,), one) for one in some)]
+        return [mistake for mistake in mistakes if any(self._agrees_on((mistake,), one) for one in some)]
 
     def changes(self, mistake: str) -> bool:
         """Whether a mistake changes the first telling case."""
@@ -271,9 +299,12 @@ class Search:
             return False
         return all(_equal(value, other.outputs.get(name), self.evidence.exam.cases[number].dtype) for name, value in right.outputs.items())
 
-    def _pair(self, likely: Likely, most: int) -> Ids:
+    def _pair(self, likely: Likely, suspects: Collection[str], most: int) -> Ids:
         """Two mistakes, the first pair that agrees on all cases."""
-        for pair in islice(self._pairs(likely), most):
+        before = self.bank.ran
+        for pair in islice(self._pairs(likely, suspects), most):
+            if self.bank.ran - before > _MOST_CASES:
+                break
             if self._agrees(pair) and all(self._matters(one, pair) for one in pair):
                 return pair
         return ()
@@ -284,54 +315,69 @@ class Search:
         enough = min(2, len(self.telling))
         return len(list(islice((one for one in self.seen if not self._agrees_on(other, one)), enough))) == enough
 
-    def _pairs(self, likely: Likely) -> Iterator[Ids]:
+    def _pairs(self, likely: Likely, suspects: Collection[str]) -> Iterator[Ids]:
         """Pairs that may explain it: neither changes anything on a case that is right; on the first that is wrong both do, or one alone explains it."""
-        able = [one for one in self.bank.mistakes if self.may_be_part(one)]
+        able = [*suspects, *(one for one in self.bank.mistakes if one not in suspects)]
         alone = {one for one in able if self._agrees_on((one,), self.telling[0])}
         changing = {one for one in able if self.changes(one)} - alone
-        in_part = self._agreeing_in_part(able)
+        able = [one for one in able if alone or one in changing]
         seen: set[frozenset[str]] = set()
-        for candidates in (lambda: in_part, likely, lambda: able):  # what is likely takes as long as a hundred pairs
-            firsts = [one for one in candidates() if one in able]
-            for one, other in product(firsts, dict.fromkeys([*in_part, *firsts, *able])):
-                pair = frozenset((one, other))
-                if one == other or pair in seen or not (pair <= changing or (len(pair & alone) == 1 and not pair & changing)):
-                    continue
-                seen.add(pair)
-                yield from [ids for ids in permutations((one, other)) if self.bank.patched(ids) is not None][:1]
+        in_part = self._agreeing_in_part(one for one in able if one in suspects)
+        # One after another, for each takes its time: what is likely as long as a hundred pairs.
+        sources: tuple[Likely, ...] = (lambda: in_part, likely, lambda: self._agreeing_in_part(one for one in able if one not in suspects))
+        firsts = chain.from_iterable(source() for source in sources)
+        likely_pairs = ((first, other) for first in firsts for other in dict.fromkeys([*in_part, *able]))
+        all_pairs = ((able[one], able[other]) for one, other in sorted(combinations(range(len(able)), 2), key=sum))
+        for pair in chain(likely_pairs, all_pairs):
+            members = frozenset(pair)
+            if len(members) == 1 or members in seen or not (members <= changing or (len(members & alone) == 1 and not members & changing)):
+                continue
+            seen.add(members)
+            if all(self.may_be_part(one) for one in pair):
+                yield from [ids for ids in permutations(pair) if self.bank.patched(ids) is not None][:1]
 
     def may_be_part(self, mistake: str) -> bool:
         """Whether a mistake changes nothing on cases that are right, so that it may be one of two."""
-        right = [one for one in self.seen if not one.telling and not one.random][:2]
-        return all(self._agrees_on((mistake,), one) for one in right)
+        if mistake not in self._parts:
+            right = [one for one in self.seen if not one.telling and not one.random][:1]
+            self._parts[mistake] = all(self._agrees_on((mistake,), one) for one in right)
+        return self._parts[mistake]
 
     def _told_by_worker(self, candidates: Iterable[Ids], first: Outcome) -> Ids:
         """Of mistakes that outputs do not tell apart: the one that fails the same checks in a worker, with the same gradients and traces."""
-        accepted = tuple(failure is None for failure in self.evidence.reply.refusals)
-        left = [ids for ids in candidates if not accepted or self.bank.accepts(ids) == accepted]
+        left = [ids for ids in candidates if self._refuses_alike(ids)]
         exam = self.evidence.exam
         if first.number is not None:
             small = exam.only([first.number - 1])
             left = [ids for ids in left if self._fails_alike(ids, small, first)]
-        if len(left) > 1 or first.number is None:
-            left = [ids for ids in left[:_MOST_WORKERS] if failures(self.grade(exam, self.bank.patched(ids) or "")[1]) == failures(self.report)]
         if first.check == "vectorised":
             mine = self.loops(None)
             left = [ids for ids in left if (theirs := self.loops(self.bank.patched(ids) or "")) and theirs <= mine]
         if first.check == "train/eval":
             left = [ids for ids in left if self._draws_alike(ids)]
+        if len(left) > 1 and first.number is not None:
+            left = [ids for ids in left if self._fails_in_the_same_cases(ids, first.check)]
+        if first.check == "interface":
+            nothing = exam.only([])  # only the signatures are looked at
+            left = [ids for ids in left if failures(self.grade(nothing, self.bank.patched(ids) or "")[1]) == failures(self.report, "interface")]
+        if len(left) > 1 or first.number is None:  # last: every worker takes as long as a check
+            left = [ids for ids in left[:_MOST_WORKERS] if failures(self.grade(exam, self.bank.patched(ids) or "")[1]) == failures(self.report)]
         return self._the_one(left) or self._the_one([ids for ids in left[:_MOST_WORKERS] if self._says_the_same(ids, first)])
+
+    def _fails_in_the_same_cases(self, ids: Ids, check: str) -> bool:
+        """Whether it fails in the same cases, and the same checks in them, of all that a check looks at."""
+        looked_at = {one.number - 1: one.case for one in self.report.outcomes if one.check == check and one.number is not None}
+        reports = self.report, self.bank.graded(self.evidence.exam.only(looked_at), self.bank.patched(ids) or "")[1]
+        mine, theirs = ({(one.check, one.case) for one in each.outcomes if one.status == "failed" and one.case in looked_at.values()} for each in reports)
+        return mine == theirs
 
     def _draws_alike(self, ids: Ids) -> bool:
         """Whether it fails in the same cases where weights are dropped, and whether as much becomes zero in them."""
+        if not self._fails_in_the_same_cases(ids, "train/eval"):
+            return False
         exam = self.evidence.exam
         numbers = [number for number, case in enumerate(exam.cases) if case.dropout is not None]
         small, source = exam.only(numbers), self.bank.patched(ids) or ""
-        names = {exam.cases[number].name for number in numbers}
-        reports = self.report, self.bank.graded(small, source)[1]
-        mine, theirs = ({(one.check, one.case) for one in each.outcomes if one.status == "failed" and one.case in names} for each in reports)
-        if mine != theirs:
-            return False
         draws = [Evidence(small, self.bank.run(small, source, "outputs", draw)) for draw in range(_DRAWS)]
         seen = [one for one in self.evidence.cases if one.number in numbers]
         return all(
@@ -355,7 +401,7 @@ class Search:
 
     def _fails_alike(self, ids: Ids, exam: Exam, first: Outcome) -> bool:
         # In this process where that shows it: a worker takes longer.
-        grade = self.grade if first.check in ("loads", "interface", "parameters", "from scratch") else self.bank.graded
+        grade = self.grade if first.check == "from scratch" else self.bank.graded
         evidence, report = grade(exam, self.bank.patched(ids) or "")
         if (other := report.first_failure()) is None or (other.check, _wording(other)) != (first.check, _wording(first)):
             return False
@@ -404,7 +450,8 @@ def _wording(outcome: Outcome) -> str:
     return re.sub(r"[-+]?\d[\d.,e+-]*|nan|inf", "#", outcome.message)
 
 
-def failures(report: Report) -> set[tuple[str, int | None, str]]:
-    """Every check that failed, with its case's number, or its words where it has no case."""
+def failures(report: Report, check: str | None = None) -> set[tuple[str, int | None, str]]:
+    """Every check that failed (or this one alone), with its case's number, or its words where it has no case."""
     assert all(one.check in CHECK_ORDER for one in report.outcomes)
-    return {(one.check, one.number, "" if one.number else one.message) for one in report.outcomes if one.status == "failed"}
+    failed = [one for one in report.outcomes if one.status == "failed" and check in (None, one.check)]
+    return {(one.check, one.number, "" if one.number else one.message) for one in failed}

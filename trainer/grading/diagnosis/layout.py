@@ -8,11 +8,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from itertools import permutations, product
 
 import torch
 from torch import Tensor
+
+# Operations that only lay their input out anew.
+LAYOUTS = frozenset(
+    "view _unsafe_view reshape permute transpose t expand unsqueeze squeeze clone detach alias contiguous unflatten flatten return _to_copy movedim".split()
+)
 
 HIDDEN = 1e6  # a score beyond this was filled in by a mask
 _TOLERANCE = 2e-4
@@ -54,18 +59,35 @@ def pattern_of(tensor: Tensor) -> Tensor | None:
     return tensor != 0 if bool(((tensor == 0) | (tensor == 1)).all()) else None
 
 
-def same(one: Tensor, other: Tensor, sizes: Mapping[str, int]) -> bool:
-    """Whether `one` is `other` in an honest layout. Axes along which nothing changes do not count; empty tensors are nothing's."""
-    if not one.numel() or not other.numel():
+class Core:
+    """What a layout leaves as it is: values and pattern without axes along which nothing changes. Looked at once, compared often."""
+
+    def __init__(self, tensor: Tensor) -> None:
+        self._tensor = tensor
+        self.entries = tensor.numel()
+
+    @cached_property
+    def values(self) -> Tensor:
+        """The entries."""
+        return _without_copies(self._tensor)
+
+    @cached_property
+    def pattern(self) -> Tensor | None:
+        """Of a mask, however it is written, which entries are hidden."""
+        pattern = pattern_of(self._tensor)
+        return None if pattern is None else _without_copies(pattern)
+
+
+def same(one: Core, other: Core, sizes: Mapping[str, int]) -> bool:
+    """Whether `one` is `other` in an honest layout; empty tensors are nothing's."""
+    if not one.entries or not other.entries:
         return False
-    patterns = pattern_of(one), pattern_of(other)
-    if patterns[0] is not None and patterns[1] is not None:
-        return _same_values(patterns[0], patterns[1], sizes) or _same_values(~patterns[0], patterns[1], sizes)
-    return _same_values(one, other, sizes)
+    if one.pattern is not None and other.pattern is not None:
+        return _same_values(one.pattern, other.pattern, sizes) or _same_values(~one.pattern, other.pattern, sizes)
+    return _same_values(one.values, other.values, sizes)
 
 
 def _same_values(one: Tensor, other: Tensor, sizes: Mapping[str, int]) -> bool:
-    one, other = _without_copies(one), _without_copies(other)
     if one.numel() != other.numel():
         return False
     if one.shape == other.shape and equal(one, other):

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from trainer.grading.diagnosis.first_line import Shelf
+from trainer.grading.diagnosis.layout import LAYOUTS
 from trainer.grading.diagnosis.trail import Step, Trail
 
 # What a line of a reference is about, by the words of torch and of the field in it.
@@ -19,6 +20,8 @@ _TOPICS = {
     "layout of heads": r"transpose\(1, 2\)",
 }
 
+_PRODUCTS = frozenset("mm bmm addmm baddbmm".split())
+
 
 @dataclass(frozen=True)
 class Milestone:
@@ -30,11 +33,17 @@ class Milestone:
 
 @dataclass(frozen=True)
 class Reached:
-    """How far a submission came: the last milestone before it went wrong, the first it missed, and what is ruled out."""
+    """How far a submission came: the last milestone before it went wrong, the first it missed, and what is ruled out.
+
+    right_lines      the reference's lines that end with a computation, of which all came out right; after a change of layout that tells nothing
+    lines_elsewhere  lines that lead to no milestone that is missed though all before it are there
+    """
 
     last: Milestone | None
     missed: Milestone | None
     cleared: tuple[str, ...]
+    right_lines: frozenset[int]
+    lines_elsewhere: frozenset[int]
 
 
 def milestones(reference: Trail) -> list[Milestone]:
@@ -57,12 +66,29 @@ def reached(trail: Trail, reference: Trail, source: str, sizes: dict[str, int]) 
     there = {one.step for one in marks if shelf.has(reference.steps[one.step])}
     below = {one.step: set(reference.leading_to([one.step])) for one in marks}
     outputs = set(reference.made_by.values())
-    missed = next((one for one in marks if (one.step not in there or one.step in outputs) and not any(one.step in below[other] for other in there)), None)
+    missing = [one for one in marks if (one.step not in there or one.step in outputs) and not any(one.step in below[other] for other in there)]
+    missed = missing[0] if missing else None
     last = None
     if missed is not None:
         before = [one for one in marks if one.step in there and one.step in below[missed.step] and one.step != missed.step]
         last = before[-1] if before else None
-    return Reached(last, missed, tuple(_cleared(reference, source, there)))
+    entries = [one.step for one in missing if not any(other.step in below[one.step] for other in missing if other != one)]
+    upstream, good = set(reference.leading_to(entries)), set(reference.leading_to(there))
+    by_line: dict[int, set[int]] = {}
+    for number in reference.leading_to_outputs:
+        for line in reference.steps[number].lines[:1]:
+            by_line.setdefault(line, set()).add(number)
+    right = {line for line, steps in by_line.items() if steps <= good and _is_computed(reference, max(steps))}
+    elsewhere = {line for line, steps in by_line.items() if not steps & upstream}
+    return Reached(last, missed, tuple(_cleared(reference, source, there)), frozenset(right), frozenset(elsewhere))
+
+
+def _is_computed(reference: Trail, number: int) -> bool:
+    """Whether a step is more than a change of layout; torch's own after a product of matrices is part of the product."""
+    step = reference.steps[number]
+    return step.operation not in LAYOUTS or (
+        step.operation in ("view", "_unsafe_view") and all(reference.steps[one].operation in _PRODUCTS for one in step.parents)
+    )
 
 
 def _cleared(reference: Trail, source: str, there: set[int]) -> Iterator[str]:

@@ -11,9 +11,9 @@ from functools import cached_property
 import torch
 from torch import Tensor, nn
 
-from trainer.content.packs import also_right, read_text
+from trainer.content.packs import also_right, read_text, solution
 from trainer.core.words import PackError
-from trainer.grading.diagnosis.layout import equal, features
+from trainer.grading.diagnosis.layout import Core, equal, features
 from trainer.grading.exam import Exam, load_module
 from trainer.running.attempts import Attempts
 from trainer.running.protocol import Purpose, RunReply
@@ -21,6 +21,8 @@ from trainer.running.trial import Hooks, Kept, Trial
 
 # The entries of one tensor in another layout.
 _SAME_ENTRIES = frozenset("view _unsafe_view reshape permute transpose t expand unsqueeze squeeze clone detach alias contiguous unflatten return".split())
+
+_LARGE = 1000
 
 
 @dataclass(frozen=True)
@@ -42,6 +44,21 @@ class Step:
         if self.value is None:
             return None
         return features(self.value) if self.like is None else self.like.features
+
+    @property
+    def number(self) -> float:
+        """A Python number; 0 where it is none, or was not sent."""
+        return float(f"{float(self.value):.9g}") if self.operation == "number" and self.value is not None else 0.0
+
+    @property
+    def is_large_number(self) -> bool:
+        """Whether it is a number that hardly two different formulas give by chance."""
+        return abs(self.number) >= _LARGE
+
+    @cached_property
+    def core(self) -> Core | None:
+        """What a change of layout leaves of its value."""
+        return None if self.value is None else Core(self.value)
 
 
 @dataclass(frozen=True)
@@ -154,15 +171,17 @@ def without_first_weights() -> Iterator[None]:
 def right_trails(exam: Exam) -> list[Trail]:
     """What the reference makes in the exam's one case, then what the pack's other right answers make.
 
-    An answer whose layers were not told apart is left out: its outputs are others.
+    An answer whose layers were not told apart is left out: its outputs are others. So is one that is scripted: it takes as long as all the rest.
     """
     challenge = exam.challenge
-    found: list[Trail] = []
-    for path in (challenge.solutions / "solution.py", *also_right(challenge)):
-        trail = content_trail(exam, read_text(path), str(path))
-        if trail is not None and (not found or _same_outputs(trail, found[0])):
-            found.append(trail)
-    return found
+    reference = content_trail(exam, solution(challenge), str(challenge.solutions / "solution.py"))
+    if reference is None:
+        return []
+    # Names are the reference's to give; numbers count only where no output is a tensor.
+    purpose: Purpose = "tensors" if reference.made_by else "lines"
+    sources = {str(path): read_text(path) for path in also_right(challenge)}
+    others = (content_trail(exam, source, path, purpose) for path, source in sources.items() if "torch.jit" not in source)
+    return [reference, *(trail for trail in others if trail is not None and _same_outputs(trail, reference))]
 
 
 def _same_outputs(one: Trail, other: Trail) -> bool:
