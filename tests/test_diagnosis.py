@@ -348,6 +348,13 @@ def test_lines_are_cleared_by_their_results(grader: Grader) -> None:
     assert line not in found.right_lines | found.lines_elsewhere
 
 
+def test_two_mistakes_are_told_in_the_order_of_the_computation(grader: Grader) -> None:
+    """What goes wrong first is named first, whichever of the two was found first."""
+    path = ROOT / "by_hand" / "gqa" / "baddbmm_keys_tiled_and_merged_without_transpose.py"
+    _, found = diagnosed(grader, CHALLENGES["gqa"], path.read_text())
+    assert [one.id for one in found.mistakes] == ["keys-tiled", "heads-merged-without-transpose"]
+
+
 def test_figures_are_those_of_the_trail(grader: Grader) -> None:
     """What a patched reference computes is noted without being recorded line by line: the same figures."""
     exam = grader.exam(CHALLENGES["mha"], SEED)

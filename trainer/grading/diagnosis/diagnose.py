@@ -117,7 +117,7 @@ class _Diagnosing:
         ids = self.one_mistake()
         if not ids and self.search.telling and not self._is_right_alone:
             ids = self.search.named_two(self._likely, self._suspects(), len(self._shown.reference.steps) if self._shown else 0)
-        mistakes = tuple(self.bank.mistakes[one] for one in ids)
+        mistakes = tuple(self.bank.mistakes[one] for one in sorted(ids, key=lambda one: self.bank.lines(one).start))
         shown = self._shown
         line, case, made, layout = self._first_line(ids)
         if not ids and layout is None and not self._is_right_alone:
