@@ -282,6 +282,13 @@ def test_an_honest_layout_is_the_same() -> None:
     assert not alike(2 * heads, heads, SIZES)
 
 
+def test_integers_are_equal_or_not() -> None:
+    """Large positions that differ by one are others; there is no rounding among integers."""
+    positions = torch.arange(20_000, 20_014).view(2, 7)
+    assert alike(positions.T, positions, SIZES)
+    assert not alike(positions.clamp(max=20_012), positions, SIZES)
+
+
 def test_many_dims_are_soon_given_up() -> None:
     """Two tensors of many dims may be taken apart in 270 million ways: it comes to an end, and says nothing."""
     sizes = {"B": 2, "H": 4, "Hkv": 2, "L": 5, "D": 2, "M": 8, "Dv": 4}

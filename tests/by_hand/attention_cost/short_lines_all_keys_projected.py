@@ -1,5 +1,4 @@
 # mistakes: projections-of-all-keys
-# diagnosis: no line
 """Short lines, an intermediate name for everything."""
 
 

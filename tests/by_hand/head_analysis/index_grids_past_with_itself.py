@@ -1,5 +1,4 @@
 # mistakes: below-with-the-diagonal
-# diagnosis: no line
 """Grids of row and column numbers, compared."""
 
 import torch

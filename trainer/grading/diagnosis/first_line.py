@@ -128,9 +128,10 @@ class Path:
         known = next((number for number, step in enumerate(self.trail.steps) if number > given and step.lines and self.is_known_wrong(number)), None)
         if known is None:
             return None
-        parents = self.trail.steps[known].parents
-        # It is the first only if it is seen what it was made from, and that is right.
-        return self._at(known) if parents and all(self.is_right(parent) for parent in parents) else None
+        # What it was made from may be wrong already, in a way that the reference never writes down: back to where all it was made from is right.
+        region = self._region([known])
+        entries = [one for one in sorted(region) if (parents := self.trail.steps[one].parents) and all(self.is_right(parent) for parent in parents)]
+        return self._at(entries[0]) if entries else None
 
     def _entry(self, region: set[int], told: list[int]) -> int:
         """The first step that is not right though all it was made from is.

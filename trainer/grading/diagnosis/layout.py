@@ -96,7 +96,9 @@ def _same_values(one: Tensor, other: Tensor, sizes: Mapping[str, int]) -> bool:
 
 
 def equal(one: Tensor, other: Tensor) -> bool:
-    """Equal but for rounding; what a mask has filled in is equal however large it is."""
+    """Equal but for rounding, which integers know none of; what a mask has filled in is equal however large it is."""
+    if not one.is_floating_point() and not other.is_floating_point():
+        return torch.equal(one.to(torch.int64), other.to(torch.int64))
     one, other = one.to(torch.float64), other.to(torch.float64)
     hidden = ~(one.abs() < HIDDEN)
     if not torch.equal(hidden, ~(other.abs() < HIDDEN)):
