@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 import torch
 
-from trainer.running.counting import Counter, count_in_threads, counted_by
+from trainer.running.counting import Counter, count_in_threads, counted_by, tensors_in
 
 
 def test_operations_grow_with_a_loop_and_not_without() -> None:
@@ -136,3 +136,11 @@ def test_a_thread_from_before_is_counted() -> None:
             pool.submit(lambda: A @ A.T).result()
         pool.submit(lambda: A @ A.T).result()
     assert counter.flops == 2 * 30 * 30 * 2
+
+
+def test_tensors_are_found_in_what_holds_itself() -> None:
+    """In order, however nested; a list that holds itself comes to an end."""
+    one, two, three = torch.ones(1), torch.ones(2), torch.ones(3)
+    circle: list[object] = [one, {"a": two, "b": (three,)}]
+    circle.append(circle)
+    assert [tensor.numel() for tensor in tensors_in(circle)] == [1, 2, 3]

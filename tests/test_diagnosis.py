@@ -12,6 +12,7 @@ from trainer.core.words import Challenge, Diagnosis, Report
 from trainer.grading.diagnosis import diagnose
 from trainer.grading.diagnosis.bank import Bank
 from trainer.grading.diagnosis.effective_mask import _what
+from trainer.grading.diagnosis.first_line import Path as Path_
 from trainer.grading.diagnosis.first_line import Shelf
 from trainer.grading.diagnosis.layout import LAYOUTS, Core, same
 from trainer.grading.diagnosis.milestones import reached
@@ -323,6 +324,22 @@ def test_a_lying_trail_points_backwards() -> None:
     assert [step.parents for step in trail.steps] == [(), (0,)]
     assert trail.made_by == {}
     assert trail.leading_to([1]) == (0, 1)
+
+
+def test_a_number_is_followed_back_to_a_line_of_the_file() -> None:
+    """Where an output is no tensor: back from what the known mistake makes to the first step whose parents are right; what has no line is passed over."""
+
+    def trail(*steps: tuple[list[int], int, list[int]]) -> Trail:
+        told = RunReply(steps=[Step(lines, "number", place, parents) for place, (lines, _, parents) in enumerate(steps)])
+        return trail_of(told, [torch.tensor(value) for _, value, _ in steps])
+
+    right = trail(([1], 3001, []), ([2], 9004, [0]))
+    wrong = trail(([1], 3001, []), ([2], 7007, [0]))
+    mine = trail(([1], 3001, []), ([], 4444, [0]), ([3], 5555, [0]), ([4], 7007, [1, 2]))
+    path = Path_(mine, Shelf([right], {}), right, wrong)
+    found = path.parting([])
+    assert found is not None
+    assert found.line == 3
 
 
 def test_the_shelf_holds_what_led_to_outputs(grader: Grader) -> None:

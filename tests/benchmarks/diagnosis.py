@@ -3,7 +3,8 @@
     python tests/benchmarks/diagnosis.py [ROUNDS] [--all]
 
 The files of tests/by_hand of the challenges with the most known mistakes; with --all of every challenge. Of the first, none may add more than the bound:
-half a second, where a bare check takes 0.9 s. What is over it is measured anew, twice at most: other work on the machine only adds. Ends with 1 where one stays over it.
+half a second, where a bare check takes 0.9 s. What is over it is measured anew, twice at most: other work on the machine only adds. Ends with 1 where
+one stays over it.
 """
 
 import os

@@ -54,16 +54,25 @@ def read_styles(challenge: Challenge) -> tuple[Mistake, ...]:
     return tuple(Mistake(f"style {entry.id}", entry.was, entry.now, "", "") for entry in data.style)
 
 
+def replaced(source: str, mistake: Mistake, where: str) -> str:
+    """Put the mistake into the reference's source; whether the result compiles is not looked at.
+
+    Raises:
+        PackError: where `was` is not found exactly once.
+    """
+    count = source.count(mistake.was)
+    if count != 1:
+        raise PackError(f"{where}: mistake {mistake.id!r}: `was` is found {count} times in the solution; it must be found once.")
+    return source.replace(mistake.was, mistake.now)
+
+
 def patch(source: str, mistake: Mistake, where: str) -> str:
     """Put the mistake into the reference's source.
 
     Raises:
         PackError: where `was` is not found exactly once, or the result does not compile.
     """
-    count = source.count(mistake.was)
-    if count != 1:
-        raise PackError(f"{where}: mistake {mistake.id!r}: `was` is found {count} times in the solution; it must be found once.")
-    patched = source.replace(mistake.was, mistake.now)
+    patched = replaced(source, mistake, where)
     try:
         compile(patched, where, "exec")
     except SyntaxError as error:

@@ -129,15 +129,15 @@ def tensors_in(value: Any) -> list[Tensor]:
     """The strided tensors in nested lists, tuples and dicts."""
     found: list[Tensor] = []
     waiting = [value]
+    opened: set[int] = set()  # a list may hold itself
     while waiting:  # for every operation: a recursion would take twice as long
         one = waiting.pop()
         if isinstance(one, Tensor):
             if one.layout is torch.strided:
                 found.append(one)
-        elif isinstance(one, (list, tuple)):
-            waiting.extend(reversed(one))
-        elif isinstance(one, dict):
-            waiting.extend(reversed(one.values()))
+        elif isinstance(one, (list, tuple, dict)) and id(one) not in opened:
+            opened.add(id(one))
+            waiting.extend(reversed([*(one.values() if isinstance(one, dict) else one)]))
     return found
 
 

@@ -17,7 +17,7 @@ import torch
 from torch import Tensor, nn
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from trainer.content.mistakes import read_mistakes, read_styles
+from trainer.content.mistakes import read_mistakes, read_styles, replaced
 from trainer.content.packs import solution
 from trainer.core.words import Mistake, Report
 from trainer.grading.checks_load import REFUSALS
@@ -84,6 +84,8 @@ class Bank:
             return self.source
         before = self.patched(ids[:-1])
         mistake = self.mistakes.get(ids[-1]) or self._styles[ids[-1]]
+        if len(ids) == 1:
+            return replaced(self.source, mistake, str(self.exam.challenge.solutions / "mistakes.toml"))
         return before.replace(mistake.was, mistake.now) if before is not None and before.count(mistake.was) == 1 else None
 
     def lines(self, mistake: str) -> range:

@@ -130,7 +130,8 @@ class Path:
             return None
         # What it was made from may be wrong already, in a way that the reference never writes down: back to where all it was made from is right.
         region = self._region([known])
-        entries = [one for one in sorted(region) if (parents := self.trail.steps[one].parents) and all(self.is_right(parent) for parent in parents)]
+        steps = [(one, self.trail.steps[one]) for one in sorted(region)]
+        entries = [one for one, step in steps if step.lines and step.parents and all(self.is_right(parent) for parent in step.parents)]
         return self._at(entries[0]) if entries else None
 
     def _entry(self, region: set[int], told: list[int]) -> int:

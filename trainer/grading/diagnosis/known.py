@@ -172,9 +172,9 @@ class Search:
         """The first pair that agrees on all cases.
 
         Args:
-            suspects: mistakes that nothing clears; they are tried first.
             likely: asked for mistakes that may be one of the two, those that explain no case alone.
-            operations: how many the reference takes in the first telling case: as many pairs are tried as that allows.
+            suspects: mistakes that nothing clears; they are tried first.
+            operations: how many the reference takes in the case that is looked at: as many pairs are tried as that allows.
         """
         first = self.report.first_failure()
         if first is None or first.check in _BEFORE_VALUES or self.disputed or not self._is_told_by_values() or all(one.random for one in self.telling):
@@ -211,9 +211,9 @@ class Search:
         odd = next((one for one in self.seen if not self._agrees_on(ids, one)), None)
         if odd is None:
             return True
-        # Another style may tell more: where nothing is left to attend to one gives NaN and another numbers, and rounding decides at a limit.
         if odd.random:
             return False
+        # Another style may tell more: where nothing is left to attend to one gives NaN and another numbers, and rounding decides at a limit.
         if odd is self.seen[0] and not _has_nan(self.bank.behaviour(ids, odd.number)) and not _has_nan(odd.behaviour):
             return False
         return any(all(self._agrees_on(other, one) for one in self.seen) for other in self.bank.styles(ids))

@@ -13,14 +13,11 @@ from torch import Tensor, nn
 
 from trainer.content.packs import also_right, read_text, solution
 from trainer.core.words import PackError
-from trainer.grading.diagnosis.layout import Core, equal, features
+from trainer.grading.diagnosis.layout import LAYOUTS, Core, equal, features
 from trainer.grading.exam import Exam, load_module
 from trainer.running.attempts import Attempts
 from trainer.running.protocol import Purpose, RunReply
 from trainer.running.trial import Hooks, Kept, Trial
-
-# The entries of one tensor in another layout.
-_SAME_ENTRIES = frozenset("view _unsafe_view reshape permute transpose t expand unsqueeze squeeze clone detach alias contiguous unflatten return".split())
 
 _LARGE = 1000
 
@@ -92,7 +89,7 @@ def trail_of(told: RunReply, tensors: Sequence[Tensor]) -> Trail:
         value = _as_recorded(tensors[step.tensor], step.operation) if 0 <= step.tensor < len(tensors) else None
         parents = tuple(one for one in step.parents if 0 <= one < number)
         into = step.into if step.into < number else -1
-        before = steps[parents[0]] if step.operation in _SAME_ENTRIES and len(parents) == 1 else None
+        before = steps[parents[0]] if step.operation in LAYOUTS and len(parents) == 1 else None
         like = before if before is not None and before.value is not None and value is not None and before.value.dtype == value.dtype else None
         steps.append(Step(tuple(step.lines), step.operation, value, parents, step.name, into, step.entries, like))
     return Trail(tuple(steps), {name: one for name, one in told.made_by.items() if 0 <= one < len(steps)})
