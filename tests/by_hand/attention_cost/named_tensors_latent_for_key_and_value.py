@@ -1,5 +1,4 @@
 # mistakes: latent-key-and-value
-# diagnosis: line elsewhere
 """What is stored and what is multiplied, as named records in lists."""
 
 from typing import NamedTuple

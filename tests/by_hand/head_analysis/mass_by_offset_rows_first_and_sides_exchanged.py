@@ -1,5 +1,4 @@
 # mistakes: distance-mean-of-rows, directions-exchanged
-# diagnosis: line elsewhere
 """Rows as distributions over offsets; for the kinds all weights are gathered by their offset."""
 
 import torch

@@ -1,5 +1,4 @@
 # mistakes: cross-padding-on-the-target
-# diagnosis: line elsewhere
 """Zeros and ones as integers, combined by einsum; boolean at the very end."""
 
 import torch

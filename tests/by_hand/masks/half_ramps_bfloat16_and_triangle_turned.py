@@ -1,5 +1,4 @@
 # mistakes: padding-in-bfloat16, decoder-triangle-transposed
-# diagnosis: line elsewhere
 """Ramps of positions in a small dtype to save memory, one helper for every comparison of rows with columns."""
 
 import torch

@@ -5,11 +5,11 @@ from __future__ import annotations
 import ast
 import warnings
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import Protocol
+from typing import Any, Protocol
 
 from torch import Tensor
 
@@ -33,6 +33,7 @@ from trainer.running.run import Ended
 
 _MOST_CONSIDERED = 6  # cases whose worth is measured
 _MOST_LIKELY = 5
+_MOST_PASSED = 8
 
 
 class Runner(Protocol):
@@ -73,9 +74,9 @@ class Recorded:
         """What the reference makes."""
         return self.rights[0]
 
-    def path(self, mistaken: Trail | None = None) -> Path:
-        """The submission's trail beside them."""
-        return Path(self.trail, self.shelf, self.reference, mistaken)
+    def path(self, mistaken: Trail | None = None, passed: Callable[[int], Sequence[Trail]] = lambda line: ()) -> Path:
+        """The submission's trail beside them, and beside its own where it passes."""
+        return Path(self.trail, self.shelf, self.reference, mistaken, passed)
 
 
 def diagnose(bank: Bank, evidence: Evidence, report: Report, source: str, runner: Runner) -> Diagnosis | None:
@@ -261,11 +262,34 @@ class _Diagnosing:
         if self._is_right_alone:
             return None, None, None, "alone this case is right: something is kept from an earlier call"
         shown = self._shown
-        parting = shown.path(self._mistaken(ids, shown)).parting(shown.wrong) if shown else None
+        parting = shown.path(self._mistaken(ids, shown), self._passed_with).parting(shown.wrong) if shown else None
         if shown is None or parting is None:
             line = self._line_without_values()
             return (self._frame(line), self.first.number, None, None) if line else (None, None, None, None)
         return self._frame(parting.line), shown.number + 1, *self._beside(shown, parting)
+
+    def _passed_with(self, line: int) -> Sequence[Trail]:
+        """What the submission makes in cases that it passes; () where the line's function is called from one place only."""
+        return self._passed if _is_called_from_several_places(self.source, line) else ()
+
+    @cached_property
+    def _passed(self) -> Sequence[Trail]:
+        """The submission's trails in one case of each kind of which it passes all."""
+        failed = {outcome.number for outcome in self.report.outcomes if outcome.status == "failed"}
+        chosen: dict[object, int] = {}
+        wrong: set[object] = set()
+        for one in self.evidence.cases:
+            kind = _kind_of(self.exam.given(one.number))
+            if one.number + 1 in failed or not self.evidence.right(one):
+                wrong.add(kind)
+            elif one.case.probe is None and one.case.dtype != "bfloat16":
+                chosen.setdefault(kind, one.number)
+        chosen = {kind: number for kind, number in chosen.items() if kind not in wrong}
+        if not chosen:
+            return ()
+        some = self.exam.only(list(chosen.values())[:_MOST_PASSED])
+        ended = self.runner.run(some, self.source, "lines" if self.exam.cases[0].plain else "tensors")
+        return [trail_of(told, ended.tensors) for told in ended.reply.runs] if ended.how == "replied" else ()
 
     def _frame(self, line: int) -> Frame:
         lines = self.source.splitlines()
@@ -370,3 +394,19 @@ def _outputs(ended: Ended) -> list[dict[str, Tensor]] | None:
     if ended.how != "replied" or any(run.failure is not None for run in ended.reply.runs):
         return None
     return [{name: ended.tensors[one.tensor] for name, one in run.outputs.items() if 0 <= one.tensor < len(ended.tensors)} for run in ended.reply.runs]
+
+
+def _kind_of(given: Mapping[str, Any]) -> object:
+    """What is given, and which words: cases that differ in it may take different ways through the code."""
+    return frozenset(given), frozenset(value for value in given.values() if isinstance(value, str))
+
+
+def _is_called_from_several_places(source: str, line: int) -> bool:
+    """Whether the function that this line is in is named in several places; a method that Python or torch calls may always be."""
+    tree = ast.parse(source)
+    around = [one for one in ast.walk(tree) if isinstance(one, ast.FunctionDef) and one.lineno <= line <= (one.end_lineno or line)]
+    if not around:
+        return False
+    name = max(around, key=lambda one: one.lineno).name
+    named = sum(isinstance(one, ast.Name) and one.id == name or isinstance(one, ast.Attribute) and one.attr == name for one in ast.walk(tree))
+    return named > 1 or name == "forward" or name.startswith("__")

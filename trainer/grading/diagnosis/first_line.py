@@ -6,7 +6,7 @@ way. From a wrong output the submission's own results are followed backwards as 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -83,10 +83,18 @@ class Path:
         right: what right answers make.
         reference: what the reference makes.
         wrong: what the reference makes with the known mistake in it, if one is known.
+        passed: what the submission makes in other cases, which it passes; asked only where a function of its own is called from several places.
     """
 
-    def __init__(self, trail: Trail, right: Shelf, reference: Trail, wrong: Trail | None = None) -> None:
-        self.trail, self.right, self.reference, self.mistaken = trail, right, reference, wrong
+    def __init__(
+        self,
+        trail: Trail,
+        right: Shelf,
+        reference: Trail,
+        wrong: Trail | None = None,
+        passed: Callable[[int], Sequence[Trail]] = lambda line: (),
+    ) -> None:
+        self.trail, self.right, self.reference, self.mistaken, self.passed = trail, right, reference, wrong, passed
         self.wrong = None if wrong is None else Shelf([wrong], right.sizes)
 
     def is_right(self, number: int) -> bool:
@@ -165,17 +173,24 @@ class Path:
         return found
 
     def _at(self, number: int) -> Parting:
-        """The step's line; the line of the call where the same line of a function of the file's own is right in another call."""
+        """The step's line; the line of the call where the same line of a function of the file's own is right when it is called elsewhere."""
         step = self.trail.steps[number]
         if not self.is_right(number) and (place := self._set_up(number)) is not None:
             return Parting(number, place)
         lines = step.lines
-        while len(lines) > 1 and any(
-            other.lines[:1] == lines[:1] and other.lines[1:] != lines[1:] and other.operation == step.operation and self._tells(place) and self.is_right(place)
-            for place, other in enumerate(self.trail.steps)
-        ):
+        while len(lines) > 1 and self._is_right_elsewhere(lines, step.operation):
             lines = lines[1:]
         return Parting(number, lines[0])
+
+    def _is_right_elsewhere(self, lines: tuple[int, ...], operation: str) -> bool:
+        """Whether the innermost line makes something right, or something that ends well, when it is called from another line."""
+
+        def is_meant(other: Step) -> bool:
+            return other.lines[:1] == lines[:1] and other.lines[1:] != lines[1:] and other.operation == operation
+
+        return any(is_meant(other) and self._tells(place) and self.is_right(place) for place, other in enumerate(self.trail.steps)) or any(
+            is_meant(trail.steps[place]) for trail in self.passed(lines[0]) for place in trail.leading_to_outputs
+        )
 
     def _set_up(self, number: int) -> int | None:
         """Where a constant factor that is wrong was put into an attribute while the module was built."""
