@@ -1,13 +1,13 @@
 """Record what each line of a file makes: the result of every operation, with the line, and which results it was made from.
 
 Operations are seen where torch dispatches them, so that vmap, einsum and functions of the learner's own are no matter.
-Python numbers and returns are seen by tracing the file's own frames.
+Python numbers and returns are seen by tracing the file's own frames; what is computed of given numbers tells it itself.
 """
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from types import FrameType, TracebackType
 from typing import Any
@@ -17,6 +17,7 @@ from torch import Tensor
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from trainer.running.counting import tensors_in
+from trainer.running.following import Followed, followed
 
 MOST_STEPS = 2_500
 MOST_BYTES = 16 << 20
@@ -91,8 +92,19 @@ class Recorder(TorchDispatchMode):  # type: ignore[no-untyped-call]  # torch's _
             self._given[storage] = len(self.steps)
             self._add((), f"input {name}", tensor, (), storage)
 
-    def step_of(self, tensor: Tensor) -> int:
-        """The step that made this tensor, or -1; of a tensor under vmap nothing is known."""
+    def give_numbers(self, inputs: Mapping[str, Any]) -> dict[str, Any]:
+        """The same, the numbers among them followed."""
+        return {name: followed(value, self._number((), value, f"input {name}"), self) if type(value) in (int, float) else value for name, value in inputs.items()}
+
+    def computed(self, value: float, parents: Sequence[int]) -> int:
+        """A number was computed of numbers that are followed."""
+        return self._number(self._lines(), value, parents=tuple(one for one in parents if one >= 0))
+
+    def step_of(self, value: Tensor | Followed) -> int:
+        """The step that made this tensor or number, or -1; of a tensor under vmap nothing is known."""
+        if isinstance(value, Followed):
+            return value.step
+        tensor = value
         if torch._C._functorch.is_functorch_wrapped_tensor(tensor):
             return -1
         storage = _storage(tensor)
@@ -168,12 +180,21 @@ class Recorder(TorchDispatchMode):  # type: ignore[no-untyped-call]  # torch's _
             if type(value) is Tensor and (step := self.step_of(value)) >= 0:
                 if not self.steps[step].name and self.steps[step].lines[:1] == (line,):
                     self.steps[step].name = name
-            elif type(value) in (int, float) and abs(value) < _MOST_NUMBER:
-                self._number((line, *outer), value, name)
+            elif isinstance(value, Followed):
+                self._number((line, *outer), value, name=name, parents=(value.step,))
+            elif type(value) in (int, float):
+                self._number((line, *outer), value, name=name)
 
-    def _number(self, lines: tuple[int, ...], value: Any, name: str) -> None:
-        if len(self.steps) < MOST_STEPS:
-            self.steps.append(Recorded(lines, "number", torch.tensor(value, dtype=torch.int64 if type(value) is int else torch.float64), (), name))
+    def _number(self, lines: tuple[int, ...], value: Any, operation: str = "number", name: str = "", parents: tuple[int, ...] = ()) -> int:
+        """The step of a Python number; -1 where there is no more room."""
+        if len(self.steps) >= MOST_STEPS:
+            return -1
+        before, self._at_rest = self._at_rest, True
+        kind = torch.int64 if isinstance(value, int) else torch.float64
+        kept = torch.tensor(value, dtype=kind) if abs(value) < _MOST_NUMBER else None
+        self._at_rest = before
+        self.steps.append(Recorded(lines, operation, kept, parents, name))
+        return len(self.steps) - 1
 
     def _returned(self, frame: FrameType, value: Any) -> None:
         lines = (frame.f_lineno, *self._outer_lines(frame))
@@ -182,8 +203,10 @@ class Recorder(TorchDispatchMode):  # type: ignore[no-untyped-call]  # torch's _
                 self._add(lines, "return", one, (step,), _storage(one))
         parts = value.values() if isinstance(value, dict) else value if isinstance(value, list | tuple) else (value,)
         for one in parts:
-            if type(one) in (int, float) and abs(one) < _MOST_NUMBER:
-                self._number(lines, one, "")
+            if isinstance(one, Followed):
+                self._number(lines, one, parents=(one.step,))
+            elif type(one) in (int, float):
+                self._number(lines, one)
 
     def _outer_lines(self, frame: FrameType) -> tuple[int, ...]:
         found: list[int] = []

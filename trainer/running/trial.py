@@ -17,6 +17,7 @@ from trainer.running import aliases, weights
 from trainer.running.attempts import Attempts
 from trainer.running.counting import Counter, counted_by
 from trainer.running.execution import Drive, Given, build, gradients, lay_out, leaves, map_leaves, module_parameters, overwrite
+from trainer.running.following import Followed
 from trainer.running.protocol import DTYPES, MOST_DIMS, MOST_TENSOR_BYTES, Failure, Reply, Request, Returned, Run, RunReply, Step, cap, fill
 from trainer.running.recording import Recorder
 from trainer.running.returns import describe, plain_value
@@ -209,6 +210,8 @@ class Trial:
         own = {f"parameter {name}": value.detach() for name, value in module_parameters(implementation).items()}
         recorder = self._recorders[number]
         recorder.give(dict(leaves(given)) | own)
+        if not own and not dict(leaves(given)):  # nothing but numbers is computed
+            given = recorder.give_numbers(given)
         self.hooks.mark(str(number))
         with torch.no_grad(), recorder:
             outputs, told.failure = self.attempts.attempt("forward", lambda: drive(implementation, Given(given, run.sizes)))
@@ -219,7 +222,7 @@ class Trial:
             told.steps.append(Step(list(step.lines), cap(step.operation, 100), tensor, parents, name, step.into, step.entries))
         if told.failure is None:
             told.outputs = self.attempts.attempt("forward", partial(self.told, outputs))[0] or {}
-            told.made_by = {name: recorder.step_of(value) for name, value in outputs.items() if isinstance(value, Tensor)}
+            told.made_by = {name: recorder.step_of(value) for name, value in outputs.items() if isinstance(value, Tensor | Followed)}
 
     def _count_with_gradients(self, run: Run, told: RunReply, call: Callable[..., dict[str, Any]]) -> None:
         """The largest tensor of a forward pass that records gradients: it may take another way."""

@@ -1,5 +1,4 @@
 # mistakes: kv-width-from-query-heads, flops-of-one-sequence
-# diagnosis: no line
 """A layer as an object with cached numbers, a cache as another."""
 
 from functools import cached_property

@@ -1,5 +1,5 @@
 # mistakes: bias-as-long-as-the-input
-# diagnosis: no line
+# diagnosis: line elsewhere
 """A running total, one layer or one tensor at a time."""
 
 

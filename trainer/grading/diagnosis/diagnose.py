@@ -160,9 +160,12 @@ class _Diagnosing:
         return max((one.number for one in found[:_MOST_CONSIDERED]), key=self._worth, default=None)
 
     def _worth_of_numbers(self, number: int) -> int:
-        """How many different large numbers the reference makes in a case."""
+        """How many different numbers the reference makes in a case, less those that it makes twice."""
         trail = content_trail(self.exam.only([number]), self.bank.source, PATH)
-        return 0 if trail is None else len({step.number for step in trail.steps if step.is_large_number})
+        if trail is None:
+            return 0
+        made = [step.number for step in trail.steps if step.operation == "number" and len(step.parents) > 1]
+        return 2 * len(set(made)) - len(made)
 
     def _worth(self, number: int) -> float:
         """How many different results the reference makes in a case; a long way round counts less."""
@@ -212,6 +215,10 @@ class _Diagnosing:
             value = self.evidence.value_of(one.told.outputs.get(name))
             bound = allowed(want.value, one.case.dtype, want.lost, one.expected.scale_of(name))
             if value is None or value.shape != want.value.shape or compare_values(name, "", {}, want.value, value, bound):
+                odd.add(name)
+        for name, text in one.expected.plain.items():
+            got = one.told.outputs.get(name)
+            if got is None or (got.plain, got.text) != (one.case.plain[name], text):
                 odd.add(name)
         return tuple(odd)
 

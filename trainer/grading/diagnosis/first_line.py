@@ -44,7 +44,7 @@ class Shelf:
     def has(self, step: Step) -> bool:
         """Whether the step's value stands here, in some honest layout."""
         if step.operation == "number":
-            return step.number in self.numbers
+            return step.value is not None and step.number in self.numbers
         if step.features is None or step.core is None:
             return False
         if id(step) not in self._found:
@@ -100,7 +100,15 @@ class Path:
     def is_right(self, number: int) -> bool:
         """Whether the step is given, or a right answer makes the same."""
         step = self.trail.steps[number]
+        if self._is_integer_missed and step.operation == "number" and step.is_float:
+            return False
         return step.operation.startswith("input ") or self.right.has(step)
+
+    @cached_property
+    def _is_integer_missed(self) -> bool:
+        """Whether an output is a float where the reference gives an integer."""
+        mine, theirs = ({name: trail.steps[one] for name, one in trail.made_by.items()} for trail in (self.trail, self.reference))
+        return any(one.operation == theirs[name].operation == "number" and one.is_float and not theirs[name].is_float for name, one in mine.items() if name in theirs)
 
     def is_known_wrong(self, number: int) -> bool:
         """Whether the known mistake makes the same, and no right answer does."""
@@ -126,7 +134,7 @@ class Path:
 
     def _tells(self, number: int) -> bool:
         step = self.trail.steps[number]
-        return bool(step.lines) and step.features is not None
+        return bool(step.lines) and step.tells
 
     def _first_known_wrong(self) -> Parting | None:
         """Where no output is a tensor nothing can be followed back: the first result or number that the known mistake makes and no right answer."""
@@ -219,7 +227,7 @@ class Path:
         """The steps that it was made from; past those that say nothing, what these were made from."""
         found: list[int] = []
         for parent in self.trail.steps[number].parents:
-            found += [parent] if self.trail.steps[parent].features is not None else self._informative_parents(parent)
+            found += [parent] if self.trail.steps[parent].tells else self._informative_parents(parent)
         return found
 
     def _region(self, ends: Iterable[int]) -> set[int]:

@@ -44,8 +44,20 @@ class Step:
 
     @property
     def number(self) -> float:
-        """A Python number; 0 where it is none, or was not sent."""
-        return float(f"{float(self.value):.9g}") if self.operation == "number" and self.value is not None else 0.0
+        """A Python number, an integer exactly; 0 where it is none, or was not sent."""
+        if self.operation != "number" or self.value is None:
+            return 0
+        return float(f"{float(self.value):.9g}") if self.is_float else int(self.value)
+
+    @property
+    def is_float(self) -> bool:
+        """Whether its entries are no integers."""
+        return self.value is not None and self.value.is_floating_point()
+
+    @property
+    def tells(self) -> bool:
+        """Whether it can be compared with what others make."""
+        return self.features is not None or (self.operation == "number" and self.value is not None)
 
     @property
     def is_large_number(self) -> bool:
@@ -111,9 +123,11 @@ def with_numbers(trail: Trail, source: str) -> Trail:
     for number, step in enumerate(trail.steps):
         if step.operation == "number" and step.lines:
             call = step.lines[1:]
-            parents = [latest[call, name] for name in names.get(step.lines[0], ()) if (call, name) in latest]
-            parents += [returned[step.lines]] if step.lines in returned and step.name else []
-            steps.append(replace(step, parents=tuple(sorted(set(parents)))))
+            if not step.parents:
+                parents = [latest[call, name] for name in names.get(step.lines[0], ()) if (call, name) in latest]
+                parents += [returned[step.lines]] if step.lines in returned and step.name else []
+                step = replace(step, parents=tuple(sorted(set(parents))))
+            steps.append(step)
             if step.name:
                 latest[call, step.name] = number
             else:
