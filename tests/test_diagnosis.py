@@ -284,6 +284,15 @@ def test_an_honest_layout_is_the_same() -> None:
     assert not alike(2 * heads, heads, SIZES)
 
 
+def test_no_letter_is_taken_twice() -> None:
+    """Heads in the order of another grouping are no honest layout, though the batch is as large as a group: 12 = B B Hkv is nothing."""
+    sizes = {"B": 2, "L": 5, "H": 6, "Hkv": 3, "D": 8}
+    heads = torch.randn(2, 6, 5, 8)
+    tiled = heads.transpose(1, 2).reshape(2, 5, 2, 3, 8)
+    assert alike(heads.transpose(1, 2).reshape(2, 5, 3, 2, 8), heads.reshape(12, 5, 8), sizes)
+    assert not alike(tiled, heads.reshape(12, 5, 8), sizes)
+
+
 def test_integers_are_equal_or_not() -> None:
     """Large positions that differ by one are others; there is no rounding among integers."""
     positions = torch.arange(20_000, 20_014).view(2, 7)

@@ -1,5 +1,4 @@
 # mistakes: heads-tiled
-# diagnosis: line elsewhere
 """Grouped einsum without copies of k and v; sines and cosines made on the spot."""
 
 import torch

@@ -6,7 +6,7 @@ way. From a wrong output the submission's own results are followed backwards as 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -119,7 +119,7 @@ class Path:
 
     def parting(self, outputs: Iterable[str]) -> Parting | None:
         """The first wrong line on the way to these outputs, or None where nothing can be told."""
-        ends = [self.trail.made_by[name] for name in outputs if name in self.trail.made_by]
+        ends = [self._source_of(name) for name in outputs if name in self.trail.made_by]
         written = [number for number, step in enumerate(self.trail.steps) if step.into >= 0 and self._is_input(step.into) and step.lines]
         if written:  # an input is changed in place
             return self._at(written[0])
@@ -131,6 +131,27 @@ class Path:
             return None
         first = self._entry(region, told)
         return self._at(self._misfit(first))
+
+    def _source_of(self, output: str) -> int:
+        """Where a wrong output was made; where it is something right that stands for another, where that was computed, if for this output alone."""
+        end = self.trail.made_by[output]
+        if not self.is_right(end):
+            return end
+        others = {one for name in self.trail.made_by if name != output for one in self._put_together_of(self.trail.made_by[name])}
+        own = [one for one in self._put_together_of(end) if one not in others and self.trail.steps[one].lines]
+        return min(own, default=end)
+
+    def _put_together_of(self, number: int) -> set[int]:
+        """The right results that it is one of in another layout, or several of side by side."""
+        found: set[int] = set()
+        waiting = [number]
+        while waiting:
+            step = self.trail.steps[number := waiting.pop()]
+            if (step.operation in LAYOUTS or step.operation == "cat") and step.parents and all(self.is_right(one) for one in step.parents):
+                waiting += step.parents
+            else:
+                found.add(number)
+        return found
 
     def _tells(self, number: int) -> bool:
         step = self.trail.steps[number]
@@ -238,12 +259,13 @@ class Path:
             number = waiting.pop()
             if number not in region:
                 region.add(number)
-                waiting += [parent for parent in self.trail.steps[number].parents if not self.is_right(parent)]
+                if not self.is_right(number):
+                    waiting += [parent for parent in self.trail.steps[number].parents if not self.is_right(parent)]
         return region
 
     def _misfit(self, number: int) -> int:
         """Where a wrong result was made from right ones, perhaps one of them does not belong there: then the step that made it."""
-        meant = self._meant(number)
+        meant = next((found for one in self._laid_out(number) if (found := self._meant(one)) is not None), None)
         if meant is None:
             return number
         mine = self._made_from(self.trail, number)
@@ -256,6 +278,15 @@ class Path:
             return number
         users = [one for one, step in enumerate(self.trail.steps) if odd[0] in self._made_from_any(one) and step.operation not in LAYOUTS]
         return odd[0] if len(set(users)) <= 1 else number
+
+    def _laid_out(self, number: int) -> Iterator[int]:
+        """The step and those that only lay it out anew."""
+        found = {number}
+        yield number
+        for one, step in enumerate(self.trail.steps[number + 1 :], number + 1):
+            if step.operation in LAYOUTS and len(step.parents) == 1 and step.parents[0] in found:
+                found.add(one)
+                yield one
 
     def _meant(self, number: int) -> int | None:
         """The step of the reference that this one should have been, as the known mistake tells."""

@@ -152,7 +152,7 @@ def _splits(size: int, known: tuple[tuple[str, int], ...]) -> list[tuple[int, ..
         letters.setdefault("G", letters["H"] // letters["Hkv"])
     ranked = sorted((_RANKS.get(name, 3), value) for name, value in letters.items() if 1 < value < size)
     for count in (2, 3):
-        for chosen in product(ranked, repeat=count):
+        for chosen in permutations(ranked, count):
             ranks = [rank for rank, _ in chosen]
             if 3 in ranks and not (count == 2 and ranks[0] == 0):  # positions are merged with the batch alone
                 continue
