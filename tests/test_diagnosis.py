@@ -11,6 +11,7 @@ from trainer.content import packs
 from trainer.core.words import Challenge, Diagnosis, Report
 from trainer.grading.diagnosis import diagnose
 from trainer.grading.diagnosis.bank import Bank
+from trainer.grading.diagnosis.calls import is_called_from_several_places, is_told_a_constant
 from trainer.grading.diagnosis.effective_mask import _what
 from trainer.grading.diagnosis.first_line import Path as Path_
 from trainer.grading.diagnosis.first_line import Shelf
@@ -447,3 +448,28 @@ def test_an_undeclared_twin_is_refused(grader: Grader, tmp_path: Path) -> None:
             (row,) = check_items(fresh, challenge, [SEED], [("mistake", "twin")])
         assert row.ok == declared, row.message
         assert declared or "undeclared" in row.message
+
+
+CALLS = """
+def softmax(x, dim, scale=None):
+    x = x - x.amax(dim, keepdim=True)
+    return x.exp() / x.exp().sum()
+
+def once(x):
+    return softmax(x * 2, dim=-1)
+
+def twice(x, n):
+    return once(softmax(x, n))
+"""
+
+
+@pytest.mark.parametrize(("line", "several"), [(3, True), (7, False), (10, False), (1, False)])
+def test_from_where_a_function_is_called(line: int, *, several: bool) -> None:
+    """By its name in the text; what is in no function is called from nowhere."""
+    assert is_called_from_several_places(CALLS, line) == several
+
+
+@pytest.mark.parametrize(("line", "call", "constant"), [(3, 7, True), (4, 7, False), (3, 10, False), (7, 10, False), (1, 10, False)])
+def test_an_argument_that_is_written_out(line: int, call: int, *, constant: bool) -> None:
+    """Only what the statement reads counts, and only if the call writes it out."""
+    assert is_told_a_constant(CALLS, line, call) == constant

@@ -64,6 +64,22 @@ def test_lines_of_functions_and_calls() -> None:
     assert [step.lines for step in recorder.steps if step.operation == "mul"] == [(2, 4), (2, 5)]
 
 
+def test_what_cuts_gradients_off() -> None:
+    """What is detached and used so, and what is made where gradients are off; not what autograd detaches for itself."""
+    source = (
+        "def f(x):\n    w = torch.softmax(x, -1)\n    a = w.tanh() + w.amax()\n    b = w.detach() * 2\n    c = x.data + b\n"
+        "    with torch.no_grad():\n        d = a * 3\n    return a + c + d\n"
+    )
+    names: dict[str, Any] = {"torch": torch}
+    exec(compile(source, PATH, "exec"), names)
+    recorder, x = Recorder(PATH, names=False), X.clone().requires_grad_()
+    recorder.give({"x": x})
+    with recorder:
+        returned = names["f"](x)
+    recorder.used([returned])
+    assert sorted({step.lines[0] for step in recorder.steps if step.cut}) == [4, 5, 7]
+
+
 def test_writes() -> None:
     """Writing into what was given is told, also through a view; writing into memory of its own is not."""
     source = "def f(x):\n    y = x.clone()\n    y.mul_(2)\n    y[0] = 0\n    x[1] = 7\n    return y\n"

@@ -76,6 +76,20 @@ def test_forged_records_do_no_harm(grader: Grader, seed: int) -> None:
     assert all(row.line >= 0 for row in rows)
 
 
+@pytest.mark.parametrize("operation", ["view", "cat", "mul"])
+def test_a_forged_record_of_many_ways_is_read_soon(grader: Grader, operation: str) -> None:
+    """Every step made from all before it: there are more ways back than could be walked one by one."""
+    exam = grader.exam(GQA, 21).only([0])
+    rights = right_trails(exam)
+    tensors = [torch.full((4,), 7.5), torch.randn(3, 5)]
+    steps = [Step([2 + number], operation, number % 2, list(range(max(0, number - 64), number))) for number in range(400)]
+    trail = trail_of(RunReply(steps=steps, made_by={"out": 398, "kept": 399}), tensors)
+    for name in trail.made_by:
+        parting = first_line.Path(trail, Shelf(rights, dict(exam.cases[0].sizes)), rights[0], rights[1]).parting([name])
+        assert parting is None or 0 <= parting.step < len(trail.steps)
+    assert telling_line(trail, "gradients") is None
+
+
 def forged(draw: random.Random, tensors: list[torch.Tensor]) -> tuple[RunReply, list[torch.Tensor]]:
     """A reply of nonsense, among it tensors of a right answer, and the tensors that it speaks of."""
     odd = [torch.empty(0), torch.full((2, 3), float("nan")), torch.full((4,), float("inf")), torch.zeros(()), torch.ones(1, dtype=torch.int8)]

@@ -97,7 +97,7 @@ for _kind in (FollowedInt, FollowedFloat):
             setattr(_kind, f"__r{_name}__", _binary(_compute, reflected=True))
     for _name in _UNARY:
         if hasattr(_kind, f"__{_name}__"):
-            setattr(_kind, f"__{_name}__", _unary(lambda value, _method=f"__{_name}__": getattr(value, _method)()))
-    _kind.__divmod__ = _binary(divmod)  # type: ignore[method-assign,assignment]  # told as all the others are
-    _kind.__rdivmod__ = _binary(divmod, reflected=True)  # type: ignore[method-assign,assignment]
+            setattr(_kind, f"__{_name}__", _unary(operator.methodcaller(f"__{_name}__")))
+    _kind.__divmod__ = _binary(divmod)  # type: ignore[method-assign]  # told as all the others are
+    _kind.__rdivmod__ = _binary(divmod, reflected=True)  # type: ignore[method-assign]
     _kind.__round__ = _rounded  # type: ignore[method-assign,assignment]

@@ -28,8 +28,9 @@ MOST_TENSOR_BYTES = 32 << 20
 MOST_TEXT = 4_000
 MOST_DIMS = 16
 
-# What is asked for: all calls that a verdict needs; what each line makes in one call a case, or its tensors alone; the outputs of one call a case.
-Purpose = Literal["grade", "lines", "tensors", "outputs"]
+# What is asked for: all calls that a verdict needs; what each line makes in one call a case, or its tensors alone, or these while gradients are
+# recorded; the outputs of one call a case.
+Purpose = Literal["grade", "lines", "tensors", "gradients", "outputs"]
 
 # What a reply may hold, however it was made: the decoder refuses anything longer or larger.
 Text = Annotated[str, msgspec.Meta(max_length=MOST_TEXT + 8)]
@@ -128,6 +129,7 @@ class Step(msgspec.Struct, frozen=True, array_like=True):
     name: Name = ""
     into: Number = -1
     entries: Count = 1
+    cut: bool = False
 
 
 class Run(msgspec.Struct, frozen=True):

@@ -7,7 +7,7 @@ Python numbers and returns are seen by tracing the file's own frames; what is co
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from types import FrameType, TracebackType
 from typing import Any
@@ -36,6 +36,7 @@ class Recorded:
     parents    the steps that it was made from
     name       the variable that it was bound to first, or ""
     entries    how many entries the result has
+    cut        whether gradients were off when it was made, or it was detached and is used so
     into       the given tensor whose memory was written, as a step; -1 where none was
     """
 
@@ -46,10 +47,11 @@ class Recorded:
     name: str = ""
     into: int = -1
     entries: int = 1
+    cut: bool = False
 
 
 class Recorder(TorchDispatchMode):  # type: ignore[no-untyped-call]  # torch's __init_subclass__ has no types
-    """While active, records this thread's operations in `steps`. Gradients should be off. It may be entered several times.
+    """While active, records this thread's operations in `steps`. It may be entered several times.
 
     Args:
         names: whether Python is traced too, for the names of results, for numbers and returns; that takes as long again.
@@ -94,7 +96,9 @@ class Recorder(TorchDispatchMode):  # type: ignore[no-untyped-call]  # torch's _
 
     def give_numbers(self, inputs: Mapping[str, Any]) -> dict[str, Any]:
         """The same, the numbers among them followed."""
-        return {name: followed(value, self._number((), value, f"input {name}"), self) if type(value) in (int, float) else value for name, value in inputs.items()}
+        return {
+            name: followed(value, self._number((), value, f"input {name}"), self) if type(value) in (int, float) else value for name, value in inputs.items()
+        }
 
     def computed(self, value: float, parents: Sequence[int]) -> int:
         """A number was computed of numbers that are followed."""
@@ -110,14 +114,23 @@ class Recorder(TorchDispatchMode):  # type: ignore[no-untyped-call]  # torch's _
         storage = _storage(tensor)
         return self._makers.get(_view(tensor, storage), self._makers.get(storage, -1))
 
+    def used(self, tensors: Iterable[Tensor]) -> None:
+        """These are worked on, or returned: what was detached is cut off then. Autograd itself detaches what it saves, and goes on with the rest."""
+        for tensor in tensors:
+            if not tensor.requires_grad and (step := self.step_of(tensor)) >= 0 and self.steps[step].operation == "detach":
+                self.steps[step].cut = True
+
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         """Run the operation and record what it made."""
         if self._at_rest:
             return func(*args, **(kwargs or {}))
-        parents = tuple(dict.fromkeys(one for tensor in _tensors((args, kwargs)) if (one := self.step_of(tensor)) >= 0))
-        result = func(*args, **(kwargs or {}))
+        given = _tensors((args, kwargs))
+        parents = tuple(dict.fromkeys(one for tensor in given if (one := self.step_of(tensor)) >= 0))
         lines = self._lines()
         name = func.overloadpacket.__name__
+        if torch.is_grad_enabled():
+            self.used(given)
+        result = func(*args, **(kwargs or {}))
         writes = name.endswith("_")
         for tensor in _tensors(result):
             storage = _storage(tensor)
@@ -138,7 +151,7 @@ class Recorder(TorchDispatchMode):  # type: ignore[no-untyped-call]  # torch's _
             self._bytes += size
             plain = torch.view_as_real(tensor.resolve_conj()) if tensor.is_complex() else tensor
             value = plain.detach().clone(memory_format=torch.contiguous_format)
-        self.steps.append(Recorded(lines, operation, value, parents, into=into, entries=entries))
+        self.steps.append(Recorded(lines, operation, value, parents, into=into, entries=entries, cut=not torch.is_grad_enabled()))
         self._alive.append(tensor)
         self._makers[_view(tensor, storage)] = self._makers[storage] = len(self.steps) - 1
 

@@ -22,6 +22,8 @@ from trainer.running.protocol import DTYPES, MOST_DIMS, MOST_TENSOR_BYTES, Failu
 from trainer.running.recording import Recorder
 from trainer.running.returns import describe, plain_value
 
+_RECORDED = ("lines", "tensors", "gradients")  # purposes
+
 
 class Table(Protocol):
     """Where tensors of a reply go."""
@@ -116,7 +118,7 @@ class Trial:
 
     def _recording(self, number: int) -> AbstractContextManager[object]:
         """The recorder of this run, where the request asks for one."""
-        if self.request.purpose not in ("lines", "tensors"):
+        if self.request.purpose not in _RECORDED:
             return nullcontext()
         return self._recorders.setdefault(number, Recorder(self.attempts.path, names=self.request.purpose == "lines"))
 
@@ -164,7 +166,7 @@ class Trial:
     def _run(self, number: int, implementation: Any, drive: Drive, contract: aliases.Contract, chosen: aliases.Assignment | None) -> None:
         """A call without gradients, one with, and one on new values in the same memory."""
         run, told = self.request.runs[number], self.runs[number]
-        if self.request.purpose in ("lines", "tensors"):
+        if self.request.purpose in _RECORDED:
             self._record(number, implementation, drive)
             return
         given = self.inputs(run, run.inputs)
@@ -204,22 +206,27 @@ class Trial:
         self._run_again(run, told, given, outputs, call)
 
     def _record(self, number: int, implementation: Any, drive: Drive) -> None:
-        """One call without gradients; tells what each line makes."""
+        """One call, without gradients unless they are asked for; tells what each line makes."""
         run, told = self.request.runs[number], self.runs[number]
         given = self.inputs(run, run.inputs)
+        with_gradients = self.request.purpose == "gradients"
+        if with_gradients:
+            given = map_leaves(given, lambda name, tensor: tensor.detach().requires_grad_(name in run.differentiable))
         own = {f"parameter {name}": value.detach() for name, value in module_parameters(implementation).items()}
         recorder = self._recorders[number]
         recorder.give(dict(leaves(given)) | own)
         if not own and not dict(leaves(given)):  # nothing but numbers is computed
             given = recorder.give_numbers(given)
         self.hooks.mark(str(number))
-        with torch.no_grad(), recorder:
+        with torch.set_grad_enabled(with_gradients), recorder:
             outputs, told.failure = self.attempts.attempt("forward", lambda: drive(implementation, Given(given, run.sizes)))
         self.hooks.mark("")
+        if told.failure is None:
+            recorder.used(value for value in outputs.values() if isinstance(value, Tensor))
         for step in recorder.steps:
             tensor = self.table.add(step.value) if step.value is not None and is_sendable(step.value) else -1
             name, parents = cap(step.name, 100), list(step.parents[:64])
-            told.steps.append(Step(list(step.lines), cap(step.operation, 100), tensor, parents, name, step.into, step.entries))
+            told.steps.append(Step(list(step.lines), cap(step.operation, 100), tensor, parents, name, step.into, step.entries, step.cut))
         if told.failure is None:
             told.outputs = self.attempts.attempt("forward", partial(self.told, outputs))[0] or {}
             told.made_by = {name: recorder.step_of(value) for name, value in outputs.items() if isinstance(value, Tensor | Followed)}

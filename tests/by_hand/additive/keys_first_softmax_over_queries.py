@@ -1,5 +1,4 @@
 # mistakes: softmax-over-queries
-# diagnosis: line elsewhere
 """Scores with the keys before the queries, [B, Lk, Lq], a softmax by hand in a helper; transposed at the end."""
 
 import torch

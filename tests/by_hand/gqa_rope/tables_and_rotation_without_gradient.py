@@ -1,5 +1,4 @@
 # mistakes: rotated-without-gradient
-# diagnosis: line elsewhere
 """Angles of the positions that occur, made at every call and kept out of the graph; heads stay on axis 2."""
 
 import torch

@@ -1,5 +1,4 @@
 # mistakes: exponents-of-d-model, mask-inverted
-# diagnosis: line elsewhere
 """Three projections in a ModuleDict, tables inside a small rotary module, torch.where for the mask."""
 
 import torch

@@ -17,6 +17,7 @@ from trainer.comparing.compare import compare_values
 from trainer.comparing.tolerance import allowed
 from trainer.core.words import CHECK_ORDER, Diagnosis, EffectiveMask, Frame, Outcome, Report
 from trainer.grading.diagnosis.bank import PATH, Bank, Ids
+from trainer.grading.diagnosis.calls import is_called_from_several_places, is_told_a_constant
 from trainer.grading.diagnosis.effective_mask import effective_mask, nudges
 from trainer.grading.diagnosis.first_line import Parting, Path, Shelf, telling_line
 from trainer.grading.diagnosis.known import Search, coincidences
@@ -273,11 +274,15 @@ class _Diagnosing:
         if shown is None or parting is None:
             line = self._line_without_values()
             return (self._frame(line), self.first.number, None, None) if line else (None, None, None, None)
-        return self._frame(parting.line), shown.number + 1, *self._beside(shown, parting)
+        calls = shown.trail.steps[parting.step].lines
+        line, *outer = calls[calls.index(parting.line) :] if parting.line in calls else (parting.line,)
+        while outer and is_told_a_constant(self.source, line, outer[0]):  # which is the caller's choice
+            line, *outer = outer
+        return self._frame(line), shown.number + 1, *self._beside(shown, parting)
 
     def _passed_with(self, line: int) -> Sequence[Trail]:
         """What the submission makes in cases that it passes; () where the line's function is called from one place only."""
-        return self._passed if _is_called_from_several_places(self.source, line) else ()
+        return self._passed if is_called_from_several_places(self.source, line) else ()
 
     @cached_property
     def _passed(self) -> Sequence[Trail]:
@@ -314,7 +319,8 @@ class _Diagnosing:
             grown = self._loop(None)
             return None if grown is None or grown.line is None else around(self.source, grown.line)
         if self.first.check in ("gradients", "train/eval", "properties", "memory"):
-            ended = self.runner.run(self.exam.only([self.first.number - 1]), self.source, "lines")
+            purpose: Purpose = "gradients" if self.first.check == "gradients" else "lines"
+            ended = self.runner.run(self.exam.only([self.first.number - 1]), self.source, purpose)
             if ended.how == "replied" and ended.reply.runs:
                 return telling_line(trail_of(ended.reply.runs[0], ended.tensors), self.first.check, self.exam.cases[self.first.number - 1].limit)
         return None
@@ -406,14 +412,3 @@ def _outputs(ended: Ended) -> list[dict[str, Tensor]] | None:
 def _kind_of(given: Mapping[str, Any]) -> object:
     """What is given, and which words: cases that differ in it may take different ways through the code."""
     return frozenset(given), frozenset(value for value in given.values() if isinstance(value, str))
-
-
-def _is_called_from_several_places(source: str, line: int) -> bool:
-    """Whether the function that this line is in is named in several places; a method that Python or torch calls may always be."""
-    tree = ast.parse(source)
-    around = [one for one in ast.walk(tree) if isinstance(one, ast.FunctionDef) and one.lineno <= line <= (one.end_lineno or line)]
-    if not around:
-        return False
-    name = max(around, key=lambda one: one.lineno).name
-    named = sum(isinstance(one, ast.Name) and one.id == name or isinstance(one, ast.Attribute) and one.attr == name for one in ast.walk(tree))
-    return named > 1 or name == "forward" or name.startswith("__")

@@ -108,7 +108,9 @@ class Path:
     def _is_integer_missed(self) -> bool:
         """Whether an output is a float where the reference gives an integer."""
         mine, theirs = ({name: trail.steps[one] for name, one in trail.made_by.items()} for trail in (self.trail, self.reference))
-        return any(one.operation == theirs[name].operation == "number" and one.is_float and not theirs[name].is_float for name, one in mine.items() if name in theirs)
+        return any(
+            one.operation == theirs[name].operation == "number" and one.is_float and not theirs[name].is_float for name, one in mine.items() if name in theirs
+        )
 
     def is_known_wrong(self, number: int) -> bool:
         """Whether the known mistake makes the same, and no right answer does."""
@@ -144,9 +146,13 @@ class Path:
     def _put_together_of(self, number: int) -> set[int]:
         """The right results that it is one of in another layout, or several of side by side."""
         found: set[int] = set()
-        waiting = [number]
+        waiting, seen = [number], set[int]()
         while waiting:
-            step = self.trail.steps[number := waiting.pop()]
+            number = waiting.pop()
+            if number in seen:
+                continue
+            seen.add(number)
+            step = self.trail.steps[number]
             if (step.operation in LAYOUTS or step.operation == "cat") and step.parents and all(self.is_right(one) for one in step.parents):
                 waiting += step.parents
             else:
@@ -183,8 +189,18 @@ class Path:
         counted = [number for number in told if self._is_made_from_inputs(number)] or told
         counted = [number for number in counted if number not in self._vouched] or counted
         entries = [number for number in counted if not any(parent in counted for parent in self._informative_parents(number))]
-        first = min(entries or counted)
+        first = self._levelled(min(entries or counted))
         return first if known is None or known in self._vouched else min(known, first)
+
+    def _levelled(self, number: int) -> int:
+        """The step before whose entries are all one number, which no right answer has: what was clamped, say. It has no figures to be found by."""
+        usual = {_level(one.value) for one in self.reference.steps if one.value is not None}
+        while True:
+            levels = {parent: _level(step.value) for parent in self.trail.steps[number].parents if (step := self.trail.steps[parent]).value is not None}
+            before = [parent for parent, level in levels.items() if level is not None and level not in usual and self._is_made_from_inputs(parent)]
+            if not before:
+                return number
+            number = min(before)
 
     @cached_property
     def _vouched(self) -> set[int]:
@@ -229,6 +245,8 @@ class Path:
             return None
         before = self.trail.steps[parents[0]].value
         given = next((place for place, one in enumerate(self.trail.steps) if one.operation.startswith("input ")), 0)
+        if number < given:  # computed while it was built
+            return None
         if before is None or before.shape != step.value.shape or not bool(before.any()):
             return None
         factor = float((step.value.double() * before.double()).sum() / before.double().pow(2).sum())
@@ -246,10 +264,16 @@ class Path:
 
     def _informative_parents(self, number: int) -> list[int]:
         """The steps that it was made from; past those that say nothing, what these were made from."""
-        found: list[int] = []
-        for parent in self.trail.steps[number].parents:
-            found += [parent] if self.trail.steps[parent].tells else self._informative_parents(parent)
-        return found
+        found: dict[int, None] = {}
+        waiting, seen = [number], {number}
+        while waiting:
+            for parent in self.trail.steps[waiting.pop()].parents:
+                if self.trail.steps[parent].tells:
+                    found[parent] = None
+                elif parent not in seen:
+                    seen.add(parent)
+                    waiting.append(parent)
+        return sorted(found)
 
     def _region(self, ends: Iterable[int]) -> set[int]:
         """Everything on the way to the ends that is not right; an end itself counts, right or not: it is no output."""
@@ -322,11 +346,9 @@ def telling_line(trail: Trail, check: str, limit: int | None = None) -> int | No
     for number, step in enumerate(trail.steps):
         if number <= given or not step.lines:
             continue
-        made = trail.leading_to([number])
-        from_inputs = any(trail.steps[one].operation.startswith("input ") for one in made)
         if (
             (check == "properties" and step.into >= 0 and not trail.steps[step.into].operation.startswith("input parameter "))
-            or (check == "gradients" and step.operation == "detach" and from_inputs)
+            or (check == "gradients" and step.cut and _carries_values(trail, number))
             or (check == "train/eval" and step.operation in _RANDOM)
             or (check == "memory" and limit is not None and step.entries >= limit and step.operation not in ("expand", "expand_as"))
         ):
@@ -341,3 +363,31 @@ def _alike(one: Step, other: Step, sizes: Mapping[str, int]) -> bool:
     if any(abs(mine - its) > room for mine, its in zip(one.features[:4], other.features[:4], strict=True)):
         return False
     return same(one.core, other.core, sizes)
+
+
+def _level(value: torch.Tensor) -> float | None:
+    """The one number that all entries are, where they are several and it is not 0 or 1."""
+    if value.numel() < 2 or value.dtype == torch.bool:
+        return None
+    first = value.flatten()[0]
+    return float(first) if float(first) not in (0.0, 1.0) and bool((value == first).all()) else None
+
+
+def _carries_values(trail: Trail, number: int) -> bool:
+    """Whether floats that were given have gone into a step; what is only made as large as another tensor has none of them."""
+    waiting, seen = [number], set[int]()
+    while waiting:
+        one = waiting.pop()
+        step = trail.steps[one]
+        if (
+            one in seen
+            or step.operation.endswith("_like")
+            or step.operation.startswith("new_")
+            or (step.value is not None and not step.value.is_floating_point())
+        ):
+            continue
+        if step.operation.startswith("input "):
+            return True
+        seen.add(one)
+        waiting += step.parents
+    return False

@@ -33,6 +33,7 @@ class Step:
     name: str
     into: int = -1
     entries: int = 1
+    cut: bool = False
     like: Step | None = None
 
     @cached_property
@@ -103,7 +104,7 @@ def trail_of(told: RunReply, tensors: Sequence[Tensor]) -> Trail:
         into = step.into if step.into < number else -1
         before = steps[parents[0]] if step.operation in LAYOUTS and len(parents) == 1 else None
         like = before if before is not None and before.value is not None and value is not None and before.value.dtype == value.dtype else None
-        steps.append(Step(tuple(step.lines), step.operation, value, parents, step.name, into, step.entries, like))
+        steps.append(Step(tuple(step.lines), step.operation, value, parents, step.name, into, step.entries, step.cut, like))
     return Trail(tuple(steps), {name: one for name, one in told.made_by.items() if 0 <= one < len(steps)})
 
 

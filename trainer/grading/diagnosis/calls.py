@@ -1,0 +1,55 @@
+"""Which functions a file has, from where they are called, and with what: read from its text, never run."""
+
+from __future__ import annotations
+
+import ast
+
+_Function = ast.FunctionDef | ast.AsyncFunctionDef
+
+
+def is_called_from_several_places(source: str, line: int) -> bool:
+    """Whether the function that this line is in is named in several places; a method that Python or torch calls may always be."""
+    tree = ast.parse(source)
+    function = _around(tree, line)
+    if function is None:
+        return False
+    name = function.name
+    named = sum(name in (getattr(one, "id", None), getattr(one, "attr", None)) for one in ast.walk(tree))
+    return named > 1 or name == "forward" or name.startswith("__")
+
+
+def is_told_a_constant(source: str, line: int, call: int) -> bool:
+    """Whether the statement at a line reads an argument for which the call at another line gives a constant, as `dim=-1`."""
+    tree = ast.parse(source)
+    function = _around(tree, line)
+    if function is None:
+        return False
+    inside = [one for one in ast.walk(function) if isinstance(one, ast.stmt) and one is not function and one.lineno <= line <= (one.end_lineno or line)]
+    if not inside:
+        return False
+    statement = max(inside, key=lambda one: one.lineno)
+    read = {one.id for one in ast.walk(statement) if isinstance(one, ast.Name)}
+    names = [one.arg for one in function.args.args]
+    names = names[1:] if names[:1] == ["self"] else names
+    for one in ast.walk(tree):
+        if (
+            isinstance(one, ast.Call)
+            and one.lineno <= call <= (one.end_lineno or call)
+            and function.name in (getattr(one.func, "id", None), getattr(one.func, "attr", None))
+        ):
+            given = [*zip(names, one.args, strict=False), *((keyword.arg, keyword.value) for keyword in one.keywords)]
+            if any(name in read and _is_constant(value) for name, value in given):
+                return True
+    return False
+
+
+def _around(tree: ast.AST, line: int) -> _Function | None:
+    """The innermost function with this line in it."""
+    around = [one for one in ast.walk(tree) if isinstance(one, _Function) and one.lineno <= line <= (one.end_lineno or line)]
+    return max(around, key=lambda one: one.lineno, default=None)
+
+
+def _is_constant(value: ast.expr) -> bool:
+    """Whether it is written out: a number, a word, -1, torch.bfloat16."""
+    value = value.operand if isinstance(value, ast.UnaryOp) else value
+    return isinstance(value, ast.Constant) or (isinstance(value, ast.Attribute) and isinstance(value.value, ast.Name) and value.value.id == "torch")
