@@ -72,12 +72,28 @@ def test_what_cuts_gradients_off() -> None:
     )
     names: dict[str, Any] = {"torch": torch}
     exec(compile(source, PATH, "exec"), names)
-    recorder, x = Recorder(PATH, names=False), X.clone().requires_grad_()
+    recorder, x = Recorder(PATH, names=False, gradients=True), X.clone().requires_grad_()
     recorder.give({"x": x})
     with recorder:
         returned = names["f"](x)
     recorder.used([returned])
     assert sorted({step.lines[0] for step in recorder.steps if step.cut}) == [4, 5, 7]
+
+
+def test_a_function_with_its_own_gradient_cuts_nothing_off() -> None:
+    """Gradients are off in its forward; what it returns has one."""
+    source = (
+        "class Twice(torch.autograd.Function):\n    @staticmethod\n    def forward(ctx, x):\n        return (x + 1) * 2\n"
+        "    @staticmethod\n    def backward(ctx, gradient):\n        return gradient\n"
+        "def f(x):\n    y = Twice.apply(x)\n    with torch.no_grad():\n        z = y * 2\n    return y + z\n"
+    )
+    names: dict[str, Any] = {"torch": torch}
+    exec(compile(source, PATH, "exec"), names)
+    recorder, x = Recorder(PATH, names=False, gradients=True), X.clone().requires_grad_()
+    recorder.give({"x": x})
+    with recorder:
+        recorder.used([names["f"](x)])
+    assert {step.lines[0] for step in recorder.steps if step.cut} == {11}
 
 
 def test_writes() -> None:

@@ -24,6 +24,7 @@ MOST_BYTES = 16 << 20
 MOST_STEP_BYTES = 1 << 20
 _MOST_DEPTH = 200  # frames that are looked at for the file's own
 _MOST_NUMBER = 1 << 62
+_OWN_GRADIENT = torch.autograd.Function.apply.__func__.__code__  # type: ignore[attr-defined]  # it is a classmethod
 
 
 @dataclass
@@ -55,12 +56,13 @@ class Recorder(TorchDispatchMode):  # type: ignore[no-untyped-call]  # torch's _
 
     Args:
         names: whether Python is traced too, for the names of results, for numbers and returns; that takes as long again.
+        gradients: whether gradients are on, and it is looked where they are cut off.
     """
 
-    def __init__(self, path: str, *, names: bool = True) -> None:
+    def __init__(self, path: str, *, names: bool = True, gradients: bool = False) -> None:
         super().__init__()  # type: ignore[no-untyped-call]  # nor has its __init__
         self.steps: list[Recorded] = []
-        self._path, self._names = path, names
+        self._path, self._names, self._gradients = path, names, gradients
         self._alive: list[Tensor] = []  # so that no memory is used twice
         self._makers: dict[object, int] = {}
         self._whole: dict[int, Tensor] = {}  # by storage: the first tensor in it
@@ -118,7 +120,14 @@ class Recorder(TorchDispatchMode):  # type: ignore[no-untyped-call]  # torch's _
         """These are worked on, or returned: what was detached is cut off then. Autograd itself detaches what it saves, and goes on with the rest."""
         for tensor in tensors:
             if not tensor.requires_grad and (step := self.step_of(tensor)) >= 0 and self.steps[step].operation == "detach":
-                self.steps[step].cut = True
+                self.steps[step].cut = self._is_cut_off()
+
+    def _is_cut_off(self) -> bool:
+        """Whether what is made now misses its gradient; in a function that has a gradient of its own, none is recorded."""
+        frame: FrameType | None = sys._getframe(1)
+        while frame is not None and frame.f_code is not _OWN_GRADIENT:
+            frame = frame.f_back
+        return frame is None
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         """Run the operation and record what it made."""
@@ -128,7 +137,7 @@ class Recorder(TorchDispatchMode):  # type: ignore[no-untyped-call]  # torch's _
         parents = tuple(dict.fromkeys(one for tensor in given if (one := self.step_of(tensor)) >= 0))
         lines = self._lines()
         name = func.overloadpacket.__name__
-        if torch.is_grad_enabled():
+        if self._gradients:
             self.used(given)
         result = func(*args, **(kwargs or {}))
         writes = name.endswith("_")
@@ -151,7 +160,8 @@ class Recorder(TorchDispatchMode):  # type: ignore[no-untyped-call]  # torch's _
             self._bytes += size
             plain = torch.view_as_real(tensor.resolve_conj()) if tensor.is_complex() else tensor
             value = plain.detach().clone(memory_format=torch.contiguous_format)
-        self.steps.append(Recorded(lines, operation, value, parents, into=into, entries=entries, cut=not torch.is_grad_enabled()))
+        cut = self._gradients and not torch.is_grad_enabled() and self._is_cut_off()
+        self.steps.append(Recorded(lines, operation, value, parents, into=into, entries=entries, cut=cut))
         self._alive.append(tensor)
         self._makers[_view(tensor, storage)] = self._makers[storage] = len(self.steps) - 1
 

@@ -120,7 +120,9 @@ class Trial:
         """The recorder of this run, where the request asks for one."""
         if self.request.purpose not in _RECORDED:
             return nullcontext()
-        return self._recorders.setdefault(number, Recorder(self.attempts.path, names=self.request.purpose == "lines"))
+        return self._recorders.setdefault(
+            number, Recorder(self.attempts.path, names=self.request.purpose == "lines", gradients=self.request.purpose == "gradients")
+        )
 
     def _choose_assignment(self, built: list[Any], contracts: list[aliases.Contract]) -> aliases.Assignment | None:
         """One assignment of the learner's layers that fits every case; which of several, the request says."""

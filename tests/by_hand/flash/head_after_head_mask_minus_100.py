@@ -1,5 +1,4 @@
 # mistakes: mask-filled-with-minus-100
-# diagnosis: line elsewhere
 """One head of one sequence at a time, everything a matrix."""
 
 import torch

@@ -1,4 +1,5 @@
 # mistakes: causal-offset-missing
+# diagnosis: line elsewhere
 """Tiles of queries outside, tiles of keys inside; key tiles past the last row's sight are not visited."""
 
 import math

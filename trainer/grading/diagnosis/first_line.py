@@ -6,18 +6,20 @@ way. From a wrong output the submission's own results are followed backwards as 
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 import torch
 
-from trainer.grading.diagnosis.layout import LAYOUTS, same
+from trainer.grading.diagnosis.layout import HIDDEN, LAYOUTS, same
 from trainer.grading.diagnosis.trail import Step, Trail
 
 # Operations that take a part of their input, and those that work on every entry alone or put parts together.
 _PARTS = frozenset("split split_with_sizes unsafe_split chunk unbind select slice narrow index index_select".split())
 _ENTRYWISE = frozenset("add sub mul div neg cat stack view_as_real view_as_complex complex".split())
+_PIECEWISE = frozenset("mm bmm addmm baddbmm mul div t transpose permute unsqueeze squeeze expand clone return".split())
 _RANDOM = frozenset("bernoulli bernoulli_ native_dropout dropout rand rand_like uniform_".split())
 
 
@@ -50,6 +52,20 @@ class Shelf:
         if id(step) not in self._found:
             self._found[id(step)] = any(same(step.core, other.core, self.sizes) for other in self._near(step) if other.core is not None)
         return self._found[id(step)]
+
+    def has_entries(self, step: Step) -> bool:
+        """Whether all entries of the step's value, if they tell anything, are entries of what stands here, in whatever order."""
+        if step.features is None or step.value is None or not len(self._entries):
+            return False
+        values = _entries(step.value)
+        above = torch.searchsorted(self._entries, values).clamp(max=len(self._entries) - 1)
+        nearest = torch.minimum((self._entries[above] - values).abs(), (self._entries[(above - 1).clamp(min=0)] - values).abs())
+        return bool((nearest <= 1e-6 * values.abs() + 1e-9).all())
+
+    @cached_property
+    def _entries(self) -> torch.Tensor:
+        """Every entry of everything here, in order."""
+        return torch.cat([torch.empty(0, dtype=torch.float64), *(_entries(step.value) for step in self.steps if step.value is not None)]).sort().values
 
     def holds_nearly(self, features: Collection[tuple[float, ...]]) -> int:
         """Of how many others something here may be the same, by figures alone."""
@@ -188,9 +204,27 @@ class Path:
             return known
         counted = [number for number in told if self._is_made_from_inputs(number)] or told
         counted = [number for number in counted if number not in self._vouched] or counted
+        counted = [number for number in counted if self.is_known_wrong(number) or not self._is_piece(number)] or counted
         entries = [number for number in counted if not any(parent in counted for parent in self._informative_parents(number))]
         first = self._levelled(min(entries or counted))
         return first if known is None or known in self._vouched else min(known, first)
+
+    def _is_piece(self, number: int) -> bool:
+        """Whether it is made again and again, as in a loop over heads or blocks, and all its entries are entries of right results.
+
+        What is only laid out anew, or put together, may be put in the wrong order.
+        """
+        step = self.trail.steps[number]
+        if self._visits[step.lines, step.operation] < 2 or self.is_right(number) or not self.right.has_entries(step):
+            return False
+        if step.operation in _PARTS:
+            return all(step.entries < self.trail.steps[parent].entries for parent in step.parents[:1])
+        return step.operation in _PIECEWISE
+
+    @cached_property
+    def _visits(self) -> Counter[tuple[tuple[int, ...], str]]:
+        """How often each line has made something by each operation."""
+        return Counter((step.lines, step.operation) for step in self.trail.steps)
 
     def _levelled(self, number: int) -> int:
         """The step before whose entries are all one number, which no right answer has: what was clamped, say. It has no figures to be found by."""
@@ -363,6 +397,11 @@ def _alike(one: Step, other: Step, sizes: Mapping[str, int]) -> bool:
     if any(abs(mine - its) > room for mine, its in zip(one.features[:4], other.features[:4], strict=True)):
         return False
     return same(one.core, other.core, sizes)
+
+
+def _entries(value: torch.Tensor) -> torch.Tensor:
+    """The entries of a result; what a mask has filled in is one number."""
+    return value.to(torch.float64).flatten().nan_to_num(HIDDEN, HIDDEN, -HIDDEN).clamp(-HIDDEN, HIDDEN)
 
 
 def _level(value: torch.Tensor) -> float | None:
