@@ -294,6 +294,15 @@ def test_no_letter_is_taken_twice() -> None:
     assert not alike(tiled, heads.reshape(12, 5, 8), sizes)
 
 
+def test_a_strict_mask_is_no_transposed_complement() -> None:
+    """j < i is not what j > i hides, read with keys and queries exchanged; who is hidden is the same mask, and so is its transpose."""
+    causal = torch.ones(6, 6, dtype=torch.bool).tril()
+    sizes = {"B": 2, "L": 6}
+    assert alike(~causal, causal, sizes)
+    assert alike(causal.t(), causal, sizes)
+    assert not alike(causal.tril(-1), causal, sizes)
+
+
 def test_integers_are_equal_or_not() -> None:
     """Large positions that differ by one are others; there is no rounding among integers."""
     positions = torch.arange(20_000, 20_014).view(2, 7)

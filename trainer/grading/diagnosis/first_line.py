@@ -145,8 +145,9 @@ class Path:
             return self._first_known_wrong()
         region = self._region(ends)
         told = [number for number in sorted(region) if self._tells(number)]
-        if not told:
-            return None
+        if not told:  # nothing to compare with, but perhaps one line has made it all
+            lines = {self.trail.steps[number].lines[0] for number in region if self.trail.steps[number].lines}
+            return Parting(ends[0], lines.pop()) if len(lines) == 1 else None
         first = self._entry(region, told)
         return self._at(self._misfit(first))
 

@@ -83,16 +83,17 @@ def same(one: Core, other: Core, sizes: Mapping[str, int]) -> bool:
     if not one.entries or not other.entries:
         return False
     if one.pattern is not None and other.pattern is not None:
-        return _same_values(one.pattern, other.pattern, sizes) or _same_values(~one.pattern, other.pattern, sizes)
+        # Who is hidden, with keys and queries exchanged as well, is who comes strictly before: another mask.
+        return _same_values(one.pattern, other.pattern, sizes) or _same_values(~one.pattern, other.pattern, sizes, exchanging=False)
     return _same_values(one.values, other.values, sizes)
 
 
-def _same_values(one: Tensor, other: Tensor, sizes: Mapping[str, int]) -> bool:
+def _same_values(one: Tensor, other: Tensor, sizes: Mapping[str, int], *, exchanging: bool = True) -> bool:
     if one.numel() != other.numel():
         return False
     if one.shape == other.shape and equal(one, other):
         return True
-    return any(equal(one, laid) for laid in _layouts(other, tuple(one.shape), sizes))
+    return any(equal(one, laid) for laid in _layouts(other, tuple(one.shape), sizes, exchanging=exchanging))
 
 
 def equal(one: Tensor, other: Tensor) -> bool:
@@ -116,8 +117,8 @@ def _without_copies(tensor: Tensor) -> Tensor:
     return tensor
 
 
-def _layouts(tensor: Tensor, shape: tuple[int, ...], sizes: Mapping[str, int]) -> Iterator[Tensor]:
-    """The tensor in every honest layout of this shape."""
+def _layouts(tensor: Tensor, shape: tuple[int, ...], sizes: Mapping[str, int], *, exchanging: bool = True) -> Iterator[Tensor]:
+    """The tensor in every honest layout of this shape; `exchanging`: also with axes of one size in each other's place."""
     tries = looks = 0
     letters = tuple(sizes.items())
     pieces = [_splits(size, letters) for size in tensor.shape]
@@ -135,7 +136,7 @@ def _layouts(tensor: Tensor, shape: tuple[int, ...], sizes: Mapping[str, int]) -
                 continue
             groups = [len(part) for part in theirs]
             for order in _orders(atoms, wanted):
-                if not _in_order(order, groups):
+                if not _in_order(order, groups) or not (exchanging or _keeps_order_of_equals(order, atoms)):
                     continue
                 tries += 1
                 if tries > _MOST_TRIES:
@@ -170,6 +171,11 @@ def _orders(atoms: Sequence[int], wanted: Sequence[int]) -> Iterator[tuple[int, 
     for order in permutations(range(len(atoms))):
         if all(atoms[index] == size for index, size in zip(order, wanted, strict=True)):
             yield order
+
+
+def _keeps_order_of_equals(order: Sequence[int], atoms: Sequence[int]) -> bool:
+    """Whether axes of one size stand in the order in which they stood."""
+    return all(one < other or atoms[one] != atoms[other] for number, one in enumerate(order) for other in order[number + 1 :])
 
 
 def _in_order(order: Sequence[int], groups: Sequence[int]) -> bool:
