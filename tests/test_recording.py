@@ -64,36 +64,32 @@ def test_lines_of_functions_and_calls() -> None:
     assert [step.lines for step in recorder.steps if step.operation == "mul"] == [(2, 4), (2, 5)]
 
 
-def test_what_cuts_gradients_off() -> None:
-    """What is detached and used so, and what is made where gradients are off; not what autograd detaches for itself."""
-    source = (
-        "def f(x):\n    w = torch.softmax(x, -1)\n    a = w.tanh() + w.amax()\n    b = w.detach() * 2\n    c = x.data + b\n"
-        "    with torch.no_grad():\n        d = a * 3\n    return a + c + d\n"
-    )
-    names: dict[str, Any] = {"torch": torch}
-    exec(compile(source, PATH, "exec"), names)
-    recorder, x = Recorder(PATH, names=False, gradients=True), X.clone().requires_grad_()
-    recorder.give({"x": x})
-    with recorder:
-        returned = names["f"](x)
-    recorder.used([returned])
-    assert sorted({step.lines[0] for step in recorder.steps if step.cut}) == [4, 5, 7]
-
-
-def test_a_function_with_its_own_gradient_cuts_nothing_off() -> None:
-    """Gradients are off in its forward; what it returns has one."""
-    source = (
-        "class Twice(torch.autograd.Function):\n    @staticmethod\n    def forward(ctx, x):\n        return (x + 1) * 2\n"
-        "    @staticmethod\n    def backward(ctx, gradient):\n        return gradient\n"
-        "def f(x):\n    y = Twice.apply(x)\n    with torch.no_grad():\n        z = y * 2\n    return y + z\n"
-    )
+def cut_lines(source: str) -> set[int]:
+    """The lines of `f` that cut gradients off."""
     names: dict[str, Any] = {"torch": torch}
     exec(compile(source, PATH, "exec"), names)
     recorder, x = Recorder(PATH, names=False, gradients=True), X.clone().requires_grad_()
     recorder.give({"x": x})
     with recorder:
         recorder.used([names["f"](x)])
-    assert {step.lines[0] for step in recorder.steps if step.cut} == {11}
+    return {step.lines[0] for step in recorder.steps if step.cut}
+
+
+def test_what_cuts_gradients_off() -> None:
+    """What is detached and used so, and what is made where gradients are off; not what autograd detaches for itself."""
+    assert cut_lines(
+        "def f(x):\n    w = torch.softmax(x, -1)\n    a = w.tanh() + w.amax()\n    b = w.detach() * 2\n    c = x.data + b\n"
+        "    with torch.no_grad():\n        d = a * 3\n    return a + c + d\n"
+    ) == {4, 5, 7}
+
+
+def test_a_function_with_its_own_gradient_cuts_nothing_off() -> None:
+    """Gradients are off in its forward; what it returns has one."""
+    assert cut_lines(
+        "class Twice(torch.autograd.Function):\n    @staticmethod\n    def forward(ctx, x):\n        return (x + 1) * 2\n"
+        "    @staticmethod\n    def backward(ctx, gradient):\n        return gradient\n"
+        "def f(x):\n    y = Twice.apply(x)\n    with torch.no_grad():\n        z = y * 2\n    return y + z\n"
+    ) == {11}
 
 
 def test_writes() -> None:

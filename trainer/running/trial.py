@@ -223,7 +223,7 @@ class Trial:
         with torch.set_grad_enabled(with_gradients), recorder:
             outputs, told.failure = self.attempts.attempt("forward", lambda: drive(implementation, Given(given, run.sizes)))
         self.hooks.mark("")
-        if told.failure is None:
+        if told.failure is None and with_gradients:
             recorder.used(value for value in outputs.values() if isinstance(value, Tensor))
         for step in recorder.steps:
             tensor = self.table.add(step.value) if step.value is not None and is_sendable(step.value) else -1

@@ -60,7 +60,7 @@ class Shelf:
         values = _entries(step.value)
         above = torch.searchsorted(self._entries, values).clamp(max=len(self._entries) - 1)
         nearest = torch.minimum((self._entries[above] - values).abs(), (self._entries[(above - 1).clamp(min=0)] - values).abs())
-        return bool((nearest <= 1e-6 * values.abs() + 1e-9).all())
+        return bool((nearest <= 3e-6 * values.abs() + 1e-6 * values.pow(2).mean().sqrt()).all())
 
     @cached_property
     def _entries(self) -> torch.Tensor:
