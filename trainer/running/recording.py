@@ -194,9 +194,14 @@ class Recorder(TorchDispatchMode):  # type: ignore[no-untyped-call]  # torch's _
         return self._trace
 
     def _look(self, frame: FrameType, line: int, names: dict[str, object]) -> None:
-        """What the line that has just ended has bound."""
+        """What the line that has just ended has bound, or set as an attribute of `self`."""
         outer = self._outer_lines(frame)
         for name, value in frame.f_locals.items():
+            if name == "self" and type(attributes := getattr(value, "__dict__", None)) is dict:
+                for attribute, one in list(attributes.items()):
+                    if type(one) in (int, float) and names.get(key := f"self.{attribute}") is not one:
+                        names[key] = one
+                        self._number((line, *outer), one, name=key)
             if name in names and names[name] is value:
                 continue
             names[name] = value

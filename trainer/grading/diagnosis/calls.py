@@ -43,9 +43,16 @@ def is_told_a_constant(source: str, line: int, call: int) -> bool:
     return False
 
 
+def where_gradients_are_cut(source: str, line: int) -> int:
+    """The decorator that turns gradients off in the function that this line is in; the line itself where there is none."""
+    function = _around(ast.parse(source), line)
+    decorators = [] if function is None else function.decorator_list
+    return next((one.lineno for one in decorators if any(words in ast.unparse(one) for words in ("no_grad", "inference_mode"))), line)
+
+
 def _around(tree: ast.AST, line: int) -> _Function | None:
     """The innermost function with this line in it."""
-    around = [one for one in ast.walk(tree) if isinstance(one, _Function) and one.lineno <= line <= (one.end_lineno or line)]
+    around = [one for one in ast.walk(tree) if isinstance(one, _Function) and _first_line(one) <= line <= (one.end_lineno or line)]
     return max(around, key=lambda one: one.lineno, default=None)
 
 
@@ -53,3 +60,8 @@ def _is_constant(value: ast.expr) -> bool:
     """Whether it is written out: a number, a word, -1, torch.bfloat16."""
     value = value.operand if isinstance(value, ast.UnaryOp) else value
     return isinstance(value, ast.Constant) or (isinstance(value, ast.Attribute) and isinstance(value.value, ast.Name) and value.value.id == "torch")
+
+
+def _first_line(function: _Function) -> int:
+    """With its decorators."""
+    return min([function.lineno, *(one.lineno for one in function.decorator_list)])

@@ -17,7 +17,7 @@ from trainer.comparing.compare import compare_values
 from trainer.comparing.tolerance import allowed
 from trainer.core.words import CHECK_ORDER, Diagnosis, EffectiveMask, Frame, Outcome, Report
 from trainer.grading.diagnosis.bank import PATH, Bank, Ids
-from trainer.grading.diagnosis.calls import is_called_from_several_places, is_told_a_constant
+from trainer.grading.diagnosis.calls import is_called_from_several_places, is_told_a_constant, where_gradients_are_cut
 from trainer.grading.diagnosis.effective_mask import effective_mask, nudges
 from trainer.grading.diagnosis.first_line import Parting, Path, Shelf, telling_line
 from trainer.grading.diagnosis.known import Search, coincidences
@@ -322,7 +322,8 @@ class _Diagnosing:
             purpose: Purpose = "gradients" if self.first.check == "gradients" else "lines"
             ended = self.runner.run(self.exam.only([self.first.number - 1]), self.source, purpose)
             if ended.how == "replied" and ended.reply.runs:
-                return telling_line(trail_of(ended.reply.runs[0], ended.tensors), self.first.check, self.exam.cases[self.first.number - 1].limit)
+                line = telling_line(trail_of(ended.reply.runs[0], ended.tensors), self.first.check, self.exam.cases[self.first.number - 1].limit)
+                return where_gradients_are_cut(self.source, line) if line and self.first.check == "gradients" else line
         return None
 
     def _loop(self, source: str | None) -> Grown | None:

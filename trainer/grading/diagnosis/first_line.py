@@ -6,6 +6,7 @@ way. From a wrong output the submission's own results are followed backwards as 
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -40,6 +41,7 @@ class Shelf:
                     seen.add(key)
                     self.steps.append(step)
         self.numbers = {step.number for trail in trails for step in trail.steps if step.operation == "number"}
+        self._trails = trails
         self._table = torch.tensor([step.features for step in self.steps], dtype=torch.float64).reshape(-1, 5)
         self._found: dict[int, bool] = {}
 
@@ -61,6 +63,16 @@ class Shelf:
         above = torch.searchsorted(self._entries, values).clamp(max=len(self._entries) - 1)
         nearest = torch.minimum((self._entries[above] - values).abs(), (self._entries[(above - 1).clamp(min=0)] - values).abs())
         return bool((nearest <= 3e-6 * values.abs() + 1e-6 * values.pow(2).mean().sqrt()).all())
+
+    def has_factor(self, factor: float) -> bool:
+        """Whether something here is multiplied or divided by this number."""
+        return any(abs(factor - one) <= 1e-4 * abs(one) or abs(factor * one - 1) <= 1e-4 for one in self._factors)
+
+    @cached_property
+    def _factors(self) -> set[float]:
+        """By which numbers tensors are multiplied or divided."""
+        found = (factor_of(trail, number) for trail in self._trails for number in trail.leading_to_outputs)
+        return {round(factor, 8) for factor in found if factor is not None}
 
     @cached_property
     def _entries(self) -> torch.Tensor:
@@ -268,25 +280,23 @@ class Path:
         def is_meant(other: Step) -> bool:
             return other.lines[:1] == lines[:1] and other.lines[1:] != lines[1:] and other.operation == operation
 
-        return any(is_meant(other) and self._tells(place) and self.is_right(place) for place, other in enumerate(self.trail.steps)) or any(
-            is_meant(trail.steps[place]) for trail in self.passed(lines[0]) for place in trail.leading_to_outputs
-        )
+        if any(is_meant(other) and self._tells(place) and self.is_right(place) for place, other in enumerate(self.trail.steps)):
+            return True
+        here = {step.lines for step in self.trail.steps}
+        return any(is_meant(step := trail.steps[place]) and step.lines not in here for trail in self.passed(lines[0]) for place in trail.leading_to_outputs)
 
     def _set_up(self, number: int) -> int | None:
         """Where a constant factor that is wrong was put into an attribute while the module was built."""
-        step = self.trail.steps[number]
-        parents = self._informative_parents(number)
-        if step.operation not in ("mul", "div") or len(parents) != 1 or step.value is None:
-            return None
-        before = self.trail.steps[parents[0]].value
         given = next((place for place, one in enumerate(self.trail.steps) if one.operation.startswith("input ")), 0)
-        if number < given:  # computed while it was built
+        factor = factor_of(self.trail, number) if number > given else None  # else it was computed while the module was built
+        if factor is None or self.right.has_factor(factor):
             return None
-        if before is None or before.shape != step.value.shape or not bool(before.any()):
-            return None
-        factor = float((step.value.double() * before.double()).sum() / before.double().pow(2).sum())
         for one in reversed(self.trail.steps[:given]):
-            if one.operation == "number" and any(abs(one.number - want) <= 1e-5 * abs(want) for want in (factor, 1 / factor if factor else 0.0)):
+            if (
+                one.operation == "number"
+                and one.is_float
+                and any(abs(one.number - want) <= 1e-5 * abs(want) for want in (factor, 1 / factor if factor else 0.0))
+            ):
                 return one.lines[1] if len(one.lines) > 1 else one.lines[0]
         return None
 
@@ -375,6 +385,20 @@ class Path:
         return self._made_from(self.trail, number)
 
 
+def factor_of(trail: Trail, number: int) -> float | None:
+    """By which number a step multiplies or divides the one tensor that it is made from; None where it does something else."""
+    step = trail.steps[number]
+    parents = [one for one in step.parents if trail.steps[one].entries > 1]
+    if step.operation not in ("mul", "div") or len(parents) != 1 or step.value is None:
+        return None
+    before = trail.steps[parents[0]].value
+    if before is None or before.shape != step.value.shape or not before.is_floating_point():
+        return None
+    size = float(before.double().pow(2).sum())
+    factor = float((step.value.double() * before.double()).sum()) / size if size and math.isfinite(size) else 0.0
+    return factor if factor and bool(torch.isclose(step.value.double(), factor * before.double(), rtol=1e-2, atol=1e-6 * size**0.5).all()) else None
+
+
 def telling_line(trail: Trail, check: str, limit: int | None = None) -> int | None:
     """The line where no value is wrong: it writes into an input, cuts gradients off, draws at random, or makes a tensor as large as the limit."""
     given = max((number for number, step in enumerate(trail.steps) if step.operation.startswith("input ")), default=-1)
@@ -383,7 +407,7 @@ def telling_line(trail: Trail, check: str, limit: int | None = None) -> int | No
             continue
         if (
             (check == "properties" and step.into >= 0 and not trail.steps[step.into].operation.startswith("input parameter "))
-            or (check == "gradients" and step.cut and _carries_values(trail, number))
+            or (check == "gradients" and step.cut and not _is_a_maximum(trail, number) and _carries_values(trail, number))
             or (check == "train/eval" and step.operation in _RANDOM)
             or (check == "memory" and limit is not None and step.entries >= limit and step.operation not in ("expand", "expand_as"))
         ):
@@ -411,6 +435,11 @@ def _level(value: torch.Tensor) -> float | None:
         return None
     first = value.flatten()[0]
     return float(first) if float(first) not in (0.0, 1.0) and bool((value == first).all()) else None
+
+
+def _is_a_maximum(trail: Trail, number: int) -> bool:
+    """Whether a largest entry is cut off: what is subtracted from all scores of a row needs no gradient."""
+    return any(trail.steps[one].operation in ("amax", "max", "maximum") for one in trail.steps[number].parents)
 
 
 def _carries_values(trail: Trail, number: int) -> bool:
