@@ -217,10 +217,28 @@ class Path:
             return known
         counted = [number for number in told if self._is_made_from_inputs(number)] or told
         counted = [number for number in counted if number not in self._vouched] or counted
-        counted = [number for number in counted if self.is_known_wrong(number) or not self._is_piece(number)] or counted
+        counted = [number for number in counted if self.is_known_wrong(number) or not self._is_style(number)] or counted
         entries = [number for number in counted if not any(parent in counted for parent in self._informative_parents(number))]
         first = self._levelled(min(entries or counted))
         return first if known is None or known in self._vouched else min(known, first)
+
+    def _is_style(self, number: int) -> bool:
+        """Whether it is no right answer's result, but may well be on the way to one."""
+        return self._is_piece(number) or self._is_taken_apart(number) or self._is_scaled(number)
+
+    def _is_scaled(self, number: int) -> bool:
+        """Whether it is something right times a factor that right answers have too, for the first time: they may multiply something else by it."""
+        step = self.trail.steps[number]
+        scaling = [one for one in self.trail.leading_to([number]) if one != number and self._scale(one) is not None]
+        if self._scale(number) is None:
+            laid = step.operation in LAYOUTS and len(step.parents) == 1 and self._is_scaled(step.parents[0])
+            return laid
+        return not scaling and all(self.is_right(one) for one in self._informative_parents(number))
+
+    def _scale(self, number: int) -> float | None:
+        """By which number that right answers multiply by too, and other than 1 or -1, a step multiplies."""
+        factor = factor_of(self.trail, number)
+        return factor if factor is not None and abs(abs(factor) - 1) > 1e-3 and self.right.has_factor(factor) else None
 
     def _is_piece(self, number: int) -> bool:
         """Whether it is made again and again, as in a loop over heads or blocks, and all its entries are entries of right results.
@@ -232,7 +250,18 @@ class Path:
             return False
         if step.operation in _PARTS:
             return all(step.entries < self.trail.steps[parent].entries for parent in step.parents[:1])
+        if step.operation in ("mul", "div") and factor_of(self.trail, number) is None:
+            return False
         return step.operation in _PIECEWISE
+
+    def _is_taken_apart(self, number: int) -> bool:
+        """Whether it is a part of something right of which the other parts are taken as well."""
+        step = self.trail.steps[number]
+        if step.operation not in _PARTS or not step.parents or not self.is_right(step.parents[0]):
+            return False
+        whole = step.parents[0]
+        parts = {id(one.value): one.entries for one in self.trail.steps if one.operation in _PARTS and one.parents[:1] == (whole,)}
+        return sum(parts.values()) == self.trail.steps[whole].entries
 
     @cached_property
     def _visits(self) -> Counter[tuple[tuple[int, ...], str]]:
@@ -341,12 +370,17 @@ class Path:
         theirs = self._made_from(self.reference, meant)
         if len(mine) != len(theirs):
             return number
-        sizes = self.right.sizes
-        odd = [one for one in mine if not any(_alike(self.trail.steps[one], self.reference.steps[other], sizes) for other in theirs)]
+        odd = [one for one in mine if not any(self._is_meant(one, other) for other in theirs)]
         if len(odd) != 1 or not self.is_right(odd[0]) or not self.trail.steps[odd[0]].lines:
             return number
         users = [one for one, step in enumerate(self.trail.steps) if odd[0] in self._made_from_any(one) and step.operation not in LAYOUTS]
         return odd[0] if len(set(users)) <= 1 else number
+
+    def _is_meant(self, number: int, other: int) -> bool:
+        """Whether a step is one of the reference's, or was before it was multiplied by a number, or that was."""
+        mine = {number, _computed(self.trail, number)}
+        theirs = {other, _computed(self.reference, other)}
+        return any(_alike(self.trail.steps[one], self.reference.steps[its], self.right.sizes) for one in mine for its in theirs)
 
     def _laid_out(self, number: int) -> Iterator[int]:
         """The step and those that only lay it out anew."""
@@ -370,19 +404,33 @@ class Path:
         return None
 
     def _made_from(self, trail: Trail, number: int) -> list[int]:
-        """What a result was computed from, past all changes of layout; parameters and constants are left out."""
-        while trail.steps[number].operation in LAYOUTS and len(trail.steps[number].parents) == 1:
-            number = trail.steps[number].parents[0]
+        """What a result was computed from, past all changes of layout and a factor of its own; parameters and constants are left out."""
         found: list[int] = []
-        for parent in trail.steps[number].parents:
-            while trail.steps[parent].operation in LAYOUTS and len(trail.steps[parent].parents) == 1:
-                parent = trail.steps[parent].parents[0]
+        for parent in trail.steps[_computed(trail, number)].parents:
+            parent = _laid_out_of(trail, parent)
             if trail.steps[parent].features is not None and not trail.steps[parent].operation.startswith("input parameter "):
                 found.append(parent)
         return list(dict.fromkeys(found))
 
     def _made_from_any(self, number: int) -> list[int]:
         return self._made_from(self.trail, number)
+
+
+def _laid_out_of(trail: Trail, number: int) -> int:
+    """What was laid out anew."""
+    while trail.steps[number].operation in LAYOUTS and len(trail.steps[number].parents) == 1:
+        number = trail.steps[number].parents[0]
+    return number
+
+
+def _computed(trail: Trail, number: int) -> int:
+    """Where a result was computed, before it was laid out anew or multiplied by a number."""
+    while True:
+        step = trail.steps[number]
+        whole = [one for one in step.parents if trail.steps[one].entries > 1]
+        if len(whole) != 1 or not (step.operation in LAYOUTS or factor_of(trail, number) is not None):
+            return number
+        number = whole[0]
 
 
 def factor_of(trail: Trail, number: int) -> float | None:
