@@ -166,11 +166,19 @@ class Path:
     def _source_of(self, output: str) -> int:
         """Where a wrong output was made; where it is something right that stands for another, where that was computed, if for this output alone."""
         end = self.trail.made_by[output]
-        if not self.is_right(end):
+        if not self.is_right(end) or self._is_unfinished(end, output):
             return end
         others = {one for name in self.trail.made_by if name != output for one in self._put_together_of(self.trail.made_by[name])}
         own = [one for one in self._put_together_of(end) if one not in others and self.trail.steps[one].lines]
         return min(own, default=end)
+
+    def _is_unfinished(self, number: int, output: str) -> bool:
+        """Whether the reference makes it on the way to this output and goes on from there: something was forgotten."""
+        end = self.reference.made_by.get(output)
+        if end is None:
+            return False
+        laid = _laid_out_of(self.reference, end)
+        return any(_alike(self.trail.steps[number], self.reference.steps[one], self.right.sizes) for one in self.reference.leading_to([end]) if one < laid)
 
     def _put_together_of(self, number: int) -> set[int]:
         """The right results that it is one of in another layout, or several of side by side."""
@@ -374,7 +382,16 @@ class Path:
         if len(odd) != 1 or not self.is_right(odd[0]) or not self.trail.steps[odd[0]].lines:
             return number
         users = [one for one, step in enumerate(self.trail.steps) if odd[0] in self._made_from_any(one) and step.operation not in LAYOUTS]
-        return odd[0] if len(set(users)) <= 1 else number
+        return odd[0] if len(set(users)) <= 1 else self._handed_back(number, odd[0]) or number
+
+    def _handed_back(self, number: int, source: int) -> int | None:
+        """Where something was returned from one call before it was used in another."""
+        for parent in self.trail.steps[number].parents:
+            while parent != source and self.trail.steps[parent].operation in LAYOUTS and len(self.trail.steps[parent].parents) == 1:
+                if self.trail.steps[parent].operation == "return" and len(self.trail.steps[parent].lines) == 1:
+                    return parent
+                parent = self.trail.steps[parent].parents[0]
+        return None
 
     def _is_meant(self, number: int, other: int) -> bool:
         """Whether a step is one of the reference's, or was before it was multiplied by a number, or that was."""
