@@ -43,6 +43,12 @@ def is_told_a_constant(source: str, line: int, call: int) -> bool:
     return False
 
 
+def function_around(source: str, line: int) -> range:
+    """The lines of the function that this line is in; the line alone where it is in none."""
+    function = _around(ast.parse(source), line)
+    return range(line, line + 1) if function is None else range(function.lineno, (function.end_lineno or line) + 1)
+
+
 def where_gradients_are_cut(source: str, line: int) -> int:
     """The decorator that turns gradients off in the function that this line is in; the line itself where there is none."""
     function = _around(ast.parse(source), line)

@@ -17,7 +17,7 @@ from trainer.comparing.compare import compare_values
 from trainer.comparing.tolerance import allowed
 from trainer.core.words import CHECK_ORDER, Diagnosis, EffectiveMask, Frame, Outcome, Report
 from trainer.grading.diagnosis.bank import PATH, Bank, Ids
-from trainer.grading.diagnosis.calls import is_called_from_several_places, is_told_a_constant, where_gradients_are_cut
+from trainer.grading.diagnosis.calls import function_around, is_called_from_several_places, is_told_a_constant, where_gradients_are_cut
 from trainer.grading.diagnosis.effective_mask import effective_mask, nudges
 from trainer.grading.diagnosis.first_line import Parting, Path, Shelf, telling_line
 from trainer.grading.diagnosis.known import Search, coincidences
@@ -75,9 +75,9 @@ class Recorded:
         """What the reference makes."""
         return self.rights[0]
 
-    def path(self, mistaken: Trail | None = None, passed: Callable[[int], Sequence[Trail]] = lambda line: ()) -> Path:
+    def path(self, mistaken: Trail | None = None, passed: Callable[[int], Sequence[Trail]] = lambda line: (), source: str = "") -> Path:
         """The submission's trail beside them, and beside its own where it passes."""
-        return Path(self.trail, self.shelf, self.reference, mistaken, passed)
+        return Path(self.trail, self.shelf, self.reference, mistaken, passed, lambda line: function_around(source, line))
 
 
 def diagnose(bank: Bank, evidence: Evidence, report: Report, source: str, runner: Runner) -> Diagnosis | None:
@@ -270,7 +270,7 @@ class _Diagnosing:
         if self._is_right_alone:
             return None, None, None, "alone this case is right: something is kept from an earlier call"
         shown = self._shown
-        parting = shown.path(self._mistaken(ids, shown), self._passed_with).parting(shown.wrong) if shown else None
+        parting = shown.path(self._mistaken(ids, shown), self._passed_with, self.source).parting(shown.wrong) if shown else None
         if shown is None or parting is None:
             line = self._line_without_values()
             return (self._frame(line), self.first.number, None, None) if line else (None, None, None, None)

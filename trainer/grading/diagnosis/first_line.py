@@ -112,6 +112,7 @@ class Path:
         reference: what the reference makes.
         wrong: what the reference makes with the known mistake in it, if one is known.
         passed: what the submission makes in other cases, which it passes; asked only where a function of its own is called from several places.
+        around: the lines of the function that a line is in.
     """
 
     def __init__(
@@ -121,8 +122,10 @@ class Path:
         reference: Trail,
         wrong: Trail | None = None,
         passed: Callable[[int], Sequence[Trail]] = lambda line: (),
+        around: Callable[[int], range] = lambda line: range(line, line + 1),
     ) -> None:
         self.trail, self.right, self.reference, self.mistaken, self.passed = trail, right, reference, wrong, passed
+        self._around = around
         self.wrong = None if wrong is None else Shelf([wrong], right.sizes)
 
     def is_right(self, number: int) -> bool:
@@ -319,8 +322,21 @@ class Path:
 
         if any(is_meant(other) and self._tells(place) and self.is_right(place) for place, other in enumerate(self.trail.steps)):
             return True
+        if self._returns_right_elsewhere(lines):
+            return True
         here = {step.lines for step in self.trail.steps}
         return any(is_meant(step := trail.steps[place]) and step.lines not in here for trail in self.passed(lines[0]) for place in trail.leading_to_outputs)
+
+    def _returns_right_elsewhere(self, lines: tuple[int, ...]) -> bool:
+        """Whether the function that the innermost line is in returns only right results when it is called from another line."""
+        function = self._around(lines[0])
+        if len(function) < 2:
+            return False
+        returned: dict[tuple[int, ...], list[int]] = {}
+        for number, step in enumerate(self.trail.steps):
+            if step.operation == "return" and step.lines and step.lines[0] in function and step.lines[1:] != lines[1:] and len(step.lines) == len(lines):
+                returned.setdefault(step.lines[1:], []).append(number)
+        return any(all(self._tells(one) and self.is_right(one) for one in some) for some in returned.values())
 
     def _set_up(self, number: int) -> int | None:
         """Where a constant factor that is wrong was put into an attribute while the module was built."""
