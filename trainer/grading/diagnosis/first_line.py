@@ -133,7 +133,14 @@ class Path:
         step = self.trail.steps[number]
         if self._is_integer_missed and step.operation == "number" and step.is_float:
             return False
-        return step.operation.startswith("input ") or self.right.has(step)
+        if step.operation.startswith("input "):
+            return True
+        return self.right.has(step) and not (step.operation != "number" and self.wrong is not None and self.wrong.has(step) and not self._of_reference.has(step))
+
+    @cached_property
+    def _of_reference(self) -> Shelf:
+        """What the reference itself makes."""
+        return Shelf([self.reference], self.right.sizes)
 
     @cached_property
     def _is_integer_missed(self) -> bool:
