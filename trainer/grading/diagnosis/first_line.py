@@ -43,17 +43,19 @@ class Shelf:
         self.numbers = {step.number for trail in trails for step in trail.steps if step.operation == "number"}
         self._trails = trails
         self._table = torch.tensor([step.features for step in self.steps], dtype=torch.float64).reshape(-1, 5)
-        self._found: dict[int, bool] = {}
+        self._found: dict[tuple[int, bool], bool] = {}
 
-    def has(self, step: Step) -> bool:
-        """Whether the step's value stands here, in some honest layout."""
+    def has(self, step: Step, *, exchanging: bool = True) -> bool:
+        """Whether the step's value stands here, in some honest layout; `exchanging`: axes of one size may have changed places."""
         if step.operation == "number":
             return step.value is not None and step.number in self.numbers
         if step.features is None or step.core is None:
             return False
-        if id(step) not in self._found:
-            self._found[id(step)] = any(same(step.core, other.core, self.sizes) for other in self._near(step) if other.core is not None)
-        return self._found[id(step)]
+        key = id(step), exchanging
+        if key not in self._found:
+            near = (other.core for other in self._near(step) if other.core is not None)
+            self._found[key] = any(same(step.core, core, self.sizes, exchanging=exchanging) for core in near)
+        return self._found[key]
 
     def has_entries(self, step: Step) -> bool:
         """Whether all entries of the step's value, if they tell anything, are entries of what stands here, in whatever order."""
@@ -135,7 +137,16 @@ class Path:
             return False
         if step.operation.startswith("input "):
             return True
-        return self.right.has(step) and not (step.operation != "number" and self.wrong is not None and self.wrong.has(step) and not self._of_reference.has(step))
+        return self.right.has(step) and not self._is_rather_wrong(step)
+
+    def _is_rather_wrong(self, step: Step) -> bool:
+        """Whether what a right answer makes as well is the known mistake's: the reference does not make it, or only with two axes exchanged."""
+        if self.wrong is None or step.operation == "number" or not self.wrong.has(step):
+            return False
+        if not self._of_reference.has(step):
+            return True
+        shape = [] if step.value is None else [size for size in step.value.shape if size > 1]
+        return len(set(shape)) < len(shape) and self.wrong.has(step, exchanging=False) and not self.right.has(step, exchanging=False)
 
     @cached_property
     def _of_reference(self) -> Shelf:
@@ -402,10 +413,18 @@ class Path:
         if len(mine) != len(theirs):
             return number
         odd = [one for one in mine if not any(self._is_meant(one, other) for other in theirs)]
+        if not odd and (apart := self._taken_apart_together(mine)) is not None:
+            return apart  # the right operands, in exchanged parts
         if len(odd) != 1 or not self.is_right(odd[0]) or not self.trail.steps[odd[0]].lines:
             return number
         users = [one for one, step in enumerate(self.trail.steps) if odd[0] in self._made_from_any(one) and step.operation not in LAYOUTS]
         return odd[0] if len(set(users)) <= 1 else self._handed_back(number, odd[0]) or number
+
+    def _taken_apart_together(self, numbers: Sequence[int]) -> int | None:
+        """Where one result was split into all of these, if it was at one line."""
+        steps = [self.trail.steps[one] for one in numbers]
+        together = {(step.operation, step.parents, step.lines) for step in steps}
+        return min(numbers) if len(steps) > 1 and len(together) == 1 and steps[0].operation in _PARTS and steps[0].lines else None
 
     def _handed_back(self, number: int, source: int) -> int | None:
         """Where something was returned from one call before it was used in another."""

@@ -78,14 +78,14 @@ class Core:
         return None if pattern is None else _without_copies(pattern)
 
 
-def same(one: Core, other: Core, sizes: Mapping[str, int]) -> bool:
-    """Whether `one` is `other` in an honest layout; empty tensors are nothing's."""
+def same(one: Core, other: Core, sizes: Mapping[str, int], *, exchanging: bool = True) -> bool:
+    """Whether `one` is `other` in an honest layout; empty tensors are nothing's. `exchanging`: axes of one size may have changed places."""
     if not one.entries or not other.entries:
         return False
     if one.pattern is not None and other.pattern is not None:
         # Who is hidden, with keys and queries exchanged as well, is who comes strictly before: another mask.
-        return _same_values(one.pattern, other.pattern, sizes) or _same_values(~one.pattern, other.pattern, sizes, exchanging=False)
-    return _same_values(one.values, other.values, sizes)
+        return _same_values(one.pattern, other.pattern, sizes, exchanging=exchanging) or _same_values(~one.pattern, other.pattern, sizes, exchanging=False)
+    return _same_values(one.values, other.values, sizes, exchanging=exchanging)
 
 
 def _same_values(one: Tensor, other: Tensor, sizes: Mapping[str, int], *, exchanging: bool = True) -> bool:
