@@ -21,6 +21,7 @@ from trainer.grading.diagnosis.trail import Step, Trail
 _PARTS = frozenset("split split_with_sizes unsafe_split chunk unbind select slice narrow index index_select".split())
 _ENTRYWISE = frozenset("add sub mul div neg cat stack view_as_real view_as_complex complex".split())
 _PIECEWISE = frozenset("mm bmm addmm baddbmm mul div t transpose permute unsqueeze squeeze expand clone return".split())
+_KINDS = {"product": frozenset("mm bmm addmm baddbmm".split()), "softmax": frozenset("_softmax amax max maximum exp logsumexp".split())}
 _RANDOM = frozenset("bernoulli bernoulli_ native_dropout dropout rand rand_like uniform_".split())
 
 
@@ -41,7 +42,7 @@ class Shelf:
                     seen.add(key)
                     self.steps.append(step)
         self.numbers = {step.number for trail in trails for step in trail.steps if step.operation == "number"}
-        self._trails = trails
+        self.trails = trails
         self._table = torch.tensor([step.features for step in self.steps], dtype=torch.float64).reshape(-1, 5)
         self._found: dict[tuple[int, bool], bool] = {}
 
@@ -73,7 +74,7 @@ class Shelf:
     @cached_property
     def _factors(self) -> set[float]:
         """By which numbers tensors are multiplied or divided."""
-        found = (factor_of(trail, number) for trail in self._trails for number in trail.leading_to_outputs)
+        found = (factor_of(trail, number) for trail in self.trails for number in trail.leading_to_outputs)
         return {round(factor, 8) for factor in found if factor is not None}
 
     @cached_property
@@ -104,6 +105,16 @@ class Parting:
 
     step: int
     line: int
+
+
+@dataclass(frozen=True)
+class _Use:
+    """Where a trail does something with what is an operand elsewhere (its twins), directly or with what it has made of it."""
+
+    trail: Trail
+    step: int
+    twins: set[int]
+    direct: bool
 
 
 class Path:
@@ -182,7 +193,8 @@ class Path:
             lines = {self.trail.steps[number].lines[0] for number in region if self.trail.steps[number].lines}
             return Parting(ends[0], lines.pop()) if len(lines) == 1 else None
         first = self._entry(region, told)
-        return self._at(self._misfit(first))
+        place = self._misfit(first)
+        return self._at(self._forgotten(first, region) if place == first else place)
 
     def _source_of(self, output: str) -> int:
         """Where a wrong output was made; where it is something right that stands for another, where that was computed, if for this output alone."""
@@ -253,7 +265,15 @@ class Path:
 
     def _is_style(self, number: int) -> bool:
         """Whether it is no right answer's result, but may well be on the way to one."""
-        return self._is_piece(number) or self._is_taken_apart(number) or self._is_scaled(number)
+        return self._is_piece(number) or self._is_taken_apart(number) or self._is_scaled(number) or self._is_of_a_product(number)
+
+    def _is_of_a_product(self, number: int) -> bool:
+        """Whether torch laid something right out for a product of matrices on the same line, heads beside heads."""
+        step = self.trail.steps[number]
+        if step.operation not in LAYOUTS or step.value is None or step.value.dim() != 3 or not self.is_right(_laid_out_of(self.trail, number)):
+            return False
+        users = [other for other in self.trail.steps if number in other.parents]
+        return bool(users) and all(other.operation == "bmm" and other.lines == step.lines for other in users)
 
     def _is_scaled(self, number: int) -> bool:
         """Whether it is something right times a factor that right answers have too, for the first time: they may multiply something else by it."""
@@ -378,6 +398,10 @@ class Path:
     def _is_made_from_inputs(self, number: int) -> bool:
         return any(self.trail.steps[one].operation.startswith("input ") for one in self.trail.leading_to([number]))
 
+    def _is_made_of_values(self, number: int) -> bool:
+        """Whether something that is given has gone into it, other than parameters."""
+        return any(self._is_input(one) for one in self.trail.leading_to([number]))
+
     def _informative_parents(self, number: int) -> list[int]:
         """The steps that it was made from; past those that say nothing, what these were made from."""
         found: dict[int, None] = {}
@@ -402,6 +426,42 @@ class Path:
                 if not self.is_right(number):
                     waiting += [parent for parent in self.trail.steps[number].parents if not self.is_right(parent)]
         return region
+
+    def _forgotten(self, number: int, region: Collection[int]) -> int:
+        """Where right answers do the same with what they have made of an operand first: the operand, or where it is done too late."""
+        if self._is_of_a_product(number):
+            number = next(one for one, step in enumerate(self.trail.steps) if number in step.parents)
+        kind = _kind(self.trail.steps[_laid_out_of(self.trail, number)].operation)
+        if kind not in _KINDS:
+            return number
+        for operand in self._made_from(self.trail, number):
+            if self.is_right(operand) and self.trail.steps[operand].lines and self._is_made_of_values(operand):
+                uses = [use for trail in self.right.trails if (use := self._use(trail, operand, kind)) is not None]
+                later = [use for use in uses if not use.direct]
+                if len(later) > len(uses) - len(later):  # there may be a style that does both
+                    return self._done_late(number, region, later[0]) or operand
+        return number
+
+    def _use(self, trail: Trail, operand: int, kind: str) -> _Use | None:
+        """Where another trail does something of this kind with the operand, or else with what it has made of it."""
+        step = self.trail.steps[operand]
+        twins = {one for one, other in enumerate(trail.steps) if _alike(step, other, self.right.sizes)}
+        places = [one for one, other in enumerate(trail.steps) if twins and one not in twins and _kind(other.operation) == kind]
+        direct = next((one for one in places if twins & _operands(trail, one)), None)
+        if direct is not None:
+            return _Use(trail, direct, twins, direct=True)
+        later = next((one for one in places if twins & set(trail.leading_to([one]))), None)
+        return None if later is None else _Use(trail, later, twins, direct=False)
+
+    def _done_late(self, number: int, region: Collection[int], use: _Use) -> int | None:
+        """Where what else goes into the forgotten step is used after all."""
+
+        def inputs(of: Trail, steps: Iterable[int]) -> set[str]:
+            operations = {of.steps[one].operation for one in of.leading_to(steps)}
+            return {one for one in operations if one.startswith("input ") and not one.startswith("input parameter ")}
+
+        missing = inputs(use.trail, [use.step]) - inputs(use.trail, use.twins) - inputs(self.trail, [number])
+        return next((one for one in sorted(region) if self.trail.steps[one].lines and missing & inputs(self.trail, [one])), None)
 
     def _misfit(self, number: int) -> int:
         """Where a wrong result was made from right ones, perhaps one of them does not belong there: then the step that made it."""
@@ -475,11 +535,30 @@ class Path:
         return self._made_from(self.trail, number)
 
 
+def _kind(operation: str) -> str:
+    """Operations that different ways to write the same thing may use in each other's place."""
+    return next((kind for kind, operations in _KINDS.items() if operation in operations), operation)
+
+
 def _laid_out_of(trail: Trail, number: int) -> int:
     """What was laid out anew."""
     while trail.steps[number].operation in LAYOUTS and len(trail.steps[number].parents) == 1:
         number = trail.steps[number].parents[0]
     return number
+
+
+def _operands(trail: Trail, number: int) -> set[int]:
+    """What goes into a step as it is, laid out anew or side by side with others."""
+    found: set[int] = set()
+    waiting = [*trail.steps[number].parents]
+    while waiting:
+        one = waiting.pop()
+        if one not in found:
+            found.add(one)
+            step = trail.steps[one]
+            if step.operation in LAYOUTS or step.operation in ("cat", "stack"):
+                waiting += step.parents
+    return found
 
 
 def _computed(trail: Trail, number: int) -> int:
