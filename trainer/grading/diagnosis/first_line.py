@@ -436,18 +436,19 @@ class Path:
             return number
         for operand in self._made_from(self.trail, number):
             if self.is_right(operand) and self.trail.steps[operand].lines and self._is_made_of_values(operand):
-                uses = [use for trail in self.right.trails if (use := self._use(trail, operand, kind)) is not None]
+                uses = [use for trail in self.right.trails if (use := self._use(trail, operand, number, kind)) is not None]
                 later = [use for use in uses if not use.direct]
                 if len(later) > len(uses) - len(later):  # there may be a style that does both
                     return self._done_late(number, region, later[0]) or operand
         return number
 
-    def _use(self, trail: Trail, operand: int, kind: str) -> _Use | None:
+    def _use(self, trail: Trail, operand: int, number: int, kind: str) -> _Use | None:
         """Where another trail does something of this kind with the operand, or else with what it has made of it."""
         step = self.trail.steps[operand]
         twins = {one for one, other in enumerate(trail.steps) if _alike(step, other, self.right.sizes)}
         places = [one for one, other in enumerate(trail.steps) if twins and one not in twins and _kind(other.operation) == kind]
-        direct = next((one for one in places if twins & _operands(trail, one)), None)
+        given = _given(self.trail, [number])
+        direct = next((one for one in places if twins & _operands(trail, one, given)), None)
         if direct is not None:
             return _Use(trail, direct, twins, direct=True)
         later = next((one for one in places if twins & set(trail.leading_to([one]))), None)
@@ -455,13 +456,8 @@ class Path:
 
     def _done_late(self, number: int, region: Collection[int], use: _Use) -> int | None:
         """Where what else goes into the forgotten step is used after all."""
-
-        def inputs(of: Trail, steps: Iterable[int]) -> set[str]:
-            operations = {of.steps[one].operation for one in of.leading_to(steps)}
-            return {one for one in operations if one.startswith("input ") and not one.startswith("input parameter ")}
-
-        missing = inputs(use.trail, [use.step]) - inputs(use.trail, use.twins) - inputs(self.trail, [number])
-        return next((one for one in sorted(region) if self.trail.steps[one].lines and missing & inputs(self.trail, [one])), None)
+        missing = _given(use.trail, [use.step]) - _given(use.trail, use.twins) - _given(self.trail, [number])
+        return next((one for one in sorted(region) if self.trail.steps[one].lines and missing & _given(self.trail, [one])), None)
 
     def _misfit(self, number: int) -> int:
         """Where a wrong result was made from right ones, perhaps one of them does not belong there: then the step that made it."""
@@ -547,8 +543,14 @@ def _laid_out_of(trail: Trail, number: int) -> int:
     return number
 
 
-def _operands(trail: Trail, number: int) -> set[int]:
-    """What goes into a step as it is, laid out anew or side by side with others."""
+def _given(trail: Trail, steps: Iterable[int]) -> set[str]:
+    """Which inputs have gone into these steps."""
+    operations = {trail.steps[one].operation for one in trail.leading_to(steps)}
+    return {one for one in operations if one.startswith("input ") and not one.startswith("input parameter ")}
+
+
+def _operands(trail: Trail, number: int, given: Collection[str]) -> set[int]:
+    """What goes into a step as it is, laid out anew or side by side with others that are made of these inputs."""
     found: set[int] = set()
     waiting = [*trail.steps[number].parents]
     while waiting:
@@ -556,7 +558,7 @@ def _operands(trail: Trail, number: int) -> set[int]:
         if one not in found:
             found.add(one)
             step = trail.steps[one]
-            if step.operation in LAYOUTS or step.operation in ("cat", "stack"):
+            if step.operation in LAYOUTS or (step.operation in ("cat", "stack") and _given(trail, step.parents) <= set(given)):
                 waiting += step.parents
     return found
 
