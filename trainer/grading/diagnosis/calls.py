@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Collection
 
 _Function = ast.FunctionDef | ast.AsyncFunctionDef
 
@@ -47,6 +48,20 @@ def function_around(source: str, line: int) -> range:
     """The lines of the function that this line is in; the line alone where it is in none."""
     function = _around(ast.parse(source), line)
     return range(line, line + 1) if function is None else range(function.lineno, (function.end_lineno or line) + 1)
+
+
+def branch_not_taken(source: str, start: int, end: int, visited: Collection[int], names: Collection[str]) -> int | None:
+    """The first `if` between two lines of a function that was not entered and would have bound one of these names."""
+    function = _around(ast.parse(source), start)
+    if function is None or end not in range(start, (function.end_lineno or start) + 1):
+        return None
+    for one in ast.walk(function):
+        if isinstance(one, ast.If) and start < one.lineno <= end:
+            body = range(one.body[0].lineno, (one.body[-1].end_lineno or 0) + 1)
+            bound = {node.id for part in one.body for node in ast.walk(part) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
+            if not any(line in visited for line in body) and bound & set(names):
+                return one.lineno
+    return None
 
 
 def where_gradients_are_cut(source: str, line: int) -> int:

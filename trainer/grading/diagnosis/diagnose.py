@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
+from itertools import product
 from typing import Any, Protocol
 
 from torch import Tensor
@@ -17,7 +18,7 @@ from trainer.comparing.compare import compare_values
 from trainer.comparing.tolerance import allowed
 from trainer.core.words import CHECK_ORDER, Diagnosis, EffectiveMask, Frame, Outcome, Report
 from trainer.grading.diagnosis.bank import PATH, Bank, Ids
-from trainer.grading.diagnosis.calls import function_around, is_called_from_several_places, is_told_a_constant, where_gradients_are_cut
+from trainer.grading.diagnosis.calls import branch_not_taken, function_around, is_called_from_several_places, is_told_a_constant, where_gradients_are_cut
 from trainer.grading.diagnosis.effective_mask import effective_mask, nudges
 from trainer.grading.diagnosis.first_line import Parting, Path, Shelf, telling_line
 from trainer.grading.diagnosis.known import Search, coincidences
@@ -274,11 +275,21 @@ class _Diagnosing:
         if shown is None or parting is None:
             line = self._line_without_values()
             return (self._frame(line), self.first.number, None, None) if line else (None, None, None, None)
+        if parting.unfinished is not None and (place := self._branch_not_taken(shown, parting)):
+            return self._frame(place), shown.number + 1, None, None
         calls = shown.trail.steps[parting.step].lines
         line, *outer = calls[calls.index(parting.line) :] if parting.line in calls else (parting.line,)
         while outer and is_told_a_constant(self.source, line, outer[0]):  # which is the caller's choice
             line, *outer = outer
         return self._frame(line), shown.number + 1, *self._beside(shown, parting)
+
+    def _branch_not_taken(self, shown: Recorded, parting: Parting) -> int | None:
+        """The `if` after an operand that kept what is missing from being done."""
+        steps = shown.trail.steps
+        visited = {line for step in steps for line in step.lines}
+        pairs = product(steps[parting.step].lines, steps[parting.unfinished or 0].lines)
+        found = (branch_not_taken(self.source, one, other, visited, parting.names) for one, other in pairs if one <= other)
+        return next((line for line in found if line is not None), None)
 
     def _passed_with(self, line: int) -> Sequence[Trail]:
         """What the submission makes in cases that it passes; () where the line's function is called from one place only."""

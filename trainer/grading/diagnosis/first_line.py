@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import torch
@@ -101,10 +101,15 @@ class Shelf:
 
 @dataclass(frozen=True)
 class Parting:
-    """Where the computation left the right path: the first result that is wrong as far as can be told, and its line."""
+    """Where the computation left the right path: the first result that is wrong as far as can be told, and its line.
+
+    `unfinished`: it is right, but no operand for this step; perhaps something was left out that would have bound one of these `names` anew.
+    """
 
     step: int
     line: int
+    unfinished: int | None = None
+    names: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True)
@@ -194,7 +199,11 @@ class Path:
             return Parting(ends[0], lines.pop()) if len(lines) == 1 else None
         first = self._entry(region, told)
         place = self._misfit(first)
-        return self._at(self._forgotten(first, region) if place == first else place)
+        place = self._forgotten(first, region) if place == first else place
+        if place >= first:
+            return self._at(place)
+        names = frozenset(self.trail.steps[one].name for one in self._laid_out(place))
+        return replace(self._at(place), unfinished=first, names=names)
 
     def _source_of(self, output: str) -> int:
         """Where a wrong output was made; where it is something right that stands for another, where that was computed, if for this output alone."""
