@@ -11,7 +11,7 @@ from trainer.content import packs
 from trainer.core.words import Challenge, Diagnosis, Report
 from trainer.grading.diagnosis import diagnose
 from trainer.grading.diagnosis.bank import Bank
-from trainer.grading.diagnosis.calls import is_called_from_several_places, is_told_a_constant
+from trainer.grading.diagnosis.calls import branch_not_taken, function_around, is_called_from_several_places, is_told_a_constant, where_gradients_are_cut
 from trainer.grading.diagnosis.effective_mask import _what
 from trainer.grading.diagnosis.first_line import Path as Path_
 from trainer.grading.diagnosis.first_line import Shelf
@@ -482,3 +482,37 @@ def test_from_where_a_function_is_called(line: int, *, several: bool) -> None:
 def test_an_argument_that_is_written_out(line: int, call: int, *, constant: bool) -> None:
     """Only what the statement reads counts, and only if the call writes it out."""
     assert is_told_a_constant(CALLS, line, call) == constant
+
+
+BRANCHES = """
+def attend(q, k, past, mask, cached):
+    k = heads(k)
+    if mask is not None:
+        scores = 0
+    if cached:
+        k = join(past, k)
+        q = q + 0
+    return q @ k
+
+
+@torch.no_grad()
+def turned(x):
+    return x * 2
+"""
+
+
+def test_a_branch_that_was_not_entered() -> None:
+    """Only one that would have bound the name counts, between the two lines, and of which nothing was visited."""
+    assert branch_not_taken(BRANCHES, 3, 9, {3, 9}, {"k"}) == 6
+    assert branch_not_taken(BRANCHES, 3, 9, {3, 8, 9}, {"k"}) is None
+    assert branch_not_taken(BRANCHES, 3, 9, {3, 9}, {"v"}) is None
+    assert branch_not_taken(BRANCHES, 7, 9, {9}, {"k"}) is None
+    assert branch_not_taken(BRANCHES, 3, 14, {3}, {"k"}) is None
+
+
+def test_lines_of_functions() -> None:
+    """A decorator that turns gradients off is told; a function's lines are all of it."""
+    assert where_gradients_are_cut(BRANCHES, 14) == 12
+    assert where_gradients_are_cut(BRANCHES, 9) == 9
+    assert function_around(BRANCHES, 5) == range(2, 10)
+    assert function_around(BRANCHES, 1) == range(1, 2)

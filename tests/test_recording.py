@@ -92,6 +92,15 @@ def test_a_function_with_its_own_gradient_cuts_nothing_off() -> None:
     ) == {11}
 
 
+def test_numbers_in_attributes() -> None:
+    """A number that is put into an attribute of `self` is told with its line, once."""
+    recorder, _ = record("class A:\n    def __init__(self, d):\n        self.scale = d**-0.5\n        self.d = d\ndef f(x):\n    return x * A(16).scale\n", x=X)
+    assert [(step.name, float(step.value), step.lines[0]) for step in recorder.steps if step.name.startswith("self.") and step.value is not None] == [
+        ("self.scale", 0.25, 3),
+        ("self.d", 16.0, 4),
+    ]
+
+
 def test_writes() -> None:
     """Writing into what was given is told, also through a view; writing into memory of its own is not."""
     source = "def f(x):\n    y = x.clone()\n    y.mul_(2)\n    y[0] = 0\n    x[1] = 7\n    return y\n"

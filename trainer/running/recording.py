@@ -206,7 +206,7 @@ class Recorder(TorchDispatchMode):  # type: ignore[no-untyped-call]  # torch's _
                 continue
             names[name] = value
             if type(value) is Tensor and (step := self.step_of(value)) >= 0:
-                if not self.steps[step].name and self.steps[step].lines[:1] == (line,):
+                if not self.steps[step].name and line in self.steps[step].lines[:2]:
                     self.steps[step].name = name
             elif isinstance(value, Followed):
                 self._number((line, *outer), value, name=name, parents=(value.step,))

@@ -1,5 +1,4 @@
 # mistakes: scale-without-root, query-heads-last
-# diagnosis: not named
 """Heads first throughout, scores as the sum of two products, softmax through logsumexp."""
 
 import torch

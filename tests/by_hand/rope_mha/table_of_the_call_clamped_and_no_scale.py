@@ -1,5 +1,4 @@
 # mistakes: positions-clamped, no-scale
-# diagnosis: line elsewhere
 """The table of cosines and sines is made anew in every call; even the softmax is spelled out."""
 
 import torch
