@@ -14,10 +14,10 @@ from trainer.grading.diagnosis.bank import Bank
 from trainer.grading.diagnosis.calls import branch_not_taken, function_around, is_called_from_several_places, is_told_a_constant, where_gradients_are_cut
 from trainer.grading.diagnosis.effective_mask import _what
 from trainer.grading.diagnosis.first_line import Path as Path_
-from trainer.grading.diagnosis.first_line import Shelf
 from trainer.grading.diagnosis.layout import LAYOUTS, Core, same
 from trainer.grading.diagnosis.milestones import reached
 from trainer.grading.diagnosis.relation import relation
+from trainer.grading.diagnosis.shelf import Shelf
 from trainer.grading.diagnosis.trail import Trail, content_trail, trail_of
 from trainer.grading.grader import Grader
 from trainer.running.protocol import RunReply, Step

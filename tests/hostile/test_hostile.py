@@ -12,9 +12,10 @@ import torch
 from trainer.content import packs
 from trainer.display.terminal import render
 from trainer.grading.diagnosis import first_line
-from trainer.grading.diagnosis.first_line import Shelf, telling_line
 from trainer.grading.diagnosis.loops import growth
 from trainer.grading.diagnosis.milestones import reached
+from trainer.grading.diagnosis.shelf import Shelf
+from trainer.grading.diagnosis.telling import telling_line
 from trainer.grading.diagnosis.tracing import traced
 from trainer.grading.diagnosis.trail import right_trails, trail_of, with_numbers
 from trainer.grading.grader import Grader

@@ -20,12 +20,14 @@ from trainer.core.words import CHECK_ORDER, Diagnosis, EffectiveMask, Frame, Out
 from trainer.grading.diagnosis.bank import PATH, Bank, Ids
 from trainer.grading.diagnosis.calls import branch_not_taken, function_around, is_called_from_several_places, is_told_a_constant, where_gradients_are_cut
 from trainer.grading.diagnosis.effective_mask import effective_mask, nudges
-from trainer.grading.diagnosis.first_line import Parting, Path, Shelf, telling_line
+from trainer.grading.diagnosis.first_line import Parting, Path
 from trainer.grading.diagnosis.known import Search, coincidences
 from trainer.grading.diagnosis.layout import LAYOUTS
 from trainer.grading.diagnosis.loops import Grown, around, growth
 from trainer.grading.diagnosis.milestones import Reached, reached
 from trainer.grading.diagnosis.relation import relation
+from trainer.grading.diagnosis.shelf import Shelf
+from trainer.grading.diagnosis.telling import telling_line
 from trainer.grading.diagnosis.trail import Step, Trail, content_trail, right_trails, trail_of, with_numbers
 from trainer.grading.diagnosis.variations import variation
 from trainer.grading.evidence import Evidence, name_shape

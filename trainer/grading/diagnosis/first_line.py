@@ -6,97 +6,22 @@ way. From a wrong output the submission's own results are followed backwards as 
 
 from __future__ import annotations
 
-import math
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
 import torch
 
-from trainer.grading.diagnosis.layout import HIDDEN, LAYOUTS, same
+from trainer.grading.diagnosis.derivation import KINDS, alike, computed_of, factor_of, given_to, kind_of, laid_out_of, operands_of
+from trainer.grading.diagnosis.layout import LAYOUTS
+from trainer.grading.diagnosis.shelf import Shelf
 from trainer.grading.diagnosis.trail import Step, Trail
 
 # Operations that take a part of their input, and those that work on every entry alone or put parts together.
 _PARTS = frozenset("split split_with_sizes unsafe_split chunk unbind select slice narrow index index_select".split())
 _ENTRYWISE = frozenset("add sub mul div neg cat stack view_as_real view_as_complex complex".split())
 _PIECEWISE = frozenset("mm bmm addmm baddbmm mul div t transpose permute unsqueeze squeeze expand clone return".split())
-_KINDS = {"product": frozenset("mm bmm addmm baddbmm".split()), "softmax": frozenset("_softmax amax max maximum exp logsumexp".split())}
-_RANDOM = frozenset("bernoulli bernoulli_ native_dropout dropout rand rand_like uniform_".split())
-
-
-class Shelf:
-    """Results to compare with, whatever their layout."""
-
-    def __init__(self, trails: Sequence[Trail], sizes: Mapping[str, int]) -> None:
-        self.sizes = sizes
-        self.steps: list[Step] = []
-        seen: set[tuple[object, ...]] = set()
-        for trail in trails:
-            for number in trail.leading_to_outputs:
-                step = trail.steps[number]
-                if step.features is None or step.value is None:
-                    continue
-                key = (tuple(step.value.shape), *(round(one, 6) for one in step.features))
-                if key not in seen:
-                    seen.add(key)
-                    self.steps.append(step)
-        self.numbers = {step.number for trail in trails for step in trail.steps if step.operation == "number"}
-        self.trails = trails
-        self._table = torch.tensor([step.features for step in self.steps], dtype=torch.float64).reshape(-1, 5)
-        self._found: dict[tuple[int, bool], bool] = {}
-
-    def has(self, step: Step, *, exchanging: bool = True) -> bool:
-        """Whether the step's value stands here, in some honest layout; `exchanging`: axes of one size may have changed places."""
-        if step.operation == "number":
-            return step.value is not None and step.number in self.numbers
-        if step.features is None or step.core is None:
-            return False
-        key = id(step), exchanging
-        if key not in self._found:
-            near = (other.core for other in self._near(step) if other.core is not None)
-            self._found[key] = any(same(step.core, core, self.sizes, exchanging=exchanging) for core in near)
-        return self._found[key]
-
-    def has_entries(self, step: Step) -> bool:
-        """Whether all entries of the step's value, if they tell anything, are entries of what stands here, in whatever order."""
-        if step.features is None or step.value is None or not len(self._entries):
-            return False
-        values = _entries(step.value)
-        above = torch.searchsorted(self._entries, values).clamp(max=len(self._entries) - 1)
-        nearest = torch.minimum((self._entries[above] - values).abs(), (self._entries[(above - 1).clamp(min=0)] - values).abs())
-        return bool((nearest <= 3e-6 * values.abs() + 1e-6 * values.pow(2).mean().sqrt()).all())
-
-    def has_factor(self, factor: float) -> bool:
-        """Whether something here is multiplied or divided by this number."""
-        return any(abs(factor - one) <= 1e-4 * abs(one) or abs(factor * one - 1) <= 1e-4 for one in self._factors)
-
-    @cached_property
-    def _factors(self) -> set[float]:
-        """By which numbers tensors are multiplied or divided."""
-        found = (factor_of(trail, number) for trail in self.trails for number in trail.leading_to_outputs)
-        return {round(factor, 8) for factor in found if factor is not None}
-
-    @cached_property
-    def _entries(self) -> torch.Tensor:
-        """Every entry of everything here, in order."""
-        return torch.cat([torch.empty(0, dtype=torch.float64), *(_entries(step.value) for step in self.steps if step.value is not None)]).sort().values
-
-    def holds_nearly(self, features: Collection[tuple[float, ...]]) -> int:
-        """Of how many others something here may be the same, by figures alone."""
-        return int(self._close(features).any(dim=1).sum()) if self.steps and features else 0
-
-    def _close(self, features: Collection[tuple[float, ...]]) -> torch.Tensor:
-        """Whether figures are those of a step here: bool [features, steps]."""
-        mine = torch.tensor([*features], dtype=torch.float64)[:, None]
-        room = 1e-3 * torch.maximum(self._table[:, 1:2], mine[:, :, 1:2])
-        return ((self._table[:, :4] - mine[:, :, :4]).abs() <= room).all(dim=2) & ((self._table[:, 4] - mine[:, :, 4]).abs() < 1e-9)
-
-    def _near(self, step: Step) -> list[Step]:
-        """What may be the same value by its figures."""
-        if not self.steps or step.features is None:
-            return []
-        return [self.steps[index] for index in self._close([step.features])[0].nonzero().flatten().tolist()]
 
 
 @dataclass(frozen=True)
@@ -219,8 +144,8 @@ class Path:
         end = self.reference.made_by.get(output)
         if end is None:
             return False
-        laid = _laid_out_of(self.reference, end)
-        return any(_alike(self.trail.steps[number], self.reference.steps[one], self.right.sizes) for one in self.reference.leading_to([end]) if one < laid)
+        laid = laid_out_of(self.reference, end)
+        return any(alike(self.trail.steps[number], self.reference.steps[one], self.right.sizes) for one in self.reference.leading_to([end]) if one < laid)
 
     def _put_together_of(self, number: int) -> set[int]:
         """The right results that it is one of in another layout, or several of side by side."""
@@ -279,7 +204,7 @@ class Path:
     def _is_of_a_product(self, number: int) -> bool:
         """Whether torch laid something right out for a product of matrices on the same line, heads beside heads."""
         step = self.trail.steps[number]
-        if step.operation not in LAYOUTS or step.value is None or step.value.dim() != 3 or not self.is_right(_laid_out_of(self.trail, number)):
+        if step.operation not in LAYOUTS or step.value is None or step.value.dim() != 3 or not self.is_right(laid_out_of(self.trail, number)):
             return False
         users = [other for other in self.trail.steps if number in other.parents]
         return bool(users) and all(other.operation == "bmm" and other.lines == step.lines for other in users)
@@ -440,8 +365,8 @@ class Path:
         """Where right answers do the same with what they have made of an operand first: the operand, or where it is done too late."""
         if self._is_of_a_product(number):
             number = next(one for one, step in enumerate(self.trail.steps) if number in step.parents)
-        kind = _kind(self.trail.steps[_laid_out_of(self.trail, number)].operation)
-        if kind not in _KINDS:
+        kind = kind_of(self.trail.steps[laid_out_of(self.trail, number)].operation)
+        if kind not in KINDS:
             return number
         for operand in self._made_from(self.trail, number):
             if self.is_right(operand) and self.trail.steps[operand].lines and self._is_made_of_values(operand):
@@ -454,10 +379,10 @@ class Path:
     def _use(self, trail: Trail, operand: int, number: int, kind: str) -> _Use | None:
         """Where another trail does something of this kind with the operand, or else with what it has made of it."""
         step = self.trail.steps[operand]
-        twins = {one for one, other in enumerate(trail.steps) if _alike(step, other, self.right.sizes)}
-        places = [one for one, other in enumerate(trail.steps) if twins and one not in twins and _kind(other.operation) == kind]
-        given = _given(self.trail, [number])
-        direct = next((one for one in places if twins & _operands(trail, one, given)), None)
+        twins = {one for one, other in enumerate(trail.steps) if alike(step, other, self.right.sizes)}
+        places = [one for one, other in enumerate(trail.steps) if twins and one not in twins and kind_of(other.operation) == kind]
+        given = given_to(self.trail, [number])
+        direct = next((one for one in places if twins & operands_of(trail, one, given)), None)
         if direct is not None:
             return _Use(trail, direct, twins, direct=True)
         later = next((one for one in places if twins & set(trail.leading_to([one]))), None)
@@ -465,8 +390,8 @@ class Path:
 
     def _done_late(self, number: int, region: Collection[int], use: _Use) -> int | None:
         """Where what else goes into the forgotten step is used after all."""
-        missing = _given(use.trail, [use.step]) - _given(use.trail, use.twins) - _given(self.trail, [number])
-        return next((one for one in sorted(region) if self.trail.steps[one].lines and missing & _given(self.trail, [one])), None)
+        missing = given_to(use.trail, [use.step]) - given_to(use.trail, use.twins) - given_to(self.trail, [number])
+        return next((one for one in sorted(region) if self.trail.steps[one].lines and missing & given_to(self.trail, [one])), None)
 
     def _misfit(self, number: int) -> int:
         """Where a wrong result was made from right ones, perhaps one of them does not belong there: then the step that made it."""
@@ -502,9 +427,9 @@ class Path:
 
     def _is_meant(self, number: int, other: int) -> bool:
         """Whether a step is one of the reference's, or was before it was multiplied by a number, or that was."""
-        mine = {number, _computed(self.trail, number)}
-        theirs = {other, _computed(self.reference, other)}
-        return any(_alike(self.trail.steps[one], self.reference.steps[its], self.right.sizes) for one in mine for its in theirs)
+        mine = {number, computed_of(self.trail, number)}
+        theirs = {other, computed_of(self.reference, other)}
+        return any(alike(self.trail.steps[one], self.reference.steps[its], self.right.sizes) for one in mine for its in theirs)
 
     def _laid_out(self, number: int) -> Iterator[int]:
         """The step and those that only lay it out anew."""
@@ -521,7 +446,7 @@ class Path:
             return None
         step = self.trail.steps[number]
         for place, other in enumerate(self.mistaken.steps):
-            if _alike(step, other, self.right.sizes):
+            if alike(step, other, self.right.sizes):
                 twins = [one for one, its in enumerate(self.reference.steps) if its.operation == other.operation and its.lines == other.lines]
                 same_place = [one for one, its in enumerate(self.mistaken.steps) if its.operation == other.operation and its.lines == other.lines]
                 return twins[same_place.index(place)] if len(twins) == len(same_place) else None
@@ -530,8 +455,8 @@ class Path:
     def _made_from(self, trail: Trail, number: int) -> list[int]:
         """What a result was computed from, past all changes of layout and a factor of its own; parameters and constants are left out."""
         found: list[int] = []
-        for parent in trail.steps[_computed(trail, number)].parents:
-            parent = _laid_out_of(trail, parent)
+        for parent in trail.steps[computed_of(trail, number)].parents:
+            parent = laid_out_of(trail, parent)
             if trail.steps[parent].features is not None and not trail.steps[parent].operation.startswith("input parameter "):
                 found.append(parent)
         return list(dict.fromkeys(found))
@@ -540,120 +465,9 @@ class Path:
         return self._made_from(self.trail, number)
 
 
-def _kind(operation: str) -> str:
-    """Operations that different ways to write the same thing may use in each other's place."""
-    return next((kind for kind, operations in _KINDS.items() if operation in operations), operation)
-
-
-def _laid_out_of(trail: Trail, number: int) -> int:
-    """What was laid out anew."""
-    while trail.steps[number].operation in LAYOUTS and len(trail.steps[number].parents) == 1:
-        number = trail.steps[number].parents[0]
-    return number
-
-
-def _given(trail: Trail, steps: Iterable[int]) -> set[str]:
-    """Which inputs have gone into these steps."""
-    operations = {trail.steps[one].operation for one in trail.leading_to(steps)}
-    return {one for one in operations if one.startswith("input ") and not one.startswith("input parameter ")}
-
-
-def _operands(trail: Trail, number: int, given: Collection[str]) -> set[int]:
-    """What goes into a step as it is, laid out anew or side by side with others that are made of these inputs."""
-    found: set[int] = set()
-    waiting = [*trail.steps[number].parents]
-    while waiting:
-        one = waiting.pop()
-        if one not in found:
-            found.add(one)
-            step = trail.steps[one]
-            if step.operation in LAYOUTS or (step.operation in ("cat", "stack") and _given(trail, step.parents) <= set(given)):
-                waiting += step.parents
-    return found
-
-
-def _computed(trail: Trail, number: int) -> int:
-    """Where a result was computed, before it was laid out anew or multiplied by a number."""
-    while True:
-        step = trail.steps[number]
-        whole = [one for one in step.parents if trail.steps[one].entries > 1]
-        if len(whole) != 1 or not (step.operation in LAYOUTS or factor_of(trail, number) is not None):
-            return number
-        number = whole[0]
-
-
-def factor_of(trail: Trail, number: int) -> float | None:
-    """By which number a step multiplies or divides the one tensor that it is made from; None where it does something else."""
-    step = trail.steps[number]
-    parents = [one for one in step.parents if trail.steps[one].entries > 1]
-    if step.operation not in ("mul", "div") or len(parents) != 1 or step.value is None:
-        return None
-    before = trail.steps[parents[0]].value
-    if before is None or before.shape != step.value.shape or not before.is_floating_point():
-        return None
-    size = float(before.double().pow(2).sum())
-    factor = float((step.value.double() * before.double()).sum()) / size if size and math.isfinite(size) else 0.0
-    return factor if factor and bool(torch.isclose(step.value.double(), factor * before.double(), rtol=1e-2, atol=1e-6 * size**0.5).all()) else None
-
-
-def telling_line(trail: Trail, check: str, limit: int | None = None) -> int | None:
-    """The line where no value is wrong: it writes into an input, cuts gradients off, draws at random, or makes a tensor as large as the limit."""
-    given = max((number for number, step in enumerate(trail.steps) if step.operation.startswith("input ")), default=-1)
-    for number, step in enumerate(trail.steps):
-        if number <= given or not step.lines:
-            continue
-        if (
-            (check == "properties" and step.into >= 0 and not trail.steps[step.into].operation.startswith("input parameter "))
-            or (check == "gradients" and step.cut and not _is_a_maximum(trail, number) and _carries_values(trail, number))
-            or (check == "train/eval" and step.operation in _RANDOM)
-            or (check == "memory" and limit is not None and step.entries >= limit and step.operation not in ("expand", "expand_as"))
-        ):
-            return step.lines[0]
-    return None
-
-
-def _alike(one: Step, other: Step, sizes: Mapping[str, int]) -> bool:
-    if one.core is None or other.core is None or one.features is None or other.features is None:
-        return False
-    room = 1e-3 * max(one.features[1], other.features[1])
-    if any(abs(mine - its) > room for mine, its in zip(one.features[:4], other.features[:4], strict=True)):
-        return False
-    return same(one.core, other.core, sizes)
-
-
-def _entries(value: torch.Tensor) -> torch.Tensor:
-    """The entries of a result; what a mask has filled in is one number."""
-    return value.to(torch.float64).flatten().nan_to_num(HIDDEN, HIDDEN, -HIDDEN).clamp(-HIDDEN, HIDDEN)
-
-
 def _level(value: torch.Tensor) -> float | None:
     """The one number that all entries are, where they are several and it is not 0 or 1."""
     if value.numel() < 2 or value.dtype == torch.bool:
         return None
     first = value.flatten()[0]
     return float(first) if float(first) not in (0.0, 1.0) and bool((value == first).all()) else None
-
-
-def _is_a_maximum(trail: Trail, number: int) -> bool:
-    """Whether a largest entry is cut off: what is subtracted from all scores of a row needs no gradient."""
-    return any(trail.steps[one].operation in ("amax", "max", "maximum") for one in trail.steps[number].parents)
-
-
-def _carries_values(trail: Trail, number: int) -> bool:
-    """Whether floats that were given have gone into a step; what is only made as large as another tensor has none of them."""
-    waiting, seen = [number], set[int]()
-    while waiting:
-        one = waiting.pop()
-        step = trail.steps[one]
-        if (
-            one in seen
-            or step.operation.endswith("_like")
-            or step.operation.startswith("new_")
-            or (step.value is not None and not step.value.is_floating_point())
-        ):
-            continue
-        if step.operation.startswith("input "):
-            return True
-        seen.add(one)
-        waiting += step.parents
-    return False

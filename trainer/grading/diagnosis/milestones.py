@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from trainer.grading.diagnosis.first_line import Shelf
 from trainer.grading.diagnosis.layout import LAYOUTS
+from trainer.grading.diagnosis.shelf import Shelf
 from trainer.grading.diagnosis.trail import Step, Trail
 
 # What a line of a reference is about, by the words of torch and of the field in it.

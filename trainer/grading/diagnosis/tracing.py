@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from trainer.content.packs import solution
 from trainer.core.words import DrillError, Trace, TraceRow
-from trainer.grading.diagnosis.first_line import Shelf
 from trainer.grading.diagnosis.layout import LAYOUTS
 from trainer.grading.diagnosis.milestones import milestones
+from trainer.grading.diagnosis.shelf import Shelf
 from trainer.grading.diagnosis.trail import Step, Trail, content_trail, trail_of
 from trainer.grading.evidence import in_words, name_shape
 from trainer.grading.exam import Exam
