@@ -21,6 +21,7 @@ from trainer.grading.diagnosis.trail import Step, Trail
 # Operations that take a part of their input, and those that work on every entry alone or put parts together.
 _PARTS = frozenset("split split_with_sizes unsafe_split chunk unbind select slice narrow index index_select".split())
 _ENTRYWISE = frozenset("add sub mul div neg cat stack view_as_real view_as_complex complex".split())
+_FUNCTIONS = frozenset("sin cos exp tanh relu neg reciprocal pow".split())
 _PIECEWISE = frozenset("mm bmm addmm baddbmm mul div t transpose permute unsqueeze squeeze expand clone return".split())
 
 
@@ -199,7 +200,13 @@ class Path:
 
     def _is_style(self, number: int) -> bool:
         """Whether it is no right answer's result, but may well be on the way to one."""
-        return self._is_piece(number) or self._is_taken_apart(number) or self._is_scaled(number) or self._is_of_a_product(number)
+        return self._is_piece(number) or self._is_taken_apart(number) or self._is_scaled(number) or self._is_of_a_product(number) or self._is_done_early(number)
+
+    def _is_done_early(self, number: int) -> bool:
+        """Whether a function of every entry alone was taken of something right, and right answers take it before they repeat the entries."""
+        step = self.trail.steps[number]
+        parents = self._informative_parents(number)
+        return step.operation in _FUNCTIONS and len(parents) == 1 and self.is_right(parents[0]) and self.right.has_entries(step)
 
     def _is_of_a_product(self, number: int) -> bool:
         """Whether torch laid something right out for a product of matrices on the same line, heads beside heads."""
@@ -363,18 +370,25 @@ class Path:
 
     def _forgotten(self, number: int, region: Collection[int]) -> int:
         """Where right answers do the same with what they have made of an operand first: the operand, or where it is done too late."""
-        if self._is_of_a_product(number):
-            number = next(one for one, step in enumerate(self.trail.steps) if number in step.parents)
-        kind = kind_of(self.trail.steps[laid_out_of(self.trail, number)].operation)
+        done = self._first_computed(number)
+        kind = kind_of(self.trail.steps[laid_out_of(self.trail, done)].operation)
         if kind not in KINDS:
             return number
-        for operand in self._made_from(self.trail, number):
+        for operand in self._made_from(self.trail, done):
             if self.is_right(operand) and self.trail.steps[operand].lines and self._is_made_of_values(operand):
-                uses = [use for trail in self.right.trails if (use := self._use(trail, operand, number, kind)) is not None]
+                uses = [use for trail in self.right.trails if (use := self._use(trail, operand, done, kind)) is not None]
                 later = [use for use in uses if not use.direct]
                 if len(later) > len(uses) - len(later):  # there may be a style that does both
-                    return self._done_late(number, region, later[0]) or operand
+                    return self._done_late(done, region, later[0]) or operand
         return number
+
+    def _first_computed(self, number: int) -> int:
+        """What is first computed of something right that is only laid out anew; of other steps the step itself."""
+        if self.trail.steps[number].operation not in LAYOUTS or not self.is_right(laid_out_of(self.trail, number)):
+            return number
+        laid = set(self._laid_out(number))
+        users = (one for one, step in enumerate(self.trail.steps) if one not in laid and laid & set(step.parents))
+        return next(users, number)
 
     def _use(self, trail: Trail, operand: int, number: int, kind: str) -> _Use | None:
         """Where another trail does something of this kind with the operand, or else with what it has made of it."""
@@ -400,7 +414,7 @@ class Path:
             return number
         mine = self._made_from(self.trail, number)
         theirs = self._made_from(self.reference, meant)
-        if len(mine) != len(theirs):
+        if len(mine) != len(theirs) or (len(mine) == 1 and kind_of(self.trail.steps[number].operation) != "product"):
             return number
         odd = [one for one in mine if not any(self._is_meant(one, other) for other in theirs)]
         if not odd and (apart := self._taken_apart_together(mine)) is not None:
