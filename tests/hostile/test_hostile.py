@@ -11,13 +11,13 @@ import torch
 
 from trainer.content import packs
 from trainer.display.terminal import render
-from trainer.grading.diagnosis import first_line
+from trainer.grading.diagnosis import derivation, first_line
 from trainer.grading.diagnosis.loops import growth
 from trainer.grading.diagnosis.milestones import reached
 from trainer.grading.diagnosis.shelf import Shelf
 from trainer.grading.diagnosis.telling import telling_line
 from trainer.grading.diagnosis.tracing import traced
-from trainer.grading.diagnosis.trail import right_trails, trail_of, with_numbers
+from trainer.grading.diagnosis.trail import Trail, right_trails, trail_of, with_numbers
 from trainer.grading.grader import Grader
 from trainer.running.protocol import Reply, RunReply, Step
 from trainer.running.run import Ended
@@ -89,6 +89,29 @@ def test_a_forged_record_of_many_ways_is_read_soon(grader: Grader, operation: st
         parting = first_line.Path(trail, Shelf(rights, dict(exam.cases[0].sizes)), rights[0], rights[1]).parting([name])
         assert parting is None or 0 <= parting.step < len(trail.steps)
     assert telling_line(trail, "gradients") is None
+
+
+def test_a_forged_chain_is_read_soon(grader: Grader, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of two thousand steps, each the one before times the scale or divided by it, none is measured twice."""
+    measure, measured = derivation._factor, list[int]()
+
+    def counted(trail: Trail, number: int) -> float | None:
+        if trail.made_by == {"out": 2000}:
+            measured.append(number)
+        return measure(trail, number)
+
+    monkeypatch.setattr(derivation, "_factor", counted)
+    exam = grader.exam(GQA, 21).only([0])
+    rights = right_trails(exam)
+    value = torch.randn(3, 5)
+    shelf = Shelf(rights, dict(exam.cases[0].sizes))
+    scale = next(iter(shelf._factors))
+    tensors = [value, value * scale]
+    steps = [Step([], "input x", 0, [])] + [Step([2 + number], ("mul", "div")[number % 2], (number + 1) % 2, [number]) for number in range(2000)]
+    trail = trail_of(RunReply(steps=steps, made_by={"out": 2000}), tensors)
+    parting = first_line.Path(trail, shelf, rights[0], rights[1]).parting(["out"])
+    assert parting is not None
+    assert 0 < len(measured) <= len(trail.steps)
 
 
 def forged(draw: random.Random, tensors: list[torch.Tensor]) -> tuple[RunReply, list[torch.Tensor]]:

@@ -55,12 +55,12 @@ def branch_not_taken(source: str, start: int, end: int, visited: Collection[int]
     function = _around(ast.parse(source), start)
     if function is None or end not in range(start, (function.end_lineno or start) + 1):
         return None
-    for one in ast.walk(function):
-        if isinstance(one, ast.If) and start < one.lineno <= end:
-            body = range(one.body[0].lineno, (one.body[-1].end_lineno or 0) + 1)
-            bound = {node.id for part in one.body for node in ast.walk(part) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
-            if not any(line in visited for line in body) and bound & set(names):
-                return one.lineno
+    branches = [one for one in ast.walk(function) if isinstance(one, ast.If) and start < one.lineno <= end]
+    for one in sorted(branches, key=lambda branch: branch.lineno):
+        body = range(one.body[0].lineno, (one.body[-1].end_lineno or 0) + 1)
+        bound = {node.id for part in one.body for node in ast.walk(part) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
+        if not any(line in visited for line in body) and bound & set(names):
+            return one.lineno
     return None
 
 

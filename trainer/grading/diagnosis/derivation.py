@@ -21,15 +21,12 @@ def kind_of(operation: str) -> str:
 
 def laid_out_of(trail: Trail, number: int) -> int:
     """What was laid out anew."""
-    while trail.steps[number].operation in LAYOUTS and len(trail.steps[number].parents) == 1:
-        number = trail.steps[number].parents[0]
-    return number
+    return trail.laid_out[number]
 
 
 def given_to(trail: Trail, steps: Iterable[int]) -> set[str]:
     """Which inputs have gone into these steps."""
-    operations = {trail.steps[one].operation for one in trail.leading_to(steps)}
-    return {one for one in operations if one.startswith("input ") and not one.startswith("input parameter ")}
+    return {name for one in steps for name in trail.given[one] if not name.startswith("input parameter ")}
 
 
 def operands_of(trail: Trail, number: int, given: Collection[str]) -> set[int]:
@@ -58,6 +55,12 @@ def computed_of(trail: Trail, number: int) -> int:
 
 def factor_of(trail: Trail, number: int) -> float | None:
     """By which number a step multiplies or divides the one tensor that it is made from; None where it does something else."""
+    if number not in trail.factors:
+        trail.factors[number] = _factor(trail, number)
+    return trail.factors[number]
+
+
+def _factor(trail: Trail, number: int) -> float | None:
     step = trail.steps[number]
     parents = [one for one in step.parents if trail.steps[one].entries > 1]
     if step.operation not in ("mul", "div") or len(parents) != 1 or step.value is None:

@@ -213,17 +213,15 @@ class Path:
         step = self.trail.steps[number]
         if step.operation not in LAYOUTS or step.value is None or step.value.dim() != 3 or not self.is_right(laid_out_of(self.trail, number)):
             return False
-        users = [other for other in self.trail.steps if number in other.parents]
+        users = [self.trail.steps[one] for one in self.trail.users.get(number, ())]
         return bool(users) and all(other.operation == "bmm" and other.lines == step.lines for other in users)
 
     def _is_scaled(self, number: int) -> bool:
         """Whether it is something right times a factor that right answers have too, for the first time: they may multiply something else by it."""
-        step = self.trail.steps[number]
-        scaling = [one for one in self.trail.leading_to([number]) if one != number and self._scale(one) is not None]
-        if self._scale(number) is None:
-            laid = step.operation in LAYOUTS and len(step.parents) == 1 and self._is_scaled(step.parents[0])
-            return laid
-        return not scaling and all(self.is_right(one) for one in self._informative_parents(number))
+        number = laid_out_of(self.trail, number)
+        if self._scale(number) is None or not all(self.is_right(one) for one in self._informative_parents(number)):
+            return False
+        return all(one == number or self._scale(one) is None for one in self.trail.leading_to([number]))
 
     def _scale(self, number: int) -> float | None:
         """By which number that right answers multiply by too, and other than 1 or -1, a step multiplies."""
@@ -250,8 +248,8 @@ class Path:
         if step.operation not in _PARTS or not step.parents or not self.is_right(step.parents[0]):
             return False
         whole = step.parents[0]
-        parts = {id(one.value): one.entries for one in self.trail.steps if one.operation in _PARTS and one.parents[:1] == (whole,)}
-        return sum(parts.values()) == self.trail.steps[whole].entries
+        users = [self.trail.steps[one] for one in self.trail.users[whole]]
+        return sum(one.entries for one in users if one.operation in _PARTS and one.parents[0] == whole) == self.trail.steps[whole].entries
 
     @cached_property
     def _visits(self) -> Counter[tuple[tuple[int, ...], str]]:
@@ -337,11 +335,11 @@ class Path:
         return operation.startswith("input ") and not operation.startswith("input parameter ")
 
     def _is_made_from_inputs(self, number: int) -> bool:
-        return any(self.trail.steps[one].operation.startswith("input ") for one in self.trail.leading_to([number]))
+        return bool(self.trail.given[number])
 
     def _is_made_of_values(self, number: int) -> bool:
         """Whether something that is given has gone into it, other than parameters."""
-        return any(self._is_input(one) for one in self.trail.leading_to([number]))
+        return bool(given_to(self.trail, [number]))
 
     def _informative_parents(self, number: int) -> list[int]:
         """The steps that it was made from; past those that say nothing, what these were made from."""

@@ -9,13 +9,14 @@ _RANDOM = frozenset("bernoulli bernoulli_ native_dropout dropout rand rand_like 
 
 def telling_line(trail: Trail, check: str, limit: int | None = None) -> int | None:
     """The line where no value is wrong: it writes into an input, cuts gradients off, draws at random, or makes a tensor as large as the limit."""
+    carrying = _carrying_values(trail) if check == "gradients" else frozenset()
     given = max((number for number, step in enumerate(trail.steps) if step.operation.startswith("input ")), default=-1)
     for number, step in enumerate(trail.steps):
         if number <= given or not step.lines:
             continue
         if (
             (check == "properties" and step.into >= 0 and not trail.steps[step.into].operation.startswith("input parameter "))
-            or (check == "gradients" and step.cut and not _is_a_maximum(trail, number) and _carries_values(trail, number))
+            or (check == "gradients" and step.cut and not _is_a_maximum(trail, number) and number in carrying)
             or (check == "train/eval" and step.operation in _RANDOM)
             or (check == "memory" and limit is not None and step.entries >= limit and step.operation not in ("expand", "expand_as"))
         ):
@@ -28,21 +29,13 @@ def _is_a_maximum(trail: Trail, number: int) -> bool:
     return any(trail.steps[one].operation in ("amax", "max", "maximum") for one in trail.steps[number].parents)
 
 
-def _carries_values(trail: Trail, number: int) -> bool:
-    """Whether floats that were given have gone into a step; what is only made as large as another tensor has none of them."""
-    waiting, seen = [number], set[int]()
-    while waiting:
-        one = waiting.pop()
-        step = trail.steps[one]
-        if (
-            one in seen
-            or step.operation.endswith("_like")
-            or step.operation.startswith("new_")
-            or (step.value is not None and not step.value.is_floating_point())
-        ):
+def _carrying_values(trail: Trail) -> frozenset[int]:
+    """The steps into which floats that were given have gone; what is only made as large as another tensor has none of them."""
+    found: set[int] = set()
+    for number, step in enumerate(trail.steps):
+        is_new = step.operation.endswith("_like") or step.operation.startswith("new_")
+        if is_new or (step.value is not None and not step.value.is_floating_point()):
             continue
-        if step.operation.startswith("input "):
-            return True
-        seen.add(one)
-        waiting += step.parents
-    return False
+        if step.operation.startswith("input ") or not found.isdisjoint(step.parents):
+            found.add(number)
+    return frozenset(found)

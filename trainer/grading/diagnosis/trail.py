@@ -83,6 +83,37 @@ class Trail:
         """The steps from which an output was made, in order; others may be anything. All steps, where no output is a tensor."""
         return self.leading_to(self.made_by.values()) if self.made_by else tuple(range(len(self.steps)))
 
+    @cached_property
+    def laid_out(self) -> tuple[int, ...]:
+        """For every step the one whose entries it has in another layout, as far back as that goes; else itself."""
+        found: list[int] = []
+        for number, step in enumerate(self.steps):
+            found.append(found[step.parents[0]] if step.operation in LAYOUTS and len(step.parents) == 1 else number)
+        return tuple(found)
+
+    @cached_property
+    def given(self) -> tuple[frozenset[str], ...]:
+        """For every step the inputs and parameters that have gone into it."""
+        found: list[frozenset[str]] = []
+        for step in self.steps:
+            own = {step.operation} if step.operation.startswith("input ") else set[str]()
+            found.append(frozenset(own.union(*(found[parent] for parent in step.parents))))
+        return tuple(found)
+
+    @cached_property
+    def users(self) -> dict[int, list[int]]:
+        """For every step those that were made from it."""
+        found: dict[int, list[int]] = {}
+        for number, step in enumerate(self.steps):
+            for parent in step.parents:
+                found.setdefault(parent, []).append(number)
+        return found
+
+    @cached_property
+    def factors(self) -> dict[int, float | None]:
+        """What has been found of steps that multiply by a number; `derivation.factor_of` keeps it here."""
+        return {}
+
     def leading_to(self, ends: Iterable[int]) -> tuple[int, ...]:
         """These steps and all that they were made from, in order."""
         found: set[int] = set()
