@@ -151,5 +151,6 @@ def shown(report: object) -> str:
 
 def workers(grader: Grader) -> str:
     """The processes that the zygote has now: workers, and orphans of theirs."""
+    grader._zygote.settle()
     pid = grader._zygote._pid
     return Path(f"/proc/{pid}/task/{pid}/children").read_text().strip() if sys.platform == "linux" else ""

@@ -157,10 +157,9 @@ def _arrives(evidence: Evidence, one: CaseEvidence) -> Outcome:
 
 
 def _gradient(evidence: Evidence, one: CaseEvidence) -> Outcome:
-    scale = one.expected.gradient_scale
     for name, want in one.expected.gradients.items():
         got = evidence.tensor(one.told.gradients.get(name, -1))
-        bound = allowed(want.value, one.case.dtype, want.lost, scale)
+        bound = one.expected.gradient_bounds[name]
         if got is None:
             if bool((want.value.abs() > bound).any()):
                 return Outcome("gradients", "failed", f"no gradient reaches {name}", one.case.name, one.number + 1)

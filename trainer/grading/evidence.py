@@ -9,7 +9,6 @@ from functools import cached_property
 from torch import Tensor
 
 from trainer.comparing.compare import compare_values
-from trainer.comparing.tolerance import allowed
 from trainer.core.words import Case, Frame, Mismatch, axes
 from trainer.grading.exam import Exam, Expected
 from trainer.running.protocol import Failure, FrameData, Reply, Returned, RunReply
@@ -31,6 +30,7 @@ class Evidence:
 
     def __init__(self, exam: Exam, ended: Ended, only: int | None = None) -> None:
         self.exam, self.ended, self.only = exam, ended, only
+        self._compared: dict[tuple[int, int], Mismatch | None] = {}
 
     @property
     def reply(self) -> Reply:
@@ -83,13 +83,19 @@ class Evidence:
 
     def value_mismatch(self, one: CaseEvidence, outputs: dict[str, Returned], *, again: bool = False) -> Mismatch | None:
         """The first output of one call whose values are off; `again`: of the second call. Shapes must have been compared."""
+        key = (one.number, id(outputs))  # several checks ask of the same call; `outputs` lives as long as the reply
+        if key not in self._compared:
+            self._compared[key] = self._value_mismatch(one, outputs, again=again)
+        return self._compared[key]
+
+    def _value_mismatch(self, one: CaseEvidence, outputs: dict[str, Returned], *, again: bool) -> Mismatch | None:
+        bounds = one.expected.bounds_again if again else one.expected.bounds
         for name, want in (one.expected.again if again else one.expected.outputs).items():
             value = self.value_of(outputs.get(name))
             if value is None or value.shape != want.value.shape:
                 got = outputs.get(name)
                 return Mismatch(name, "missing", one.case.dims[name], tuple(want.value.shape), actual_type=got.what if got else "nothing")
-            bound = allowed(want.value, one.case.dtype, want.lost, one.expected.scale_of(name))
-            if found := compare_values(name, one.case.dims[name], dict(one.case.sizes), want.value, value, bound):
+            if found := compare_values(name, one.case.dims[name], one.case.sizes, want.value, value, bounds[name]):
                 return found
         for name, text in (one.expected.plain_again if again else one.expected.plain).items():
             got = outputs.get(name)

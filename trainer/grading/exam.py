@@ -17,7 +17,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from trainer.comparing.tolerance import loss, lower_dtype
+from trainer.comparing.tolerance import allowed, loss, lower_dtype
 from trainer.content.interface import signatures
 from trainer.content.packs import read_text, solution
 from trainer.core.words import Case, Challenge, GraderError, PackError, Refusal
@@ -47,13 +47,32 @@ class Expected:
     plain: Mapping[str, str] = field(default_factory=dict)
     plain_again: Mapping[str, str] = field(default_factory=dict)
     gradients: Mapping[str, Value] = field(default_factory=dict)
+    dtype: str = "float32"  # of the case
 
-    def scale_of(self, output: str) -> float:
+    @cached_property
+    def bounds(self) -> Mapping[str, Tensor]:
+        """How much each entry of an output may differ, by the output's name."""
+        return {name: allowed(one.value, self.dtype, one.lost, self._scale_of(name)) for name, one in self.outputs.items()}
+
+    @cached_property
+    def bounds_again(self) -> Mapping[str, Tensor]:
+        """The same for the call on other values."""
+        return {name: allowed(one.value, self.dtype, one.lost, self._scale_of(name)) for name, one in self.again.items()}
+
+    @cached_property
+    def gradient_bounds(self) -> Mapping[str, Tensor]:
+        """The same for the gradients, by what they are of."""
+        return {name: allowed(one.value, self.dtype, one.lost, self.gradient_scale) for name, one in self.gradients.items()}
+
+    def _scale_of(self, output: str) -> float:
         """The size against which an output's rounding is measured: its own, or that of the case where it is zero throughout."""
-        sizes = {name: float(one.value.abs().max()) if one.value.numel() else 0.0 for name, one in self.outputs.items() if one.value.dtype != torch.bool}
-        return sizes.get(output, 0.0) or max(sizes.values(), default=0.0)
+        return self._sizes.get(output, 0.0) or max(self._sizes.values(), default=0.0)
 
-    @property
+    @cached_property
+    def _sizes(self) -> Mapping[str, float]:
+        return {name: float(one.value.abs().max()) if one.value.numel() else 0.0 for name, one in self.outputs.items() if one.value.dtype != torch.bool}
+
+    @cached_property
     def gradient_scale(self) -> float:
         """The largest entry of all gradients of the case."""
         return max((float(one.value.abs().max()) for one in self.gradients.values() if one.value.numel()), default=0.0)
@@ -105,11 +124,9 @@ class Exam:
         except Exception as error:
             raise PackError(f"{self.cases_path}: cases() raises {type(error).__name__}: {error}.") from error
 
-    def request(self, file_name: str, source: str, assignment: int = 0, purpose: Purpose = "grade") -> bytes:
-        """The frame for a worker that is to run this source on all cases."""
+    def request(self, assignment: int = 0, purpose: Purpose = "grade") -> bytes:
+        """The frame for a worker that is to run a file on all cases."""
         body = Request(
-            file_name=file_name,
-            source=source,
             cases_path=self.cases_path,
             cases_source=self._cases_source,
             kind=self.challenge.kind,
@@ -125,7 +142,7 @@ class Exam:
     def asked(self, purpose: Purpose) -> tuple[Request, list[Tensor]]:
         """What a worker is told, but for the source: for content of the pack, which runs here."""
         if purpose not in self._asked:
-            self._asked[purpose] = decode(self.request("content.py", "", purpose=purpose), Request)
+            self._asked[purpose] = decode(self.request(purpose=purpose), Request)
         return self._asked[purpose]
 
     def only(self, numbers: Collection[int], *, alone: bool = False) -> Exam:
@@ -274,7 +291,7 @@ class Exam:
         for one, other in ((plain, plain_lowered), (plain_again, plain_again_lowered)):
             if one != other:
                 raise PackError(f"{self.cases_path}: case {case.name!r}: rounding decides; the reference gives {one} in float64, {other} in {case.dtype}.")
-        return Expected(outputs, again, plain, plain_again, _values(case, exact_gradients, lowered_gradients))
+        return Expected(outputs, again, plain, plain_again, _values(case, exact_gradients, lowered_gradients), case.dtype)
 
     def _evaluate(
         self, number: int, inputs: Mapping[str, Any], dtype: str, *, with_gradients: bool

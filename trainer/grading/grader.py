@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import select
 import time
 import warnings
 from collections.abc import Callable, Iterable
@@ -20,21 +21,26 @@ from trainer.grading.evidence import Evidence
 from trainer.grading.exam import Exam
 from trainer.grading.judge import judge
 from trainer.running.aliases import MOST_ASSIGNMENTS
-from trainer.running.protocol import Purpose, cap
-from trainer.running.run import Ended, Running
+from trainer.running.protocol import Purpose, SubmittedFile, cap
+from trainer.running.run import Ended, Running, SupersededError
 from trainer.running.zygote import Limits, Zygote
 
 if TYPE_CHECKING:  # imported where it is asked for: a pass pays nothing for it
     from trainer.grading.diagnosis.bank import Bank
 
+Told = Callable[[Report], None]
 TRAINER = Path(__file__).resolve().parents[1]
 
 
 class Grader:
-    """The trusted side. Make it before anything of `solutions/` is loaded; use it as a context manager."""
+    """The trusted side. Make it before anything of `solutions/` is loaded; use it as a context manager.
 
-    def __init__(self, packs: Iterable[Path], limits: Limits | None = None) -> None:
+    `interrupt`: a descriptor; once there is something to read from it, whatever is under way ends with SupersededError.
+    """
+
+    def __init__(self, packs: Iterable[Path], limits: Limits | None = None, interrupt: int | None = None) -> None:
         self.limits = limits or Limits()
+        self._interrupt = interrupt
         # A worker forked from a process whose thread pool has run may hang in its first operation.
         torch.set_num_threads(1)
         hidden = [TRAINER]
@@ -43,6 +49,7 @@ class Grader:
         self._zygote = Zygote(hidden)
         self._exams: dict[tuple[Path, int], Exam] = {}
         self._banks: WeakKeyDictionary[Exam, Bank] = WeakKeyDictionary()
+        self._ready: tuple[Exam, Running] | None = None
 
     def __enter__(self) -> Grader:
         return self
@@ -52,6 +59,7 @@ class Grader:
 
     def close(self) -> None:
         """End the zygote and its workers."""
+        self._ready = None
         self._zygote.close()
 
     def exam(self, challenge: Challenge, seed: int) -> Exam:
@@ -65,25 +73,30 @@ class Grader:
         """Drop a challenge's exams: no more submissions of it will come."""
         self._exams = {key: exam for key, exam in self._exams.items() if key[0] != challenge.folder}
 
-    def grade(self, challenge: Challenge, source: str, file: str, seed: int, only: int | None = None, *, diagnosed: bool = False) -> Report:
+    def grade(
+        self, challenge: Challenge, source: str, file: str, seed: int, only: int | None = None, *, diagnosed: bool = False, told: Told | None = None
+    ) -> Report:
         """Grade one source under one seed.
 
         Args:
             only: the number of a single case, from 1; the report then speaks of that case alone.
             diagnosed: whether a failing report says where and why; a passing one costs the same.
+            told: is given a failing report before where and why are looked for.
 
         Raises:
             DrillError: if there is no such case.
             GraderError: if the grader, the reference or the worker's host fails; no verdict then.
         """
         exam = self.exam_with(challenge, seed, only)
-        return self.grade_exam(exam, source, file, None if only is None else only - 1, diagnosed=diagnosed)
+        return self.grade_exam(exam, source, file, None if only is None else only - 1, diagnosed=diagnosed, told=told)
 
-    def grade_exam(self, exam: Exam, source: str, file: str, index: int | None = None, *, diagnosed: bool = False) -> Report:
+    def grade_exam(self, exam: Exam, source: str, file: str, index: int | None = None, *, diagnosed: bool = False, told: Told | None = None) -> Report:
         """Grade one source on an exam; `index`: the one case that the report speaks of, from 0."""
         started = time.monotonic()
         report, evidence, assignment = self.judged(exam, source, file, index)
         if diagnosed and report.verdict != "passed":
+            if told is not None:
+                told(replace(report, elapsed_seconds=time.monotonic() - started))
             report = replace(report, diagnosis=self._diagnosis(exam, evidence, report, source, _Runner(self, file, assignment)))
         return replace(report, elapsed_seconds=time.monotonic() - started)
 
@@ -156,16 +169,49 @@ class Grader:
         """The known mistakes of an exam, with what is known of them already."""
         from trainer.grading.diagnosis.bank import Bank
 
-        return self._banks.setdefault(exam, Bank(exam))
+        return self._banks.setdefault(exam, Bank(exam, self.look_up))
+
+    def look_up(self) -> None:
+        """Look whether anybody still wants what is under way.
+
+        Raises:
+            SupersededError: if there is something to read from `interrupt`.
+        """
+        if self._interrupt is not None and select.select([self._interrupt], [], [], 0)[0]:
+            raise SupersededError
 
     def _begin(self, exam: Exam, source: str, file: str, assignment: int, purpose: Purpose) -> Running:
-        name = cap(Path(file).name, 200)  # a file system may know names that are no UTF-8
-        return Running(self._zygote, exam.request(name, source, assignment, purpose), self.limits, file)
+        running = self._taken(exam) if (assignment, purpose) == (0, "grade") else None
+        running = running or Running(self._zygote, exam.request(assignment, purpose), self.limits)
+        running.submit(SubmittedFile(cap(Path(file).name, 200), source))  # a file system may know names that are no UTF-8
+        return running
+
+    def prepare(self, challenge: Challenge, seed: int) -> None:
+        """Have all ready for one submission under this seed: cases, expected values, and a worker that lacks the file alone."""
+        exam = self.exam(challenge, seed)
+        if self._ready is not None and self._ready[0] is exam:
+            return
+        self._discard()
+        self._ready = exam, Running(self._zygote, exam.request(), self.limits)
+        for one in exam.expected:
+            _ = one.bounds, one.bounds_again, one.gradient_bounds
+
+    def _taken(self, exam: Exam) -> Running | None:
+        """The worker that was made ready for this exam, which only one file can have."""
+        if self._ready is None or self._ready[0] is not exam:
+            return None
+        running, self._ready = self._ready[1], None
+        return running
+
+    def _discard(self) -> None:
+        if self._ready is not None:
+            self._ready[1].stop()
+            self._ready = None
 
     def _run(self, exam: Exam, source: str, file: str, assignment: int, purpose: Purpose = "grade") -> Ended:
         running = self._begin(exam, source, file, assignment, purpose)
         exam.expected  # noqa: B018  # computed here while the worker is at work
-        return running.finish()
+        return running.finish(self._interrupt)
 
 
 class _Runner:
@@ -196,7 +242,7 @@ class _Runner:
 
     def _finish(self, running: Running) -> Ended:
         self._begun.remove(running)
-        ended = running.finish()
+        ended = running.finish(self._grader._interrupt)
         self._lost = ended if ended.how == "timeout" else self._lost
         return ended
 

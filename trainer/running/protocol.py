@@ -1,7 +1,8 @@
 """What travels between grader and worker: one frame each way, JSON header and raw tensor bytes. Never pickle.
 
 Frame: 4 bytes header length, JSON header, tensors back to back. On the socket a frame is a message of kind REPLY with
-8 bytes of length before it; a note (the number of the run about to start) is a message of kind NOTE.
+8 bytes of length before it; a note (the number of the run about to start) is a message of kind NOTE. The learner's file
+follows the request's frame in a message of its own, kind FILE, so that a worker can be ready before there is one.
 What comes from the worker is not trusted: sizes are capped before anything is read, and the header is checked against
 its types before anything is used.
 """
@@ -19,7 +20,7 @@ from torch import Tensor
 
 T = TypeVar("T")
 
-NOTE, REPLY = b"N", b"R"
+NOTE, REPLY, FILE = b"N", b"R", b"F"
 MOST_REPLY_BYTES = 64 << 20
 MOST_HEADER_BYTES = 4 << 20
 MOST_HEADER_PARTS = 100_000  # objects and lists: decoding millions of empty ones takes minutes
@@ -150,10 +151,8 @@ class Run(msgspec.Struct, frozen=True):
 
 
 class Request(msgspec.Struct, frozen=True):
-    """All that a worker is told. No expected values, no tolerances, no reference."""
+    """All that a worker is told but for the learner's file. No expected values, no tolerances, no reference."""
 
-    file_name: str
-    source: str
     cases_path: str
     cases_source: str
     kind: str
@@ -163,6 +162,13 @@ class Request(msgspec.Struct, frozen=True):
     refusals: list[dict[str, Any]]
     assignment: int = 0
     purpose: Purpose = "grade"
+
+
+class SubmittedFile(msgspec.Struct, frozen=True):
+    """The learner's file: its name without a folder, and its text."""
+
+    name: str
+    source: str
 
 
 class RunReply(msgspec.Struct):

@@ -13,17 +13,24 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
+import msgspec
 from torch import Tensor
 
 from trainer.core.words import Frame
-from trainer.running.protocol import MOST_REPLY_BYTES, NOTE, REPLY, ProtocolError, Reply, decode, message
+from trainer.running.protocol import FILE, MOST_REPLY_BYTES, NOTE, REPLY, ProtocolError, Reply, SubmittedFile, decode, message
 from trainer.running.zygote import BROKEN_WORKER, OUT_OF_MEMORY, Limits, Zygote
 
 MOST_OUTPUT_BYTES = 1 << 20  # kept of all that is printed, from its beginning
 MOST_PART_BYTES = 16 << 10  # kept of each call, and of the very end, where a fault is reported
 _MOST_NOTES = 100_000
+_PIPE_BYTES = 1 << 20  # no pipe of an ordinary system holds more
 _MARK = re.compile(rb"\0([a-z0-9]{0,9})\0")
 _FAULT = re.compile(r'File "(?P<path>[^"\n]{0,4096})", line (?P<line>\d{1,9}) in (?P<function>\S{1,100})')
+
+
+class SupersededError(BaseException):
+    """Nobody wants the result any more: another order is there. No Exception, so that nothing takes it for a failure of its own."""
+
 
 How = Literal["replied", "timeout", "died", "garbage"]
 
@@ -44,12 +51,13 @@ class Ended:
 
 
 class Running:
-    """A worker that is at work. The grader may do other things until it calls `finish`."""
+    """A worker that makes ready, and is at work once it has a file. The grader may do other things until it calls `finish`."""
 
-    def __init__(self, zygote: Zygote, frame: bytes, limits: Limits, file_name: str) -> None:
-        self._zygote, self._limits, self._file_name = zygote, limits, file_name
+    def __init__(self, zygote: Zygote, frame: bytes, limits: Limits) -> None:
+        self._zygote, self._limits = zygote, limits
         self._pid, self._channel, self._output = zygote.start_worker(limits)
-        self._deadline = time.monotonic() + limits.seconds
+        self._file_name = ""
+        self._deadline = 0.0
         self._buffer = bytearray()
         self._printed = bytearray()
         self._end = b""
@@ -57,24 +65,36 @@ class Running:
         self._note: int | None = None
         self._notes = 0
         self._reply: bytes | None = None
-        self._channel.settimeout(limits.seconds)
-        with contextlib.suppress(OSError):  # it died or hangs; `finish` finds out which
-            self._channel.sendall(message(REPLY, frame))
-        self._channel.setblocking(False)
         os.set_blocking(self._output, False)
+        self._send(REPLY, frame)
 
-    def finish(self) -> Ended:
-        """Wait for the reply, the worker's death or the deadline; then end the worker's whole family."""
+    def submit(self, file: SubmittedFile) -> None:
+        """Give it the learner's file; its time counts from here on."""
+        self._file_name = file.name
+        self._deadline = time.monotonic() + self._limits.seconds
+        self._send(FILE, msgspec.json.encode(file))
+        self._channel.setblocking(False)
+
+    def _send(self, kind: bytes, payload: bytes) -> None:
+        self._channel.settimeout(self._limits.seconds)
+        with contextlib.suppress(OSError):  # it died or hangs; `finish` finds out which
+            self._channel.sendall(message(kind, payload))
+
+    def finish(self, interrupt: int | None = None) -> Ended:
+        """Wait for the reply, the worker's death or the deadline; then end the worker's whole family.
+
+        Raises:
+            SupersededError: as soon as there is something to read from the descriptor `interrupt`.
+        """
         how: How = "died"
         reason = ""
         try:
-            how = self._wait()
+            how = self._wait(interrupt)
         except ProtocolError as error:
             how, reason = "garbage", str(error)
         finally:
             self._channel.close()
-            status, ended_by_us = self._zygote.end_worker(self._pid, patiently=how == "died")
-            self._drain()
+            status, ended_by_us = self._end_worker(how)
             os.close(self._output)
         ended = Ended(how, reason=reason)
         if self._reply is not None:
@@ -90,21 +110,35 @@ class Running:
         ended.printed = _parts(bytes(self._printed))
         return ended
 
+    def _end_worker(self, how: How) -> tuple[int, bool]:
+        """End the worker's family and take what it has printed; wait status, and whether it had to be killed."""
+        if how == "replied":  # what was printed before the reply is in the pipe; nobody waits for the end
+            self._drain(_PIPE_BYTES)
+            self._zygote.dismiss_worker(self._pid)
+            return 0, True
+        ended = self._zygote.end_worker(self._pid, patiently=how == "died")
+        self._drain()
+        return ended
+
     def stop(self) -> None:
         """End the worker's whole family; nobody asks for the reply any more."""
         self._channel.close()
         self._zygote.end_worker(self._pid, patiently=False)
         os.close(self._output)
 
-    def _wait(self) -> How:
+    def _wait(self, interrupt: int | None) -> How:
         with selectors.DefaultSelector() as selector:
             selector.register(self._channel, selectors.EVENT_READ)
             selector.register(self._output, selectors.EVENT_READ)
+            if interrupt is not None:
+                selector.register(interrupt, selectors.EVENT_READ)
             while True:
                 left = self._deadline - time.monotonic()
                 if left <= 0:
                     return "timeout"
                 for key, _ in selector.select(left):
+                    if key.fd == interrupt:
+                        raise SupersededError
                     if key.fd == self._output:
                         if not self._drain():
                             selector.unregister(self._output)
@@ -140,15 +174,17 @@ class Running:
             self._note = int(payload)
         return False
 
-    def _drain(self) -> bool:
-        """Read what was printed, keep the first part of it; False at its end."""
-        while True:
+    def _drain(self, most: int | None = None) -> bool:
+        """Read what was printed (at most about so many bytes), keep the first part of it; False at its end."""
+        read = 0
+        while most is None or read < most:
             try:
                 part = os.read(self._output, 1 << 16)
             except BlockingIOError:
                 return True
             if not part:
                 return False
+            read += len(part)
             kept = part[: MOST_OUTPUT_BYTES - len(self._printed)]
             self._printed += kept
             if len(kept) < len(part):
@@ -156,6 +192,7 @@ class Running:
                 self._end = (self._end + part[len(kept) :])[-MOST_PART_BYTES:]
             if self._flooded > (1 << 30) or time.monotonic() > self._deadline:
                 return True
+        return True
 
     def _frames_of_fault(self, text: str) -> tuple[Frame, ...]:
         """The learner's lines that faulthandler named, outermost first."""

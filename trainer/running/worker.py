@@ -13,17 +13,18 @@ import socket
 import sys
 import traceback
 import types
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import torch
-from torch import nn
+from torch import Tensor, nn
 
 from trainer.running import from_scratch
 from trainer.running.attempts import Attempts
 from trainer.running.counting import count_in_threads
 from trainer.running.execution import Drive
-from trainer.running.protocol import NOTE, Failure, FoundParameter, NotAllowed, Request, TensorTable, cap, decode, encode, mark, message
+from trainer.running.protocol import NOTE, Failure, FoundParameter, NotAllowed, Request, SubmittedFile, TensorTable, cap, encode, mark, message
 from trainer.running.returns import describe
 from trainer.running.trial import Hooks, Trial
 
@@ -32,21 +33,20 @@ _LITERALS = (int, float, str, bool, type(None))
 
 
 class Worker(Hooks):
-    """One request on its way through: load, look at the interface, build, run every case, reply."""
+    """One file on its way through a request: load, look at the interface, build, run every case, reply."""
 
-    def __init__(self, frame: bytes, channel: socket.socket, folder: str) -> None:
-        self.request, tensors = decode(frame, Request)
+    def __init__(self, request: Request, tensors: Sequence[Tensor], file: SubmittedFile, channel: socket.socket, folder: str) -> None:
+        self.request, self.source = request, file.source
         self.channel = channel
-        self.path = os.path.join(folder, Path(self.request.file_name).name)
+        self.path = os.path.join(folder, Path(file.name).name)
         self.table = TensorTable()
         self.attempts = Attempts(self.path)
-        self.trial = Trial(self.request, tensors, self.attempts, self.table, self)
+        self.trial = Trial(request, tensors, self.attempts, self.table, self)
         self.reply = self.trial.reply
 
-    def work(self) -> bytes:
+    def work(self, drive: Drive) -> bytes:
         """Do all that the request asks; returns the frame of the reply."""
         torch.manual_seed(self.request.random_seed)
-        drive = self._load_drive()
         from_scratch.forbid(self._note_not_allowed)
         count_in_threads()
         namespace = self._load_submission()
@@ -67,19 +67,12 @@ class Worker(Hooks):
         with contextlib.suppress(OSError):
             os.write(1, mark(part))
 
-    def _load_drive(self) -> Drive:
-        module = types.ModuleType("cases")
-        module.__file__ = self.request.cases_path
-        exec(compile(self.request.cases_source, self.request.cases_path, "exec"), module.__dict__)
-        drive: Drive = module.__dict__["drive"]
-        return drive
-
     def _load_submission(self) -> dict[str, Any] | None:
         """Import the learner's file as a module of its own; None where that fails."""
         self.note(-1)
         self.mark("import")
         # On disk, so that tracebacks, inspect.getsource and torch.jit find the lines.
-        Path(self.path).write_text(self.request.source, encoding="utf-8")
+        Path(self.path).write_text(self.source, encoding="utf-8")
         namespace, self.reply.load_failure = self._import()
         return namespace
 
@@ -87,7 +80,7 @@ class Worker(Hooks):
         module = types.ModuleType(MODULE_NAME)
         module.__file__ = self.path
         sys.modules[MODULE_NAME] = module
-        failure = self.attempts.attempt("import", lambda: exec(compile(self.request.source, self.path, "exec"), module.__dict__))[1]
+        failure = self.attempts.attempt("import", lambda: exec(compile(self.source, self.path, "exec"), module.__dict__))[1]
         return (None, failure) if failure else (module.__dict__, None)
 
     def afresh(self, namespace: dict[str, Any]) -> dict[str, Any]:
@@ -136,6 +129,15 @@ class Worker(Hooks):
     def _note_not_allowed(self, name: str) -> None:
         if len(self.reply.not_allowed) < 20:
             self.reply.not_allowed.append(NotAllowed(name, self.attempts.frames(traceback.extract_stack(limit=60))))
+
+
+def load_drive(request: Request) -> Drive:
+    """How an implementation is called, from the pack's cases.py."""
+    module = types.ModuleType("cases")
+    module.__file__ = request.cases_path
+    exec(compile(request.cases_source, request.cases_path, "exec"), module.__dict__)
+    drive: Drive = module.__dict__["drive"]
+    return drive
 
 
 def _signature(thing: Any, *, skip_self: bool) -> list[FoundParameter] | None:

@@ -21,18 +21,20 @@ import tempfile
 import time
 import traceback
 import warnings
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NoReturn
 
+import msgspec
 import torch
 
 from trainer.core.words import GraderError
 from trainer.running import sandbox
 from trainer.running.attempts import is_out_of_memory
-from trainer.running.protocol import REPLY, message
-from trainer.running.worker import Worker
+from trainer.running.protocol import REPLY, Request, SubmittedFile, decode, message
+from trainer.running.rehearsal import rehearse
+from trainer.running.worker import Worker, load_drive
 
 BROKEN_WORKER = 86  # exit code of a worker whose own code failed, most likely because the submission changed it
 OUT_OF_MEMORY = 87  # … whose own code found no memory left
@@ -62,6 +64,8 @@ class Zygote:
             _serve(its, tuple(hidden))
         its.close()
         self._control = mine
+        self._answers = mine.makefile("rb")
+        self._dismissed = 0  # orders whose answers nobody has read yet
 
     def start_worker(self, limits: Limits) -> tuple[int, socket.socket, int]:
         """Fork a worker; returns its pid, the channel to it, and a descriptor to read what it prints."""
@@ -85,8 +89,22 @@ class Zygote:
         answer = self._answer()
         return int(answer["status"]), bool(answer["killed"])
 
+    def dismiss_worker(self, pid: int) -> None:
+        """The same for a worker that has replied: nobody waits for its end."""
+        self._send({"do": "end", "pid": pid, "patiently": False})
+        self._dismissed += 1
+
+    def settle(self) -> None:
+        """Wait until all that were dismissed are gone."""
+        while self._dismissed:
+            self._dismissed -= 1
+            self._line_of_answer()
+
     def close(self) -> None:
         """End the zygote; it ends its workers first."""
+        with contextlib.suppress(GraderError):  # answers left unread would reset the connection
+            self.settle()
+        self._answers.close()
         self._control.close()
         with contextlib.suppress(ChildProcessError):
             os.waitpid(self._pid, 0)
@@ -98,13 +116,17 @@ class Zygote:
             raise GraderError(f"The process that starts workers is gone ({error}). Run the check again.") from None
 
     def _answer(self) -> dict[str, Any]:
-        answer = self._control.recv(4096)  # one short line: orders and answers take turns
-        if not answer:
-            raise GraderError("The process that starts workers died. Run the check again; `attn-drill doctor` shows what this machine can do.")
-        told: dict[str, Any] = json.loads(answer)
+        self.settle()
+        told: dict[str, Any] = json.loads(self._line_of_answer())
         if "error" in told:
             raise GraderError(f"No worker could be started: {told['error']}.")
         return told
+
+    def _line_of_answer(self) -> bytes:
+        line = self._answers.readline()
+        if not line:
+            raise GraderError("The process that starts workers died. Run the check again; `attn-drill doctor` shows what this machine can do.")
+        return line
 
 
 def _line(words: dict[str, Any]) -> bytes:
@@ -120,11 +142,7 @@ def _serve(control: socket.socket, hidden: tuple[Path, ...]) -> NoReturn:
         sandbox.become_subreaper()
         readable = sandbox.readable_paths(hidden)
         _close_all_but(control.fileno(), 0, 1, 2)
-        while True:
-            order_bytes, descriptors, _, _ = socket.recv_fds(control, 4096, 2)
-            if not order_bytes:
-                break
-            order = json.loads(order_bytes)
+        for order, descriptors in _orders(control):
             try:
                 if order["do"] == "run":
                     answer: dict[str, Any] = {"pid": _fork_worker(control, order, descriptors, readable, workers)}
@@ -141,6 +159,23 @@ def _serve(control: socket.socket, hidden: tuple[Path, ...]) -> NoReturn:
         for pid in list(workers):
             _bury(pid, workers, patiently=False)
         os._exit(code)
+
+
+def _orders(control: socket.socket) -> Iterator[tuple[dict[str, Any], list[int]]]:
+    """Orders as they come, each with its descriptors; one read may bring two of them."""
+    waiting, descriptors = b"", []
+    while True:
+        part, sent, _, _ = socket.recv_fds(control, 4096, 2)
+        if not part:
+            return
+        waiting += part
+        descriptors += sent
+        *whole, waiting = waiting.split(b"\n")
+        for line in whole:
+            order: dict[str, Any] = json.loads(line)
+            mine = 2 if order["do"] == "run" else 0
+            yield order, descriptors[:mine]
+            del descriptors[:mine]
 
 
 def _fork_worker(control: socket.socket, order: dict[str, Any], descriptors: list[int], readable: list[str], workers: dict[int, str]) -> int:
@@ -200,16 +235,21 @@ def _settle(output: int, folder: str) -> None:
 
 
 def _work(channel: socket.socket, folder: str, order: dict[str, Any], readable: list[str]) -> None:
-    kind_and_length = _receive(channel, 9)
-    frame = _receive(channel, struct.unpack("<Q", kind_and_length[1:])[0])
-    worker = Worker(frame, channel, folder)
-    del frame
-    # In time for the line of an endless loop to be seen before the grader ends the run.
-    faulthandler.enable(file=2, all_threads=False)
-    faulthandler.dump_traceback_later(max(order["seconds"] * 0.9, order["seconds"] - 0.5), file=2)
+    request, tensors = decode(_receive_message(channel), Request)
+    drive = load_drive(request)
+    rehearse(request, tensors)
     sandbox.limit(order["memory_bytes"], order["seconds"])
     sandbox.confine(readable, folder)
-    channel.sendall(message(REPLY, worker.work()))
+    faulthandler.enable(file=2, all_threads=False)
+    file = msgspec.json.decode(_receive_message(channel), type=SubmittedFile)  # a session has this worker wait here for the next save
+    # In time for the line of an endless loop to be seen before the grader ends the run.
+    faulthandler.dump_traceback_later(max(order["seconds"] * 0.9, order["seconds"] - 0.5), file=2)
+    channel.sendall(message(REPLY, Worker(request, tensors, file, channel, folder).work(drive)))
+
+
+def _receive_message(channel: socket.socket) -> bytes:
+    kind_and_length = _receive(channel, 9)
+    return _receive(channel, struct.unpack("<Q", kind_and_length[1:])[0])
 
 
 def _receive(channel: socket.socket, count: int) -> bytes:

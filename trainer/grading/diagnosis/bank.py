@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import ast
 import copy
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 from types import CodeType
@@ -51,10 +51,10 @@ class Behaviour:
 
 
 class Bank:
-    """The known mistakes of one exam."""
+    """The known mistakes of one exam. `look_up` is called before every run, and may raise to end the search."""
 
-    def __init__(self, exam: Exam) -> None:
-        self.exam = exam
+    def __init__(self, exam: Exam, look_up: Callable[[], None] = lambda: None) -> None:
+        self.exam, self._look_up = exam, look_up
         self.source = solution(exam.challenge)
         self.mistakes: dict[str, Mistake] = {one.id: one for one in read_mistakes(exam.challenge)}
         self._styles: dict[str, Mistake] = {one.id: one for one in read_styles(exam.challenge)}
@@ -121,6 +121,7 @@ class Bank:
         """What the patched reference gives on a case; None where its weights cannot be given to it."""
         key = (ids, number)
         if key not in self._behaviours:
+            self._look_up()
             self._seed()
             self._behaviours[key] = self._behave(ids, number)
         return self._behaviours[key]
@@ -196,6 +197,7 @@ class Bank:
 
     def run(self, exam: Exam, source: str, purpose: Purpose, draw: int = 0) -> Ended:
         """Content of the pack in all cases of an exam; `draw`: which of many, where it draws at random."""
+        self._look_up()
         self._seed(draw)
         request, tensors = exam.asked(purpose)
         kept = Kept()

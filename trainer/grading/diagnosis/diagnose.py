@@ -15,7 +15,6 @@ from typing import Any, Protocol
 from torch import Tensor
 
 from trainer.comparing.compare import compare_values
-from trainer.comparing.tolerance import allowed
 from trainer.core.words import CHECK_ORDER, Diagnosis, EffectiveMask, Frame, Outcome, Report
 from trainer.grading.diagnosis.bank import PATH, Bank, Ids
 from trainer.grading.diagnosis.calls import branch_not_taken, function_around, is_called_from_several_places, is_told_a_constant, where_gradients_are_cut
@@ -217,8 +216,7 @@ class _Diagnosing:
         odd = {mismatch.tensor for mismatch in self.evidence.attribute_mismatches(one, one.told.outputs)}
         for name, want in one.expected.outputs.items():
             value = self.evidence.value_of(one.told.outputs.get(name))
-            bound = allowed(want.value, one.case.dtype, want.lost, one.expected.scale_of(name))
-            if value is None or value.shape != want.value.shape or compare_values(name, "", {}, want.value, value, bound):
+            if value is None or value.shape != want.value.shape or compare_values(name, "", {}, want.value, value, one.expected.bounds[name]):
                 odd.add(name)
         for name, text in one.expected.plain.items():
             got = one.told.outputs.get(name)

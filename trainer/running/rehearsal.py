@@ -1,0 +1,82 @@
+"""What a worker does before it has a file: go once through what it will do, on a module of our own.
+
+A forked process shares its memory with its parent until it writes to it, and Python writes to every object that it looks
+at: the first pass through torch's code costs a fifth of a whole grading in copied pages. Done before the learner's file is
+there, it costs nobody's time. What is made here is forgotten.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from trainer.running.attempts import Attempts
+from trainer.running.execution import Given, leaves
+from trainer.running.protocol import Request, Run, fill
+from trainer.running.trial import Hooks, Kept, Trial
+
+_WIDTH = 4
+
+
+class _Rehearsed(nn.Module):
+    """Attention of one head: the layers and operations that most answers use."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.q_proj, self.k_proj, self.v_proj, self.o_proj = (nn.Linear(_WIDTH, _WIDTH) for _ in range(4))
+        self.dropout = nn.Dropout(0.5)
+
+    def forward(self, x: Tensor) -> Tensor:
+        q, k, v = (layer(x).view(1, -1, 2, 2).transpose(1, 2) for layer in (self.q_proj, self.k_proj, self.v_proj))
+        scores = (q @ k.transpose(-2, -1) / 2).masked_fill(torch.zeros(1, dtype=torch.bool), float("-inf"))
+        heads = self.dropout(torch.softmax(scores, dim=-1)) @ v
+        merged: Tensor = self.o_proj(heads.transpose(1, 2).reshape(x.shape))
+        return merged
+
+
+def rehearse(request: Request, given: Sequence[Tensor]) -> None:
+    """Run a small trial in every dtype; the state of torch's generator is as before.
+
+    Args:
+        request: what the file will be asked; its products of bfloat16 matrices are made once, because torch compiles a kernel for each of their sizes.
+        given: the tensors of the request.
+    """
+    state = torch.get_rng_state()
+    with torch.no_grad():
+        for run in request.runs:
+            if run.dtype == "bfloat16":
+                _multiply(
+                    [tensor for _, tensor in leaves({name: fill(tree, given) for name, tree in run.inputs.items()})],
+                    [given[one] for one in run.parameters.values()],
+                )
+    shapes = {f"{layer}.{part}": shape for layer in ("q_proj", "k_proj", "v_proj", "o_proj") for part, shape in (("weight", 2), ("bias", 1))}
+    tensors: list[Tensor] = []
+    runs = [_run(dtype, mode, shapes, tensors) for dtype, mode in (("float32", "eval"), ("float64", "train"), ("bfloat16", "eval"))]
+    rehearsed = Request("", "", "module", ["Rehearsed"], 0, [*runs, runs[0]], [])
+    Trial(rehearsed, tensors, Attempts(""), Kept(), Hooks()).run_all({"Rehearsed": _Rehearsed}, _drive)
+    torch.set_rng_state(state)
+
+
+def _multiply(inputs: Sequence[Tensor], weights: Sequence[Tensor]) -> None:
+    """Every input times every weight matrix that fits it."""
+    for x in inputs:
+        for weight in weights:
+            if weight.dim() == 2 and x.dim() and x.is_floating_point() and x.shape[-1] == weight.shape[1]:
+                nn.functional.linear(x, weight)
+
+
+def _drive(implementation: Any, given: Given) -> dict[str, Tensor]:
+    return {"out": implementation(given.x)}
+
+
+def _run(dtype: str, mode: str, shapes: Mapping[str, int], tensors: list[Tensor]) -> Run:
+    """One case of three tokens, with gradients."""
+    kind: torch.dtype = getattr(torch, dtype)
+    first = len(tensors)
+    tensors += [torch.ones(1, 3, _WIDTH, dtype=kind), *(torch.ones((_WIDTH,) * dims, dtype=kind) for dims in shapes.values())]
+    parameters = {name: first + 1 + index for index, name in enumerate(shapes)}
+    x = {"x": {"tensor": first}}
+    return Run("", {}, {}, x, x, parameters, {"out": first}, dtype, mode, {}, ["x"], None)
