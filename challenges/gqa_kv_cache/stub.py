@@ -12,6 +12,10 @@ class CachedGroupedQueryAttention(nn.Module):
 
     def __init__(self, d_model, num_heads, num_kv_heads, bias=False):
         super().__init__()
+        # 1. Refuse sizes that cannot work: M by H, then H by Hkv. -> ValueError
+        # 2. Keep the head dim D = M / H and both numbers of heads. -> int
+        # 3. Make q_proj and o_proj: the queries have H heads. -> Linear(M, M)
+        # 4. Make k_proj and v_proj: only Hkv heads. -> Linear(M, Hkv * D)
         raise NotImplementedError
 
     def forward(self, x, past_kv=None, use_cache=False):
@@ -19,4 +23,13 @@ class CachedGroupedQueryAttention(nn.Module):
 
         -> out [B, L, M], or with use_cache (out, (k, v)), k and v each [B, Hkv, Lpast + L, D].
         """
+        # 1. Project x to queries and cut them into heads, heads before positions. -> [B, H, L, D]
+        # 2. The same for the keys and values of the new tokens. -> [B, Hkv, L, D]
+        # 3. Put the past, if any, before them, in new tensors: this is the cache. -> [B, Hkv, Lpast + L, D]
+        # 4. Only now give every query head its key/value head: neighbours share one. -> [B, H, Lpast + L, D]
+        # 5. Score every query with every key of its head, scaled. -> [B, H, L, Lpast + L]
+        # 6. Shut out later tokens, before the softmax: row i is position Lpast + i. -> [B, H, L, Lpast + L]
+        # 7. Softmax over the keys, then weight the values. -> [B, H, L, D]
+        # 8. Put the heads of a token side by side again and project. -> [B, L, M]
+        # 9. Return it, with use_cache together with the cache. -> [B, L, M] or tuple
         raise NotImplementedError

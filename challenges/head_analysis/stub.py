@@ -6,6 +6,9 @@ def attention_entropy(weights):
 
     weights [..., Lq, Lk], `...` any leading dims, also none -> [...]. 0 ln 0 = 0. The weights are taken as they are.
     """
+    # 1. The term p ln p of every weight, with 0 and not NaN where p is 0. -> [..., Lq, Lk]
+    # 2. Sum over the keys and turn the sign. -> [..., Lq]
+    # 3. The mean over the queries. -> [...]
     raise NotImplementedError
 
 
@@ -14,6 +17,10 @@ def mean_attention_distance(weights):
 
     weights [..., L, L], `...` any leading dims, also none -> [...]. Rows need not sum to 1.
     """
+    # 1. How far every query is from every key, in one table for all heads. -> [L, L]
+    # 2. Weight the distances, and sum over queries and keys. -> [...]
+    # 3. Sum the weights themselves: rows need not sum to 1. -> [...]
+    # 4. Divide the one sum by the other. -> [...]
     raise NotImplementedError
 
 
@@ -28,4 +35,8 @@ def classify_head(weights):
 
     weights [L, L], queries by keys -> str.
     """
+    # 1. The mean of the diagonal, and the mean of column 0. -> scalar
+    # 2. The sums below and above the diagonal, both without it. -> scalar
+    # 3. Ask in the order listed; every limit is strict, and either sum may be 0. -> bool
+    # 4. Return the name of the first that holds. -> str
     raise NotImplementedError

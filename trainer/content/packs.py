@@ -13,6 +13,7 @@ from typing import Any, Literal
 
 import msgspec
 
+from trainer.content.levels import Level, at_level
 from trainer.core.words import Challenge, DrillError, PackError
 
 TRAINER = Path(__file__).resolve().parents[1]
@@ -28,6 +29,7 @@ class ChallengeFile(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     entry: tuple[str, ...]
     hints: tuple[str, str, str]
     builds_on: tuple[str, ...] = ()
+    topic: str = ""
 
 
 def folder_name(challenge_id: str) -> str:
@@ -91,6 +93,7 @@ def read_challenge(folder: Path) -> Challenge:
         hints=data.hints,
         folder=folder,
         solutions=folder.parent.parent / "solutions" / folder.name,
+        topic=data.topic or "other",
     )
 
 
@@ -141,9 +144,9 @@ def prompt(challenge: Challenge, language: str = "en") -> str:
     return read_text(challenge.folder / "prompt.md")
 
 
-def stub(challenge: Challenge) -> str:
-    """The text of the stub that `start` hands out."""
-    return read_text(challenge.folder / "stub.py")
+def stub(challenge: Challenge, level: Level = "standard") -> str:
+    """The text of the stub that `start` hands out at this level."""
+    return at_level(read_text(challenge.folder / "stub.py"), level)
 
 
 def solution(challenge: Challenge) -> str:

@@ -81,7 +81,7 @@ class Mistake:
 
 @dataclass(frozen=True)
 class Challenge:
-    """One challenge of a pack: what its folder under `challenges/` says."""
+    """One challenge of a pack: what its folder under `challenges/` says. `topic`: the file of the question bank that it belongs to."""
 
     id: str
     title: str
@@ -93,6 +93,7 @@ class Challenge:
     hints: tuple[str, str, str]
     folder: Path
     solutions: Path
+    topic: str = "other"
 
     @property
     def file_name(self) -> str:
@@ -351,7 +352,14 @@ class Report:
 
 @dataclass(frozen=True)
 class Attempt:
-    """One graded try, as the journal keeps it."""
+    """One graded try, as the journal keeps it.
+
+    checks     each check that was due, with its status
+    seconds    at work since the stub was handed out, or None where it never was
+    hints      the highest level of hint taken since then; solution: whether the reference was seen
+    purpose    what it was for
+    mistakes   ids of the known mistakes that were named; they may be told later than the verdict
+    """
 
     challenge: str
     when: float
@@ -360,3 +368,9 @@ class Attempt:
     checks_passed: int
     checks_total: int
     source: str
+    checks: Mapping[str, Status] = field(default_factory=dict)
+    seconds: float | None = None
+    hints: int = 0
+    solution: bool = False
+    purpose: Literal["practice", "review", "interview", "hunt"] = "practice"
+    mistakes: tuple[str, ...] = ()
