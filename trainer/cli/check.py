@@ -14,8 +14,9 @@ import typer
 
 from trainer.cli.common import complete_id, find, learner_file, read_source, say_trouble
 from trainer.content.packs import built_in_pack
-from trainer.core.words import Attempt, DrillError, GraderError, Report
+from trainer.core.words import DrillError, GraderError, Report
 from trainer.practice.journal import Journal, default_journal
+from trainer.practice.record import Purpose, record, record_diagnosis
 
 if TYPE_CHECKING:
     from trainer.core.words import Challenge
@@ -77,8 +78,16 @@ def _grade(challenge_id: str, file: Path | None, seed: int | None, case: int | N
         raise DrillError(f"--seed is {seed}; it must be 0 to {MOST_SEED}.")
     report = _run(challenge, source, path, secrets.randbelow(1 << 31) if seed is None else seed, case, time_limit, memory_limit)
     if case is None:
-        _record(journal, report, source)
+        keep(journal, challenge, report, source, _purpose(journal, challenge, path))
+        say_trouble(journal)
+        journal.close()
     return report
+
+
+def _purpose(journal: Journal, challenge: Challenge, path: Path) -> Purpose:
+    """A file that a hunt handed out is graded for the hunt, however the check was called."""
+    hunt = journal.last_hunt(challenge.id)
+    return "hunt" if hunt is not None and hunt[1] == path.resolve() else "practice"
 
 
 def _run(challenge: Challenge, source: str, path: Path, seed: int, case: int | None, time_limit: float, memory_limit: int) -> Report:
@@ -102,9 +111,7 @@ def grader_for(time_limit: float = 10.0, memory_limit: int = 2048) -> Grader:
     return grader
 
 
-def _record(journal: Journal, report: Report, source: str) -> None:
-    statuses = report.statuses()
-    passed = sum(status == "passed" for status in statuses.values())
-    journal.record_attempt(Attempt(report.challenge, time.time(), report.seed, report.verdict, passed, len(statuses), source))
-    say_trouble(journal)
-    journal.close()
+def keep(journal: Journal, challenge: Challenge, report: Report, source: str, purpose: Purpose) -> None:
+    """Put a report into the journal."""
+    kept = record(journal, challenge, report, source, time.time(), None, purpose)
+    record_diagnosis(journal, kept.attempt, report)

@@ -22,7 +22,7 @@ def hint(
     if level is not None and not 1 <= level <= most:
         raise DrillError(f"There is no hint {level}; {challenge.id} has hints 1 to {most}.")
     journal = default_journal()
-    number = level or min(journal.highest_hint(challenge.id) + 1, most)
+    number = level or min(journal.since_start(challenge.id).hint + 1, most)
     journal.record_hint(challenge.id, number, time.time())
     typer.echo(f"Hint {number} of {most}: {challenge.hints[number - 1]}")
     if number == most:

@@ -12,6 +12,7 @@ from trainer.cli.common import complete_id, find, say_trouble
 from trainer.content import packs
 from trainer.core.words import DrillError
 from trainer.practice.journal import Progress, default_journal
+from trainer.practice.schedule import item_of
 
 
 def solution(
@@ -28,6 +29,8 @@ def solution(
             f"{challenge.id} is not passed yet ({progress.attempts} attempts). Go on with `attn-drill hint {challenge.id}`, "
             f"or see the reference with `attn-drill solution {challenge.id} --give-up`."
         )
+    if progress.state != "passed" and not journal.since_start(challenge.id).solution:
+        journal.record_review(item_of(challenge.id), time.time(), 1, "given up")
     journal.record_solution(challenge.id, time.time())
     text = packs.solution(challenge)
     if sys.stdout.isatty():

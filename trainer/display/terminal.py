@@ -19,7 +19,7 @@ from trainer.display.diagnosis import diagnosed
 from trainer.display.styles import QUIET, RIGHT, WRONG
 from trainer.display.words import affected, entry, index_in_words, number, plain, plain_inputs, sizes_in_words, small_tensors, summary
 
-_VERDICTS = {
+VERDICTS = {
     "passed": "PASSED",
     "failed": "FAILED",
     "error": "ERROR",
@@ -41,8 +41,8 @@ def has_unicode(console: Console) -> bool:
     return console.encoding.lower().replace("_", "-").startswith("utf")
 
 
-def render(report: Report, width: int = 80, *, unicode: bool = True, why: bool = True) -> RenderableType:
-    """The whole report as one renderable. Without `why` it says where, not which mistake it is."""
+def render(report: Report, width: int = 80, *, unicode: bool = True, why: bool = True, commands: bool = True) -> RenderableType:
+    """The whole report as one renderable. Without `why` it says where, not which mistake it is; without `commands`, not what to type next."""
     parts: list[RenderableType] = [_headline(report), _checks(report, width, unicode=unicode)]
     parts += [Text(plain(note), style=QUIET) for note in report.notes]
     failure = report.first_failure()
@@ -52,13 +52,14 @@ def render(report: Report, width: int = 80, *, unicode: bool = True, why: bool =
             parts += diagnosed(report.diagnosis, failure.number, why=why)
     if report.stdout.strip():
         parts += [Text(), *_printed(report, unicode=unicode)]
-    parts += [Text(), *_next(report, failure)]
+    if commands:
+        parts += [Text(), *_next(report, failure)]
     text = Group(*parts)
     return text if unicode else as_ascii(text, width)
 
 
 def _headline(report: Report) -> Text:
-    verdict = _VERDICTS[report.verdict]
+    verdict = VERDICTS[report.verdict]
     statuses = report.statuses()
     passed = sum(status == "passed" for status in statuses.values())
     only = f", case {report.only_case} alone" if report.only_case else ""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TextIO
 
-from rich.console import Console, RenderableType
+from rich.console import Console, Group, RenderableType
 from rich.text import Text
 
 from trainer.core.words import Trace, TraceRow
@@ -16,6 +16,16 @@ from trainer.display.words import number, plain, sizes_in_words
 def show_trace(trace: Trace, stream: TextIO) -> None:
     """Print a trace, as wide as the terminal is."""
     console = Console(file=stream, highlight=False, emoji=False)
+    for part in _parts(trace):
+        console.print(part if has_unicode(console) else as_ascii(part, console.width))
+
+
+def render_trace(trace: Trace) -> RenderableType:
+    """A trace as one renderable."""
+    return Group(*_parts(trace))
+
+
+def _parts(trace: Trace) -> list[RenderableType]:
     title = Text(f"case {trace.number}: {trace.case.name}", style="bold")
     title.append(f"   {sizes_in_words(trace.case)}   seed {trace.seed}", style=f"not bold {QUIET}")
     width = len(str(max((row.line for row in trace.rows), default=0)))
@@ -24,8 +34,7 @@ def show_trace(trace: Trace, stream: TextIO) -> None:
     parts: list[RenderableType] = [title, lines, note]
     if trace.failure:
         parts.append(Text(plain(trace.failure), style=WRONG))
-    for part in parts:
-        console.print(part if has_unicode(console) else as_ascii(part, console.width))
+    return parts
 
 
 def _row(row: TraceRow, width: int) -> Text:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import torch
 
-from trainer.comparing.compare import compare_dropout, compare_values
+from trainer.comparing.compare import compare_dropout
 from trainer.comparing.tolerance import allowed
 from trainer.core.words import Mismatch, Outcome
 from trainer.grading.evidence import CaseEvidence, Evidence, frames_of, in_words, name_shape, shape_advice
@@ -159,15 +159,14 @@ def _arrives(evidence: Evidence, one: CaseEvidence) -> Outcome:
 def _gradient(evidence: Evidence, one: CaseEvidence) -> Outcome:
     for name, want in one.expected.gradients.items():
         got = evidence.tensor(one.told.gradients.get(name, -1))
-        bound = one.expected.gradient_bounds[name]
         if got is None:
-            if bool((want.value.abs() > bound).any()):
+            if bool((want.value.abs() > one.expected.gradient_bounds[name]).any()):
                 return Outcome("gradients", "failed", f"no gradient reaches {name}", one.case.name, one.number + 1)
             continue
         if got.shape != want.value.shape:
             text = f"the gradient of {name} is {list(got.shape)}; it must be {list(want.value.shape)}"
             return Outcome("gradients", "failed", text, one.case.name, one.number + 1)
-        if found := compare_values(f"gradient of {name}", "", {}, want.value, got, bound):
+        if found := evidence.gradient_mismatch(one, name):
             return _valued("gradients", one, found)
     return Outcome("gradients", "passed", case=one.case.name, number=one.number + 1)
 

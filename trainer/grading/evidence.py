@@ -31,6 +31,8 @@ class Evidence:
     def __init__(self, exam: Exam, ended: Ended, only: int | None = None) -> None:
         self.exam, self.ended, self.only = exam, ended, only
         self._compared: dict[tuple[int, int], Mismatch | None] = {}
+        self._gradients: dict[tuple[int, str], Mismatch | None] = {}
+        self._ahead = 0  # runs that were compared as they came
 
     @property
     def reply(self) -> Reply:
@@ -46,6 +48,43 @@ class Evidence:
             for number, (case, expected) in enumerate(zip(self.exam.cases, self.exam.expected, strict=True))
             if number < len(told) and self.only in (None, number)
         ]
+
+    def compare_ahead(self) -> None:
+        """Compare what has come so far, while the worker is still at work. After the first mismatch that waits: later checks may not be made at all."""
+        for number in range(self._ahead, len(self.reply.runs)):
+            if number >= len(self.exam.cases):
+                return  # more runs than were asked for
+            self._ahead = number + 1
+            one = CaseEvidence(number, self.exam.cases[number], self.exam.expected[number], self.reply.runs[number])
+            if self.only in (None, number) and not self._agrees(one):
+                self._ahead = len(self.exam.cases)
+                return
+
+    def _agrees(self, one: CaseEvidence) -> bool:
+        """Whether all that was told of a case is as expected, so far as it is compared with the reference."""
+        told = one.told
+        if one.case.dropout is not None or told.failure is not None:
+            return True
+        if self.value_mismatch(one, told.outputs) is not None:
+            return False
+        if one.case.probe:
+            return True
+        if any(self.value_mismatch(one, outputs) is not None for outputs in (told.outputs_with_gradients, told.outputs_once_more) if outputs):
+            return False
+        if told.outputs_again and self.value_mismatch(one, told.outputs_again, again=True) is not None:
+            return False
+        names = one.expected.gradients if one.case.dtype != "bfloat16" else ()
+        return all(self.gradient_mismatch(one, name) is None for name in names)
+
+    def gradient_mismatch(self, one: CaseEvidence, name: str) -> Mismatch | None:
+        """How a gradient differs, by what it is of; None too where none of the right shape came."""
+        key = (one.number, name)
+        if key not in self._gradients:
+            want, got = one.expected.gradients[name].value, self.tensor(one.told.gradients.get(name, -1))
+            if got is None or got.shape != want.shape:
+                return None
+            self._gradients[key] = compare_values(f"gradient of {name}", "", {}, want, got, one.expected.gradient_bounds[name])
+        return self._gradients[key]
 
     def tensor(self, number: int) -> Tensor | None:
         """A tensor of the reply by its number, if there is one."""

@@ -150,20 +150,27 @@ class Grader:
     def judged(self, exam: Exam, source: str, file: str, index: int | None) -> tuple[Report, Evidence, int]:
         """The report, what it rests on, and the assignment of layers under which it was made."""
         started = time.monotonic()
-        first = self._run(exam, source, file, 0)
-        best = Evidence(exam, first, index)
+        best = self._evidence(exam, source, file, 0, index)
         report = shown = judge(best, file, time.monotonic() - started)
-        chosen = 0
+        assignments, chosen = best.reply.assignments, 0
         # Names leave several assignments: take one under which every output agrees, if there is one.
-        for assignment in range(1, min(first.reply.assignments, MOST_ASSIGNMENTS)):
+        for assignment in range(1, min(assignments, MOST_ASSIGNMENTS)):
             late = time.monotonic() - started > self.limits.seconds
             if shown.verdict == "passed" or late or not _could_be_assignment(report):
                 break
-            other = Evidence(exam, self._run(exam, source, file, assignment), index)
+            other = self._evidence(exam, source, file, assignment, index)
             report = judge(other, file, time.monotonic() - started)
             if _wrong_cases(report) < _wrong_cases(shown):
                 shown, best, chosen = report, other, assignment
         return shown, best, chosen
+
+    def _evidence(self, exam: Exam, source: str, file: str, assignment: int, index: int | None) -> Evidence:
+        """Run a submission; what it makes is compared as it comes."""
+        running = self._begin(exam, source, file, assignment, "grade")
+        exam.expected  # noqa: B018  # computed here while the worker is at work
+        evidence = Evidence(exam, running.ended, index)
+        running.finish(self._interrupt, evidence.compare_ahead)
+        return evidence
 
     def _bank(self, exam: Exam) -> Bank:
         """The known mistakes of an exam, with what is known of them already."""

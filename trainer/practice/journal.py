@@ -1,35 +1,32 @@
-"""The journal: what was started, tried, hinted and shown, in a small SQLite file.
+"""The journal: what was started, tried, hinted, shown and reviewed, in a small SQLite file.
 
-Every entry is one transaction in WAL mode, so a kill at any moment loses nothing that was there. Where the journal cannot
-be used (disk full, read-only home, a file that is no journal), everything else goes on: `trouble` says why, in a sentence.
+Every entry is one transaction in WAL mode, so a kill at any moment loses nothing that was there. A file that is no journal is
+set aside and a new one begun; one of a later version stays where it is, and this version keeps its own beside it. Where no
+journal can be kept (disk full, read-only home), everything else goes on. `trouble` says what was the matter, in a sentence.
 """
 
 from __future__ import annotations
 
+import json
 import os
+import secrets
 import sqlite3
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal, TypeVar
+from typing import Any, Literal, TypeVar
 
-from trainer.core.words import Attempt
+from trainer.core.words import Attempt, DrillError, Status
+from trainer.practice.schema import COLUMNS, STEPS, VERSION
 
 T = TypeVar("T")
-VERSION = 1
-
-_SCHEMA = """
-CREATE TABLE started (challenge TEXT NOT NULL, path TEXT NOT NULL, at REAL NOT NULL);
-CREATE TABLE attempts (
-    challenge TEXT NOT NULL, at REAL NOT NULL, seed INTEGER NOT NULL, verdict TEXT NOT NULL,
-    checks_passed INTEGER NOT NULL, checks_total INTEGER NOT NULL, source TEXT NOT NULL
-);
-CREATE TABLE hints (challenge TEXT NOT NULL, level INTEGER NOT NULL, at REAL NOT NULL);
-CREATE TABLE solutions (challenge TEXT NOT NULL, at REAL NOT NULL);
-CREATE INDEX attempts_by_challenge ON attempts (challenge, at);
-"""
+Row = tuple[Any, ...]
 
 State = Literal["new", "started", "passed"]
+_PAUSE_SECONDS = 15 * 60  # of a longer gap between two entries, this much counts as work
+_LOCK_TRIES, _LOCK_SECONDS = 500, 0.01
 
 
 @dataclass(frozen=True)
@@ -41,10 +38,44 @@ class Progress:
     hints: int = 0
 
 
+@dataclass(frozen=True)
+class Since:
+    """What happened to a challenge since its stub was handed out last.
+
+    seconds   at work, until the last entry; a long gap without an entry counts as a pause
+    hint      the highest level of hint, 0 for none
+    failed    attempts that did not pass
+    """
+
+    started_at: float | None = None
+    last_at: float | None = None
+    seconds: float = 0.0
+    attempts: int = 0
+    failed: int = 0
+    passed: bool = False
+    hint: int = 0
+    solution: bool = False
+
+    def seconds_at(self, now: float) -> float:
+        """Seconds at work if the next entry comes now; a clock that went backwards adds none."""
+        return self.seconds if self.last_at is None else self.seconds + min(max(0.0, now - self.last_at), _PAUSE_SECONDS)
+
+
+@dataclass(frozen=True)
+class Review:
+    """One review of an item: `challenge:ID`, `question:ID` or `line:ID:MISTAKE`. `rating`: 1 again to 4 easy, as overruled if it was."""
+
+    id: str
+    item: str
+    at: float
+    rating: int
+    reason: str
+
+
 def home(environment: dict[str, str]) -> Path:
     """`ATTN_DRILL_HOME`, or the platform's folder for user data."""
     if chosen := environment.get("ATTN_DRILL_HOME"):
-        return Path(chosen).expanduser()
+        return Path(os.path.expanduser(chosen))  # Path.expanduser raises where there is no such user
     import platformdirs
 
     return Path(platformdirs.user_data_dir("attn-drill", appauthor=False))
@@ -57,48 +88,106 @@ class Journal:
         self.path = folder / "journal.sqlite3"
         self.trouble: str | None = None
         self._connection: sqlite3.Connection | None = None
+        self._given_up = False
 
-    def record_start(self, challenge: str, path: Path, at: float) -> None:
+    # What happened
+
+    def record_start(self, challenge: str, path: Path, at: float, level: str = "standard") -> None:
         """A stub was handed out at this path."""
-        self._write("INSERT INTO started VALUES (?, ?, ?)", challenge, str(path), at)
+        self._insert("started", challenge, at, str(path), level)
 
-    def record_attempt(self, attempt: Attempt) -> None:
-        """A file was graded."""
-        self._write(
-            "INSERT INTO attempts VALUES (?, ?, ?, ?, ?, ?, ?)",
-            *(attempt.challenge, attempt.when, attempt.seed, attempt.verdict, attempt.checks_passed, attempt.checks_total, attempt.source),
+    def record_attempt(self, attempt: Attempt) -> str:
+        """A file was graded; returns the attempt's id."""
+        return self._insert(
+            "attempts",
+            *(attempt.challenge, attempt.when, attempt.seed, attempt.verdict, json.dumps(dict(attempt.checks))),
+            *(attempt.checks_passed, attempt.checks_total, attempt.seconds, attempt.hints, int(attempt.solution), attempt.purpose, attempt.source),
         )
+
+    def record_diagnosis(self, attempt: str, mistakes: Sequence[str], line: int | None) -> None:
+        """The known mistakes that an attempt showed, and the line of its file."""
+        self._insert("diagnoses", attempt, json.dumps(list(mistakes)), line)
 
     def record_hint(self, challenge: str, level: int, at: float) -> None:
         """A hint was shown."""
-        self._write("INSERT INTO hints VALUES (?, ?, ?)", challenge, level, at)
+        self._insert("hints", challenge, at, level)
 
     def record_solution(self, challenge: str, at: float) -> None:
         """The reference was shown."""
-        self._write("INSERT INTO solutions VALUES (?, ?)", challenge, at)
+        self._insert("solutions", challenge, at)
+
+    def record_review(self, item: str, at: float, rating: int, reason: str) -> str:
+        """An item was reviewed; returns the review's id."""
+        return self._insert("reviews", item, at, rating, reason)
+
+    def overrule(self, review: str, at: float, rating: int) -> None:
+        """The learner gives a review another rating."""
+        self._insert("overrules", review, at, rating)
+
+    def record_hunt(self, challenge: str, at: float, mistakes: Sequence[str], path: Path) -> None:
+        """A broken reference was handed out for repair."""
+        self._insert("hunts", challenge, at, json.dumps(list(mistakes)), str(path))
+
+    def record_interview(self, at: float, plan: Mapping[str, Any]) -> str:
+        """An interview began; returns its id."""
+        return self._insert("interviews", at, json.dumps(plan))
+
+    def record_event(self, interview: str, at: float, kind: str, data: Mapping[str, Any]) -> None:
+        """Something happened in an interview."""
+        self._insert("interview_events", interview, at, kind, json.dumps(data))
+
+    # What is known
 
     def path_of(self, challenge: str) -> Path | None:
         """Where the stub was handed out last."""
         rows = self._read("SELECT path FROM started WHERE challenge = ? ORDER BY at DESC, rowid DESC LIMIT 1", challenge)
         return Path(rows[0][0]) if rows else None
 
-    def last_seed(self, challenge: str) -> int | None:
-        """The seed of the last attempt."""
-        rows = self._read("SELECT challenge, seed FROM attempts WHERE challenge = ? ORDER BY at DESC, rowid DESC LIMIT 1", challenge)
-        return int(rows[0][1]) if rows else None
+    def level_of(self, challenge: str) -> str | None:
+        """The level of the stub that was handed out last."""
+        rows = self._read("SELECT level FROM started WHERE challenge = ? ORDER BY at DESC, rowid DESC LIMIT 1", challenge)
+        return str(rows[0][0]) if rows else None
 
-    def highest_hint(self, challenge: str) -> int:
-        """The highest level of hint shown since the last start, 0 before the first."""
-        rows = self._read(
-            "SELECT MAX(level) FROM hints WHERE challenge = ? AND at >= COALESCE((SELECT MAX(at) FROM started WHERE challenge = ?), 0)",
-            *(challenge, challenge),
+    def last_seed(self, challenge: str) -> int | None:
+        """The seed of the last attempt; a hunt's file is another one."""
+        rows = self._read("SELECT seed FROM attempts WHERE challenge = ? AND purpose <> 'hunt' ORDER BY at DESC, rowid DESC LIMIT 1", challenge)
+        return int(rows[0][0]) if rows else None
+
+    def since_start(self, challenge: str) -> Since:
+        """What happened since the last start, and all that there is where there was none. A hunt's attempts are not among it."""
+        starts = self._read("SELECT MAX(at) FROM started WHERE challenge = ?", challenge)
+        start = starts[0][0] if starts else None
+        after = (challenge, start if start is not None else 0.0)
+        attempts = self._read("SELECT at, seconds, verdict FROM attempts WHERE challenge = ? AND at >= ? AND purpose <> 'hunt' ORDER BY at, rowid", *after)
+        hints = self._read("SELECT at, level FROM hints WHERE challenge = ? AND at >= ?", *after)
+        solutions = self._read("SELECT at FROM solutions WHERE challenge = ? AND at >= ?", *after)
+        worked = Since(last_at=start)
+        entries = [*((row[0], row[1]) for row in attempts), *((row[0], None) for row in [*hints, *solutions])]
+        for at, seconds in sorted(entries, key=lambda entry: entry[0]):
+            worked = Since(last_at=at, seconds=worked.seconds_at(at) if seconds is None else seconds)
+        return Since(
+            started_at=start,
+            last_at=worked.last_at,
+            seconds=worked.seconds,
+            attempts=len(attempts),
+            failed=sum(row[2] != "passed" for row in attempts),
+            passed=any(row[2] == "passed" for row in attempts),
+            hint=max((int(row[1]) for row in hints), default=0),
+            solution=bool(solutions),
         )
-        return int(rows[0][0] or 0) if rows else 0
+
+    def starts(self) -> dict[str, tuple[float, ...]]:
+        """When the stub of every challenge was handed out, in order of time."""
+        found: dict[str, tuple[float, ...]] = {}
+        for challenge, at in self._read("SELECT challenge, at FROM started ORDER BY at"):
+            found[challenge] = (*found.get(challenge, ()), at)
+        return found
 
     def progress(self) -> dict[str, Progress]:
-        """State, attempts and hints of every challenge that the journal knows."""
+        """State, attempts and hints of every challenge that the journal knows. Who repairs a reference in a hunt has not written one."""
         started = {row[0] for row in self._read("SELECT DISTINCT challenge FROM started")}
-        attempts = {row[0]: (row[1], row[2]) for row in self._read("SELECT challenge, COUNT(*), SUM(verdict = 'passed') FROM attempts GROUP BY challenge")}
+        counts = "SELECT challenge, COUNT(*), SUM(verdict = 'passed') FROM attempts WHERE purpose <> 'hunt' GROUP BY challenge"
+        attempts = {row[0]: (row[1], row[2]) for row in self._read(counts)}
         hints = {row[0]: row[1] for row in self._read("SELECT challenge, COUNT(*) FROM hints GROUP BY challenge")}
         found: dict[str, Progress] = {}
         for challenge in started | attempts.keys() | hints.keys():
@@ -107,61 +196,225 @@ class Journal:
             found[challenge] = Progress(state, count, hints.get(challenge, 0))
         return found
 
+    def attempts(self) -> list[Attempt]:
+        """All attempts in order, without their sources, with the mistakes that were named."""
+        mistakes = {row[0]: tuple(json.loads(row[1])) for row in self._read("SELECT attempt, mistakes FROM diagnoses ORDER BY rowid")}
+        columns = "id, challenge, at, seed, verdict, checks_passed, checks_total, checks, seconds, hints, solution, purpose"
+        return [
+            Attempt(
+                *(row[1], row[2], row[3], row[4], row[5], row[6], ""),
+                checks=_statuses(row[7]),
+                seconds=row[8],
+                hints=row[9],
+                solution=bool(row[10]),
+                purpose=row[11],
+                mistakes=mistakes.get(row[0], ()),
+            )
+            for row in self._read(f"SELECT {columns} FROM attempts ORDER BY at, rowid")
+        ]
+
+    def reviews(self, prefix: str = "") -> list[Review]:
+        """All reviews of items that begin so, in order, each with the rating that counts."""
+        overruled: dict[str, int] = {row[0]: row[1] for row in self._read("SELECT review, rating FROM overrules ORDER BY at, rowid")}
+        rows = self._read("SELECT id, item, at, rating, reason FROM reviews WHERE substr(item, 1, ?) = ? ORDER BY at, rowid", len(prefix), prefix)
+        return [Review(row[0], row[1], row[2], overruled[row[0]] if row[0] in overruled else row[3], row[4]) for row in rows]
+
+    def last_hunt(self, challenge: str) -> tuple[tuple[str, ...], Path] | None:
+        """The mistakes of the last hunt, and where its file was put."""
+        rows = self._read("SELECT mistakes, path FROM hunts WHERE challenge = ? ORDER BY at DESC, rowid DESC LIMIT 1", challenge)
+        return (tuple(json.loads(rows[0][0])), Path(rows[0][1])) if rows else None
+
+    def last_interview(self) -> tuple[str, float, dict[str, Any]] | None:
+        """Id, time and plan of the last interview."""
+        rows = self._read("SELECT id, at, plan FROM interviews ORDER BY at DESC, rowid DESC LIMIT 1")
+        return (rows[0][0], rows[0][1], json.loads(rows[0][2])) if rows else None
+
+    def events(self, interview: str) -> list[tuple[float, str, dict[str, Any]]]:
+        """What happened in an interview, in order: when, what, and what there is to know of it."""
+        rows = self._read("SELECT at, kind, data FROM interview_events WHERE interview = ? ORDER BY rowid", interview)
+        return [(row[0], row[1], json.loads(row[2])) for row in rows]
+
+    # All of it
+
+    def rows(self) -> list[tuple[str, dict[str, Any]]]:
+        """Every row of every table at one moment, in the order in which they came."""
+
+        def read(connection: sqlite3.Connection) -> list[tuple[str, dict[str, Any]]]:
+            found: list[tuple[str, dict[str, Any]]] = []
+            connection.execute("BEGIN")
+            with connection:
+                for table, columns in COLUMNS.items():
+                    rows = connection.execute(f"SELECT {', '.join(columns)} FROM {table} ORDER BY rowid")
+                    found += ((table, dict(zip(columns, row, strict=True))) for row in rows)
+            return found
+
+        return (self._attempt(read) or []) if self._is_there() else []
+
+    def add_rows(self, rows: Sequence[tuple[str, Mapping[str, Any]]]) -> int | None:
+        """Add rows whose ids are not there yet, all or none; how many those were, or None where the journal cannot be used.
+
+        Raises:
+            DrillError: where a row of the same id says something else; none is added then.
+        """
+
+        def add(connection: sqlite3.Connection) -> int:
+            new = 0
+            connection.execute("BEGIN IMMEDIATE")
+            with connection:
+                for table, row in rows:
+                    columns = COLUMNS[table]
+                    values = tuple(row[name] for name in columns)
+                    there = connection.execute(f"SELECT {', '.join(columns)} FROM {table} WHERE id = ?", (row["id"],)).fetchone()
+                    if there is None:
+                        connection.execute(f"INSERT INTO {table} ({', '.join(columns)}) VALUES ({', '.join('?' * len(columns))})", values)
+                        new += 1
+                    elif there != values:
+                        differs = ", ".join(name for name, old, value in zip(columns, there, values, strict=True) if old != value)
+                        raise DrillError(
+                            f"The row {row['id']!r} of {table} is there already, with another {differs}. A row never changes, so one of the two was edited: "
+                            "mend it or take it out. Nothing was added."
+                        )
+            return new
+
+        return self._attempt(add)
+
     def close(self) -> None:
         """Close the file."""
         if self._connection is not None:
             self._connection.close()
             self._connection = None
 
-    def _write(self, statement: str, *values: object) -> None:
-        def write(connection: sqlite3.Connection) -> None:
+    def _insert(self, table: str, *values: object) -> str:
+        drawn = secrets.token_hex(12)
+
+        def insert(connection: sqlite3.Connection) -> None:
             with connection:
-                connection.execute(statement, values)
+                columns = COLUMNS[table]
+                kept = (drawn, *map(_storable, values))
+                connection.execute(f"INSERT INTO {table} ({', '.join(columns)}) VALUES ({', '.join('?' * len(columns))})", kept)
 
-        self._attempt(write)
+        self._attempt(insert)
+        return drawn
 
-    def _read(self, statement: str, *values: object) -> list[tuple[str, int, int]]:
-        # Asking an absent journal must not make one.
-        if self._connection is None and not self.path.exists():
+    def _read(self, statement: str, *values: object) -> list[Row]:
+        if not self._is_there():
             return []
-        return self._attempt(lambda connection: connection.execute(statement, values).fetchall()) or []
+        return self._attempt(lambda connection: connection.execute(statement, [*map(_storable, values)]).fetchall()) or []
+
+    def _is_there(self) -> bool:
+        """Whether there is something to ask: asking an absent journal must not make one."""
+        try:
+            return self._connection is not None or self.path.exists()
+        except OSError:
+            return True  # opening it says what is the matter
 
     def _attempt(self, action: Callable[[sqlite3.Connection], T]) -> T | None:
-        if self.trouble is not None:
+        if self._given_up:
             return None
         try:
             if self._connection is None:
                 self._connection = self._open()
             return action(self._connection)
         except (sqlite3.Error, OSError, _NewerJournalError) as error:
+            self._given_up = True
             self.trouble = f"The journal {self.path} cannot be used ({error}); all else works, but progress is not kept. `attn-drill doctor` tells more."
+            self.close()
             return None
 
     def _open(self) -> sqlite3.Connection:
         self.path.parent.mkdir(parents=True, exist_ok=True)
-        connection = sqlite3.connect(self.path, timeout=5.0)
-        try:
-            version = connection.execute("PRAGMA user_version").fetchone()[0]
-            if version > VERSION:
-                raise _NewerJournalError(f"it is of version {version}, this attn-drill knows version {VERSION}; upgrade attn-drill")
-            connection.execute("PRAGMA journal_mode = WAL")
-            connection.execute("PRAGMA synchronous = FULL")
-            if version == 0:
-                self._create(connection)
-        except BaseException:
-            connection.close()
-            raise
-        return connection
+        # Two that make, migrate or set aside one file at once would take each other's files away, or find it locked.
+        with _alone(self.path.parent):
+            try:
+                return _opened(self.path)
+            except _NewerJournalError as error:
+                older = self.path.with_name(f"{self.path.stem}.version-{VERSION}{self.path.suffix}")
+                self.trouble = f"The journal {self.path} is left as it is: {error}. Until then progress is kept in {older.name} beside it."
+                self.path = older
+            except sqlite3.DatabaseError as error:
+                if not _is_broken(error):
+                    raise
+                aside = _set_aside(self.path)
+                self.trouble = f"{self.path} was no journal that can be read ({error}). It is kept as {aside.name}, and a new journal was begun."
+            return _opened(self.path)
 
-    def _create(self, connection: sqlite3.Connection) -> None:
-        """Make the tables, unless another process has just made them."""
-        connection.execute("BEGIN IMMEDIATE")
-        if connection.execute("PRAGMA user_version").fetchone()[0] == 0:
-            for statement in _SCHEMA.split(";"):
-                if statement.strip():
-                    connection.execute(statement)
-            connection.execute(f"PRAGMA user_version = {VERSION}")
+
+def _opened(path: Path) -> sqlite3.Connection:
+    connection = sqlite3.connect(path, timeout=5.0)
+    try:
+        version = connection.execute("PRAGMA user_version").fetchone()[0]
+        if version > VERSION:
+            raise _NewerJournalError(f"it is of version {version}, this attn-drill knows version {VERSION}; upgrade attn-drill")
+        connection.execute("PRAGMA journal_mode = WAL")
+        connection.execute("PRAGMA synchronous = FULL")
+        if version < VERSION:
+            _migrate(connection)
+        connection.execute("SELECT COUNT(*) FROM attempts")
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+@contextmanager
+def _alone(folder: Path) -> Iterator[None]:
+    """Only one process at a time is in here, as far as the system can lock; one that hangs keeps nobody out for long."""
+    try:
+        import fcntl
+    except ImportError:  # Windows
+        yield
+        return
+    with (folder / "journal.lock").open("w") as lock:
+        for _ in range(_LOCK_TRIES):
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                break
+            except BlockingIOError:
+                time.sleep(_LOCK_SECONDS)
+            except OSError:
+                break  # a file system without locks
+        yield
+
+
+def _migrate(connection: sqlite3.Connection) -> None:
+    """Bring the tables up to this version in one transaction, unless another process has just done so."""
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        for step in STEPS[connection.execute("PRAGMA user_version").fetchone()[0] :]:
+            for statement in step:
+                connection.execute(statement)
+        connection.execute(f"PRAGMA user_version = {VERSION}")
         connection.commit()
+    except BaseException:
+        connection.rollback()
+        raise
+
+
+def _storable(value: object) -> object:
+    """A value as SQLite takes it: text of a file name that is no UTF-8 has lone surrogates, which are spelt out."""
+    return value.encode("utf-8", "backslashreplace").decode() if isinstance(value, str) else value
+
+
+def _statuses(text: str) -> dict[str, Status]:
+    found: dict[str, Status] = json.loads(text)
+    return found
+
+
+def _is_broken(error: sqlite3.DatabaseError) -> bool:
+    """Whether the file itself is broken, and not the disk full or the folder read-only."""
+    return getattr(error, "sqlite_errorcode", 0) & 0xFF in (sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CORRUPT)
+
+
+def _set_aside(path: Path) -> Path:
+    """Rename a broken journal, with what belongs to it, to a name that is free."""
+    number = 1
+    while (aside := path.with_name(f"{path.stem}.broken-{number}{path.suffix}")).exists():
+        number += 1
+    for ending in ("-wal", "-shm", ""):  # the journal last: a new one must not be begun beside an old -wal
+        beside = path.with_name(path.name + ending)
+        if beside.exists():
+            os.rename(beside, aside.with_name(aside.name + ending))
+    return aside
 
 
 class _NewerJournalError(Exception):

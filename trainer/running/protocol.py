@@ -1,7 +1,8 @@
 """What travels between grader and worker: one frame each way, JSON header and raw tensor bytes. Never pickle.
 
 Frame: 4 bytes header length, JSON header, tensors back to back. On the socket a frame is a message of kind REPLY with
-8 bytes of length before it; a note (the number of the run about to start) is a message of kind NOTE. The learner's file
+8 bytes of length before it; a note (the number of the run about to start) is a message of kind NOTE. Runs that are done may be
+told before the rest, in frames of kind PART: the grader compares them while the worker goes on. The learner's file
 follows the request's frame in a message of its own, kind FILE, so that a worker can be ready before there is one.
 What comes from the worker is not trusted: sizes are capped before anything is read, and the header is checked against
 its types before anything is used.
@@ -20,7 +21,7 @@ from torch import Tensor
 
 T = TypeVar("T")
 
-NOTE, REPLY, FILE = b"N", b"R", b"F"
+NOTE, PART, REPLY, FILE = b"N", b"P", b"R", b"F"
 MOST_REPLY_BYTES = 64 << 20
 MOST_HEADER_BYTES = 4 << 20
 MOST_HEADER_PARTS = 100_000  # objects and lists: decoding millions of empty ones takes minutes
@@ -211,6 +212,12 @@ class Reply(msgspec.Struct):
     not_allowed: Annotated[list[NotAllowed], msgspec.Meta(max_length=20)] = []
 
 
+class Part(msgspec.Struct, frozen=True):
+    """Runs that are done, in order; the reply tells those after them. Tensors are numbered through all parts and the reply."""
+
+    runs: Annotated[list[RunReply], msgspec.Meta(max_length=1000)]
+
+
 class Header(msgspec.Struct):
     """The JSON part of a frame."""
 
@@ -221,7 +228,8 @@ class Header(msgspec.Struct):
 class TensorTable:
     """The tensors of a frame being written, in order."""
 
-    def __init__(self) -> None:
+    def __init__(self, first: int = 0) -> None:
+        self.first = first  # the number of its first tensor
         self.specs: list[Spec] = []
         self.chunks: list[bytes] = []
 
@@ -232,7 +240,7 @@ class TensorTable:
         name = str(plain.dtype).removeprefix("torch.")
         self.specs.append(Spec(name, list(plain.shape)))
         self.chunks.append(ctypes.string_at(plain.data_ptr(), plain.numel() * plain.element_size()) if plain.numel() else b"")
-        return len(self.specs) - 1
+        return self.first + len(self.specs) - 1
 
     def tree(self, value: object) -> Any:
         """Replace every tensor of nested lists, tuples and dicts by its number in the frame."""

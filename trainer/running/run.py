@@ -9,7 +9,7 @@ import selectors
 import signal
 import struct
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -17,12 +17,27 @@ import msgspec
 from torch import Tensor
 
 from trainer.core.words import Frame
-from trainer.running.protocol import FILE, MOST_REPLY_BYTES, NOTE, REPLY, ProtocolError, Reply, SubmittedFile, decode, message
+from trainer.running.protocol import (
+    FILE,
+    MOST_REPLY_BYTES,
+    MOST_TENSORS,
+    NOTE,
+    PART,
+    REPLY,
+    Part,
+    ProtocolError,
+    Reply,
+    RunReply,
+    SubmittedFile,
+    decode,
+    message,
+)
 from trainer.running.zygote import BROKEN_WORKER, OUT_OF_MEMORY, Limits, Zygote
 
 MOST_OUTPUT_BYTES = 1 << 20  # kept of all that is printed, from its beginning
 MOST_PART_BYTES = 16 << 10  # kept of each call, and of the very end, where a fault is reported
 _MOST_NOTES = 100_000
+_MOST_RUNS = 1000
 _PIPE_BYTES = 1 << 20  # no pipe of an ordinary system holds more
 _MARK = re.compile(rb"\0([a-z0-9]{0,9})\0")
 _FAULT = re.compile(r'File "(?P<path>[^"\n]{0,4096})", line (?P<line>\d{1,9}) in (?P<function>\S{1,100})')
@@ -64,6 +79,9 @@ class Running:
         self._flooded = 0
         self._note: int | None = None
         self._notes = 0
+        self.ended = Ended("died")  # what is known of it so far
+        self._bytes = 0
+        self._more: Callable[[], None] | None = None
         self._reply: bytes | None = None
         os.set_blocking(self._output, False)
         self._send(REPLY, frame)
@@ -80,14 +98,19 @@ class Running:
         with contextlib.suppress(OSError):  # it died or hangs; `finish` finds out which
             self._channel.sendall(message(kind, payload))
 
-    def finish(self, interrupt: int | None = None) -> Ended:
+    def finish(self, interrupt: int | None = None, more: Callable[[], None] | None = None) -> Ended:
         """Wait for the reply, the worker's death or the deadline; then end the worker's whole family.
+
+        Args:
+            interrupt: a descriptor.
+            more: is called whenever `ended` knows more runs; a reply that does not end well takes them back.
 
         Raises:
             SupersededError: as soon as there is something to read from the descriptor `interrupt`.
         """
         how: How = "died"
         reason = ""
+        self._more = more
         try:
             how = self._wait(interrupt)
         except ProtocolError as error:
@@ -96,19 +119,42 @@ class Running:
             self._channel.close()
             status, ended_by_us = self._end_worker(how)
             os.close(self._output)
-        ended = Ended(how, reason=reason)
+        ended = self.ended
+        ended.how, ended.reason = how, reason
         if self._reply is not None:
             try:
-                ended.reply, ended.tensors = decode(self._reply, Reply)
+                self._complete(self._reply)
             except ProtocolError as error:
                 ended.how, ended.reason = "garbage", str(error)
         elif how == "died":
             ended.reason, ended.out_of_memory = _how_it_died(status, ended_by_us=ended_by_us)
+        if ended.how != "replied":
+            ended.reply, ended.tensors = Reply(), []
         ended.last_note = self._note
         ended.flooded = self._flooded
         ended.frames = self._frames_of_fault((self._printed + self._end).decode("utf-8", "replace"))
         ended.printed = _parts(bytes(self._printed))
         return ended
+
+    def _take_part(self, payload: bytes) -> None:
+        """Keep the runs of a part."""
+        part, tensors = decode(payload, Part)
+        self._keep(part.runs, tensors)
+        if self._more is not None:
+            self._more()
+
+    def _complete(self, payload: bytes) -> None:
+        """Put the reply together with the parts before it."""
+        reply, tensors = decode(payload, Reply)
+        self._keep(reply.runs, tensors)
+        reply.runs = self.ended.reply.runs
+        self.ended.reply = reply
+
+    def _keep(self, runs: list[RunReply], tensors: list[Tensor]) -> None:
+        self.ended.reply.runs += runs
+        self.ended.tensors += tensors
+        if len(self.ended.reply.runs) > _MOST_RUNS or len(self.ended.tensors) > MOST_TENSORS:
+            raise ProtocolError(f"{len(self.ended.reply.runs)} runs and {len(self.ended.tensors)} tensors")
 
     def _end_worker(self, how: How) -> tuple[int, bool]:
         """End the worker's family and take what it has printed; wait status, and whether it had to be killed."""
@@ -158,7 +204,7 @@ class Running:
         while len(self._buffer) >= 9:
             kind = bytes(self._buffer[:1])
             (length,) = struct.unpack_from("<Q", self._buffer, 1)
-            most = {NOTE: 32, REPLY: MOST_REPLY_BYTES}.get(kind)
+            most = {NOTE: 32, PART: MOST_REPLY_BYTES - self._bytes, REPLY: MOST_REPLY_BYTES - self._bytes}.get(kind)
             if most is None or length > most:
                 raise ProtocolError(f"a message of kind {kind!r} and {length} bytes")
             if len(self._buffer) < 9 + length:
@@ -168,6 +214,10 @@ class Running:
             if kind == REPLY:
                 self._reply = payload
                 return True
+            if kind == PART:
+                self._bytes += 9 + length
+                self._take_part(payload)
+                continue
             self._notes += 1
             if self._notes > _MOST_NOTES or not re.fullmatch(rb"-?\d{1,9}", payload):
                 raise ProtocolError("a note that is not ours")

@@ -50,6 +50,9 @@ class Hooks:
     def note(self, number: int) -> None:
         """This run is about to start."""
 
+    def done(self, count: int) -> None:
+        """So many runs, from the first on, are told in full."""
+
     def mark(self, part: str) -> None:
         """What is printed from here on belongs to this part: `import`, or the number of a run for its first call."""
 
@@ -74,6 +77,7 @@ class Trial:
         contracts = [self._contract(run) for run in self.request.runs]
         chosen = self._choose_assignment(built, contracts)
         for number, (run, implementation, contract) in enumerate(zip(self.request.runs, built, contracts, strict=True)):
+            self.hooks.done(number)
             if implementation is None:
                 continue
             told = self.runs[number]

@@ -24,11 +24,12 @@ from trainer.running import from_scratch
 from trainer.running.attempts import Attempts
 from trainer.running.counting import count_in_threads
 from trainer.running.execution import Drive
-from trainer.running.protocol import NOTE, Failure, FoundParameter, NotAllowed, Request, SubmittedFile, TensorTable, cap, encode, mark, message
+from trainer.running.protocol import NOTE, PART, Failure, FoundParameter, NotAllowed, Part, Request, SubmittedFile, TensorTable, cap, encode, mark, message
 from trainer.running.returns import describe
 from trainer.running.trial import Hooks, Trial
 
 MODULE_NAME = "submission"
+_RUNS_A_PART = 6
 _LITERALS = (int, float, str, bool, type(None))
 
 
@@ -43,6 +44,7 @@ class Worker(Hooks):
         self.attempts = Attempts(self.path)
         self.trial = Trial(request, tensors, self.attempts, self.table, self)
         self.reply = self.trial.reply
+        self._told = 0
 
     def work(self, drive: Drive) -> bytes:
         """Do all that the request asks; returns the frame of the reply."""
@@ -53,11 +55,20 @@ class Worker(Hooks):
         if namespace is not None and self._has_entries(namespace):
             self._look_at_signatures(namespace)
             self.trial.run_all(namespace, drive)
+        self.reply.runs = self.reply.runs[self._told :]
         return encode(self.reply, self.table)
 
     def note(self, number: int) -> None:
         """Say which run is about to start, so that a sudden death can be told with its case."""
         self.channel.sendall(message(NOTE, str(number).encode()))
+
+    def done(self, count: int) -> None:
+        """Send what is done already, several runs at a time: the grader has a core of its own."""
+        if self.request.purpose == "grade" and count >= self._told + _RUNS_A_PART:
+            table, self.table = self.table, TensorTable(self.table.first + len(self.table.specs))
+            self.trial.table = self.table
+            self.channel.sendall(message(PART, encode(Part(self.trial.runs[self._told : count]), table)))
+            self._told = count
 
     def mark(self, part: str) -> None:
         """What is printed from here on belongs to this part: `import`, or the number of a run for its first call."""

@@ -1,0 +1,580 @@
+"""The session's screen, driven by Textual's pilot and, as a user would, in a terminal."""
+
+import asyncio
+import contextlib
+import fcntl
+import os
+import pty
+import random
+import re
+import select
+import signal
+import struct
+import subprocess
+import sys
+import termios
+import time
+from collections.abc import Awaitable, Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from textual.pilot import Pilot
+
+from tests.fake_grader import FakeGrader
+from trainer.content import packs
+from trainer.core.words import Trace
+from trainer.grading.wire import Grade, Look
+from trainer.practice.journal import Journal
+from trainer.session.app import SessionApp, _clock, _editor, _keys
+from trainer.session.client import WarmGrader
+from trainer.session.practice import Practice
+from trainer.session.stay import Left, Stay
+from trainer.session.theme import theme
+
+ROOT = packs.built_in_pack()
+GQA = packs.find_challenge(ROOT, "gqa")
+RIGHT = packs.solution(GQA)
+WRONG = RIGHT.replace("scores = scores / math.sqrt(self.head_dim)", "scores = scores * 1")
+SIZES = [(80, 24), (60, 20), (200, 50)]
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    """A stub that was handed out."""
+    path = tmp_path / "gqa.py"
+    path.write_text(packs.stub(GQA))
+    return path
+
+
+def app_on(path: Path, home: Path, grader: WarmGrader | None = None, **stay: Any) -> SessionApp:
+    """A session on this file, with a fake grader unless another is given."""
+    journal = Journal(home)
+    if "purpose" not in stay:
+        journal.record_start("gqa", path, time.time() - 60)
+    given = Stay(GQA, path, packs.prompt(GQA), stay.pop("seconds_before", 0.0), stay.pop("par_seconds", 1200.0), **stay)
+    return SessionApp(Practice(given, journal, time.time, time.monotonic), grader or FakeGrader())
+
+
+def drive(app: SessionApp, script: Callable[[Pilot[Left]], Awaitable[None]], size: tuple[int, int] = (80, 24)) -> None:
+    """Run the app without a terminal and let the script drive it."""
+
+    async def run() -> None:
+        async with app.run_test(size=size) as pilot:
+            await until(pilot, lambda: app.warm)
+            await script(pilot)
+
+    asyncio.run(run())
+
+
+async def until(pilot: Pilot[Left], condition: Callable[[], bool], seconds: float = 60.0) -> None:
+    """Wait until it holds; a busy machine is no reason to fail."""
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end, screen(pilot)
+        await pilot.pause(0.02)
+
+
+def screen(pilot: Pilot[Left]) -> str:
+    """What is drawn, as text."""
+    width, height = pilot.app.size
+    return "\n".join("".join(segment.text for segment in line) for line in pilot.app.screen._compositor.render_strips()) if width and height else ""
+
+
+def words(pilot: Pilot[Left]) -> str:
+    """The same without its line breaks."""
+    return " ".join(screen(pilot).split())
+
+
+def test_wrong_then_right_hint_quit_and_resume(file: Path, home: Path) -> None:
+    """With the real grader: both verdicts are seen, where and why are told, the journal has it all, and a second session goes on from there."""
+    grader = WarmGrader(ROOT)
+    app = app_on(file, home, grader)
+
+    async def first(pilot: Pilot[Left]) -> None:
+        assert "next" not in screen(pilot)
+        file.write_text(WRONG)
+        await until(pilot, lambda: "FAILED" in screen(pilot) and "LIKELY" in screen(pilot))
+        assert "The scores are not divided by sqrt(head_dim)" in words(pilot)
+        await pilot.press("h")
+        await until(pilot, lambda: "Hint 1" in screen(pilot))
+        file.write_text(RIGHT)
+        await until(pilot, lambda: "PASSED 14/14" in screen(pilot))
+        assert "n next" in screen(pilot)
+        await pilot.press("t")
+        await until(pilot, lambda: app.trace is not None)
+        assert "= scores" in screen(pilot) or "= q" in screen(pilot)
+        await pilot.press("q")
+
+    try:
+        drive(app, first)
+    finally:
+        grader.close()
+    assert app.return_value is not None
+    assert (app.return_value.how, app.return_value.passed, app.return_value.attempts, app.return_value.hints) == ("quit", True, 2, 1)
+    journal = Journal(home)
+    assert [(one.verdict, one.hints, one.mistakes) for one in journal.attempts()] == [("failed", 0, ("no-scale",)), ("passed", 1, ())]
+    assert [one.rating for one in journal.reviews()] == [3]
+    assert journal.rows()
+    again = app_on(file, home, seconds_before=90.0, purpose="practice")
+
+    async def second(pilot: Pilot[Left]) -> None:
+        await until(pilot, lambda: again.practice.attempts == 1)
+        assert "1:3" in screen(pilot)
+        assert again.practice.hints == (GQA.hints[0],)
+
+    drive(again, second)
+
+
+def test_a_save_supersedes_what_is_under_way(file: Path, home: Path) -> None:
+    """With the real grader: an answer that hangs is left at once for the next save, and is no attempt."""
+    grader = WarmGrader(ROOT)
+    app = app_on(file, home, grader)
+
+    async def script(pilot: Pilot[Left]) -> None:
+        file.write_text("while True: pass\n")
+        await until(pilot, lambda: app.grading)
+        await pilot.pause(0.2)
+        began = time.monotonic()
+        file.write_text(RIGHT)
+        await until(pilot, lambda: app.practice.passed)
+        assert time.monotonic() - began < 9, "the time limit of the hanging answer was waited for"
+
+    try:
+        drive(app, script)
+    finally:
+        grader.close()
+    assert [one.verdict for one in Journal(home).attempts()] == ["passed"]
+
+
+def test_the_grading_process_is_killed(file: Path, home: Path) -> None:
+    """It is said in a sentence, another one starts, and the next save is graded."""
+    grader = WarmGrader(ROOT)
+    app = app_on(file, home, grader)
+
+    async def script(pilot: Pilot[Left]) -> None:
+        os.kill(grader._process.pid, signal.SIGKILL)
+        await until(pilot, lambda: "grading process ended" in app.status)
+        await until(pilot, lambda: app.warm)
+        file.write_text(RIGHT)
+        await until(pilot, lambda: app.practice.passed)
+
+    try:
+        drive(app, script)
+    finally:
+        app.grader.close()
+
+
+def test_every_kind_of_save(file: Path, home: Path) -> None:
+    """In place, by rename over it, removed and written anew: each is graded once; the same text again is not."""
+    app = app_on(file, home)
+    assert isinstance(app.grader, FakeGrader)
+    orders = app.grader.orders
+
+    def graded() -> list[str]:
+        return [one.source for one in orders if isinstance(one, Grade)]
+
+    async def script(pilot: Pilot[Left]) -> None:
+        file.write_text("one")
+        await until(pilot, lambda: graded() == ["one"])
+        (file.parent / "swap").write_text("two")
+        os.replace(file.parent / "swap", file)
+        await until(pilot, lambda: graded() == ["one", "two"])
+        file.unlink()
+        await until(pilot, lambda: "There is no file" in app.status)
+        file.write_text("three")
+        await until(pilot, lambda: graded() == ["one", "two", "three"])
+        file.write_text("three")
+        await pilot.pause(0.3)
+        assert graded() == ["one", "two", "three"]
+        await pilot.press("r")
+        await until(pilot, lambda: graded() == ["one", "two", "three", "three"])
+
+    drive(app, script)
+
+
+def test_without_events_the_file_is_looked_at(file: Path, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where the system sends no events (a network folder), a save is noticed all the same."""
+    import watchfiles
+
+    async def none(*_: object, **__: object) -> Any:
+        raise OSError("no events here")
+        yield
+
+    monkeypatch.setattr(watchfiles, "awatch", none)
+    app = app_on(file, home)
+
+    async def script(pilot: Pilot[Left]) -> None:
+        file.write_text("right")
+        await until(pilot, lambda: app.practice.passed)
+
+    drive(app, script)
+
+
+@pytest.mark.parametrize(
+    ("harm", "says"),
+    [
+        (lambda path: path.unlink(), "There is no file"),
+        (lambda path: (path.unlink(), path.mkdir()), "is a folder"),
+        (lambda path: path.write_text(""), "is empty"),
+        (lambda path: path.write_bytes(b"\xff\xfe"), "is not UTF-8"),
+        (lambda path: path.write_bytes(b"a\0b"), "NUL"),
+        (lambda path: path.write_text("refused"), "No verdict can be given"),
+    ],
+    ids=["deleted", "a folder", "half-written", "no text", "nul", "refused"],
+)
+def test_a_sentence_and_on(file: Path, home: Path, harm: Callable[[Path], object], says: str) -> None:
+    """What cannot be graded is said, the session stays, and the next whole save is graded."""
+    app = app_on(file, home)
+
+    async def script(pilot: Pilot[Left]) -> None:
+        harm(file)
+        await until(pilot, lambda: says in app.status)
+        assert says.split()[0] in screen(pilot)
+        if file.is_dir():
+            file.rmdir()
+        file.write_text("right")
+        await until(pilot, lambda: app.practice.passed)
+
+    drive(app, script)
+
+
+def test_only_the_keys_that_work(file: Path, home: Path) -> None:
+    """Before a verdict no `why`, no `trace`, no `next`; each comes with what it needs, and the hint goes with the last."""
+    app = app_on(file, home)
+
+    def keys() -> set[str]:
+        return {name for name in ("again", "hint", "why", "trace", "next", "overrule", "reset", "leave") if app._works(name)}
+
+    async def script(pilot: Pilot[Left]) -> None:
+        assert keys() == {"again", "hint", "reset", "leave"}
+        await pilot.press("w", "t", "n", "1")
+        assert app.return_value is None
+        file.write_text("wrong")
+        await until(pilot, lambda: app.practice.attempts == 1)
+        assert keys() == {"again", "hint", "reset", "leave", "why", "trace"}
+        for _ in range(5):
+            await pilot.press("h")
+        assert "hint" not in keys()
+        assert app.practice.hints == GQA.hints
+        file.write_text("right")
+        await until(pilot, lambda: app.practice.passed)
+        assert {"next", "overrule"} <= keys()
+        assert "why" not in keys()
+        await pilot.press("1")
+        assert "graded again" in app.practice.graded
+        await pilot.press("n")
+
+    drive(app, script)
+    assert app.return_value is not None
+    assert app.return_value.how == "next"
+    (review,) = Journal(home).reviews()
+    assert review.rating == 1
+
+
+def test_why_is_held_back_in_an_interview_and_counted(file: Path, home: Path) -> None:
+    """Without `why` the mistake is not drawn anywhere; the key shows it, and that is counted."""
+    app = app_on(file, home, why=False, purpose="interview")
+
+    async def script(pilot: Pilot[Left]) -> None:
+        file.write_text("wrong")
+        await until(pilot, lambda: app.practice.attempts == 1)
+        assert "not scaled" not in screen(pilot)
+        assert "line 3" in screen(pilot)
+        await pilot.press("w")
+        assert "The scores are not scaled" in words(pilot)
+        await pilot.press("w", "w", "n")
+
+    drive(app, script)
+    assert app.return_value is not None
+    assert (app.return_value.how, app.return_value.whys) == ("next", 2)
+
+
+def test_reset_keeps_the_old_file(file: Path, home: Path) -> None:
+    """A fresh stub, and the learner's work under the name that is said."""
+    app = app_on(file, home)
+
+    async def script(pilot: Pilot[Left]) -> None:
+        file.write_text("my work")
+        await until(pilot, lambda: app.practice.attempts == 1)
+        await pilot.press("x")
+        assert "gqa.old-1.py" in app.status
+
+    drive(app, script)
+    assert (file.parent / "gqa.old-1.py").read_text() == "my work"
+    assert file.read_text() == packs.stub(GQA)
+
+
+def test_a_stub_is_not_graded(file: Path, home: Path) -> None:
+    """What was handed out and is untouched is no attempt; work that was there is graded at once."""
+    app = app_on(file, home)
+
+    async def stays_new(pilot: Pilot[Left]) -> None:
+        await pilot.pause(0.3)
+        assert app.practice.attempts == 0
+
+    drive(app, stays_new)
+    file.write_text("right")
+    other = app_on(file, home)
+
+    async def is_graded(pilot: Pilot[Left]) -> None:
+        await until(pilot, lambda: other.practice.passed)
+
+    drive(other, is_graded)
+
+
+@pytest.mark.parametrize("size", SIZES, ids=["80x24", "60x20", "200x50"])
+@pytest.mark.parametrize("shade", ["dark", "light"])
+def test_it_fits(file: Path, home: Path, size: tuple[int, int], shade: Any) -> None:
+    """Verdict, clock, status and keys are on the screen at every size, side by side only where there is room."""
+    app = app_on(file, home)
+    app.theme = theme(shade, {})
+
+    async def script(pilot: Pilot[Left]) -> None:
+        file.write_text("wrong")
+        await until(pilot, lambda: app.practice.attempts == 1)
+        await pilot.pause()
+        drawn = screen(pilot)
+        lines = drawn.splitlines()
+        assert len(lines) == size[1]
+        assert all(len(line) <= size[0] for line in lines)
+        assert re.search(r"gqa  FAILED 1/2  0:0\d of 20:00  gqa.py", lines[0])
+        for words in ("3 of 4 values differ", "line 3: scores = q @ k", "q quit", "h hint"):
+            assert words in drawn, drawn
+        assert ("Grouped-query attention" in drawn) == (size[0] >= 110)
+        assert app.current_theme.dark == (shade == "dark")
+
+    drive(app, script, size)
+
+
+def test_too_small_and_larger_again(file: Path, home: Path) -> None:
+    """A sentence with both sizes; nothing is lost, and it is drawn again when there is room."""
+    app = app_on(file, home)
+
+    async def script(pilot: Pilot[Left]) -> None:
+        await pilot.resize_terminal(30, 8)
+        await pilot.pause()
+        assert "30 x 8" in words(pilot)
+        file.write_text("right")
+        await until(pilot, lambda: app.practice.passed)
+        await pilot.resize_terminal(80, 24)
+        await until(pilot, lambda: "PASSED 2/2" in screen(pilot))
+
+    drive(app, script)
+
+
+def test_no_journal_can_be_kept(file: Path, tmp_path: Path) -> None:
+    """A home that cannot be written: a sentence in the session, and every save is graded."""
+    (tmp_path / "a file").write_text("")
+    app = app_on(file, tmp_path / "a file" / "home")
+
+    async def script(pilot: Pilot[Left]) -> None:
+        file.write_text("right")
+        await until(pilot, lambda: app.practice.passed)
+        assert "progress is not kept" in words(pilot)
+
+    drive(app, script)
+
+
+def test_a_clock_that_goes_backwards(file: Path, home: Path) -> None:
+    """The time of day may be set back under a session: seconds stay what a forward clock says, never less than none."""
+    journal = Journal(home)
+    journal.record_start("gqa", file, 1000.0)
+    times = iter(range(2000, 0, -50))
+    practice = Practice(Stay(GQA, file, "", 5.0, 60.0), journal, lambda: float(next(times)), iter(range(100, 200)).__next__)
+    report = asyncio.run(_one_report())
+    for _ in range(3):
+        practice.attempted(report, "text")
+    assert [one.seconds for one in journal.attempts()] == [8.0, 7.0, 6.0]
+    assert Journal(home).since_start("gqa").seconds_at(0.0) >= 0
+
+
+async def _one_report() -> Any:
+    from tests.fake_grader import report_on
+
+    return report_on("gqa", "gqa.py", "wrong", 1)
+
+
+def test_two_sessions_on_one_file(file: Path, home: Path) -> None:
+    """The same challenge open twice: both see every save, both keep what they saw."""
+    first, second = app_on(file, home), app_on(file, home)
+
+    async def run() -> None:
+        async with first.run_test(size=(80, 24)) as one, second.run_test(size=(80, 24)) as other:
+            await until(one, lambda: first.warm and second.warm)
+            file.write_text("right")
+            await until(one, lambda: first.practice.passed)
+            await until(other, lambda: second.practice.passed)
+
+    asyncio.run(run())
+    assert [one.verdict for one in Journal(home).attempts()] == ["passed", "passed"]
+    assert len(Journal(home).reviews()) == 1, "one pass is graded once"
+
+
+def test_a_trace_is_asked_of_what_was_graded(file: Path, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """`t` asks for the lines of the text and the seed that the report is of, and the next verdict takes its place."""
+    monkeypatch.setattr("trainer.session.app.render_trace", lambda trace: f"trace of seed {trace.seed}")
+    app = app_on(file, home)
+    assert isinstance(app.grader, FakeGrader)
+    grader = app.grader
+
+    async def script(pilot: Pilot[Left]) -> None:
+        file.write_text("wrong")
+        await until(pilot, lambda: app.practice.attempts == 1)
+        await pilot.press("t")
+        await until(pilot, lambda: "trace of seed 7" in screen(pilot))
+        assert [(one.source, one.seed) for one in grader.orders if isinstance(one, Look)] == [("wrong", 1)]
+        file.write_text("right")
+        await until(pilot, lambda: "PASSED" in screen(pilot))
+        assert app.trace is None
+
+    drive(app, script)
+    assert Trace
+
+
+def test_small_words() -> None:
+    """Clock, editor and keys."""
+    assert [_clock(seconds) for seconds in (-5, 0, 247, 3723)] == ["0:00", "0:00", "4:07", "1:02:03"]
+    assert _editor({"EDITOR": "code -w", "VISUAL": ""}) == ["code", "-w"]
+    assert _editor({"EDITOR": "'broken"}, lambda name: name if name == "vi" else None) == ["vi"]
+    assert _editor({}, lambda name: None) is None
+    assert _keys([("a", "one"), ("b", "two"), ("c", "three")], 14).plain == "a one  b two\nc three"
+    assert theme(None, {"COLORFGBG": "0;15"}) == "textual-light"
+    assert theme(None, {"COLORFGBG": "0;15", "ATTN_DRILL_THEME": "dark"}) == "textual-dark"
+
+
+# In a terminal
+
+
+@contextlib.contextmanager
+def terminal(arguments: list[str], cwd: Path, **environment: str) -> Iterator[tuple[int, int]]:
+    """A program in a pseudo-terminal of 80 x 24: its pid, and the terminal's other end."""
+    pid, end = pty.fork()
+    if pid == 0:
+        os.chdir(cwd)
+        path = os.pathsep.join([str(packs.TRAINER.parent), str(Path(__file__).parents[1])])
+        os.execve(sys.executable, [sys.executable, *arguments], {**os.environ, "PYTHONPATH": path, "TERM": "xterm-256color", **environment})
+    fcntl.ioctl(end, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 80, 0, 0))
+    try:
+        yield pid, end
+    finally:
+        with contextlib.suppress(OSError):
+            os.kill(pid, signal.SIGKILL)
+        os.close(end)
+        with contextlib.suppress(ChildProcessError):
+            os.waitpid(pid, 0)
+
+
+def read_until(end: int, done: Callable[[str], bool], seconds: float = 60.0) -> str:
+    """What is drawn until `done` holds of it, or the other end closes."""
+    seen = b""
+    limit = time.monotonic() + seconds
+    while not done(seen.decode("utf-8", "replace")):
+        if not select.select([end], [], [], max(0.0, limit - time.monotonic()))[0]:
+            raise AssertionError(f"not drawn: {seen[-2000:]!r}")
+        try:
+            part = os.read(end, 1 << 16)
+        except OSError:
+            part = b""
+        if not part:
+            break
+        seen += part
+    return seen.decode("utf-8", "replace")
+
+
+@pytest.mark.parametrize("how", ["q", "\x03", "SIGTERM"])
+def test_the_terminal_is_sane_afterwards(file: Path, how: str) -> None:
+    """After q, Ctrl-C and a SIGTERM the alternate screen is left, the cursor shown, the mouse and the raw mode off; the file is untouched."""
+    text = file.read_text()
+    with terminal(["-m", "tests.session_in_a_terminal", str(file)], file.parent) as (pid, end):
+        before = termios.tcgetattr(end)[3]
+        drawn = read_until(end, lambda seen: "Every save of" in seen)
+        assert "\x1b[?1049h" in drawn
+        if how == "SIGTERM":
+            os.kill(pid, signal.SIGTERM)
+        else:
+            os.write(end, how.encode())
+        drawn = read_until(end, lambda seen: "\x1b[?1049l" in seen and "\x1b[?25h" in seen)
+        assert "\x1b[?1000l" in drawn
+        os.waitpid(pid, 0)
+        assert termios.tcgetattr(end)[3] & termios.ICANON == before & termios.ICANON
+    assert file.read_text() == text
+
+
+def test_no_color_in_a_terminal(file: Path) -> None:
+    """With NO_COLOR nothing is drawn in a colour other than grey."""
+
+    def colours(**environment: str) -> set[tuple[str, ...]]:
+        with terminal(["-m", "tests.session_in_a_terminal", str(file)], file.parent, COLORTERM="truecolor", **environment) as (_, end):
+            file.write_text("right")
+            drawn = read_until(end, lambda seen: "PASSED" in seen)
+        file.write_text("")
+        return set(re.findall(r"[34]8;2;(\d+);(\d+);(\d+)", drawn))
+
+    assert any(len(set(one)) > 1 for one in colours())
+    assert all(len(set(one)) == 1 for one in colours(NO_COLOR="1"))
+
+
+def test_a_kill_loses_no_attempt_that_was_shown(file: Path, home: Path) -> None:
+    """kill -9 at twenty random moments while saves come fast: every seed that was drawn is in the journal, and the journal is whole."""
+    generator = random.Random(20)
+    shown_in_all = 0
+    for _ in range(20):
+        file.write_text(packs.stub(GQA))
+        before = {one.when for one in Journal(home).attempts()}
+        with terminal(["-m", "tests.session_in_a_terminal", str(file)], file.parent) as (pid, end):
+            drawn = read_until(end, lambda seen: "Every save of" in seen)
+            moment = time.monotonic() + generator.uniform(0.02, 0.5)
+            number = 0
+            while time.monotonic() < moment:
+                number += 1
+                file.write_text(f"{'right' if number % 2 else 'wrong'} {number}")
+                end_of_pause = min(moment, time.monotonic() + 0.03)
+                while (left := end_of_pause - time.monotonic()) > 0:
+                    if select.select([end], [], [], left)[0]:
+                        drawn += os.read(end, 1 << 16).decode("utf-8", "replace")
+            os.kill(pid, signal.SIGKILL)
+            os.waitpid(pid, 0)
+            with contextlib.suppress(OSError):
+                while select.select([end], [], [], 0)[0] and (part := os.read(end, 1 << 16)):
+                    drawn += part.decode("utf-8", "replace")
+        shown = {int(seed) for seed in re.findall(r"seed (\d+)\b", drawn)}
+        kept = {one.seed for one in Journal(home).attempts() if one.when not in before}
+        assert shown <= kept, (shown, kept)
+        shown_in_all += len(shown)
+    assert shown_in_all >= 20, "too little was shown for this to say anything"
+
+
+def test_start_in_a_terminal(tmp_path: Path) -> None:
+    """As a user: start, a wrong and a right body, quit; the line that stays says how it went. --no-watch keeps the plain output."""
+    with terminal(["-m", "trainer", "start", "gqa"], tmp_path) as (pid, end):
+        read_until(end, lambda seen: "Every save of" in seen)
+        (tmp_path / "gqa.py").write_text(WRONG)
+        read_until(end, lambda seen: "LIKELY" in seen)
+        (tmp_path / "gqa.py").write_text(RIGHT)
+        read_until(end, lambda seen: "PASSED" in seen)
+        os.write(end, b"q")
+        drawn = read_until(end, lambda seen: "as you left it" in seen)
+        assert "gqa: passed, 2 attempts" in drawn
+        assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
+    with terminal(["-m", "trainer", "start", "gqa", "--no-watch"], tmp_path) as (pid, end):
+        drawn = read_until(end, lambda seen: "a hint, three in all" in seen)
+        assert "\x1b[?1049h" not in drawn
+
+
+def test_nothing_of_the_learners_folder_is_imported(tmp_path: Path) -> None:
+    """A file of the learner's named like a module of Python's or ours does not break the grading process."""
+    for name in ("random", "torch", "trainer"):
+        (tmp_path / f"{name}.py").write_text("raise SystemExit('imported')\n")
+    script = "from pathlib import Path; from trainer.session.client import WarmGrader; import sys; g = WarmGrader(Path(sys.argv[1])); print(g._process.stdout.read(4)); g.close()"
+    done = subprocess.run(
+        [sys.executable, "-P", "-c", script, str(ROOT)],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(packs.TRAINER.parent)},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
+    )
+    assert re.match(r"b'.", done.stdout), done.stderr
+    assert done.stdout != "b''\n", done.stderr

@@ -1,0 +1,66 @@
+"""Put a verdict into the journal, with the grade that a first pass is worth."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from trainer.core.words import Attempt, Challenge, Report
+from trainer.practice.journal import Journal
+from trainer.practice.schedule import RATINGS, grade, item_of
+
+Purpose = Literal["practice", "review", "interview", "hunt"]
+
+
+@dataclass(frozen=True)
+class Recorded:
+    """The attempt's id; the review's, where this was the first pass since the stub was handed out, and its grade in words."""
+
+    attempt: str
+    review: str | None = None
+    graded: str = ""
+
+
+def record(journal: Journal, challenge: Challenge, report: Report, source: str, now: float, seconds: float | None, purpose: Purpose) -> Recorded:
+    """Keep a verdict. Where and why may follow (`record_diagnosis`).
+
+    Args:
+        now: seconds since the epoch.
+        seconds: at work on the challenge until now; None takes the journal's own count.
+    """
+    since = journal.since_start(challenge.id)
+    if seconds is None and since.started_at is not None:
+        seconds = since.seconds_at(now)
+    attempt = journal.record_attempt(attempt_of(report, source, now, seconds, since.hint, purpose, solution=since.solution))
+    if report.verdict != "passed" or since.passed or purpose not in ("practice", "review"):
+        return Recorded(attempt)
+    if seconds is None:  # no stub was handed out: nobody knows how long it took
+        return Recorded(attempt, journal.record_review(item_of(challenge.id), now, 3, "no stub was handed out"), "graded good")
+    rating, reason = grade(since, seconds, challenge.minutes * 60.0)
+    return Recorded(attempt, journal.record_review(item_of(challenge.id), now, rating, reason), f"graded {RATINGS[rating - 1]}: {reason}")
+
+
+def attempt_of(report: Report, source: str, when: float, seconds: float | None, hints: int, purpose: Purpose, *, solution: bool) -> Attempt:
+    """The journal's entry of a report."""
+    statuses = report.statuses()
+    return Attempt(
+        challenge=report.challenge,
+        when=when,
+        seed=report.seed,
+        verdict=report.verdict,
+        checks_passed=sum(status == "passed" for status in statuses.values()),
+        checks_total=len(statuses),
+        source=source,
+        checks=statuses,
+        seconds=seconds,
+        hints=hints,
+        solution=solution,
+        purpose=purpose,
+    )
+
+
+def record_diagnosis(journal: Journal, attempt: str, report: Report) -> None:
+    """Keep which mistakes a report names, and the line."""
+    found = report.diagnosis
+    if found is not None:
+        journal.record_diagnosis(attempt, [one.id for one in found.mistakes], found.first_line.line if found.first_line else None)

@@ -1,0 +1,55 @@
+"""The door to a practice session: what it is given, and what came of it. No Textual here, so that it costs nothing to name."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from trainer.core.words import Challenge, Report
+from trainer.practice.journal import Journal
+from trainer.practice.record import Purpose
+
+__all__ = ["Left", "Purpose", "Stay", "stay"]
+
+
+@dataclass(frozen=True)
+class Stay:
+    """What is practised, and how.
+
+    path             the learner's file, absolute
+    seconds_before   already spent on it
+    par_seconds      what the clock runs against: the par time, or what an interview leaves
+    why              whether the likely mistake is named at once; else only when asked
+    """
+
+    challenge: Challenge
+    path: Path
+    prompt: str
+    seconds_before: float
+    par_seconds: float
+    why: bool = True
+    purpose: Purpose = "practice"
+
+
+@dataclass(frozen=True)
+class Left:
+    """What came of a stay. `how`: `next` goes on to what comes next, `interrupted` is Ctrl-C; `seconds` includes those before."""
+
+    how: Literal["quit", "next", "interrupted"]
+    passed: bool
+    seconds: float
+    attempts: int
+    hints: int
+    whys: int
+    last: Report | None = None
+
+
+def stay(given: Stay, journal: Journal) -> Left:
+    """Stay in a session on this terminal until the learner leaves."""
+    # Before Textual is imported: it draws what has changed this often, and a verdict would wait for half of a sixtieth of a second.
+    os.environ.setdefault("TEXTUAL_FPS", "250")
+    from trainer.session.app import run
+
+    return run(given, journal)
