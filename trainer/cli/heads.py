@@ -1,0 +1,63 @@
+"""`attn-drill heads FILE`: what the heads of saved attention weights do."""
+
+from __future__ import annotations
+
+import json
+import sys
+from functools import partial
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from trainer.core.words import DrillError, GraderError
+
+MOST_IN_HTML = 512
+
+
+def heads(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="Weights [..., L, L] in .safetensors, .npy or .npz.", show_default=False)],
+    name: Annotated[str | None, typer.Option("--name", metavar="TENSOR", help="Only this tensor of the file.")] = None,
+    head: Annotated[int | None, typer.Option("--head", metavar="N", help="Only this head, in full size.")] = None,
+    html: Annotated[Path | None, typer.Option("--html", metavar="OUT.html", help="Write one HTML file with a picture of every head.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="One JSON object on stdout and nothing else.")] = False,
+) -> None:
+    """Show entropy, distance, class and a picture of each head of attention weights."""
+    if html is not None and html.suffix.lower() not in (".html", ".htm"):
+        raise DrillError(f"--html is {html}; its name must end in .html, so that no other file is written over. Name it {html.with_suffix('.html')}.")
+    try:
+        from trainer.comparing.heads import count_heads, facts_of
+        from trainer.comparing.weight_files import read_weights
+    except ImportError as error:
+        raise GraderError(f"torch cannot be imported: {error}. Install attn-drill again; the README has the command.") from None
+    tensors = read_weights(file, name)
+    count = count_heads(tensors)
+    if head is not None and not 0 <= head < count:
+        raise DrillError(f"--head is {head}; {file} has heads 0 to {count - 1}. Name one of these.")
+    told = range(count) if head is None else range(head, head + 1)
+    from trainer.display import heads as shown
+
+    console = shown.terminal(sys.stdout)
+    if html is not None:
+        from trainer.display.heads_html import cells, to_html, whole_cells
+
+        facts = list(facts_of(tensors, told, told[:MOST_IN_HTML], cells if head is None else whole_cells))
+        _write(html, to_html(facts, str(file)))
+    elif as_json:
+        facts = list(facts_of(tensors, told, range(0), shown.small_cells))
+    else:
+        cells_of = partial(shown.small_cells if head is None else shown.whole_cells, width=console.width)
+        facts = list(facts_of(tensors, told, told[: shown.MOST_DRAWN], cells_of))
+    if as_json:
+        typer.echo(json.dumps(shown.as_object(facts, str(file)), allow_nan=False))
+    elif html is not None:
+        typer.echo(f"{html} is written, with {min(len(told), MOST_IN_HTML)} of {len(told)} heads.")
+    else:
+        shown.show_heads(facts, str(file), console, whole=head is not None)
+
+
+def _write(path: Path, page: str) -> None:
+    try:
+        path.write_text(page, encoding="utf-8")
+    except OSError as error:
+        raise DrillError(f"{path} cannot be written: {error.strerror or error}. Name another file with --html.") from None

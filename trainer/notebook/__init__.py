@@ -1,0 +1,1 @@
+"""Floor 6: `check` for live classes in notebooks."""
