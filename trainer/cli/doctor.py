@@ -15,7 +15,7 @@ from trainer.practice.journal import default_journal
 def doctor() -> None:
     """Show versions and what this machine can do."""
     typer.echo(f"attn-drill {__version__}, Python {platform.python_version()}, {platform.platform()}")
-    for name in ("torch", "numpy", "typer", "rich", "msgspec"):
+    for name in ("torch", "numpy", "typer", "rich", "msgspec", "textual", "watchfiles", "fsrs"):
         typer.echo(f"  {name} {_version(name)}")
     root = packs.built_in_pack()
     typer.echo(f"challenges  {len(packs.read_pack(root))} in {root}")

@@ -48,6 +48,7 @@ def check_pack(
     from trainer.grading.pack_check import Row, items
     from trainer.grading.pack_jobs import check_pack as check_all
     from trainer.grading.pack_jobs import in_order
+    from trainer.practice.bank_check import bank_troubles
 
     rows: list[Row] = []
     chosen = [secrets.randbelow(1 << 31) for _ in range(seeds)]
@@ -64,5 +65,8 @@ def check_pack(
     bad = [row for row in rows if not row.ok]
     for row in bad:
         typer.echo(f"BAD  {row.challenge}: {row.kind} {row.name}: {row.message}")
-    typer.echo(f"{len(rows) - len(bad)} passed, {len(bad)} failed ({len(challenges)} challenges, {seeds} seeds)")
-    raise typer.Exit(1 if bad else 0)
+    troubles = bank_troubles(root)
+    for trouble in troubles:
+        typer.echo(f"BAD  question bank: {trouble}")
+    typer.echo(f"{len(rows) - len(bad)} passed, {len(bad) + len(troubles)} failed ({len(challenges)} challenges, {seeds} seeds)")
+    raise typer.Exit(1 if bad or troubles else 0)

@@ -72,7 +72,7 @@ def practise(challenge: Challenge, path: Path, journal: Journal, purpose: Purpos
 
     while True:
         since = journal.since_start(challenge.id)
-        given = Stay(challenge, path.resolve(), packs.prompt(challenge, language()), since.seconds_at(time.time()), challenge.minutes * 60.0, purpose=purpose)
+        given = Stay(challenge, path.resolve(), packs.prompt(challenge, language()), since.seconds, challenge.minutes * 60.0, purpose=purpose)
         left = stay(given, journal)
         typer.echo(_farewell(challenge, path, left))
         say_trouble(journal)

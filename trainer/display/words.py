@@ -36,13 +36,14 @@ def entry(value: float, kind: str | None) -> str:
 
 
 def small_tensors(case: Case) -> list[tuple[str, str]]:
-    """Name and rows of every input that is a matrix of at most 8 x 8."""
+    """Name and rows of every input that is a matrix of at most 8 x 8: a tensor, or its rows as a report from another process has them."""
     found: list[tuple[str, str]] = []
     for name, value in case.inputs.items():
         shape = getattr(value, "shape", None)
         if shape is not None and len(shape) == 2 and max(shape) <= 8:
-            rows = value.tolist()  # type: ignore[attr-defined]  # a tensor; this floor does not import torch
-            found.append((name, "\n".join(" ".join(f"{number(float(one)):>8}" for one in row) for row in rows)))
+            value = value.tolist()  # type: ignore[attr-defined]  # a tensor; this floor does not import torch
+        if isinstance(value, list) and value and all(isinstance(row, list) for row in value):
+            found.append((name, "\n".join(" ".join(f"{number(float(one)):>8}" for one in row) for row in value)))
     return found
 
 
@@ -96,9 +97,9 @@ def plain_inputs(case: Case) -> str:
     shown = (
         (name, value)
         for name, value in case.inputs.items()
-        if isinstance(value, simple) or (isinstance(value, tuple) and value and all(isinstance(one, simple) for one in value))
+        if isinstance(value, simple) or (isinstance(value, tuple | list) and value and all(isinstance(one, simple) for one in value))
     )
-    return ", ".join(f"{name}={value!r}" for name, value in shown)
+    return ", ".join(f"{name}={tuple(value) if isinstance(value, list) else value!r}" for name, value in shown)
 
 
 def sizes_in_words(case: Case) -> str:

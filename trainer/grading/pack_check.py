@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import ast
 import contextlib
+import textwrap
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
 from trainer.content import packs
+from trainer.content.levels import LEVELS, at_level, steps
 from trainer.content.mistakes import patch, read_mistakes, read_styles
 from trainer.core.words import CHECK_ORDER, Challenge, GraderError, Mistake, PackError, Report
 from trainer.grading.grader import Grader
 
 FEWEST_MISTAKES = 12
 FEWEST_ALSO_RIGHT = 4
+FEWEST_STEPS = 2
 DTYPES = {"float32", "float64", "bfloat16"}
 
 
@@ -52,7 +55,7 @@ def check_items(grader: Grader, challenge: Challenge, seeds: Sequence[int], want
                 case "content":
                     yield _content(grader, challenge, seeds[0])
                 case "stub":
-                    yield _wrong(grader, challenge, seeds, kind, name, packs.stub(challenge))
+                    yield _wrong(grader, challenge, seeds, kind, name, packs.stub(challenge))  # the other levels are the same code
                 case "reference":
                     yield _right(grader, challenge, seeds, kind, name, packs.solution(challenge))
                 case "also right":
@@ -90,6 +93,7 @@ def _content(grader: Grader, challenge: Challenge, seed: int) -> Row:
     if twice := {name for name in names if names.count(name) > 1}:
         problems.append(f"{challenge.folder / 'cases.py'} has several cases named {', '.join(sorted(twice))}")
     problems.extend(_undocumented(challenge))
+    problems.extend(f"{challenge.folder / 'stub.py'}: {one}" for one in _without_levels(packs.stub(challenge, "guided")))
     return Row(challenge.id, "content", "prompt, hints, cases", not problems, "; ".join(problems))
 
 
@@ -100,6 +104,28 @@ def _undocumented(challenge: Challenge) -> Iterator[str]:
     stub = ast.parse(packs.stub(challenge))
     if not any(ast.get_docstring(node) for node in stub.body if isinstance(node, ast.ClassDef | ast.FunctionDef)):
         yield f"{challenge.folder / 'stub.py'} has no docstring that gives shapes"
+
+
+def _without_levels(guided: str) -> Iterator[str]:
+    """What a stub lacks to be handed out at three levels: in every function steps, each with what it makes; and the same code at each level."""
+    for node in ast.walk(ast.parse(guided)):
+        if isinstance(node, ast.FunctionDef):
+            lines = "\n".join(guided.splitlines()[node.lineno - 1 : node.end_lineno])
+            if len(steps(textwrap.dedent(lines))) < FEWEST_STEPS:
+                yield f"{node.name} has fewer than {FEWEST_STEPS} steps as comments"
+    if vague := [one for one in steps(guided) if "->" not in one]:
+        yield f"a step does not say what it makes, after `->`: {vague[0]!r}"
+    code = [ast.dump(_bare(ast.parse(at_level(guided, level)))) for level in LEVELS]
+    if len(set(code)) > 1:
+        yield "its levels are not the same code; a step must be a comment on a line of its own"
+
+
+def _bare(tree: ast.Module) -> ast.Module:
+    """The tree without its docstrings."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef) and ast.get_docstring(node) is not None:
+            del node.body[0]
+    return tree
 
 
 def _right(grader: Grader, challenge: Challenge, seeds: Sequence[int], kind: Kind, name: str, source: str) -> Row:

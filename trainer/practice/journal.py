@@ -11,22 +11,20 @@ import json
 import os
 import secrets
 import sqlite3
-import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 
 from trainer.core.words import Attempt, DrillError, Status
-from trainer.practice.schema import COLUMNS, STEPS, VERSION
+from trainer.practice.journal_file import NewerJournalError, open_journal
+from trainer.practice.schema import COLUMNS
 
 T = TypeVar("T")
 Row = tuple[Any, ...]
 
 State = Literal["new", "started", "passed"]
 _PAUSE_SECONDS = 15 * 60  # of a longer gap between two entries, this much counts as work
-_LOCK_TRIES, _LOCK_SECONDS = 500, 0.01
 
 
 @dataclass(frozen=True)
@@ -313,81 +311,17 @@ class Journal:
             return None
         try:
             if self._connection is None:
-                self._connection = self._open()
-            return action(self._connection)
-        except (sqlite3.Error, OSError, _NewerJournalError) as error:
+                self._connection, self.path, self.trouble = open_journal(self.path)
+        except (sqlite3.Error, OSError, NewerJournalError) as error:
             self._given_up = True
             self.trouble = f"The journal {self.path} cannot be used ({error}); all else works, but progress is not kept. `attn-drill doctor` tells more."
+            return None
+        try:
+            return action(self._connection)
+        except (sqlite3.Error, OSError) as error:  # a disk that is full, another process that is busy: the next entry may be kept
+            self.trouble = f"The journal {self.path} could not be used just now ({error}); all else works, but this was not kept."
             self.close()
             return None
-
-    def _open(self) -> sqlite3.Connection:
-        self.path.parent.mkdir(parents=True, exist_ok=True)
-        # Two that make, migrate or set aside one file at once would take each other's files away, or find it locked.
-        with _alone(self.path.parent):
-            try:
-                return _opened(self.path)
-            except _NewerJournalError as error:
-                older = self.path.with_name(f"{self.path.stem}.version-{VERSION}{self.path.suffix}")
-                self.trouble = f"The journal {self.path} is left as it is: {error}. Until then progress is kept in {older.name} beside it."
-                self.path = older
-            except sqlite3.DatabaseError as error:
-                if not _is_broken(error):
-                    raise
-                aside = _set_aside(self.path)
-                self.trouble = f"{self.path} was no journal that can be read ({error}). It is kept as {aside.name}, and a new journal was begun."
-            return _opened(self.path)
-
-
-def _opened(path: Path) -> sqlite3.Connection:
-    connection = sqlite3.connect(path, timeout=5.0)
-    try:
-        version = connection.execute("PRAGMA user_version").fetchone()[0]
-        if version > VERSION:
-            raise _NewerJournalError(f"it is of version {version}, this attn-drill knows version {VERSION}; upgrade attn-drill")
-        connection.execute("PRAGMA journal_mode = WAL")
-        connection.execute("PRAGMA synchronous = FULL")
-        if version < VERSION:
-            _migrate(connection)
-        connection.execute("SELECT COUNT(*) FROM attempts")
-    except BaseException:
-        connection.close()
-        raise
-    return connection
-
-
-@contextmanager
-def _alone(folder: Path) -> Iterator[None]:
-    """Only one process at a time is in here, as far as the system can lock; one that hangs keeps nobody out for long."""
-    try:
-        import fcntl
-    except ImportError:  # Windows
-        yield
-        return
-    with (folder / "journal.lock").open("w") as lock:
-        for _ in range(_LOCK_TRIES):
-            try:
-                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                break
-            except BlockingIOError:
-                time.sleep(_LOCK_SECONDS)
-            except OSError:
-                break  # a file system without locks
-        yield
-
-
-def _migrate(connection: sqlite3.Connection) -> None:
-    """Bring the tables up to this version in one transaction, unless another process has just done so."""
-    connection.execute("BEGIN IMMEDIATE")
-    try:
-        for step in STEPS[connection.execute("PRAGMA user_version").fetchone()[0] :]:
-            for statement in step:
-                connection.execute(statement)
-        connection.execute(f"PRAGMA user_version = {VERSION}")
-        connection.commit()
-    except BaseException:
-        connection.rollback()
-        raise
 
 
 def _storable(value: object) -> object:
@@ -398,27 +332,6 @@ def _storable(value: object) -> object:
 def _statuses(text: str) -> dict[str, Status]:
     found: dict[str, Status] = json.loads(text)
     return found
-
-
-def _is_broken(error: sqlite3.DatabaseError) -> bool:
-    """Whether the file itself is broken, and not the disk full or the folder read-only."""
-    return getattr(error, "sqlite_errorcode", 0) & 0xFF in (sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CORRUPT)
-
-
-def _set_aside(path: Path) -> Path:
-    """Rename a broken journal, with what belongs to it, to a name that is free."""
-    number = 1
-    while (aside := path.with_name(f"{path.stem}.broken-{number}{path.suffix}")).exists():
-        number += 1
-    for ending in ("-wal", "-shm", ""):  # the journal last: a new one must not be begun beside an old -wal
-        beside = path.with_name(path.name + ending)
-        if beside.exists():
-            os.rename(beside, aside.with_name(aside.name + ending))
-    return aside
-
-
-class _NewerJournalError(Exception):
-    """Written by a later attn-drill."""
 
 
 def default_journal() -> Journal:

@@ -36,8 +36,8 @@ class Item:
     last: Review
 
     def is_due(self, now: float) -> bool:
-        """Whether it is time."""
-        return self.due_at <= now
+        """Whether it is due today, by this machine's calendar: nobody waits for the hour of the last review."""
+        return datetime.fromtimestamp(self.due_at).date() <= datetime.fromtimestamp(now).date()
 
 
 def item_of(challenge: str) -> str:

@@ -115,6 +115,9 @@ class Running:
             how = self._wait(interrupt)
         except ProtocolError as error:
             how, reason = "garbage", str(error)
+        except SupersededError:
+            how = "timeout"  # it is not ending alone
+            raise
         finally:
             self._channel.close()
             status, ended_by_us = self._end_worker(how)

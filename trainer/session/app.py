@@ -80,6 +80,7 @@ class SessionApp(App[Left]):
         *(Binding(key, name, label, show=False) for name, (key, label) in _KEYS.items()),
         *(Binding(str(rating), f"overrule({rating})", show=False) for rating in range(1, 5)),
         Binding("d", "shade", show=False),
+        Binding("ctrl+q", "leave", show=False),
         Binding("ctrl+c", "interrupt", show=False, priority=True),
     ]
 
@@ -135,6 +136,10 @@ class SessionApp(App[Left]):
         """Another width: another layout."""
         self._room = event.size
         self._draw()
+
+    def on_key(self, event: events.Key) -> None:
+        """Somebody is here."""
+        self.practice.touch()
 
     def _draw(self) -> None:
         """Everything anew but the task, so that nothing can be left from before."""
@@ -256,6 +261,7 @@ class SessionApp(App[Left]):
             return
         if not self.warm or (not anew and (source == self._sent or self._is_stub(source))):
             return
+        self.practice.touch()
         self._number += 1
         self._sent = source
         if not self.grader.order(Grade(self._number, given.challenge.id, given.path.name, source)):
@@ -382,7 +388,7 @@ class SessionApp(App[Left]):
         """A fresh stub; the old file is kept beside it."""
         given = self.practice.given
         try:
-            kept = write_afresh(given.path, packs.stub(given.challenge))
+            kept = write_afresh(given.path, packs.stub(given.challenge, self.practice.level))
         except DrillError as error:
             self.status = str(error)
         else:

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
+from trainer.content.levels import LEVELS, Level
 from trainer.core.words import Report
 from trainer.practice.journal import Journal
 from trainer.practice.record import record, record_diagnosis
@@ -13,6 +14,7 @@ from trainer.practice.schedule import RATINGS
 from trainer.session.stay import Left, Stay
 
 Clock = Callable[[], float]
+_PAUSE_SECONDS = 3600.0
 
 
 @dataclass
@@ -30,6 +32,7 @@ class Practice:
     graded: str = ""
     _hint: int = field(init=False)
     _began: float = field(init=False)
+    _worked: float = 0.0
     _review: str | None = None
     _attempt: str = ""
 
@@ -37,17 +40,29 @@ class Practice:
         self._began = self.clock()
         self._hint = self.journal.since_start(self.given.challenge.id).hint
 
+    @property
+    def level(self) -> Level:
+        """The level of the stub that was handed out."""
+        found = self.journal.level_of(self.given.challenge.id)
+        return next((level for level in LEVELS if level == found), "standard")
+
     def restart(self) -> None:
         """A fresh stub was handed out: clock, hints and verdict begin anew; attempts and whys stay counted."""
-        self.journal.record_start(self.given.challenge.id, self.given.path, self.wall())
+        self.journal.record_start(self.given.challenge.id, self.given.path, self.wall(), self.level)
         self.given = replace(self.given, seconds_before=0.0)
         self.last, self.passed, self.graded, self._review = None, False, "", None
-        self._hint, self._began = 0, self.clock()
+        self._hint, self._began, self._worked = 0, self.clock(), 0.0
 
     @property
     def seconds(self) -> float:
-        """Spent on this challenge, with the time before this stay."""
-        return self.given.seconds_before + self.clock() - self._began
+        """Spent on this challenge, with the time before this stay; of an hour and more without a save or a key, an hour."""
+        return self.given.seconds_before + self._worked + min(self.clock() - self._began, _PAUSE_SECONDS)
+
+    def touch(self) -> None:
+        """The learner is here: a save, a key."""
+        now = self.clock()
+        self._worked += min(now - self._began, _PAUSE_SECONDS)
+        self._began = now
 
     @property
     def hints(self) -> tuple[str, ...]:

@@ -1,0 +1,234 @@
+"""The grading process of a session: what it is told and answers, what supersedes what, and that it leaves nothing behind."""
+
+import math
+import os
+import select
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from trainer.content import packs
+from trainer.core.words import Case, Outcome, Report, Slice
+from trainer.display.words import plain_inputs, small_tensors
+from trainer.grading.wire import (
+    Answer,
+    Grade,
+    Look,
+    Order,
+    Prepare,
+    Ready,
+    Refused,
+    Traced,
+    Verdict,
+    packed,
+    read_message,
+    unpacked_answer,
+    unpacked_order,
+    write_message,
+)
+
+ROOT = packs.built_in_pack()
+GQA = packs.find_challenge(ROOT, "gqa")
+RIGHT = packs.solution(GQA)
+WRONG = RIGHT.replace("scores = scores / math.sqrt(self.head_dim)", "")
+
+
+class Process:
+    """A grading process, spoken to over its pipes."""
+
+    def __init__(self) -> None:
+        self.popen = subprocess.Popen(
+            [sys.executable, "-m", "trainer.grading.warm", str(ROOT)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd=packs.TRAINER.parent
+        )
+        assert self.popen.stdin is not None
+        assert self.popen.stdout is not None
+        self._to, self._from = self.popen.stdin.fileno(), self.popen.stdout.fileno()
+
+    def order(self, order: Order) -> None:
+        """Send it."""
+        write_message(self._to, order)
+
+    def answer(self) -> Answer:
+        """The next one."""
+        assert select.select([self._from], [], [], 120)[0]
+        body = read_message(self._from)
+        assert body is not None
+        return unpacked_answer(body)
+
+    def family(self) -> list[int]:
+        """All processes below it: the zygote and its workers."""
+        found, waiting = [], [self.popen.pid]
+        while waiting:
+            pid = waiting.pop()
+            try:
+                children = [int(one) for one in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+            except OSError:
+                children = []
+            found += children
+            waiting += children
+        return found
+
+    def close(self) -> None:
+        """End it."""
+        assert self.popen.stdin is not None
+        assert self.popen.stdout is not None
+        if not self.popen.stdin.closed:
+            self.popen.stdin.close()
+        self.popen.wait(30)
+        self.popen.stdout.close()
+
+
+@pytest.fixture
+def process() -> Iterator[Process]:
+    """One that has said that it is ready."""
+    made = Process()
+    assert isinstance(made.answer(), Ready)
+    yield made
+    made.close()
+
+
+def gone(pids: list[int]) -> bool:
+    """Whether none of them lives, soon."""
+    end = time.monotonic() + 20
+    while time.monotonic() < end:
+        if not any(Path(f"/proc/{pid}/stat").exists() and " Z " not in Path(f"/proc/{pid}/stat").read_text() for pid in pids):
+            return True
+        time.sleep(0.05)
+    return False
+
+
+def test_verdicts_come_in_two_steps(process: Process) -> None:
+    """A pass at once; a failure before where and why are known, and again with them; every grading has a seed of its own unless one is given."""
+    process.order(Prepare("gqa"))
+    seeds = set()
+    for number in (1, 2):
+        process.order(Grade(number, "gqa", "gqa.py", RIGHT))
+        answer = process.answer()
+        assert isinstance(answer, Verdict)
+        assert (answer.number, answer.final, answer.report.verdict) == (number, True, "passed")
+        seeds.add(answer.report.seed)
+    assert len(seeds) == 2
+    process.order(Grade(3, "gqa", "gqa.py", WRONG, seed=5))
+    early, late = process.answer(), process.answer()
+    assert isinstance(early, Verdict)
+    assert isinstance(late, Verdict)
+    assert (early.final, early.report.diagnosis, early.report.verdict, early.report.seed) == (False, None, "failed", 5)
+    assert late.final
+    assert late.report.diagnosis is not None
+    assert [one.id for one in late.report.diagnosis.mistakes] == ["no-scale"]
+    process.order(Look(3, "gqa", "gqa.py", WRONG, 5))
+    traced = process.answer()
+    assert isinstance(traced, Traced)
+    assert any(row.milestone == "k" for row in traced.trace.rows)
+
+
+def test_the_same_verdict_as_a_check(process: Process) -> None:
+    """On one seed a session says what `check` says, of challenge after challenge."""
+    import json
+
+    for name in ("gqa", "sdpa", "attention-cost"):
+        challenge = packs.find_challenge(ROOT, name)
+        file = sorted((ROOT / "tests" / "by_hand" / challenge.folder.name).glob("*.py"))[0] if (ROOT / "tests" / "by_hand").exists() else None
+        source = file.read_text() if file is not None else packs.stub(challenge)
+        process.order(Grade(1, name, challenge.file_name, source, seed=11))
+        while not (isinstance(answer := process.answer(), Verdict) and answer.final):
+            pass
+        (path := Path(os.environ["ATTN_DRILL_HOME"]).parent / challenge.file_name).write_text(source)
+        done = subprocess.run(
+            [sys.executable, "-m", "trainer", "check", name, str(path), "--seed", "11", "--json"],
+            capture_output=True,
+            text=True,
+            check=False,
+            cwd=packs.TRAINER.parent,
+        )
+        whole = json.loads(done.stdout)
+        assert answer.report.verdict == whole["verdict"]
+        assert [(one.check, one.status, one.message) for one in answer.report.outcomes] == [
+            (one["name"], one["status"], one["message"]) for one in whole["checks"]
+        ]
+
+
+def test_an_order_supersedes_what_is_under_way(process: Process) -> None:
+    """An endless answer, or the search for where and why, is left for the next order; its verdict does not come any more."""
+    process.order(Grade(1, "gqa", "gqa.py", "while True: pass\n"))
+    time.sleep(0.5)
+    process.order(Grade(2, "gqa", "gqa.py", WRONG))
+    early = process.answer()
+    assert isinstance(early, Verdict)
+    assert (early.number, early.final) == (2, False)
+    process.order(Grade(3, "gqa", "gqa.py", RIGHT))
+    answers = [process.answer()]
+    while not (isinstance(answers[-1], Verdict) and answers[-1].number == 3):
+        answers.append(process.answer())
+    assert all(isinstance(one, Verdict) and one.number in (2, 3) for one in answers)
+    assert len(process.family()) <= 2, "the zygote and one worker in waiting"
+
+
+def test_what_cannot_be_done_is_said(process: Process) -> None:
+    """No such challenge: a sentence, and the next order is carried out."""
+    process.order(Grade(1, "gqqa", "gqa.py", RIGHT))
+    answer = process.answer()
+    assert isinstance(answer, Refused)
+    assert "Did you mean gqa" in answer.sentence
+    process.order(Look(2, "gqa", "gqa.py", "raise ValueError", 1))
+    answer = process.answer()
+    assert isinstance(answer, Refused)
+    process.order(Grade(3, "gqa", "gqa.py", RIGHT))
+    answer = process.answer()
+    assert isinstance(answer, Verdict)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="processes are looked up in /proc")
+@pytest.mark.parametrize("how", ["end of orders", "end of orders in a run", "SIGKILL in a run"])
+def test_nothing_is_left_behind(how: str) -> None:
+    """Whichever way it ends, its zygote and workers end with it."""
+    process = Process()
+    assert isinstance(process.answer(), Ready)
+    process.order(Prepare("gqa"))
+    if "in a run" in how:
+        process.order(Grade(1, "gqa", "gqa.py", "while True: pass\n"))
+    time.sleep(0.8)
+    family = process.family()
+    assert len(family) >= 2
+    if "SIGKILL" in how:
+        os.kill(process.popen.pid, signal.SIGKILL)
+    process.close()
+    assert gone(family)
+
+
+def test_reports_travel_whole() -> None:
+    """NaN, infinities and small matrices come over; large tensors do not, and what is shown of a report is the same."""
+    import torch
+
+    inputs = {"mask": torch.tensor([[1.0, 0.0]]), "x": torch.zeros(2, 3, 4), "n": 3, "pair": (1, 2)}
+    case = Case("a", inputs, {"out": "L"}, {"L": 2}, constants=frozenset({"x"}))
+    report = Report("c", "f.py", 1 << 62, "failed", (Outcome("values", "failed", "m", "a", 1),), (case,))
+    numbers = Slice((0,), (math.nan, math.inf), (1.0, -math.inf), (True, False))
+    from trainer.core.words import Mismatch
+
+    outcome = Outcome("values", "failed", mismatch=Mismatch("out", "value", first=numbers))
+    answer = unpacked_answer(packed(Verdict(1, Report("c", "f", 1, "failed", (outcome,)), final=True))[4:])
+    assert isinstance(answer, Verdict)
+    found = answer.report.outcomes[0].mismatch
+    assert found is not None
+    assert found.first is not None
+    assert math.isnan(found.first.actual[0])
+    assert found.first.actual[1] == math.inf
+    other = unpacked_answer(packed(Verdict(1, report, final=True))[4:])
+    assert isinstance(other, Verdict)
+    (came,) = other.report.cases
+    assert came.inputs["x"] is None
+    assert small_tensors(came) == small_tensors(case)
+    assert plain_inputs(came) == plain_inputs(case) == "n=3, pair=(1, 2)"
+    assert other.report.seed == 1 << 62
+
+
+def test_orders_travel_whole() -> None:
+    """What is sent is what is read, whatever the text holds."""
+    for order in (Grade(1, "gqa", "ü.py", "x = '\\udc80\n\0'", 7), Look(2, "a", "b", "", 0), Prepare("a")):
+        assert unpacked_order(packed(order)[4:]) == order

@@ -1,0 +1,38 @@
+"""`attn-drill export [FILE]`: the whole journal as JSON lines."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from trainer.cli.common import say_trouble
+from trainer.core.words import DrillError
+from trainer.practice.journal import default_journal
+
+
+def export_journal(
+    file: Annotated[Path | None, typer.Argument(metavar="[FILE]", help="Where to; by default, and with -, to stdout.", show_default=False)] = None,
+    force: Annotated[bool, typer.Option("--force", help="Replace FILE if it is there.")] = False,
+) -> None:
+    """Write the journal as JSON lines, for a copy or another machine."""
+    from trainer.practice.exchange import save, written
+
+    journal = default_journal()
+    rows = journal.rows()
+    if journal.trouble is not None and not rows:
+        raise DrillError(f"Nothing was exported. {journal.trouble}")
+    say_trouble(journal)
+    lines = list(written(rows))
+    if file is None or str(file) == "-":
+        sys.stdout.buffer.writelines(lines)
+        return
+    if os.path.exists(file) and os.path.exists(journal.path) and os.path.samefile(file, journal.path):
+        raise DrillError(f"{file} is the journal itself. Name another file.")
+    save(file, lines, over=force)
+    count = f"{len(rows)} {'row' if len(rows) == 1 else 'rows'}"
+    typer.echo(f"{file} has the journal's {count}. `attn-drill import {shlex.quote(str(file))}` reads it, on any machine.")

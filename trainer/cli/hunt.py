@@ -1,0 +1,158 @@
+"""`attn-drill hunt ID`: the reference with a mistake in it, to repair."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import secrets
+import shlex
+import shutil
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from random import Random
+from typing import Annotated
+
+import typer
+
+from trainer.cli.check import MOST_SEED, grader_for
+from trainer.cli.common import complete_id, find, read_source, say_trouble, write_new
+from trainer.cli.reset import keep_aside
+from trainer.content import packs
+from trainer.content.mistakes import read_mistakes
+from trainer.core.words import Attempt, Challenge, DrillError, Mistake, Report
+from trainer.practice import hunt as hunts
+from trainer.practice.journal import Journal, default_journal
+
+LastHunt = tuple[tuple[str, ...], Path]
+
+
+def hunt(
+    challenge_id: Annotated[str, typer.Argument(metavar="ID", help="The challenge, e.g. gqa.", autocompletion=complete_id)],
+    folder: Annotated[Path | None, typer.Option("--dir", help="The folder of the file to repair; by default this one.")] = None,
+    seed: Annotated[int | None, typer.Option("--seed", help="Draw the same mistake again; with --check, the same cases.")] = None,
+    check: Annotated[bool, typer.Option("--check", help="Grade the repaired file; a pass tells what was wrong.")] = False,
+    reveal: Annotated[bool, typer.Option("--reveal", help="Give up: tell what is wrong.")] = False,
+) -> None:
+    """Find and repair the mistake in a reference that has one, or two."""
+    challenge = find(challenge_id)
+    if check and reveal:
+        raise DrillError("--check grades your repair and --reveal gives up; use one of them.")
+    if seed is not None and not 0 <= seed <= MOST_SEED:
+        raise DrillError(f"--seed is {seed}; it must be 0 to {MOST_SEED}.")
+    journal = default_journal()
+    last = journal.last_hunt(challenge.id)
+    if not check and not reveal:
+        _hand_out(challenge, folder or Path(), seed, last, journal)
+        say_trouble(journal)
+        return
+    if last is None:
+        say_trouble(journal)
+        raise DrillError(f"No hunt in {challenge.id} is under way. `attn-drill hunt {challenge.id}` begins one.")
+    if reveal:
+        typer.echo(_told(challenge, last[0]))
+        say_trouble(journal)
+        return
+    report = _graded(challenge, _place(challenge, folder, last), seed, journal)
+    from trainer.display.terminal import show
+
+    # Neither the mistake nor the line: finding them is the task.
+    show(report, sys.stdout, why=False)
+    typer.echo()
+    if report.verdict == "passed":
+        typer.echo(_told(challenge, last[0]))
+        return
+    _say("Not repaired yet. Go on, and grade it again with the same command.")
+    typer.echo(f"  attn-drill hunt {challenge.id} --reveal  gives up")
+    typer.echo(f"  attn-drill trace {challenge.id} {shlex.quote(report.file)}  line by line")
+    raise typer.Exit(1)
+
+
+def _hand_out(challenge: Challenge, folder: Path, seed: int | None, last: LastHunt | None, journal: Journal) -> None:
+    path = folder / hunts.file_name(challenge)
+    chosen = hunts.choose(read_mistakes(challenge), packs.solution(challenge), last[0] if last else (), Random(seed))
+    text = hunts.handed_out(challenge, chosen)
+    if path.is_dir():
+        raise DrillError(f"{path} is a folder; the file to repair would have that name. Choose another folder with --dir.")
+    kept = keep_aside(path) if os.path.lexists(path) else None
+    try:
+        write_new(path, text)
+    except DrillError:
+        if kept is not None:
+            os.replace(kept, path)
+        raise
+    if kept is not None and last is not None and _is_untouched(challenge, kept, last[0]):
+        with contextlib.suppress(OSError):
+            kept.unlink()
+            kept = None
+    journal.record_hunt(challenge.id, time.time(), [one.id for one in chosen], path.resolve())
+    many, it = ("one mistake", "it") if len(chosen) == 1 else ("two mistakes", "them")
+    _say(f"{path} is the reference of {challenge.id} with {many} in it. Find and repair {it}.")
+    if kept is not None:
+        _say(f"The file that was there is kept as {kept}.")
+    typer.echo(f"  attn-drill hunt {challenge.id} --check   grades it")
+    typer.echo(f"  attn-drill hunt {challenge.id} --reveal  gives up")
+
+
+def _say(text: str) -> None:
+    from trainer.display.asked import wrapped
+
+    typer.echo(wrapped(text, shutil.get_terminal_size((80, 24)).columns))
+
+
+def _is_untouched(challenge: Challenge, path: Path, ids: Sequence[str]) -> bool:
+    """Whether a file is as it was handed out."""
+    mistakes = hunts.by_ids(challenge, ids)
+    try:
+        return mistakes is not None and path.read_bytes() == hunts.handed_out(challenge, mistakes).encode()
+    except OSError:
+        return False
+
+
+def _place(challenge: Challenge, folder: Path | None, last: LastHunt) -> Path:
+    """The file in --dir, else where it was handed out, else in this folder."""
+    name = hunts.file_name(challenge)
+    if folder is not None:
+        return folder / name
+    if not last[1].exists() and not Path(name).exists():
+        raise DrillError(f"{last[1]}, where the hunt's file was put, is gone. `attn-drill hunt {challenge.id}` begins another, or name its folder with --dir.")
+    here = Path.cwd() / name
+    return Path(name) if last[1] == here.resolve() or not last[1].exists() else last[1]
+
+
+def _graded(challenge: Challenge, path: Path, seed: int | None, journal: Journal) -> Report:
+    source = read_source(path)
+    with grader_for() as grader:
+        report = grader.grade(challenge, source, str(path), secrets.randbelow(1 << 31) if seed is None else seed)
+    statuses = report.statuses()
+    passed = sum(status == "passed" for status in statuses.values())
+    attempt = Attempt(challenge.id, time.time(), report.seed, report.verdict, passed, len(statuses), source, checks=statuses, purpose="hunt")
+    journal.record_attempt(attempt)
+    say_trouble(journal)
+    return report
+
+
+def _told(challenge: Challenge, ids: Sequence[str]) -> str:
+    """Which mistakes they were: in words, and the lines of the reference."""
+    mistakes = hunts.by_ids(challenge, ids)
+    if mistakes is None:
+        return f"It was {' and '.join(ids)}, which {challenge.id} no longer has."
+    return "\n\n".join(_one_told(challenge, mistake) for mistake in mistakes)
+
+
+def _one_told(challenge: Challenge, mistake: Mistake) -> str:
+    from trainer.display.asked import code_lines, wrapped
+
+    width = shutil.get_terminal_size((80, 24)).columns
+    found = [wrapped(f"It was {mistake.id}: {mistake.says}", width)]
+    for change in hunts.told(packs.solution(challenge), mistake, str(challenge.solutions / "mistakes.toml")):
+        for title, lines in ((f"reference, line {change.first}", change.was), ("handed out", change.now)):
+            lines = tuple(line for line in lines if line.strip())
+            found += [f"  {title}{':' if lines else ': nothing'}", *("    " + line for line in code_lines(_dedented(lines), width - 4))]
+    return "\n".join([*found, wrapped(f"To remember: {mistake.hint}", width)])
+
+
+def _dedented(lines: Sequence[str]) -> list[str]:
+    least = min((len(line) - len(line.lstrip()) for line in lines), default=0)
+    return [line[least:] for line in lines]

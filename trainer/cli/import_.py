@@ -1,0 +1,34 @@
+"""`attn-drill import FILE`: add what an export holds to the journal."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from trainer.cli.common import say_trouble
+from trainer.core.words import DrillError
+from trainer.practice.journal import default_journal
+
+
+def import_journal(file: Annotated[Path, typer.Argument(metavar="FILE", help="What `export` wrote; - for stdin.", show_default=False)]) -> None:
+    """Add an exported journal to this one; what is there already is not added again."""
+    from trainer.practice.exchange import read
+
+    if str(file) == "-":
+        rows = read(sys.stdin.buffer, "stdin")
+    else:
+        try:
+            with file.open("rb") as stream:
+                rows = read(stream, str(file))
+        except OSError as error:
+            raise DrillError(f"{file} cannot be read: {error.strerror or error}. Check its name and permissions.") from None
+    journal = default_journal()
+    new = journal.add_rows(rows)
+    if new is None:
+        raise DrillError(f"Nothing was imported. {journal.trouble}")
+    say_trouble(journal)
+    there = len(rows) - new
+    typer.echo(f"{new} {'row was' if new == 1 else 'rows were'} new, {there} {'was' if there == 1 else 'were'} there already.")

@@ -1,0 +1,155 @@
+"""`attn-drill quiz`: questions one by one, scheduled like the challenges."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import sys
+import time
+from random import Random
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from trainer.cli.common import say_trouble
+from trainer.content.packs import built_in_pack
+from trainer.core.words import DrillError
+from trainer.practice.journal import Journal, default_journal
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from trainer.practice.quiz import Asked
+    from trainer.practice.quiz_order import Pool
+
+_GOOD, _AGAIN = 3, 1  # ratings of fsrs
+
+
+def complete_topic(incomplete: str) -> list[str]:
+    """Names of topics for shell completion."""
+    from trainer.practice.quiz_order import read_pool, topics
+
+    root = built_in_pack()
+    return [one.name for some in topics(root, read_pool(root)) for one in some if one.name.startswith(incomplete)]
+
+
+def quiz(
+    topic: Annotated[str | None, typer.Option("--topic", help="Only this topic, or what follows up this challenge.", autocompletion=complete_topic)] = None,
+    count: Annotated[int, typer.Option("--count", help="How many questions.")] = 10,
+    seed: Annotated[int | None, typer.Option("--seed", help="Draw the same again.")] = None,
+    as_list: Annotated[bool, typer.Option("--list", help="Show the topics, and how many questions each has.")] = False,
+) -> None:
+    """Answer questions: numbers to compute, answers to choose, lines to find."""
+    from trainer.practice.quiz_order import about, order, read_pool
+
+    for stream in (sys.stdin, sys.stdout):
+        # What another encoding lacks is shown as a question mark.
+        getattr(stream, "reconfigure", lambda errors: None)(errors="replace")
+    root = built_in_pack()
+    pool = read_pool(root)
+    if as_list:
+        _show_topics(root, pool)
+        return
+    if not 1 <= count <= 1000:
+        raise DrillError(f"--count is {count}; it must be 1 to 1000.")
+    if topic is not None:
+        pool = about(root, pool, topic)
+    if not pool.questions and not pool.lines:
+        raise DrillError("There are no questions here. `attn-drill quiz --list` shows the topics that have some.")
+    from trainer.practice.schedule import items
+
+    journal = default_journal()
+    rng = Random(seed)
+    now = time.time()
+    asked = order(pool, items(journal.reviews(), now), now, count, rng)
+    _session([pool.ask(item, rng) for item in asked], journal)
+    say_trouble(journal)
+    journal.close()
+
+
+def _show_topics(root: Path, pool: Pool) -> None:
+    from trainer.practice.quiz_order import topics
+
+    width = shutil.get_terminal_size((80, 24)).columns
+    groups = topics(root, pool)
+    longest = max((len(one.name) for some in groups for one in some), default=5)
+    for some, word in zip(groups, ("topic", "challenge"), strict=True):
+        typer.echo(f"{word:<{longest}}  questions  lines")
+        for one in some:
+            title = f"  {one.title}" if width >= longest + 20 + len(one.title) else ""
+            typer.echo(f"{one.name:<{longest}}  {one.questions:>9}  {one.lines:>5}{title}")
+        typer.echo()
+    typer.echo("attn-drill quiz --topic NAME asks about one.")
+
+
+def _session(questions: list[Asked], journal: Journal) -> None:
+    """Ask until all are asked or the input ends; every answer is kept at once."""
+    from trainer.display.asked import question, wrapped
+
+    width = shutil.get_terminal_size((80, 24)).columns
+    results: list[tuple[Asked, bool]] = []
+    typer.echo(wrapped("`?` shows an answer that you do not know; `q` ends.", width))
+    try:
+        for number, asked in enumerate(questions, start=1):
+            typer.echo(f"\n{typer.style(f'{number} of {len(questions)}  {asked.topic}', bold=_coloured())}\n{question(asked, width)}\n")
+            right = _answered(asked, width, journal)
+            if right is None:
+                break
+            results.append((asked, right))
+    finally:  # after Ctrl-C too
+        _summarise(results, journal)
+
+
+def _answered(asked: Asked, width: int, journal: Journal) -> bool | None:
+    """Ask until an answer is understood, show what it was worth and keep it; None where there is none any more."""
+    from trainer.display.asked import prompt, wrapped
+    from trainer.display.words import plain
+    from trainer.practice.quiz import judge
+
+    while True:
+        given = _read(prompt(asked))
+        if given is None or given.strip().lower() in ("q", "quit"):
+            return None
+        judged = judge(asked, given)
+        if judged.right is not None:
+            break
+        typer.echo(wrapped(judged.message, width))
+    journal.record_review(asked.item, time.time(), _GOOD if judged.right else _AGAIN, plain(given).strip()[:80])
+    word = typer.style("Right.", fg="blue" if _coloured() else None) if judged.right else typer.style("Wrong.", fg="yellow" if _coloured() else None)
+    typer.echo(word)
+    typer.echo(wrapped(" ".join(filter(None, [judged.message, f"Answer: {asked.answer}."])), width))
+    typer.echo(wrapped(asked.explanation, width))
+    return judged.right
+
+
+def _summarise(results: list[tuple[Asked, bool]], journal: Journal) -> None:
+    from trainer.display.asked import summary
+    from trainer.practice.schedule import items
+
+    if not results:
+        typer.echo("\nNothing was answered.")
+        return
+    now = time.time()
+    known = items([*journal.reviews("question:"), *journal.reviews("line:")], now)
+    typer.echo("\n" + summary(results, [one for one in known.values() if not one.is_due(now)]))
+
+
+def _coloured() -> bool:
+    return sys.stdout.isatty() and not os.environ.get("NO_COLOR")
+
+
+def _read(prompt: str) -> str | None:
+    """A line of input, or None at its end; what comes through a pipe is shown as if it were typed."""
+    if sys.stdin.isatty() and sys.stdout.isatty():
+        with contextlib.suppress(ImportError):
+            import readline  # noqa: F401  # input() edits the line with it
+        try:
+            return input(prompt)
+        except EOFError:
+            typer.echo()
+            return None
+    typer.echo(prompt, nl=False)
+    line = sys.stdin.readline()
+    typer.echo(line.rstrip("\r\n"))
+    return line or None
