@@ -17,7 +17,10 @@ from trainer.content import packs
 
 ROOT = packs.built_in_pack()
 GQA = packs.find_challenge(ROOT, "gqa")
-LIGHT = [["list"], ["--help"], ["start", "gqa"], ["hint", "gqa"], ["solution", "gqa", "--give-up"], ["reset", "gqa"], ["--version"], ["list", "--json"]]
+LIGHT = [
+    *(["list"], ["--help"], ["start", "gqa"], ["hint", "gqa"], ["solution", "gqa", "--give-up"], ["reset", "gqa"], ["--version"], ["list", "--json"]),
+    *(["review", "--list"], ["review"], ["quiz", "--list"], ["hunt", "gqa"], ["compare"], ["export"]),
+]
 
 
 def drill(*arguments: str, cwd: Path, code: int | None = 0, **environment: str) -> subprocess.CompletedProcess[str]:
@@ -66,7 +69,10 @@ def test_version_and_help(tmp_path: Path) -> None:
     """--version, and a help that names every command."""
     assert drill("--version", cwd=tmp_path).stdout.strip() == f"attn-drill {__version__}"
     text = drill("--help", cwd=tmp_path).stdout
-    for command in ("list", "start", "check", "hint", "solution", "reset", "pack", "doctor", "--install-completion"):
+    for command in (
+        *"list start check hint solution reset review stats hunt quiz interview compare heads export import pack doctor".split(),
+        "--install-completion",
+    ):
         assert command in text
 
 

@@ -11,7 +11,19 @@ from trainer.content import packs
 from trainer.core.words import CHECK_ORDER
 
 TRAINER = Path(__file__).resolve().parents[1] / "trainer"
-FLOORS = {"core": 0, "content": 1, "running": 2, "comparing": 2, "grading": 3, "practice": 4, "classroom": 4, "display": 5, "cli": 6, "session": 6, "notebook": 6}
+FLOORS = {
+    "core": 0,
+    "content": 1,
+    "running": 2,
+    "comparing": 2,
+    "grading": 3,
+    "practice": 4,
+    "classroom": 4,
+    "display": 5,
+    "cli": 6,
+    "session": 6,
+    "notebook": 6,
+}
 TORCH = {"running", "comparing", "grading"}
 FILES = sorted(TRAINER.rglob("*.py"))
 

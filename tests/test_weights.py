@@ -4,7 +4,7 @@ import torch
 from torch import nn
 
 from trainer.running.aliases import assignments, contract_of
-from trainer.running.weights import by_contract, load, parameter_shapes
+from trainer.running.weights import by_contract, load, parameter_names
 
 
 class Fused(nn.Module):
@@ -33,7 +33,7 @@ def test_load_stacks_rows_in_the_order_q_k_v() -> None:
     """A fused layer holds all of q, then k, then v."""
     module = Fused()
     contract = contract_of(SHAPES)
-    (assignment,) = assignments(contract, parameter_shapes(module))
+    (assignment,) = assignments(contract, parameter_names(module)[0])
     load(module, contract, assignment, VALUES)
     assert torch.equal(module.qkv.weight, torch.cat([VALUES["q_proj.weight"], VALUES["k_proj.weight"], VALUES["v_proj.weight"]]))
     assert torch.equal(module.qkv.bias, torch.cat([VALUES["q_proj.bias"], VALUES["k_proj.bias"], VALUES["v_proj.bias"]]))
@@ -44,7 +44,7 @@ def test_gradients_are_split_again() -> None:
     """What was joined on the way in is taken apart on the way out."""
     module = Fused()
     contract = contract_of(SHAPES)
-    (assignment,) = assignments(contract, parameter_shapes(module))
+    (assignment,) = assignments(contract, parameter_names(module)[0])
     own = {name: torch.randn_like(parameter) for name, parameter in module.named_parameters()}
     found = by_contract(contract, assignment, own, SHAPES)
     assert torch.equal(found["k_proj.weight"], own["qkv.weight"][4:6])
@@ -56,7 +56,7 @@ def test_a_gradient_that_never_came_is_none() -> None:
     """None is told apart from zeros."""
     module = Fused()
     contract = contract_of(SHAPES)
-    (assignment,) = assignments(contract, parameter_shapes(module))
+    (assignment,) = assignments(contract, parameter_names(module)[0])
     found = by_contract(contract, assignment, {"qkv.weight": torch.ones(8, 4), "qkv.bias": None, "out_proj.weight": None}, SHAPES)
     assert found["o_proj.weight"] is None
     assert found["q_proj.bias"] is None

@@ -9,7 +9,28 @@ from typing import Annotated
 import typer
 
 from trainer import __version__
-from trainer.cli import check, doctor, hint, list_, pack, repro, reset, solution, start, trace
+from trainer.cli import (
+    check,
+    compare,
+    doctor,
+    export,
+    heads,
+    hint,
+    hunt,
+    import_,
+    interview,
+    list_,
+    menu,
+    pack,
+    quiz,
+    repro,
+    reset,
+    review,
+    solution,
+    start,
+    stats,
+    trace,
+)
 from trainer.core.words import DrillError, GraderError
 
 app = typer.Typer(
@@ -28,6 +49,15 @@ app.command("solution")(solution.solution)
 app.command("trace")(trace.trace)
 app.command("repro")(repro.repro)
 app.command("reset")(reset.reset)
+app.command("review")(review.review)
+app.command("stats")(stats.stats)
+app.command("hunt")(hunt.hunt)
+app.command("quiz")(quiz.quiz)
+app.command("interview")(interview.interview)
+app.command("compare")(compare.compare)
+app.command("heads")(heads.heads)
+app.command("export")(export.export_journal)
+app.command("import")(import_.import_journal)
 app.command("doctor")(doctor.doctor)
 app.add_typer(pack.app, name="pack")
 
@@ -45,7 +75,7 @@ def root(
 ) -> None:
     """Practise implementing attention in PyTorch from memory."""
     if context.invoked_subcommand is None:
-        list_.list_challenges()
+        menu.menu()
 
 
 def main() -> None:

@@ -235,8 +235,10 @@ class TensorTable:
 
     def add(self, tensor: Tensor) -> int:
         """Copy a tensor's values into the frame; returns its number."""
-        # A view with the conjugate or negative bit set holds its values' bytes without it.
-        plain = torch.Tensor.detach(tensor).as_subclass(torch.Tensor).resolve_conj().resolve_neg().cpu().contiguous()
+        plain = torch.Tensor.detach(tensor).as_subclass(torch.Tensor)
+        if plain.is_conj() or plain.is_neg() or not plain.is_contiguous() or plain.device.type != "cpu":
+            # A view with the conjugate or negative bit set holds its values' bytes without it.
+            plain = plain.resolve_conj().resolve_neg().cpu().contiguous()
         name = str(plain.dtype).removeprefix("torch.")
         self.specs.append(Spec(name, list(plain.shape)))
         self.chunks.append(ctypes.string_at(plain.data_ptr(), plain.numel() * plain.element_size()) if plain.numel() else b"")

@@ -7,6 +7,7 @@ there, it costs nobody's time. What is made here is forgotten.
 
 from __future__ import annotations
 
+import ctypes
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -19,6 +20,8 @@ from trainer.running.protocol import Request, Run, fill
 from trainer.running.trial import Hooks, Kept, Trial
 
 _WIDTH = 4
+_READY_BYTES = 16 << 20
+_M_TRIM_THRESHOLD, _M_MMAP_THRESHOLD = -1, -3  # <malloc.h>
 
 
 class _Rehearsed(nn.Module):
@@ -45,6 +48,7 @@ def rehearse(request: Request, given: Sequence[Tensor]) -> None:
         given: the tensors of the request.
     """
     state = torch.get_rng_state()
+    _have_memory_ready()
     with torch.no_grad():
         for run in request.runs:
             if run.dtype == "bfloat16":
@@ -58,6 +62,15 @@ def rehearse(request: Request, given: Sequence[Tensor]) -> None:
     rehearsed = Request("", "", "module", ["Rehearsed"], 0, [*runs, runs[0]], [])
     Trial(rehearsed, tensors, Attempts(""), Kept(), Hooks()).run_all({"Rehearsed": _Rehearsed}, _drive)
     torch.set_rng_state(state)
+
+
+def _have_memory_ready() -> None:
+    """Have the allocator keep what is freed, and have it touched once: the kernel clears each page when it is first written to, in the middle of a run."""
+    if hasattr(libc := ctypes.CDLL(None), "mallopt"):  # glibc
+        libc.mallopt(_M_MMAP_THRESHOLD, 4 << 20)
+        libc.mallopt(_M_TRIM_THRESHOLD, 64 << 20)
+        blocks = [torch.ones(1 << 18) for _ in range(_READY_BYTES >> 20)]
+        del blocks
 
 
 def _multiply(inputs: Sequence[Tensor], weights: Sequence[Tensor]) -> None:

@@ -109,12 +109,13 @@ class Trial:
         told = self.runs[number]
         told.failure = failure
         if failure is None and isinstance(implementation, nn.Module):
-            shapes, failure = self.attempts.attempt("construct", lambda: weights.parameter_shapes(implementation))
+            names, failure = self.attempts.attempt("construct", lambda: weights.parameter_names(implementation))
             if failure is not None:
                 told.failure = failure
                 return None
+            shapes, shared = names
             told.parameters = {cap(name, 200): list(shape) for name, shape in list(shapes.items())[:200]}
-            told.shared = {cap(name, 200): cap(other, 200) for name, other in list(weights.shared_parameters(implementation).items())[:200]}
+            told.shared = {cap(name, 200): cap(other, 200) for name, other in list(shared.items())[:200]}
         elif failure is None and self.request.kind == "module":
             told.failure = Failure("construct", "TypeError", f"{self.request.entry[0]}(…) gives {describe(implementation)}, which is no nn.Module")
             return None

@@ -10,21 +10,21 @@ from torch import Tensor, nn
 from trainer.running.aliases import Assignment, Contract
 
 
-def parameter_shapes(module: nn.Module) -> dict[str, tuple[int, ...]]:
-    """Name and shape of every parameter, in the order of declaration."""
-    return {name: tuple(parameter.shape) for name, parameter in module.named_parameters()}
+def parameter_names(module: nn.Module) -> tuple[dict[str, tuple[int, ...]], dict[str, str]]:
+    """Name and shape of every parameter, in the order of declaration; and further names of one -> its first.
 
-
-def shared_parameters(module: nn.Module) -> dict[str, str]:
-    """Further names of a parameter -> its first name: `k_proj.weight` -> `q_proj.weight` where one layer serves as both."""
+    `k_proj.weight` -> `q_proj.weight` where one layer serves as both.
+    """
     first: dict[int, str] = {}
+    shapes: dict[str, tuple[int, ...]] = {}
     again: dict[str, str] = {}
     for name, parameter in module.named_parameters(remove_duplicate=False):
         if id(parameter) in first:
             again[name] = first[id(parameter)]
         else:
             first[id(parameter)] = name
-    return again
+            shapes[name] = tuple(parameter.shape)
+    return shapes, again
 
 
 def load(module: nn.Module, contract: Contract, assignment: Assignment, values: Mapping[str, Tensor]) -> None:
@@ -37,14 +37,15 @@ def load(module: nn.Module, contract: Contract, assignment: Assignment, values: 
         for path, roles in assignment.items():
             for suffix in ("weight", "bias"):
                 if (parameter := own.get(f"{path}.{suffix}")) is not None:
-                    parameter.copy_(torch.cat([_rows(values[f"{contract.atoms[role].layer}.{suffix}"], contract, role) for role in roles]))
+                    parts = [_rows(values[f"{contract.atoms[role].layer}.{suffix}"], contract, role) for role in roles]
+                    parameter.copy_(parts[0] if len(parts) == 1 else torch.cat(parts))
         for name in contract.plain:
             own[name].copy_(values[name])
 
 
 def _rows(value: Tensor, contract: Contract, role: str) -> Tensor:
     atom = contract.atoms[role]
-    return value[atom.start : atom.start + atom.rows]
+    return value if atom.rows == len(value) else value[atom.start : atom.start + atom.rows]
 
 
 def by_contract(
@@ -61,7 +62,7 @@ def by_contract(
             start = 0
             for role in roles:
                 rows = contract.atoms[role].rows
-                pieces[role, suffix] = None if gradient is None else gradient[start : start + rows]
+                pieces[role, suffix] = gradient if gradient is None or rows == len(gradient) else gradient[start : start + rows]
                 start += rows
     joined: dict[str, Tensor | None] = {}
     for name, shape in names.items():
@@ -71,8 +72,8 @@ def by_contract(
         layer, _, suffix = name.rpartition(".")
         parts = [(atom, pieces.get((role, suffix))) for role, atom in contract.atoms.items() if atom.layer == layer]
         present = next((part for _, part in parts if part is not None), None)
-        if present is None:
-            joined[name] = None
+        if present is None or present.shape == shape:
+            joined[name] = present
             continue
         whole = present.new_zeros(shape)
         for atom, part in parts:

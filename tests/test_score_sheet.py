@@ -1,0 +1,180 @@
+"""The score sheet in the terminal and as a page: complete, narrow where it must be, and nothing of the learner's gets out of its place."""
+
+import io
+import re
+from dataclasses import replace
+from html.parser import HTMLParser
+
+import pytest
+from rich.console import Console
+
+from trainer.display.score_sheet import given_in_words, render, show
+from trainer.display.score_sheet_html import to_html
+from trainer.practice.interview_score import Part, ProblemRow, QuestionRow, ScoreSheet
+from trainer.practice.interview_state import Result, StageState
+from trainer.practice.quiz import Asked
+
+HOSTILE = (
+    "x = '</code></pre><script>alert(1)</script>'  # & \x1b[2J\x07 <img src=http://a/b>\n\tindented = 1\n" + "long_name = " + " + ".join(["value"] * 30) + "\n"
+)
+CHOICE = Asked("question:a", "heads", "choice", "Which <b>one</b>?", "b) the & second", "Because 1 < 2.", "k = <k>", ("first", "the & second"))
+NUMBER = Asked("question:b", "cache", "number", "How many?", "12 MiB", "Two times six.", value=12.0)
+
+SHEET = ScoreSheet(
+    began=1_700_000_000.0,
+    minutes=45,
+    seconds=2830.0,
+    question_seconds=200.0,
+    question_share_seconds=270.0,
+    problems=(
+        ProblemRow(
+            "one",
+            "The <first>",
+            "warm-up",
+            0.3,
+            800.0,
+            0.0,
+            StageState(True, True, 600.0, 2, 1, 0, Result("passed", 12, 12), False, "right = 1", ""),
+            "ref_one",
+        ),
+        ProblemRow(
+            "two",
+            "The second",
+            "main problem",
+            0.5,
+            1200.0,
+            400.0,
+            StageState(True, True, 1800.0, 7, 0, 2, Result("failed", 9, 12, ("values", "masks")), True, HOSTILE, ""),
+            "ref_two",
+        ),
+        ProblemRow(
+            "three", "The third", "follow-up", 0.2, 430.0, 0.0, StageState(True, True, 230.0, note="Nothing was handed in: <it> was gone."), "ref_three"
+        ),
+    ),
+    questions=(QuestionRow(CHOICE, "A", False), QuestionRow(NUMBER, "12 <MiB>\x1b[2J", True), QuestionRow(NUMBER, None, False)),
+    parts=(Part("correctness", 40.5, 60, "the rule of <correctness>"), Part("time", 3.0, 15, "the rule of time")),
+    practise=("attn-drill start two: it does not pass yet.",),
+)
+
+
+def text(width: int, sheet: ScoreSheet = SHEET, *, unicode: bool = True) -> str:
+    """The sheet as it is shown in so many columns."""
+    console = Console(width=width, file=io.StringIO(), highlight=False, emoji=False)
+    with console.capture() as capture:
+        console.print(render(sheet, width, unicode=unicode))
+    return capture.get()
+
+
+class Reader(HTMLParser):
+    """What a browser would see: the tags with their attributes, and the text."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.tags: list[tuple[str, dict[str, str | None]]] = []
+        self.text = ""
+        self.open: list[str] = []
+        self.feed(page)
+        self.close()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        """One tag."""
+        self.tags.append((tag, dict(attrs)))
+        if tag not in ("meta", "html", "li", "tr", "th", "td", "dt", "dd"):
+            self.open.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        """What was opened last is closed first."""
+        if tag in self.open:
+            assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        """Text."""
+        self.text += data
+
+
+def test_the_page_is_self_contained() -> None:
+    """No script, nothing from elsewhere, light and dark; every tag closed."""
+    page = to_html(SHEET)
+    seen = Reader(page)
+    assert seen.open == []
+    assert not {tag for tag, _ in seen.tags} & {"script", "img", "link", "iframe", "object", "embed", "form"}
+    assert not [name for _, attributes in seen.tags for name in attributes if name in ("src", "href", "srcset", "action") or name.startswith("on")]
+    assert "url(" not in page
+    assert "@import" not in page
+    assert "prefers-color-scheme: dark" in page
+
+
+def test_the_page_shows_the_learners_file_as_text() -> None:
+    """Tags in it are characters, and what would move a cursor is gone."""
+    page = to_html(SHEET)
+    assert "</pre><script>" not in page
+    assert "<img" not in page
+    seen = Reader(page).text
+    assert "x = '</code></pre><script>alert(1)</script>'  # &  <img src=http://a/b>" in seen
+    assert "\tindented = 1" in seen
+    assert "\x1b" not in page
+    assert "\x07" not in page
+
+
+@pytest.mark.parametrize("width", [None, 120, 100, 99, 80, 50])
+def test_all_of_it_is_there(width: int | None) -> None:
+    """On the page, and in so many columns: score, rules, verdicts, checks, times, help, both codes, answers and explanations, what to practise."""
+    shown = Reader(to_html(SHEET)).text if width is None else text(width)
+    assert len(re.findall(r"\bvalue\b", shown)) == 30, "the long line is whole"
+    words = " ".join(shown.split())
+    for part in (
+        *("44 of 100", "40.5 of 60", "3.0 of 15", "the rule of <correctness>", "PASSED", "FAILED", "NOTHING HANDED IN"),
+        *("12 of 12 checks passed", "2 check runs", "1 hint", "2 mistakes asked for", "the reference was looked at", "values, masks"),
+        *("10:00", "13:20", "30:00", "47:10", "45:00", "6:40 overtime", "2:10 overtime"),
+        *("right = 1", "ref_one", "ref_two", "ref_three", "<it> was gone", "Which <b>one</b>?", "k = <k>", "a) first", "b) the & second", "Because 1 < 2."),
+        *("12 <MiB>", "not answered", "attn-drill start two"),
+    ):
+        assert part in words
+
+
+@pytest.mark.parametrize("width", [120, 100, 80, 50, 40])
+def test_it_fits(width: int) -> None:
+    """No line is wider than the terminal, whatever the learner wrote, and nothing moves the cursor."""
+    shown = text(width)
+    assert max(len(line) for line in shown.splitlines()) <= width
+    assert "\x1b" not in shown
+    assert "\x07" not in shown
+
+
+def test_side_by_side_where_there_is_room() -> None:
+    """Two columns from 100 on, one below the other under that."""
+    assert [re.search(r"yours .*reference ", text(width)) is not None for width in (130, 100, 99, 80)] == [True, True, False, False]
+
+
+def test_another_encoding() -> None:
+    """In ASCII every character is one of it, and the numbers are the same."""
+    buffer = io.TextIOWrapper(io.BytesIO(), encoding="ascii")
+    show(SHEET, buffer)
+    buffer.flush()
+    shown = buffer.buffer.getvalue().decode("ascii")  # type: ignore[attr-defined]
+    assert "44 of 100" in shown
+    assert text(80, unicode=False).isascii()
+
+
+def test_without_questions() -> None:
+    """A pack without a bank has a sheet all the same."""
+    bare = replace(SHEET, questions=(), practise=())
+    for shown in (text(80, bare), to_html(bare)):
+        assert "uestions" not in shown
+        assert "ractise" not in shown
+
+
+@pytest.mark.parametrize(
+    ("asked", "given", "words"),
+    [
+        (CHOICE, "b", "b) the & second"),
+        (CHOICE, "(B)", "b) the & second"),
+        (CHOICE, "z", "z"),
+        (CHOICE, "?", "not known"),
+        (CHOICE, None, "not answered"),
+        (NUMBER, "b", "b"),
+    ],
+)
+def test_an_answer_in_words(asked: Asked, given: str | None, words: str) -> None:
+    """A letter comes with what it stands for."""
+    assert given_in_words(QuestionRow(asked, given, False)) == words
