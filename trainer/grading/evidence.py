@@ -32,6 +32,7 @@ class Evidence:
         self.exam, self.ended, self.only = exam, ended, only
         self._compared: dict[tuple[int, int], Mismatch | None] = {}
         self._gradients: dict[tuple[int, str], Mismatch | None] = {}
+        self._ran: dict[int, bool] = {}
         self._ahead = 0  # runs that were compared as they came
 
     @property
@@ -147,7 +148,10 @@ class Evidence:
 
     def ran(self, one: CaseEvidence) -> bool:
         """Whether the plain call of a case came back with outputs of the right shapes."""
-        return one.told.failure is None and not any(mismatch.kind in ("missing", "shape") for mismatch in self.attribute_mismatches(one, one.told.outputs))
+        if one.number not in self._ran:
+            wrong = (mismatch.kind in ("missing", "shape") for mismatch in self.attribute_mismatches(one, one.told.outputs))
+            self._ran[one.number] = one.told.failure is None and not any(wrong)
+        return self._ran[one.number]
 
     def right(self, one: CaseEvidence) -> bool:
         """Whether the plain call of a case gave right values."""

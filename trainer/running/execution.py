@@ -40,6 +40,8 @@ def build(namespace: Mapping[str, Any], kind: str, entry: Sequence[str], init: M
 
 def _in_dtype(module: Any, dtype: torch.dtype) -> Any:
     """The module in this dtype. Complex buffers stay complex: torch would cut off their imaginary parts."""
+    if isinstance(module, nn.Module) and all(tensor.dtype == dtype or not tensor.is_floating_point() for tensor in _tensors(module)):
+        return module  # as most are: going through it once more would cost as much as building it
     buffers = dict(module.named_buffers()) if isinstance(module, nn.Module) else {}
     kept = {name: buffer for name, buffer in buffers.items() if buffer.is_complex()}
     with warnings.catch_warnings():
@@ -50,6 +52,12 @@ def _in_dtype(module: Any, dtype: torch.dtype) -> Any:
         owner, _, own_name = name.rpartition(".")
         setattr(module.get_submodule(owner), own_name, buffer)
     return module
+
+
+def _tensors(module: nn.Module) -> Iterator[Tensor]:
+    """Parameters and buffers. A complex one is no floating-point tensor to torch, and stays as it is."""
+    for part in module.modules():
+        yield from (one for some in (part._parameters, part._buffers) for one in some.values() if one is not None)
 
 
 def leaves(inputs: Mapping[str, Any]) -> Iterator[tuple[str, Tensor]]:

@@ -14,6 +14,7 @@ import sys
 import traceback
 import types
 from collections.abc import Sequence
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +30,7 @@ from trainer.running.returns import describe
 from trainer.running.trial import Hooks, Trial
 
 MODULE_NAME = "submission"
-_RUNS_A_PART = 6
+_RUNS_A_PART = 3
 _LITERALS = (int, float, str, bool, type(None))
 
 
@@ -57,6 +58,10 @@ class Worker(Hooks):
             self.trial.run_all(namespace, drive)
         self.reply.runs = self.reply.runs[self._told :]
         return encode(self.reply, self.table)
+
+    @cached_property
+    def _code(self) -> types.CodeType:
+        return compile(self.source, self.path, "exec")
 
     def note(self, number: int) -> None:
         """Say which run is about to start, so that a sudden death can be told with its case."""
@@ -91,7 +96,7 @@ class Worker(Hooks):
         module = types.ModuleType(MODULE_NAME)
         module.__file__ = self.path
         sys.modules[MODULE_NAME] = module
-        failure = self.attempts.attempt("import", lambda: exec(compile(self.source, self.path, "exec"), module.__dict__))[1]
+        failure = self.attempts.attempt("import", lambda: exec(self._code, module.__dict__))[1]
         return (None, failure) if failure else (module.__dict__, None)
 
     def afresh(self, namespace: dict[str, Any]) -> dict[str, Any]:
