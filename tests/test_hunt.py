@@ -300,3 +300,18 @@ def test_no_torch_is_imported(arguments: list[str], tmp_path: Path) -> None:
     done = subprocess.run(command, cwd=tmp_path, input="a\n?\n?\n", capture_output=True, text=True, check=True)
     assert json.loads(done.stderr) == []
     assert done.stdout
+
+
+def test_a_plain_check_of_the_hunts_file(tmp_path: Path, home: Path) -> None:
+    """`check` of it holds the mistake back unless asked, tells it after a pass, and counts as a hunt and not as a pass of the challenge."""
+    drill("hunt", "gqa", "--seed", "3", cwd=tmp_path)
+    failed = drill("check", "gqa", "gqa_hunt.py", cwd=tmp_path, code=1).stdout
+    assert "LIKELY" not in failed
+    assert "LIKELY" in drill("check", "gqa", "gqa_hunt.py", "--why", cwd=tmp_path, code=1).stdout
+    (tmp_path / "gqa_hunt.py").write_text(packs.solution(packs.find_challenge(packs.built_in_pack(), "gqa")))
+    passed = drill("check", "gqa", "gqa_hunt.py", cwd=tmp_path).stdout
+    assert "It was " in passed
+    assert "It was " not in failed
+    assert " new " in next(line for line in drill("list", cwd=tmp_path).stdout.splitlines() if line.startswith("gqa "))
+    assert {one.purpose for one in Journal(home).attempts()} == {"hunt"}
+    assert Journal(home).reviews() == []

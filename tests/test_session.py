@@ -165,6 +165,24 @@ def test_the_grading_process_is_killed(file: Path, home: Path) -> None:
         app.grader.close()
 
 
+def test_a_grading_process_that_does_not_stay_up(file: Path, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """After a few deaths no other one is started; a sentence says what its last words were and what to do."""
+    monkeypatch.setattr("trainer.session.app._REST_SECONDS", 0.01)
+    monkeypatch.setattr("trainer.session.app.WarmGrader", lambda root: FakeGrader())
+    app = app_on(file, home)
+
+    async def script(pilot: Pilot[Left]) -> None:
+        file.write_text("crash")
+        await until(pilot, lambda: "does not stay up (it fell over)" in words(pilot))
+        file.write_text("right")
+        await pilot.pause(1.5)
+        assert app.practice.attempts == 0
+        await pilot.press("q")
+
+    drive(app, script)
+    assert app.return_value is not None
+
+
 def test_every_kind_of_save(file: Path, home: Path) -> None:
     """In place, by rename over it, removed and written anew: each is graded once; the same text again is not."""
     app = app_on(file, home)

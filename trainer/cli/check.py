@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
-import secrets
+import shutil
 import sys
 import time
 from pathlib import Path
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from trainer.cli.common import complete_id, find, learner_file, read_source, say_trouble
+from trainer.cli.common import complete_id, find, fresh_seed, learner_file, read_source, say_trouble
 from trainer.content.packs import built_in_pack
 from trainer.core.words import DrillError, GraderError, Report
 from trainer.practice.journal import Journal, default_journal
@@ -30,7 +30,9 @@ def check(
     file: Annotated[Path | None, typer.Argument(metavar="[FILE]", help="Your file; by default the stub's place.")] = None,
     seed: Annotated[int | None, typer.Option("--seed", help="Grade on the cases of this seed; fresh ones by default.")] = None,
     case: Annotated[int | None, typer.Option("--case", help="Only this case, by its number in the report.")] = None,
-    why: Annotated[bool, typer.Option("--why/--no-why", help="Name the likely mistake, or hold it back as an interview does.")] = True,
+    why: Annotated[
+        bool | None, typer.Option("--why/--no-why", help="Name the likely mistake, or hold it back as an interview and a hunt do.", show_default=False)
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="One JSON object on stdout and nothing else.")] = False,
     time_limit: Annotated[float, typer.Option("--time-limit", metavar="S", help="Wall-clock seconds for all cases.")] = 10.0,
     memory_limit: Annotated[int, typer.Option("--memory-limit", metavar="MIB", help="Memory beyond torch's own.")] = 2048,
@@ -54,7 +56,12 @@ def check(
     else:
         from trainer.display.terminal import show
 
-        show(report, sys.stdout, why=why)
+        hunted = _hunted(default_journal(), report.challenge, Path(report.file))
+        show(report, sys.stdout, why=not hunted if why is None else why)
+        if hunted and report.verdict == "passed":
+            from trainer.display.hunts import what_it_was
+
+            typer.echo("\n" + what_it_was(find(report.challenge), hunted, shutil.get_terminal_size((80, 24)).columns))
     raise typer.Exit(0 if report.verdict == "passed" else 1)
 
 
@@ -76,18 +83,18 @@ def _grade(challenge_id: str, file: Path | None, seed: int | None, case: int | N
         raise DrillError(f"--memory-limit is {memory_limit}; it must be 16 to 1048576 MiB.")
     if seed is not None and not 0 <= seed <= MOST_SEED:
         raise DrillError(f"--seed is {seed}; it must be 0 to {MOST_SEED}.")
-    report = _run(challenge, source, path, secrets.randbelow(1 << 31) if seed is None else seed, case, time_limit, memory_limit)
+    report = _run(challenge, source, path, fresh_seed() if seed is None else seed, case, time_limit, memory_limit)
     if case is None:
-        keep(journal, challenge, report, source, _purpose(journal, challenge, path))
+        keep(journal, challenge, report, source, "hunt" if _hunted(journal, challenge.id, path) else "practice")
         say_trouble(journal)
         journal.close()
     return report
 
 
-def _purpose(journal: Journal, challenge: Challenge, path: Path) -> Purpose:
-    """A file that a hunt handed out is graded for the hunt, however the check was called."""
-    hunt = journal.last_hunt(challenge.id)
-    return "hunt" if hunt is not None and hunt[1] == path.resolve() else "practice"
+def _hunted(journal: Journal, challenge: str, path: Path) -> tuple[str, ...]:
+    """The mistakes that a hunt put into this file; () of any other. It is graded for the hunt, however the check was called."""
+    hunt = journal.last_hunt(challenge)
+    return hunt[0] if hunt is not None and hunt[1] == path.resolve() else ()
 
 
 def _run(challenge: Challenge, source: str, path: Path, seed: int, case: int | None, time_limit: float, memory_limit: int) -> Report:

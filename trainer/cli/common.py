@@ -11,7 +11,7 @@ from trainer.core.words import Challenge, DrillError
 from trainer.practice.files import read_source, write_new
 from trainer.practice.journal import Journal
 
-__all__ = ["complete_id", "find", "language", "learner_file", "read_source", "say_trouble", "write_new"]
+__all__ = ["complete_id", "find", "fresh_seed", "language", "learner_file", "read_source", "say_trouble", "write_new"]
 
 
 def find(challenge: str) -> Challenge:
@@ -22,6 +22,11 @@ def find(challenge: str) -> Challenge:
 def complete_id(incomplete: str) -> list[str]:
     """Ids for shell completion."""
     return [challenge.id for challenge in packs.read_pack(packs.built_in_pack()) if challenge.id.startswith(incomplete)]
+
+
+def fresh_seed() -> int:
+    """A seed that nobody has seen yet."""
+    return int.from_bytes(os.urandom(4), "little") >> 1
 
 
 def language() -> str:

@@ -11,18 +11,20 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from trainer.display.costs import as_text, as_values
-from trainer.practice.costs import ELEMENT_BYTES, PRESETS, Configuration, Cost, check_measurable, configure, costs, find_preset
-
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # what no other command needs is imported by this one alone: all commands are named at every start
     from trainer.grading.decode_steps import Measured
+    from trainer.practice.costs import Configuration, Cost
 
 
 def _complete_preset(incomplete: str) -> list[str]:
+    from trainer.practice.costs import PRESETS
+
     return [one.name for one in PRESETS if one.name.lower().startswith(incomplete.lower())]
 
 
 def _complete_dtype(incomplete: str) -> list[str]:
+    from trainer.practice.costs import ELEMENT_BYTES
+
     return [name for name in ELEMENT_BYTES if name.startswith(incomplete)]
 
 
@@ -35,7 +37,7 @@ def compare(
     seq_len: Annotated[int | None, typer.Option(metavar="N", help="Tokens in the cache; by default 2048.")] = None,
     batch: Annotated[int | None, typer.Option(metavar="N", help="Sequences; by default 1.")] = None,
     layers: Annotated[int | None, typer.Option(metavar="N", help="Layers, all of them counted; by default 1.")] = None,
-    dtype: Annotated[str, typer.Option(metavar="NAME", help=f"One of {', '.join(ELEMENT_BYTES)}.", autocompletion=_complete_dtype)] = "float32",
+    dtype: Annotated[str, typer.Option(metavar="NAME", help="float64 to float16, bfloat16, float8, int8.", autocompletion=_complete_dtype)] = "float32",
     kv_rank: Annotated[int | None, typer.Option(metavar="N", help="Width of MLA's latent; by default 4 head_dim.")] = None,
     rope_dim: Annotated[int | None, typer.Option(metavar="N", help="Width of MLA's rotary key; by default head_dim / 2.")] = None,
     q_rank: Annotated[int | None, typer.Option(metavar="N", help="Rank of MLA's query; by default it has no low-rank pair.")] = None,
@@ -43,6 +45,9 @@ def compare(
     as_json: Annotated[bool, typer.Option("--json", help="As one JSON object.")] = False,
 ) -> None:
     """Compare parameters and KV cache of MHA, GQA, MQA and MLA."""
+    from trainer.display.costs import as_text, as_values
+    from trainer.practice.costs import configure, costs, find_preset
+
     published = None if preset is None else find_preset(preset)
     configuration = configure(
         published,
@@ -70,6 +75,8 @@ def compare(
 
 
 def _measured(one: Configuration, rows: list[Cost]) -> Measured:
+    from trainer.practice.costs import check_measurable
+
     check_measurable(one, rows)
     if sys.stderr.isatty():
         typer.echo("Measuring for a few seconds.", err=True)

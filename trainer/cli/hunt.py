@@ -3,26 +3,21 @@
 from __future__ import annotations
 
 import contextlib
-import os
-import secrets
 import shlex
 import shutil
 import sys
 import time
 from collections.abc import Sequence
 from pathlib import Path
-from random import Random
 from typing import Annotated
 
 import typer
 
-from trainer.cli.check import MOST_SEED, grader_for
-from trainer.cli.common import complete_id, find, read_source, say_trouble, write_new
-from trainer.cli.reset import keep_aside
+from trainer.cli.check import MOST_SEED, grader_for, keep
+from trainer.cli.common import complete_id, find, fresh_seed, read_source, say_trouble
 from trainer.content import packs
-from trainer.content.mistakes import read_mistakes
-from trainer.core.words import Attempt, Challenge, DrillError, Mistake, Report
-from trainer.practice import hunt as hunts
+from trainer.core.words import Challenge, DrillError, Report
+from trainer.practice.files import write_afresh
 from trainer.practice.journal import Journal, default_journal
 
 LastHunt = tuple[tuple[str, ...], Path]
@@ -51,7 +46,7 @@ def hunt(
         say_trouble(journal)
         raise DrillError(f"No hunt in {challenge.id} is under way. `attn-drill hunt {challenge.id}` begins one.")
     if reveal:
-        typer.echo(_told(challenge, last[0]))
+        typer.echo(_what_it_was(challenge, last[0]))
         say_trouble(journal)
         return
     report = _graded(challenge, _place(challenge, folder, last), seed, journal)
@@ -61,7 +56,7 @@ def hunt(
     show(report, sys.stdout, why=False)
     typer.echo()
     if report.verdict == "passed":
-        typer.echo(_told(challenge, last[0]))
+        typer.echo(_what_it_was(challenge, last[0]))
         return
     _say("Not repaired yet. Go on, and grade it again with the same command.")
     typer.echo(f"  attn-drill hunt {challenge.id} --reveal  gives up")
@@ -70,18 +65,15 @@ def hunt(
 
 
 def _hand_out(challenge: Challenge, folder: Path, seed: int | None, last: LastHunt | None, journal: Journal) -> None:
+    from random import Random
+
+    from trainer.content.mistakes import read_mistakes
+    from trainer.practice import hunt as hunts
+
     path = folder / hunts.file_name(challenge)
     chosen = hunts.choose(read_mistakes(challenge), packs.solution(challenge), last[0] if last else (), Random(seed))
     text = hunts.handed_out(challenge, chosen)
-    if path.is_dir():
-        raise DrillError(f"{path} is a folder; the file to repair would have that name. Choose another folder with --dir.")
-    kept = keep_aside(path) if os.path.lexists(path) else None
-    try:
-        write_new(path, text)
-    except DrillError:
-        if kept is not None:
-            os.replace(kept, path)
-        raise
+    kept = write_afresh(path, text)
     if kept is not None and last is not None and _is_untouched(challenge, kept, last[0]):
         with contextlib.suppress(OSError):
             kept.unlink()
@@ -103,6 +95,8 @@ def _say(text: str) -> None:
 
 def _is_untouched(challenge: Challenge, path: Path, ids: Sequence[str]) -> bool:
     """Whether a file is as it was handed out."""
+    from trainer.practice import hunt as hunts
+
     mistakes = hunts.by_ids(challenge, ids)
     try:
         return mistakes is not None and path.read_bytes() == hunts.handed_out(challenge, mistakes).encode()
@@ -112,6 +106,8 @@ def _is_untouched(challenge: Challenge, path: Path, ids: Sequence[str]) -> bool:
 
 def _place(challenge: Challenge, folder: Path | None, last: LastHunt) -> Path:
     """The file in --dir, else where it was handed out, else in this folder."""
+    from trainer.practice import hunt as hunts
+
     name = hunts.file_name(challenge)
     if folder is not None:
         return folder / name
@@ -124,35 +120,13 @@ def _place(challenge: Challenge, folder: Path | None, last: LastHunt) -> Path:
 def _graded(challenge: Challenge, path: Path, seed: int | None, journal: Journal) -> Report:
     source = read_source(path)
     with grader_for() as grader:
-        report = grader.grade(challenge, source, str(path), secrets.randbelow(1 << 31) if seed is None else seed)
-    statuses = report.statuses()
-    passed = sum(status == "passed" for status in statuses.values())
-    attempt = Attempt(challenge.id, time.time(), report.seed, report.verdict, passed, len(statuses), source, checks=statuses, purpose="hunt")
-    journal.record_attempt(attempt)
+        report = grader.grade(challenge, source, str(path), fresh_seed() if seed is None else seed)
+    keep(journal, challenge, report, source, "hunt")
     say_trouble(journal)
     return report
 
 
-def _told(challenge: Challenge, ids: Sequence[str]) -> str:
-    """Which mistakes they were: in words, and the lines of the reference."""
-    mistakes = hunts.by_ids(challenge, ids)
-    if mistakes is None:
-        return f"It was {' and '.join(ids)}, which {challenge.id} no longer has."
-    return "\n\n".join(_one_told(challenge, mistake) for mistake in mistakes)
+def _what_it_was(challenge: Challenge, ids: Sequence[str]) -> str:
+    from trainer.display.hunts import what_it_was
 
-
-def _one_told(challenge: Challenge, mistake: Mistake) -> str:
-    from trainer.display.asked import code_lines, wrapped
-
-    width = shutil.get_terminal_size((80, 24)).columns
-    found = [wrapped(f"It was {mistake.id}: {mistake.says}", width)]
-    for change in hunts.told(packs.solution(challenge), mistake, str(challenge.solutions / "mistakes.toml")):
-        for title, lines in ((f"reference, line {change.first}", change.was), ("handed out", change.now)):
-            lines = tuple(line for line in lines if line.strip())
-            found += [f"  {title}{':' if lines else ': nothing'}", *("    " + line for line in code_lines(_dedented(lines), width - 4))]
-    return "\n".join([*found, wrapped(f"To remember: {mistake.hint}", width)])
-
-
-def _dedented(lines: Sequence[str]) -> list[str]:
-    least = min((len(line) - len(line.lstrip()) for line in lines), default=0)
-    return [line[least:] for line in lines]
+    return what_it_was(challenge, ids, shutil.get_terminal_size((80, 24)).columns)

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import os
-import secrets
 import sys
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from trainer.cli.common import fresh_seed
 from trainer.content import packs
 from trainer.content.packs import built_in_pack
 from trainer.core.words import DrillError
@@ -51,7 +51,7 @@ def check_pack(
     from trainer.practice.bank_check import bank_troubles
 
     rows: list[Row] = []
-    chosen = [secrets.randbelow(1 << 31) for _ in range(seeds)]
+    chosen = [fresh_seed() for _ in range(seeds)]
     total = sum(len(items(one)) for one in challenges)
     with Progress(total, sys.stderr) as progress:
         for some in check_all(root, challenges, chosen, min(jobs or _cores(), total)):

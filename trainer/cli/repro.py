@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import secrets
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from trainer.cli.check import grader_for
-from trainer.cli.common import complete_id, find, learner_file, read_source
+from trainer.cli.common import complete_id, find, fresh_seed, learner_file, read_source
 from trainer.core.words import DrillError
 from trainer.practice.journal import default_journal
 
@@ -27,7 +26,7 @@ def repro(
     source = read_source(path)
     if seed is None:
         last = journal.last_seed(challenge.id)
-        seed = secrets.randbelow(1 << 31) if last is None else last
+        seed = fresh_seed() if last is None else last
     with grader_for() as grader:
         from trainer.grading.repro import MARK, repro
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import secrets
 import sys
 from pathlib import Path
 from typing import Annotated
@@ -10,7 +9,7 @@ from typing import Annotated
 import typer
 
 from trainer.cli.check import grader_for
-from trainer.cli.common import complete_id, find, learner_file, read_source
+from trainer.cli.common import complete_id, find, fresh_seed, learner_file, read_source
 from trainer.practice.journal import default_journal
 
 
@@ -27,7 +26,7 @@ def trace(
     source = read_source(path)
     if seed is None:
         last = journal.last_seed(challenge.id)
-        seed = secrets.randbelow(1 << 31) if last is None else last
+        seed = fresh_seed() if last is None else last
     with grader_for() as grader:
         found = grader.trace(challenge, source, str(path), seed, case)
     from trainer.display.trace import show_trace

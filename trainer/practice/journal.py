@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import json
 import os
-import secrets
 import sqlite3
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -283,7 +282,7 @@ class Journal:
             self._connection = None
 
     def _insert(self, table: str, *values: object) -> str:
-        drawn = secrets.token_hex(12)
+        drawn = os.urandom(12).hex()
 
         def insert(connection: sqlite3.Connection) -> None:
             with connection:

@@ -16,6 +16,7 @@ from typing import Any, ClassVar, Literal
 from rich.console import Group, RenderableType
 from rich.markdown import Markdown
 from rich.text import Text
+from rich.theme import Theme
 from textual import events
 from textual.app import App, ComposeResult
 from textual.binding import Binding, BindingType
@@ -41,6 +42,7 @@ from trainer.session.watch import saves
 
 _WIDE = 110  # columns from which task and report stand side by side
 _LEAST = (40, 10)
+_MOST_DEATHS, _REST_SECONDS = 5, 1.0  # of the grading process in one session
 _KEYS: dict[str, tuple[str, str]] = {
     "again": ("r", "re-run"),
     "hint": ("h", "hint"),
@@ -88,6 +90,7 @@ class SessionApp(App[Left]):
         super().__init__()
         self.practice, self.grader = practice, grader
         self.theme = theme(shade, dict(os.environ))
+        self.console.push_theme(Theme({"markdown.code": "bold"}))  # by itself it is on black, which is for dark terminals alone
         self.why = practice.given.why
         self.view: Literal["task", "report"] = "task"
         self.trace: Trace | None = None
@@ -274,16 +277,20 @@ class SessionApp(App[Left]):
 
     async def _listen(self) -> None:
         """Take what the grading process answers, and begin another where it dies."""
-        while not self._stop.is_set():
+        for death in range(_MOST_DEATHS):
+            if death:
+                await asyncio.sleep(_REST_SECONDS)
+                self.grader = WarmGrader(packs.built_in_pack())
+                self.grader.order(Prepare(self.practice.given.challenge.id))
             async for answer in self.grader.answers():
                 self._answered(answer)
             if self._stop.is_set():
                 return
             self._lost()
+            words = self.grader.last_words() or "it says nothing"
             self.grader.close()
-            await asyncio.sleep(1.0)
-            self.grader = WarmGrader(packs.built_in_pack())
-            self.grader.order(Prepare(self.practice.given.challenge.id))
+        self.status = f"The grading process does not stay up ({words}). `attn-drill doctor` tells more; q to quit."
+        self._draw()
 
     def _lost(self) -> None:
         self.warm = self.grading = False

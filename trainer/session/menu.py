@@ -44,6 +44,7 @@ class MenuApp(App[Entry]):
     Screen { layout: vertical; }
     #filter { border: none; height: 1; padding: 0 1; background: $panel; }
     #list { height: 1fr; border: none; padding: 0; }
+    #list > .option-list--option-disabled { color: $foreground; text-style: bold; }
     #keys { height: auto; padding: 0 1; background: $panel; }
     """
     BINDINGS: ClassVar[list[BindingType]] = [
