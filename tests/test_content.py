@@ -38,10 +38,9 @@ RIGHT = [(one, path) for one in CHALLENGES for path in (one.solutions / "solutio
 
 @pytest.mark.parametrize(("challenge", "path"), RIGHT, ids=[f"{one.id}-{path.stem}" for one, path in RIGHT])
 def test_right_passes(grader: Grader, challenge: Challenge, path) -> None:
-    """The reference and every other right answer."""
-    for seed in SEEDS:
-        report = grader.grade(challenge, path.read_text(), path.name, seed)
-        assert report.verdict == "passed", f"seed {seed}: {in_words(report)}"
+    """The reference and every other right answer, with a seed that nobody chose; `pack check` takes others."""
+    report = grader.grade(challenge, path.read_text(), path.name, SEEDS[-1])
+    assert report.verdict == "passed", f"seed {SEEDS[-1]}: {in_words(report)}"
 
 
 @pytest.mark.parametrize("challenge", CHALLENGES, ids=[one.id for one in CHALLENGES])

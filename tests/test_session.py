@@ -542,7 +542,7 @@ def test_a_kill_loses_no_attempt_that_was_shown(file: Path, home: Path) -> None:
         before = {one.when for one in Journal(home).attempts()}
         with terminal(["-m", "tests.session_in_a_terminal", str(file)], file.parent) as (pid, end):
             drawn = read_until(end, lambda seen: "Every save of" in seen)
-            moment = time.monotonic() + generator.uniform(0.02, 0.5)
+            moment = time.monotonic() + generator.uniform(0.02, 0.35)
             number = 0
             while time.monotonic() < moment:
                 number += 1
