@@ -20,11 +20,12 @@ from typing import Any
 
 import pytest
 from textual.pilot import Pilot
+from textual.worker import WorkerFailed
 
-from tests.fake_grader import FakeGrader
+from tests.fake_grader import FakeGrader, report_on
 from trainer.content import packs
 from trainer.core.words import Trace
-from trainer.grading.wire import Grade, Look
+from trainer.grading.wire import Grade, Look, Verdict
 from trainer.practice.journal import Journal
 from trainer.session.app import SessionApp, _clock, _editor, _keys
 from trainer.session.client import WarmGrader
@@ -323,6 +324,41 @@ def test_reset_keeps_the_old_file(file: Path, home: Path) -> None:
     assert file.read_text() == packs.stub(GQA)
 
 
+def test_a_verdict_that_comes_after_a_reset(file: Path, home: Path) -> None:
+    """What was under way when the stub was handed out anew is no attempt at the new one."""
+    app = app_on(file, home)
+    assert isinstance(app.grader, FakeGrader)
+    grader = app.grader
+
+    async def script(pilot: Pilot[Left]) -> None:
+        file.write_text("slow right")
+        await until(pilot, lambda: app.grading)
+        await pilot.press("x")
+        grader.say(Verdict(1, report_on("gqa", "gqa.py", "right", 1), final=True))
+        await pilot.pause(0.3)
+        assert app.practice.attempts == 0
+        assert "not graded yet" in screen(pilot)
+
+    drive(app, script)
+
+
+def test_what_breaks_inside_ends_the_session_with_words(file: Path, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A fault of the screen's own is not swallowed by a task: the session ends, and the journal is whole."""
+    app = app_on(file, home)
+
+    def broken(*_: object) -> None:
+        raise ZeroDivisionError("a fault of ours")
+
+    async def script(pilot: Pilot[Left]) -> None:
+        monkeypatch.setattr(app.practice, "attempted", broken)
+        file.write_text("right")
+        await pilot.pause(1.0)
+
+    with pytest.raises(WorkerFailed, match="a fault of ours"):
+        drive(app, script)
+    assert Journal(home).attempts() == []
+
+
 def test_a_stub_is_not_graded(file: Path, home: Path) -> None:
     """What was handed out and is untouched is no attempt; work that was there is graded at once."""
     app = app_on(file, home)
@@ -400,17 +436,11 @@ def test_a_clock_that_goes_backwards(file: Path, home: Path) -> None:
     journal.record_start("gqa", file, 1000.0)
     times = iter(range(2000, 0, -50))
     practice = Practice(Stay(GQA, file, "", 5.0, 60.0), journal, lambda: float(next(times)), iter(range(100, 200)).__next__)
-    report = asyncio.run(_one_report())
+    report = report_on("gqa", "gqa.py", "wrong", 1)
     for _ in range(3):
         practice.attempted(report, "text")
     assert [one.seconds for one in journal.attempts()] == [8.0, 7.0, 6.0]
     assert Journal(home).since_start("gqa").seconds_at(0.0) >= 0
-
-
-async def _one_report() -> Any:
-    from tests.fake_grader import report_on
-
-    return report_on("gqa", "gqa.py", "wrong", 1)
 
 
 def test_two_sessions_on_one_file(file: Path, home: Path) -> None:

@@ -62,12 +62,11 @@ def run(given: Stay, journal: Journal) -> Left:
     Raises:
         GraderError: where the screen itself fails; the terminal is as before then.
     """
-    grader = WarmGrader(packs.built_in_pack())
-    app = SessionApp(Practice(given, journal, time.time, time.monotonic), grader)
+    app = SessionApp(Practice(given, journal, time.time, time.monotonic), WarmGrader(packs.built_in_pack()))
     try:
         left = app.run()
     finally:
-        grader.close()
+        app.grader.close()  # not the first one, perhaps
     if app.return_code:
         raise GraderError("The screen of the session failed; your file and the journal are whole. Go on with --no-watch, and report the lines above.")
     return left if left is not None else app.practice.left("interrupted")
@@ -103,7 +102,6 @@ class SessionApp(App[Left]):
         self._drawn_hints = -1
         self._room = Size(80, 24)
         self._stop = asyncio.Event()
-        self._at_work: list[asyncio.Task[None]] = []
 
     # The screen
 
@@ -122,7 +120,8 @@ class SessionApp(App[Left]):
     async def on_mount(self) -> None:
         """Begin to watch, to listen, and to count the seconds."""
         self.grader.order(Prepare(self.practice.given.challenge.id))
-        self._at_work = [asyncio.create_task(self._listen()), asyncio.create_task(self._watch())]
+        for work in (self._listen(), self._watch()):
+            self.run_worker(work)  # what it raises ends the session, and is not lost with a task
         for number in (signal.SIGTERM, signal.SIGHUP):
             with contextlib.suppress(ValueError, RuntimeError, NotImplementedError):  # tests run in no main thread
                 asyncio.get_running_loop().add_signal_handler(number, self.action_interrupt)
@@ -130,10 +129,8 @@ class SessionApp(App[Left]):
         self._draw()
 
     async def on_unmount(self) -> None:
-        """Stop watching and listening."""
+        """Stop watching; Textual ends what listens."""
         self._stop.set()
-        for task in self._at_work:
-            task.cancel()
 
     def on_resize(self, event: events.Resize) -> None:
         """Another width: another layout."""
@@ -258,11 +255,12 @@ class SessionApp(App[Left]):
         given = self.practice.given
         try:
             source = read_source(given.path)
+            untouched = self._is_stub(source)
         except DrillError as error:
             self.status = str(error)
             self._draw_foot()
             return
-        if not self.warm or (not anew and (source == self._sent or self._is_stub(source))):
+        if not self.warm or (not anew and (untouched or source == self._sent)):
             return
         self.practice.touch()
         self._number += 1
@@ -400,7 +398,8 @@ class SessionApp(App[Left]):
             self.status = str(error)
         else:
             self.practice.restart()
-            self._sent, self.view, self.trace = None, "task", None
+            self._number += 1  # a verdict on the old text comes too late
+            self._sent, self.view, self.trace, self.grading = None, "task", None, False
             self.status = f"{given.path.name} is a fresh stub." + (f" Your old file is kept as {kept.name}." if kept else "")
         self._draw()
 
