@@ -19,7 +19,7 @@ def report_on(challenge: str, file: str, source: str, seed: int) -> Report:
 
 
 class FakeGrader(WarmGrader):
-    """Answers in the order of the orders. A text that says `slow` is never answered; one that says `crash` ends the process."""
+    """Answers in the order of the orders. A text that says `slow` is never answered; one that says `crash` ends the process, and `explode` the screen."""
 
     def __init__(self) -> None:
         self.orders: list[Order] = []
@@ -30,6 +30,8 @@ class FakeGrader(WarmGrader):
     def order(self, order: Order) -> bool:
         """Answer it."""
         self.orders.append(order)
+        if isinstance(order, Grade) and "explode" in order.source:
+            raise ZeroDivisionError("a fault of ours")
         match order:
             case Prepare():
                 pass

@@ -121,7 +121,7 @@ def test_wrong_then_right_hint_quit_and_resume(file: Path, home: Path) -> None:
 
     async def second(pilot: Pilot[Left]) -> None:
         await until(pilot, lambda: again.practice.attempts == 1)
-        assert "1:3" in screen(pilot)
+        assert re.search(r"  1:[3-5]\d of 20:00", screen(pilot)), "what was spent before counts"
         assert again.practice.hints == (GQA.hints[0],)
 
     drive(again, second)
@@ -352,7 +352,10 @@ def test_what_breaks_inside_ends_the_session_with_words(file: Path, home: Path, 
     async def script(pilot: Pilot[Left]) -> None:
         monkeypatch.setattr(app.practice, "attempted", broken)
         file.write_text("right")
-        await pilot.pause(1.0)
+        for _ in range(3000):
+            if app._exception is not None:
+                break
+            await asyncio.sleep(0.02)
 
     with pytest.raises(WorkerFailed, match="a fault of ours"):
         drive(app, script)
@@ -392,7 +395,7 @@ def test_it_fits(file: Path, home: Path, size: tuple[int, int], shade: Any) -> N
         lines = drawn.splitlines()
         assert len(lines) == size[1]
         assert all(len(line) <= size[0] for line in lines)
-        assert re.search(r"gqa  FAILED 1/2  0:0\d of 20:00  gqa.py", lines[0])
+        assert re.search(r"gqa  FAILED 1/2  \d:\d\d of 20:00  gqa.py", lines[0])
         for words in ("3 of 4 values differ", "line 3: scores = q @ k", "q quit", "h hint"):
             assert words in drawn, drawn
         assert ("Grouped-query attention" in drawn) == (size[0] >= 110)
@@ -530,20 +533,23 @@ def read_until(end: int, done: Callable[[str], bool], seconds: float = 60.0) -> 
     return seen.decode("utf-8", "replace")
 
 
-@pytest.mark.parametrize("how", ["q", "\x03", "SIGTERM"])
+@pytest.mark.parametrize("how", ["q", "\x03", "SIGTERM", "a crash"])
 def test_the_terminal_is_sane_afterwards(file: Path, how: str) -> None:
-    """After q, Ctrl-C and a SIGTERM the alternate screen is left, the cursor shown, the mouse and the raw mode off; the file is untouched."""
-    text = file.read_text()
+    """However it ends, the alternate screen is left, the cursor shown, the mouse and the raw mode off; the file is untouched."""
+    text = "explode" if how == "a crash" else file.read_text()
     with terminal(["-m", "tests.session_in_a_terminal", str(file)], file.parent) as (pid, end):
         before = termios.tcgetattr(end)[3]
         drawn = read_until(end, lambda seen: "Every save of" in seen)
         assert "\x1b[?1049h" in drawn
         if how == "SIGTERM":
             os.kill(pid, signal.SIGTERM)
+        elif how == "a crash":
+            file.write_text(text)
         else:
             os.write(end, how.encode())
-        drawn = read_until(end, lambda seen: "\x1b[?1049l" in seen and "\x1b[?25h" in seen)
-        assert "\x1b[?1000l" in drawn
+        drawn = read_until(end, lambda seen: False)  # to its end: it says what broke
+        assert all(off in drawn for off in ("\x1b[?1049l", "\x1b[?25h", "\x1b[?1000l"))
+        assert ("a fault of ours" in drawn) == (how == "a crash")
         os.waitpid(pid, 0)
         assert termios.tcgetattr(end)[3] & termios.ICANON == before & termios.ICANON
     assert file.read_text() == text
@@ -572,7 +578,7 @@ def test_a_kill_loses_no_attempt_that_was_shown(file: Path, home: Path) -> None:
         before = {one.when for one in Journal(home).attempts()}
         with terminal(["-m", "tests.session_in_a_terminal", str(file)], file.parent) as (pid, end):
             drawn = read_until(end, lambda seen: "Every save of" in seen)
-            moment = time.monotonic() + generator.uniform(0.02, 0.35)
+            moment = time.monotonic() + generator.uniform(0.02, 0.5)
             number = 0
             while time.monotonic() < moment:
                 number += 1
@@ -590,7 +596,7 @@ def test_a_kill_loses_no_attempt_that_was_shown(file: Path, home: Path) -> None:
         kept = {one.seed for one in Journal(home).attempts() if one.when not in before}
         assert shown <= kept, (shown, kept)
         shown_in_all += len(shown)
-    assert shown_in_all >= 20, "too little was shown for this to say anything"
+    assert shown_in_all >= 10, "too little was shown for this to say anything"
 
 
 def test_start_in_a_terminal(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -92,14 +92,22 @@ def process() -> Iterator[Process]:
     made.close()
 
 
-def gone(pids: list[int]) -> bool:
-    """Whether none of them lives, soon."""
-    end = time.monotonic() + 20
+def soon(condition: Callable[[], bool], seconds: float = 60.0) -> bool:
+    """Whether it comes to hold; a busy machine is no reason to fail."""
+    end = time.monotonic() + seconds
     while time.monotonic() < end:
-        if not any(Path(f"/proc/{pid}/stat").exists() and " Z " not in Path(f"/proc/{pid}/stat").read_text() for pid in pids):
+        if condition():
             return True
         time.sleep(0.05)
     return False
+
+
+def lives(pid: int) -> bool:
+    """Whether there is such a process, and no zombie."""
+    try:
+        return " Z " not in Path(f"/proc/{pid}/stat").read_text()
+    except OSError:
+        return False
 
 
 def test_verdicts_come_in_two_steps(process: Process) -> None:
@@ -166,7 +174,7 @@ def test_an_order_supersedes_what_is_under_way(process: Process) -> None:
     while not (isinstance(answers[-1], Verdict) and answers[-1].number == 3):
         answers.append(process.answer())
     assert all(isinstance(one, Verdict) and one.number in (2, 3) for one in answers)
-    assert len(process.family()) <= 2, "the zygote and one worker in waiting"
+    assert soon(lambda: len(process.family()) <= 2), "the zygote and one worker in waiting"
 
 
 def test_what_cannot_be_done_is_said(process: Process) -> None:
@@ -192,13 +200,12 @@ def test_nothing_is_left_behind(how: str) -> None:
     process.order(Prepare("gqa"))
     if "in a run" in how:
         process.order(Grade(1, "gqa", "gqa.py", "while True: pass\n"))
-    time.sleep(0.8)
+    assert soon(lambda: len(process.family()) >= 2), "the zygote and a worker"
     family = process.family()
-    assert len(family) >= 2
     if "SIGKILL" in how:
         os.kill(process.popen.pid, signal.SIGKILL)
     process.close()
-    assert gone(family)
+    assert soon(lambda: not any(map(lives, family)))
 
 
 def test_reports_travel_whole() -> None:
