@@ -82,6 +82,6 @@ def test_what_the_contract_calls_right_passes(grader: Grader, rule: str) -> None
         variant = re.sub(pattern, other, source)
         if variant != source:
             changed += 1
-            report = grader.grade(challenge, variant, "solution.py", secrets.randbelow(1 << 31))
+            report = grader.grade(challenge, variant, "solution.py", SEEDS[-1])
             assert report.verdict == "passed", f"{challenge.id}, seed {report.seed}: {in_words(report)}"
     assert changed >= len(CHALLENGES) // 2, "the pattern no longer finds the line"
