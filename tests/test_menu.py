@@ -162,10 +162,16 @@ def test_a_pass_is_graded_and_can_be_overruled(tmp_path: Path, home: Path) -> No
 
 
 def test_giving_up_is_a_lapse(tmp_path: Path, home: Path) -> None:
-    """The solution seen before a pass is the grade `again`, once."""
+    """The solution seen before a pass is the grade `again`, once; in a review too, though it was passed long ago; after a pass it is none."""
     for _ in range(2):
         drill("solution", "gqa", "--give-up", cwd=tmp_path)
     assert [(one.rating, one.reason) for one in Journal(home).reviews()] == [(1, "given up")]
+    passed(home, "mha", 1_100_000_000.0)
+    drill("solution", "mha", cwd=tmp_path)
+    assert len(Journal(home).reviews()) == 2
+    drill("review", "mha", cwd=tmp_path)
+    drill("solution", "mha", cwd=tmp_path)
+    assert [one.reason for one in Journal(home).reviews("challenge:mha")][1:] == ["given up"]
 
 
 @pytest.mark.parametrize("level", ["guided", "standard", "blank"])

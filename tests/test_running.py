@@ -3,12 +3,18 @@
 import os
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
+import torch
 
 from trainer.content import packs
 from trainer.core.words import Report
+from trainer.grading.exam import Exam
 from trainer.grading.grader import Grader
+from trainer.running import rehearsal
+from trainer.running.protocol import Request, decode
+from trainer.running.trial import Trial
 from trainer.running.zygote import Limits
 
 from .conftest import TINY_PACK
@@ -193,3 +199,25 @@ def test_a_table_kept_by_length_is_no_loop(grader: Grader) -> None:
     assert grade(grader, kept.format("((at - at + 1) * (at + 1)).clamp(max=1).abs()") + use).verdict == "passed"
     looped = grade(grader, kept.format("torch.stack([one * 0 + 1 for one in at])") + use)
     assert [one.check for one in looped.outcomes if one.status == "failed"] == ["vectorised"]
+
+
+def test_a_rehearsal_goes_all_the_way(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a worker rehearses before it has a file fails nowhere (nobody would see it), takes gradients and second calls, and leaves chance as it was."""
+    made: list[Trial] = []
+
+    class Seen(Trial):
+        def __init__(self, *given: Any) -> None:
+            super().__init__(*given)
+            made.append(self)
+
+    monkeypatch.setattr(rehearsal, "Trial", Seen)
+    request, tensors = decode(Exam(packs.find_challenge(packs.built_in_pack(), "gqa"), 3).request(), Request)
+    before = torch.get_rng_state()
+    rehearsal.rehearse(request, tensors)
+    assert torch.equal(torch.get_rng_state(), before)
+    (trial,) = made
+    assert len(trial.runs) == 4
+    for told in trial.runs:
+        assert (told.failure, told.gradient_failure, told.again_failure, told.unassigned) == (None, None, None, False)
+        assert set(told.gradients) >= {"x", "q_proj.weight", "o_proj.bias"}
+        assert told.outputs_again

@@ -21,7 +21,7 @@ from pathlib import Path
 from trainer.content import packs
 
 ID = "gqa"
-MOST_RATIO = 0.35  # of a cold check; the aim on two ordinary cores is a tenth of a second
+MOST_RATIO = 0.2  # of a cold check; the aim on two ordinary cores is a tenth of a second
 
 
 def screen_until(terminal: int, word: bytes, seconds: float = 30.0) -> None:

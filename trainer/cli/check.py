@@ -39,7 +39,7 @@ def check(
 ) -> None:
     """Grade your file on hidden cases and say what differs, and where."""
     try:
-        report = _grade(challenge_id, file, seed, case, time_limit, memory_limit)
+        report, hunted = _grade(challenge_id, file, seed, case, time_limit, memory_limit)
     except (DrillError, GraderError) as error:
         if not as_json:
             raise
@@ -56,7 +56,6 @@ def check(
     else:
         from trainer.display.terminal import show
 
-        hunted = _hunted(default_journal(), report.challenge, Path(report.file))
         show(report, sys.stdout, why=not hunted if why is None else why)
         if hunted and report.verdict == "passed":
             from trainer.display.hunts import what_it_was
@@ -72,7 +71,8 @@ def print_error(sentence: str) -> None:
     typer.echo(error_to_json(sentence))
 
 
-def _grade(challenge_id: str, file: Path | None, seed: int | None, case: int | None, time_limit: float, memory_limit: int) -> Report:
+def _grade(challenge_id: str, file: Path | None, seed: int | None, case: int | None, time_limit: float, memory_limit: int) -> tuple[Report, tuple[str, ...]]:
+    """The report, and the mistakes that a hunt put into the file."""
     challenge = find(challenge_id)
     journal = default_journal()
     path = learner_file(challenge, file, journal)
@@ -83,12 +83,13 @@ def _grade(challenge_id: str, file: Path | None, seed: int | None, case: int | N
         raise DrillError(f"--memory-limit is {memory_limit}; it must be 16 to 1048576 MiB.")
     if seed is not None and not 0 <= seed <= MOST_SEED:
         raise DrillError(f"--seed is {seed}; it must be 0 to {MOST_SEED}.")
+    hunted = _hunted(journal, challenge.id, path)
     report = _run(challenge, source, path, fresh_seed() if seed is None else seed, case, time_limit, memory_limit)
     if case is None:
-        keep(journal, challenge, report, source, "hunt" if _hunted(journal, challenge.id, path) else "practice")
+        keep(journal, challenge, report, source, "hunt" if hunted else "practice")
         say_trouble(journal)
         journal.close()
-    return report
+    return report, hunted
 
 
 def _hunted(journal: Journal, challenge: str, path: Path) -> tuple[str, ...]:

@@ -11,10 +11,8 @@ import typer
 from trainer.cli.common import complete_id, find, say_trouble
 from trainer.content import packs
 from trainer.content.levels import Level
-from trainer.practice.files import keep_aside, write_afresh
+from trainer.practice.files import write_afresh
 from trainer.practice.journal import default_journal
-
-__all__ = ["keep_aside", "reset"]
 
 
 def reset(

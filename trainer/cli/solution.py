@@ -29,7 +29,8 @@ def solution(
             f"{challenge.id} is not passed yet ({progress.attempts} attempts). Go on with `attn-drill hint {challenge.id}`, "
             f"or see the reference with `attn-drill solution {challenge.id} --give-up`."
         )
-    if progress.state != "passed" and not journal.since_start(challenge.id).solution:
+    since = journal.since_start(challenge.id)
+    if not since.passed and not since.solution:  # in a review too, whatever was passed before it
         journal.record_review(item_of(challenge.id), time.time(), 1, "given up")
     journal.record_solution(challenge.id, time.time())
     text = packs.solution(challenge)
