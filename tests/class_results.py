@@ -1,0 +1,162 @@
+"""Results of a made-up class: sixty students, some of them with names that try to do something."""
+
+from collections.abc import Mapping, Sequence
+
+from trainer.classroom.words import Asked, Assignment, CheckLine, Excerpt, Found, NamedMistake, Result
+from trainer.core.words import Status, Verdict
+
+CHECKS = (
+    *("loads", "interface", "parameters", "runs", "shapes", "dtype", "values", "masks"),
+    *("gradients", "train/eval", "properties", "bad sizes", "from scratch", "vectorised"),
+)
+UNCOUNTED = ("loads", "interface", "parameters", "from scratch")
+COUNTED = tuple(name for name in CHECKS if name not in UNCOUNTED)
+
+HOSTILE_NAMES = (
+    "<script>document.title = 'taken'</script>",
+    '"><img src=x onerror="document.title = \'taken\'">',
+    "</title></pre></summary><h1>taken",
+    '=HYPERLINK("http://a.example/?"&A2,"click")',
+    " \t@SUM(1+1)*cmd|' /C calc'!A0",
+    "＝1+1",
+    "+49 30 1234",
+    "-jane",
+    "\u202egpj.ecila\u202c",
+    "\x1b[31mred\x1b[0m\x07",
+    "two\nlines\r\nand a\x00zero",
+    'O\'Neil, "Jo"; =1+1',
+    "caf\udce9",
+    "]]> & &amp; &#0; <![CDATA[",
+    "a" * 200,
+    "\ufeff\u200b=1",
+)
+PLAIN_NAMES = ("Amélie Dupont", "Bo Li", "Jürgen Müller", "María-José Ruiz", "Priya N.", "Zoë van der Berg", "王小明", "李雷", "עדי כהן", "محمد علي")
+
+NO_SCALE = NamedMistake("no-scale", "The scores are not divided by sqrt(head_dim).")
+TILED = NamedMistake("heads-tiled", "The key heads are tiled (k.repeat) where each must be repeated for its neighbours.")
+INVERTED = NamedMistake("mask-inverted", "The mask is inverted: what may be seen is hidden & the rest is <seen>.")
+
+
+def result(
+    student: str,
+    challenge: str = "first",
+    verdict: Verdict | None = "passed",
+    *,
+    failed: Sequence[str] = (),
+    skipped: Sequence[str] = (),
+    mistakes: Sequence[NamedMistake] = (),
+    weights: Mapping[str, float] | None = None,
+    **more: object,
+) -> Result:
+    """One result; its score and its report follow from the checks."""
+    statuses: dict[str, Status] = {name: "failed" if name in failed else "skipped" if name in skipped else "passed" for name in CHECKS}
+    worth = weights or {name: float(name in COUNTED) for name in CHECKS}
+    earned = sum(worth[name] for name, status in statuses.items() if status == "passed")
+    score = 0.0 if verdict == "not-allowed" else 100 * earned / sum(worth.values())
+    made: dict[str, object] = {
+        "schema": "attn-drill.report/1",
+        "file": f"{student[:20]}.py",
+        "seed": 123456,
+        "checks": [line for name, status in statuses.items() for line in _lines(name, status)],
+        "diagnosis": Found(mistakes=list(mistakes), first_line=34 if failed else None),
+        "elapsed_seconds": 1.25,
+        "score": score,
+        "text": report_text(challenge, verdict, statuses),
+        "excerpt": excerpt(student) if mistakes else None,
+        "task": "digest-of-the-task",
+    }
+    if verdict is None:
+        made |= {"checks": [], "diagnosis": None, "score": None, "text": "", "error": "the grader ran out of disk <here> & stopped\x1b[2J"}
+    return Result(student=student, challenge=challenge, verdict=verdict, **(made | more))  # type: ignore[arg-type]
+
+
+def _lines(name: str, status: Status) -> list[CheckLine]:
+    if status == "skipped":
+        return [CheckLine(name, status, message="needs values")]
+    if name in ("loads", "interface", "parameters", "bad sizes", "from scratch"):
+        return [CheckLine(name, status, message="it says <no> & stops" if status == "failed" else "")]
+    if status == "failed":
+        wrong = "300 of 672 values of out differ (45%); the inputs are SECRET-INPUT"
+        return [CheckLine(name, "passed", "no mask"), CheckLine(name, "failed", "padding mask", wrong, 34), CheckLine(name, "failed", "causal", wrong, 34)]
+    return [CheckLine(name, status, "no mask"), CheckLine(name, status, "padding mask")]
+
+
+def report_text(challenge: str, verdict: Verdict | None, statuses: Mapping[str, Status]) -> str:
+    """A report like the terminal's."""
+    passed = sum(status == "passed" for status in statuses.values())
+    words = [f"{ {'passed': '✓', 'failed': '✗', 'skipped': '–'}[status] } {name}" for name, status in statuses.items()]
+    head = f"{str(verdict).upper().replace('-', ' ')}  {challenge}  {passed} of {len(statuses)} checks passed   seed 123456\nanswer.py\n\n"
+    body = f"{head}{'  '.join(words[:8])}\n{'  '.join(words[8:])}\n"
+    if verdict == "passed":
+        return body
+    return (
+        body
+        + """
+values  case 4: padding mask
+  300 of 672 values of out differ (45%); the greatest difference is 0.41
+  sizes          B=2 L=7 H=6 Hkv=2 D=8 M=48
+  greatest       difference 0.41 at b=1 l=3 m=5
+  heads (H)      wrong 1, 3   right 0, 2, 4, 5
+  first          from b=0 l=0 m=0 on
+                 yours     0.3661*  0.1203   -1.2e-05* 0.5512
+                 expected  0.2201   0.1203    0.0311   0.5512
+  line 34  scores = q @ k.transpose(-2, -1)
+           q, k are as they must be, scores is not (it makes [B=2, H=6, L=7, L=7])
+
+Printed by your code in this case:
+│ SECRET-INPUT <b>0.123</b> \x1b[31mred\x1b[0m
+::error::taken
+"""
+    )
+
+
+def excerpt(student: str) -> Excerpt:
+    """Lines around the first wrong one, with the student's name in every kind of place."""
+    word = next(iter("".join(one if one.isalpha() else " " for one in student).split()), "nobody")
+    return Excerpt(
+        first=31,
+        marked=34,
+        lines=[
+            f"        by {student}, {word}@uni.example",
+            '        """',
+            f"        {word}_group = self.num_heads // self.num_kv_heads  # {student} wrote this",
+            f"        scores = q @ k.transpose(-2, -1)  # {word}@uni.example",
+            f"        name = '{student!r}' + f'{{scores}} of {word}'",
+            "        if mask is not None:",
+        ],
+    )
+
+
+def a_class(challenges: Sequence[str] = ("first",), students: int = 60) -> list[Result]:
+    """All kinds of verdicts, mixed; sorted by student."""
+    names = [*HOSTILE_NAMES, *PLAIN_NAMES, *(f"student {number:03}" for number in range(students))][:students]
+    found = [_one(name, challenge, number + 3 * part) for number, name in enumerate(names) for part, challenge in enumerate(challenges)]
+    return sorted(found, key=lambda one: one.student)
+
+
+def _one(student: str, challenge: str, number: int) -> Result:
+    late = number % 13 == 0
+    match number % 12:
+        case 0 | 3 | 6 | 9 | 11:
+            return result(student, challenge, "passed", late=late)
+        case 1:
+            return result(student, challenge, "failed", failed=("values", "masks"), skipped=("gradients", "properties"), mistakes=(NO_SCALE,), late=late)
+        case 2:
+            return result(student, challenge, "failed", failed=("values",), skipped=("masks", "gradients"), mistakes=(TILED,), late=late)
+        case 4:
+            return result(student, challenge, "failed", failed=("values", "masks"), mistakes=(NO_SCALE, INVERTED), late=late)
+        case 5:
+            return result(student, challenge, "error", failed=("runs",), skipped=CHECKS[4:], late=late)
+        case 7:
+            return result(student, challenge, "failed", failed=("masks",), mistakes=(INVERTED,), late=late)
+        case 8:
+            return result(student, challenge, "not-allowed", failed=("from scratch",), late=late)
+        case _:
+            last: Verdict | None = "timeout" if number % 5 == 0 else "memory" if number % 5 == 1 else None
+            return result(student, challenge, last, failed=("runs",), skipped=CHECKS[4:], late=late)
+
+
+def assignment(challenges: Sequence[str] = ("first",), **more: object) -> Assignment:
+    """What the class was asked; the second challenge is worth twice the first."""
+    asked = tuple(Asked(challenge, worth=1.0 + number) for number, challenge in enumerate(challenges))
+    return Assignment("Attention, week 3 <& more>", asked, **more)  # type: ignore[arg-type]

@@ -1,0 +1,349 @@
+"""A class's page: complete without script, nothing from elsewhere, and nothing of a student's gets out of its place."""
+
+import base64
+import hashlib
+import re
+import shutil
+import subprocess
+from collections.abc import Iterator, Sequence
+from html.parser import HTMLParser
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+
+from tests.class_results import HOSTILE_NAMES, INVERTED, NO_SCALE, TILED, a_class, assignment, result
+from trainer.classroom.words import Asked, Assignment, Excerpt, Result
+from trainer.display.class_html import class_html
+from trainer.display.class_html_parts import anchor, coloured
+from trainer.display.class_html_style import SCRIPT, STYLE
+from trainer.display.class_words import VERDICTS, visible
+
+EVERYONE = a_class()
+TWO = ("first", "second")
+CHROMIUM = next((path for name in ("chromium", "chromium-browser", "google-chrome") if (path := shutil.which(name))), None)
+
+_VOID = {"meta", "br", "input", "hr", "img", "link"}
+_SHAPES = {"rect", "line"}
+
+
+def page(results: Sequence[Result], challenges: Sequence[str] = ("first",)) -> str:
+    """The whole page."""
+    return "".join(class_html(lambda: results, assignment(challenges)))
+
+
+class Page(HTMLParser):
+    """What a browser sees: tags with their attributes, text by the elements that it stands in; a tag that is closed by another is an error."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.tags: list[tuple[str, dict[str, str | None]]] = []
+        self.open: list[str] = []
+        self.text = ""
+        self.pieces: list[tuple[tuple[str, ...], str]] = []
+        self.feed(text)
+        self.close()
+        assert not self.open
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        """One tag."""
+        assert len(dict(attrs)) == len(attrs)
+        self.tags.append((tag, dict(attrs)))
+        if tag not in _VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        """One tag that closes itself, as there are in pictures only."""
+        assert tag in _SHAPES
+        assert "svg" in self.open
+        self.tags.append((tag, dict(attrs)))
+
+    def handle_endtag(self, tag: str) -> None:
+        """Its end."""
+        assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        """Text."""
+        if not {"style", "script"} & set(self.open):
+            self.text += data
+        self.pieces.append((tuple(self.open), data))
+
+    def named(self, tag: str) -> list[dict[str, str | None]]:
+        """The attributes of every element of this name."""
+        return [attrs for one, attrs in self.tags if one == tag]
+
+    def inside(self, tag: str) -> str:
+        """All text in elements of this name."""
+        return "".join(data for path, data in self.pieces if tag in path)
+
+
+@pytest.fixture(scope="module", params=[("first",), TWO, "empty"], ids=["one challenge", "two challenges", "nobody"])
+def challenges(request: pytest.FixtureRequest) -> Sequence[str]:
+    """What the class was asked, or that nobody handed anything in."""
+    return request.param
+
+
+@pytest.fixture(scope="module")
+def made(challenges: Sequence[str]) -> tuple[str, Page]:
+    """The page of a class, and what a browser sees of it."""
+    text = page([]) if challenges == "empty" else page(a_class(challenges), challenges)
+    return text, Page(text)
+
+
+def test_the_page_is_one_whole(made: tuple[str, Page]) -> None:
+    """Tags close in order, ids are unique, every link leads to one of them."""
+    ids = [attrs["id"] for _, attrs in made[1].tags if "id" in attrs]
+    assert len(ids) == len(set(ids))
+    links = [attrs["href"] or "" for attrs in made[1].named("a")]
+    assert links
+    assert all(link.startswith("#") and link[1:] in ids for link in links)
+
+
+def test_the_page_needs_nothing_from_elsewhere(made: tuple[str, Page]) -> None:
+    """No element that loads, no address in an attribute or in the style, no handler; one script and one style, both its own."""
+    text, seen = made
+    assert not {tag for tag, _ in seen.tags} & {"img", "link", "iframe", "object", "embed", "form", "base", "video", "audio", "source", "image", "use"}
+    for tag, attrs in seen.tags:
+        for name, value in attrs.items():
+            assert not name.startswith("on")
+            assert name not in ("src", "srcset", "style", "action", "xlink:href", "background", "poster")
+            assert "http" not in (value or "")
+            assert tag == "a" or name != "href"
+    assert "url(" not in STYLE
+    assert "@import" not in STYLE
+    assert not any(word in SCRIPT for word in ("fetch", "XMLHttp", "innerHTML", "eval", "http", "import"))
+    assert (len(seen.named("script")), len(seen.named("style"))) == (1, 1)
+    assert text.count("<script") == 1
+
+
+def test_the_policy_lets_in_this_style_and_this_script_only(made: tuple[str, Page]) -> None:
+    """Their digests are those of what stands in the page, and everything else is refused."""
+    policy = next(attrs["content"] or "" for attrs in made[1].named("meta") if attrs.get("http-equiv") == "Content-Security-Policy")
+    rules = dict(one.strip().split(" ", 1) for one in policy.split(";"))
+    for rule, tag in (("script-src", "script"), ("style-src", "style")):
+        digest = base64.b64encode(hashlib.sha256(made[1].inside(tag).encode()).digest()).decode()
+        assert rules[rule] == f"'sha256-{digest}'"
+    assert rules["default-src"] == rules["base-uri"] == rules["form-action"] == "'none'"
+    first = next(number for number, (tag, _) in enumerate(made[1].tags) if tag in ("style", "script"))
+    assert any(attrs.get("http-equiv") for _, attrs in made[1].tags[:first])
+
+
+def test_the_page_can_be_read_by_everybody(made: tuple[str, Page]) -> None:
+    """Language, one title, headings without a gap, tables with caption and heads, pictures with words, colours for light and dark."""
+    text, seen = made
+    assert seen.named("html") == [{"lang": "en"}]
+    assert seen.inside("title") == seen.inside("h1") == "Attention, week 3 <& more>"
+    levels = [int(tag[1]) for tag, _ in seen.tags if re.fullmatch("h[1-6]", tag)]
+    assert levels.count(1) == 1
+    assert levels[0] == 1
+    assert all(after <= before + 1 for before, after in pairwise(levels))
+    assert len(seen.named("caption")) == len(seen.named("table")) > 0
+    assert all(attrs.get("scope") in ("row", "col") for attrs in seen.named("th"))
+    assert all(attrs.get("aria-label") or attrs.get("aria-hidden") for attrs in seen.named("svg"))
+    assert "prefers-color-scheme: dark" in text
+    assert "@media print" in text
+    assert {"name": "viewport", "content": "width=device-width, initial-scale=1"} in seen.named("meta")
+
+
+def test_no_character_acts(made: tuple[str, Page]) -> None:
+    """No control character, override or surrogate is in the page, and it can be written as UTF-8."""
+    text, _ = made
+    assert not re.search("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff\ud800-\udfff]", text)
+    text.encode()
+
+
+@pytest.mark.parametrize("challenges", [("first",), TWO], ids=["one", "two"])
+def test_everybody_is_there_with_name_verdict_and_report(challenges: Sequence[str]) -> None:
+    """Whatever the name is made of: a row and a folded report each, with every character of the report."""
+    results = a_class(challenges)
+    seen = Page(page(results, challenges))
+    reports = [attrs for attrs in seen.named("details") if attrs.get("class") == "report"]
+    assert [attrs["id"] for attrs in reports] == [anchor(one.student, one.challenge) for one in results]
+    assert not any("open" in attrs for attrs in reports)
+    table = "".join(data for path, data in seen.pieces if "tbody" in path)
+    folded = [data for path, data in seen.pieces if "details" in path]
+    for one in results:
+        assert visible(one.student) in table
+        assert visible(one.student) in folded
+    whole = "".join(folded)
+    for one in results:
+        if one.text:
+            assert visible(one.text.rstrip(), lines=True) in whole
+        else:
+            assert f"The grading failed: {visible(one.error or '')}" in whole
+
+
+@pytest.mark.parametrize("name", HOSTILE_NAMES, ids=lambda name: visible(name)[:20])
+def test_a_name_stays_a_name(name: str) -> None:
+    """In every place where it stands, and also where everything else of a result is made of it."""
+    plain = [tag for tag, _ in Page(page([hostile("x")])).tags]
+    seen = Page(page([hostile(name)]))
+    assert [tag for tag, _ in seen.tags] == plain
+    assert seen.text.count(visible(name)) >= 6
+
+
+def hostile(words: str) -> Result:
+    """A result whose every text is this."""
+    made = result(words, verdict="failed", failed=("values",), mistakes=(NO_SCALE,), late=True, file=words, error=words, excerpt=None, text=f"FAILED  {words}")
+    return Result(
+        **{name: getattr(made, name) for name in made.__struct_fields__ if name != "diagnosis"},
+        diagnosis=type(made.diagnosis)(mistakes=[type(NO_SCALE)(words, words)]),
+    )
+
+
+def test_the_overview_says_verdicts_and_scores_in_words() -> None:
+    """Each verdict with symbol, word and number; the picture of the scores says its numbers too."""
+    seen = Page(page(EVERYONE))
+    assert seen.inside("ul").startswith("\n25 ✓ passed 42%\n20 ✗ failed 33%\n5 ! error 8%")
+    assert "60 students, mean 70.2, median 90.0 of 100" in seen.text
+    label = next(attrs["aria-label"] for attrs in seen.named("svg") if attrs.get("role") == "img")
+    assert label == "first, students by score. 0 to 10: 12, 60 to 70: 5, 70 to 80: 5, 80 to 90: 5, 90 to 100: 30"
+    for verdict, (symbol, word) in VERDICTS.items():
+        count = sum(one.verdict == verdict for one in EVERYONE)
+        assert count
+        assert f"{count} {symbol} {word} " in seen.text
+
+
+def test_bars_are_as_long_as_their_numbers() -> None:
+    """Failed and not made, as shares of those for whom the check was due."""
+    seen = Page(
+        page(
+            [result("a", verdict="failed", failed=("values",)), result("b", verdict="failed", failed=("runs",), skipped=("values",)), result("c"), result("d")]
+        )
+    )
+    bars = [attrs for attrs in seen.named("rect") if attrs.get("class") in ("half", "fill") and "x" not in attrs]
+    assert [(attrs["class"], attrs["width"]) for attrs in bars] == [("half", "25.00"), ("fill", "25.00"), ("half", "50.00"), ("fill", "25.00")]
+    assert "values25%1 of 41" in seen.inside("tbody").replace("\n", "")
+    tall = [attrs["height"] for attrs in seen.named("rect") if attrs.get("rx")]
+    assert tall == ["33.3", "100.0"]
+
+
+def test_mistakes_come_with_their_sentence_the_most_common_first() -> None:
+    """Sentence, how many students, and lines in which the marked one is marked."""
+    seen = Page(page(EVERYONE))
+    said = seen.inside("ol")
+    places = [said.index(one.says) for one in (INVERTED, NO_SCALE, TILED)]
+    assert places == sorted(places)
+    assert said.count("▸ scores = q @ k.transpose(-2, -1)") == 3
+    assert "5 students, heads-tiled" in said
+
+
+def test_code_is_shown_as_code() -> None:
+    """What stands in a line of an excerpt is text, whatever it looks like."""
+    code = Excerpt(first=4, marked=5, lines=["if a<b and c>d:", "    e = a<script>b & c"])
+    one = result("Ann", verdict="failed", failed=("values",), mistakes=(NO_SCALE,), excerpt=code)
+    assert "  if a<b and c>d:\n▸     e = a<script>b & c\n" in Page(page([one])).inside("pre")
+
+
+def test_the_first_half_names_nobody() -> None:
+    """What may be shown to the class ends before the section in which students are named."""
+    first, second = page(EVERYONE).split('<section id="look">')
+    first = Page(first + "</main></body></html>").text
+    for one in EVERYONE:
+        name = visible(one.student)
+        assert name not in first or name in "Attention, week 3 <& more>"
+        assert one.student.split()[-1:] != ["Müller"] or "Müller" not in first
+    assert "Most common mistakes" in first
+    assert "From here on, students are named." in second
+
+
+def test_what_needs_a_look_is_listed() -> None:
+    """Failed gradings with their reason, late ones, and students without a result for another challenge."""
+    results = [result("Ann", "first", None, error="no <room>"), result("Ben", "first", late=True), result("Ben", "second")]
+    seen = Page(page(results, TWO))
+    assert [data for path, data in seen.pieces if path[-1:] == ("h3",) and "(" in data] == ["Not graded (1)", "Late (1)", "No result (1)"]
+    assert "Ann, first: no <room>Ben, first" in seen.inside("li")
+    assert "Ann, second" in seen.inside("li")
+    assert "Everything was graded" in Page(page([result("Ann")])).text
+
+
+def test_several_challenges_have_a_column_each() -> None:
+    """The total by worth, a score with its symbol and link in each, and an empty total where a score is missing."""
+    seen = Page(page([result("Ann", "first", "failed", failed=("runs",), score=40.0), result("Ann", "second"), result("Ben", "second", None)], TWO))
+    cells = [data for path, data in seen.pieces if path[-3:] == ("table", "tbody", "tr") or "td" in path or path[-1:] == ("bdi",)]
+    rows = "".join(cells).strip()
+    assert re.search(r"Ann80✗ 40✓ 100", rows)
+    assert re.search(r"Benno result\? not graded", rows)
+
+
+def test_a_report_is_coloured_and_loses_nothing() -> None:
+    """Verdict, checks and starred numbers; what only looks like them in a student's print cannot break out."""
+    text = "FAILED  x  1 of 2\n\n✓ bad sizes  ✗ train/eval  – work\n   -1.2e-05*  0.5 True* a*b 2*c nan*\n│ </pre><b>✗ x</b>"
+    shown = coloured(text)
+    assert Page(f"<pre>{shown}</pre>").text == text
+    assert shown.startswith('<b class="wrong">FAILED</b>')
+    for part in ("✓ bad sizes", "– work", "-1.2e-05*", "True*", "nan*"):
+        assert f">{part}</span>" in shown
+    assert "2*</span>" not in shown
+    assert coloured("PASSED  x").startswith('<b class="right">PASSED</b>')
+
+
+def test_anchors_differ_and_name_nobody() -> None:
+    """One for every student and challenge, the same each time."""
+    found = {anchor(student, challenge) for student in (*HOSTILE_NAMES, "ab", "a", "") for challenge in ("first", "bfirst", "second")}
+    assert len(found) == 3 * (len(HOSTILE_NAMES) + 3)
+    assert all(re.fullmatch("r-[0-9a-f]{16}", one) for one in found)
+
+
+def test_the_page_comes_piece_by_piece() -> None:
+    """The results are gone through three times; while a report is written, the next is not read yet."""
+    read: list[int] = []
+
+    def results() -> Iterator[Result]:
+        read.append(0)
+        for one in EVERYONE:
+            read[-1] += 1
+            yield one
+
+    pieces = class_html(results, assignment())
+    for piece in pieces:
+        if '<details class="report"' in piece:
+            break
+    assert read == [60, 60, 1]
+    next(pieces)
+    assert read == [60, 60, 2]
+    assert max(len(piece) for piece in class_html(results, assignment())) < 12_000
+    assert read == [60, 60, 2, 60, 60, 60]
+
+
+def test_an_assignment_without_a_title_has_one() -> None:
+    """The page is not without a heading."""
+    assert Page("".join(class_html(lambda: [result("Ann")], Assignment(" ", (Asked("first"),))))).inside("h1") == "Results of the class"
+
+
+# In a browser
+
+
+def in_chromium(text: str, folder: Path, target: str = "") -> tuple[str, str]:
+    """The document after its script ran, and what the browser complained of."""
+    if CHROMIUM is None:
+        pytest.skip("no chromium, chromium-browser or google-chrome is installed: the page is not tried in a browser")
+    file = folder / "report.html"
+    file.write_text(text, encoding="utf-8")
+    flags = "--headless --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking --disable-component-update --disable-sync"
+    command = [CHROMIUM, *flags.split(), f"--user-data-dir={folder / 'profile'}", "--enable-logging=stderr", "--dump-dom", f"{file.as_uri()}{target}"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True)
+    return done.stdout, "\n".join(line for line in done.stderr.splitlines() if "CONSOLE" in line)
+
+
+def test_a_browser_shows_it_and_runs_its_script_alone(tmp_path: Path) -> None:
+    """No name became markup or ran, the policy let the page's own script in, and a link to a report unfolds it."""
+    wanted = anchor(EVERYONE[20].student, "first")
+    dom, complaints = in_chromium(page(EVERYONE), tmp_path, f"#{wanted}")
+    assert complaints == ""
+    assert "<title>Attention, week 3 &lt;&amp; more&gt;</title>" in dom
+    assert '<input type="search"' in dom
+    assert f'<details class="report" id="{wanted}" open="">' in dom
+    assert dom.count('<details class="report"') == 60
+    assert dom.count(' open=""') == 1
+    assert "<img" not in dom
+    assert dom.count("<h1>") == 1
+
+
+def test_a_browser_refuses_what_is_not_the_pages_own(tmp_path: Path) -> None:
+    """Even if something got into the page unescaped, it would not run and not load."""
+    injected = "<script>document.title = 'taken'</script><img src='x' onerror=\"document.title = 'taken'\"><p style='color: red'>x</p>"
+    dom, complaints = in_chromium(page(EVERYONE[:3]).replace("<h1>", f"{injected}<h1>", 1), tmp_path)
+    assert "<title>taken" not in dom
+    assert complaints.count("Content Security Policy") >= 3
+    assert '<input type="search"' in dom
