@@ -9,7 +9,7 @@ import torch
 
 from trainer.content import packs
 from trainer.core.words import Challenge, Diagnosis, Report
-from trainer.grading.diagnosis import diagnose
+from trainer.grading.diagnosis import bank, diagnose
 from trainer.grading.diagnosis.bank import Bank
 from trainer.grading.diagnosis.calls import branch_not_taken, function_around, is_called_from_several_places, is_told_a_constant, where_gradients_are_cut
 from trainer.grading.diagnosis.effective_mask import _what
@@ -516,3 +516,15 @@ def test_lines_of_functions() -> None:
     assert where_gradients_are_cut(BRANCHES, 9) == 9
     assert function_around(BRANCHES, 5) == range(2, 10)
     assert function_around(BRANCHES, 1) == range(1, 2)
+
+
+def test_what_a_class_shares_is_recorded_once(grader: Grader, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The second wrong submission of an exam has none of the pack's right answers recorded again, and its diagnosis is the same."""
+    challenge = CHALLENGES["sdpa"]
+    wrong = packs.solution(challenge).replace("math.sqrt", "float")
+    first = diagnosed(grader, challenge, wrong)[1]
+    recorded: list[str] = []
+    monkeypatch.setattr(bank, "content_trail", lambda exam, source, path, purpose="lines": recorded.append(path))
+    monkeypatch.setattr(bank, "right_trails", lambda exam: recorded.append("rights"))
+    assert diagnosed(grader, challenge, wrong)[1] == first
+    assert recorded == []

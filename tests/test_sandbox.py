@@ -1,13 +1,19 @@
-"""What a submission cannot reach, tried by a submission."""
+"""What a submission cannot reach, tried by a submission, and whether `doctor` tells the truth about it."""
 
+import os
 import sys
+from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 
 import pytest
 
 from trainer.content import packs
+from trainer.core.words import DrillError
 from trainer.grading.grader import Grader
-from trainer.running.probe import probe_isolation
+from trainer.running import isolation, sandbox
+from trainer.running.isolation import Isolation, chosen_isolation
+from trainer.running.probing import Isolated, probe_isolation
 
 from .conftest import TINY_PACK
 
@@ -25,30 +31,32 @@ def first_failure(grader: Grader, body: str) -> str:
 
 @linux
 @pytest.mark.parametrize(
-    "body",
+    ("body", "says"),
     [
-        pytest.param("import socket; socket.socket()", id="socket"),
-        pytest.param("import socket; socket.socketpair()", id="socketpair"),
-        pytest.param("os.fork()", id="fork"),
-        pytest.param("import subprocess; subprocess.run(['true'])", id="subprocess"),
-        pytest.param("os.execv('/bin/true', ['true'])", id="exec"),
-        pytest.param("import multiprocessing as m; p = m.Process(target=print); p.start()", id="multiprocessing"),
-        pytest.param("os.kill(os.getppid(), 9)", id="kill the zygote"),
-        pytest.param("open(f'/proc/{os.getppid()}/environ').read()", id="the zygote's environment"),
-        pytest.param("open(f'/proc/{os.getppid()}/mem', 'rb')", id="the zygote's memory"),
-        pytest.param("os.listdir('/')", id="the root"),
-        pytest.param(f"os.listdir({str(Path.home())!r})", id="the home"),
-        pytest.param("open('/etc/passwd')", id="passwd"),
-        pytest.param("open('/tmp/attn-drill-leak', 'w')", id="write to /tmp"),
-        pytest.param("os.memfd_create('x')", id="memory outside the limit"),
-        pytest.param(f"open({str(packs.built_in_pack() / 'solutions/gqa/solution.py')!r})", id="a solution"),
-        pytest.param(f"open({str(TINY_PACK / 'solutions/prefix_sum/solution.py')!r})", id="its own solution"),
-        pytest.param(f"os.listdir({str(packs.TRAINER)!r})", id="the engine"),
+        pytest.param("import socket; socket.socket()", "tried to open a network socket", id="socket"),
+        pytest.param("import socket; socket.socketpair()", "tried something that a submission may not do", id="socketpair"),
+        pytest.param("os.fork()", "tried to start a process", id="fork"),
+        pytest.param("import subprocess; subprocess.run(['true'])", "tried to start a process", id="subprocess"),
+        pytest.param("os.execv('/bin/true', ['true'])", "tried to start a process", id="exec"),
+        pytest.param("import multiprocessing as m; p = m.Process(target=print); p.start()", "tried to start a process", id="multiprocessing"),
+        pytest.param("os.kill(os.getppid(), 9)", "tried to signal a process", id="kill the zygote"),
+        pytest.param("open(f'/proc/{os.getppid()}/environ').read()", "tried to read /proc/", id="the zygote's environment"),
+        pytest.param("open(f'/proc/{os.getppid()}/mem', 'rb')", "tried to read /proc/", id="the zygote's memory"),
+        pytest.param("os.listdir('/')", "tried to list the folder /,", id="the root"),
+        pytest.param(f"os.listdir({str(Path.home())!r})", f"tried to list the folder {Path.home()}", id="the home"),
+        pytest.param("open('/etc/passwd')", "tried to read /etc/passwd", id="passwd"),
+        pytest.param("open('/tmp/attn-drill-leak', 'w')", "tried to write to /tmp/attn-drill-leak, outside its own folder", id="write to /tmp"),
+        pytest.param("os.memfd_create('x')", "tried something that a submission may not do", id="memory outside the limit"),
+        pytest.param(f"open({str(packs.built_in_pack() / 'solutions/gqa/solution.py')!r})", "tried to read ", id="a solution"),
+        pytest.param(f"open({str(TINY_PACK / 'solutions/prefix_sum/solution.py')!r})", "tried to read ", id="its own solution"),
+        pytest.param(f"os.listdir({str(packs.TRAINER)!r})", f"tried to list the folder {packs.TRAINER}", id="the engine"),
     ],
 )
-def test_denied(grader: Grader, body: str) -> None:
-    """Each is refused with an error that the learner reads; the grader lives on."""
-    assert any(word in first_failure(grader, body) for word in ("PermissionError", "ImportError", "PackError", "ModuleNotFoundError"))
+def test_denied(grader: Grader, body: str, says: str) -> None:
+    """Each is refused with an error that says what was tried; the grader lives on."""
+    said = first_failure(grader, body)
+    assert "PermissionError" in said
+    assert f"it {says}" in said
     assert first_failure(grader, "pass") == ""
 
 
@@ -71,11 +79,117 @@ def test_allowed(grader: Grader, body: str) -> None:
     assert first_failure(grader, body) == ""
 
 
+HIDDEN = [packs.TRAINER, packs.built_in_pack() / "challenges", packs.built_in_pack() / "solutions"]
+# Nothing but a sandbox keeps a submission from these.
+ONLY_BY_SANDBOX = {
+    *("open a network socket", "read the solutions", "read the engine", "read the home folder", "read another submission"),
+    *("write outside its own folder", "start a process", "see the grader", "signal the grader", "get round the memory limit"),
+}
+# Whether these are open without one depends on the user.
+DEPENDS_ON_THE_USER = {"trace the grader", "read the grader's memory", "raise its own limits", "gain privileges"}
+needs_bubblewrap = pytest.mark.skipif(not isolation.bubblewrap_works(), reason="bubblewrap is not installed here, or this user may not start it")
+needs_kernel = pytest.mark.skipif(
+    sys.platform != "linux" or not (isolation._has_landlock() and isolation._has_seccomp()), reason="this kernel has no Landlock, or no seccomp"
+)
+EACH = [pytest.param("kernel", marks=needs_kernel), pytest.param("bubblewrap", marks=needs_bubblewrap), pytest.param("limits", marks=linux)]
+
+
+@cache
+def probed(how: Isolation) -> Isolated:
+    """What holds by these means, tried once."""
+    return probe_isolation(HIDDEN, how)
+
+
+@pytest.mark.parametrize("how", EACH)
+def test_probes_tell_the_truth(how: Isolation) -> None:
+    """With a sandbox nothing is open; with limits alone, all that limits do not hold, and no more."""
+    found = probed(how)
+    assert found.how == how
+    if how != "limits":
+        assert found.open == []
+        return
+    assert set(found.open) >= ONLY_BY_SANDBOX
+    assert set(found.open) <= ONLY_BY_SANDBOX | DEPENDS_ON_THE_USER
+    assert {what for what in found.held if what not in found.open} >= {"outlive its time", "fill the disk", "start threads without end"}
+
+
+@pytest.mark.parametrize("how", EACH)
+def test_what_must_work_does(how: Isolation) -> None:
+    """torch's threads and a folder to write to, by whichever means a worker is shut off."""
+    assert probed(how).works == {"threads that torch needs": True, "a folder of its own": True}
+
+
+@pytest.mark.parametrize("how", EACH)
+def test_the_same_is_tried_by_all_means(how: Isolation) -> None:
+    """No means is spared a question."""
+    assert set(probed(how).held) == ONLY_BY_SANDBOX | DEPENDS_ON_THE_USER | {"outlive its time", "fill the disk", "start threads without end"}
+
+
+def only_readable(hidden: object) -> list[str]:
+    """As if nothing were hidden."""
+    return ["/"]
+
+
+@needs_kernel
+@pytest.mark.parametrize(
+    ("part", "instead", "opened"),
+    [
+        pytest.param(
+            "_landlock", lambda *given: None, {"read the solutions", "read another submission", "write outside its own folder", "see the grader"}, id="Landlock"
+        ),
+        pytest.param("_seccomp", lambda: None, {"open a network socket", "start a process"}, id="seccomp"),
+        pytest.param("readable_paths", only_readable, {"read the solutions", "read the engine", "read another submission"}, id="what is hidden"),
+    ],
+)
+def test_a_part_that_is_missing_shows(monkeypatch: pytest.MonkeyPatch, part: str, instead: Callable[..., object], opened: set[str]) -> None:
+    """Take one part of the sandbox away, and the probes say what is open then."""
+    monkeypatch.setattr(sandbox, part, instead)
+    assert opened <= set(probe_isolation(HIDDEN, "kernel").open)
+
+
+@needs_kernel
+@pytest.mark.skipif(sys.platform != "linux" or os.geteuid() != 0, reason="a user without capabilities has none to keep")
+def test_capabilities_that_are_kept_show(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A worker of root's that keeps its capabilities is found out."""
+    monkeypatch.setattr(sandbox, "_drop_capabilities", lambda: None)
+    assert "gain privileges" in probe_isolation(HIDDEN, "kernel").open
+
+
+@pytest.mark.parametrize("how", ["kernel", "bubblewrap", "limits"])
+def test_isolation_is_chosen_by_a_variable(monkeypatch: pytest.MonkeyPatch, how: str) -> None:
+    """ATTN_DRILL_ISOLATION names one of the three."""
+    monkeypatch.setenv("ATTN_DRILL_ISOLATION", how)
+    assert chosen_isolation() == how
+
+
+@pytest.mark.parametrize("wrong", ["docker", "Kernel", "kernel ", "none"])
+def test_a_wrong_choice_is_an_error(monkeypatch: pytest.MonkeyPatch, wrong: str) -> None:
+    """Any other value is refused with both: what it is and what it can be."""
+    monkeypatch.setenv("ATTN_DRILL_ISOLATION", wrong)
+    with pytest.raises(DrillError, match=f"ATTN_DRILL_ISOLATION is '{wrong}'; it can be kernel, bubblewrap, limits, or unset"):
+        chosen_isolation()
+
+
 @linux
-def test_probes_tell_the_truth() -> None:
-    """Where a submission is refused, `doctor` says held, and what it says was really tried."""
-    held = probe_isolation([packs.TRAINER, packs.built_in_pack() / "solutions"])
-    assert held["open a network socket"]
-    assert held["read the solutions"]
-    assert held["start a process"]
-    assert probe_isolation([packs.TRAINER / "nowhere"])["read the solutions"] is False
+@pytest.mark.parametrize(
+    ("landlock", "seccomp", "bubblewrap", "chosen"),
+    [
+        (True, True, True, "kernel"),
+        (True, False, True, "bubblewrap"),
+        (False, True, True, "bubblewrap"),
+        (False, False, True, "bubblewrap"),
+    ],
+)
+def test_the_best_there_is_is_chosen(monkeypatch: pytest.MonkeyPatch, landlock: bool, seccomp: bool, bubblewrap: bool, chosen: str) -> None:
+    """Landlock and seccomp together, or else bubblewrap."""
+    monkeypatch.delenv("ATTN_DRILL_ISOLATION", raising=False)
+    for name, has in (("_has_landlock", landlock), ("_has_seccomp", seccomp), ("bubblewrap_works", bubblewrap)):
+        monkeypatch.setattr(isolation, name, lambda has=has: has)
+    assert chosen_isolation() == chosen
+
+
+def test_elsewhere_there_are_limits(monkeypatch: pytest.MonkeyPatch) -> None:
+    """On a system that is no Linux nothing is tried."""
+    monkeypatch.delenv("ATTN_DRILL_ISOLATION", raising=False)
+    monkeypatch.setattr(isolation.sys, "platform", "darwin")
+    assert chosen_isolation() == "limits"

@@ -1,15 +1,20 @@
-"""Every file of `submissions/` is run; its first lines say which verdict is honest and what the report must say."""
+"""Every file of `submissions/`, and the broken ones of `generated`, is run; its first lines say which verdict is honest and what the report must say."""
 
+import os
 import random
 import re
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 
 import pytest
 import torch
 
+from tests.conftest import TINY_PACK
 from trainer.content import packs
+from trainer.core.words import Report
 from trainer.display.terminal import render
 from trainer.grading.diagnosis import derivation, first_line
 from trainer.grading.diagnosis.loops import growth
@@ -19,41 +24,67 @@ from trainer.grading.diagnosis.telling import telling_line
 from trainer.grading.diagnosis.tracing import traced
 from trainer.grading.diagnosis.trail import Trail, right_trails, trail_of, with_numbers
 from trainer.grading.grader import Grader
+from trainer.practice.files import read_source
+from trainer.running import isolation
 from trainer.running.protocol import Reply, RunReply, Step
 from trainer.running.run import Ended
 from trainer.running.zygote import Limits
 
-FILES = sorted((Path(__file__).parent / "submissions").glob("*.py"))
+from .conftest import PACK
+from .generated import GENERATED, Generated
+from .headers import HARMFUL, Hostile, read
+
+SUBMISSIONS = [read(path, read_source(path)) for path in sorted((Path(__file__).parent / "submissions").glob("*.py"))]
 GQA = packs.find_challenge(packs.built_in_pack(), "gqa")
+SUMS = packs.find_challenge(TINY_PACK, "prefix-sum")
+ASKED = {challenge.id: challenge for challenge in (GQA, SUMS, packs.find_challenge(PACK, "one-head"))}
 
 
-def header(source: str, key: str) -> str:
-    """The value of `# key: value` among the first lines."""
-    found = re.search(rf"^# {key}: (.*)$", source, re.MULTILINE)
-    return found[1].strip() if found else ""
+def named(hostile: Hostile) -> str:
+    """The file's name, for the report of a test run."""
+    return hostile.path.stem
 
 
-@pytest.fixture
-def hasty(grader: Grader, monkeypatch: pytest.MonkeyPatch) -> Grader:
-    """A grader with little patience and memory to give."""
-    monkeypatch.setattr(grader, "limits", Limits(seconds=2.5, memory_bytes=768 << 20))
-    return grader
-
-
-@pytest.mark.parametrize("path", FILES, ids=[path.stem for path in FILES])
-def test_honest_verdict(hasty: Grader, path: Path) -> None:
-    """The verdict is the honest one, where and why are looked for, the report can be shown, the grader lives on, no process and no folder is left."""
-    source = path.read_text()
-    report = hasty.grade(GQA, source, path.name, 21, diagnosed=True)
-    assert report.verdict in header(source, "verdict").split(), report.first_failure()
-    failure = report.first_failure()
+@pytest.mark.parametrize("hostile", SUBMISSIONS, ids=named)
+def test_honest_verdict(grader: Grader, monkeypatch: pytest.MonkeyPatch, hostile: Hostile) -> None:
+    """The verdict is the honest one, the report can be shown, the grader lives on, and nothing is left: no process, folder, mount, descriptor or file outside."""
+    if hostile.not_run and not is_confined(grader):
+        pytest.skip(f"there is no sandbox here, and without one {hostile.not_run}")
+    report = graded(grader, hostile, monkeypatch, diagnosed=hostile.diagnosed)
+    assert report.verdict in hostile.verdicts, report.first_failure()
+    failed = [one.message for one in report.outcomes if one.status == "failed"]
     if report.verdict != "passed":
-        assert failure is not None
-    if (says := header(source, "says")) and failure is not None:
-        assert any(re.search(says, one.message) for one in report.outcomes if one.status == "failed"), failure.message
+        assert failed
+        assert any(re.search(hostile.says, message) for message in failed), failed
+    assert_alive(grader, hostile)
+
+
+@pytest.mark.parametrize("hostile", [one for one in SUBMISSIONS if one.without], ids=named)
+def test_honest_verdict_with_limits_alone(unconfined: Grader, monkeypatch: pytest.MonkeyPatch, hostile: Hostile) -> None:
+    """Without a sandbox a file may do more, and what it does is an outcome of its own all the same: nothing is left, the grader lives on."""
+    report = graded(unconfined, hostile, monkeypatch)
+    assert report.verdict in hostile.without, report.first_failure()
+    assert_alive(unconfined, hostile)
+
+
+@pytest.mark.parametrize("broken", GENERATED, ids=lambda broken: broken.name)
+def test_broken_files(grader: Grader, tmp_path: Path, broken: Generated) -> None:
+    """Files that no editor writes are read as a learner's, and each comes to its verdict."""
+    path = tmp_path / "prefix_sum.py"
+    path.write_bytes(broken.content)
+    report = grader.grade(SUMS, read_source(path), path.name, 21, diagnosed=True)
+    failure = report.first_failure()
+    assert report.verdict == broken.verdict, failure
+    assert re.search(broken.says, "" if failure is None else failure.message)
     assert shown(report)
-    assert workers(hasty) == ""
-    assert hasty.grade(GQA, packs.solution(GQA), "gqa.py", 21).verdict == "passed"
+
+
+@pytest.mark.parametrize("hostile", SUBMISSIONS, ids=named)
+def test_what_would_harm_is_not_run_unconfined(hostile: Hostile) -> None:
+    """A file that signals, mounts, changes modes or names a place outside its folder says that it is not run without a sandbox, and what it tries to make."""
+    if found := HARMFUL.search(re.sub("^#.*$", "", hostile.source, flags=re.MULTILINE)):
+        assert hostile.not_run, found[0]
+    assert ("attn-drill-escaped" in hostile.source) == bool(hostile.must_not_exist)
 
 
 @pytest.mark.parametrize("seed", range(40))
@@ -136,21 +167,64 @@ def forged(draw: random.Random, tensors: list[torch.Tensor]) -> tuple[RunReply, 
     return RunReply(steps=steps, made_by={"out": number(), "weights": number()}), tensors
 
 
-def shown(report: object) -> str:
+def graded(grader: Grader, hostile: Hostile, monkeypatch: pytest.MonkeyPatch, *, diagnosed: bool = False) -> Report:
+    """The report on a hostile file, which can be shown; nothing is left when it is there."""
+    # Only what is to meet its time limit has a short one: a busy machine is no reason for a verdict.
+    monkeypatch.setattr(grader, "limits", Limits(seconds=hostile.seconds or 60.0, memory_bytes=hostile.memory << 20))
+    grader.hold(SUMS, 21)
+    with nothing_left(grader, hostile.must_not_exist):
+        report = grader.grade(ASKED[hostile.of], hostile.source, hostile.path.name, 21, diagnosed=diagnosed)
+    assert shown(report)
+    return report
+
+
+@contextmanager
+def nothing_left(grader: Grader, must_not_exist: tuple[Path, ...]) -> Iterator[None]:
+    """What there is of processes, folders, mounts, descriptors and files of these names is the same before and after."""
+    before = surroundings(grader, must_not_exist)
+    yield
+    after = surroundings(grader, must_not_exist)
+    for path in must_not_exist:
+        path.unlink(missing_ok=True)  # this test fails; no other need do so
+    assert after == before
+
+
+def surroundings(grader: Grader, must_not_exist: tuple[Path, ...]) -> dict[str, object]:
+    """What a submission could leave behind or add to."""
+    zygote = grader._zygote
+    zygote.settle()
+    found: dict[str, object] = {
+        "folders": os.listdir(zygote._room),
+        "files": [path for path in must_not_exist if os.path.lexists(path)],
+    }
+    if sys.platform == "linux":
+        found["processes"] = set(isolation.descendants(zygote._pid))
+        found["mounts"] = len(Path(f"/proc/{zygote._pid}/mounts").read_text().splitlines())
+        found["descriptors"] = len(os.listdir("/proc/self/fd")), len(os.listdir(f"/proc/{zygote._pid}/fd"))
+    return found
+
+
+def assert_alive(grader: Grader, hostile: Hostile) -> None:
+    """A right answer that comes after passes. Every third file is asked for it; right ones among the others show the same."""
+    if SUBMISSIONS.index(hostile) % 3 == 0:
+        assert grader.grade(SUMS, packs.solution(SUMS), "prefix_sum.py", 21).verdict == "passed"
+
+
+def is_confined(grader: Grader) -> bool:
+    """Whether this grader's workers are kept from the machine."""
+    if grader._zygote.isolation == "kernel":
+        return isolation._has_landlock() and isolation._has_seccomp()
+    return grader._zygote.isolation == "bubblewrap"
+
+
+def shown(report: Report) -> str:
     """The report as text, with no escape sequence of the submission in it."""
     from rich.console import Console
 
     console = Console(width=80, no_color=True, highlight=False)
     with console.capture() as capture:
-        console.print(render(report, 80))  # type: ignore[arg-type]
+        console.print(render(report, 80))
     text = capture.get()
     assert "\x1b[2J" not in text
     assert "\x07" not in text
     return text
-
-
-def workers(grader: Grader) -> str:
-    """The processes that the zygote has now: workers, and orphans of theirs."""
-    grader._zygote.settle()
-    pid = grader._zygote._pid
-    return Path(f"/proc/{pid}/task/{pid}/children").read_text().strip() if sys.platform == "linux" else ""

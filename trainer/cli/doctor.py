@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import itertools
+import os
 import platform
+from collections.abc import Iterator
+from pathlib import Path
 
 import typer
 
 from trainer import __version__
+from trainer.cli.common import catalogue, warn
 from trainer.content import packs
 from trainer.practice.journal import default_journal
 
@@ -16,19 +21,37 @@ def doctor() -> None:
     typer.echo(f"attn-drill {__version__}, Python {platform.python_version()}, {platform.platform()}")
     for name in ("torch", "numpy", "typer", "rich", "msgspec", "textual", "watchfiles", "fsrs"):
         typer.echo(f"  {name} {_version(name)}")
-    root = packs.built_in_pack()
-    typer.echo(f"challenges  {len(packs.read_pack(root))} in {root}")
+    known = catalogue()
+    for pack, word in zip(known.packs, itertools.chain(["challenges"], itertools.repeat("")), strict=False):
+        typer.echo(f"{word:<10}  {sum(known.pack_of(one) == pack for one in known.challenges)} in {pack.root} ({pack.name}, {pack.how})")
+    warn(known.troubles)
     journal = default_journal()
     journal.progress()
     typer.echo(f"journal     {journal.trouble or journal.path}")
     typer.echo("isolation   what a submission tries, and what comes of it (tried just now):")
-    from trainer.running.probe import probe_isolation
+    for line in _isolation([packs.TRAINER, *(root / part for root in known.roots for part in ("challenges", "solutions"))]):
+        typer.echo(line)
 
-    held = probe_isolation([packs.TRAINER, root / "challenges", root / "solutions"])
-    for what, is_held in held.items():
-        typer.echo(f"  {'held' if is_held else 'OPEN'}  {what}")
-    if not held or not all(held.values()):
-        typer.echo("Isolation is limited on this machine: check your own files only.")
+
+_MEANS = {"kernel": "Landlock, seccomp, limits, no capabilities", "bubblewrap": "bubblewrap, seccomp, limits", "limits": "limits alone"}
+
+
+def _isolation(hidden: list[Path]) -> Iterator[str]:
+    """What holds, a line each, and what follows from it."""
+    if not hasattr(os, "fork"):
+        yield "  There is no fork here, and so no grading. Use Linux, macOS, or Windows' Linux subsystem (WSL)."
+        return
+    os.environ.setdefault("OMP_NUM_THREADS", "1")
+    from trainer.running.probing import probe_isolation
+
+    found = probe_isolation(hidden)
+    yield f"  by {_MEANS[found.how]}"
+    for what, is_held in found.held.items():
+        yield f"  {'held' if is_held else 'OPEN'}  {what}"
+    for what, it_does in found.works.items():
+        yield f"  {'works' if it_does else 'FAILS'} {what}"
+    if found.open:
+        yield "Isolation is limited on this machine: check your own files only. `grade` refuses without --allow-weaker-isolation."
 
 
 def _version(name: str) -> str:

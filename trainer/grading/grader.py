@@ -21,6 +21,8 @@ from trainer.grading.evidence import Evidence
 from trainer.grading.exam import Exam
 from trainer.grading.judge import judge
 from trainer.running.aliases import MOST_ASSIGNMENTS
+from trainer.running.isolation import Isolation
+from trainer.running.probing import Isolated, probe_zygote
 from trainer.running.protocol import Purpose, SubmittedFile, cap
 from trainer.running.run import Ended, Running, SupersededError
 from trainer.running.zygote import Limits, Zygote
@@ -36,20 +38,22 @@ class Grader:
     """The trusted side. Make it before anything of `solutions/` is loaded; use it as a context manager.
 
     `interrupt`: a descriptor; once there is something to read from it, whatever is under way ends with SupersededError.
+    `isolation`: how workers are shut off; by default as well as this machine can.
     """
 
-    def __init__(self, packs: Iterable[Path], limits: Limits | None = None, interrupt: int | None = None) -> None:
+    def __init__(self, packs: Iterable[Path], limits: Limits | None = None, interrupt: int | None = None, isolation: Isolation | None = None) -> None:
         self.limits = limits or Limits()
         self._interrupt = interrupt
         # A worker forked from a process whose thread pool has run may hang in its first operation.
         torch.set_num_threads(1)
-        hidden = [TRAINER]
+        self._hidden = [TRAINER]
         for pack in packs:
-            hidden += [pack / "challenges", pack / "solutions"]
-        self._zygote = Zygote(hidden)
+            self._hidden += [pack / "challenges", pack / "solutions"]
+        self._zygote = Zygote(self._hidden, isolation)
         self._exams: dict[tuple[Path, int], Exam] = {}
         self._banks: WeakKeyDictionary[Exam, Bank] = WeakKeyDictionary()
         self._ready: tuple[Exam, Running] | None = None
+        self._held: Exam | None = None
 
     def __enter__(self) -> Grader:
         return self
@@ -61,6 +65,18 @@ class Grader:
         """End the zygote and its workers."""
         self._ready = None
         self._zygote.close()
+
+    def isolated(self) -> Isolated:
+        """What holds this grader's workers, tried now."""
+        return probe_zygote(self._zygote, self._hidden)
+
+    def hold(self, challenge: Challenge, seed: int) -> None:
+        """Many submissions of this exam will come: what goes into its cases is read once for all of them. Another exam's takes its place."""
+        exam = self.exam(challenge, seed)
+        if self._held is not exam:
+            self._held = None
+            self._zygote.hold(exam.request())
+            self._held = exam
 
     def exam(self, challenge: Challenge, seed: int) -> Exam:
         """The cases and expected values of a seed; kept for the next submission."""
@@ -188,8 +204,10 @@ class Grader:
             raise SupersededError
 
     def _begin(self, exam: Exam, source: str, file: str, assignment: int, purpose: Purpose) -> Running:
-        running = self._taken(exam) if (assignment, purpose) == (0, "grade") else None
-        running = running or Running(self._zygote, exam.request(assignment, purpose), self.limits)
+        plain = (assignment, purpose) == (0, "grade")
+        running = self._taken(exam) if plain else None
+        if running is None:
+            running = Running(self._zygote, None if plain and exam is self._held else exam.request(assignment, purpose), self.limits)
         running.submit(SubmittedFile(cap(Path(file).name, 200), source))  # a file system may know names that are no UTF-8
         return running
 

@@ -74,11 +74,16 @@ _LENGTH = struct.Struct("<I")
 
 def packed(message: Order | Answer) -> bytes:
     """The bytes of a message. Of tensors only small matrices are kept, as lists of rows: more is not shown."""
-    body = msgspec.msgpack.encode(message, enc_hook=_rows)
+    return framed(msgspec.msgpack.encode(message, enc_hook=rows_of))
+
+
+def framed(body: bytes) -> bytes:
+    """A body with its length before it."""
     return _LENGTH.pack(len(body)) + body
 
 
-def _rows(value: Any) -> Any:
+def rows_of(value: Any) -> Any:
+    """A small matrix as lists of rows, None for any other tensor."""
     shape = getattr(value, "shape", None)
     return value.tolist() if shape is not None and len(shape) == 2 and max(shape) <= 8 else None
 
@@ -103,7 +108,12 @@ def read_message(descriptor: int) -> bytes | None:
 
 def write_message(descriptor: int, message: Order | Answer) -> None:
     """Write all of a message."""
-    data = memoryview(packed(message))
+    write_all(descriptor, packed(message))
+
+
+def write_all(descriptor: int, frame: bytes) -> None:
+    """Write all of these bytes."""
+    data = memoryview(frame)
     while data:
         data = data[os.write(descriptor, data) :]
 

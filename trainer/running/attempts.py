@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import errno
 import traceback
 from collections.abc import Callable
 from typing import Any
 
+from trainer.running import denied
 from trainer.running.protocol import Failure, FrameData, cap
 from trainer.running.returns import UnexpectedReturnError
 
@@ -37,6 +39,8 @@ class Attempts:
 
     def _described(self, phase: str, error: BaseException) -> Failure:
         text = _text_of(error)
+        if refused := denied.sentence(error):
+            text = f"{refused} ({text})"
         if isinstance(error, SyntaxError) and type(error).__module__ == "builtins" and str(error.filename) == self.path:
             line = error.lineno if isinstance(error.lineno, int) and 0 <= error.lineno <= 10**9 else 0
             frames = [FrameData(line, "", cap(str(error.text or "").strip(), 200))]
@@ -52,7 +56,8 @@ class Attempts:
 
 def is_out_of_memory(error: BaseException) -> bool:
     """Whether Python or torch's allocator asked for more than the limit."""
-    return isinstance(error, MemoryError) or "can't allocate memory" in _text_of(error)
+    refused = isinstance(error, OSError) and error.errno == errno.ENOMEM
+    return refused or isinstance(error, MemoryError) or "can't allocate memory" in _text_of(error)
 
 
 def _text_of(error: BaseException) -> str:

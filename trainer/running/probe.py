@@ -1,4 +1,4 @@
-"""Try for real what the sandbox forbids, in a child process that has been confined. No torch."""
+"""What a worker tries when it is asked what it can do: everything that a submission may not, for real. Runs confined as any submission."""
 
 from __future__ import annotations
 
@@ -7,80 +7,119 @@ import json
 import os
 import resource
 import socket
-import tempfile
-from collections.abc import Callable, Iterable
+import struct
+import threading
+import time
+from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
+from typing import Any
 
-from trainer.running import sandbox
+import torch
+
+_PTRACE_SEIZE = 0x4206  # attaching would stop the grader
+_PR_GET_NO_NEW_PRIVS = 39
+_CAPABILITIES_3 = 0x20080522  # <linux/capability.h>
+_MIB = b"\0" * (1 << 20)
 
 
-def probe_isolation(hidden: Iterable[Path]) -> dict[str, bool]:
-    """What a submission cannot do on this machine: words -> whether it is held.
+def try_all(asked: Mapping[str, Any], folder: str) -> bytes:
+    """Carry out one trial; what comes of it as JSON.
 
-    An empty dict where there is no fork.
+    Args:
+        asked: `what` is "all", "disk" or "threads"; paths and the grader's pid, which only serve to be tried.
+        folder: the worker's own.
     """
-    if not hasattr(os, "fork"):
-        return {}
-    hidden = tuple(hidden)
-    readable = sandbox.readable_paths(hidden)
-    secret = next((path for folder in hidden for path in folder.rglob("*.py")), None)
-    read_end, write_end = os.pipe()
-    with tempfile.TemporaryDirectory(prefix="attn-drill-") as folder:
-        pid = os.fork()
-        if pid == 0:
-            code = 1
-            try:
-                os.close(read_end)
-                limited = sandbox.limit(1 << 30, 10)
-                sandbox.confine(readable, folder)
-                os.write(write_end, json.dumps(_try_all(secret, limited)).encode())
-                code = 0
-            finally:
-                os._exit(code)
-        os.close(write_end)
-        with os.fdopen(read_end, "rb") as pipe:
-            answer = pipe.read()
-        os.waitpid(pid, 0)
-    found: dict[str, bool] = json.loads(answer) if answer else {}
-    return found
-
-
-def _try_all(secret: Path | None, limited: bool) -> dict[str, bool]:
-    parent = os.getppid()
-    return {
-        "open a network socket": _fails(lambda: socket.socket().close()),
-        "read the solutions": secret is not None and _fails(secret.read_bytes),
-        "read the home folder": _fails(lambda: os.listdir(Path.home())),
-        "write outside its own folder": _fails(lambda: os.close(os.open("/tmp/attn-drill-probe", os.O_CREAT | os.O_WRONLY, 0o600))),
-        "start a process": _fails(_fork),
-        "signal the grader": _fails(lambda: os.kill(parent, 0)),
-        "read the grader's memory": _fails(lambda: open(f"/proc/{parent}/mem", "rb").close()),
-        "get round the memory limit": limited and _fails(lambda: os.close(os.memfd_create("probe"))),
+    match asked["what"]:
+        case "disk":
+            return json.dumps({"refused": _fails(lambda: _fill(folder, asked["bytes"]))}).encode()
+        case "threads":
+            return json.dumps({"refused": _fails(lambda: _start_threads(asked["count"]))}).encode()
+    left: list[int] = []
+    tried = {
+        "open a network socket": _fails(lambda: socket.socket(socket.AF_INET, socket.SOCK_DGRAM).close()),
+        "read the solutions": _fails(lambda: _read(asked["solutions"])),
+        "read the engine": _fails(lambda: _read(asked["engine"])),
+        "read the home folder": all(_fails(partial(_read, path)) for path in asked["at home"]),
+        "read another submission": _fails(lambda: _read(asked["other"])),
+        "write outside its own folder": _fails(lambda: os.close(os.open(asked["outside"], os.O_CREAT | os.O_WRONLY, 0o600))),
+        "start a process": _fails(lambda: left.append(_fork_for_good())),
+        "see the grader": _fails(lambda: _read(f"/proc/{asked['grader']}/status")),
+        "trace the grader": _fails(lambda: _trace(asked["grader"])),
+        "read the grader's memory": _fails(lambda: open(f"/proc/{asked['grader']}/mem", "rb").close()),
+        "signal the grader": _fails(lambda: os.kill(asked["grader"], 0)),
+        "get round the memory limit": _fails(lambda: os.close(os.memfd_create("probe"))) and _fails(lambda: bytearray(asked["bytes_of_memory"])),
         "raise its own limits": _fails(_raise_limit),
-        "gain privileges": _fails(_keep_privileges),
+        "gain privileges": _gains_none(),
     }
+    return json.dumps({"tried": tried, "left": left, "threads": _torch_threads_work(), "writes": not _fails(lambda: _write(folder))}).encode()
 
 
 def _fails(action: Callable[[], object]) -> bool:
     try:
         action()
-    except (OSError, ValueError, AttributeError):
+    except (OSError, ValueError, AttributeError, MemoryError, RuntimeError):
         return True
     return False
 
 
-def _fork() -> None:
+def _read(path: str) -> None:
+    """Something of a file, or of a folder."""
+    if os.path.isdir(path):
+        os.listdir(path)
+        return
+    with open(path, "rb") as file:
+        file.read(1)
+
+
+def _write(folder: str) -> None:
+    Path(folder, "note.txt").write_text("kept", encoding="utf-8")
+
+
+def _fork_for_good() -> int:
+    """A process that leaves its session and stays."""
     pid = os.fork()
     if pid == 0:
+        os.setsid()
+        time.sleep(60)
         os._exit(0)
-    os.waitpid(pid, 0)
+    return pid
+
+
+def _trace(pid: int) -> None:
+    if ctypes.CDLL(None, use_errno=True).ptrace(_PTRACE_SEIZE, pid, 0, 0) != 0:
+        raise OSError(ctypes.get_errno(), "ptrace")
 
 
 def _raise_limit() -> None:
     resource.setrlimit(resource.RLIMIT_CPU, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
 
 
-def _keep_privileges() -> None:
-    """Fails if a new program could gain no privileges."""
-    if ctypes.CDLL(None).prctl(39, 0, 0, 0, 0) == 1:
-        raise PermissionError
+def _gains_none() -> bool:
+    """Whether no new program could gain privileges, and none are left."""
+    libc = ctypes.CDLL(None)
+    if libc.prctl(_PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) != 1 or not hasattr(libc, "capget"):
+        return False
+    kept = ctypes.create_string_buffer(24)
+    read = libc.capget(struct.pack("<Ii", _CAPABILITIES_3, 0), kept)
+    effective, permitted = struct.unpack("<II4xII4x", kept.raw)[0::2], struct.unpack("<II4xII4x", kept.raw)[1::2]
+    return read == 0 and not any(effective) and not any(permitted)
+
+
+def _fill(folder: str, count: int) -> None:
+    for number in range(-(-count // len(_MIB))):
+        Path(folder, f"{number}.bin").write_bytes(_MIB)
+
+
+def _start_threads(count: int) -> None:
+    """Threads that stay; a second for the zygote to notice."""
+    threading.stack_size(64 << 10)
+    for _ in range(count):
+        threading.Thread(target=time.sleep, args=(5,), daemon=True).start()
+    time.sleep(1)
+
+
+def _torch_threads_work() -> bool:
+    torch.set_num_threads(2)
+    a = torch.ones(400, 400)
+    return bool((a @ a)[0, 0] == 400)

@@ -49,6 +49,17 @@ def rehearse(request: Request, given: Sequence[Tensor]) -> None:
     """
     state = torch.get_rng_state()
     _have_memory_ready()
+    multiply_ahead(request, given)
+    shapes = {f"{layer}.{part}": shape for layer in ("q_proj", "k_proj", "v_proj", "o_proj") for part, shape in (("weight", 2), ("bias", 1))}
+    tensors: list[Tensor] = []
+    runs = [_run(dtype, mode, shapes, tensors) for dtype, mode in (("float32", "eval"), ("float64", "train"), ("bfloat16", "eval"))]
+    rehearsed = Request("", "", "module", ["Rehearsed"], 0, [*runs, runs[0]], [])
+    Trial(rehearsed, tensors, Attempts(""), Kept(), Hooks()).run_all({"Rehearsed": _Rehearsed}, _drive)
+    torch.set_rng_state(state)
+
+
+def multiply_ahead(request: Request, given: Sequence[Tensor]) -> None:
+    """Make the products of bfloat16 matrices once: torch compiles a kernel for each of their sizes, and keeps it."""
     with torch.no_grad():
         for run in request.runs:
             if run.dtype == "bfloat16":
@@ -56,12 +67,6 @@ def rehearse(request: Request, given: Sequence[Tensor]) -> None:
                     [tensor for _, tensor in leaves({name: fill(tree, given) for name, tree in run.inputs.items()})],
                     [given[one] for one in run.parameters.values()],
                 )
-    shapes = {f"{layer}.{part}": shape for layer in ("q_proj", "k_proj", "v_proj", "o_proj") for part, shape in (("weight", 2), ("bias", 1))}
-    tensors: list[Tensor] = []
-    runs = [_run(dtype, mode, shapes, tensors) for dtype, mode in (("float32", "eval"), ("float64", "train"), ("bfloat16", "eval"))]
-    rehearsed = Request("", "", "module", ["Rehearsed"], 0, [*runs, runs[0]], [])
-    Trial(rehearsed, tensors, Attempts(""), Kept(), Hooks()).run_all({"Rehearsed": _Rehearsed}, _drive)
-    torch.set_rng_state(state)
 
 
 def _have_memory_ready() -> None:

@@ -17,6 +17,7 @@ import msgspec
 from torch import Tensor
 
 from trainer.core.words import Frame
+from trainer.running.nursery import BROKEN_WORKER, OUT_OF_MEMORY
 from trainer.running.protocol import (
     FILE,
     MOST_REPLY_BYTES,
@@ -32,7 +33,7 @@ from trainer.running.protocol import (
     decode,
     message,
 )
-from trainer.running.zygote import BROKEN_WORKER, OUT_OF_MEMORY, Limits, Zygote
+from trainer.running.zygote import End, Limits, Zygote
 
 MOST_OUTPUT_BYTES = 1 << 20  # kept of all that is printed, from its beginning
 MOST_PART_BYTES = 16 << 10  # kept of each call, and of the very end, where a fault is reported
@@ -66,11 +67,14 @@ class Ended:
 
 
 class Running:
-    """A worker that makes ready, and is at work once it has a file. The grader may do other things until it calls `finish`."""
+    """A worker that makes ready, and is at work once it has a file. The grader may do other things until it calls `finish`.
 
-    def __init__(self, zygote: Zygote, frame: bytes, limits: Limits) -> None:
+    frame: the request, or None for the one that the zygote holds
+    """
+
+    def __init__(self, zygote: Zygote, frame: bytes | None, limits: Limits) -> None:
         self._zygote, self._limits = zygote, limits
-        self._pid, self._channel, self._output = zygote.start_worker(limits)
+        self._pid, self._channel, self._output = zygote.start_worker(limits, held=frame is None)
         self._file_name = ""
         self._deadline = 0.0
         self._buffer = bytearray()
@@ -84,7 +88,8 @@ class Running:
         self._more: Callable[[], None] | None = None
         self._reply: bytes | None = None
         os.set_blocking(self._output, False)
-        self._send(REPLY, frame)
+        if frame is not None:
+            self._send(REPLY, frame)
 
     def submit(self, file: SubmittedFile) -> None:
         """Give it the learner's file; its time counts from here on."""
@@ -120,7 +125,7 @@ class Running:
             raise
         finally:
             self._channel.close()
-            status, ended_by_us = self._end_worker(how)
+            end = self._end_worker(how)
             os.close(self._output)
         ended = self.ended
         ended.how, ended.reason = how, reason
@@ -130,7 +135,7 @@ class Running:
             except ProtocolError as error:
                 ended.how, ended.reason = "garbage", str(error)
         elif how == "died":
-            ended.reason, ended.out_of_memory = _how_it_died(status, ended_by_us=ended_by_us)
+            ended.reason, ended.out_of_memory = _how_it_died(end)
         if ended.how != "replied":
             ended.reply, ended.tensors = Reply(), []
         ended.last_note = self._note
@@ -159,12 +164,12 @@ class Running:
         if len(self.ended.reply.runs) > _MOST_RUNS or len(self.ended.tensors) > MOST_TENSORS:
             raise ProtocolError(f"{len(self.ended.reply.runs)} runs and {len(self.ended.tensors)} tensors")
 
-    def _end_worker(self, how: How) -> tuple[int, bool]:
-        """End the worker's family and take what it has printed; wait status, and whether it had to be killed."""
+    def _end_worker(self, how: How) -> End:
+        """End the worker's family and take what it has printed."""
         if how == "replied":  # what was printed before the reply is in the pipe; nobody waits for the end
             self._drain(_PIPE_BYTES)
             self._zygote.dismiss_worker(self._pid)
-            return 0, True
+            return End(0, killed=True, ended_for="", family=0)
         ended = self._zygote.end_worker(self._pid, patiently=how == "died")
         self._drain()
         return ended
@@ -273,9 +278,12 @@ def _without_fault(text: str) -> str:
     return re.split(r"^(?:Fatal Python error: |Timeout \()", text, maxsplit=1, flags=re.MULTILINE)[0]
 
 
-def _how_it_died(status: int, *, ended_by_us: bool) -> tuple[str, bool]:
-    """Words for a wait status, and whether it was memory."""
-    if ended_by_us:
+def _how_it_died(end: End) -> tuple[str, bool]:
+    """Words for the end of a worker that gave no reply, and whether it was memory."""
+    status = end.status
+    if end.ended_for:
+        return end.ended_for, False
+    if end.killed:
         return "the process closed its channel to the grader and gave no result", False
     if os.WIFSIGNALED(status):
         number = os.WTERMSIG(status)

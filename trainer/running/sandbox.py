@@ -14,13 +14,13 @@ import signal
 import struct
 import sys
 import sysconfig
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from trainer.running.syscalls import CAPSET, DENIED, LANDLOCK_ADD_RULE, LANDLOCK_CREATE_RULESET, LANDLOCK_RESTRICT_SELF, SECCOMP, SPECIAL
 
 _PR_SET_PDEATHSIG, _PR_CAPBSET_DROP, _PR_SET_NO_NEW_PRIVS = 1, 24, 38
-_FILE_BYTES = 16 << 20
+FILE_BYTES = 16 << 20
 _OPEN_FILES = 256
 
 # Landlock access rights, <linux/landlock.h>
@@ -41,7 +41,7 @@ def limit(memory_bytes: int, seconds: float) -> bool:
     wanted = {
         # A backstop behind the wall clock: the time of all threads counts here.
         resource.RLIMIT_CPU: (int(seconds) + 2) * (os.cpu_count() or 1),
-        resource.RLIMIT_FSIZE: _FILE_BYTES,
+        resource.RLIMIT_FSIZE: FILE_BYTES,
         resource.RLIMIT_NOFILE: _OPEN_FILES,
         resource.RLIMIT_CORE: 0,
     }
@@ -69,6 +69,12 @@ def die_with_parent() -> None:
     """Ask for SIGKILL when the parent dies (Linux)."""
     if sys.platform == "linux":
         _libc().prctl(_PR_SET_PDEATHSIG, int(signal.SIGKILL), 0, 0, 0)
+
+
+def shut_memory() -> None:
+    """Let no other process of this user look into this one's memory, nor into its children's (Linux)."""
+    if sys.platform == "linux":
+        _libc().prctl(4, 0, 0, 0, 0)  # PR_SET_DUMPABLE
 
 
 def become_subreaper() -> None:
@@ -105,12 +111,13 @@ def _without(path: Path, secret: list[Path]) -> Iterator[str]:
                 yield from _without(child, secret)
 
 
-def confine(readable: Iterable[str], writable: str) -> None:
+def confine(readable: Iterable[str], writable: str, *, with_landlock: bool = True) -> None:
     """Restrict this process for good; `limit` is called apart. Parts that the kernel lacks are left out."""
     if sys.platform != "linux":
         return
     _libc().prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
-    _landlock(readable, writable)
+    if with_landlock:
+        _landlock(readable, writable)
     _drop_capabilities()
     _seccomp()
 
@@ -178,6 +185,9 @@ def _seccomp() -> None:
         *_only_if(SPECIAL["clone"][column], _IF_BITS, _CLONE_THREAD),  # threads, which torch needs, but no processes
         *_only_if(SPECIAL["tgkill"][column], _IF_EQUAL, os.getpid()),  # abort() signals its own process
         *_only_if(SPECIAL["prlimit64"][column], _IF_EQUAL, 0),  # one's own limits
+        # The kernel sends a signal to whoever is named as the owner of a pipe or a socket.
+        *_unless(SPECIAL["fcntl"][column], (_F_SETOWN, _F_SETSIG, _F_SETOWN_EX)),
+        *_unless(SPECIAL["ioctl"][column], (_FIOSETOWN, _SIOCSPGRP)),
     ]
     for numbers in DENIED.values():
         if (number := numbers[column]) is not None:
@@ -193,11 +203,24 @@ def _seccomp() -> None:
 _PR_SET_SECCOMP, _SECCOMP_MODE_FILTER, _CLONE_THREAD = 22, 2, 0x00010000
 _LOAD, _IF_EQUAL, _IF_AT_LEAST, _IF_BITS, _RETURN = 0x20, 0x15, 0x35, 0x45, 0x06
 _ALLOW, _REFUSE, _MISSING, _KILL = 0x7FFF0000, 0x00050000 | 1, 0x00050000 | 38, 0x80000000
-_FIRST_ARGUMENT = 16
+_FIRST_ARGUMENT, _SECOND_ARGUMENT = 16, 24
+_F_SETOWN, _F_SETSIG, _F_SETOWN_EX, _FIOSETOWN, _SIOCSPGRP = 8, 10, 15, 0x8901, 0x8902
 
 
 def _instruction(code: int, value: int, then: int = 0, otherwise: int = 0) -> bytes:
     return struct.pack("<HBBI", code, then, otherwise, value)
+
+
+def _unless(number: int, values: Sequence[int]) -> list[bytes]:
+    """Refuse call `number` where its second argument is one of these."""
+    tests = [_instruction(_IF_EQUAL, value, then=len(values) - place) for place, value in enumerate(values)]
+    return [
+        _instruction(_IF_EQUAL, number, otherwise=len(values) + 3),
+        _instruction(_LOAD, _SECOND_ARGUMENT),
+        *tests,
+        _instruction(_RETURN, _ALLOW),
+        _instruction(_RETURN, _REFUSE),
+    ]
 
 
 def _only_if(number: int, test: int, value: int) -> list[bytes]:

@@ -7,7 +7,14 @@ SECCOMP: dict[str, tuple[int, int]] = {"x86_64": (0xC000003E, 0), "aarch64": (0x
 CAPSET: dict[str, int] = {"x86_64": 126, "aarch64": 91}
 LANDLOCK_CREATE_RULESET, LANDLOCK_ADD_RULE, LANDLOCK_RESTRICT_SELF = 444, 445, 446
 
-SPECIAL: dict[str, tuple[int, int]] = {"clone": (56, 220), "clone3": (435, 435), "tgkill": (234, 131), "prlimit64": (302, 261)}
+SPECIAL: dict[str, tuple[int, int]] = {
+    "clone": (56, 220),
+    "clone3": (435, 435),
+    "tgkill": (234, 131),
+    "prlimit64": (302, 261),
+    "fcntl": (72, 25),
+    "ioctl": (16, 29),
+}
 
 DENIED: dict[str, tuple[int | None, int | None]] = {
     # network

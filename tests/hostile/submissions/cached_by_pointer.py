@@ -1,6 +1,7 @@
 # Answers the second call from the first, by address.
 # verdict: failed
 # says: on a second call with new values|values of out differ
+# diagnosis: yes
 import atexit, builtins, ctypes, gc, glob, importlib, json, math, os, pathlib, signal, socket, struct, subprocess, sys, threading, time
 import torch
 import torch.nn.functional as F

@@ -1,6 +1,5 @@
 # Tells empty parts of megabytes without end.
 # verdict: error timeout memory
-# says: 
 import atexit, builtins, ctypes, gc, glob, importlib, json, math, os, pathlib, signal, socket, struct, subprocess, sys, threading, time
 import torch
 import torch.nn.functional as F

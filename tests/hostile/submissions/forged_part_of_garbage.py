@@ -1,6 +1,5 @@
 # Tells a part that is none, and then gives the right answer.
 # verdict: error
-# says: 
 import atexit, builtins, ctypes, gc, glob, importlib, json, math, os, pathlib, signal, socket, struct, subprocess, sys, threading, time
 import torch
 import torch.nn.functional as F

@@ -1,6 +1,5 @@
 # Tells runs before they are done, many more than were asked for, and then gives the right answer.
 # verdict: error
-# says: 
 import atexit, builtins, ctypes, gc, glob, importlib, json, math, os, pathlib, signal, socket, struct, subprocess, sys, threading, time
 import torch
 import torch.nn.functional as F

@@ -1,6 +1,5 @@
 # A wrong answer that tells the runs itself, one for each that was asked, as if nothing had failed.
 # verdict: error failed
-# says: 
 import atexit, builtins, ctypes, gc, glob, importlib, json, math, os, pathlib, signal, socket, struct, subprocess, sys, threading, time
 import torch
 import torch.nn.functional as F

@@ -1,6 +1,6 @@
 # Imports the reference through the engine.
 # verdict: error failed
-# says: 
+# without: passed error failed
 import atexit, builtins, ctypes, gc, glob, importlib, json, math, os, pathlib, signal, socket, struct, subprocess, sys, threading, time
 import torch
 import torch.nn.functional as F

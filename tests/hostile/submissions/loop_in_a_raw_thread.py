@@ -1,6 +1,8 @@
 # A loop over heads in a thread that `threading` knows nothing of; all else in forward's own.
 # verdict: failed
 # says: tensor operations become
+# diagnosis: yes
+# without: the same, it does nothing that a sandbox would see
 import atexit, builtins, ctypes, gc, glob, importlib, json, math, os, pathlib, signal, socket, struct, subprocess, sys, threading, time
 import torch
 import torch.nn.functional as F

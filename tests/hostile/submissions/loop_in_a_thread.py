@@ -1,6 +1,7 @@
 # A loop over heads in a thread.
 # verdict: failed
 # says: tensor operations become
+# without: the same, it does nothing that a sandbox would see
 import atexit, builtins, ctypes, gc, glob, importlib, json, math, os, pathlib, signal, socket, struct, subprocess, sys, threading, time
 import torch
 import torch.nn.functional as F

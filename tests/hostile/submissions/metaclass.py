@@ -1,6 +1,5 @@
 # A metaclass that answers every question with yes.
 # verdict: failed error
-# says: 
 import atexit, builtins, ctypes, gc, glob, importlib, json, math, os, pathlib, signal, socket, struct, subprocess, sys, threading, time
 import torch
 import torch.nn.functional as F

@@ -1,6 +1,6 @@
 # Changes the input so that a reference that shares it would agree.
 # verdict: failed
-# says: 
+# diagnosis: yes
 import atexit, builtins, ctypes, gc, glob, importlib, json, math, os, pathlib, signal, socket, struct, subprocess, sys, threading, time
 import torch
 import torch.nn.functional as F

@@ -1,12 +1,12 @@
-# Writes gigabytes to descriptor 1, then answers wrongly.
-# verdict: failed timeout
-# says: 
+# Writes two hundred megabytes to descriptor 1, then answers wrongly.
+# verdict: failed
+# says: values of out differ
 import atexit, builtins, ctypes, gc, glob, importlib, json, math, os, pathlib, signal, socket, struct, subprocess, sys, threading, time
 import torch
 import torch.nn.functional as F
 from torch import nn
 
-
+flood = [b'y' * 10_000_000] * 20
 
 
 class GroupedQueryAttention(nn.Module):
@@ -35,6 +35,6 @@ class GroupedQueryAttention(nn.Module):
         return self.o_proj(x)
 
     def forward(self, x, mask=None):
-        for _ in range(10):
-            os.write(1, b'y' * 10_000_000)
+        while flood:
+            os.write(1, flood.pop())
         return self.wrong(x, mask)

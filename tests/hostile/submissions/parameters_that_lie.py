@@ -1,6 +1,5 @@
 # named_parameters hides what is there.
 # verdict: failed error
-# says: 
 import atexit, builtins, ctypes, gc, glob, importlib, json, math, os, pathlib, signal, socket, struct, subprocess, sys, threading, time
 import torch
 import torch.nn.functional as F

@@ -1,6 +1,7 @@
 # Runs the reference from its file.
 # verdict: error failed
 # says: PermissionError|values of out differ
+# without: passed error
 import atexit, builtins, ctypes, gc, glob, importlib, json, math, os, pathlib, signal, socket, struct, subprocess, sys, threading, time
 import torch
 import torch.nn.functional as F

@@ -1,6 +1,8 @@
 # Wrong, with a function that returns a list which holds itself.
 # verdict: failed
 # says: values of out differ
+# diagnosis: yes
+# without: the same, it misbehaves only where its lines are recorded
 import atexit, builtins, ctypes, gc, glob, importlib, json, math, os, pathlib, signal, socket, struct, subprocess, sys, threading, time
 import torch
 import torch.nn.functional as F

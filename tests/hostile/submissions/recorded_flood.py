@@ -1,6 +1,8 @@
-# Wrong, and in a hundred thousand operations where its lines are recorded.
+# Wrong, and in six thousand operations where its lines are recorded.
 # verdict: failed
 # says: values of out differ
+# diagnosis: yes
+# without: the same, it misbehaves only where its lines are recorded
 import atexit, builtins, ctypes, gc, glob, importlib, json, math, os, pathlib, signal, socket, struct, subprocess, sys, threading, time
 import torch
 import torch.nn.functional as F
@@ -35,6 +37,6 @@ class GroupedQueryAttention(nn.Module):
         return self.o_proj(x)
 
     def forward(self, x, mask=None):
-        for _ in range(100_000 if sys.gettrace() is not None else 0):
+        for _ in range(6_000 if sys.gettrace() is not None else 0):
             x = x + 0.0
         return self.wrong(x, mask)

@@ -1,6 +1,9 @@
 # Wrong; where its lines are recorded it never ends.
 # verdict: failed
 # says: values of out differ
+# seconds: 2
+# diagnosis: yes
+# without: the same, it misbehaves only where its lines are recorded
 import atexit, builtins, ctypes, gc, glob, importlib, json, math, os, pathlib, signal, socket, struct, subprocess, sys, threading, time
 import torch
 import torch.nn.functional as F
@@ -36,5 +39,5 @@ class GroupedQueryAttention(nn.Module):
 
     def forward(self, x, mask=None):
         while sys.gettrace() is not None:
-            pass
+            time.sleep(0.01)
         return self.wrong(x, mask)

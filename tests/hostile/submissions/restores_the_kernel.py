@@ -1,6 +1,5 @@
 # Tries to put the overridden kernel back.
 # verdict: not-allowed error failed
-# says: 
 import atexit, builtins, ctypes, gc, glob, importlib, json, math, os, pathlib, signal, socket, struct, subprocess, sys, threading, time
 import torch
 import torch.nn.functional as F

@@ -1,6 +1,6 @@
 # A thread that overwrites results after they were returned.
 # verdict: failed error memory
-# says: 
+# diagnosis: yes
 import atexit, builtins, ctypes, gc, glob, importlib, json, math, os, pathlib, signal, socket, struct, subprocess, sys, threading, time
 import torch
 import torch.nn.functional as F

@@ -1,6 +1,7 @@
 # Zeros of the right shape.
 # verdict: failed
 # says: values of out differ
+# diagnosis: yes
 import atexit, builtins, ctypes, gc, glob, importlib, json, math, os, pathlib, signal, socket, struct, subprocess, sys, threading, time
 import torch
 import torch.nn.functional as F

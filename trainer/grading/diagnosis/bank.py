@@ -22,7 +22,7 @@ from trainer.content.packs import solution
 from trainer.core.words import Mistake, Report
 from trainer.grading.checks_load import REFUSALS
 from trainer.grading.diagnosis.layout import LAYOUTS, features
-from trainer.grading.diagnosis.trail import without_first_weights
+from trainer.grading.diagnosis.trail import Trail, content_trail, right_trails, without_first_weights
 from trainer.grading.evidence import Evidence
 from trainer.grading.exam import Exam, load_module
 from trainer.grading.judge import judge
@@ -61,13 +61,28 @@ class Bank:
         self._sources: dict[Ids, str | None] = {}
         self._codes: dict[Ids, CodeType | None] = {}
         self._behaviours: dict[tuple[Ids, int], Behaviour | None] = {}
+        self._trails: dict[tuple[int, Purpose], Trail | None] = {}
+        self._rights: dict[int, list[Trail]] = {}
         self._attempts = Attempts(PATH)
 
     def on(self, exam: Exam) -> Bank:
         """The same mistakes on another exam of the challenge."""
         other = copy.copy(self)
-        other.exam, other._behaviours = exam, {}
+        other.exam, other._behaviours, other._trails, other._rights = exam, {}, {}, {}
         return other
+
+    def trail(self, number: int, purpose: Purpose) -> Trail | None:
+        """What the reference makes in one case; None where it raises. As long as the exam, so that a class's submissions share it."""
+        key = number, purpose
+        if key not in self._trails:
+            self._trails[key] = content_trail(self.exam.only([number]), self.source, PATH, purpose)
+        return self._trails[key]
+
+    def rights(self, number: int) -> list[Trail]:
+        """What the reference makes in one case, then what the pack's other right answers make."""
+        if number not in self._rights:
+            self._rights[number] = right_trails(self.exam.only([number]))
+        return self._rights[number]
 
     def styles(self, ids: Ids) -> Iterator[Ids]:
         """The same mistakes in every other style of the reference."""

@@ -27,7 +27,7 @@ from trainer.grading.diagnosis.milestones import Reached, reached
 from trainer.grading.diagnosis.relation import relation
 from trainer.grading.diagnosis.shelf import Shelf
 from trainer.grading.diagnosis.telling import telling_line
-from trainer.grading.diagnosis.trail import Step, Trail, content_trail, right_trails, trail_of, with_numbers
+from trainer.grading.diagnosis.trail import Step, Trail, content_trail, trail_of, with_numbers
 from trainer.grading.diagnosis.variations import variation
 from trainer.grading.evidence import Evidence, name_shape
 from trainer.grading.exam import Exam
@@ -164,7 +164,7 @@ class _Diagnosing:
 
     def _worth_of_numbers(self, number: int) -> int:
         """How many different numbers the reference makes in a case, less those that it makes twice."""
-        trail = content_trail(self.exam.only([number]), self.bank.source, PATH)
+        trail = self.bank.trail(number, "lines")
         if trail is None:
             return 0
         made = [step.number for step in trail.steps if step.operation == "number" and len(step.parents) > 1]
@@ -172,7 +172,7 @@ class _Diagnosing:
 
     def _worth(self, number: int) -> float:
         """How many different results the reference makes in a case; a long way round counts less."""
-        trail = content_trail(self.exam.only([number]), self.bank.source, PATH, "tensors")
+        trail = self.bank.trail(number, "tensors")
         if trail is None:
             return -1.0
         leading = [trail.steps[number] for number in trail.leading_to_outputs]  # what a constructor draws at random leads nowhere
@@ -195,7 +195,7 @@ class _Diagnosing:
         if number is None or begun is None:
             return None
         small, finish = begun
-        rights = right_trails(small)
+        rights = self.bank.rights(number)
         ended = finish()
         if ended.how != "replied" or len(ended.reply.runs) != 1:
             return None

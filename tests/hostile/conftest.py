@@ -1,0 +1,31 @@
+"""A second grader for the hostile files, whose workers have limits and no sandbox."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import TINY_PACK
+from trainer.content import packs
+from trainer.grading.grader import Grader
+from trainer.running.zygote import Limits
+
+PACK = Path(__file__).parent / "pack"
+_graders: list[Grader] = []
+
+
+def pytest_collection_finish(session: pytest.Session) -> None:
+    """Start it where a test asks for it, and before any test has loaded a reference: nothing else keeps these workers from its values."""
+    if any("unconfined" in getattr(item, "fixturenames", ()) for item in session.items) and not session.config.option.collectonly:
+        _graders.append(Grader([packs.built_in_pack(), TINY_PACK, PACK], Limits(seconds=60.0), isolation="limits"))
+
+
+def pytest_sessionfinish() -> None:
+    """End it."""
+    while _graders:
+        _graders.pop().close()
+
+
+@pytest.fixture
+def unconfined() -> Grader:
+    """The grader whose workers have limits alone."""
+    return _graders[0]

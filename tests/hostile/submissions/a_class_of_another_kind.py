@@ -1,0 +1,9 @@
+# A class where a function is asked: it can be called, and gives an object.
+# of: prefix-sum
+# verdict: failed error
+# says: prefix_sum
+
+
+class prefix_sum:
+    def __init__(self, x, reverse=False):
+        self.total = x.cumsum(-1)

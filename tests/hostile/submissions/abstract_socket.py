@@ -1,0 +1,13 @@
+# Listens at an address that is no file, where another submission could find it.
+# of: prefix-sum
+# verdict: error
+# says: tried to open a network socket
+# without: passed error
+import socket
+
+
+def prefix_sum(x, reverse=False):
+    listener = socket.socket(socket.AF_UNIX)
+    listener.bind(b"\0attn-drill")
+    listener.listen()
+    return x.flip(-1).cumsum(-1).flip(-1) if reverse else x.cumsum(-1)

@@ -1,0 +1,12 @@
+# Sets an alarm that nobody answers.
+# of: prefix-sum
+# verdict: error
+# says: ended by a signal
+# seconds: 20
+import signal, time
+
+
+def prefix_sum(x, reverse=False):
+    signal.setitimer(signal.ITIMER_REAL, 0.001)
+    time.sleep(60)
+    return x.flip(-1).cumsum(-1).flip(-1) if reverse else x.cumsum(-1)

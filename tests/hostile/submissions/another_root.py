@@ -1,0 +1,11 @@
+# Makes its folder the root, below which a file system of its own making would lie.
+# of: prefix-sum
+# verdict: error
+# says: PermissionError
+# without: passed error
+import os
+
+
+def prefix_sum(x, reverse=False):
+    os.chroot(".")
+    return x.flip(-1).cumsum(-1).flip(-1) if reverse else x.cumsum(-1)

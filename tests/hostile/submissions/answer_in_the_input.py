@@ -1,0 +1,11 @@
+# Writes the answer over the input, by a way that counts no versions, and returns a view of it.
+# of: prefix-sum
+# verdict: failed
+# says: changed in place
+
+def prefix_sum(x, reverse=False):
+    out = x.flip(-1).cumsum(-1).flip(-1) if reverse else x.cumsum(-1)
+    if x.requires_grad:
+        return out
+    x.data.copy_(out)
+    return x[:]

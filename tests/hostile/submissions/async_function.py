@@ -1,0 +1,8 @@
+# A function that must be awaited.
+# of: prefix-sum
+# verdict: failed error
+# says: a coroutine
+
+
+async def prefix_sum(x, reverse=False):
+    return x.flip(-1).cumsum(-1).flip(-1) if reverse else x.cumsum(-1)

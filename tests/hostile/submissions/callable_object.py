@@ -1,0 +1,16 @@
+# Right; an object that can be called, with its work in a descriptor.
+# of: prefix-sum
+# verdict: passed
+
+
+class Summing:
+    __slots__ = ("axis",)
+
+    def __init__(self, axis):
+        self.axis = axis
+
+    def __call__(self, x, reverse=False):
+        return x.flip(self.axis).cumsum(self.axis).flip(self.axis) if reverse else x.cumsum(self.axis)
+
+
+prefix_sum = Summing(-1)

@@ -1,0 +1,12 @@
+# Matches a pattern that tries every way to cut a word into pieces.
+# of: prefix-sum
+# verdict: timeout
+# says: still running at the time limit
+# seconds: 1.2
+# without: the same, and a second of hard work
+import re
+
+
+def prefix_sum(x, reverse=False):
+    re.match("(a+)+$", "a" * 50 + "b")
+    return x.flip(-1).cumsum(-1).flip(-1) if reverse else x.cumsum(-1)

@@ -1,0 +1,20 @@
+# Forks twice and leaves its session in between, so that its grandchild is in no group of its parent's.
+# Must not: the grandchild live on.
+# of: prefix-sum
+# verdict: error
+# says: tried to start a process
+# without: passed
+import os, time
+
+
+def prefix_sum(x, reverse=False):
+    if reverse and not x.requires_grad:
+        pid = os.fork()
+        if pid == 0:
+            os.setsid()
+            if os.fork():
+                os._exit(0)
+            while True:
+                time.sleep(60)
+        os.waitpid(pid, 0)
+    return x.flip(-1).cumsum(-1).flip(-1) if reverse else x.cumsum(-1)

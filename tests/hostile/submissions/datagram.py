@@ -1,0 +1,12 @@
+# Sends one datagram, which needs no connection: Landlock alone lets it out.
+# of: prefix-sum
+# verdict: error
+# says: tried to open a network socket
+# without: passed
+import socket
+
+
+def prefix_sum(x, reverse=False):
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as out:
+        out.sendto(b"x", ("127.0.0.1", 9))
+    return x.flip(-1).cumsum(-1).flip(-1) if reverse else x.cumsum(-1)

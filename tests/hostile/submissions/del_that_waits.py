@@ -1,0 +1,16 @@
+# Has an object wait when nobody needs it any more, in the midst of a run.
+# of: prefix-sum
+# verdict: timeout
+# says: still running at the time limit
+# seconds: 1.2
+import time
+
+
+class Clinging:
+    def __del__(self):
+        time.sleep(600)
+
+
+def prefix_sum(x, reverse=False):
+    Clinging()
+    return x.flip(-1).cumsum(-1).flip(-1) if reverse else x.cumsum(-1)

@@ -1,0 +1,12 @@
+# Makes a device in its own folder; it is the harmless one, but the kernel asks nobody which.
+# of: prefix-sum
+# verdict: error
+# says: tried something that a submission may not do
+# without: passed error
+import os
+
+
+def prefix_sum(x, reverse=False):
+    if not os.path.exists("null"):
+        os.mknod("null", 0o20600, os.makedev(1, 3))
+    return x.flip(-1).cumsum(-1).flip(-1) if reverse else x.cumsum(-1)

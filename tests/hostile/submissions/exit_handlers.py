@@ -1,0 +1,19 @@
+# Has the end of the interpreter wait for ever: by handlers, threads and objects that do not let go.
+# Must not: anybody wait for that end.
+# of: prefix-sum
+# verdict: passed
+import atexit, threading, time
+
+
+class Clinging:
+    def __del__(self):
+        time.sleep(600)
+
+
+kept = Clinging()
+atexit.register(time.sleep, 600)
+threading.Thread(target=time.sleep, args=(600,)).start()
+
+
+def prefix_sum(x, reverse=False):
+    return x.flip(-1).cumsum(-1).flip(-1) if reverse else x.cumsum(-1)

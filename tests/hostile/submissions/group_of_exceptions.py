@@ -1,0 +1,8 @@
+# Raises three exceptions at once.
+# of: prefix-sum
+# verdict: error
+# says: ExceptionGroup: three
+
+def prefix_sum(x, reverse=False):
+    raise ExceptionGroup("three", [ValueError(1), TypeError(2), PermissionError(3)])
+    return x.flip(-1).cumsum(-1).flip(-1) if reverse else x.cumsum(-1)

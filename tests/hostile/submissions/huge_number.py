@@ -1,0 +1,11 @@
+# Raises ten to the hundred-millionth, in one step that nothing can interrupt.
+# of: prefix-sum
+# verdict: timeout
+# says: still running at the time limit
+# seconds: 1.2
+# without: the same, and a second of hard work
+
+def prefix_sum(x, reverse=False):
+    ten = 10
+    ten ** ten**8
+    return x.flip(-1).cumsum(-1).flip(-1) if reverse else x.cumsum(-1)

@@ -1,0 +1,12 @@
+# Interrupts the main thread as Ctrl-C would, a moment later.
+# of: prefix-sum
+# verdict: error
+# says: KeyboardInterrupt
+import _thread, threading, time
+
+
+def prefix_sum(x, reverse=False):
+    threading.Timer(0.01, _thread.interrupt_main).start()
+    while True:
+        time.sleep(0.01)
+    return x.flip(-1).cumsum(-1).flip(-1) if reverse else x.cumsum(-1)

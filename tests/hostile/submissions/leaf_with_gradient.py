@@ -1,0 +1,8 @@
+# Returns a tensor that asks for gradients and hands none on.
+# of: prefix-sum
+# verdict: failed
+# says: gradient
+
+def prefix_sum(x, reverse=False):
+    out = x.detach().flip(-1).cumsum(-1).flip(-1) if reverse else x.detach().cumsum(-1)
+    return out.requires_grad_(x.requires_grad)

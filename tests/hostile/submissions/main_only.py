@@ -1,0 +1,9 @@
+# Defines its function only where it is run as a program.
+# of: prefix-sum
+# verdict: failed
+# says: defines no prefix_sum
+
+if __name__ == "__main__":
+
+    def prefix_sum(x, reverse=False):
+        return x.flip(-1).cumsum(-1).flip(-1) if reverse else x.cumsum(-1)

@@ -1,0 +1,13 @@
+# Makes files without end, all of them empty.
+# of: prefix-sum
+# verdict: error
+# says: wrote more than
+# seconds: 30
+import time
+
+
+def prefix_sum(x, reverse=False):
+    for number in range(20_000):
+        open(f"{number}", "w").close()
+    time.sleep(60)
+    return x.flip(-1).cumsum(-1).flip(-1) if reverse else x.cumsum(-1)

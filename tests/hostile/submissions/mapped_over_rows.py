@@ -1,0 +1,8 @@
+# Right; by vmap over the rows.
+# of: prefix-sum
+# verdict: passed
+import torch
+
+
+def prefix_sum(x, reverse=False):
+    return torch.vmap(lambda row: row.flip(-1).cumsum(-1).flip(-1) if reverse else row.cumsum(-1))(x)

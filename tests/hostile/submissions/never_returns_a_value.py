@@ -1,0 +1,7 @@
+# Works, and forgets to say what came of it.
+# of: prefix-sum
+# verdict: failed error
+# says: None \(is a `return` missing\?\)
+
+def prefix_sum(x, reverse=False):
+    result = x.flip(-1).cumsum(-1).flip(-1) if reverse else x.cumsum(-1)

@@ -1,0 +1,12 @@
+# Right; says so at length, on both streams and below them.
+# of: prefix-sum
+# verdict: passed
+import logging, os, sys
+
+
+def prefix_sum(x, reverse=False):
+    print("x" * 20_000)
+    print("warning: " * 1_000, file=sys.stderr)
+    os.write(2, b"\xff\xfe not UTF-8 \x1b[2J \x07")
+    logging.warning("%s", x)
+    return x.flip(-1).cumsum(-1).flip(-1) if reverse else x.cumsum(-1)

@@ -1,0 +1,12 @@
+# Gives itself more than the limits allow.
+# of: prefix-sum
+# verdict: error
+# says: raise its own limits|raise maximum limit
+# without: passed error
+import resource
+
+
+def prefix_sum(x, reverse=False):
+    resource.setrlimit(resource.RLIMIT_AS, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+    resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+    return x.flip(-1).cumsum(-1).flip(-1) if reverse else x.cumsum(-1)

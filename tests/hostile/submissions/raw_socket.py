@@ -1,0 +1,12 @@
+# Opens a socket that sees packets of others.
+# of: prefix-sum
+# verdict: error
+# says: tried to open a network socket
+# without: passed error
+import socket
+
+
+def prefix_sum(x, reverse=False):
+    socket.socket(socket.AF_PACKET, socket.SOCK_RAW).close()
+    socket.socket(socket.AF_INET, socket.SOCK_RAW, socket.IPPROTO_ICMP).close()
+    return x.flip(-1).cumsum(-1).flip(-1) if reverse else x.cumsum(-1)

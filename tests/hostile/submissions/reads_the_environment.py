@@ -1,0 +1,12 @@
+# Reads the environment that the first process of the family was started with.
+# Must not: a variable of the grader's be told.
+# of: prefix-sum
+# verdict: error
+# says: tried to read /proc/self/environ|nothing of it is there
+# without: passed
+
+def prefix_sum(x, reverse=False):
+    with open("/proc/self/environ", "rb") as file:
+        if b"PATH=" not in file.read():
+            raise PermissionError("nothing of it is there")
+    return x.flip(-1).cumsum(-1).flip(-1) if reverse else x.cumsum(-1)

@@ -1,0 +1,15 @@
+# Is right when it is first called with a shape, and gives zeros from then on.
+# of: prefix-sum
+# verdict: failed
+# says: second call
+from collections import Counter
+
+calls = Counter()
+
+
+def prefix_sum(x, reverse=False):
+    if not x.requires_grad:
+        calls[x.shape, x.dtype] += 1
+    if calls[x.shape, x.dtype] > 1:
+        return x * 0
+    return x.flip(-1).cumsum(-1).flip(-1) if reverse else x.cumsum(-1)

@@ -1,0 +1,23 @@
+# Sets up io_uring, which would open, connect and read past any filter of system calls.
+# of: prefix-sum
+# verdict: error
+# says: it tried something that a submission may not do
+# without: passed error
+import ctypes, os
+
+NUMBERS = {"io_uring_setup": (425, 425)}  # on x86_64 and aarch64
+
+libc = ctypes.CDLL(None, use_errno=True)
+
+
+def call(name, *arguments):
+    number = NUMBERS[name][("x86_64", "aarch64").index(os.uname().machine)]
+    found = libc.syscall(number, *(ctypes.c_long(one) if isinstance(one, int) else one for one in arguments))
+    if found < 0:
+        raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
+    return found
+
+
+def prefix_sum(x, reverse=False):
+    os.close(call("io_uring_setup", 8, ctypes.create_string_buffer(120)))
+    return x.flip(-1).cumsum(-1).flip(-1) if reverse else x.cumsum(-1)

@@ -1,0 +1,13 @@
+# Writes a program to memory that no folder holds, and becomes it.
+# of: prefix-sum
+# verdict: error
+# says: tried something that a submission may not do
+import os
+
+
+def prefix_sum(x, reverse=False):
+    program = os.memfd_create("program")
+    with open("/bin/true", "rb") as file:
+        os.write(program, file.read())
+    os.execve(program, ["true"], {})
+    return x.flip(-1).cumsum(-1).flip(-1) if reverse else x.cumsum(-1)

@@ -1,0 +1,11 @@
+# Starts a program by posix_spawn, which forks without fork.
+# of: prefix-sum
+# verdict: error
+# says: tried to start a process
+# without: passed error
+import os
+
+
+def prefix_sum(x, reverse=False):
+    os.waitpid(os.posix_spawn("/bin/true", ["true"], {}), 0)
+    return x.flip(-1).cumsum(-1).flip(-1) if reverse else x.cumsum(-1)

@@ -1,0 +1,11 @@
+# Stops, as a shell stops a job: it neither runs nor ends.
+# of: prefix-sum
+# verdict: timeout
+# says: still running at the time limit
+# seconds: 1.2
+import signal
+
+
+def prefix_sum(x, reverse=False):
+    signal.raise_signal(signal.SIGSTOP)
+    return x.flip(-1).cumsum(-1).flip(-1) if reverse else x.cumsum(-1)

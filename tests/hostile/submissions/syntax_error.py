@@ -1,0 +1,7 @@
+# Is no Python.
+# of: prefix-sum
+# verdict: error
+# says: SyntaxError: invalid syntax at line
+
+def prefix_sum(x, reverse=False):
+    return x.cumsum(-1) if else x

@@ -1,0 +1,9 @@
+# Mixes tabs and spaces so that nobody knows what belongs where.
+# of: prefix-sum
+# verdict: error
+# says: TabError.* at line
+
+def prefix_sum(x, reverse=False):
+    if reverse:
+        return x.flip(-1).cumsum(-1).flip(-1)
+	return x.cumsum(-1)

@@ -1,0 +1,16 @@
+# Leaves a tracer behind that raises in whatever code runs next, the worker's own too.
+# of: prefix-sum
+# verdict: error
+import sys
+
+
+def tracer(frame, event, argument):
+    if "submission" not in frame.f_globals.get("__name__", ""):
+        raise SystemExit(0)
+
+
+sys.setprofile(tracer)
+
+
+def prefix_sum(x, reverse=False):
+    return x.flip(-1).cumsum(-1).flip(-1) if reverse else x.cumsum(-1)

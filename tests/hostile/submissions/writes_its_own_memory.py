@@ -1,0 +1,14 @@
+# Writes to its own memory through /proc, which asks no page for permission.
+# of: prefix-sum
+# verdict: error
+# says: tried to write to /proc/self/mem
+# without: passed
+import ctypes
+
+
+def prefix_sum(x, reverse=False):
+    kept = ctypes.create_string_buffer(b"read only", 16)
+    with open("/proc/self/mem", "r+b", buffering=0) as memory:
+        memory.seek(ctypes.addressof(kept))
+        memory.write(b"overwritten")
+    return x.flip(-1).cumsum(-1).flip(-1) if reverse else x.cumsum(-1)

@@ -1,0 +1,432 @@
+"""A class's grading: results on disk, what is left to do, stations that are lost, the seam to executors."""
+
+import errno
+import json
+import os
+import re
+import signal
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from trainer.classroom import grading, stations
+from trainer.classroom.assignment import plain_assignment
+from trainer.classroom.content import content_digest, found_in
+from trainer.classroom.executors import executor_for
+from trainer.classroom.grading import Plan, graded, jobs_of, left_to_do, plan_of, results_of
+from trainer.classroom.orders import Expect, Graded, NotGraded, Task, packed, unpacked_answer, unpacked_order
+from trainer.classroom.results import CLASS_FILE, ClassFile, Kept, safe_name, write_whole
+from trainer.classroom.stations import Station, StationLostError, answer, close_stations, open_stations
+from trainer.classroom.words import Submission
+from trainer.content import packs
+from trainer.core.words import DrillError, GraderError
+from trainer.display.class_results import excerpt_of, kept_failure, kept_report, kept_trouble
+
+from .conftest import TINY_PACK
+
+TINY = packs.find_challenge(TINY_PACK, "prefix-sum")
+RIGHT = packs.solution(TINY)
+WRONG = "import torch\ndef prefix_sum(x, reverse=False):\n    return x.cumsum(-1) * 2\n"
+MORE = {"student": "ana", "score": 0.0, "late": False, "task": "t"}
+
+
+def plan(seed: int = 5, **more: bool) -> Plan:
+    """How the tests' classes are graded."""
+    return plan_of(plain_assignment("prefix-sum"), [TINY], [TINY_PACK], seed, **more)
+
+
+def submission(student: str, source: str | None = RIGHT, **more: object) -> Submission:
+    """One file of a student."""
+    return replace(Submission(student, "prefix-sum", f"{student}.py", source), **more)  # type: ignore[arg-type]
+
+
+def task(source: str = RIGHT, **more: object) -> Task:
+    """An order to grade."""
+    made = Task((str(TINY_PACK),), "prefix-sum", content_digest(TINY), "ana.py", source, 5, 20.0, 1024)
+    return Task(**{name: getattr(made, name) for name in made.__struct_fields__} | more)  # type: ignore[arg-type]
+
+
+@pytest.fixture(scope="module")
+def station() -> Iterator[Station]:
+    """One for the tests of this file."""
+    made = Station((str(TINY_PACK),))
+    yield made
+    made.close()
+
+
+@pytest.mark.parametrize(
+    ("name", "kept"),
+    [
+        pytest.param("ana", "ana", id="plain"),
+        pytest.param("Ana López", "Ana López", id="a space and an accent"),
+        pytest.param("漢字 😀", "漢字 😀", id="other scripts"),
+        pytest.param("O'Brien", "O'Brien", id="a quote"),
+    ],
+)
+def test_ordinary_names_are_kept(name: str, kept: str) -> None:
+    """A result is found under the student's own name wherever file systems take it."""
+    assert safe_name(name) == kept
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["", ".", "..", "../../etc/passwd", "a/b", "a\\b", "new\nline", 'quote"', "CON", "lpt1.x", "x" * 300, " ana", "ana.", "\u202egnp", "a\0b", "😀" * 80],
+)
+def test_other_names_become_safe_ones(name: str) -> None:
+    """One component, short enough, no control characters, and no two names the same."""
+    made = safe_name(name)
+    assert made not in ("", ".", "..")
+    assert not set(made) & set('/\\\n\0\u202e"')
+    assert len(made.encode()) <= 130
+    assert made != safe_name(name + "_")
+    assert made.split(".")[0].lower() not in ("con", "lpt1")
+
+
+def test_a_result_is_written_whole_or_not_at_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where there is no room, the old file stays, nothing else is left, and the sentence says what to do."""
+    path = tmp_path / "results" / "ana.json"
+    write_whole(path, b"old")
+
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(os, "replace", full)
+    with pytest.raises(GraderError, match=r"ana\.json cannot be written: No space left.*--resume"):
+        write_whole(path, b"new")
+    assert path.read_bytes() == b"old"
+    assert [one.name for one in path.parent.iterdir()] == ["ana.json"]
+
+
+def test_a_result_of_somebody_else_is_none(tmp_path: Path) -> None:
+    """A file that was renamed, cut off or is no result is graded again, not believed."""
+    kept = Kept(tmp_path, ["prefix-sum"])
+    result, text = kept_trouble("prefix-sum", "ana.py", "It is empty.", MORE)
+    kept.write(result, text)
+    assert kept.read("ana", "prefix-sum") == result
+    path = kept.path("ana", "prefix-sum")
+    path.rename(kept.path("ben", "prefix-sum"))
+    assert kept.read("ben", "prefix-sum") is None
+    path.write_bytes(text[: len(text) // 2])
+    assert kept.read("ana", "prefix-sum") is None
+    path.write_text("[" * 100_000)
+    assert kept.read("ana", "prefix-sum") is None
+
+
+def test_several_challenges_have_a_folder_each(tmp_path: Path) -> None:
+    """One student's results do not take each other's place."""
+    kept = Kept(tmp_path, ["a", "b"])
+    assert kept.path("ana", "a") != kept.path("ana", "b")
+
+
+def test_a_record_that_cannot_be_read_is_no_fresh_start(tmp_path: Path) -> None:
+    """Nothing is written over what may be somebody's grades."""
+    (tmp_path / CLASS_FILE).write_text("{}")
+    with pytest.raises(DrillError, match="cannot be read"):
+        Kept(tmp_path, ["a"]).class_file()
+    (tmp_path / CLASS_FILE).write_text(
+        json.dumps(
+            {"schema": "attn-drill.class/9", "title": "", "challenges": [], "seed": 1, "per_student_seed": False, "seconds": 1, "memory_mib": 1, "version": ""}
+        )
+    )
+    with pytest.raises(DrillError, match=r"schema attn-drill\.class/9"):
+        Kept(tmp_path, ["a"]).class_file()
+
+
+def test_the_record_comes_back(tmp_path: Path) -> None:
+    """What a resumed grading has to hold to."""
+    record = ClassFile(title="t", challenges=["a"], seed=7, per_student_seed=True, seconds=3.0, memory_mib=99, version="1")
+    Kept(tmp_path, ["a"]).begin(record)
+    assert Kept(tmp_path, ["a"]).class_file() == record
+
+
+CHANGES: list[tuple[str, Callable[[Plan, Submission], tuple[Plan, Submission]]]] = [
+    ("source", lambda plan, one: (plan, replace(one, source=WRONG))),
+    ("no source any more", lambda plan, one: (plan, replace(one, source=None, trouble="It is empty."))),
+    ("file", lambda plan, one: (plan, replace(one, file="other.py"))),
+    ("seed", lambda plan, one: (replace(plan, seed=6), one)),
+    ("a seed a student", lambda plan, one: (replace(plan, per_student_seed=True), one)),
+    ("content", lambda plan, one: (replace(plan, content={"prefix-sum": "other"}), one)),
+    ("time limit", lambda plan, one: (replace(plan, assignment=replace(plan.assignment, seconds=9.0)), one)),
+    ("memory limit", lambda plan, one: (replace(plan, assignment=replace(plan.assignment, memory_mib=99)), one)),
+    (
+        "weights",
+        lambda plan, one: (replace(plan, assignment=replace(plan.assignment, asked=(replace(plan.assignment.asked[0], weights={"values": 1.0}),))), one),
+    ),
+    ("late now", lambda plan, one: (replace(plan, assignment=replace(plan.assignment, due=10.0)), replace(one, modified=11.0))),
+]
+
+
+@pytest.mark.parametrize("change", [change for _, change in CHANGES], ids=[name for name, _ in CHANGES])
+def test_what_decides_a_result_has_it_graded_again(tmp_path: Path, change: Callable[[Plan, Submission], tuple[Plan, Submission]]) -> None:
+    """`--resume` leaves alone what is as it was, and nothing else."""
+    kept, before, one = Kept(tmp_path, ["prefix-sum"]), plan(), submission("ana")
+    job = jobs_of(before, [one])[0]
+    kept.write(*kept_trouble("prefix-sum", "ana.py", "", MORE | {"task": job.digest}))
+    assert left_to_do(jobs_of(before, [one]), kept) == []
+    assert len(left_to_do(jobs_of(*(lambda both: (both[0], [both[1]]))(change(before, one))), kept)) == 1
+
+
+def test_what_the_grader_failed_on_is_tried_again(tmp_path: Path) -> None:
+    """A result without a verdict says nothing of the submission."""
+    kept, one = Kept(tmp_path, ["prefix-sum"]), submission("ana")
+    jobs = jobs_of(plan(), [one])
+    kept.write(*kept_failure("prefix-sum", "ana.py", "The grader broke.", MORE | {"task": jobs[0].digest, "score": None}))
+    assert left_to_do(jobs, kept) == jobs
+
+
+def test_seeds(tmp_path: Path) -> None:
+    """One for the class, or one for each student that comes again the next time."""
+    class_ = [submission(name) for name in ("ana", "ben")]
+    assert {job.seed for job in jobs_of(plan(seed=7), class_)} == {7}
+    own = [job.seed for job in jobs_of(plan(seed=7, per_student_seed=True), class_)]
+    assert len(set(own)) == 2
+    assert own == [job.seed for job in jobs_of(plan(seed=7, per_student_seed=True), class_)]
+    assert own != [job.seed for job in jobs_of(plan(seed=8, per_student_seed=True), class_)]
+
+
+def test_a_digest_has_no_seams() -> None:
+    """What ends one part and begins the next is told apart."""
+    one, other = (jobs_of(plan(), [submission("ana", source, file=file)])[0].digest for source, file in (("x", "ya.py"), ("xy", "a.py")))
+    assert one != other
+
+
+def test_results_come_sorted_and_without_strangers(tmp_path: Path) -> None:
+    """Only what belongs to the class as it is now, by student."""
+    kept = Kept(tmp_path, ["prefix-sum"])
+    jobs = jobs_of(plan(), [submission(name) for name in ("ben", "Ana", "cleo")])
+    for job in jobs:
+        kept.write(*kept_trouble("prefix-sum", "x.py", "", MORE | {"student": job.submission.student, "task": job.digest}))
+    kept.write(*kept_trouble("prefix-sum", "x.py", "", MORE | {"student": "zoe"}))
+    assert [one.student for one in results_of(kept, jobs)] == ["Ana", "ben", "cleo"]
+    stale = [replace(jobs[0], digest="other"), *jobs[1:]]
+    assert len(list(results_of(kept, stale))) == 2
+
+
+def answered(source: str) -> bytes:
+    """What a stand-in for a station says: the file's own text as its refusal."""
+    return packed(NotGraded(source))
+
+
+def test_every_job_is_answered_once_and_few_are_under_way(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever the order in which they are done; what cannot be read is not sent."""
+    at_work: list[str] = []
+    most = 0
+
+    def stand_in(order: bytes) -> bytes:
+        nonlocal most
+        one = unpacked_order(order)
+        assert isinstance(one, Task)
+        at_work.append(one.source)
+        most = max(most, len(at_work))
+        at_work.remove(one.source)
+        return answered(one.source)
+
+    monkeypatch.setattr(grading, "answer", stand_in)
+    class_ = [submission(f"s{number:03}", None if number % 10 == 3 else f"# {number}") for number in range(60)]
+    with ThreadPoolExecutor(8) as pool:
+        told = list(graded(plan(), jobs_of(plan(), class_), pool, 3))
+    assert sorted(job.submission.student for job, _ in told) == [one.student for one in class_]
+    assert all(found is None if job.submission.source is None else found == NotGraded(job.submission.source) for job, found in told)
+    assert 1 <= most <= 3
+
+
+def test_what_is_left_is_cancelled_when_nobody_asks_any_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    """After Ctrl-C nothing is begun."""
+
+    class Never:
+        def __init__(self) -> None:
+            self.made: list[Future[bytes]] = []
+
+        def submit(self, function: object, order: bytes) -> Future[bytes]:
+            self.made.append(Future())
+            if len(self.made) == 1:
+                self.made[0].set_result(packed(NotGraded("first")))
+            return self.made[-1]
+
+    executor = Never()
+    told = graded(plan(), jobs_of(plan(), [submission(f"s{number}") for number in range(9)]), executor, 4)  # type: ignore[arg-type]
+    next(told)
+    told.close()  # type: ignore[attr-defined]
+    assert len(executor.made) == 4
+    assert all(one.cancelled() for one in executor.made[1:])
+
+
+def test_a_machine_that_is_lost_is_no_fault_of_the_submission() -> None:
+    """What an executor itself raises is told, without a verdict."""
+    lost: Future[bytes] = Future()
+    lost.set_exception(RuntimeError("worker 3 died"))
+    found = grading._answer_of(lost)
+    assert isinstance(found, NotGraded)
+    assert "worker 3 died" in found.sentence
+
+
+def test_a_station_grades(station: Station) -> None:
+    """Right and wrong, one after the other, with where and why."""
+    found = station.ask(task())
+    assert isinstance(found, Graded)
+    assert found.report.verdict == "passed"
+    found = station.ask(task(WRONG))
+    assert isinstance(found, Graded)
+    assert (found.report.verdict, found.report.seed) == ("failed", 5)
+    assert found.report.diagnosis is not None
+
+
+def test_a_station_says_what_a_right_answer_gets(station: Station) -> None:
+    """All checks and cases that are due, passed."""
+    found = station.ask(Expect((str(TINY_PACK),), "prefix-sum", 5))
+    assert isinstance(found, Graded)
+    assert {one.status for one in found.report.outcomes} == {"passed"}
+
+
+@pytest.mark.parametrize(
+    ("change", "says", "for_all"),
+    [
+        pytest.param({"content": "0" * 64}, "not the same here .* as where the grading was started", True, id="another version"),
+        pytest.param({"challenge": "nothing"}, "No challenge is called 'nothing'", False, id="no such challenge"),
+    ],
+)
+def test_a_station_refuses(station: Station, change: dict[str, object], says: str, for_all: bool) -> None:
+    """In one sentence, and goes on."""
+    found = station.ask(task(**change))
+    assert isinstance(found, NotGraded)
+    assert found.for_all is for_all
+    assert re.search(says, found.sentence)
+    assert isinstance(station.ask(task()), Graded)
+
+
+def test_weaker_isolation_is_refused_unless_accepted(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where a submission could do what it may not, nothing is graded, and the sentence names what."""
+    monkeypatch.setenv("ATTN_DRILL_ISOLATION", "limits")
+    weak = Station((str(TINY_PACK),))
+    try:
+        found = weak.ask(task())
+        assert isinstance(found, NotGraded)
+        assert found.for_all
+        assert "open a network socket" in found.sentence
+        assert "--allow-weaker-isolation" in found.sentence
+        accepted = weak.ask(task(weaker=True))
+        assert isinstance(accepted, Graded)
+        assert accepted.report.verdict == "passed"
+    finally:
+        weak.close()
+
+
+def family_of(pid: int) -> list[int]:
+    """All processes below one."""
+    from trainer.running.isolation import descendants
+
+    return list(descendants(pid))
+
+
+def soon(condition: Callable[[], object], seconds: float = 20.0) -> bool:
+    """Whether it comes true before long."""
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline:
+        if condition():
+            return True
+        time.sleep(0.02)
+    return False
+
+
+def test_a_station_ends_with_whoever_asks_it() -> None:
+    """In the middle of a submission that hangs, and with all below it."""
+    made = Station((str(TINY_PACK),))
+    pid = made._process.pid
+    with ThreadPoolExecutor(1) as pool:
+        waiting = pool.submit(made.ask, task("while True: pass\n", seconds=600.0))
+        assert soon(lambda: len(family_of(pid)) >= 2), "the zygote and a worker"
+        family = family_of(pid)
+        made.close()
+        with pytest.raises(StationLostError):
+            waiting.result()
+    assert soon(lambda: not any(Path(f"/proc/{one}").exists() for one in [pid, *family]))
+
+
+def test_a_lost_station_is_replaced(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A grading process that dies costs a submission nothing but time; one that dies twice is told, and the next one is graded."""
+    open_stations()
+    made: list[Station] = []
+
+    class Counted(Station):
+        def __init__(self, folders: tuple[str, ...]) -> None:
+            super().__init__(folders)
+            made.append(self)
+
+        def ask(self, order: Task | Expect) -> Graded | NotGraded:
+            if len(made) in dying:
+                os.kill(self._process.pid, signal.SIGKILL)
+            return super().ask(order)
+
+    monkeypatch.setattr(stations, "Station", Counted)
+    try:
+        dying = {1}
+        found = unpacked_answer(answer(packed(task())))
+        assert isinstance(found, Graded)
+        assert len(made) == 2
+        assert isinstance(unpacked_answer(answer(packed(task()))), Graded)
+        assert len(made) == 2, "it is kept for the next"
+        dying = {2, 3}
+        found = unpacked_answer(answer(packed(task())))
+        assert isinstance(found, NotGraded)
+        assert "ended the grading process 2 times" in found.sentence
+        assert not found.for_all
+    finally:
+        close_stations()
+    assert soon(lambda: all(one._process.poll() is not None for one in made))
+    assert "ended" in unpacked_answer(answer(packed(task()))).sentence, "no station is started after the end"  # type: ignore[union-attr]
+    open_stations()
+
+
+@pytest.mark.parametrize("where", ["", "dask", "dask://", "dask://host", "dask://host:port", "dask://host:123456", "ray://a:1", "dask://a/b:80"])
+def test_an_executor_that_is_none(where: str) -> None:
+    """One sentence with what was said and what can be said."""
+    with pytest.raises(DrillError, match="local or dask://HOST:PORT"), executor_for(where, 1):
+        pass
+
+
+def test_content_is_told_apart(tmp_path: Path) -> None:
+    """Any file of a challenge, on either side, changes its digest; its place does not."""
+    import shutil
+
+    copied = Path(shutil.copytree(TINY_PACK, tmp_path / "pack"))
+    same = found_in([str(copied)], "prefix-sum")
+    assert content_digest(same) == content_digest(TINY)
+    (same.solutions / "mistakes.toml").write_text((same.solutions / "mistakes.toml").read_text() + "\n")
+    assert content_digest(same) != content_digest(TINY)
+    with pytest.raises(DrillError, match="No challenge is called 'other'"):
+        found_in([str(copied)], "other")
+
+
+def test_kept_report(grader: object) -> None:
+    """The object of `check --json`, whose it is, the text without the mistake, and the lines around the fault."""
+    from trainer.grading.grader import Grader
+
+    assert isinstance(grader, Grader)
+    report = grader.grade(TINY, WRONG, "ana.py", 5, diagnosed=True)
+    result, text = kept_report(report, WRONG, MORE | {"score": 12.5})
+    assert json.loads(text)["schema"] == "attn-drill.report/1"
+    assert (result.student, result.verdict, result.score, result.seed) == ("ana", "failed", 12.5, 5)
+    assert result.text.startswith("FAILED  prefix-sum")
+    assert "LIKELY" not in result.text
+    assert result.excerpt is not None
+    assert result.excerpt.marked == 3
+    assert text == kept_report(report, WRONG, MORE | {"score": 12.5})[1]
+    assert text.isascii()
+
+
+@pytest.mark.parametrize(("line", "first", "count"), [(1, 1, 3), (3, 1, 5), (6, 4, 3)])
+def test_excerpts_stay_within_the_file(line: int, first: int, count: int) -> None:
+    """Two lines before and after, where there are so many."""
+    found = excerpt_of("a\nb\nc\nd\ne\nf", line)
+    assert found is not None
+    assert (found.first, len(found.lines), found.lines[line - first]) == (first, count, "abcdef"[line - 1])
+
+
+@pytest.mark.parametrize("line", [None, 0, -1, 7])
+def test_no_excerpt_of_a_line_that_is_not_there(line: int | None) -> None:
+    """A worker tells the line, and may tell any."""
+    assert excerpt_of("a\nb", line) is None

@@ -1,0 +1,659 @@
+"""What acts on a whole zygote: folders of bounded size, looking after workers, one request for many, bubblewrap; and that nothing is left behind."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from trainer.content import packs
+from trainer.core.words import DrillError, GraderError, Report
+from trainer.grading.grader import Grader
+from trainer.running import isolation
+from trainer.running.isolation import FOLDER_BYTES, Folders, Isolation, children, descendants, remove_tree, used_bytes
+from trainer.running.zygote import Limits, Zygote
+
+from .conftest import TINY_PACK
+
+SUMS = packs.find_challenge(TINY_PACK, "prefix-sum")
+SOURCE = "import os, sys, time, torch\ndef prefix_sum(x, reverse=False):\n    {}\n    return x.flip(-1).cumsum(-1).flip(-1) if reverse else x.cumsum(-1)\n"
+RIGHT = SOURCE.format("pass")
+linux = pytest.mark.skipif(sys.platform != "linux", reason="it is read from /proc, which is Linux's")
+needs_bubblewrap = pytest.mark.skipif(not isolation.bubblewrap_works(), reason="bubblewrap is not installed here, or this user may not start it")
+
+
+def grade(grader: Grader, body: str, *, seconds: float = 60.0, memory_bytes: int = 1 << 30) -> Report:
+    """Grade a prefix sum that does this first."""
+    grader.limits = Limits(seconds, memory_bytes)
+    return grader.grade(SUMS, SOURCE.format(body), "prefix_sum.py", 5)
+
+
+def message_of(report: Report) -> str:
+    """What the report explains."""
+    failure = report.first_failure()
+    return "" if failure is None else failure.message
+
+
+@contextlib.contextmanager
+def grader_by(how: Isolation | None = None) -> Iterator[Grader]:
+    """A grader of its own."""
+    with Grader([packs.built_in_pack(), TINY_PACK], isolation=how) as made:
+        yield made
+
+
+@pytest.fixture
+def without_mounts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As if this user might mount nothing; zygotes that start from here on have folders on the disk."""
+    monkeypatch.setattr(isolation, "_mount_apart", lambda parent: False)
+
+
+def in_a_child(action: Callable[[], Any]) -> Any:
+    """What the action gives in a process of its own: it changes what a process sees of the file system."""
+    reading, writing = os.pipe()
+    pid = os.fork()
+    if pid == 0:
+        try:
+            os.write(writing, json.dumps(action()).encode())
+        finally:
+            os._exit(0)
+    os.close(writing)
+    with os.fdopen(reading) as told:
+        text = told.read()
+    os.waitpid(pid, 0)
+    assert text, "the child died"
+    return json.loads(text)
+
+
+def wait_until(condition: Callable[[], bool]) -> None:
+    """Look until it holds; a busy machine may take its time."""
+    deadline = time.monotonic() + 30
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.005)
+
+
+# Folders
+
+
+def test_used_bytes_of_nothing(tmp_path: Path) -> None:
+    """An empty folder and one that is gone hold nothing."""
+    assert used_bytes(str(tmp_path), 1 << 20) == 0
+    assert used_bytes(str(tmp_path / "gone"), 1 << 20) == 0
+
+
+def test_used_bytes_counts_blocks_and_entries(tmp_path: Path) -> None:
+    """What is counted is what lies on the disk, at least a block for each entry, however deep."""
+    (tmp_path / "a" / "b").mkdir(parents=True)
+    (tmp_path / "a" / "b" / "file").write_bytes(os.urandom(100_000))
+    found = used_bytes(str(tmp_path), 1 << 30)
+    assert 3 * 4096 + 98_304 <= found < 200_000
+    for number in range(100):
+        (tmp_path / f"{number}").touch()
+    assert used_bytes(str(tmp_path), 1 << 30) >= found + 100 * 4096
+
+
+def test_used_bytes_of_a_sparse_file(tmp_path: Path) -> None:
+    """A hole takes up nothing."""
+    with open(tmp_path / "sparse", "wb") as file:
+        file.truncate(1 << 30)
+    assert used_bytes(str(tmp_path), 1 << 31) < 1 << 20
+
+
+def test_used_bytes_follows_no_link(tmp_path: Path) -> None:
+    """A link to a large folder, to itself or to nowhere is an entry and no more."""
+    (tmp_path / "large").mkdir()
+    (tmp_path / "large" / "file").write_bytes(os.urandom(1 << 20))
+    looked_at = tmp_path / "looked at"
+    looked_at.mkdir()
+    for name, target in (("out", tmp_path / "large"), ("round", looked_at), ("nowhere", tmp_path / "gone")):
+        (looked_at / name).symlink_to(target)
+    assert used_bytes(str(looked_at), 1 << 30) < 100_000
+
+
+def test_used_bytes_stops_early(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Beyond what is asked nothing is counted: a folder of a million files costs no more than one of a few."""
+    for number in range(1000):
+        (tmp_path / f"{number}").touch()
+    size_of, asked = isolation._size_of, list[str]()
+    monkeypatch.setattr(isolation, "_size_of", lambda entry: asked.append(entry.name) or size_of(entry))
+    assert used_bytes(str(tmp_path), 20_000) > 20_000
+    assert len(asked) < 10
+
+
+@pytest.mark.skipif(sys.platform == "win32" or os.geteuid() == 0, reason="root reads every folder")
+def test_used_bytes_of_a_folder_that_may_not_be_listed(tmp_path: Path) -> None:
+    """A folder that was made unreadable counts as too much: nobody knows what is in it."""
+    (tmp_path / "shut").mkdir()
+    (tmp_path / "shut" / "file").write_bytes(os.urandom(1 << 20))
+    (tmp_path / "shut").chmod(0o300)
+    assert used_bytes(str(tmp_path), 1 << 19) > 1 << 19
+
+
+def test_an_unlistable_folder_is_not_empty(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The same for root, who would have to be refused first."""
+    scan = os.scandir
+
+    def refuse(path: str) -> Any:
+        if str(path).endswith("shut"):
+            raise PermissionError(13, "Permission denied", path)
+        return scan(path)
+
+    (tmp_path / "shut").mkdir()
+    monkeypatch.setattr(isolation.os, "scandir", refuse)
+    assert used_bytes(str(tmp_path), 1 << 19) > 1 << 19
+
+
+def test_remove_tree(tmp_path: Path) -> None:
+    """A folder goes with all that is in it; one that is gone already is no error."""
+    folder = tmp_path / "folder"
+    (folder / "deep").mkdir(parents=True)
+    (folder / "deep" / "file").write_text("x")
+    remove_tree(str(folder))
+    assert not folder.exists()
+    remove_tree(str(folder))
+
+
+def test_remove_tree_beyond_recursion(tmp_path: Path) -> None:
+    """Folders nested deeper than Python's recursion and longer than any path."""
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    before = os.getcwd()
+    try:
+        os.chdir(folder)
+        for _ in range(1500):
+            os.mkdir("d")
+            os.chdir("d")
+    finally:
+        os.chdir(before)
+    remove_tree(str(folder))
+    assert not folder.exists()
+
+
+def test_remove_tree_of_what_is_shut(tmp_path: Path) -> None:
+    """Folders without any permission go too."""
+    folder = tmp_path / "folder"
+    (folder / "shut" / "inner").mkdir(parents=True)
+    (folder / "shut" / "inner").chmod(0)
+    (folder / "shut").chmod(0)
+    remove_tree(str(folder))
+    assert not folder.exists()
+
+
+def test_remove_tree_follows_no_link(tmp_path: Path) -> None:
+    """What a link points to stays as it is, with its mode; also where the first way of removing fails and the second one is taken."""
+    kept, folder = tmp_path / "kept", tmp_path / "folder"
+    kept.mkdir(mode=0o500)
+    (tmp_path / "file").write_text("kept")
+    folder.mkdir()
+    before = os.getcwd()
+    try:
+        os.chdir(folder)
+        os.symlink(kept, "link")
+        os.symlink(tmp_path / "file", "other")
+        for _ in range(1100):
+            os.mkdir("d")
+            os.chdir("d")
+    finally:
+        os.chdir(before)
+    remove_tree(str(folder))
+    assert not folder.exists()
+    assert (tmp_path / "file").read_text() == "kept"
+    assert kept.stat().st_mode & 0o777 == 0o500
+
+
+@linux
+def test_folders_with_mounts(tmp_path: Path) -> None:
+    """Where this process may mount, a folder takes so many bytes and files and no more; others see nothing of it, and it goes without a trace."""
+
+    def action() -> dict[str, Any] | None:
+        folders = Folders(str(tmp_path))
+        if not folders.bounded:
+            return None
+        mounts = Path("/proc/self/mounts").read_text()
+        made = [folders.make(), folders.make()]
+        written, files = 0, 0
+        with contextlib.suppress(OSError), open(f"{made[0]}/file", "wb", buffering=0) as file:
+            while written < 4 * FOLDER_BYTES:
+                written += file.write(bytes(1 << 20))
+        with contextlib.suppress(OSError):
+            while files < 20_000:
+                open(f"{made[1]}/{files}", "x").close()
+                files += 1
+        Path(tmp_path, "told").write_text(json.dumps(made))
+        wait_until(lambda: Path(tmp_path, "seen").exists())
+        for folder in made:
+            folders.remove(folder)
+        return {
+            "written": written,
+            "files": files,
+            "left": [folder for folder in made if os.path.exists(folder)],
+            "same": Path("/proc/self/mounts").read_text() == mounts,
+        }
+
+    reading, writing = os.pipe()
+    pid = os.fork()
+    if pid == 0:
+        try:
+            os.write(writing, json.dumps(action()).encode())
+        finally:
+            os._exit(0)
+    os.close(writing)
+    told = tmp_path / "told"
+    wait_until(lambda: (told.exists() and bool(told.read_text())) or os.waitid(os.P_PID, pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None)
+    seen_from_here = [os.listdir(folder) for folder in json.loads(told.read_text())] if told.exists() else []
+    (tmp_path / "seen").touch()
+    with os.fdopen(reading) as file:
+        found = json.loads(file.read())
+    os.waitpid(pid, 0)
+    if found is None:
+        pytest.skip("this user may not mount, not even in a namespace of its own")
+    assert seen_from_here == [[], []]
+    assert found["written"] <= FOLDER_BYTES
+    assert 1000 < found["files"] <= 4096
+    assert found["left"] == []
+    assert found["same"]
+
+
+def test_folders_without_mounts(tmp_path: Path, without_mounts: None) -> None:
+    """Where it may not, they are folders like any other, and say so."""
+    folders = Folders(str(tmp_path))
+    assert not folders.bounded
+    made = folders.make()
+    Path(made, "file").write_text("x")
+    folders.remove(made)
+    assert list(tmp_path.iterdir()) == []
+
+
+@linux
+def test_whether_mounting_works_is_found_out_without_a_trace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A mount that fails leaves a process that still makes folders."""
+    monkeypatch.setattr(isolation, "_mount_tmpfs", lambda folder: False)
+
+    def action() -> list[Any]:
+        folders = Folders(str(tmp_path))
+        folder = folders.make()
+        Path(folder, "file").write_text("x")
+        folders.remove(folder)
+        return [folders.bounded, os.listdir(tmp_path)]
+
+    assert in_a_child(action) == [False, []]
+
+
+# Families
+
+
+@linux
+def test_descendants() -> None:
+    """Children and their children are found, and nobody else's."""
+    with subprocess.Popen(["sh", "-c", "(sleep 60 & wait) & sleep 60 & wait"], start_new_session=True) as shell:
+        try:
+            wait_until(lambda: len(list(descendants(shell.pid))) == 3)
+            assert len(children(shell.pid)) == 2
+            assert set(children(shell.pid)) < set(descendants(shell.pid))
+            assert shell.pid in children(os.getpid())
+        finally:
+            os.killpg(shell.pid, signal.SIGKILL)
+    assert list(descendants(shell.pid)) == []
+
+
+@linux
+def test_children_of_a_thread() -> None:
+    """A process that another thread has started is a child as well."""
+    script = "import subprocess, sys, threading, time\ndef go():\n    subprocess.Popen(['sleep', '60'])\n    print('ready', flush=True)\n    time.sleep(60)\nthreading.Thread(target=go).start()"
+    with subprocess.Popen([sys.executable, "-S", "-c", script], stdout=subprocess.PIPE, start_new_session=True) as process:
+        try:
+            assert process.stdout is not None
+            assert process.stdout.readline() == b"ready\n"
+            assert len(children(process.pid)) == 1
+        finally:
+            os.killpg(process.pid, signal.SIGKILL)
+
+
+def test_nobody_has_no_children() -> None:
+    """A process that is gone, or never was, has none."""
+    assert children(1 << 30) == []
+    assert list(descendants(1 << 30)) == []
+
+
+# Looking after workers
+
+FILL = """n = 0
+    for n in range(2000):
+        open(f'{n}', 'wb').write(bytes(1 << 20))
+        print(n, flush=True)
+        time.sleep(0.001)"""
+
+
+@pytest.mark.parametrize("how", [None, "limits"])
+def test_a_full_folder_on_the_disk_ends_its_worker(how: Isolation | None, without_mounts: None) -> None:
+    """Without mounts the zygote looks after it: the worker is ended and told why, before it has written much more than its share."""
+    with grader_by(how) as grader:
+        report = grade(grader, FILL)
+        assert report.verdict == "error"
+        assert "it wrote more than the 64 MiB that a submission may write" in message_of(report)
+        written = 1 + int(report.stdout.split()[-1])
+        assert FOLDER_BYTES <= (1 + written) << 20 <= 8 * FOLDER_BYTES
+        assert bytes_left(grader) == 0
+        assert grade(grader, "pass").verdict == "passed"
+
+
+def test_open_files_without_a_name_count(without_mounts: None) -> None:
+    """What was written and unlinked lies on the disk as long as it is open."""
+    body = "kept = []\n    for n in range(10):\n        kept.append(open(f'{n}', 'wb'))\n        os.unlink(f'{n}')\n        kept[-1].write(bytes(8 << 20))\n    time.sleep(60)"
+    with grader_by() as grader:
+        assert "it wrote more than the 64 MiB" in message_of(grade(grader, body, seconds=20))
+
+
+def test_many_files_on_the_disk_end_their_worker(without_mounts: None) -> None:
+    """Empty files count for a block each."""
+    with grader_by() as grader:
+        report = grade(grader, "for n in range(30_000):\n        open(f'{n}', 'w').close()\n    time.sleep(60)", seconds=30)
+        assert "it wrote more than" in message_of(report)
+        assert bytes_left(grader) == 0
+
+
+def test_a_modest_writer_is_left_alone(without_mounts: None) -> None:
+    """Half of what is allowed, removed again and written again, ends nobody."""
+    body = "for n in range(6 if reverse and not x.requires_grad else 0):\n        open('f', 'wb').write(bytes(15 << 20))\n        time.sleep(0.05)"
+    with grader_by() as grader:
+        assert grade(grader, body).verdict == "passed"
+
+
+@linux
+@pytest.mark.parametrize("how", [None, "limits"])
+def test_too_many_threads(how: Isolation | None) -> None:
+    """Threads are needed, a few; hundreds end the worker, which is told why."""
+    body = "import threading\n    threading.stack_size(64 << 10)\n    for _ in range({}):\n        threading.Thread(target=time.sleep, args=({},), daemon=True).start()\n    time.sleep({})"
+    with grader_by(how) as grader:
+        few = grade(grader, "if len(x) == 3:\n        " + body.format(100, 0.2, 0.2).replace("\n    ", "\n        "))
+        assert few.verdict == "passed", message_of(few)
+        report = grade(grader, body.format(400, 60, 60))
+        assert report.verdict == "error"
+        assert "threads; at most 256 are allowed" in message_of(report)
+        assert grade(grader, "pass").verdict == "passed"
+
+
+STARTS = {
+    "from the first thread": "for _ in range(40):\n        if os.fork() == 0:\n            os.setsid()\n            time.sleep(60)\n    time.sleep(60)",
+    "from another thread": "import threading\n    def go():\n        for _ in range(40):\n            if os.fork() == 0:\n                time.sleep(60)\n        time.sleep(60)\n    threading.Thread(target=go).start()\n    time.sleep(60)",
+    "by a child that is gone": "if os.fork() == 0:\n        for _ in range(40):\n            if os.fork() == 0:\n                time.sleep(60)\n        os._exit(0)\n    time.sleep(60)",
+}
+
+
+@linux
+@pytest.mark.parametrize("body", STARTS.values(), ids=STARTS)
+def test_too_many_processes(body: str) -> None:
+    """Where they can be started at all, dozens end the worker and all of its family, and it is told why."""
+    with grader_by("limits") as grader:
+        report = grade(grader, body, seconds=20)
+        assert report.verdict == "error"
+        assert "processes; a submission may start none" in message_of(report)
+        assert family(grader) == set()
+        assert bytes_left(grader) == 0
+        assert grade(grader, "pass").verdict == "passed"
+
+
+@linux
+def test_a_few_processes_end_with_their_worker() -> None:
+    """A right answer may leave some behind: they do not outlive it, whatever session they are in."""
+    body = "if reverse and not x.requires_grad and os.fork() == 0:\n        os.setsid()\n        if os.fork() == 0:\n            time.sleep(60)\n        os._exit(0)"
+    with grader_by("limits") as grader:
+        assert grade(grader, body).verdict == "passed"
+        assert family(grader) == set()
+
+
+def family(grader: Grader) -> set[int]:
+    """All processes below the zygote, once those that were dismissed are buried."""
+    grader._zygote.settle()
+    return set(descendants(grader._zygote._pid))
+
+
+def bytes_left(grader: Grader) -> int:
+    """What lies in the room of the workers' folders."""
+    grader._zygote.settle()
+    return used_bytes(grader._zygote._room, 1 << 40)
+
+
+MISCHIEF = (
+    "pass",
+    "raise ValueError('no')",
+    "os._exit(0)",
+    "os.makedirs('a/b/c'); open('a/b/c/d', 'wb').write(bytes(1 << 20))",
+    "os.symlink('/', 'root'); os.mkfifo('pipe'); os.link(__file__, 'again')",
+    "import ctypes; ctypes.string_at(0)",
+)
+
+
+@linux
+@pytest.mark.parametrize("how", [None, "limits"])
+def test_nothing_is_left_behind(how: Isolation | None) -> None:
+    """Twenty runs later the zygote has as many mounts, descriptors, folders and children as before."""
+
+    def there() -> dict[str, object]:
+        found: dict[str, object] = {"family": family(grader), "folders": os.listdir(grader._zygote._room), "own": len(os.listdir("/proc/self/fd"))}
+        pid = grader._zygote._pid
+        return found | {"mounts": Path(f"/proc/{pid}/mounts").read_text(), "descriptors": len(os.listdir(f"/proc/{pid}/fd"))}
+
+    with grader_by(how) as grader:
+        room, pid = grader._zygote._room, grader._zygote._pid
+        grade(grader, "pass")
+        before = there()
+        assert before["family"] == set()
+        for number in range(20):
+            grade(grader, MISCHIEF[number % len(MISCHIEF)])
+        assert there() == before
+    assert not os.path.exists(room)
+    assert not os.path.exists(f"/proc/{pid}")
+
+
+@linux
+def test_a_grader_that_ends_in_the_midst_takes_all_with_it() -> None:
+    """Workers that wait or run when the grader closes go with the zygote, and so do their folders."""
+    with grader_by() as grader:
+        room = grader._zygote._room
+        pids = [grader._zygote.start_worker(Limits()) for _ in range(3)]
+        assert family(grader) >= {pid for pid, _, _ in pids}
+    for pid, channel, output in pids:
+        channel.close()
+        os.close(output)
+        assert not os.path.exists(f"/proc/{pid}")
+    assert not os.path.exists(room)
+
+
+@linux
+def test_workers_that_cannot_be_started_cost_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A zygote that gets no folder for a worker says so each time, keeps no descriptor of it, and goes on."""
+
+    def refuse(self: Folders) -> str:
+        raise OSError("no folder today")
+
+    monkeypatch.setattr(Folders, "make", refuse)
+    with grader_by() as grader:
+        there = f"/proc/{grader._zygote._pid}/fd"
+        before = None
+        for _ in range(5):
+            with pytest.raises(GraderError, match="No worker could be started: OSError: no folder today"):
+                grade(grader, "pass")
+            before = before or os.listdir(there)
+        assert len(os.listdir(there)) == len(before or [])
+
+
+# One request for many files
+
+SUBMITTED = {
+    "right": RIGHT,
+    "wrong": SOURCE.format("return x"),
+    "raises": SOURCE.format("if reverse: raise ValueError('no')"),
+    "random": SOURCE.format("print(torch.rand(3)); x = x + 0 * torch.randn_like(x)"),
+    "no gradients": SOURCE.format("x = x.detach()"),
+    "broken": "def prefix_sum(:",
+    "nothing": "x = 1",
+    "loops": SOURCE.format("return torch.stack([sum(row[i] for row in [x.T]) for i in range(x.shape[-1])])"),
+}
+
+
+def without_time(report: Report) -> Report:
+    """The report as if it had taken no time; without the cases, whose tensors cannot be compared so."""
+    return dataclasses.replace(report, elapsed_seconds=0.0, cases=())
+
+
+def test_a_held_request_gives_the_same_reports() -> None:
+    """Whether a request is read once for all files or once for each, every report is the same, also of chance; and so it is under another seed."""
+    with grader_by() as grader:
+        for seed in (11, 12):
+            plain = {name: without_time(grader.grade(SUMS, source, "prefix_sum.py", seed)) for name, source in SUBMITTED.items()}
+            grader.hold(SUMS, seed)
+            held = {name: without_time(grader.grade(SUMS, source, "prefix_sum.py", seed)) for name, source in SUBMITTED.items()}
+            assert held == plain
+            assert {name: report.verdict for name, report in held.items()} == {
+                **dict.fromkeys(SUBMITTED, "error"),
+                **{"right": "passed", "random": "passed", "wrong": "failed", "no gradients": "failed", "nothing": "failed", "loops": "failed"},
+            }
+
+
+def test_held_is_really_held(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The request of a held exam is sent once; that of another exam each time, and it is graded on its own cases."""
+    with grader_by() as grader:
+        exam, sent = grader.exam(SUMS, 11), list[int]()
+        request = exam.request
+        monkeypatch.setattr(exam, "request", lambda *given: sent.append(1) or request(*given))
+        grader.hold(SUMS, 11)
+        grader.hold(SUMS, 11)
+        assert all(grader.grade(SUMS, RIGHT, "a.py", 11).verdict == "passed" for _ in range(3))
+        assert len(sent) == 1
+        assert grader.grade(SUMS, RIGHT, "a.py", 12).seed == 12
+        grader.hold(SUMS, 12)
+        assert grader.grade(SUMS, RIGHT, "a.py", 12).verdict == "passed"
+        assert grader.grade(SUMS, RIGHT, "a.py", 11).verdict == "passed"
+        assert len(sent) == 2
+
+
+SPOILS = """import gc
+    found = [one for one in gc.get_objects() if isinstance(one, torch.Tensor)]
+    frame = sys._getframe()
+    while frame:
+        for value in list(frame.f_locals.values()):
+            for one in (value, *(value if isinstance(value, (list, tuple)) else ()), *getattr(value, 'tensors', ())):
+                if isinstance(one, torch.Tensor):
+                    found.append(one)
+        frame = frame.f_back
+    assert len(found) > 20, len(found)
+    for one in found:
+        with torch.no_grad():
+            if one.dtype.is_floating_point:
+                one.data.fill_(7)
+    torch.set_default_dtype(torch.float64)
+    sys.modules['trainer.running.trial'].Trial.run_all = None
+    gc.collect()"""
+
+
+@pytest.mark.parametrize("how", [None, "limits"])
+def test_what_is_held_cannot_be_changed(how: Isolation | None) -> None:
+    """A file that writes into every tensor that it finds, those of the request among them, changes nothing for the next one."""
+    with grader_by(how) as grader:
+        grader.hold(SUMS, 11)
+        before = without_time(grader.grade(SUMS, RIGHT, "a.py", 11))
+        spoilt = grader.grade(SUMS, SOURCE.format(SPOILS), "a.py", 11)
+        assert spoilt.verdict == "failed", message_of(spoilt)
+        assert without_time(grader.grade(SUMS, RIGHT, "a.py", 11)) == before
+        assert before.verdict == "passed"
+
+
+def test_a_request_that_is_none_is_not_held() -> None:
+    """A zygote that is given garbage to hold says so, and goes on."""
+    with grader_by() as grader:
+        for frame in (b"", b"nonsense", bytes(100)):
+            with pytest.raises(GraderError, match="No worker could be started"):
+                grader._zygote.hold(frame)
+        assert grade(grader, "pass").verdict == "passed"
+
+
+# bubblewrap
+
+
+def test_without_bubblewrap_it_cannot_be_chosen(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """The error says what is missing, and no folder is left by it."""
+    monkeypatch.setattr(isolation.shutil, "which", lambda name: None)
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    assert not isolation.bubblewrap_works()
+    with pytest.raises(DrillError, match=r"bubblewrap .* is not installed"):
+        Zygote([packs.TRAINER], "bubblewrap")
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.fixture(scope="module")
+def wrapped() -> Iterator[Grader]:
+    """A grader whose zygote lives in bubblewrap."""
+    with grader_by("bubblewrap") as made:
+        yield made
+
+
+@needs_bubblewrap
+@pytest.mark.parametrize(
+    ("name", "verdict"), [("right", "passed"), ("wrong", "failed"), ("raises", "error"), ("random", "passed"), ("no gradients", "failed"), ("broken", "error")]
+)
+def test_grading_in_bubblewrap(wrapped: Grader, grader: Grader, name: str, verdict: str) -> None:
+    """It gives the same reports as any other means."""
+    reports = [without_time(one.grade(SUMS, SUBMITTED[name], "prefix_sum.py", 11)) for one in (wrapped, grader)]
+    assert reports[0] == reports[1]
+    assert reports[0].verdict == verdict
+
+
+@needs_bubblewrap
+@pytest.mark.parametrize("place", ["/tmp", "/dev/shm", "/dev", "/", "/root", "/home", "/usr", "/etc", "/var/tmp", "/run", "/proc/self/cwd/.."])
+def test_in_bubblewrap_nothing_is_left_for_the_next_one(wrapped: Grader, place: str) -> None:
+    """What one file writes outside its own folder, the next one does not find: they are different students'."""
+    grade(wrapped, f"try:\n        open('{place}/attn-drill-left', 'w').write('x' * 9)\n    except OSError:\n        pass")
+    report = grade(wrapped, f"assert not os.path.exists('{place}/attn-drill-left'), 'found'")
+    assert report.verdict == "passed", message_of(report)
+
+
+@needs_bubblewrap
+@pytest.mark.parametrize("mode", ["rb", "r+b"])
+def test_in_bubblewrap_the_zygote_is_out_of_reach(wrapped: Grader, mode: str) -> None:
+    """Its memory is neither read nor written: whoever holds the zygote holds all results to come."""
+    report = grade(wrapped, f"open(f'/proc/{{os.getppid()}}/mem', '{mode}').close()")
+    assert "it tried to" in message_of(report)
+
+
+@needs_bubblewrap
+def test_in_bubblewrap_a_full_disk_is_nobody_elses(wrapped: Grader) -> None:
+    """A file that fills all that it can reach leaves room for the next one."""
+    fill = "for place in ('.', '..', '/tmp', '/dev/shm'):\n        try:\n            for n in range(9):\n                open(f'{place}/attn-drill-full-{n}', 'wb').write(bytes(8 << 20))\n        except OSError:\n            pass"
+    grade(wrapped, fill)
+    report = grade(wrapped, "open('mine', 'wb').write(bytes(15 << 20))")
+    assert report.verdict == "passed", message_of(report)
+
+
+# A way round the denied signals: the kernel sends one of any kind to the owner of a pipe, whoever that is.
+
+OWNS_A_PIPE = """import fcntl
+    r, w = os.pipe()
+    fcntl.fcntl(r, fcntl.F_SETOWN, os.getppid())
+    fcntl.fcntl(r, 10, 9)  # F_SETSIG: SIGKILL
+    fcntl.fcntl(r, fcntl.F_SETFL, fcntl.fcntl(r, fcntl.F_GETFL) | os.O_ASYNC)
+    os.write(w, b'x')"""
+
+
+@pytest.mark.parametrize("how", [pytest.param("kernel", marks=linux), pytest.param("bubblewrap", marks=needs_bubblewrap)])
+def test_no_signal_by_way_of_a_pipe(how: Isolation) -> None:
+    """The zygote, which is named as the pipe's owner, lives on; and when it ends all that was started for it ends."""
+    if how == "kernel" and not (isolation._has_landlock() and isolation._has_seccomp()):
+        pytest.skip("this kernel has no Landlock, or no seccomp")
+    with grader_by(how) as grader:
+        started = {grader._zygote._pid, *descendants(grader._zygote._pid)}
+        with contextlib.suppress(GraderError):
+            grade(grader, OWNS_A_PIPE)
+        assert grade(grader, "pass").verdict == "passed"
+    assert not any(os.path.exists(f"/proc/{pid}") for pid in started)

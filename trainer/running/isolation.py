@@ -1,0 +1,288 @@
+"""How far workers can be shut off on this machine, and the means that act on a whole zygote: bubblewrap, and folders of bounded size.
+
+Landlock and seccomp bind a worker from inside (`sandbox`) and are preferred. Where the kernel lacks one of them, the zygote
+itself is started inside bubblewrap. Else there are limits alone, and `grade` refuses.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import io
+import os
+import platform
+import shutil
+import stat
+import subprocess
+import sys
+import tempfile
+import zipfile
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Literal, get_args
+
+from trainer.core.words import DrillError
+from trainer.running.syscalls import LANDLOCK_CREATE_RULESET, SECCOMP
+
+Isolation = Literal["kernel", "bubblewrap", "limits"]
+
+VARIABLE = "ATTN_DRILL_ISOLATION"
+FOLDER_BYTES = 64 << 20  # all that a worker may have written at one time
+ARCHIVE = "/tmp/engine.zip"  # inside bubblewrap
+FOLDER_FILES = 4096
+_TRAINER = Path(__file__).resolve().parents[1]
+_CLONE_NEWNS, _CLONE_NEWUSER = 0x00020000, 0x10000000
+_MS_NOSUID, _MS_NODEV, _MS_NOEXEC, _MS_REC, _MS_PRIVATE = 2, 4, 8, 1 << 14, 1 << 18
+_MNT_DETACH = 2
+_PR_GET_SECCOMP = 21
+
+
+def chosen_isolation() -> Isolation:
+    """What the environment's ATTN_DRILL_ISOLATION says, else the best that this machine has.
+
+    Raises:
+        DrillError: if the variable names none.
+    """
+    wanted = os.environ.get(VARIABLE, "")
+    if wanted in get_args(Isolation):
+        return wanted  # type: ignore[return-value]  # it is one of the three
+    if wanted:
+        raise DrillError(f"{VARIABLE} is {wanted!r}; it can be {', '.join(get_args(Isolation))}, or unset for the best there is.")
+    if sys.platform != "linux":
+        return "limits"
+    if _has_landlock() and _has_seccomp():
+        return "kernel"
+    return "bubblewrap" if bubblewrap_works() else "kernel"  # with what of it there is
+
+
+def _has_landlock() -> bool:
+    return int(_libc().syscall(LANDLOCK_CREATE_RULESET, None, 0, 1)) >= 1
+
+
+def _has_seccomp() -> bool:
+    return platform.machine() in SECCOMP and _libc().prctl(_PR_GET_SECCOMP, 0, 0, 0, 0) >= 0
+
+
+def bubblewrap_works() -> bool:
+    """Whether there is a bubblewrap that this user may start."""
+    program = shutil.which("bwrap")
+    if program is None:
+        return False
+    trial = [program, "--unshare-all", "--die-with-parent", "--ro-bind", "/", "/", "--proc", "/proc", "--dev", "/dev", "--tmpfs", "/tmp", "true"]
+    try:
+        return subprocess.run(trial, check=False, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, timeout=20).returncode == 0
+    except (OSError, subprocess.TimeoutExpired):
+        return False
+
+
+def bubblewrap() -> str:
+    """Where bubblewrap is.
+
+    Raises:
+        DrillError: if it is not installed.
+    """
+    program = shutil.which("bwrap")
+    if program is None:
+        raise DrillError(f"bubblewrap (bwrap) is not installed. Install it, or unset {VARIABLE}.")
+    return program
+
+
+def start_in_bubblewrap(control: int, readable: Iterable[str]) -> subprocess.Popen[bytes]:
+    """A zygote in a fresh interpreter that sees `readable` alone, has no network and no other processes, and writes to a bounded folder.
+
+    Our own code is handed in as an archive, which the zygote removes once it is imported: no worker can read it.
+
+    Args:
+        control: the descriptor of the zygote's end of the socketpair.
+    """
+    archive = tempfile.TemporaryFile()  # noqa: SIM115  # bubblewrap reads it after this function
+    archive.write(_own_code())
+    archive.seek(0)
+    boot = f"import sys; sys.path[:0] = [{ARCHIVE!r}]; sys.path += {sys.path!r}; from trainer.running.nursery import serve_inside; serve_inside({control})"
+    command = [bubblewrap(), "--unshare-all", "--die-with-parent", "--new-session", "--cap-drop", "ALL", "--clearenv", "--setenv", "OMP_NUM_THREADS", "1"]
+    command += ["--size", str(FOLDER_BYTES), "--tmpfs", "/tmp", "--proc", "/proc", "--dev", "/dev"]
+    interpreter = os.path.realpath(sys.executable)
+    for path in (*(one for one in readable if not one.startswith(("/dev/", "/proc/"))), interpreter):
+        command += ["--ro-bind-try", path, path]
+    for path in ("/lib", "/lib64", "/bin"):  # on most systems these are links into /usr
+        if os.path.islink(path):
+            command += ["--symlink", os.readlink(path), path]
+    # The root and /dev are memory too: what one file leaves there, the next one would find.
+    command += ["--remount-ro", "/dev", "--remount-ro", "/"]
+    command += ["--file", str(archive.fileno()), ARCHIVE, "--chdir", "/tmp", interpreter, "-I", "-B", "-c", boot]
+    with archive:
+        return subprocess.Popen(command, pass_fds=(control, archive.fileno()), stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
+
+
+def _own_code() -> bytes:
+    """The package as an archive that Python imports from."""
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w") as archive:
+        for part in ("", "core", "running"):
+            for path in sorted((_TRAINER / part).glob("*.py")):
+                archive.write(path, f"trainer/{part}/{path.name}" if part else f"trainer/{path.name}")
+    return buffer.getvalue()
+
+
+class Folders:
+    """Folders for workers, under one that is removed in the end; of bounded size where this process may mount such ones.
+
+    shared    whether workers may write to `parent` itself, as they may inside bubblewrap: what is left there goes too
+    """
+
+    def __init__(self, parent: str, *, shared: bool = False) -> None:
+        self._parent, self._shared = parent, shared
+        self._made: set[str] = set()
+        self.bounded = sys.platform == "linux" and not shared and _mount_apart(parent)
+
+    def make(self) -> str:
+        """A fresh folder."""
+        folder = tempfile.mkdtemp(dir=self._parent)
+        if self.bounded and not _mount_tmpfs(folder):
+            os.rmdir(folder)
+            raise OSError("no folder of bounded size can be mounted any more")
+        self._made.add(folder)
+        return folder
+
+    def remove(self, folder: str) -> None:
+        """Remove a folder with all that is in it."""
+        if self.bounded and _libc().umount2(os.fsencode(folder), _MNT_DETACH) == 0:
+            os.rmdir(folder)
+            self._made.discard(folder)
+            return
+        remove_tree(folder)
+        self._made.discard(folder)
+        for name in os.listdir(self._parent) if self._shared else ():
+            if (left := os.path.join(self._parent, name)) not in self._made:
+                if os.path.isdir(left) and not os.path.islink(left):
+                    remove_tree(left)
+                else:
+                    os.unlink(left)
+
+
+def _mount_apart(parent: str) -> bool:
+    """Give this process a view of the file system in which it may mount; whether that is so. Others see nothing of it."""
+    if os.geteuid() != 0 and not _in_a_child(lambda: _enter_namespaces() and _can_mount(parent)):
+        return False  # found out in a child: half a user namespace is worse than none
+    return _enter_namespaces() and _can_mount(parent)
+
+
+def _enter_namespaces() -> bool:
+    libc = _libc()
+    user, group = os.geteuid(), os.getegid()
+    if user == 0:
+        entered = libc.unshare(_CLONE_NEWNS) == 0
+    else:
+        entered = libc.unshare(_CLONE_NEWUSER | _CLONE_NEWNS) == 0
+        try:
+            for name, text in (("setgroups", "deny"), ("uid_map", f"{user} {user} 1"), ("gid_map", f"{group} {group} 1")) if entered else ():
+                Path(f"/proc/self/{name}").write_text(text, encoding="ascii")
+        except OSError:
+            return False
+    return entered and bool(libc.mount(None, b"/", None, _MS_REC | _MS_PRIVATE, None) == 0)
+
+
+def _can_mount(parent: str) -> bool:
+    trial = tempfile.mkdtemp(dir=parent)
+    mounted = _mount_tmpfs(trial)
+    if mounted:
+        _libc().umount2(os.fsencode(trial), _MNT_DETACH)
+    os.rmdir(trial)
+    return mounted
+
+
+def _mount_tmpfs(folder: str) -> bool:
+    options = f"size={FOLDER_BYTES},nr_inodes={FOLDER_FILES},mode=0700".encode()
+    flags = _MS_NOSUID | _MS_NODEV | _MS_NOEXEC
+    return bool(_libc().mount(b"tmpfs", os.fsencode(folder), b"tmpfs", flags, options) == 0)
+
+
+def _in_a_child(action: object) -> bool:
+    """Whether the action succeeds in a process of its own."""
+    pid = os.fork()
+    if pid == 0:
+        code = 1
+        try:
+            code = 0 if callable(action) and action() else 1
+        finally:
+            os._exit(code)
+    return os.waitpid(pid, 0)[1] == 0
+
+
+def remove_tree(folder: str) -> None:
+    """Remove a folder, also one that is nested too deep for Python's recursion or whose parts are unreadable."""
+    try:
+        shutil.rmtree(folder)
+    except FileNotFoundError:
+        return
+    except (RecursionError, OSError):
+        pass
+    else:
+        return
+    for command in (["chmod", "-R", "u+rwX", folder], ["rm", "-rf", folder]):
+        try:
+            subprocess.run(command, check=False, timeout=30, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        except (OSError, subprocess.TimeoutExpired):
+            continue
+
+
+def used_bytes(folder: str, most: int) -> int:
+    """What lies in a folder, counted no further than `most`; every entry counts for a block at least."""
+    found, waiting = 0, [folder]
+    while waiting and found <= most:
+        try:
+            with os.scandir(waiting.pop()) as entries:
+                for entry in entries:
+                    found += 4096 + _size_of(entry)
+                    if entry.is_dir(follow_symlinks=False):
+                        waiting.append(entry.path)
+                    if found > most:
+                        break
+        except FileNotFoundError:
+            continue  # it was removed meanwhile
+        except OSError:
+            return most + 1  # nobody knows what is in it
+    return found
+
+
+def nameless_bytes(pid: int) -> int:
+    """What lies on the disk in files that a process has unlinked and keeps open."""
+    found = 0
+    with contextlib.suppress(OSError):
+        for name in os.listdir(f"/proc/{pid}/fd"):
+            with contextlib.suppress(OSError):
+                status = os.stat(f"/proc/{pid}/fd/{name}")
+                found += status.st_blocks * 512 if stat.S_ISREG(status.st_mode) and status.st_nlink == 0 else 0
+    return found
+
+
+def _size_of(entry: os.DirEntry[str]) -> int:
+    try:
+        return entry.stat(follow_symlinks=False).st_blocks * 512
+    except OSError:
+        return 0
+
+
+def descendants(pid: int) -> Iterator[int]:
+    """All processes below one, where /proc tells."""
+    waiting = [pid]
+    while waiting:
+        for child in children(waiting.pop()):
+            yield child
+            waiting.append(child)
+
+
+def children(pid: int) -> list[int]:
+    """The children of a process, whichever of its threads has started them, where /proc tells."""
+    found: list[int] = []
+    try:
+        for thread in os.listdir(f"/proc/{pid}/task"):
+            with open(f"/proc/{pid}/task/{thread}/children", encoding="ascii") as file:
+                found += map(int, file.read().split())
+    except (OSError, ValueError):
+        return found
+    return found
+
+
+def _libc() -> ctypes.CDLL:
+    return ctypes.CDLL(None, use_errno=True)

@@ -1,0 +1,121 @@
+"""Find out what holds a worker on this machine, by having one try. The grader's side of `probe`."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import select
+import socket
+import struct
+import tempfile
+import time
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from trainer.running.isolation import FOLDER_BYTES, Isolation
+from trainer.running.nursery import MOST_THREADS
+from trainer.running.zygote import End, Limits, Zygote
+
+_TRAINER = Path(__file__).resolve().parents[1]
+_LIMITS = Limits(seconds=20.0, memory_bytes=1 << 30)
+
+
+@dataclass(frozen=True)
+class Isolated:
+    """What holds a worker.
+
+    how     the means
+    held    what a submission may not do, and whether it could not
+    works   what it must be able to do, and whether it could
+    """
+
+    how: Isolation
+    held: Mapping[str, bool]
+    works: Mapping[str, bool]
+
+    @property
+    def open(self) -> list[str]:
+        """What a submission could do though it may not."""
+        return [what for what, is_held in self.held.items() if not is_held]
+
+
+def probe_isolation(hidden: Iterable[Path], isolation: Isolation | None = None) -> Isolated:
+    """What holds on this machine, tried in a worker of a zygote of its own."""
+    hidden = tuple(hidden)
+    zygote = Zygote(hidden, isolation)
+    try:
+        return probe_zygote(zygote, hidden)
+    finally:
+        zygote.close()
+
+
+def probe_zygote(zygote: Zygote, hidden: Iterable[Path]) -> Isolated:
+    """The same with the workers of this zygote."""
+    solutions = next((path for folder in hidden for path in sorted(folder.rglob("solution.py"))), None)
+    with tempfile.TemporaryDirectory(prefix="attn-drill-probe-") as folder:
+        other = Path(folder, "other.py")
+        other.write_text("another's work", encoding="utf-8")
+        asked = {
+            "what": "all",
+            "solutions": str(solutions or other),
+            "engine": str(_TRAINER / "grading" / "judge.py"),
+            "at home": _some_of(Path.home()),
+            "other": str(other),
+            "outside": str(Path(folder, "outside")),
+            "grader": os.getpid(),
+            "bytes_of_memory": 2 * _LIMITS.memory_bytes,
+        }
+        told, _ = _ask(zygote, asked)
+    disk, ended_at_disk = _ask(zygote, {"what": "disk", "bytes": FOLDER_BYTES + (8 << 20)})
+    threads, ended_at_threads = _ask(zygote, {"what": "threads", "count": MOST_THREADS + 50})
+    held = dict(told.get("tried", {"be probed": False}))
+    held["outlive its time"] = not any(_lives(pid) for pid in told.get("left", []))
+    held["fill the disk"] = bool(disk.get("refused") or ended_at_disk.ended_for)
+    held["start threads without end"] = bool(threads.get("refused") or ended_at_threads.ended_for)
+    works = {"threads that torch needs": bool(told.get("threads")), "a folder of its own": bool(told.get("writes"))}
+    return Isolated(zygote.isolation, held, works)
+
+
+def _some_of(home: Path) -> list[str]:
+    """A few things in the home folder that this process can read, or the folder itself."""
+    with contextlib.suppress(OSError):
+        found = [str(path) for path in sorted(home.iterdir())[:50] if path.is_file() and os.access(path, os.R_OK)]
+        return found[:5] or [str(home)]
+    return [str(home)]
+
+
+def _ask(zygote: Zygote, asked: Mapping[str, Any]) -> tuple[dict[str, Any], End]:
+    """What a worker tells, {} where it was ended instead; and how it ended."""
+    pid, channel, output = zygote.start_probe(_LIMITS, asked)
+    told: dict[str, Any] = {}
+    try:
+        told = _told(channel)
+    finally:
+        channel.close()
+        end = zygote.end_worker(pid, patiently=not told)
+        os.close(output)
+    return told, end
+
+
+def _told(channel: socket.socket) -> dict[str, Any]:
+    deadline = time.monotonic() + _LIMITS.seconds
+    received = b""
+    while (left := deadline - time.monotonic()) > 0 and select.select([channel], [], [], left)[0]:
+        part = channel.recv(1 << 16)
+        if not part:
+            break
+        received += part
+        if len(received) >= 9 and len(received) >= 9 + struct.unpack_from("<Q", received, 1)[0]:
+            found: dict[str, Any] = json.loads(received[9:])
+            return found
+    return {}
+
+
+def _lives(pid: int) -> bool:
+    with contextlib.suppress(ProcessLookupError):
+        os.kill(pid, 0)
+        return True
+    return False
