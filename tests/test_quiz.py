@@ -15,19 +15,21 @@ import pytest
 
 from tests.test_cli import drill
 from trainer.content import packs
-from trainer.content.mistakes import read_mistakes
-from trainer.content.questions import Question
+from trainer.content.mistakes import read_mistakes, readable_mistakes
+from trainer.content.questions import Question, read_bank
 from trainer.core.words import Challenge, DrillError
 from trainer.display.asked import code_lines, question, summary
 from trainer.practice.hunt import bare, fair
 from trainer.practice.journal import Journal, Review
 from trainer.practice.quiz import Asked, draw, judge, line_question, lines, with_values
-from trainer.practice.quiz_order import Pool, about, order, read_pool
+from trainer.practice.quiz_order import Pool, about, order, pool_of
 from trainer.practice.schedule import Item, items
 
 ROOT = packs.built_in_pack()
 CHALLENGES = packs.read_pack(ROOT)
-POOL = read_pool(ROOT)
+BANK = read_bank([ROOT])
+POOL = pool_of(BANK.questions, CHALLENGES, readable_mistakes(CHALLENGES)[0])
+NAMES = [*BANK.titles, *(one.id for one in CHALLENGES)]
 DAY = 86_400.0
 PROMPT = rb"\n[^\n]*(?:line|bytes|percent|factor|FLOPs|number|a-[a-h]): $"
 COLOURS = Question(id="c", topic="t", kind="choice", asks="Which colour?", explains="It is.", right="blue", wrong=("orange", "a", "2"))
@@ -214,17 +216,17 @@ def test_new_ones_are_mixed() -> None:
 
 def test_topics() -> None:
     """A file of the bank with the lines of its challenges; a challenge with what follows it up and its own lines."""
-    topic = about(ROOT, POOL, "Sharing")
+    topic = about(NAMES, POOL, "Sharing")
     assert {one.topic for one in topic.questions.values()} == {"sharing"}
     assert {one.topic for one, _ in topic.lines.values()} == {"sharing"}
-    challenge = about(ROOT, POOL, "gqa_kv_cache")
+    challenge = about(NAMES, POOL, "gqa_kv_cache")
     assert all("gqa-kv-cache" in one.challenges for one in challenge.questions.values())
     assert {one.id for one, _ in challenge.lines.values()} == {"gqa-kv-cache"}
     assert challenge.questions
     with pytest.raises(DrillError, match="Did you mean sharing"):
-        about(ROOT, POOL, "shareing")
+        about(NAMES, POOL, "shareing")
     with pytest.raises(DrillError, match="There are: attention"):
-        about(ROOT, POOL, "zzz")
+        about(NAMES, POOL, "zzz")
 
 
 @pytest.mark.parametrize("width", [50, 80])
@@ -258,7 +260,7 @@ def test_summary() -> None:
 
 def expected(topic: str, count: int, seed: int) -> list[Asked]:
     """What the command asks with an empty journal."""
-    pool, rng = about(ROOT, POOL, topic), Random(seed)
+    pool, rng = about(NAMES, POOL, topic), Random(seed)
     return [pool.ask(item, rng) for item in order(pool, {}, 0.0, count, rng)]
 
 
@@ -370,7 +372,7 @@ def test_list(tmp_path: Path) -> None:
     for columns in (50, 80):
         shown = drill("quiz", "--list", cwd=tmp_path, COLUMNS=str(columns)).stdout
         assert max(map(len, shown.splitlines())) <= columns
-        for name, some in (("sharing", about(ROOT, POOL, "sharing")), ("gqa", about(ROOT, POOL, "gqa"))):
+        for name, some in (("sharing", about(NAMES, POOL, "sharing")), ("gqa", about(NAMES, POOL, "gqa"))):
             assert re.search(rf"(?m)^{name} +{len(some.questions)} +{len(some.lines)}( |$)", shown)
 
 

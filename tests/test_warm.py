@@ -41,9 +41,9 @@ WRONG = RIGHT.replace("scores = scores / math.sqrt(self.head_dim)", "")
 class Process:
     """A grading process, spoken to over its pipes."""
 
-    def __init__(self) -> None:
+    def __init__(self, *roots: Path) -> None:
         self.popen = subprocess.Popen(
-            [sys.executable, "-m", "trainer.grading.warm", str(ROOT)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd=packs.TRAINER.parent
+            [sys.executable, "-m", "trainer.grading.warm", *map(str, roots or [ROOT])], stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd=packs.TRAINER.parent
         )
         assert self.popen.stdin is not None
         assert self.popen.stdout is not None

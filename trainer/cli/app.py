@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import os
 import sys
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from trainer import __version__
 from trainer.cli import (
+    autograder,
     check,
     compare,
     doctor,
     export,
+    grade,
     heads,
     hint,
     hunt,
@@ -31,6 +34,8 @@ from trainer.cli import (
     stats,
     trace,
 )
+from trainer.cli.common import name_packs
+from trainer.cli.pack_option import PACK_HELP, PackCommand
 from trainer.core.words import DrillError, GraderError
 
 app = typer.Typer(
@@ -41,24 +46,26 @@ app = typer.Typer(
     rich_markup_mode=None,  # plain help: rich would double the start-up
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-app.command("list")(list_.list_challenges)
-app.command("start")(start.start)
-app.command("check")(check.check)
-app.command("hint")(hint.hint)
-app.command("solution")(solution.solution)
-app.command("trace")(trace.trace)
-app.command("repro")(repro.repro)
-app.command("reset")(reset.reset)
-app.command("review")(review.review)
-app.command("stats")(stats.stats)
-app.command("hunt")(hunt.hunt)
-app.command("quiz")(quiz.quiz)
-app.command("interview")(interview.interview)
+app.command("list", cls=PackCommand)(list_.list_challenges)
+app.command("start", cls=PackCommand)(start.start)
+app.command("check", cls=PackCommand)(check.check)
+app.command("hint", cls=PackCommand)(hint.hint)
+app.command("solution", cls=PackCommand)(solution.solution)
+app.command("trace", cls=PackCommand)(trace.trace)
+app.command("repro", cls=PackCommand)(repro.repro)
+app.command("reset", cls=PackCommand)(reset.reset)
+app.command("review", cls=PackCommand)(review.review)
+app.command("stats", cls=PackCommand)(stats.stats)
+app.command("hunt", cls=PackCommand)(hunt.hunt)
+app.command("quiz", cls=PackCommand)(quiz.quiz)
+app.command("interview", cls=PackCommand)(interview.interview)
 app.command("compare")(compare.compare)
 app.command("heads")(heads.heads)
 app.command("export")(export.export_journal)
 app.command("import")(import_.import_journal)
-app.command("doctor")(doctor.doctor)
+app.command("grade", cls=PackCommand)(grade.grade)
+app.command("autograder", cls=PackCommand)(autograder.autograder)
+app.command("doctor", cls=PackCommand)(doctor.doctor)
 app.add_typer(pack.app, name="pack")
 
 
@@ -68,10 +75,16 @@ def _version(wanted: bool) -> None:
         raise typer.Exit()
 
 
+def _packs(folders: list[Path] | None) -> list[Path] | None:
+    name_packs(folders, afresh=True)
+    return folders
+
+
 @app.callback(invoke_without_command=True)
 def root(
     context: typer.Context,
     version: Annotated[bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version.")] = False,
+    packs: Annotated[list[Path] | None, typer.Option("--pack", metavar="DIR", callback=_packs, help=PACK_HELP)] = None,
 ) -> None:
     """Practise implementing attention in PyTorch from memory."""
     if context.invoked_subcommand is None:
@@ -117,7 +130,8 @@ def _run() -> int:
 def _usage_or_crash(error: Exception) -> int:
     if hasattr(error, "exit_code") and hasattr(error, "format_message"):
         sentence = f"{error.format_message()} `attn-drill --help` shows what there is."
-        if sys.argv[1:2] == ["check"] and "--json" in sys.argv:
+        command = getattr(getattr(error, "ctx", None), "info_name", None)
+        if "check" in (command, *sys.argv[1:2]) and "--json" in sys.argv:
             check.print_error(sentence)
         else:
             print(f"attn-drill: {sentence}", file=sys.stderr)

@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from trainer.cli.common import complete_id, find, fresh_seed, learner_file, read_source, say_trouble
-from trainer.content.packs import built_in_pack
+from trainer.cli.common import complete_id, find, fresh_seed, learner_file, pack_roots, read_source, say_trouble, with_pack
 from trainer.core.words import DrillError, GraderError, Report
 from trainer.practice.journal import Journal, default_journal
 from trainer.practice.record import Purpose, record, record_diagnosis
@@ -57,6 +56,8 @@ def check(
         from trainer.display.terminal import show
 
         show(report, sys.stdout, why=not hunted if why is None else why)
+        if packed := with_pack(find(report.challenge)):
+            typer.echo(f"(each of these commands with{packed})")
         if hunted and report.verdict == "passed":
             from trainer.display.hunts import what_it_was
 
@@ -77,12 +78,9 @@ def _grade(challenge_id: str, file: Path | None, seed: int | None, case: int | N
     journal = default_journal()
     path = learner_file(challenge, file, journal)
     source = read_source(path)
-    if not 0 < time_limit <= 86_400:
-        raise DrillError(f"--time-limit is {time_limit:g}; it must be more than 0 and at most 86400 seconds.")
-    if not 16 <= memory_limit <= 1 << 20:
-        raise DrillError(f"--memory-limit is {memory_limit}; it must be 16 to 1048576 MiB.")
-    if seed is not None and not 0 <= seed <= MOST_SEED:
-        raise DrillError(f"--seed is {seed}; it must be 0 to {MOST_SEED}.")
+    check_limits(time_limit, memory_limit)
+    if seed is not None:
+        check_seed(seed)
     hunted = _hunted(journal, challenge.id, path)
     report = _run(challenge, source, path, fresh_seed() if seed is None else seed, case, time_limit, memory_limit)
     if case is None:
@@ -90,6 +88,20 @@ def _grade(challenge_id: str, file: Path | None, seed: int | None, case: int | N
         say_trouble(journal)
         journal.close()
     return report, hunted
+
+
+def check_limits(seconds: float, memory_mib: int) -> None:
+    """Refuse limits that make no sense."""
+    if not 0 < seconds <= 86_400:
+        raise DrillError(f"--time-limit is {seconds:g}; it must be more than 0 and at most 86400 seconds.")
+    if not 16 <= memory_mib <= 1 << 20:
+        raise DrillError(f"--memory-limit is {memory_mib}; it must be 16 to 1048576 MiB.")
+
+
+def check_seed(seed: int) -> None:
+    """Refuse a seed that no generator takes."""
+    if not 0 <= seed <= MOST_SEED:
+        raise DrillError(f"--seed is {seed}; it must be 0 to {MOST_SEED}.")
 
 
 def _hunted(journal: Journal, challenge: str, path: Path) -> tuple[str, ...]:
@@ -104,9 +116,10 @@ def _run(challenge: Challenge, source: str, path: Path, seed: int, case: int | N
 
 
 def grader_for(time_limit: float = 10.0, memory_limit: int = 2048) -> Grader:
-    """Import torch and start a grader with these limits, in seconds and MiB."""
+    """Import torch and start a grader with these limits, in seconds and MiB. It hides all known packs from what it grades."""
     if not hasattr(os, "fork"):
         raise GraderError("Grading needs a system that can fork a process: Linux, macOS, or Windows' Linux subsystem (WSL).")
+    packs = pack_roots()
     # The collector would walk over every object that torch makes while it is imported.
     gc.disable()
     try:
@@ -114,7 +127,7 @@ def grader_for(time_limit: float = 10.0, memory_limit: int = 2048) -> Grader:
         from trainer.running.zygote import Limits
     except ImportError as error:
         raise GraderError(f"torch cannot be imported: {error}. Install attn-drill again; the README has the command.") from None
-    grader = Grader([built_in_pack()], Limits(time_limit, memory_limit << 20))
+    grader = Grader(packs, Limits(time_limit, memory_limit << 20))
     gc.enable()
     return grader
 

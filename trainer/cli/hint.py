@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from trainer.cli.common import complete_id, find, say_trouble
+from trainer.cli.common import complete_id, find, say_trouble, with_pack
 from trainer.core.words import DrillError
 from trainer.practice.journal import default_journal
 
@@ -26,5 +26,5 @@ def hint(
     journal.record_hint(challenge.id, number, time.time())
     typer.echo(f"Hint {number} of {most}: {challenge.hints[number - 1]}")
     if number == most:
-        typer.echo(f"That was the last one. `attn-drill solution {challenge.id} --give-up` shows the reference.")
+        typer.echo(f"That was the last one. `attn-drill solution {challenge.id} --give-up{with_pack(challenge)}` shows the reference.")
     say_trouble(journal)

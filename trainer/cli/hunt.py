@@ -13,8 +13,8 @@ from typing import Annotated
 
 import typer
 
-from trainer.cli.check import MOST_SEED, grader_for, keep
-from trainer.cli.common import complete_id, find, fresh_seed, read_source, say_trouble
+from trainer.cli.check import check_seed, grader_for, keep
+from trainer.cli.common import complete_id, find, fresh_seed, read_source, say_trouble, with_pack
 from trainer.content import packs
 from trainer.core.words import Challenge, DrillError, Report
 from trainer.practice.files import write_afresh
@@ -34,8 +34,8 @@ def hunt(
     challenge = find(challenge_id)
     if check and reveal:
         raise DrillError("--check grades your repair and --reveal gives up; use one of them.")
-    if seed is not None and not 0 <= seed <= MOST_SEED:
-        raise DrillError(f"--seed is {seed}; it must be 0 to {MOST_SEED}.")
+    if seed is not None:
+        check_seed(seed)
     journal = default_journal()
     last = journal.last_hunt(challenge.id)
     if not check and not reveal:
@@ -44,7 +44,7 @@ def hunt(
         return
     if last is None:
         say_trouble(journal)
-        raise DrillError(f"No hunt in {challenge.id} is under way. `attn-drill hunt {challenge.id}` begins one.")
+        raise DrillError(f"No hunt in {challenge.id} is under way. `attn-drill hunt {challenge.id}{with_pack(challenge)}` begins one.")
     if reveal:
         typer.echo(_what_it_was(challenge, last[0]))
         say_trouble(journal)
@@ -59,8 +59,9 @@ def hunt(
         typer.echo(_what_it_was(challenge, last[0]))
         return
     _say("Not repaired yet. Go on, and grade it again with the same command.")
-    typer.echo(f"  attn-drill hunt {challenge.id} --reveal  gives up")
-    typer.echo(f"  attn-drill trace {challenge.id} {shlex.quote(report.file)}  line by line")
+    packed = with_pack(challenge)
+    typer.echo(f"  attn-drill hunt {challenge.id} --reveal{packed}  gives up")
+    typer.echo(f"  attn-drill trace {challenge.id} {shlex.quote(report.file)}{packed}  line by line")
     raise typer.Exit(1)
 
 
@@ -83,8 +84,9 @@ def _hand_out(challenge: Challenge, folder: Path, seed: int | None, last: LastHu
     _say(f"{path} is the reference of {challenge.id} with {many} in it. Find and repair {it}.")
     if kept is not None:
         _say(f"The file that was there is kept as {kept}.")
-    typer.echo(f"  attn-drill hunt {challenge.id} --check   grades it")
-    typer.echo(f"  attn-drill hunt {challenge.id} --reveal  gives up")
+    packed = with_pack(challenge)
+    typer.echo(f"  attn-drill hunt {challenge.id} --check{packed}   grades it")
+    typer.echo(f"  attn-drill hunt {challenge.id} --reveal{packed}  gives up")
 
 
 def _say(text: str) -> None:

@@ -11,11 +11,11 @@ from pathlib import Path
 
 import typer
 
-from trainer.cli.common import say_trouble
+from trainer.cli.common import catalogue, pack_roots, say_trouble
 from trainer.cli.interview_run import Desk, Interview, Lines, minutes_in_words, open_stage
 from trainer.cli.interview_stages import How, PlainStage, ask_questions, watched_stage
 from trainer.content import packs
-from trainer.content.questions import read_questions, read_topics
+from trainer.content.questions import read_bank
 from trainer.core.words import DrillError
 from trainer.practice.files import write_new
 from trainer.practice.interview import LEAST_MINUTES, MOST_MINUTES, Plan, as_data, asked_of, known, main_problems, plan, plan_from
@@ -33,7 +33,7 @@ def last_one(journal: Journal) -> Interview | None:
     made = plan_from(found[2]) if found is not None else None
     if found is None or made is None:
         return None
-    challenges = {one.id: one for one in packs.read_pack(packs.built_in_pack())}
+    challenges = {one.id: one for one in catalogue().challenges}
     return Interview(found[0], found[1], made, challenges, journal, time.time, time.monotonic, list(journal.events(found[0])))
 
 
@@ -41,12 +41,12 @@ def begun(journal: Journal, minutes: int, topic: str | None, folder: Path | None
     """Plan an interview, hand out its first stub and write it down."""
     if not LEAST_MINUTES <= minutes <= MOST_MINUTES:
         raise DrillError(f"--minutes is {minutes}; it must be {LEAST_MINUTES} to {MOST_MINUTES}.")
-    root = packs.built_in_pack()
-    challenges = packs.read_pack(root)
-    mains = main_problems(challenges, read_topics(root), topic)
+    there = catalogue()
+    challenges, bank = there.challenges, read_bank(there.roots)
+    mains = main_problems(challenges, bank.titles, topic)
     now = time.time()
     known_items = known(journal.attempts(), items(journal.reviews(), now), now)
-    made = plan(challenges, read_questions(root), minutes, mains, known_items, secrets.randbelow(1 << 31) if seed is None else seed)
+    made = plan(challenges, bank.questions, minutes, mains, known_items, secrets.randbelow(1 << 31) if seed is None else seed)
     by_id = {one.id: one for one in challenges}
     place = _fresh_folder(now) if folder is None else folder
     for name in [*(by_id[stage.challenge].file_name for stage in made.stages), *([_SHEET] if html is None else [])]:
@@ -104,7 +104,7 @@ def hold(run: Interview, html: Path | None, *, watched: bool) -> None:
             open_stage(run, index)
             how = watched_stage(run, index, desk) if watched else PlainStage(run, index, lines, desk).stay()
             _leave_unless_next(run, how)
-    asked = asked_of(run.plan, read_questions(packs.built_in_pack()))
+    asked = asked_of(run.plan, read_bank(pack_roots()).questions)
     _leave_unless_next(run, ask_questions(run, asked, lines))
     run.record("finished")
     path = html or Path(run.plan.folder) / _SHEET
@@ -146,7 +146,7 @@ def _sheet(run: Interview) -> ScoreSheet:
     """The score sheet; only now the references are read. What is no longer in the pack has none."""
     there = {stage.challenge for stage in run.plan.stages if stage.challenge in run.challenges}
     references = {name: packs.solution(run.challenges[name]) for name in there}
-    asked = asked_of(run.plan, read_questions(packs.built_in_pack()))
+    asked = asked_of(run.plan, read_bank(pack_roots()).questions)
     return score_sheet(run.plan, run.state, run.challenges, references, asked, run.began)
 
 

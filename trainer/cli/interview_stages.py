@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 import typer
 
-from trainer.cli.common import language
+from trainer.cli.common import language, pack_roots
 from trainer.cli.interview_run import Desk, Interview, Lines, hand_in, minutes_in_words, record_attempt
 from trainer.cli.start import show_prompt
 from trainer.content import packs
@@ -39,7 +39,8 @@ def watched_stage(run: Interview, index: int, desk: Desk) -> How:
     challenge, path = run.challenge(index), run.path(index)
     allowed = allowed_seconds(run.plan, run.state, index)
     # The screen's clock counts what was spent before, so it runs against all that the stage has, not against what is left of it.
-    given = Stay(challenge, path, packs.prompt(challenge, language()), run.state.stages[index].seconds, allowed, why=False, purpose="interview")
+    prompt, seconds = packs.prompt(challenge, language()), run.state.stages[index].seconds
+    given = Stay(challenge, path, prompt, seconds, allowed, why=False, purpose="interview", packs=pack_roots())
     left = stay(given, run.journal)
     common = {"stage": index, "seconds": left.seconds}
     if left.last is not None:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import time
 from pathlib import Path
 
+from trainer.cli.common import catalogue
 from trainer.cli.list_ import list_challenges
 from trainer.cli.review import hand_out_blank
 from trainer.cli.start import can_stay, hand_out, practise
-from trainer.content import packs
 from trainer.practice.agenda import agenda
 from trainer.practice.journal import default_journal
 
@@ -19,7 +19,7 @@ def menu() -> None:
         list_challenges()
         return
     journal = default_journal()
-    entries = agenda(packs.read_pack(packs.built_in_pack()), journal.progress(), journal.reviews("challenge:"), time.time())
+    entries = agenda(catalogue().challenges, journal.progress(), journal.reviews("challenge:"), time.time())
     from trainer.session.menu import choose
 
     chosen = choose(entries)

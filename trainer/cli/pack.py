@@ -1,18 +1,19 @@
-"""`attn-drill pack check`: hold a pack's content to the rules."""
+"""`attn-drill pack new`: begin a pack of your own. `attn-drill pack check`: hold a pack's content to the rules."""
 
 from __future__ import annotations
 
-import os
+import shlex
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from trainer.cli.common import fresh_seed
+from trainer.cli.common import cores, fresh_seed, named_packs, pack_roots
+from trainer.cli.pack_option import PackCommand
 from trainer.content import packs
-from trainer.content.packs import built_in_pack
-from trainer.core.words import DrillError
+from trainer.core.words import Challenge, DrillError
 
 app = typer.Typer(help="Author and verify challenges.", no_args_is_help=True, rich_markup_mode=None)
 
@@ -22,14 +23,25 @@ def pack() -> None:
     """Author and verify challenges."""
 
 
-def _cores() -> int:
-    """How many cores this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+@app.command("new")
+def new_pack(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="Of the pack and of its folder, e.g. my-pack.", show_default=False)],
+    parent: Annotated[Path, typer.Option("--dir", metavar="DIR", help="Where the folder is to lie.")] = Path("."),
+) -> None:
+    """Write a new pack with one challenge that works: change it, and add others."""
+    from trainer.content.scaffold import scaffold
+
+    made = scaffold(name, parent)
+    place = shlex.quote(str(made.folder))
+    typer.echo(f"{made.folder} is a pack with one challenge, {made.challenge}. Change it, and put others beside it; README.md says how.")
+    typer.echo(f"  attn-drill pack check {place}    holds it to the rules")
+    typer.echo(f"  attn-drill start {made.challenge} --pack {place}    hands its challenge out")
+    typer.echo(f"  python -m pip install {made.folder if made.folder.is_absolute() else shlex.quote(f'./{made.folder}')}    makes it known to every command")
 
 
-@app.command("check")
+@app.command("check", cls=PackCommand)
 def check_pack(
-    folder: Annotated[Path | None, typer.Argument(metavar="[DIR]", help="The pack; by default the one that comes with attn-drill.")] = None,
+    folder: Annotated[Path | None, typer.Argument(metavar="[DIR]", help="The pack; by default that of --pack, or the one that comes with attn-drill.")] = None,
     only: Annotated[list[str] | None, typer.Option("--challenge", help="Only this challenge; may be given several times.")] = None,
     seeds: Annotated[int, typer.Option("--seeds", help="With how many fresh seeds everything is graded.")] = 5,
     jobs: Annotated[int | None, typer.Option("--jobs", help="In how many processes; by default one a core.")] = None,
@@ -40,10 +52,12 @@ def check_pack(
         raise DrillError(f"--seeds is {seeds}; it must be 1 or more.")
     if jobs is not None and jobs < 1:
         raise DrillError(f"--jobs is {jobs}; it must be 1 or more.")
-    root = built_in_pack() if folder is None else folder
+    root = _root() if folder is None else folder
+    beside = () if root == packs.built_in_pack() else tuple(one for one in pack_roots() if one != root.resolve())
     challenges = [packs.find_challenge(root, name) for name in only] if only else list(packs.read_pack(root))
     if not challenges:
         raise DrillError(f"{root / 'challenges'} holds no challenge. CONTRIBUTING.md says how to add one.")
+    from trainer.content.strays import strays
     from trainer.display.pack_table import Progress, mistakes_table
     from trainer.grading.pack_check import Row, items
     from trainer.grading.pack_jobs import check_pack as check_all
@@ -54,7 +68,7 @@ def check_pack(
     chosen = [fresh_seed() for _ in range(seeds)]
     total = sum(len(items(one)) for one in challenges)
     with Progress(total, sys.stderr) as progress:
-        for some in check_all(root, challenges, chosen, min(jobs or _cores(), total)):
+        for some in check_all(root, challenges, chosen, min(jobs or cores(), total), beside):
             for row in some:
                 rows.append(row)
                 progress.advance(f"{row.challenge} {row.kind} {row.name}")
@@ -65,8 +79,25 @@ def check_pack(
     bad = [row for row in rows if not row.ok]
     for row in bad:
         typer.echo(f"BAD  {row.challenge}: {row.kind} {row.name}: {row.message}")
-    troubles = bank_troubles(root)
+    troubles = [*(f"files: {one}" for one in strays(root)), *(f"question bank: {one}" for one in bank_troubles(root, beside))]
     for trouble in troubles:
-        typer.echo(f"BAD  question bank: {trouble}")
+        typer.echo(f"BAD  {trouble}")
+    for one in _hidden_when_installed(root, challenges):
+        typer.echo(f"NOTE {one.folder}: attn-drill has a challenge {one.id} itself, so this one is found with --pack alone, and not where it is installed.")
     typer.echo(f"{len(rows) - len(bad)} passed, {len(bad) + len(troubles)} failed ({len(challenges)} challenges, {seeds} seeds)")
     raise typer.Exit(1 if bad or troubles else 0)
+
+
+def _hidden_when_installed(root: Path, challenges: Sequence[Challenge]) -> list[Challenge]:
+    """Those whose ids the built-in pack has as well."""
+    ours = packs.built_in_pack()
+    names = set() if root.resolve() == ours else {folder.name for folder in packs.challenge_folders(ours)}
+    return [one for one in challenges if one.folder.name in names]
+
+
+def _root() -> Path:
+    """The pack of `--pack`, else the built-in one."""
+    named = named_packs()
+    if len(named) > 1:
+        raise DrillError(f"--pack names {len(named)} packs, and one is checked at a time. Name it: `attn-drill pack check {shlex.quote(str(named[0]))}`.")
+    return named[0] if named else packs.built_in_pack()

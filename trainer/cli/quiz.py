@@ -7,31 +7,43 @@ import os
 import shutil
 import sys
 import time
+from collections.abc import Iterable, Iterator
 from random import Random
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from trainer.cli.common import say_trouble
-from trainer.content.packs import built_in_pack
-from trainer.core.words import DrillError
+from trainer.cli.common import catalogue, say_trouble, warn
+from trainer.core.words import DrillError, PackError
 from trainer.practice.journal import Journal, default_journal
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from trainer.practice.quiz import Asked
-    from trainer.practice.quiz_order import Pool
+    from trainer.practice.quiz_order import Pool, Topic
 
 _GOOD, _AGAIN = 3, 1  # ratings of fsrs
 
 
 def complete_topic(incomplete: str) -> list[str]:
     """Names of topics for shell completion."""
-    from trainer.practice.quiz_order import read_pool, topics
+    try:
+        _, groups, _ = _all_questions()
+    except DrillError:  # --pack names no pack; the command will say so
+        return []
+    return [one.name for some in groups for one in some if one.name.startswith(incomplete)]
 
-    root = built_in_pack()
-    return [one.name for some in topics(root, read_pool(root)) for one in some if one.name.startswith(incomplete)]
+
+def _all_questions() -> tuple[Pool, tuple[list[Topic], list[Topic]], list[str]]:
+    """What may be asked, the topics of the bank and the challenges, and a sentence for what cannot be read."""
+    from trainer.content.mistakes import readable_mistakes
+    from trainer.content.questions import read_bank
+    from trainer.practice.quiz_order import pool_of, topics
+
+    known = catalogue()
+    bank = read_bank(known.roots)
+    mistakes, unreadable = readable_mistakes(known.challenges)
+    pool = pool_of(bank.questions, known.challenges, mistakes)
+    return pool, topics(bank.titles, known.challenges, pool), [*bank.troubles, *unreadable]
 
 
 def quiz(
@@ -41,20 +53,20 @@ def quiz(
     as_list: Annotated[bool, typer.Option("--list", help="Show the topics, and how many questions each has.")] = False,
 ) -> None:
     """Answer questions: numbers to compute, answers to choose, lines to find."""
-    from trainer.practice.quiz_order import about, order, read_pool
+    from trainer.practice.quiz_order import about, order
 
     for stream in (sys.stdin, sys.stdout):
         # What another encoding lacks is shown as a question mark.
         getattr(stream, "reconfigure", lambda errors: None)(errors="replace")
-    root = built_in_pack()
-    pool = read_pool(root)
+    pool, groups, troubles = _all_questions()
+    warn(troubles)
     if as_list:
-        _show_topics(root, pool)
+        _show_topics(groups)
         return
     if not 1 <= count <= 1000:
         raise DrillError(f"--count is {count}; it must be 1 to 1000.")
     if topic is not None:
-        pool = about(root, pool, topic)
+        pool = about([one.name for some in groups for one in some], pool, topic)
     if not pool.questions and not pool.lines:
         raise DrillError("There are no questions here. `attn-drill quiz --list` shows the topics that have some.")
     from trainer.practice.schedule import items
@@ -63,16 +75,22 @@ def quiz(
     rng = Random(seed)
     now = time.time()
     asked = order(pool, items(journal.reviews(), now), now, count, rng)
-    _session([pool.ask(item, rng) for item in asked], journal)
+    _session(list(_put(pool, asked, rng)), journal)
     say_trouble(journal)
     journal.close()
 
 
-def _show_topics(root: Path, pool: Pool) -> None:
-    from trainer.practice.quiz_order import topics
+def _put(pool: Pool, items: Iterable[str], rng: Random) -> Iterator[Asked]:
+    """The questions of these items; what a pack has wrong is said on stderr, and not asked."""
+    for item in items:
+        try:
+            yield pool.ask(item, rng)
+        except (PackError, ValueError) as error:
+            warn([f"{item} is left out: {error}"])
 
+
+def _show_topics(groups: tuple[list[Topic], list[Topic]]) -> None:
     width = shutil.get_terminal_size((80, 24)).columns
-    groups = topics(root, pool)
     longest = max((len(one.name) for some in groups for one in some), default=5)
     for some, word in zip(groups, ("topic", "challenge"), strict=True):
         typer.echo(f"{word:<{longest}}  questions  lines")

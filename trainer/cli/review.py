@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 
 import typer
 
-from trainer.cli.common import find, language, say_trouble
+from trainer.cli.common import catalogue, find, language, say_trouble
 from trainer.cli.start import can_stay, next_steps, practise, show_prompt
 from trainer.content import packs
 from trainer.core.words import Challenge, DrillError
@@ -33,7 +33,7 @@ def review(
         _overrule(journal, challenge_id, overruled)
         return
     now = time.time()
-    entries = agenda(packs.read_pack(packs.built_in_pack()), journal.progress(), journal.reviews("challenge:"), now)
+    entries = agenda(catalogue().challenges, journal.progress(), journal.reviews("challenge:"), now)
     if listed:
         _show(entries, now)
         say_trouble(journal)

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from trainer.cli.common import complete_id, find, say_trouble
+from trainer.cli.common import complete_id, find, say_trouble, with_pack
 from trainer.content import packs
 from trainer.core.words import DrillError
 from trainer.practice.journal import Progress, default_journal
@@ -25,9 +25,10 @@ def solution(
     progress = journal.progress().get(challenge.id, Progress())
     if progress.state != "passed" and not give_up:
         say_trouble(journal)
+        packed = with_pack(challenge)
         raise DrillError(
-            f"{challenge.id} is not passed yet ({progress.attempts} attempts). Go on with `attn-drill hint {challenge.id}`, "
-            f"or see the reference with `attn-drill solution {challenge.id} --give-up`."
+            f"{challenge.id} is not passed yet ({progress.attempts} attempts). Go on with `attn-drill hint {challenge.id}{packed}`, "
+            f"or see the reference with `attn-drill solution {challenge.id} --give-up{packed}`."
         )
     since = journal.since_start(challenge.id)
     if not since.passed and not since.solution:  # in a review too, whatever was passed before it

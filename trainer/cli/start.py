@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from trainer.cli.common import complete_id, find, language, say_trouble, write_new
+from trainer.cli.common import catalogue, complete_id, find, language, pack_roots, say_trouble, with_pack, write_new
 from trainer.content import packs
 from trainer.content.levels import Level
 from trainer.core.words import Challenge, DrillError
@@ -72,7 +72,9 @@ def practise(challenge: Challenge, path: Path, journal: Journal, purpose: Purpos
 
     while True:
         since = journal.since_start(challenge.id)
-        given = Stay(challenge, path.resolve(), packs.prompt(challenge, language()), since.seconds, challenge.minutes * 60.0, purpose=purpose)
+        given = Stay(
+            challenge, path.resolve(), packs.prompt(challenge, language()), since.seconds, challenge.minutes * 60.0, purpose=purpose, packs=pack_roots()
+        )
         left = stay(given, journal)
         typer.echo(_farewell(challenge, path, left))
         say_trouble(journal)
@@ -87,7 +89,7 @@ def practise(challenge: Challenge, path: Path, journal: Journal, purpose: Purpos
 
 def _following(challenge: Challenge, journal: Journal) -> Challenge | None:
     """What comes next: the first that is not passed and builds on this one, else the first that is not passed and whose bases are."""
-    challenges = packs.read_pack(packs.built_in_pack())
+    challenges = catalogue().challenges
     passed = {name for name, one in journal.progress().items() if one.state == "passed"}
     open_ones = [one for one in challenges if one.id not in passed]
     ready = [one for one in open_ones if set(one.builds_on) <= passed]
@@ -98,20 +100,22 @@ def _farewell(challenge: Challenge, path: Path, left: Left) -> str:
     """One line that stays on the terminal."""
     state = "passed" if left.passed else "not passed yet"
     tries = f"{left.attempts} {'attempt' if left.attempts == 1 else 'attempts'}"
-    again = f"`attn-drill solution {challenge.id}` shows the reference" if left.passed else f"`attn-drill start {challenge.id}` goes on"
+    packed = with_pack(challenge)
+    again = f"`attn-drill solution {challenge.id}{packed}` shows the reference" if left.passed else f"`attn-drill start {challenge.id}{packed}` goes on"
     return f"{challenge.id}: {state}, {tries}, {left.seconds / 60:.0f} min. {path} is as you left it; {again}."
 
 
 def next_steps(challenge: Challenge, path: Path, *, kept: bool) -> str:
     """What to type next, with the file's place."""
     file = "" if path.parent == Path(".") else f" {path}"
+    packed = with_pack(challenge)
     lines = [
-        f"{path} is already there and is left as it is; `attn-drill reset {challenge.id}` gives a fresh stub."
+        f"{path} is already there and is left as it is; `attn-drill reset {challenge.id}{packed}` gives a fresh stub."
         if kept
         else f"{path} is the stub: write your answer there."
     ]
-    lines.append(f"  attn-drill check {challenge.id}{file}    grades it    par time {challenge.minutes} min")
-    lines.append(f"  attn-drill hint {challenge.id}    a hint, three in all")
+    lines.append(f"  attn-drill check {challenge.id}{file}{packed}    grades it    par time {challenge.minutes} min")
+    lines.append(f"  attn-drill hint {challenge.id}{packed}    a hint, three in all")
     return "\n".join(lines)
 
 

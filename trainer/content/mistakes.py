@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import msgspec
 
 from trainer.content.packs import read_toml
@@ -46,6 +48,18 @@ def read_mistakes(challenge: Challenge) -> tuple[Mistake, ...]:
             raise PackError(f"{path}: mistake {entry.id!r} has the twin {', '.join(sorted(unknown))}, which does not stand above it.")
         seen.add(entry.id)
     return tuple(Mistake(entry.id, entry.was, entry.now, entry.says, entry.hint, entry.twins) for entry in data.mistake)
+
+
+def readable_mistakes(challenges: Iterable[Challenge]) -> tuple[dict[str, tuple[Mistake, ...]], list[str]]:
+    """The known mistakes of each of these challenges, by its id, and a sentence for each file that cannot be read."""
+    found: dict[str, tuple[Mistake, ...]] = {}
+    troubles: list[str] = []
+    for challenge in challenges:
+        try:
+            found[challenge.id] = read_mistakes(challenge)
+        except PackError as error:
+            troubles.append(f"The mistakes of {challenge.id} are left out: {error}")
+    return found, troubles
 
 
 def read_styles(challenge: Challenge) -> tuple[Mistake, ...]:

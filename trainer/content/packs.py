@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import difflib
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
@@ -45,9 +45,14 @@ def challenge_id(folder: str) -> str:
 def built_in_pack() -> Path:
     """The pack that comes with the project: beside `trainer/` in a checkout, inside it in an installed wheel."""
     for root in (TRAINER.parent, TRAINER / "_pack"):
-        if (root / "challenges").is_dir() and (root / "solutions").is_dir():
+        if is_pack(root):
             return root
     raise PackError(f"No challenges/ and solutions/ beside or inside {TRAINER}. Install attn-drill again from a whole checkout or wheel.")
+
+
+def is_pack(root: Path) -> bool:
+    """Whether a folder has what a pack has: challenges/ and solutions/."""
+    return (root / "challenges").is_dir() and (root / "solutions").is_dir()
 
 
 def read_toml(path: Path, shape: Any) -> Any:
@@ -61,6 +66,8 @@ def read_toml(path: Path, shape: Any) -> Any:
             return msgspec.convert(tomllib.load(file), shape)
     except FileNotFoundError:
         raise PackError(f"{path} is missing. Add it, or run `attn-drill pack check` for all that a challenge needs.") from None
+    except OSError as error:
+        raise PackError(f"{path} cannot be read: {error.strerror or error}.") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise PackError(f"{path} is not valid TOML: {error}.") from None
     except msgspec.ValidationError as error:
@@ -97,18 +104,25 @@ def read_challenge(folder: Path) -> Challenge:
     )
 
 
-def read_pack(root: Path) -> tuple[Challenge, ...]:
-    """All challenges of a pack, easiest first, then by what they build on and name."""
+def challenge_folders(root: Path) -> list[Path]:
+    """The folders of a pack's challenges, by name. Those that begin with a dot or an underscore are left out."""
     challenges = root / "challenges"
     if not challenges.is_dir():
         raise PackError(f"{root} has no folder challenges/. A pack has challenges/ and solutions/.")
-    folders = sorted(path for path in challenges.iterdir() if path.is_dir() and not path.name.startswith((".", "_")))
-    found = [read_challenge(folder) for folder in folders]
-    return tuple(_prerequisites_first(found))
+    return sorted(path for path in challenges.iterdir() if path.is_dir() and not path.name.startswith((".", "_")))
 
 
-def _prerequisites_first(challenges: list[Challenge]) -> Iterator[Challenge]:
-    """Order by minutes, but never a challenge before one of the same pack that it builds on."""
+def read_pack(root: Path) -> tuple[Challenge, ...]:
+    """All challenges of a pack, easiest first, then by what they build on and name."""
+    return tuple(prerequisites_first([read_challenge(folder) for folder in challenge_folders(root)]))
+
+
+def prerequisites_first(challenges: Iterable[Challenge]) -> Iterator[Challenge]:
+    """Easiest first, but never a challenge before one of these that it builds on.
+
+    Raises:
+        PackError: when all that are left build on each other in a circle.
+    """
     left = sorted(challenges, key=lambda challenge: (challenge.minutes, challenge.id))
     while left:
         waiting = {challenge.id for challenge in left}
@@ -120,20 +134,39 @@ def _prerequisites_first(challenges: list[Challenge]) -> Iterator[Challenge]:
 
 
 def find_challenge(root: Path, wanted: str) -> Challenge:
-    """The challenge with this id; underscores are taken for hyphens.
+    """The challenge of a pack with this id; underscores are taken for hyphens.
 
     Raises:
         DrillError: naming the nearest ids.
     """
+    return find_in([root], wanted)
+
+
+def find_in(roots: Sequence[Path], wanted: str) -> Challenge:
+    """The same among several packs: of two with one id, that of the earlier pack."""
+    found = look_up(roots, wanted)
+    if found is None:
+        raise unknown(wanted, [challenge.id for root in roots for challenge in read_pack(root)])
+    return found
+
+
+def look_up(roots: Iterable[Path], wanted: str) -> Challenge | None:
+    """The challenge with this id in the first of these packs that has one; later packs are not looked at."""
     name = challenge_id(wanted.strip().lower())
-    folder = root / "challenges" / folder_name(name)
-    if name and folder.parent == root / "challenges" and (folder / "challenge.toml").is_file():
-        return read_challenge(folder)
-    ids = [challenge.id for challenge in read_pack(root)]
+    for root in roots:
+        folder = root / "challenges" / folder_name(name)
+        if name and folder.parent == root / "challenges" and (folder / "challenge.toml").is_file():
+            return read_challenge(folder)
+    return None
+
+
+def unknown(wanted: str, ids: Sequence[str]) -> DrillError:
+    """What to say where no challenge has this id, with the nearest of those that there are."""
+    name = challenge_id(wanted.strip().lower())
     near = difflib.get_close_matches(name, ids, n=3, cutoff=0.4)
     near += [one for one in ids if name and (name in one or one in name) and one not in near]
     hint = f"Did you mean {' or '.join(near)}?" if near else f"There are: {', '.join(ids)}."
-    raise DrillError(f"No challenge is called {wanted!r}. {hint} `attn-drill list` shows them all.")
+    return DrillError(f"No challenge is called {wanted!r}. {hint} `attn-drill list` shows them all.")
 
 
 def prompt(challenge: Challenge, language: str = "en") -> str:

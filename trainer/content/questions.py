@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -96,6 +96,39 @@ def read_questions(root: Path) -> tuple[Question, ...]:
                 raise PackError(f"{path}: question {entry.id!r} {trouble}.")
             found.append(Question(topic=path.stem, **{name: getattr(entry, name) for name in Entry.__struct_fields__}))
     return tuple(found)
+
+
+@dataclass(frozen=True)
+class Bank:
+    """The question banks of several packs as one.
+
+    titles      of the topics, by name
+    questions   of all packs, in their order
+    troubles    a sentence for everything that is left out
+    """
+
+    titles: Mapping[str, str]
+    questions: tuple[Question, ...]
+    troubles: tuple[str, ...] = ()
+
+
+def read_bank(roots: Iterable[Path]) -> Bank:
+    """The banks of these packs, but for one that cannot be read. Of two questions with one id, and of two titles of a topic, the earlier pack's counts."""
+    titles: dict[str, str] = {}
+    questions: dict[str, Question] = {}
+    troubles: list[str] = []
+    for root in roots:
+        try:
+            topics, asked = read_topics(root), read_questions(root)
+        except PackError as error:
+            troubles.append(f"The questions of {root} are left out: {error}")
+            continue
+        troubles += [f"The question {one.id!r} of {root} is hidden: another one has the same id, and comes first." for one in asked if one.id in questions]
+        for name, title in topics.items():
+            titles.setdefault(name, title)
+        for one in asked:
+            questions.setdefault(one.id, one)
+    return Bank(titles, tuple(questions.values()), tuple(troubles))
 
 
 def _files(root: Path) -> list[Path]:

@@ -7,6 +7,7 @@ import contextlib
 import textwrap
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Literal
 
 from trainer.content import packs
@@ -47,13 +48,16 @@ def items(challenge: Challenge) -> list[Item]:
     return found
 
 
-def check_items(grader: Grader, challenge: Challenge, seeds: Sequence[int], wanted: Sequence[Item]) -> Iterator[Row]:
-    """A row an item, each under all seeds; where the pack is broken one row that says how, and no more."""
+def check_items(grader: Grader, challenge: Challenge, seeds: Sequence[int], wanted: Sequence[Item], beside: Sequence[Path] = ()) -> Iterator[Row]:
+    """A row an item, each under all seeds; where the pack is broken one row that says how, and no more.
+
+    `beside`: other packs, on whose challenges this one may build.
+    """
     try:
         for kind, name in wanted:
             match kind:
                 case "content":
-                    yield _content(grader, challenge, seeds[0])
+                    yield _content(grader, challenge, seeds[0], beside)
                 case "stub":
                     yield _wrong(grader, challenge, seeds, kind, name, packs.stub(challenge))  # the other levels are the same code
                 case "reference":
@@ -71,7 +75,7 @@ def check_items(grader: Grader, challenge: Challenge, seeds: Sequence[int], want
         yield Row(challenge.id, "content", "readable", False, str(error))
 
 
-def _content(grader: Grader, challenge: Challenge, seed: int) -> Row:
+def _content(grader: Grader, challenge: Challenge, seed: int, beside: Sequence[Path]) -> Row:
     problems: list[str] = []
     if not packs.prompt(challenge).strip():
         problems.append(f"{challenge.folder / 'prompt.md'} is empty")
@@ -83,7 +87,8 @@ def _content(grader: Grader, challenge: Challenge, seed: int) -> Row:
         problems.append(f"{challenge.solutions / 'also_right'} has {right} files of at least {FEWEST_ALSO_RIGHT}")
     if (wrong := len(read_mistakes(challenge))) < FEWEST_MISTAKES:
         problems.append(f"{challenge.solutions / 'mistakes.toml'} has {wrong} mistakes of at least {FEWEST_MISTAKES}")
-    if unknown := [one for one in challenge.builds_on if not (challenge.folder.parent / packs.folder_name(one)).is_dir()]:
+    places = [challenge.folder.parent, *(root / "challenges" for root in beside)]
+    if unknown := [one for one in challenge.builds_on if not any((place / packs.folder_name(one)).is_dir() for place in places)]:
         problems.append(f"{challenge.folder / 'challenge.toml'}: it builds on {', '.join(unknown)}, which the pack does not have")
     exam = grader.exam(challenge, seed)
     floating = any(tensor.is_floating_point() for number in range(len(exam.cases)) for tensor in exam.inputs(number).values())

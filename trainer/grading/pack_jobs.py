@@ -14,20 +14,22 @@ from trainer.core.words import Challenge
 from trainer.grading.grader import Grader
 from trainer.grading.pack_check import Item, Row, check_items, items
 
+_Job = tuple[Challenge, list[Item]]
 _AT_ONCE = 4  # items a job: few, so that the last job leaves no core idle for long
 
 _grader: Grader | None = None  # of this process, where it is one of the pool's
+_beside: Sequence[Path] = ()  # other packs that its jobs know
 _last: Challenge | None = None
 
 
-def check_pack(root: Path, challenges: Sequence[Challenge], seeds: Sequence[int], processes: int) -> Iterator[list[Row]]:
+def check_pack(root: Path, challenges: Sequence[Challenge], seeds: Sequence[int], processes: int, beside: Sequence[Path] = ()) -> Iterator[list[Row]]:
     """The rows of all challenges, a few at a time, in the order in which they are done.
 
-    A fault that several jobs of one challenge meet is told once.
+    A fault that several jobs of one challenge meet is told once. `beside`: other packs, on whose challenges those of this one may build.
     """
     jobs = [(one, chosen[start : start + _AT_ONCE]) for one in challenges for chosen in (items(one),) for start in range(0, len(chosen), _AT_ONCE)]
     told: set[Row] = set()
-    for rows in _in_this_process(root, jobs, seeds) if processes == 1 else _in_processes(root, jobs, seeds, processes):
+    for rows in _in_this_process(root, beside, jobs, seeds) if processes == 1 else _in_processes(root, beside, jobs, seeds, processes):
         new = [row for row in rows if row not in told]
         told.update(new)
         yield new
@@ -40,16 +42,16 @@ def in_order(challenges: Sequence[Challenge], rows: Sequence[Row]) -> list[Row]:
     return sorted(rows, key=lambda row: (ids.index(row.challenge), places.get((row.challenge, row.kind, row.name), -1)))
 
 
-def _in_this_process(root: Path, jobs: Sequence[tuple[Challenge, list[Item]]], seeds: Sequence[int]) -> Iterator[list[Row]]:
-    with Grader([root]) as grader:
+def _in_this_process(root: Path, beside: Sequence[Path], jobs: Sequence[_Job], seeds: Sequence[int]) -> Iterator[list[Row]]:
+    with Grader([root, *beside]) as grader:
         for challenge, wanted in jobs:
-            yield list(check_items(grader, challenge, seeds, wanted))
+            yield list(check_items(grader, challenge, seeds, wanted, beside))
 
 
-def _in_processes(root: Path, jobs: Sequence[tuple[Challenge, list[Item]]], seeds: Sequence[int], processes: int) -> Iterator[list[Row]]:
+def _in_processes(root: Path, beside: Sequence[Path], jobs: Sequence[_Job], seeds: Sequence[int], processes: int) -> Iterator[list[Row]]:
     # Spawned: a zygote has to be forked from a process without threads that has read no reference.
     context = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(processes, mp_context=context, initializer=_begin, initargs=(root,)) as pool:
+    with ProcessPoolExecutor(processes, mp_context=context, initializer=_begin, initargs=(root, beside)) as pool:
         left: set[Future[list[Row]]] = {pool.submit(_check, challenge, tuple(seeds), wanted) for challenge, wanted in jobs}
         try:
             while left:
@@ -61,11 +63,11 @@ def _in_processes(root: Path, jobs: Sequence[tuple[Challenge, list[Item]]], seed
                 one.cancel()
 
 
-def _begin(root: Path) -> None:
+def _begin(root: Path, beside: Sequence[Path]) -> None:
     """In a process of the pool: a grader for all its jobs."""
-    global _grader
+    global _grader, _beside
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the first process's to handle
-    _grader = Grader([root])
+    _grader, _beside = Grader([root, *beside]), beside
     threading.Thread(target=_end_with_parent, daemon=True).start()
 
 
@@ -82,4 +84,4 @@ def _check(challenge: Challenge, seeds: tuple[int, ...], wanted: list[Item]) -> 
     if _last is not None and _last != challenge:
         _grader.forget(_last)
     _last = challenge
-    return list(check_items(_grader, challenge, seeds, wanted))
+    return list(check_items(_grader, challenge, seeds, wanted, _beside))

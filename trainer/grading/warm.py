@@ -1,6 +1,6 @@
 """The grading process of a session: torch imported once, the zygote forked before any thread, the next exam and worker always ready.
 
-    python -m trainer.grading.warm PACK    orders on stdin, answers on stdout (`wire`)
+    python -m trainer.grading.warm PACK…    orders on stdin, answers on stdout (`wire`)
 
 An order that comes while another is worked at ends that one. It ends with its stdin.
 """
@@ -14,21 +14,22 @@ import secrets
 import select
 import signal
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # before torch: a process with threads forks badly
 
-from trainer.content.packs import find_challenge
+from trainer.content.packs import find_in
 from trainer.core.words import Challenge, DrillError, GraderError
 from trainer.grading.grader import Grader
 from trainer.grading.wire import Grade, Look, Order, Prepare, Ready, Refused, Traced, Verdict, read_message, unpacked_order, write_message
 from trainer.running.run import SupersededError
 
 
-def serve(grader: Grader, pack: Path, orders: int, answers: int) -> None:
+def serve(grader: Grader, packs: Sequence[Path], orders: int, answers: int) -> None:
     """Do what is ordered until there are no more orders."""
     write_message(answers, Ready())
-    desk = _Desk(grader, pack, answers)
+    desk = _Desk(grader, packs, answers)
     while True:
         if not select.select([orders], [], [], 0)[0]:
             desk.make_ready()
@@ -44,8 +45,8 @@ def serve(grader: Grader, pack: Path, orders: int, answers: int) -> None:
 class _Desk:
     """One challenge at a time, with a seed that nobody has seen yet."""
 
-    def __init__(self, grader: Grader, pack: Path, answers: int) -> None:
-        self._grader, self._pack, self._answers = grader, pack, answers
+    def __init__(self, grader: Grader, packs: Sequence[Path], answers: int) -> None:
+        self._grader, self._packs, self._answers = grader, packs, answers
         self._challenge: Challenge | None = None
         self._seed = _fresh()
 
@@ -73,7 +74,7 @@ class _Desk:
 
     def _found(self, name: str) -> Challenge:
         """The challenge as it is now: its author may be at work on it."""
-        challenge = find_challenge(self._pack, name)
+        challenge = find_in(self._packs, name)
         if self._challenge is None or self._challenge.id != challenge.id:
             if self._challenge is not None:
                 self._grader.forget(self._challenge)
@@ -106,10 +107,10 @@ def main() -> None:
     nowhere = os.open(os.devnull, os.O_RDWR)
     os.dup2(nowhere, 0)
     os.dup2(2, 1)  # whatever prints does not garble the answers
-    pack = Path(sys.argv[1])
+    packs = [Path(one) for one in sys.argv[1:]]
     gc.collect()
-    with Grader([pack], interrupt=orders) as grader, contextlib.suppress(BrokenPipeError):  # the session is gone
-        serve(grader, pack, orders, answers)
+    with Grader(packs, interrupt=orders) as grader, contextlib.suppress(BrokenPipeError):  # the session is gone
+        serve(grader, packs, orders, answers)
 
 
 if __name__ == "__main__":

@@ -4,29 +4,35 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from trainer.content import packs
 from trainer.content.arithmetic import Value
-from trainer.content.questions import Question, read_questions, read_topics
+from trainer.content.questions import Question, read_bank, read_questions, read_topics
 from trainer.practice.quiz import LETTERS, judge, with_values
 
 _MOST_DRAWS = 400
 
 
-def bank_troubles(root: Path) -> list[str]:
+def bank_troubles(root: Path, beside: Sequence[Path] = ()) -> list[str]:
     """What is wrong with the bank of a pack, a sentence each; [] where nothing is, or where it has none.
+
+    Args:
+        root: the pack.
+        beside: other packs: their topics may be those of its challenges, and its questions may follow up their challenges.
 
     Raises:
         PackError: where a file cannot be read, or an entry lacks what its kind needs.
     """
     if not (topics := read_topics(root)):
         return []
+    topics |= read_bank(beside).titles
     challenges = packs.read_pack(root)
     found = [f"{one.folder / 'challenge.toml'}: no file of the question bank is called {one.topic}.toml." for one in challenges if one.topic not in topics]
+    known = {packs.challenge_id(folder.name) for one in (root, *beside) for folder in packs.challenge_folders(one)}
     for question in read_questions(root):
-        found += question_troubles(question, {one.id for one in challenges})
+        found += question_troubles(question, known)
     return found
 
 

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import difflib
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from random import Random
 
 from trainer.content import packs
-from trainer.content.mistakes import read_mistakes
-from trainer.content.questions import Question, read_questions, read_topics
+from trainer.content.questions import Question
 from trainer.core.words import Challenge, DrillError, Mistake
 from trainer.practice.hunt import fair
 from trainer.practice.quiz import Asked, draw, line_item, line_question, question_item
@@ -44,34 +42,36 @@ class Pool:
         return line_question(*self.lines[item])
 
 
-def read_pool(root: Path) -> Pool:
-    """All questions of a pack, and the lines of all its known mistakes."""
+def pool_of(questions: Iterable[Question], challenges: Iterable[Challenge], mistakes: Mapping[str, Sequence[Mistake]]) -> Pool:
+    """All these questions, and the lines of the known mistakes, by challenge, of these challenges."""
     return Pool(
-        {question_item(one): one for one in read_questions(root)},
-        {line_item(challenge, mistake): (challenge, mistake) for challenge in packs.read_pack(root) for mistake in fair(read_mistakes(challenge))},
+        {question_item(one): one for one in questions},
+        {line_item(challenge, mistake): (challenge, mistake) for challenge in challenges for mistake in fair(mistakes.get(challenge.id, ()))},
     )
 
 
-def topics(root: Path, pool: Pool) -> tuple[list[Topic], list[Topic]]:
-    """The topics of a pack's bank, and its challenges, as topics."""
+def topics(titles: Mapping[str, str], challenges: Iterable[Challenge], pool: Pool) -> tuple[list[Topic], list[Topic]]:
+    """The topics of the bank, and the challenges, as topics."""
     lines = Counter(challenge.id for challenge, _ in pool.lines.values())
     lines_by_topic = Counter(challenge.topic for challenge, _ in pool.lines.values())
     questions = Counter(one.topic for one in pool.questions.values())
     following = Counter(name for one in pool.questions.values() for name in one.challenges)
     return (
-        [Topic(name, title, questions[name], lines_by_topic[name]) for name, title in read_topics(root).items()],
-        [Topic(one.id, one.title, following[one.id], lines[one.id]) for one in packs.read_pack(root)],
+        [Topic(name, title, questions[name], lines_by_topic[name]) for name, title in titles.items()],
+        [Topic(one.id, one.title, following[one.id], lines[one.id]) for one in challenges],
     )
 
 
-def about(root: Path, pool: Pool, wanted: str) -> Pool:
+def about(names: Sequence[str], pool: Pool, wanted: str) -> Pool:
     """What is asked about a topic of the bank, or what follows up a challenge and its lines.
 
+    Args:
+        names: those of all topics and challenges.
+
     Raises:
-        DrillError: naming the nearest topics.
+        DrillError: naming the nearest of them.
     """
     name = packs.challenge_id(wanted.strip().lower())
-    names = [one.name for some in topics(root, pool) for one in some]
     if name not in names:
         near = difflib.get_close_matches(name, names, n=3, cutoff=0.5)
         near += [one for one in names if name and (name in one or one in name) and one not in near]

@@ -62,7 +62,7 @@ def run(given: Stay, journal: Journal) -> Left:
     Raises:
         GraderError: where the screen itself fails; the terminal is as before then.
     """
-    app = SessionApp(Practice(given, journal, time.time, time.monotonic), WarmGrader(packs.built_in_pack()))
+    app = SessionApp(Practice(given, journal, time.time, time.monotonic), WarmGrader(*given.packs))
     try:
         left = app.run()
     finally:
@@ -278,7 +278,7 @@ class SessionApp(App[Left]):
         for death in range(_MOST_DEATHS):
             if death:
                 await asyncio.sleep(_REST_SECONDS)
-                self.grader = WarmGrader(packs.built_in_pack())
+                self.grader = WarmGrader(*self.practice.given.packs)
                 self.grader.order(Prepare(self.practice.given.challenge.id))
             async for answer in self.grader.answers():
                 self._answered(answer)

@@ -18,13 +18,16 @@ _ROOT = Path(__file__).resolve().parents[2]
 
 
 class WarmGrader:
-    """A grading process. Started at once, so that torch is imported while the screen is drawn; what is ordered meanwhile waits."""
+    """A grading process. Started at once, so that torch is imported while the screen is drawn; what is ordered meanwhile waits.
 
-    def __init__(self, pack: Path) -> None:
+    Challenges are looked up in these packs, the first of them first.
+    """
+
+    def __init__(self, *packs: Path) -> None:
         self._errors: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115  # as long as the process lives
         # -P: a file of the learner's named like a module of ours or Python's is not imported in its place.
         self._process = subprocess.Popen(
-            [sys.executable, "-P", "-m", "trainer.grading.warm", str(pack)],
+            [sys.executable, "-P", "-m", "trainer.grading.warm", *map(str, packs)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=self._errors,

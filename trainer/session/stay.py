@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
+from trainer.content.packs import built_in_pack
 from trainer.core.words import Challenge, Report
 from trainer.practice.journal import Journal
 from trainer.practice.record import Purpose
@@ -22,6 +23,7 @@ class Stay:
     seconds_before   already spent on it
     par_seconds      what the clock runs against: the par time, or what an interview leaves
     why              whether the likely mistake is named at once; else only when asked
+    packs            all known packs: the challenge is looked up in them, and what is graded sees none of them
     """
 
     challenge: Challenge
@@ -31,6 +33,7 @@ class Stay:
     par_seconds: float
     why: bool = True
     purpose: Purpose = "practice"
+    packs: tuple[Path, ...] = field(default_factory=lambda: (built_in_pack(),))
 
 
 @dataclass(frozen=True)

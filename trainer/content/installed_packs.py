@@ -1,0 +1,125 @@
+"""Find packs among the installed packages: those with an entry point of the group `attn_drill.packs`.
+
+`importlib.metadata` would find them too, but its import alone takes a fifth of the time of a command that needs no torch, and one package with
+unreadable entry points would hide all others.
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import redirect_stdout
+from importlib.util import find_spec
+from pathlib import Path
+
+import msgspec
+
+from trainer.content.packs import is_pack
+from trainer.core.words import DrillError
+
+GROUP = "attn_drill.packs"
+
+
+class Installed(msgspec.Struct, frozen=True):
+    """A pack of an installed package.
+
+    name     of the entry point
+    root     the folder with challenges/ and solutions/
+    copies   folders with the same once more: a project that is installed as it stands may leave one among the packages
+    """
+
+    name: str
+    root: Path
+    copies: tuple[Path, ...] = ()
+
+
+def installed_packs(path: Sequence[str]) -> tuple[list[Installed], list[str]]:
+    """The packs of all packages that lie in these folders (those of `sys.path`), and a sentence for each that cannot be had.
+
+    An entry point is `name = package`, and the package's folder holds challenges/ and solutions/, or lies beside them in a project that is
+    installed as it stands; the package is not imported. Or it is `name = module:attribute`, and the attribute is the folder of the pack, as text
+    or as a path; then the module is imported.
+    """
+    found: list[Installed] = []
+    troubles: list[str] = []
+    for package, text in _entry_points(path):
+        for name, value in _of_group(text):
+            try:
+                found.append(Installed(name, *_located(value, path)))
+            except (Exception, SystemExit) as error:  # of a module that is not ours
+                why = str(error) if isinstance(error, DrillError) else f"{type(error).__name__}: {error}"
+                troubles.append(f"The pack {name} of the installed package {package} is left out: {why.rstrip('.')}. Install {package} again, or remove it.")
+    return found, troubles
+
+
+def _entry_points(path: Iterable[str]) -> Iterator[tuple[str, str]]:
+    """The names of the packages that name the group, and the text of their entry points."""
+    for folder in path:
+        try:
+            with os.scandir(folder or ".") as entries:
+                names = sorted(entry.name for entry in entries if entry.name.endswith((".dist-info", ".egg-info")))
+        except OSError:  # an archive, or nothing
+            continue
+        for name in names:
+            try:
+                with open(os.path.join(folder, name, "entry_points.txt"), "rb") as file:
+                    text = file.read()
+            except OSError:  # most packages have none
+                continue
+            if GROUP.encode() in text:
+                yield name.partition("-")[0], text.decode("utf-8", "replace")
+
+
+def _of_group(text: str) -> Iterator[tuple[str, str]]:
+    """Names and values of the group's section."""
+    section = ""
+    for line in map(str.strip, text.splitlines()):
+        if line.startswith("["):
+            section = line.strip("[] ")
+        elif section == GROUP and line and not line.startswith(("#", ";")):
+            name, _, value = line.partition("=")
+            yield name.strip(), value.partition("[")[0].strip()  # without extras
+
+
+def _located(value: str, path: Sequence[str]) -> tuple[Path, tuple[Path, ...]]:
+    """The folder of the pack that an entry point names, and its copies.
+
+    Raises:
+        DrillError: where there is none; whatever the module raises, where one is imported.
+    """
+    module, colon, attribute = (part.strip() for part in value.partition(":"))
+    folders = [_folder_in(module, attribute)] if colon else _package_folders(module)
+    for folder in folders:
+        if is_pack(folder):
+            return folder.resolve(), ()
+    for project in (folder.parent for folder in folders if not colon):
+        if is_pack(project) and (project / "pyproject.toml").is_file():
+            places = (Path(entry, *module.split(".")) for entry in path)
+            return project.resolve(), tuple(place.resolve() for place in places if is_pack(place))
+    raise DrillError(f"{folders[0]} has no challenges/ and solutions/")
+
+
+def _folder_in(module: str, attribute: str) -> Path:
+    """The folder that an attribute of a module names; a relative one is meant from where the module lies."""
+    with redirect_stdout(sys.stderr):  # stdout may be somebody's JSON
+        there = importlib.import_module(module)
+    value: object = there
+    for part in attribute.split("."):
+        value = getattr(value, part)
+    if not isinstance(value, str | os.PathLike):
+        raise DrillError(f"{module}:{attribute} is {value!r:.60}, and no folder")
+    return Path(there.__file__ or ".").parent / os.fspath(value)
+
+
+def _package_folders(package: str) -> list[Path]:
+    """Where a package lies, found without importing it or a package that it is in."""
+    first, *rest = package.split(".")
+    spec = find_spec(first) if first else None
+    if spec is None:
+        raise DrillError(f"there is no package {package!r}")
+    folders = [Path(place, *rest) for place in spec.submodule_search_locations or ()]
+    if not any(folder.is_dir() for folder in folders):
+        raise DrillError(f"{package} is no package with a folder of its own")
+    return folders
