@@ -23,6 +23,7 @@ FLOORS = {
     "cli": 6,
     "session": 6,
     "notebook": 6,
+    "pytest_drill": 6,
 }
 TORCH = {"running", "comparing", "grading"}
 FILES = sorted(TRAINER.rglob("*.py"))

@@ -101,7 +101,7 @@ def test_everybody_has_a_result(graded: tuple[Path, Path, "subprocess.CompletedP
     """Whatever they are called and whatever they handed in: each their own verdict."""
     _, out, _ = graded
     verdicts = {name: one["verdict"] for name, one in results(out).items()}
-    expected = {name: "passed" for name in ODD_NAMES} | {"wrong": "failed", "copy_of_wrong": "failed", "hangs": "timeout", "dies": "error"}
+    expected = dict.fromkeys(ODD_NAMES, "passed") | {"wrong": "failed", "copy_of_wrong": "failed", "hangs": "timeout", "dies": "error"}
     expected |= {"floods": "timeout", "empty": "error", "binary": "error", "twice": "passed", "twice (2)": "failed", "nothing": "error"}
     assert verdicts == expected
 
@@ -250,7 +250,12 @@ def test_killed_and_resumed(tmp_path: Path) -> None:
     written: dict[str, int] = {}
     for kill in range(10):
         process = subprocess.Popen(
-            command(*base, "--out", "out", "--resume"), cwd=tmp_path, env=environment(), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True
+            command(*base, "--out", "out", "--resume"),
+            cwd=tmp_path,
+            env=environment(),
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,
         )
         enough = len(written) + draw.randrange(4)  # results, from none at all to a few
         soon(lambda enough=enough, process=process: len(list((out / "results").glob("*.json"))) >= enough or process.poll() is not None)  # type: ignore[misc]
@@ -306,7 +311,10 @@ def can_mount() -> bool:
     return sys.platform == "linux" and subprocess.run(["unshare", "-rm", "true"], check=False, capture_output=True).returncode == 0
 
 
-@pytest.mark.skipif(not can_mount(), reason="no file system of a few pages can be mounted by this user; test_a_result_is_written_whole_or_not_at_all has the same fault injected")
+@pytest.mark.skipif(
+    not can_mount(),
+    reason="no file system of a few pages can be mounted by this user; test_a_result_is_written_whole_or_not_at_all has the same fault injected",
+)
 def test_a_full_disk(tmp_path: Path) -> None:
     """Results that fit stay whole, the sentence names the file and what to do, and --resume goes on when there is room."""
     (tmp_path / "class").mkdir()
@@ -314,7 +322,9 @@ def test_a_full_disk(tmp_path: Path) -> None:
     for number in range(12):
         (tmp_path / "class" / f"s{number:02}.py").write_text(f"# {number}\n{RIGHT}")
     typed = " ".join(f"'{part}'" for part in command("class", "--challenge", "prefix-sum", "--seed", "3", "--out", "out/small", "--jobs", "1"))
-    script = f"mount -t tmpfs -o size=40k tmpfs out && {{ {typed}; echo exit $?; cp -r out kept; mount -o remount,size=4m out; {typed} --resume; cp -r out done; }}"
+    script = (
+        f"mount -t tmpfs -o size=40k tmpfs out && {{ {typed}; echo exit $?; cp -r out kept; mount -o remount,size=4m out; {typed} --resume; cp -r out done; }}"
+    )
     done = subprocess.run(["unshare", "-rm", "sh", "-c", script], cwd=tmp_path, env=environment(), capture_output=True, text=True, timeout=300, check=False)
     assert "exit 3" in done.stdout, done.stdout + done.stderr
     assert re.search(r"out/small/\S+ cannot be written: No space left on device\. What was written before is whole", done.stderr)
@@ -358,7 +368,9 @@ def test_a_cluster(tmp_path: Path) -> None:
 
         with Client(address, timeout=60, set_as_default=False) as client:  # type: ignore[no-untyped-call]
             client.wait_for_workers(2, timeout=60)  # type: ignore[no-untyped-call]
-        process = subprocess.Popen(command(*base, "--out", "out", "--executor", f"dask://{address}"), cwd=tmp_path, env=environment(), stderr=subprocess.PIPE, text=True)
+        process = subprocess.Popen(
+            command(*base, "--out", "out", "--executor", f"dask://{address}"), cwd=tmp_path, env=environment(), stderr=subprocess.PIPE, text=True
+        )
         assert soon(lambda: len(list((out / "results").glob("*.json"))) >= 3)
         os.killpg(started[1].pid, signal.SIGKILL)  # its nanny too: it does not come back
         written = {path: path.stat().st_mtime_ns for path in (out / "results").glob("*.json")}

@@ -22,16 +22,27 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
-from trainer.content import packs
-from trainer.content.mistakes import patch, read_mistakes
-from trainer.running.isolation import children
+from trainer.content import packs  # noqa: E402
+from trainer.content.mistakes import patch, read_mistakes  # noqa: E402
+from trainer.running.isolation import children  # noqa: E402  # the checkout is put on the path first
 
 LEAST_RATIO = 20.0
 MOST_GROWTH = 1.2
 SETTLED = 100
 SECONDS = 2.0
 HANGING = ("loop_at_import", "loop_in_a_thread", "loop_in_forward")
-HOSTILE = ("closes_everything", "exit_zero", "forged_reply", "fork_bomb", "gc_search", "network", "output_flood", "patched_builtins", "reads_the_solution", "segfault")
+HOSTILE = (
+    "closes_everything",
+    "exit_zero",
+    "forged_reply",
+    "fork_bomb",
+    "gc_search",
+    "network",
+    "output_flood",
+    "patched_builtins",
+    "reads_the_solution",
+    "segfault",
+)
 
 
 def sources(count: int) -> list[str]:

@@ -1,0 +1,154 @@
+"""A class's submissions through stations: what is to be graded, what is done already, results as they come."""
+
+from __future__ import annotations
+
+import hashlib
+import random
+from collections import deque
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
+from dataclasses import dataclass
+from pathlib import Path
+
+from trainer.classroom.content import content_digest
+from trainer.classroom.orders import Answer, NotGraded, Task, packed, unpacked_answer
+from trainer.classroom.results import Kept
+from trainer.classroom.stations import answer
+from trainer.classroom.words import Assignment, Result, Submission
+from trainer.core.words import Challenge
+
+_MOST_SEED = 1 << 62
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How a class is graded. `packs`: where challenges are looked for; `content`: digest of each challenge."""
+
+    assignment: Assignment
+    challenges: Mapping[str, Challenge]
+    packs: tuple[Path, ...]
+    content: Mapping[str, str]
+    seed: int
+    per_student_seed: bool = False
+    weaker: bool = False
+
+
+@dataclass(frozen=True)
+class Job:
+    """One submission, the seed of its cases, and the digest of all that decides its result."""
+
+    submission: Submission
+    seed: int
+    digest: str
+
+
+def plan_of(
+    assignment: Assignment, challenges: Sequence[Challenge], packs: Sequence[Path], seed: int, *, per_student_seed: bool = False, weaker: bool = False
+) -> Plan:
+    """A plan for these challenges as they are now."""
+    named = {one.id: one for one in challenges}
+    return Plan(assignment, named, tuple(packs), {name: content_digest(one) for name, one in named.items()}, seed, per_student_seed, weaker)
+
+
+def jobs_of(plan: Plan, submissions: Sequence[Submission]) -> list[Job]:
+    """A job a submission, those of one challenge together: they share its exam."""
+    order = list(plan.challenges)
+    return [_job(plan, one) for one in sorted(submissions, key=lambda one: order.index(one.challenge))]
+
+
+def _job(plan: Plan, submission: Submission) -> Job:
+    seed = _seed_of(plan, submission)
+    decisive = (
+        *(submission.challenge, plan.content[submission.challenge], str(seed), str(plan.assignment.seconds), str(plan.assignment.memory_mib)),
+        *("refused" if submission.source is None else "source", submission.trouble if submission.source is None else submission.source),
+        *(submission.file, str(_is_late(plan, submission)), repr(_weights(plan, submission.challenge))),
+    )
+    digest = hashlib.sha256()
+    for part in decisive:
+        encoded = part.encode("utf-8", "surrogatepass")
+        digest.update(f"{len(encoded)}:".encode() + encoded)
+    return Job(submission, seed, digest.hexdigest())
+
+
+def _weights(plan: Plan, challenge: str) -> list[tuple[str, float]]:
+    return sorted(next(one.weights for one in plan.assignment.asked if one.challenge == challenge).items())
+
+
+def _is_late(plan: Plan, submission: Submission) -> bool:
+    return plan.assignment.due is not None and submission.modified is not None and submission.modified > plan.assignment.due
+
+
+def _seed_of(plan: Plan, submission: Submission) -> int:
+    """The class's seed, or one that follows from it and the student."""
+    if not plan.per_student_seed:
+        return plan.seed
+    return random.Random(f"{plan.seed} {submission.student}").randrange(_MOST_SEED)
+
+
+def left_to_do(jobs: Sequence[Job], kept: Kept) -> list[Job]:
+    """The jobs that have no result yet, or one that something decisive has changed for, or one that says no more than that the grader failed."""
+    left = []
+    for job in jobs:
+        found = kept.read(job.submission.student, job.submission.challenge)
+        if found is None or found.task != job.digest or found.verdict is None:
+            left.append(job)
+    return left
+
+
+def is_late(plan: Plan, job: Job) -> bool:
+    """Whether it came after the assignment's due time."""
+    return _is_late(plan, job.submission)
+
+
+def graded(plan: Plan, jobs: Sequence[Job], executor: Executor, at_once: int) -> Iterator[tuple[Job, Answer | None]]:
+    """The answer to each job, in the order in which they come; None for a submission that cannot be read and was not tried.
+
+    Args:
+        executor: calls `stations.answer` with bytes; anything that speaks `concurrent.futures` will do.
+        at_once: how many are handed to it at a time, so that little is lost when the grading is interrupted.
+    """
+    waiting = deque(jobs)
+    under_way: dict[Future[bytes], Job] = {}
+    try:
+        while waiting or under_way:
+            while waiting and len(under_way) < at_once:
+                job = waiting.popleft()
+                if job.submission.source is None:
+                    yield job, None
+                    continue
+                under_way[executor.submit(answer, packed(_task(plan, job, job.submission.source)))] = job
+            for done in wait(under_way, return_when=FIRST_COMPLETED).done:
+                yield under_way.pop(done), _answer_of(done)
+    finally:
+        for one in under_way:
+            one.cancel()
+
+
+def _answer_of(done: Future[bytes]) -> Answer:
+    """What came of it; a machine that was lost too often is a fault of the grading, not of the submission."""
+    if (error := done.exception()) is not None:
+        return NotGraded(f"It could not be graded: {type(error).__name__}: {str(error)[:300]}.")
+    return unpacked_answer(done.result())
+
+
+def _task(plan: Plan, job: Job, source: str) -> Task:
+    return Task(
+        packs=tuple(str(one) for one in plan.packs),
+        challenge=job.submission.challenge,
+        content=plan.content[job.submission.challenge],
+        file=job.submission.file,
+        source=source,
+        seed=job.seed,
+        seconds=plan.assignment.seconds,
+        memory_mib=plan.assignment.memory_mib,
+        shared=not plan.per_student_seed,
+        weaker=plan.weaker,
+    )
+
+
+def results_of(kept: Kept, jobs: Sequence[Job]) -> Iterator[Result]:
+    """The results that are there, sorted by student and challenge. One at a time: a class's worth need not fit into memory."""
+    for job in sorted(jobs, key=lambda job: (job.submission.student.casefold(), job.submission.student, job.submission.challenge)):
+        found = kept.read(job.submission.student, job.submission.challenge)
+        if found is not None and found.task == job.digest:
+            yield found

@@ -1,0 +1,145 @@
+"""`attn-drill grade DIR`: a class's submissions, each shut off from the grader and from the others."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from trainer.cli.check import check_limits, check_seed
+from trainer.cli.common import complete_id, cores, find, fresh_seed, pack_roots
+from trainer.core.words import Challenge, DrillError, GraderError
+
+if TYPE_CHECKING:
+    from trainer.classroom.grading import Job, Plan
+    from trainer.classroom.orders import Answer
+    from trainer.classroom.results import Kept
+    from trainer.classroom.words import Assignment, Result, Submission
+
+_MOST_JOBS = 512
+
+
+def grade(
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="A folder of submissions, or a learning management system's zip.")],
+    challenge_id: Annotated[str | None, typer.Option("--challenge", metavar="ID", help="What was asked, e.g. gqa.", autocompletion=complete_id)] = None,
+    assignment: Annotated[Path | None, typer.Option("--assignment", help="An assignment.toml, in the place of --challenge.")] = None,
+    out: Annotated[Path, typer.Option("--out", help="Where results and tables are written.")] = Path("grades"),
+    jobs: Annotated[int | None, typer.Option("--jobs", help="How many at a time on this machine; by default one a core.")] = None,
+    resume: Annotated[bool, typer.Option("--resume", help="Go on: grade what has no result yet or was changed.")] = False,
+    executor: Annotated[str, typer.Option("--executor", help="local, or dask://HOST:PORT.")] = "local",
+    formats: Annotated[str, typer.Option("--format", help="Any of csv,html,junit,gradescope,github.")] = "csv,html",
+    seed: Annotated[int | None, typer.Option("--seed", help="The class's cases; a fresh seed by default.")] = None,
+    per_student_seed: Annotated[bool, typer.Option("--per-student-seed", help="Other cases for every student.")] = False,
+    time_limit: Annotated[float | None, typer.Option("--time-limit", metavar="S", help="Wall-clock seconds a submission; 10 by default.")] = None,
+    memory_limit: Annotated[int | None, typer.Option("--memory-limit", metavar="MIB", help="Memory beyond torch's own; 2048 by default.")] = None,
+    similar: Annotated[bool, typer.Option("--similar", help="List pairs that are strikingly alike: a hint to look, no verdict.")] = False,
+    single: Annotated[bool, typer.Option("--single", help="DIR is one student's work.")] = False,
+    allow_weaker: Annotated[bool, typer.Option("--allow-weaker-isolation", help="Grade though a submission is not fully shut off here.")] = False,
+) -> None:
+    """Grade a class's submissions."""
+    from trainer.classroom.executors import check_executor
+    from trainer.cli.grade_outputs import check_formats, check_out, show_similar, write_outputs
+
+    wanted = check_formats(formats)
+    asked = _assignment(challenge_id, assignment, time_limit, memory_limit)
+    challenges = [find(one.challenge) for one in asked.asked]
+    jobs = cores() if jobs is None else jobs
+    if not 1 <= jobs <= _MOST_JOBS:
+        raise DrillError(f"--jobs is {jobs}; it must be 1 to {_MOST_JOBS}.")
+    if seed is not None:
+        check_seed(seed)
+    check_executor(executor)
+    kept, record = check_out(out, asked, seed, per_student_seed=per_student_seed, resume=resume, fresh=fresh_seed)
+    submissions = _submissions(folder, challenges, single=single)
+    kept.begin(record)
+
+    from trainer.classroom.grading import jobs_of, plan_of, results_of
+
+    plan = plan_of(asked, challenges, pack_roots(), record.seed, per_student_seed=record.per_student_seed, weaker=allow_weaker)
+    all_jobs = jobs_of(plan, submissions)
+    interrupted = _grade_all(plan, all_jobs, kept, executor, jobs, resume=resume)
+    if interrupted:
+        done = sum(1 for _ in results_of(kept, all_jobs))
+        print(f"Interrupted: {done} of {len(all_jobs)} have a result in {kept.out / 'results'}. The same command with --resume goes on.", file=sys.stderr)
+        raise typer.Exit(130)
+    failed = write_outputs(kept, lambda: results_of(kept, all_jobs), plan.assignment, wanted)
+    if similar:
+        show_similar(challenges, submissions, out)
+    if failed:
+        raise GraderError(f"{failed} could not be graded, through no fault of theirs: `error` in {kept.out / 'results'} says why. --resume tries them again.")
+
+
+def _assignment(challenge_id: str | None, file: Path | None, time_limit: float | None, memory_limit: int | None) -> Assignment:
+    from dataclasses import replace
+
+    from trainer.classroom.assignment import plain_assignment, read_assignment
+
+    if (challenge_id is None) == (file is None):
+        raise DrillError("Say what was asked: --challenge ID, or --assignment FILE for several and for weights. One of them, not both.")
+    if file is not None:
+        asked = read_assignment(file, find)
+    else:
+        challenge = find(str(challenge_id))
+        asked = replace(plain_assignment(challenge.id), title=challenge.title)
+    seconds, memory_mib = asked.seconds if time_limit is None else time_limit, asked.memory_mib if memory_limit is None else memory_limit
+    check_limits(seconds, memory_mib)
+    return replace(asked, seconds=seconds, memory_mib=memory_mib)
+
+
+def _submissions(folder: Path, challenges: Sequence[Challenge], *, single: bool) -> list[Submission]:
+    from trainer.classroom import collect
+
+    found = collect.collect_single(folder, challenges) if single else collect.collect(folder, challenges)
+    if found.ignored:
+        named = ", ".join(found.ignored[:5]) + (f" and {len(found.ignored) - 5} more" if len(found.ignored) > 5 else "")
+        print(f"Not graded, no submission: {named}", file=sys.stderr)
+    return found.submissions
+
+
+def _grade_all(plan: Plan, all_jobs: Sequence[Job], kept: Kept, where: str, jobs: int, *, resume: bool) -> bool:
+    """Grade what is left, write every result as it comes; whether it was interrupted."""
+    from trainer.classroom.executors import executor_for
+    from trainer.classroom.grading import graded, left_to_do
+    from trainer.display.class_progress import ClassProgress
+
+    left = left_to_do(all_jobs, kept) if resume else list(all_jobs)
+    if not left:
+        print(f"All {len(all_jobs)} have their results already.", file=sys.stderr)
+        return False
+    with executor_for(where, min(jobs, len(left))) as (executor, at_once):
+        try:
+            with ClassProgress(len(all_jobs), len(all_jobs) - len(left), sys.stderr) as progress:
+                for job, answer in graded(plan, left, executor, at_once):
+                    result, text = _result(plan, job, answer)
+                    kept.write(result, text)
+                    progress.advance(result)
+        except KeyboardInterrupt:
+            return True
+    return False
+
+
+def _result(plan: Plan, job: Job, answer: Answer | None) -> tuple[Result, bytes]:
+    """What is kept of an answer.
+
+    Raises:
+        GraderError: where no submission would be graded here.
+    """
+    from trainer.classroom.assignment import score
+    from trainer.classroom.grading import is_late
+    from trainer.classroom.orders import NotGraded
+    from trainer.display.class_results import kept_failure, kept_report, kept_trouble
+
+    one = job.submission
+    more = {"student": one.student, "score": 0.0, "late": is_late(plan, job), "task": job.digest}
+    if answer is None:
+        return kept_trouble(one.challenge, one.file, one.trouble, more)
+    if isinstance(answer, NotGraded):
+        if answer.for_all:
+            raise GraderError(answer.sentence)
+        return kept_failure(one.challenge, one.file, answer.sentence, more | {"score": None})
+    asked = next(asked for asked in plan.assignment.asked if asked.challenge == one.challenge)
+    more["score"] = score(answer.report.statuses(), asked, answer.report.verdict)
+    return kept_report(answer.report, one.source or "", more)

@@ -1,0 +1,1 @@
+"""Floor 6: the hidden checks as tests of pytest. Without its option it does nothing."""
