@@ -12,7 +12,30 @@ from trainer.content import packs
 from trainer.grading.grader import Grader
 from trainer.running.zygote import Limits
 
+# What takes long and has something quicker beside it that meets the same faults first; `python -m pytest -m ""` runs all.
+THOROUGH = {
+    # `pack check`, which CI runs after the tests, grades the same answers and mistakes.
+    "test_content": ("test_right_passes", "test_mistakes_are_refused_and_named"),
+    # Real runs of pytest; what becomes of a test is tested without them, and once with.
+    "test_pytest_plugin": (
+        *("test_real_workers", "test_real_words", "test_a_whole_challenge", "test_an_interrupted_run_leaves_nobody_behind", "test_files_in_odd_places"),
+        *("test_bad_input_is_exit_code_4", "test_the_last_failures_run_again", "test_a_terminal_without_unicode", "test_one_line_where_one_is_asked_for"),
+    ),
+    # A process a command; that one finds the pack is tested by CONTRIBUTING's own commands.
+    "test_known_packs": (
+        *("test_every_light_command_finds_it", "test_help_names_the_option", "test_a_notebook_knows_the_variable", "test_a_session_grades_from_any_pack"),
+    ),
+    "test_scaffold": ("test_a_project_of_its_own", "test_pack_check_tells_strays", "test_a_pack_may_build_on_another"),
+}
 TINY_PACK = Path(__file__).parent / "packs" / "tiny"
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark what is left out unless it is asked for."""
+    for item in items:
+        names = THOROUGH.get(item.path.stem, ())
+        if getattr(item, "originalname", item.name) in names:
+            item.add_marker(pytest.mark.thorough)
 
 
 @pytest.fixture(autouse=True)

@@ -457,6 +457,15 @@ def test_nothing_is_left_behind(how: Isolation | None) -> None:
     assert not os.path.exists(f"/proc/{pid}")
 
 
+@pytest.mark.parametrize("how", [None, "limits", pytest.param("bubblewrap", marks=needs_bubblewrap)])
+def test_the_environment_is_not_the_users(how: Isolation | None, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> None:
+    """A worker's variables are the few that it needs, whatever the grader was started with."""
+    monkeypatch.setenv("ATTN_DRILL_SECRET", "token")
+    with contextlib.nullcontext(request.getfixturevalue("wrapped")) if how == "bubblewrap" else grader_by(how) as grader:
+        report = grade(grader, "print(*sorted(os.environ), os.environ['HOME'] == os.getcwd())")
+    assert report.stdout.split() == ["HOME", "LANG", "OMP_NUM_THREADS", "PATH", "TMPDIR", "TORCHDYNAMO_DISABLE", "True"]
+
+
 @linux
 def test_a_grader_that_ends_in_the_midst_takes_all_with_it() -> None:
     """Workers that wait or run when the grader closes go with the zygote, and so do their folders."""
@@ -656,4 +665,4 @@ def test_no_signal_by_way_of_a_pipe(how: Isolation) -> None:
         with contextlib.suppress(GraderError):
             grade(grader, OWNS_A_PIPE)
         assert grade(grader, "pass").verdict == "passed"
-    assert not any(os.path.exists(f"/proc/{pid}") for pid in started)
+    wait_until(lambda: not any(os.path.exists(f"/proc/{pid}") for pid in started))  # who was inside bubblewrap dies a moment after it
