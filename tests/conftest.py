@@ -25,16 +25,28 @@ THOROUGH = {
     "test_known_packs": (
         *("test_every_light_command_finds_it", "test_help_names_the_option", "test_a_notebook_knows_the_variable", "test_a_session_grades_from_any_pack"),
     ),
+    # Tables over all challenges, from which the thresholds were taken.
+    "test_likeness": ("test_a_class_that_writes_as_textbooks_do", "test_many_who_are_nearly_the_same", "test_how_much_of_hostile_text_is_read"),
     "test_scaffold": ("test_a_project_of_its_own", "test_pack_check_tells_strays", "test_a_pack_may_build_on_another"),
 }
+# Tables of which every third row is run unless all are asked for.
+IN_THIRDS = frozenset(
+    (
+        "test_by_hand",  # that mistakes are named and have their line; `pack check` has every one of them named in its own patch
+        "test_honest_verdict_with_limits_alone",  # the same files as with the sandbox, of which all are run
+        "test_forged_records_do_no_harm",
+    )
+)
 TINY_PACK = Path(__file__).parent / "packs" / "tiny"
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark what is left out unless it is asked for."""
+    of_thirds = 0
     for item in items:
-        names = THOROUGH.get(item.path.stem, ())
-        if getattr(item, "originalname", item.name) in names:
+        name = getattr(item, "originalname", item.name)
+        of_thirds += name in IN_THIRDS
+        if name in THOROUGH.get(item.path.stem, ()) or (name in IN_THIRDS and of_thirds % 3):
             item.add_marker(pytest.mark.thorough)
 
 

@@ -628,6 +628,21 @@ def test_in_bubblewrap_nothing_is_left_for_the_next_one(wrapped: Grader, place: 
     assert report.verdict == "passed", message_of(report)
 
 
+DEEP = "for _ in range(1500):\n        os.mkdir('d')\n        os.chdir('d')\n    os._exit(0)"
+SHUT = "os.mkdir('outer') if not os.path.exists('outer') else os._exit(0)\n    os.mkdir('outer/shut', 0)\n    os.mkdir('outer/blind', 0o300)\n    open('outer/blind/file', 'w').close()"
+
+
+@needs_bubblewrap
+@pytest.mark.parametrize("where", [".", "/tmp"])
+@pytest.mark.parametrize("body", [DEEP, SHUT], ids=["deep", "shut"])
+def test_in_bubblewrap_every_folder_goes(wrapped: Grader, body: str, where: str) -> None:
+    """Folders that are nested beyond recursion or that nobody may look into go like all others, wherever they were made."""
+    look = "print(*sorted(set(os.listdir('/tmp')) - {os.path.basename(os.getcwd())}))"
+    before = grade(wrapped, look).stdout
+    grade(wrapped, f"os.chdir('{where}')\n    {body}")
+    assert grade(wrapped, look).stdout == before
+
+
 @needs_bubblewrap
 @pytest.mark.parametrize("mode", ["rb", "r+b"])
 def test_in_bubblewrap_the_zygote_is_out_of_reach(wrapped: Grader, mode: str) -> None:
