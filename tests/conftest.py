@@ -46,7 +46,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         name = getattr(item, "originalname", item.name)
         of_thirds += name in IN_THIRDS
-        if name in THOROUGH.get(item.path.stem, ()) or (name in IN_THIRDS and of_thirds % 3):
+        # What acts on a zygote is tested by the kernel's means, and as thoroughly by the others only where all tests are asked for.
+        other_means = item.path.stem == "test_isolation" and any(how in item.name for how in ("limits", "bubblewrap"))
+        if name in THOROUGH.get(item.path.stem, ()) or (name in IN_THIRDS and of_thirds % 3) or other_means:
             item.add_marker(pytest.mark.thorough)
 
 
