@@ -417,7 +417,7 @@ def test_a_fault_of_the_diagnosis_leaves_the_verdict_and_no_worker(grader: Grade
     """The verdict stands, a warning says what failed, and workers that were begun are ended."""
     stopped: list[Running] = []
     stop = Running.stop
-    monkeypatch.setattr(diagnose, "right_trails", lambda exam: 1 / 0)
+    monkeypatch.setattr(Bank, "rights", lambda bank, number: 1 / 0)
     monkeypatch.setattr(Running, "stop", lambda running: (stopped.append(running), stop(running))[1])
     source = packs.solution(CHALLENGES["sdpa"]).replace("dim=-1", "dim=-2")
     with pytest.warns(UserWarning, match="ZeroDivisionError.*the verdict stands"):

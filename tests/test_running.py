@@ -2,6 +2,8 @@
 
 import os
 import re
+import signal
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +15,8 @@ from trainer.core.words import Report
 from trainer.grading.exam import Exam
 from trainer.grading.grader import Grader
 from trainer.running import rehearsal
-from trainer.running.protocol import Request, decode
+from trainer.running.protocol import Request, SubmittedFile, decode
+from trainer.running.run import Running
 from trainer.running.trial import Trial
 from trainer.running.zygote import Limits
 
@@ -78,6 +81,21 @@ def test_hang_at_import(hasty: Grader) -> None:
     assert failure is not None
     assert failure.check == "loads"
     assert "while the file was imported" in failure.message
+    assert failure.frames[-1].line in (2, 3)
+
+
+def test_the_line_is_known_however_late_the_worker_was_ready(hasty: Grader, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A worker's own time counts from when it has the file; the grader waits until it has said where it is."""
+    submit = Running.submit
+
+    def late(running: Running, file: SubmittedFile) -> None:
+        os.kill(running._pid, signal.SIGSTOP)
+        submit(running, file)
+        threading.Timer(0.5, os.kill, (running._pid, signal.SIGCONT)).start()
+
+    monkeypatch.setattr(Running, "submit", late)
+    failure = grade(hasty, "x = 1\nwhile True:\n    x += 1\n").first_failure()
+    assert failure is not None
     assert failure.frames[-1].line in (2, 3)
 
 

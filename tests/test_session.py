@@ -107,7 +107,7 @@ def test_wrong_then_right_hint_quit_and_resume(file: Path, home: Path) -> None:
         await pilot.press("q")
 
     try:
-        drive(app, first)
+        drive(app, first, size=(80, 40))  # a long report has its last line in view
     finally:
         grader.close()
     assert app.return_value is not None
@@ -135,15 +135,14 @@ def test_a_save_supersedes_what_is_under_way(file: Path, home: Path) -> None:
         file.write_text("while True: pass\n")
         await until(pilot, lambda: app.grading)
         await pilot.pause(0.2)
-        began = time.monotonic()
         file.write_text(RIGHT)
         await until(pilot, lambda: app.practice.passed)
-        assert time.monotonic() - began < 9, "the time limit of the hanging answer was waited for"
 
     try:
         drive(app, script)
     finally:
         grader.close()
+    # Had its time limit been waited for, the one that hangs would be an attempt.
     assert [one.verdict for one in Journal(home).attempts()] == ["passed"]
 
 

@@ -192,7 +192,9 @@ class Grader:
         """The known mistakes of an exam, with what is known of them already."""
         from trainer.grading.diagnosis.bank import Bank
 
-        return self._banks.setdefault(exam, Bank(exam, self.look_up))
+        if exam not in self._banks:
+            self._banks[exam] = Bank(exam, self.look_up)
+        return self._banks[exam]
 
     def look_up(self) -> None:
         """Look whether anybody still wants what is under way.
@@ -217,7 +219,7 @@ class Grader:
         if self._ready is not None and self._ready[0] is exam:
             return
         self._discard()
-        self._ready = exam, Running(self._zygote, exam.request(), self.limits)
+        self._ready = exam, Running(self._zygote, exam.request(), self.limits, rehearsed=True)
         for one in exam.expected:
             _ = one.bounds, one.bounds_again, one.gradient_bounds
 

@@ -33,7 +33,7 @@ from trainer.running.attempts import is_out_of_memory
 from trainer.running.execution import Drive
 from trainer.running.isolation import ARCHIVE, FOLDER_BYTES, Folders, Isolation, children, descendants, nameless_bytes, used_bytes
 from trainer.running.protocol import REPLY, Request, SubmittedFile, decode, message
-from trainer.running.rehearsal import multiply_ahead, rehearse
+from trainer.running.rehearsal import have_memory_ready, rehearse
 from trainer.running.worker import Worker, load_drive
 
 BROKEN_WORKER = 86  # exit code of a worker whose own code failed, most likely because the submission changed it
@@ -164,11 +164,11 @@ class _Nursery:
         return ""
 
     def _hold(self, descriptor: int) -> None:
-        """Read a request once for all workers to come; products of bfloat16 matrices are compiled for all of them."""
+        """Read a request once for all workers to come, and rehearse it for all of them."""
         with socket.socket(fileno=descriptor) as channel:
             self._held = None
             request, tensors = decode(_receive_message(channel), Request)
-        multiply_ahead(request, tensors)
+        rehearse(request, tensors)
         self._held = Held(request, tensors, load_drive(request))
         gc.collect()
         gc.freeze()
@@ -218,13 +218,14 @@ class _Nursery:
         if held is None:
             request, tensors = decode(_receive_message(channel), Request)
             held = Held(request, tensors, load_drive(request))
-            rehearse(request, tensors)
+            if order["rehearsed"]:
+                have_memory_ready()
+                rehearse(request, tensors)
         self._confine(order, folder)
         denied.watch()
         faulthandler.enable(file=2, all_threads=False)
         file = msgspec.json.decode(_receive_message(channel), type=SubmittedFile)  # a session has this worker wait here for the next save
-        # In time for the line of an endless loop to be seen before the grader ends the run.
-        faulthandler.dump_traceback_later(max(order["seconds"] * 0.9, order["seconds"] - 0.5), file=2)
+        faulthandler.dump_traceback_later(order["seconds"], file=2)  # the grader waits for the line before it ends the run
         channel.sendall(message(REPLY, Worker(held.request, held.tensors, file, channel, folder).work(held.drive)))
 
     def _confine(self, order: dict[str, Any], folder: str) -> None:

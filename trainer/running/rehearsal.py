@@ -48,8 +48,7 @@ def rehearse(request: Request, given: Sequence[Tensor]) -> None:
         given: the tensors of the request.
     """
     state = torch.get_rng_state()
-    _have_memory_ready()
-    multiply_ahead(request, given)
+    _multiply_ahead(request, given)
     shapes = {f"{layer}.{part}": shape for layer in ("q_proj", "k_proj", "v_proj", "o_proj") for part, shape in (("weight", 2), ("bias", 1))}
     tensors: list[Tensor] = []
     runs = [_run(dtype, mode, shapes, tensors) for dtype, mode in (("float32", "eval"), ("float64", "train"), ("bfloat16", "eval"))]
@@ -58,7 +57,7 @@ def rehearse(request: Request, given: Sequence[Tensor]) -> None:
     torch.set_rng_state(state)
 
 
-def multiply_ahead(request: Request, given: Sequence[Tensor]) -> None:
+def _multiply_ahead(request: Request, given: Sequence[Tensor]) -> None:
     """Make the products of bfloat16 matrices once: torch compiles a kernel for each of their sizes, and keeps it."""
     with torch.no_grad():
         for run in request.runs:
@@ -69,7 +68,7 @@ def multiply_ahead(request: Request, given: Sequence[Tensor]) -> None:
                 )
 
 
-def _have_memory_ready() -> None:
+def have_memory_ready() -> None:
     """Have the allocator keep what is freed, and have it touched once: the kernel clears each page when it is first written to, in the middle of a run."""
     if hasattr(libc := ctypes.CDLL(None), "mallopt"):  # glibc
         libc.mallopt(_M_MMAP_THRESHOLD, 4 << 20)

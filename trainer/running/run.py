@@ -41,6 +41,9 @@ _MOST_NOTES = 100_000
 _MOST_RUNS = 1000
 _PIPE_BYTES = 1 << 20  # no pipe of an ordinary system holds more
 _MARK = re.compile(rb"\0([a-z0-9]{0,9})\0")
+_TIMEOUT = b"Timeout ("  # faulthandler's word
+_TIME_TO_SAY_WHERE = 3.0  # seconds after the limit
+_QUIET = 0.1  # seconds without a word: it is said in full
 _FAULT = re.compile(r'File "(?P<path>[^"\n]{0,4096})", line (?P<line>\d{1,9}) in (?P<function>\S{1,100})')
 
 
@@ -70,11 +73,12 @@ class Running:
     """A worker that makes ready, and is at work once it has a file. The grader may do other things until it calls `finish`.
 
     frame: the request, or None for the one that the zygote holds
+    rehearsed: whether the file comes later, so that the worker has the time to rehearse
     """
 
-    def __init__(self, zygote: Zygote, frame: bytes | None, limits: Limits) -> None:
+    def __init__(self, zygote: Zygote, frame: bytes | None, limits: Limits, *, rehearsed: bool = False) -> None:
         self._zygote, self._limits = zygote, limits
-        self._pid, self._channel, self._output = zygote.start_worker(limits, held=frame is None)
+        self._pid, self._channel, self._output = zygote.start_worker(limits, held=frame is None, rehearsed=rehearsed)
         self._file_name = ""
         self._deadline = 0.0
         self._buffer = bytearray()
@@ -188,9 +192,12 @@ class Running:
                 selector.register(interrupt, selectors.EVENT_READ)
             while True:
                 left = self._deadline - time.monotonic()
-                if left <= 0:
+                if left <= -_TIME_TO_SAY_WHERE:
                     return "timeout"
-                for key, _ in selector.select(left):
+                ready = selector.select(left if left > 0 else _QUIET)
+                if left <= 0 and not ready and self._has_said_where():
+                    return "timeout"
+                for key, _ in ready:
                     if key.fd == interrupt:
                         raise SupersededError
                     if key.fd == self._output:
@@ -206,6 +213,10 @@ class Running:
                     self._buffer += part
                     if self._take_messages():
                         return "replied"
+
+    def _has_said_where(self) -> bool:
+        """Whether faulthandler has named the line at which the time was up. It counts from when the worker had the file, which may be later."""
+        return any(_TIMEOUT in text for text in (self._printed, self._end))
 
     def _take_messages(self) -> bool:
         """Take whole messages off the buffer; True once the reply is there."""
@@ -248,13 +259,13 @@ class Running:
             if len(kept) < len(part):
                 self._flooded += len(part) - len(kept)
                 self._end = (self._end + part[len(kept) :])[-MOST_PART_BYTES:]
-            if self._flooded > (1 << 30) or time.monotonic() > self._deadline:
+            if self._flooded > (1 << 30) or time.monotonic() > self._deadline + _TIME_TO_SAY_WHERE:
                 return True
         return True
 
     def _frames_of_fault(self, text: str) -> tuple[Frame, ...]:
         """The learner's lines that faulthandler named, outermost first."""
-        if not any(mark in text for mark in ("Fatal Python error", "Timeout (")):
+        if not any(mark in text for mark in ("Fatal Python error", _TIMEOUT.decode())):
             return ()
         found = [match for match in _FAULT.finditer(text) if os.path.basename(match["path"]) == os.path.basename(self._file_name)]
         return tuple(Frame(int(match["line"]), match["function"], "") for match in reversed(found[:8]))

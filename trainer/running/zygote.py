@@ -83,9 +83,14 @@ class Zygote:
         self._answers = mine.makefile("rb")
         self._dismissed = 0  # orders whose answers nobody has read yet
 
-    def start_worker(self, limits: Limits, *, held: bool = False) -> tuple[int, socket.socket, int]:
-        """Fork a worker; returns its pid, the channel to it, and a descriptor to read what it prints. `held`: it is to meet the request that is held."""
-        return self._start({"do": "run", "seconds": limits.seconds, "memory_bytes": limits.memory_bytes, "held": held})
+    def start_worker(self, limits: Limits, *, held: bool = False, rehearsed: bool = False) -> tuple[int, socket.socket, int]:
+        """Fork a worker; returns its pid, the channel to it, and a descriptor to read what it prints.
+
+        Args:
+            held: whether it is to meet the request that is held.
+            rehearsed: whether it is to rehearse, because its file comes later.
+        """
+        return self._start({"do": "run", "seconds": limits.seconds, "memory_bytes": limits.memory_bytes, "held": held, "rehearsed": rehearsed})
 
     def start_probe(self, limits: Limits, asked: Mapping[str, Any]) -> tuple[int, socket.socket, int]:
         """Fork a worker that tries what a submission might (`probe.try_all`)."""

@@ -359,10 +359,14 @@ class Search:
             left = [ids for ids in left if self._fails_in_the_same_cases(ids, first.check)]
         if first.check == "interface":
             nothing = exam.only([])  # only the signatures are looked at
-            left = [ids for ids in left if failures(self.grade(nothing, self.bank.patched(ids) or "")[1]) == failures(self.report, "interface")]
+            left = [ids for ids in left if failures(self._report(nothing, ids)) == failures(self.report, "interface")]
         if len(left) > 1 or first.number is None:  # last: every worker takes as long as a check
-            left = [ids for ids in left[:_MOST_WORKERS] if failures(self.grade(exam, self.bank.patched(ids) or "")[1]) == failures(self.report)]
+            left = [ids for ids in left[:_MOST_WORKERS] if failures(self._report(exam, ids)) == failures(self.report)]
         return self._the_one(left) or self._the_one([ids for ids in left[:_MOST_WORKERS] if self._says_the_same(ids, first)])
+
+    def _report(self, exam: Exam, ids: Ids) -> Report:
+        """What a worker makes of a mistake."""
+        return self.bank.report(exam, self.bank.patched(ids) or "", self.grade)
 
     def _fails_in_the_same_cases(self, ids: Ids, check: str) -> bool:
         """Whether it fails in the same cases, and the same checks in them, of all that a check looks at."""
