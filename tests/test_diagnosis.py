@@ -9,7 +9,7 @@ import torch
 
 from trainer.content import packs
 from trainer.core.words import Challenge, Diagnosis, Report
-from trainer.grading.diagnosis import bank, diagnose
+from trainer.grading.diagnosis import bank
 from trainer.grading.diagnosis.bank import Bank
 from trainer.grading.diagnosis.calls import branch_not_taken, function_around, is_called_from_several_places, is_told_a_constant, where_gradients_are_cut
 from trainer.grading.diagnosis.effective_mask import _what
