@@ -15,6 +15,8 @@ import pytest
 from trainer import __version__
 from trainer.content import packs
 
+from . import forked
+
 ROOT = packs.built_in_pack()
 GQA = packs.find_challenge(ROOT, "gqa")
 LIGHT = [
@@ -25,15 +27,7 @@ LIGHT = [
 
 def drill(*arguments: str, cwd: Path, code: int | None = 0, **environment: str) -> subprocess.CompletedProcess[str]:
     """Run attn-drill in a folder; its output and exit code."""
-    done = subprocess.run(
-        [sys.executable, "-m", "trainer", *arguments],
-        cwd=cwd,
-        env={**os.environ, "PYTHONPATH": str(packs.TRAINER.parent), **environment},
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
+    done = forked.run(arguments, cwd, {**os.environ, "PYTHONPATH": str(packs.TRAINER.parent), **environment})
     assert code is None or done.returncode == code, done.stdout + done.stderr
     return done
 

@@ -27,6 +27,8 @@ from trainer.practice.journal import Journal, Review
 from trainer.practice.quiz import Asked
 from trainer.practice.schedule import item_of, items
 
+from . import forked
+
 ROOT = packs.built_in_pack()
 CHALLENGES = packs.read_pack(ROOT)
 BY_ID = {one.id: one for one in CHALLENGES}
@@ -497,10 +499,7 @@ def test_questions_tell_nothing_until_the_end(under_way: Callable[..., Interview
 
 def drill(*arguments: str, cwd: Path, typed: str = "", code: int = 0, **environment: str) -> subprocess.CompletedProcess[str]:
     """Run attn-drill in a folder with these lines on its stdin."""
-    command = [sys.executable, "-m", "trainer", "interview", *arguments]
-    done = subprocess.run(
-        command, cwd=cwd, env={**os.environ, **ENVIRONMENT, **environment}, input=typed, capture_output=True, text=True, timeout=120, check=False
-    )
+    done = forked.run(["interview", *arguments], cwd, {**os.environ, **ENVIRONMENT, **environment}, typed)
     assert done.returncode == code, done.stdout + done.stderr
     return done
 

@@ -13,6 +13,7 @@ from random import Random
 
 import pytest
 
+from tests import forked
 from tests.test_cli import drill
 from trainer.content import packs
 from trainer.content.mistakes import read_mistakes, readable_mistakes
@@ -271,16 +272,7 @@ def typed(asked: Asked) -> str:
 
 def quiz(*arguments: str, given: str, cwd: Path, **environment: str) -> str:
     """Run the quiz with these lines as its input; its output."""
-    done = subprocess.run(
-        [sys.executable, "-m", "trainer", "quiz", *arguments],
-        cwd=cwd,
-        env={**os.environ, "PYTHONPATH": str(packs.TRAINER.parent), **environment},
-        input=given,
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
+    done = forked.run(["quiz", *arguments], cwd, {**os.environ, "PYTHONPATH": str(packs.TRAINER.parent), **environment}, given)
     assert done.returncode == 0, done.stdout + done.stderr
     assert done.stderr == ""
     return done.stdout

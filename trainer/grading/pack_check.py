@@ -54,6 +54,7 @@ def check_items(grader: Grader, challenge: Challenge, seeds: Sequence[int], want
     `beside`: other packs, on whose challenges this one may build.
     """
     try:
+        grader.hold(challenge, seeds[0])
         for kind, name in wanted:
             match kind:
                 case "content":
