@@ -1,13 +1,13 @@
 """The documents say what is true: commands exist, files are there, the picture of a report is current."""
 
+import os
 import re
-import subprocess
-import sys
 
 import pytest
 
 from trainer.content import packs
 
+from . import forked
 from .update_readme import PICTURE, current_picture
 
 ROOT = packs.TRAINER.parent
@@ -38,13 +38,13 @@ def test_ci_runs_the_second_command() -> None:
 
 def test_every_command_of_the_table_exists() -> None:
     """What the README's table names, the program knows, with these options."""
-    help_text = subprocess.run([sys.executable, "-m", "trainer", "--help"], capture_output=True, text=True, check=True, cwd=ROOT).stdout
+    help_text = forked.run(["--help"], ROOT, os.environ).stdout
     for row in re.findall(r"^\| `attn-drill ([^`]*)`", README, re.MULTILINE):
         words = row.split()
         assert words[0].removeprefix("--") in help_text
         if not words[0].startswith("--"):
             command = words[:2] if words[0] == "pack" else words[:1]
-            text = subprocess.run([sys.executable, "-m", "trainer", *command, "--help"], capture_output=True, text=True, check=True, cwd=ROOT).stdout
+            text = forked.run([*command, "--help"], ROOT, os.environ).stdout
             for option in re.findall(r"--[a-z-]+", row):
                 assert option in text, f"{command}: {option}"
 

@@ -32,6 +32,8 @@ from trainer.grading.wire import (
     write_message,
 )
 
+from . import forked
+
 ROOT = packs.built_in_pack()
 GQA = packs.find_challenge(ROOT, "gqa")
 RIGHT = packs.solution(GQA)
@@ -147,13 +149,7 @@ def test_the_same_verdict_as_a_check(process: Process) -> None:
         while not (isinstance(answer := process.answer(), Verdict) and answer.final):
             pass
         (path := Path(os.environ["ATTN_DRILL_HOME"]).parent / challenge.file_name).write_text(source)
-        done = subprocess.run(
-            [sys.executable, "-m", "trainer", "check", name, str(path), "--seed", "11", "--json"],
-            capture_output=True,
-            text=True,
-            check=False,
-            cwd=packs.TRAINER.parent,
-        )
+        done = forked.run(["check", name, str(path), "--seed", "11", "--json"], packs.TRAINER.parent, os.environ)
         whole = json.loads(done.stdout)
         assert answer.report.verdict == whole["verdict"]
         assert [(one.check, one.status, one.message) for one in answer.report.outcomes] == [

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import multiprocessing
 import os
 import signal
@@ -51,16 +52,47 @@ def _in_this_process(root: Path, beside: Sequence[Path], jobs: Sequence[_Job], s
 def _in_processes(root: Path, beside: Sequence[Path], jobs: Sequence[_Job], seeds: Sequence[int], processes: int) -> Iterator[list[Row]]:
     # Spawned: a zygote has to be forked from a process without threads that has read no reference.
     context = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(processes, mp_context=context, initializer=_begin, initargs=(root, beside)) as pool:
-        left: set[Future[list[Row]]] = {pool.submit(_check, challenge, tuple(seeds), wanted) for challenge, wanted in jobs}
-        try:
-            while left:
-                done, left = wait(left, return_when=FIRST_COMPLETED)
-                for one in done:
-                    yield one.result()
-        finally:
-            for one in left:
-                one.cancel()
+    left = _Left(jobs)
+    with contextlib.ExitStack() as ends:
+        # Pools of one process each: which of them gets a job is chosen here.
+        pools = [ends.enter_context(ProcessPoolExecutor(1, mp_context=context, initializer=_begin, initargs=(root, beside))) for _ in range(processes)]
+        under_way: dict[Future[list[Row]], tuple[ProcessPoolExecutor, Challenge]] = {}
+
+        def give(pool: ProcessPoolExecutor, last: Challenge | None) -> None:
+            if (job := left.next_for(last)) is not None:
+                under_way[pool.submit(_check, job[0], tuple(seeds), job[1])] = pool, job[0]
+
+        for pool in pools:
+            give(pool, None)
+        while under_way:
+            for one in wait(under_way, return_when=FIRST_COMPLETED).done:
+                give(*under_way.pop(one))
+                yield one.result()
+
+
+class _Left:
+    """The jobs that nobody has yet. A process stays with its challenge: exam, expected values and known mistakes are made once in each that takes part."""
+
+    def __init__(self, jobs: Sequence[_Job]) -> None:
+        self._jobs: dict[Challenge, list[_Job]] = {}
+        for job in jobs:
+            self._jobs.setdefault(job[0], []).append(job)
+        self._untouched = set(self._jobs)
+
+    def next_for(self, last: Challenge | None) -> _Job | None:
+        """Of the challenge it had last; else of the longest that nobody has begun; else of the one with most left. None where nothing is."""
+        able = [one for one in self._jobs if one in self._untouched] or list(self._jobs)
+        if last in self._jobs:
+            chosen = last
+        elif able:
+            chosen = max(able, key=lambda one: len(self._jobs[one]))
+        else:
+            return None
+        self._untouched.discard(chosen)
+        job = self._jobs[chosen].pop(0)
+        if not self._jobs[chosen]:
+            del self._jobs[chosen]
+        return job
 
 
 def _begin(root: Path, beside: Sequence[Path]) -> None:
