@@ -1,6 +1,7 @@
 """Every test has a home of its own; the grader and its zygote are shared by the tests of one process."""
 
 import os
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -15,7 +16,7 @@ from trainer.running.zygote import Limits
 # What takes long and has something quicker beside it that meets the same faults first; `python -m pytest -m ""` runs all.
 THOROUGH = {
     # `pack check`, which CI runs after the tests, grades the same answers and mistakes.
-    "test_content": ("test_right_passes", "test_mistakes_are_refused_and_named"),
+    "test_content": ("test_right_passes", "test_mistakes_are_refused_and_named", "test_stub_is_refused_and_is_the_interface"),
     # Real runs of pytest; what becomes of a test is tested without them, and once with.
     "test_pytest_plugin": (
         *("test_real_workers", "test_real_words", "test_a_whole_challenge", "test_an_interrupted_run_leaves_nobody_behind", "test_files_in_odd_places"),
@@ -29,26 +30,33 @@ THOROUGH = {
     "test_likeness": ("test_a_class_that_writes_as_textbooks_do", "test_many_who_are_nearly_the_same", "test_how_much_of_hostile_text_is_read"),
     "test_scaffold": ("test_a_project_of_its_own", "test_pack_check_tells_strays", "test_a_pack_may_build_on_another"),
 }
-# Tables of which every third row is run unless all are asked for.
-IN_THIRDS = frozenset(
-    (
-        "test_by_hand",  # that mistakes are named and have their line; `pack check` has every one of them named in its own patch
-        "test_honest_verdict_with_limits_alone",  # the same files as with the sandbox, of which all are run
-        "test_forged_records_do_no_harm",
-    )
-)
+# Tables of which every so many-th row is run unless all are asked for; every row is one of many of its kind.
+SAMPLED = {
+    "test_by_hand": 5,  # that mistakes are named and have their line; `pack check` has them named in their own patches
+    "test_what_the_contract_calls_right_passes": 4,
+    "test_honest_verdict_with_limits_alone": 3,  # the same files as with the sandbox, of which all are run
+    "test_forged_records_do_no_harm": 3,
+    "test_lines_of_every_mistake": 3,
+    **dict.fromkeys(
+        (
+            *("test_nothing_gives_a_mistake_away", "test_the_changed_lines_are_all_that_differ"),
+            *("test_what_is_told_stands_in_the_reference", "test_pairs_lie_on_different_lines"),
+        ),
+        3,  # of the challenges
+    ),
+}
 TINY_PACK = Path(__file__).parent / "packs" / "tiny"
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark what is left out unless it is asked for."""
-    of_thirds = 0
+    rows = Counter[str]()
     for item in items:
         name = getattr(item, "originalname", item.name)
-        of_thirds += name in IN_THIRDS
+        rows[name] += 1
         # What acts on a zygote is tested by the kernel's means, and as thoroughly by the others only where all tests are asked for.
         other_means = item.path.stem == "test_isolation" and any(how in item.name for how in ("limits", "bubblewrap"))
-        if name in THOROUGH.get(item.path.stem, ()) or (name in IN_THIRDS and of_thirds % 3) or other_means:
+        if name in THOROUGH.get(item.path.stem, ()) or (rows[name] - 1) % SAMPLED.get(name, 1) or other_means:
             item.add_marker(pytest.mark.thorough)
 
 

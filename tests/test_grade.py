@@ -238,8 +238,9 @@ def test_weaker_isolation_is_refused(tmp_path: Path) -> None:
     assert not (tmp_path / "grades" / "results").exists()
 
 
-def test_killed_and_resumed(tmp_path: Path) -> None:
-    """kill -9 at ten random moments: in the end the results are those of an undisturbed run, and what was done was not done again."""
+@pytest.mark.parametrize("kills", [3, pytest.param(10, marks=pytest.mark.thorough)])
+def test_killed_and_resumed(tmp_path: Path, kills: int) -> None:
+    """kill -9 at random moments: in the end the results are those of an undisturbed run, and what was done was not done again."""
     (tmp_path / "class").mkdir()
     for number in range(24):
         (tmp_path / "class" / f"s{number:02}.py").write_text(f"# {number}\n{(SLOW, WRONG, RIGHT)[number % 3]}")
@@ -248,7 +249,7 @@ def test_killed_and_resumed(tmp_path: Path) -> None:
     out = tmp_path / "out"
     draw = random.Random(time.time_ns())
     written: dict[str, int] = {}
-    for kill in range(10):
+    for kill in range(kills):
         process = subprocess.Popen(
             command(*base, "--out", "out", "--resume"),
             cwd=tmp_path,

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from trainer.content import packs
-from trainer.grading.pack_check import Row, items
+from trainer.grading.pack_check import Row, items, some_of
 from trainer.grading.pack_jobs import check_pack, in_order
 
 from .conftest import TINY_PACK
@@ -34,6 +34,18 @@ def test_processes_give_the_rows_of_one() -> None:
         "matrix": ("memory",),
         "negative": ("values",),
     }
+
+
+def test_every_so_many_mistakes() -> None:
+    """Whatever the place where it begins, all of them are taken together, and what is no mistake each time."""
+    (challenge,) = (one for one in packs.read_pack(packs.built_in_pack()) if one.id == "gqa")
+    found = items(challenge)
+    parts = [some_of(found, 3, first) for first in (7, 8, 9)]
+    others = [item for item in found if item[0] != "mistake"]
+    assert all([item for item in part if item[0] != "mistake"] == others for part in parts)
+    assert sorted(item for part in parts for item in part if item[0] == "mistake") == sorted(item for item in found if item[0] == "mistake")
+    assert max(len(part) for part in parts) - min(len(part) for part in parts) <= 1
+    assert some_of(found, 1, 5) == found
 
 
 @pytest.mark.parametrize("processes", [1, 2])

@@ -44,12 +44,15 @@ def check_pack(
     folder: Annotated[Path | None, typer.Argument(metavar="[DIR]", help="The pack; by default that of --pack, or the one that comes with attn-drill.")] = None,
     only: Annotated[list[str] | None, typer.Option("--challenge", help="Only this challenge; may be given several times.")] = None,
     seeds: Annotated[int, typer.Option("--seeds", help="With how many fresh seeds everything is graded.")] = 5,
+    every: Annotated[int, typer.Option("--every", metavar="N", help="Of the mistakes every Nth alone, other ones each time; for a quick look.")] = 1,
     jobs: Annotated[int | None, typer.Option("--jobs", help="In how many processes; by default one a core.")] = None,
     table: Annotated[Path | None, typer.Option("--table", help="Write the table of mistakes and the checks that refuse them here.")] = None,
 ) -> None:
     """Check that what is right passes, what is wrong is refused, and nothing is missing."""
     if seeds < 1:
         raise DrillError(f"--seeds is {seeds}; it must be 1 or more.")
+    if every < 1:
+        raise DrillError(f"--every is {every}; it must be 1 or more.")
     if jobs is not None and jobs < 1:
         raise DrillError(f"--jobs is {jobs}; it must be 1 or more.")
     root = _root() if folder is None else folder
@@ -59,16 +62,17 @@ def check_pack(
         raise DrillError(f"{root / 'challenges'} holds no challenge. CONTRIBUTING.md says how to add one.")
     from trainer.content.strays import strays
     from trainer.display.pack_table import Progress, mistakes_table
-    from trainer.grading.pack_check import Row, items
+    from trainer.grading.pack_check import Row, items, some_of
     from trainer.grading.pack_jobs import check_pack as check_all
     from trainer.grading.pack_jobs import in_order
     from trainer.practice.bank_check import bank_troubles
 
     rows: list[Row] = []
     chosen = [fresh_seed() for _ in range(seeds)]
-    total = sum(len(items(one)) for one in challenges)
+    wanted = {one.id: some_of(items(one), every, chosen[0]) for one in challenges}
+    total = sum(map(len, wanted.values()))
     with Progress(total, sys.stderr) as progress:
-        for some in check_all(root, challenges, chosen, min(jobs or cores(), total), beside):
+        for some in check_all(root, challenges, chosen, min(jobs or cores(), total), beside, wanted):
             for row in some:
                 rows.append(row)
                 progress.advance(f"{row.challenge} {row.kind} {row.name}")

@@ -48,6 +48,12 @@ def items(challenge: Challenge) -> list[Item]:
     return found
 
 
+def some_of(found: Sequence[Item], every: int, first: int) -> list[Item]:
+    """All but mistakes, and of these every so many-th, from a place that `first` gives."""
+    mistakes = [item for item in found if item[0] == "mistake"]
+    return [item for item in found if item[0] != "mistake"] + mistakes[first % every :: every]
+
+
 def check_items(grader: Grader, challenge: Challenge, seeds: Sequence[int], wanted: Sequence[Item], beside: Sequence[Path] = ()) -> Iterator[Row]:
     """A row an item, each under all seeds; where the pack is broken one row that says how, and no more.
 

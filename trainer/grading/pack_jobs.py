@@ -7,7 +7,7 @@ import multiprocessing
 import os
 import signal
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from pathlib import Path
 
@@ -23,12 +23,24 @@ _beside: Sequence[Path] = ()  # other packs that its jobs know
 _last: Challenge | None = None
 
 
-def check_pack(root: Path, challenges: Sequence[Challenge], seeds: Sequence[int], processes: int, beside: Sequence[Path] = ()) -> Iterator[list[Row]]:
+def check_pack(
+    root: Path,
+    challenges: Sequence[Challenge],
+    seeds: Sequence[int],
+    processes: int,
+    beside: Sequence[Path] = (),
+    wanted: Mapping[str, Sequence[Item]] | None = None,
+) -> Iterator[list[Row]]:
     """The rows of all challenges, a few at a time, in the order in which they are done.
 
-    A fault that several jobs of one challenge meet is told once. `beside`: other packs, on whose challenges those of this one may build.
+    A fault that several jobs of one challenge meet is told once.
+
+    Args:
+        beside: other packs, on whose challenges those of this one may build.
+        wanted: what of each challenge, by its id; all by default.
     """
-    jobs = [(one, chosen[start : start + _AT_ONCE]) for one in challenges for chosen in (items(one),) for start in range(0, len(chosen), _AT_ONCE)]
+    found = {one.id: items(one) for one in challenges} if wanted is None else wanted
+    jobs = [(one, list(found[one.id][start : start + _AT_ONCE])) for one in challenges for start in range(0, len(found[one.id]), _AT_ONCE)]
     told: set[Row] = set()
     for rows in _in_this_process(root, beside, jobs, seeds) if processes == 1 else _in_processes(root, beside, jobs, seeds, processes):
         new = [row for row in rows if row not in told]
