@@ -385,6 +385,7 @@ def test_too_many_threads(how: Isolation | None) -> None:
 
 
 STARTS = {
+    "as orphans": "for _ in range(40):\n        if os.fork() == 0:\n            if os.fork() == 0:\n                time.sleep(60)\n            os._exit(0)\n    time.sleep(60)",
     "from the first thread": "for _ in range(40):\n        if os.fork() == 0:\n            os.setsid()\n            time.sleep(60)\n    time.sleep(60)",
     "from another thread": "import threading\n    def go():\n        for _ in range(40):\n            if os.fork() == 0:\n                time.sleep(60)\n        time.sleep(60)\n    threading.Thread(target=go).start()\n    time.sleep(60)",
     "by a child that is gone": "if os.fork() == 0:\n        for _ in range(40):\n            if os.fork() == 0:\n                time.sleep(60)\n        os._exit(0)\n    time.sleep(60)",

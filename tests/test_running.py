@@ -239,3 +239,35 @@ def test_a_rehearsal_goes_all_the_way(monkeypatch: pytest.MonkeyPatch) -> None:
         assert (told.failure, told.gradient_failure, told.again_failure, told.unassigned) == (None, None, None, False)
         assert set(told.gradients) >= {"x", "q_proj.weight", "o_proj.bias"}
         assert told.outputs_again
+
+
+def test_of_several_assignments_the_likely_one_is_run(grader: Grader, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Layers whose names say nothing: one case tells which is which, and two whole runs are enough; the report says how many there were."""
+    gqa = packs.find_challenge(packs.built_in_pack(), "gqa")
+    whole = grader.exam(gqa, 7)
+    seen: list[int] = []
+    begin = Grader._begin
+
+    def noted(grader: Grader, exam: Exam, *more: Any) -> Running:
+        seen.append(len(exam.cases))
+        return begin(grader, exam, *more)
+
+    monkeypatch.setattr(Grader, "_begin", noted)
+    report = grader.grade(gqa, (gqa.solutions / "also_right" / "unnamed_layers.py").read_text(), "gqa.py", 7)
+    assert report.verdict == "passed"
+    assert seen.count(len(whole.cases)) == 2
+    assert 2 <= seen.count(1) <= 3, "one of four is taken first"
+    (parameters,) = (one for one in report.outcomes if one.check == "parameters")
+    assert "Names left 4 assignments" in parameters.message
+
+
+def test_a_wrong_answer_of_unnamed_layers_is_recorded_as_it_was_graded(grader: Grader) -> None:
+    """In a single case more may fit than in all: the assignment of the verdict is the one that lines are looked at with."""
+    gqa = packs.find_challenge(packs.built_in_pack(), "gqa")
+    source = (gqa.solutions / "also_right" / "unnamed_layers.py").read_text()
+    report, evidence, assignment = grader.judged(grader.exam(gqa, 7), source, "gqa.py", None)
+    assert report.verdict == "passed"
+    assert assignment == {"layers.0": ["o"], "layers.1": ["v"], "layers.2": ["k"], "layers.3": ["q"]}
+    square = next(number for number, case in enumerate(evidence.exam.cases) if case.sizes.get("H") == case.sizes.get("Hkv"))
+    ended = grader._run(evidence.exam.only([square], alone=True), source, "gqa.py", assignment)
+    assert ended.reply.assignment == assignment

@@ -129,9 +129,9 @@ def parameters(evidence: Evidence) -> Iterator[Outcome]:
         break  # the same layers are wrong in every case
     if not failed and any(one.told.parameters for one in evidence.cases):
         took = evidence.reply.assignment
-        tried = evidence.reply.assignments > 1
+        tried = len(evidence.reply.assignments) > 1
         words = assignment_in_words({path: tuple(roles) for path, roles in took.items()})
-        yield Outcome("parameters", "passed", f"Names left {evidence.reply.assignments} assignments; taken: {words}." if tried else "")
+        yield Outcome("parameters", "passed", f"Names left {len(evidence.reply.assignments)} assignments; taken: {words}." if tried else "")
 
 
 def bad_sizes(evidence: Evidence) -> Iterator[Outcome]:

@@ -23,7 +23,7 @@ from trainer.content.packs import read_text, solution
 from trainer.core.words import Case, Challenge, GraderError, PackError, Refusal
 from trainer.grading.draw import Draw
 from trainer.running.execution import Drive, Given, build, gradients, lay_out, leaves, map_leaves, module_parameters
-from trainer.running.protocol import DTYPES, Purpose, Request, Run, TensorTable, decode, encode
+from trainer.running.protocol import DTYPES, Assigned, Purpose, Request, Run, TensorTable, decode, encode
 from trainer.running.returns import plain_value
 
 _AGAIN, _WEIGHTS, _RANDOM = 1, 2, 3  # streams of values beside the inputs' own
@@ -124,8 +124,8 @@ class Exam:
         except Exception as error:
             raise PackError(f"{self.cases_path}: cases() raises {type(error).__name__}: {error}.") from error
 
-    def request(self, assignment: int = 0, purpose: Purpose = "grade") -> bytes:
-        """The frame for a worker that is to run a file on all cases."""
+    def request(self, assignment: Assigned | None = None, purpose: Purpose = "grade") -> bytes:
+        """The frame for a worker that is to run a file on all cases; `assignment`: by default the first that fits them all."""
         body = Request(
             cases_path=self.cases_path,
             cases_source=self._cases_source,
@@ -134,7 +134,7 @@ class Exam:
             random_seed=int(torch.randint(1 << 62, (), generator=torch.Generator().manual_seed(self.seed + _RANDOM))),
             runs=self._runs[0],
             refusals=[dict(refusal.init) for refusal in self.refusals],
-            assignment=assignment,
+            assignment={path: list(roles) for path, roles in (assignment or {}).items()},
             purpose=purpose,
         )
         return encode(body, self._runs[1])

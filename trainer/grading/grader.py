@@ -5,7 +5,7 @@ from __future__ import annotations
 import select
 import time
 import warnings
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import replace
 from functools import partial
@@ -20,10 +20,9 @@ from trainer.core.words import Challenge, Diagnosis, DrillError, Report, Trace
 from trainer.grading.evidence import Evidence
 from trainer.grading.exam import Exam
 from trainer.grading.judge import judge
-from trainer.running.aliases import MOST_ASSIGNMENTS
 from trainer.running.isolation import Isolation
 from trainer.running.probing import Isolated, probe_zygote
-from trainer.running.protocol import Purpose, SubmittedFile, cap
+from trainer.running.protocol import Assigned, Purpose, SubmittedFile, cap
 from trainer.running.run import Ended, Running, SupersededError
 from trainer.running.zygote import Limits, Zygote
 
@@ -32,6 +31,7 @@ if TYPE_CHECKING:  # imported where it is asked for: a pass pays nothing for it
 
 Told = Callable[[Report], None]
 TRAINER = Path(__file__).resolve().parents[1]
+_NAP_SECONDS = 0.005
 
 
 class Grader:
@@ -77,6 +77,11 @@ class Grader:
             self._held = None
             self._zygote.hold(exam.request())
             self._held = exam
+
+    @property
+    def _nap(self) -> float:
+        """Where many submissions are to come, how many a second counts, and not how soon this one is known."""
+        return 0.0 if self._held is None else _NAP_SECONDS
 
     def exam(self, challenge: Challenge, seed: int) -> Exam:
         """The cases and expected values of a seed; kept for the next submission."""
@@ -163,29 +168,43 @@ class Grader:
             raise DrillError(f"{challenge.id} has cases 1 to {len(exam.cases)}; --case {only} is none of them.")
         return exam
 
-    def judged(self, exam: Exam, source: str, file: str, index: int | None) -> tuple[Report, Evidence, int]:
+    def judged(self, exam: Exam, source: str, file: str, index: int | None) -> tuple[Report, Evidence, Assigned]:
         """The report, what it rests on, and the assignment of layers under which it was made."""
         started = time.monotonic()
-        best = self._evidence(exam, source, file, 0, index)
-        report = shown = judge(best, file, time.monotonic() - started)
-        assignments, chosen = best.reply.assignments, 0
+        best = self._evidence(exam, source, file, {}, index)
+        report = judge(best, file, time.monotonic() - started)
+        possible = best.reply.assignments
         # Names leave several assignments: take one under which every output agrees, if there is one.
-        for assignment in range(1, min(assignments, MOST_ASSIGNMENTS)):
-            late = time.monotonic() - started > self.limits.seconds
-            if shown.verdict == "passed" or late or not _could_be_assignment(report):
-                break
-            other = self._evidence(exam, source, file, assignment, index)
-            report = judge(other, file, time.monotonic() - started)
-            if _wrong_cases(report) < _wrong_cases(shown):
-                shown, best, chosen = report, other, assignment
-        return shown, best, chosen
+        if len(possible) > 1 and (wrong := _case_of_wrong_values(report)) is not None:
+            for assignment in self._likely_first(exam.only([wrong], alone=True), source, file, possible[1:], started + self.limits.seconds):
+                other = self._evidence(exam, source, file, assignment, index)
+                other.reply.assignments = possible
+                again = judge(other, file, time.monotonic() - started)
+                if _wrong_cases(again) < _wrong_cases(report):
+                    report, best = again, other
+                if report.verdict == "passed":
+                    break
+        return report, best, best.reply.assignment
 
-    def _evidence(self, exam: Exam, source: str, file: str, assignment: int, index: int | None) -> Evidence:
+    def _likely_first(self, case: Exam, source: str, file: str, possible: Sequence[Assigned], deadline: float) -> Iterator[Assigned]:
+        """First the assignments under which one case comes out right, which is known in a fraction of a whole run; then the others. None after the deadline."""
+        likely: list[bool] = []
+        for wanted in (True, False):
+            for place, assignment in enumerate(possible):
+                if time.monotonic() > deadline:
+                    return
+                if wanted:
+                    evidence = Evidence(case, self._run(case, source, file, assignment))
+                    likely.append(bool(evidence.cases) and evidence.right(evidence.cases[0]))
+                if likely[place] == wanted:
+                    yield assignment
+
+    def _evidence(self, exam: Exam, source: str, file: str, assignment: Assigned, index: int | None) -> Evidence:
         """Run a submission; what it makes is compared as it comes."""
         running = self._begin(exam, source, file, assignment, "grade")
         exam.expected  # noqa: B018  # computed here while the worker is at work
         evidence = Evidence(exam, running.ended, index)
-        running.finish(self._interrupt, evidence.compare_ahead)
+        running.finish(self._interrupt, evidence.compare_ahead, self._nap)
         return evidence
 
     def _bank(self, exam: Exam) -> Bank:
@@ -205,8 +224,8 @@ class Grader:
         if self._interrupt is not None and select.select([self._interrupt], [], [], 0)[0]:
             raise SupersededError
 
-    def _begin(self, exam: Exam, source: str, file: str, assignment: int, purpose: Purpose) -> Running:
-        plain = (assignment, purpose) == (0, "grade")
+    def _begin(self, exam: Exam, source: str, file: str, assignment: Assigned, purpose: Purpose) -> Running:
+        plain = not assignment and purpose == "grade"
         running = self._taken(exam) if plain else None
         if running is None:
             running = Running(self._zygote, None if plain and exam is self._held else exam.request(assignment, purpose), self.limits)
@@ -235,16 +254,16 @@ class Grader:
             self._ready[1].stop()
             self._ready = None
 
-    def _run(self, exam: Exam, source: str, file: str, assignment: int, purpose: Purpose = "grade") -> Ended:
+    def _run(self, exam: Exam, source: str, file: str, assignment: Assigned, purpose: Purpose = "grade") -> Ended:
         running = self._begin(exam, source, file, assignment, purpose)
         exam.expected  # noqa: B018  # computed here while the worker is at work
-        return running.finish(self._interrupt)
+        return running.finish(self._interrupt, nap=self._nap)
 
 
 class _Runner:
     """Workers for one diagnosis. A submission that does not come back is not waited for again."""
 
-    def __init__(self, grader: Grader, file: str, assignment: int) -> None:
+    def __init__(self, grader: Grader, file: str, assignment: Assigned) -> None:
         self._grader, self._file, self._assignment = grader, file, assignment
         self._lost: Ended | None = None
         self._begun: list[Running] = []
@@ -269,7 +288,7 @@ class _Runner:
 
     def _finish(self, running: Running) -> Ended:
         self._begun.remove(running)
-        ended = running.finish(self._grader._interrupt)
+        ended = running.finish(self._grader._interrupt, nap=self._grader._nap)
         self._lost = ended if ended.how == "timeout" else self._lost
         return ended
 
@@ -277,13 +296,13 @@ class _Runner:
         """The pack's own content in a worker, judged."""
         from trainer.grading.diagnosis.bank import PATH
 
-        evidence = Evidence(exam, self._grader._run(exam, source, PATH, 0))
+        evidence = Evidence(exam, self._grader._run(exam, source, PATH, {}))
         return evidence, judge(evidence, PATH, 0.0)
 
 
-def _could_be_assignment(report: Report) -> bool:
-    """Whether the values are wrong: another assignment of layers changes nothing else."""
-    return report.statuses().get("values") == "failed"
+def _case_of_wrong_values(report: Report) -> int | None:
+    """The first case, from 0, whose values are wrong: another assignment of layers changes nothing else."""
+    return next((one.number - 1 for one in report.outcomes if one.check == "values" and one.status == "failed" and one.number is not None), None)
 
 
 def _wrong_cases(report: Report) -> int:

@@ -100,6 +100,18 @@ def assignments(contract: Contract, shapes: Shapes, limit: int = MOST_ASSIGNMENT
     return results
 
 
+def fits(contract: Contract, shapes: Shapes, assignment: Assignment) -> bool:
+    """Whether the learner's layers, and they alone, can hold the contract's roles in this way."""
+    found, plain = layers(shapes)
+    held = [role for roles in assignment.values() for role in roles]
+    return (
+        plain == contract.plain
+        and found.keys() == assignment.keys()
+        and sorted(held) == sorted(contract.atoms)
+        and all(_fits(contract, roles, found[path]) for path, roles in assignment.items())
+    )
+
+
 def _named(contract: Contract, found: Mapping[str, Layer]) -> Assignment:
     """The layers whose names say what they hold, contradictions left out."""
     own = _roles_of_layers(contract)

@@ -151,6 +151,14 @@ class _Nursery:
             if not ward.ended_for and (trouble := self._trouble(pid, ward)):
                 ward.ended_for = trouble
                 _kill_family(pid)
+        if any(ward.ended_for for ward in self._wards.values()):
+            # Who was started in that moment, or by one that is gone, holds the channel open: the grader would wait for it.
+            for orphan in self._orphans():
+                _kill(orphan, group=False)
+
+    def _orphans(self) -> list[int]:
+        """Processes that workers have left to us."""
+        return [child for child in children(os.getpid()) if child not in self._wards]
 
     def _trouble(self, pid: int, ward: Ward) -> str:
         if not self._folders.bounded and used_bytes(ward.folder, FOLDER_BYTES) + nameless_bytes(pid) > FOLDER_BYTES:
@@ -257,8 +265,7 @@ class _Nursery:
             status = os.waitpid(pid, 0)[1]
         family = 0
         for _ in range(200):  # orphans may have children of their own, which come to us in turn
-            orphans = [child for child in children(os.getpid()) if child not in self._wards]
-            if not orphans:
+            if not (orphans := self._orphans()):
                 break
             for orphan in orphans:
                 family += 1

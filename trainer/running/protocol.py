@@ -19,6 +19,8 @@ import msgspec
 import torch
 from torch import Tensor
 
+from trainer.running.aliases import MOST_ASSIGNMENTS
+
 T = TypeVar("T")
 
 NOTE, PART, REPLY, FILE = b"N", b"P", b"R", b"F"
@@ -37,6 +39,7 @@ Purpose = Literal["grade", "lines", "tensors", "gradients", "outputs"]
 # What a reply may hold, however it was made: the decoder refuses anything longer or larger.
 Text = Annotated[str, msgspec.Meta(max_length=MOST_TEXT + 8)]
 Name = Annotated[str, msgspec.Meta(max_length=256)]
+Assigned = Mapping[str, Sequence[str]]  # which of the learner's layers holds which roles
 Count = Annotated[int, msgspec.Meta(ge=0, le=1 << 53)]
 Number = Annotated[int, msgspec.Meta(ge=-1, le=1 << 31)]
 Shape = Annotated[list[Annotated[int, msgspec.Meta(ge=0, le=1 << 40)]], msgspec.Meta(max_length=MOST_DIMS)]
@@ -161,7 +164,7 @@ class Request(msgspec.Struct, frozen=True):
     random_seed: int
     runs: list[Run]
     refusals: list[dict[str, Any]]
-    assignment: int = 0
+    assignment: dict[Name, list[Name]] = {}  # {}: the first that fits all cases
     purpose: Purpose = "grade"
 
 
@@ -205,7 +208,7 @@ class Reply(msgspec.Struct):
     defined: Annotated[list[Name], msgspec.Meta(max_length=40)] = []
     not_callable: dict[Name, Text] = {}
     signatures: dict[Name, Annotated[list[FoundParameter], msgspec.Meta(max_length=50)] | None] = {}
-    assignments: Count = 1
+    assignments: Annotated[list[dict[Name, list[Name]]], msgspec.Meta(max_length=MOST_ASSIGNMENTS)] = []  # all that fit all cases
     assignment: dict[Name, list[Name]] = {}
     runs: Annotated[list[RunReply], msgspec.Meta(max_length=1000)] = []
     refusals: Annotated[list[Failure | None], msgspec.Meta(max_length=1000)] = []

@@ -43,6 +43,7 @@ _PIPE_BYTES = 1 << 20  # no pipe of an ordinary system holds more
 _MARK = re.compile(rb"\0([a-z0-9]{0,9})\0")
 _TIMEOUT = b"Timeout ("  # faulthandler's word
 _TIME_TO_SAY_WHERE = 3.0  # seconds after the limit
+_MUCH = 32 << 10  # bytes at a time
 _QUIET = 0.1  # seconds without a word: it is said in full
 _FAULT = re.compile(r'File "(?P<path>[^"\n]{0,4096})", line (?P<line>\d{1,9}) in (?P<function>\S{1,100})')
 
@@ -89,6 +90,7 @@ class Running:
         self._notes = 0
         self.ended = Ended("died")  # what is known of it so far
         self._bytes = 0
+        self._received = 0
         self._more: Callable[[], None] | None = None
         self._reply: bytes | None = None
         os.set_blocking(self._output, False)
@@ -107,12 +109,13 @@ class Running:
         with contextlib.suppress(OSError):  # it died or hangs; `finish` finds out which
             self._channel.sendall(message(kind, payload))
 
-    def finish(self, interrupt: int | None = None, more: Callable[[], None] | None = None) -> Ended:
+    def finish(self, interrupt: int | None = None, more: Callable[[], None] | None = None, nap: float = 0.0) -> Ended:
         """Wait for the reply, the worker's death or the deadline; then end the worker's whole family.
 
         Args:
             interrupt: a descriptor.
             more: is called whenever `ended` knows more runs; a reply that does not end well takes them back.
+            nap: seconds between two looks. A worker says something several hundred times; to be woken each time takes this core from others.
 
         Raises:
             SupersededError: as soon as there is something to read from the descriptor `interrupt`.
@@ -121,7 +124,7 @@ class Running:
         reason = ""
         self._more = more
         try:
-            how = self._wait(interrupt)
+            how = self._wait(interrupt, nap)
         except ProtocolError as error:
             how, reason = "garbage", str(error)
         except SupersededError:
@@ -184,7 +187,7 @@ class Running:
         self._zygote.end_worker(self._pid, patiently=False)
         os.close(self._output)
 
-    def _wait(self, interrupt: int | None) -> How:
+    def _wait(self, interrupt: int | None, nap: float) -> How:
         with selectors.DefaultSelector() as selector:
             selector.register(self._channel, selectors.EVENT_READ)
             selector.register(self._output, selectors.EVENT_READ)
@@ -194,6 +197,7 @@ class Running:
                 left = self._deadline - time.monotonic()
                 if left <= -_TIME_TO_SAY_WHERE:
                     return "timeout"
+                said = self._said()
                 ready = selector.select(left if left > 0 else _QUIET)
                 if left <= 0 and not ready and self._has_said_where():
                     return "timeout"
@@ -211,8 +215,15 @@ class Running:
                     if not part:
                         return "died"
                     self._buffer += part
+                    self._received += len(part)
                     if self._take_messages():
                         return "replied"
+                if nap and ready and self._said() - said < _MUCH:  # whoever says much is waiting for room
+                    time.sleep(nap)
+
+    def _said(self) -> int:
+        """Bytes that have come, printed ones and others."""
+        return len(self._printed) + self._flooded + self._received
 
     def _has_said_where(self) -> bool:
         """Whether faulthandler has named the line at which the time was up. It counts from when the worker had the file, which may be later."""

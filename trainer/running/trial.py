@@ -130,22 +130,24 @@ class Trial:
         )
 
     def _choose_assignment(self, built: list[Any], contracts: list[aliases.Contract]) -> aliases.Assignment | None:
-        """One assignment of the learner's layers that fits every case; which of several, the request says."""
-        common: list[aliases.Assignment] | None = None
+        """The request's assignment of the learner's layers, or the first that fits every case."""
+        asked = {path: tuple(roles) for path, roles in self.request.assignment.items()}
+        common: list[aliases.Assignment] | None = [asked] if asked else None
         for implementation, contract, told in zip(built, contracts, self.runs, strict=True):
             if not isinstance(implementation, nn.Module):
                 continue
-            possible = aliases.assignments(contract, {name: tuple(shape) for name, shape in told.parameters.items()})
+            shapes = {name: tuple(shape) for name, shape in told.parameters.items()}
+            # The one that is asked for is among those of all cases; of a single one there may be more than are looked for.
+            possible = [asked] * aliases.fits(contract, shapes, asked) if asked else aliases.assignments(contract, shapes)
             if not possible:
                 told.unassigned = True
                 continue
             common = possible if common is None else [one for one in common if one in possible] or common
         if not common:
             return None
-        chosen = common[min(self.request.assignment, len(common) - 1)]
-        self.reply.assignments = len(common)
-        self.reply.assignment = {path: list(roles) for path, roles in chosen.items()}
-        return chosen
+        self.reply.assignments = [{path: list(roles) for path, roles in one.items()} for one in common]
+        self.reply.assignment = self.reply.assignments[0]
+        return common[0]
 
     def _contract(self, run: Run) -> aliases.Contract:
         return aliases.contract_of({name: tuple(self.tensors[index].shape) for name, index in run.parameters.items()})
