@@ -3,7 +3,8 @@
 import asyncio
 from collections.abc import AsyncIterator
 
-from trainer.core.words import Diagnosis, Frame, Mistake, Outcome, Report, Trace
+from trainer.core.report import Diagnosis, Frame, Outcome, Report, Trace
+from trainer.core.words import Mistake
 from trainer.grading.wire import Answer, Grade, Look, Order, Prepare, Ready, Refused, Traced, Verdict
 from trainer.session.client import WarmGrader
 

@@ -5,7 +5,7 @@ import re
 import pytest
 
 from trainer.content import packs
-from trainer.core.words import Report
+from trainer.core.report import Report
 from trainer.grading.evidence import name_shape, shape_advice
 from trainer.grading.grader import Grader
 

@@ -8,7 +8,8 @@ import pytest
 import torch
 
 from trainer.content import packs
-from trainer.core.words import Challenge, Diagnosis, Report
+from trainer.core.report import Diagnosis, Report
+from trainer.core.words import Challenge
 from trainer.grading.diagnosis import bank
 from trainer.grading.diagnosis.bank import Bank
 from trainer.grading.diagnosis.calls import branch_not_taken, function_around, is_called_from_several_places, is_told_a_constant, where_gradients_are_cut

@@ -11,7 +11,8 @@ from rich.console import Console
 
 from trainer.comparing.compare import compare_values
 from trainer.content import packs
-from trainer.core.words import Affected, Case, Frame, Mismatch, Outcome, Report, Slice, Summary
+from trainer.core.report import Affected, Frame, Mismatch, Outcome, Report, Slice, Summary
+from trainer.core.words import Case
 from trainer.display.as_json import as_object, error_to_json, to_json
 from trainer.display.pack_table import mistakes_table
 from trainer.display.terminal import render, show

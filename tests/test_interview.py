@@ -18,7 +18,8 @@ from trainer.cli.interview_stages import PlainStage, ask_questions
 from trainer.content import packs
 from trainer.content.mistakes import read_mistakes
 from trainer.content.questions import read_questions, read_topics
-from trainer.core.words import Attempt, Challenge, DrillError, Report
+from trainer.core.report import Report
+from trainer.core.words import Attempt, Challenge, DrillError
 from trainer.grading.grader import Grader
 from trainer.practice.interview import Plan, Stage, as_data, asked_of, known, main_problems, plan, plan_from, prerequisites
 from trainer.practice.interview_score import ProblemRow, QuestionRow, parts, score_sheet

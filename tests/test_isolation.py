@@ -18,7 +18,8 @@ from typing import Any
 import pytest
 
 from trainer.content import packs
-from trainer.core.words import DrillError, GraderError, Report
+from trainer.core.report import Report
+from trainer.core.words import DrillError, GraderError
 from trainer.grading.grader import Grader
 from trainer.running import isolation
 from trainer.running.isolation import FOLDER_BYTES, Folders, Isolation, children, descendants, remove_tree, used_bytes

@@ -18,7 +18,8 @@ from typing import Any
 import pytest
 
 from trainer.content import mistakes, packs
-from trainer.core.words import CHECK_ORDER, Case, Outcome, Report, Status, Verdict
+from trainer.core.report import Outcome, Report
+from trainer.core.words import CHECK_ORDER, Case, Status, Verdict
 from trainer.pytest_drill import run as drill_run
 from trainer.pytest_drill.due import Due, all_due, what_became
 from trainer.pytest_drill.options import again, read_options
@@ -32,7 +33,8 @@ CONFTEST = """
 import os
 import trainer.classroom.stations as stations
 from trainer.classroom.orders import Expect, Graded, NotGraded
-from trainer.core.words import Case, Frame, Outcome, Report
+from trainer.core.report import Frame, Outcome, Report
+from trainer.core.words import Case
 
 CASES = tuple(Case(name, {}, {}, {"B": 2}) for name in ("first", "second [B, 1]"))
 

@@ -11,7 +11,7 @@ import pytest
 import torch
 
 from trainer.content import packs
-from trainer.core.words import Report
+from trainer.core.report import Report
 from trainer.grading.exam import Exam
 from trainer.grading.grader import Grader
 from trainer.running import rehearsal

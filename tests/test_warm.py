@@ -13,7 +13,8 @@ from pathlib import Path
 import pytest
 
 from trainer.content import packs
-from trainer.core.words import Case, Outcome, Report, Slice
+from trainer.core.report import Outcome, Report, Slice
+from trainer.core.words import Case
 from trainer.display.words import plain_inputs, small_tensors
 from trainer.grading.wire import (
     Answer,
@@ -212,7 +213,7 @@ def test_reports_travel_whole() -> None:
     case = Case("a", inputs, {"out": "L"}, {"L": 2}, constants=frozenset({"x"}))
     report = Report("c", "f.py", 1 << 62, "failed", (Outcome("values", "failed", "m", "a", 1),), (case,))
     numbers = Slice((0,), (math.nan, math.inf), (1.0, -math.inf), (True, False))
-    from trainer.core.words import Mismatch
+    from trainer.core.report import Mismatch
 
     outcome = Outcome("values", "failed", mismatch=Mismatch("out", "value", first=numbers))
     answer = unpacked_answer(packed(Verdict(1, Report("c", "f", 1, "failed", (outcome,)), final=True))[4:])

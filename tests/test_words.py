@@ -2,7 +2,8 @@
 
 import pytest
 
-from trainer.core.words import CHECK_ORDER, Case, Outcome, Report, axes
+from trainer.core.report import Outcome, Report
+from trainer.core.words import CHECK_ORDER, Case, axes
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ import torch
 
 from tests.conftest import TINY_PACK
 from trainer.content import packs
-from trainer.core.words import Report
+from trainer.core.report import Report
 from trainer.display.terminal import render
 from trainer.grading.diagnosis import derivation, first_line
 from trainer.grading.diagnosis.loops import growth

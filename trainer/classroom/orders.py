@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from trainer.core.words import Report
+from trainer.core.report import Report
 from trainer.grading.wire import rows_of
 
 

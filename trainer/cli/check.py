@@ -13,11 +13,12 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from trainer.cli.common import complete_id, find, fresh_seed, learner_file, pack_roots, read_source, say_trouble, with_pack
-from trainer.core.words import DrillError, GraderError, Report
+from trainer.core.words import DrillError, GraderError
 from trainer.practice.journal import Journal, default_journal
 from trainer.practice.record import Purpose, record, record_diagnosis
 
 if TYPE_CHECKING:
+    from trainer.core.report import Report
     from trainer.core.words import Challenge
     from trainer.grading.grader import Grader
 

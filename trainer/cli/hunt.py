@@ -9,16 +9,19 @@ import sys
 import time
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from trainer.cli.check import check_seed, grader_for, keep
 from trainer.cli.common import complete_id, find, fresh_seed, read_source, say_trouble, with_pack
 from trainer.content import packs
-from trainer.core.words import Challenge, DrillError, Report
+from trainer.core.words import Challenge, DrillError
 from trainer.practice.files import write_afresh
 from trainer.practice.journal import Journal, default_journal
+
+if TYPE_CHECKING:
+    from trainer.core.report import Report
 
 LastHunt = tuple[tuple[str, ...], Path]
 

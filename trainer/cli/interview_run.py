@@ -15,7 +15,7 @@ import typer
 
 from trainer.cli.check import grader_for
 from trainer.content import packs
-from trainer.core.words import Challenge, DrillError, GraderError, Report
+from trainer.core.words import Challenge, DrillError, GraderError
 from trainer.practice.files import read_source, write_new
 from trainer.practice.interview import Plan
 from trainer.practice.interview_state import Event, State, allowed_seconds, attempt_event, state_of
@@ -23,6 +23,7 @@ from trainer.practice.journal import Journal
 from trainer.practice.record import record, record_diagnosis
 
 if TYPE_CHECKING:
+    from trainer.core.report import Report
     from trainer.grading.grader import Grader
 
 

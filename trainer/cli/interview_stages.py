@@ -7,7 +7,7 @@ import sys
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import typer
 
@@ -15,12 +15,15 @@ from trainer.cli.common import language, pack_roots
 from trainer.cli.interview_run import Desk, Interview, Lines, hand_in, minutes_in_words, record_attempt
 from trainer.cli.start import show_prompt
 from trainer.content import packs
-from trainer.core.words import DrillError, GraderError, Report
+from trainer.core.words import DrillError, GraderError
 from trainer.display import asked as shown
 from trainer.practice.files import read_source
 from trainer.practice.interview_state import allowed_seconds, attempt_event
 from trainer.practice.quiz import Asked, judge
 from trainer.session.stay import Stay, stay
+
+if TYPE_CHECKING:
+    from trainer.core.report import Report
 
 How = Literal["next", "quit", "interrupted"]
 

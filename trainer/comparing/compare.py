@@ -9,7 +9,8 @@ from itertools import combinations, pairwise
 import torch
 from torch import Tensor
 
-from trainer.core.words import Affected, Mismatch, Slice, Summary, axes
+from trainer.core.report import Affected, Mismatch, Slice, Summary
+from trainer.core.words import axes
 
 _SLICE = 6
 

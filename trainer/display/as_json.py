@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from trainer.core.words import Diagnosis, Mismatch, Outcome, Report
+from trainer.core.report import Diagnosis, Mismatch, Outcome, Report
 
 SCHEMA = "attn-drill.report/1"
 

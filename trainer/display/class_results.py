@@ -11,7 +11,7 @@ import msgspec
 from rich.console import Console
 
 from trainer.classroom.words import Excerpt, Result
-from trainer.core.words import Report
+from trainer.core.report import Report
 from trainer.display.as_json import SCHEMA, as_object
 from trainer.display.terminal import render
 from trainer.display.words import plain

@@ -9,7 +9,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from trainer.core.words import Diagnosis, EffectiveMask
+from trainer.core.report import Diagnosis, EffectiveMask
 from trainer.display.styles import QUIET, RIGHT, WRONG
 from trainer.display.words import plain
 

@@ -14,7 +14,8 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from trainer.core.words import Case, Mismatch, Outcome, Report, Slice
+from trainer.core.report import Mismatch, Outcome, Report, Slice
+from trainer.core.words import Case
 from trainer.display.diagnosis import diagnosed
 from trainer.display.styles import QUIET, RIGHT, WRONG
 from trainer.display.words import affected, entry, index_in_words, number, plain, plain_inputs, sizes_in_words, small_tensors, summary

@@ -7,7 +7,7 @@ from typing import TextIO
 from rich.console import Console, Group, RenderableType
 from rich.text import Text
 
-from trainer.core.words import Trace, TraceRow
+from trainer.core.report import Trace, TraceRow
 from trainer.display.styles import QUIET, RIGHT, WRONG
 from trainer.display.terminal import as_ascii, has_unicode
 from trainer.display.words import number, plain, sizes_in_words

@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 import re
 
-from trainer.core.words import Affected, Case, Summary, axes
+from trainer.core.report import Affected, Summary
+from trainer.core.words import Case, axes
 
 # What the letters of the contract are called.
 NAMES = {"B": "batch", "H": "heads", "Hkv": "kv heads", "L": "positions", "Lq": "queries", "Lk": "keys", "M": "features", "D": "features", "Dv": "features"}

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from trainer.core.words import Outcome, Status
+from trainer.core.report import Outcome
+from trainer.core.words import Status
 from trainer.grading.evidence import Evidence, frames_of, name_shape
 
 # The large case of a vectorised pair has at least this many more of every letter than the small one; a loop over any of

@@ -5,7 +5,8 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterator
 
-from trainer.core.words import Outcome, Parameter, Signature
+from trainer.core.report import Outcome
+from trainer.core.words import Parameter, Signature
 from trainer.grading.evidence import Evidence, frames_of, in_words
 from trainer.running.aliases import contract_of, problem
 from trainer.running.aliases import in_words as assignment_in_words

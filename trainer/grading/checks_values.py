@@ -8,7 +8,7 @@ import torch
 
 from trainer.comparing.compare import compare_dropout
 from trainer.comparing.tolerance import allowed
-from trainer.core.words import Mismatch, Outcome
+from trainer.core.report import Mismatch, Outcome
 from trainer.grading.evidence import CaseEvidence, Evidence, frames_of, in_words, name_shape, shape_advice
 from trainer.running.protocol import Failure
 

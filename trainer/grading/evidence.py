@@ -9,7 +9,8 @@ from functools import cached_property
 from torch import Tensor
 
 from trainer.comparing.compare import compare_values
-from trainer.core.words import Case, Frame, Mismatch, axes
+from trainer.core.report import Frame, Mismatch
+from trainer.core.words import Case, axes
 from trainer.grading.exam import Exam, Expected
 from trainer.running.protocol import Failure, FrameData, Reply, Returned, RunReply
 from trainer.running.run import Ended

@@ -16,7 +16,8 @@ from weakref import WeakKeyDictionary
 
 import torch
 
-from trainer.core.words import Challenge, Diagnosis, DrillError, Report, Trace
+from trainer.core.report import Diagnosis, Report, Trace
+from trainer.core.words import Challenge, DrillError
 from trainer.grading.evidence import Evidence
 from trainer.grading.exam import Exam
 from trainer.grading.judge import judge

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from trainer.core.words import CHECK_ORDER, Frame, Outcome, Report, Verdict
+from trainer.core.report import Frame, Outcome, Report
+from trainer.core.words import CHECK_ORDER, Verdict
 from trainer.grading import checks_counted, checks_load, checks_values
 from trainer.grading.evidence import Evidence
 from trainer.running.protocol import cap

@@ -13,7 +13,8 @@ from typing import Literal
 from trainer.content import packs
 from trainer.content.levels import LEVELS, at_level, steps
 from trainer.content.mistakes import patch, read_mistakes, read_styles
-from trainer.core.words import CHECK_ORDER, Challenge, GraderError, Mistake, PackError, Report
+from trainer.core.report import Report
+from trainer.core.words import CHECK_ORDER, Challenge, GraderError, Mistake, PackError
 from trainer.grading.grader import Grader
 
 FEWEST_MISTAKES = 12

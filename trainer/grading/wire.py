@@ -12,7 +12,7 @@ from typing import Any
 
 import msgspec
 
-from trainer.core.words import Report, Trace
+from trainer.core.report import Report, Trace
 
 
 class Grade(msgspec.Struct, tag=True, frozen=True):

@@ -15,7 +15,8 @@ from rich.text import Text
 
 from trainer.cli import check
 from trainer.cli.common import find, say_trouble
-from trainer.core.words import DrillError, GraderError, Report
+from trainer.core.report import Report
+from trainer.core.words import DrillError, GraderError
 from trainer.display.as_json import as_object
 from trainer.display.terminal import as_ascii, render
 from trainer.practice.journal import default_journal

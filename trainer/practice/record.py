@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
-from trainer.core.words import Attempt, Challenge, Report
+from trainer.core.words import Attempt, Challenge
 from trainer.practice.journal import Journal
 from trainer.practice.schedule import RATINGS, grade, item_of
+
+if TYPE_CHECKING:
+    from trainer.core.report import Report
 
 Purpose = Literal["practice", "review", "interview", "hunt"]
 

@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
-from trainer.core.words import Outcome, Report, Status
+from trainer.core.report import Outcome, Report
+from trainer.core.words import Status
 from trainer.display.words import plain
 
 _ROUND = str.maketrans("[]", "()")

@@ -11,7 +11,7 @@ import msgspec
 from trainer.classroom.content import content_digest
 from trainer.classroom.orders import Answer, Expect, Graded, NotGraded, Order, Task
 from trainer.classroom.stations import Station, StationLostError
-from trainer.core.words import Report
+from trainer.core.report import Report
 from trainer.grading.wire import rows_of
 from trainer.pytest_drill.due import Became, Due, all_due, what_became
 from trainer.pytest_drill.options import Options, Wanted

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from trainer.core.words import Outcome
+from trainer.core.report import Outcome
 from trainer.pytest_drill.due import Due, as_name
 from trainer.pytest_drill.grading import Submission
 

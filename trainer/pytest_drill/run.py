@@ -13,7 +13,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from trainer.core.words import Outcome
+from trainer.core.report import Outcome
 from trainer.pytest_drill.due import Became, Due
 from trainer.pytest_drill.grading import Asking, Submission, handed_over, submissions, taken_over
 from trainer.pytest_drill.items import DrillFile, DrillItem

@@ -12,7 +12,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from trainer.core.words import Mismatch, Outcome, Report
+from trainer.core.report import Mismatch, Outcome, Report
 from trainer.display.styles import QUIET, WRONG
 from trainer.display.terminal import as_ascii, render
 from trainer.display.words import affected, index_in_words, number, plain, sizes_in_words

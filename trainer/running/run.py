@@ -16,7 +16,7 @@ from typing import Literal
 import msgspec
 from torch import Tensor
 
-from trainer.core.words import Frame
+from trainer.core.report import Frame
 from trainer.running.nursery import BROKEN_WORKER, OUT_OF_MEMORY
 from trainer.running.protocol import (
     FILE,

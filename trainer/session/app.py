@@ -26,7 +26,8 @@ from textual.widgets import Static
 
 from trainer.content import packs
 from trainer.content.levels import LEVELS
-from trainer.core.words import DrillError, GraderError, Report, Trace
+from trainer.core.report import Report, Trace
+from trainer.core.words import DrillError, GraderError
 from trainer.display.styles import QUIET, RIGHT, WRONG
 from trainer.display.terminal import VERDICTS, render
 from trainer.display.trace import render_trace

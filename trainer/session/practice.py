@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from trainer.content.levels import LEVELS, Level
-from trainer.core.words import Report
+from trainer.core.report import Report
 from trainer.practice.journal import Journal
 from trainer.practice.record import record, record_diagnosis
 from trainer.practice.schedule import RATINGS

@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Literal
 
 from trainer.content.packs import built_in_pack
-from trainer.core.words import Challenge, Report
+from trainer.core.report import Report
+from trainer.core.words import Challenge
 from trainer.practice.journal import Journal
 from trainer.practice.record import Purpose
 

@@ -19,7 +19,8 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 from trainer.content.mistakes import read_mistakes, read_styles, replaced
 from trainer.content.packs import solution
-from trainer.core.words import Mistake, Report
+from trainer.core.report import Report
+from trainer.core.words import Mistake
 from trainer.grading.checks_load import REFUSALS
 from trainer.grading.diagnosis.layout import LAYOUTS, features
 from trainer.grading.diagnosis.trail import Trail, content_trail, right_trails, without_first_weights

@@ -15,7 +15,8 @@ from typing import Any, Protocol
 from torch import Tensor
 
 from trainer.comparing.compare import compare_values
-from trainer.core.words import CHECK_ORDER, Diagnosis, EffectiveMask, Frame, Outcome, Report
+from trainer.core.report import Diagnosis, EffectiveMask, Frame, Outcome, Report
+from trainer.core.words import CHECK_ORDER
 from trainer.grading.diagnosis.bank import PATH, Bank, Ids
 from trainer.grading.diagnosis.calls import branch_not_taken, function_around, is_called_from_several_places, is_told_a_constant, where_gradients_are_cut
 from trainer.grading.diagnosis.effective_mask import effective_mask, nudges

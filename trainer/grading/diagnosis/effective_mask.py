@@ -13,7 +13,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from trainer.core.words import EffectiveMask
+from trainer.core.report import EffectiveMask
 from trainer.grading.exam import Exam
 
 MOST_NUDGES = 64

@@ -13,7 +13,8 @@ from itertools import chain, combinations, islice, permutations
 import torch
 from torch import Tensor
 
-from trainer.core.words import CHECK_ORDER, Case, Outcome, Report
+from trainer.core.report import Outcome, Report
+from trainer.core.words import CHECK_ORDER, Case
 from trainer.grading.diagnosis.bank import Bank, Behaviour, Ids, refusal
 from trainer.grading.evidence import CaseEvidence, Evidence
 from trainer.grading.exam import Exam

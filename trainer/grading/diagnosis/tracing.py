@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from trainer.content.packs import solution
-from trainer.core.words import DrillError, Trace, TraceRow
+from trainer.core.report import Trace, TraceRow
+from trainer.core.words import DrillError
 from trainer.grading.diagnosis.layout import LAYOUTS
 from trainer.grading.diagnosis.milestones import milestones
 from trainer.grading.diagnosis.shelf import Shelf
