@@ -61,9 +61,9 @@ def test_torch_stays_on_its_floors(path: Path) -> None:
 
 
 def test_the_words_need_nothing() -> None:
-    """Floor 0 imports the standard library only."""
+    """Floor 0 imports the standard library and itself only."""
     for path in (TRAINER / "core").glob("*.py"):
-        assert all(name.split(".")[0] in sys.stdlib_module_names for name in imports(path))
+        assert all(name.startswith("trainer.core.") or name.split(".")[0] in sys.stdlib_module_names for name in imports(path))
 
 
 @pytest.mark.parametrize("path", FILES, ids=[str(path.relative_to(TRAINER)) for path in FILES])

@@ -116,6 +116,11 @@ def _run(challenge: Challenge, source: str, path: Path, seed: int, case: int | N
         return grader.grade(challenge, source, str(path), seed, case, diagnosed=True)
 
 
+def _what_shows_it() -> None:
+    """Import what will draw the report."""
+    import trainer.display.terminal  # noqa: F401
+
+
 def grader_for(time_limit: float = 10.0, memory_limit: int = 2048) -> Grader:
     """Import torch and start a grader with these limits, in seconds and MiB. It hides all known packs from what it grades."""
     if not hasattr(os, "fork"):
@@ -128,7 +133,7 @@ def grader_for(time_limit: float = 10.0, memory_limit: int = 2048) -> Grader:
         from trainer.running.zygote import Limits
     except ImportError as error:
         raise GraderError(f"torch cannot be imported: {error}. Install attn-drill again; the README has the command.") from None
-    grader = Grader(packs, Limits(time_limit, memory_limit << 20))
+    grader = Grader(packs, Limits(time_limit, memory_limit << 20), meanwhile=_what_shows_it)
     gc.enable()
     return grader
 

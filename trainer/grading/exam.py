@@ -15,14 +15,14 @@ from functools import cached_property
 from typing import Any
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from trainer.comparing.tolerance import allowed, loss, lower_dtype
 from trainer.content.interface import signatures
 from trainer.content.packs import read_text, solution
 from trainer.core.words import Case, Challenge, GraderError, PackError, Refusal
 from trainer.grading.draw import Draw
-from trainer.running.execution import Drive, Given, build, gradients, lay_out, leaves, map_leaves, module_parameters
+from trainer.running.execution import Drive, Given, build, gradients, lay_out, leaves, map_leaves, module_parameters, without_first_weights
 from trainer.running.protocol import DTYPES, Assigned, Purpose, Request, Run, TensorTable, decode, encode
 from trainer.running.returns import plain_value
 
@@ -244,7 +244,7 @@ class Exam:
         draw = Draw(self.seed, _WEIGHTS)
         found: list[dict[str, Tensor]] = []
         for case in self.cases:
-            with self._blame(case):
+            with self._blame(case), without_first_weights():
                 module = build(self._reference, "module", self.challenge.entry, case.init, torch.float64, "eval")
             values: dict[str, Tensor] = {}
             for name, parameter in module.named_parameters():
@@ -272,8 +272,9 @@ class Exam:
 
     def _expect(self, number: int) -> Expected:
         case = self.cases[number]
-        exact, exact_gradients, plain = self._evaluate(number, self._inputs[number], "float64", with_gradients=True)
-        lowered, lowered_gradients, plain_lowered = self._evaluate(number, self._inputs[number], lower_dtype(case.dtype), with_gradients=True)
+        reference, lower = self._built(number, "float64"), self._built(number, lower_dtype(case.dtype))
+        exact, exact_gradients, plain = self._evaluate(number, reference, self._inputs[number], "float64", with_gradients=True)
+        lowered, lowered_gradients, plain_lowered = self._evaluate(number, lower, self._inputs[number], lower_dtype(case.dtype), with_gradients=True)
         for name, value in exact.items():
             if tuple(value.shape) != case.output_shape(name):
                 raise PackError(
@@ -285,18 +286,28 @@ class Exam:
         plain_again: dict[str, str] = {}
         plain_again_lowered: dict[str, str] = {}
         if not case.probe:
-            exact_again, _, plain_again = self._evaluate(number, self._again[number], "float64", with_gradients=False)
-            lowered_again, _, plain_again_lowered = self._evaluate(number, self._again[number], lower_dtype(case.dtype), with_gradients=False)
+            exact_again, _, plain_again = self._evaluate(number, reference, self._again[number], "float64", with_gradients=False)
+            lowered_again, _, plain_again_lowered = self._evaluate(number, lower, self._again[number], lower_dtype(case.dtype), with_gradients=False)
             again = _values(case, exact_again, lowered_again)
         for one, other in ((plain, plain_lowered), (plain_again, plain_again_lowered)):
             if one != other:
                 raise PackError(f"{self.cases_path}: case {case.name!r}: rounding decides; the reference gives {one} in float64, {other} in {case.dtype}.")
         return Expected(outputs, again, plain, plain_again, _values(case, exact_gradients, lowered_gradients), case.dtype)
 
+    def _built(self, number: int, dtype: str) -> Any:
+        """What `drive` calls: the reference in this dtype, in eval mode, with the weights of a case."""
+        case, target = self.cases[number], DTYPES[dtype]
+        with self._blame(case), _default_dtype(target if dtype == "float64" else torch.float32), without_first_weights():
+            implementation = build(self._reference, self.challenge.kind, self.challenge.entry, case.init, target, "eval")
+        with torch.no_grad():
+            for name, parameter in module_parameters(implementation).items():
+                parameter.copy_(self._parameters[number][name])
+        return implementation
+
     def _evaluate(
-        self, number: int, inputs: Mapping[str, Any], dtype: str, *, with_gradients: bool
+        self, number: int, implementation: Any, inputs: Mapping[str, Any], dtype: str, *, with_gradients: bool
     ) -> tuple[dict[str, Tensor], dict[str, Tensor], dict[str, str]]:
-        """The reference's outputs and gradients, computed in this dtype, in eval mode; and its outputs that are no tensors, as text."""
+        """The reference's outputs and gradients, computed in this dtype; and its outputs that are no tensors, as text."""
         case = self.cases[number]
         target = DTYPES[dtype]
         wanted = self.differentiable(number) if with_gradients else []
@@ -312,12 +323,6 @@ class Exam:
 
         given = map_leaves(inputs, prepare)
         with self._blame(case), _default_dtype(target if dtype == "float64" else torch.float32), torch.set_grad_enabled(with_gradients):
-            implementation = build(self._reference, self.challenge.kind, self.challenge.entry, case.init, target, "eval")
-            own = module_parameters(implementation)
-            if isinstance(implementation, nn.Module):
-                with torch.no_grad():
-                    for name, parameter in own.items():
-                        parameter.copy_(self._parameters[number][name])
             outputs: dict[str, Any] = self.drive(implementation, Given(given, case.sizes))
             if outputs.keys() != case.dims.keys() | case.plain.keys():
                 raise PackError(f"{self.cases_path}: case {case.name!r} names {sorted([*case.dims, *case.plain])}, drive gives {sorted(outputs)}.")
@@ -326,7 +331,7 @@ class Exam:
                 raise PackError(f"{self.cases_path}: case {case.name!r}: {wrong[0]} of the reference is no {case.plain[wrong[0]]}.")
             found: dict[str, Tensor] = {}
             if with_gradients:
-                wrt = {name: tensor for name, tensor in leaves(given) if name in wanted} | own
+                wrt = {name: tensor for name, tensor in leaves(given) if name in wanted} | module_parameters(implementation)
                 if any(output.requires_grad for output in outputs.values()):
                     some = gradients(outputs, self._cotangents[number], wrt)
                     found = {name: torch.zeros_like(wrt[name]) if value is None else value for name, value in some.items()}

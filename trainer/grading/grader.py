@@ -39,10 +39,19 @@ class Grader:
     """The trusted side. Make it before anything of `solutions/` is loaded; use it as a context manager.
 
     `interrupt`: a descriptor; once there is something to read from it, whatever is under way ends with SupersededError.
+    `meanwhile`: is called when there is nothing to do but to wait for a worker.
     `isolation`: how workers are shut off; by default as well as this machine can.
     """
 
-    def __init__(self, packs: Iterable[Path], limits: Limits | None = None, interrupt: int | None = None, isolation: Isolation | None = None) -> None:
+    def __init__(
+        self,
+        packs: Iterable[Path],
+        limits: Limits | None = None,
+        interrupt: int | None = None,
+        isolation: Isolation | None = None,
+        meanwhile: Callable[[], object] = lambda: None,
+    ) -> None:
+        self._meanwhile = meanwhile
         self.limits = limits or Limits()
         self._interrupt = interrupt
         # A worker forked from a process whose thread pool has run may hang in its first operation.
@@ -204,6 +213,7 @@ class Grader:
         """Run a submission; what it makes is compared as it comes."""
         running = self._begin(exam, source, file, assignment, "grade")
         exam.expected  # noqa: B018  # computed here while the worker is at work
+        self._meanwhile()
         evidence = Evidence(exam, running.ended, index)
         running.finish(self._interrupt, evidence.compare_ahead, self._nap)
         return evidence

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import Any
@@ -36,6 +37,17 @@ def build(namespace: Mapping[str, Any], kind: str, entry: Sequence[str], init: M
     if len(entry) == 1:
         return namespace[entry[0]]
     return SimpleNamespace(**{name: namespace[name] for name in entry})
+
+
+@contextmanager
+def without_first_weights() -> Iterator[None]:
+    """Layers are built without drawing weights, which would be overwritten: that takes longer than all else."""
+    drawn = nn.Linear.reset_parameters
+    nn.Linear.reset_parameters = lambda layer: None  # type: ignore[assignment,method-assign]  # for a moment
+    try:
+        yield
+    finally:
+        nn.Linear.reset_parameters = drawn  # type: ignore[method-assign]  # as it was
 
 
 def _in_dtype(module: Any, dtype: torch.dtype) -> Any:

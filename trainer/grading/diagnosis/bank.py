@@ -23,13 +23,13 @@ from trainer.core.report import Report
 from trainer.core.words import Mistake
 from trainer.grading.checks_load import REFUSALS
 from trainer.grading.diagnosis.layout import LAYOUTS, features
-from trainer.grading.diagnosis.trail import Trail, content_trail, right_trails, without_first_weights
+from trainer.grading.diagnosis.trail import Trail, content_trail, right_trails
 from trainer.grading.evidence import Evidence
 from trainer.grading.exam import Exam, load_module
 from trainer.grading.judge import judge
 from trainer.running.attempts import Attempts
 from trainer.running.counting import tensors_in
-from trainer.running.execution import Given, build
+from trainer.running.execution import Given, build, without_first_weights
 from trainer.running.protocol import DTYPES, Failure, Purpose
 from trainer.running.returns import plain_value
 from trainer.running.run import Ended

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from trainer.content.packs import also_right, read_text, solution
 from trainer.core.words import PackError
 from trainer.grading.diagnosis.layout import LAYOUTS, Core, equal, features
 from trainer.grading.exam import Exam, load_module
 from trainer.running.attempts import Attempts
+from trainer.running.execution import without_first_weights
 from trainer.running.protocol import Purpose, RunReply
 from trainer.running.trial import Hooks, Kept, Trial
 
@@ -198,17 +198,6 @@ def content_trail(exam: Exam, source: str, path: str, purpose: Purpose = "lines"
         return None
     told = trial.runs[0]
     return trail_of(told, kept.tensors) if told.failure is None and told.steps else None
-
-
-@contextmanager
-def without_first_weights() -> Iterator[None]:
-    """Layers are built without drawing weights, which would be overwritten: that takes longer than all else."""
-    drawn = nn.Linear.reset_parameters
-    nn.Linear.reset_parameters = lambda layer: None  # type: ignore[assignment,method-assign]  # for a moment
-    try:
-        yield
-    finally:
-        nn.Linear.reset_parameters = drawn  # type: ignore[method-assign]  # as it was
 
 
 def right_trails(exam: Exam) -> list[Trail]:
