@@ -99,6 +99,16 @@ def test_the_line_is_known_however_late_the_worker_was_ready(hasty: Grader, monk
     assert failure.frames[-1].line in (2, 3)
 
 
+def test_who_talks_on_after_the_limit_is_ended_too(hasty: Grader) -> None:
+    """The line has been said at the limit: what comes after it buys no time."""
+    body = "import time\n    for _ in range(20):\n        print(_, flush=True)\n        time.sleep(0.02)"
+    report = grade(hasty, RIGHT.format(body))
+    assert report.verdict == "timeout"
+    failure = report.first_failure()
+    assert failure is not None
+    assert failure.number == 1, "three of its calls take longer than the limit"
+
+
 @pytest.mark.parametrize(
     "payload",
     [

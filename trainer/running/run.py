@@ -44,7 +44,7 @@ _MARK = re.compile(rb"\0([a-z0-9]{0,9})\0")
 _TIMEOUT = b"Timeout ("  # faulthandler's word
 _TIME_TO_SAY_WHERE = 3.0  # seconds after the limit
 _MUCH = 32 << 10  # bytes at a time
-_QUIET = 0.1  # seconds without a word: it is said in full
+_IN_FULL = 0.1  # seconds that it takes at most
 _FAULT = re.compile(r'File "(?P<path>[^"\n]{0,4096})", line (?P<line>\d{1,9}) in (?P<function>\S{1,100})')
 
 
@@ -188,19 +188,21 @@ class Running:
         os.close(self._output)
 
     def _wait(self, interrupt: int | None, nap: float) -> How:
+        where_since: float | None = None
         with selectors.DefaultSelector() as selector:
             selector.register(self._channel, selectors.EVENT_READ)
             selector.register(self._output, selectors.EVENT_READ)
             if interrupt is not None:
                 selector.register(interrupt, selectors.EVENT_READ)
             while True:
-                left = self._deadline - time.monotonic()
-                if left <= -_TIME_TO_SAY_WHERE:
-                    return "timeout"
+                now = time.monotonic()
+                if (left := self._deadline - now) <= 0:
+                    if where_since is None and self._has_said_where():
+                        where_since = now
+                    if left <= -_TIME_TO_SAY_WHERE or (where_since is not None and now - where_since >= _IN_FULL):
+                        return "timeout"
                 said = self._said()
-                ready = selector.select(left if left > 0 else _QUIET)
-                if left <= 0 and not ready and self._has_said_where():
-                    return "timeout"
+                ready = selector.select(left if left > 0 else _IN_FULL)
                 for key, _ in ready:
                     if key.fd == interrupt:
                         raise SupersededError
