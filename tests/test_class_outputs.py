@@ -15,6 +15,7 @@ from trainer.classroom.summary import CheckRate, Handed, distribution, summarise
 from trainer.classroom.words import Asked, Assignment, CheckLine, Excerpt, Found, Result
 from trainer.core.words import CHECK_ORDER
 from trainer.display import github_classroom
+from trainer.display.class_progress import summary
 from trainer.display.class_words import visible
 from trainer.display.github_classroom import github_classroom_object, result_line
 from trainer.display.gradebook import COLUMNS, grades_csv
@@ -498,3 +499,13 @@ def test_checks_are_counted_by_the_worst_case() -> None:
     assert rows([one])[0]["checks_passed"] == "0"
     assert summarise([one], assignment()).challenges[0].checks == (CheckRate("runs", 1, 1, 0),)
     assert ElementTree.fromstring(junit_xml([one])).get("failures") == "1"
+
+
+@pytest.mark.parametrize("width", [80, 50])
+def test_what_came_of_a_class_fits_the_terminal(width: int) -> None:
+    """No line is longer, and no word is torn; into a pipe a mistake is one line."""
+    text, _ = summary(EVERYONE, width)
+    whole, _ = summary(EVERYONE)
+    assert max(map(len, text.splitlines())) <= width
+    assert text.split() == whole.split()
+    assert max(map(len, whole.splitlines())) > width

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import shutil
+import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import groupby
 from pathlib import Path
@@ -71,7 +73,7 @@ def write_outputs(kept: Kept, results: Results, assignment: Assignment, wanted: 
     written = []
     for name in wanted:
         written.append(_WRITERS[name](kept, results, assignment))
-    text, failed = summary(results())
+    text, failed = summary(results(), shutil.get_terminal_size((80, 24)).columns if sys.stdout.isatty() else None)
     typer.echo(text)
     typer.echo(f"written: {', '.join([str(kept.out / 'results'), *(str(one) for one in written)])}")
     return failed

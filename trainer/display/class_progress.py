@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections import Counter
 from collections.abc import Iterable
 from types import TracebackType
@@ -56,8 +57,8 @@ def in_counts(verdicts: Counter[str | None]) -> str:
     return ", ".join([*said, f"{verdicts[None]} not graded"] if verdicts[None] else said)
 
 
-def summary(results: Iterable[Result]) -> tuple[str, int]:
-    """A few lines of what came of a class, and how many could not be graded."""
+def summary(results: Iterable[Result], width: int | None = None) -> tuple[str, int]:
+    """A few lines of what came of a class, and how many could not be graded; `width`: the terminal's columns, where there is one."""
     verdicts: Counter[str | None] = Counter()
     mistakes: Counter[tuple[str, str]] = Counter()
     scores: list[float] = []
@@ -71,4 +72,6 @@ def summary(results: Iterable[Result]) -> tuple[str, int]:
     if scores:
         lines.append(f"score: {sum(scores) / len(scores):.1f} on average, {sorted(scores)[len(scores) // 2]:.1f} in the middle")
     lines += [f"{count} × {name}: {plain(says)}" for (name, says), count in mistakes.most_common(3)]
+    if width is not None:
+        lines = [part for line in lines for part in textwrap.wrap(line, max(20, width), subsequent_indent="    ", break_on_hyphens=False)]
     return "\n".join(lines), verdicts[None]
