@@ -9,6 +9,7 @@ import pytest
 
 os.environ["OMP_NUM_THREADS"] = "1"
 
+from trainer.cli import common
 from trainer.content import packs
 from trainer.grading.grader import Grader
 from trainer.running.zygote import Limits
@@ -62,11 +63,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.fixture(autouse=True)
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The journal's folder of this test; no variable of the developer's own is seen."""
+    """The journal's folder of this test; no variable of the developer's own is seen, nor a pack that another test has named."""
     folder = tmp_path / "home"
     for name in ("ATTN_DRILL_LANG", "NO_COLOR", "FORCE_COLOR", "COLUMNS"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("ATTN_DRILL_HOME", str(folder))
+    monkeypatch.setattr(common, "_named", [])  # what --pack has named, where a test runs a command in this process
     return folder
 
 

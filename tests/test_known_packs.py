@@ -450,7 +450,7 @@ def test_the_grader_hides_all_packs(tmp_path: Path, site: Path, monkeypatch: pyt
     monkeypatch.setenv("ATTN_DRILL_PACK", str(other))
     monkeypatch.setattr(common, "_named", [mine])
     hidden: list[Path] = []
-    monkeypatch.setattr("trainer.grading.grader.Grader", lambda packs, limits: hidden.extend(packs))
+    monkeypatch.setattr("trainer.grading.grader.Grader", lambda packs, limits, **more: hidden.extend(packs))
     grader_for()
     assert hidden == [mine, other, ROOT, site / "hiding_pack"]
 
