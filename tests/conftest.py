@@ -16,7 +16,7 @@ from trainer.running.zygote import Limits
 
 # What takes long and has something quicker beside it that meets the same faults first; `python -m pytest -m ""` runs all.
 THOROUGH = {
-    # `pack check`, which CI runs after the tests, grades the same answers and mistakes.
+    # `pack check`, which CI runs after the tests, grades all these right answers and stubs, and every third mistake.
     "test_content": ("test_right_passes", "test_mistakes_are_refused_and_named", "test_stub_is_refused_and_is_the_interface"),
     # Real runs of pytest; what becomes of a test is tested without them, and once with.
     "test_pytest_plugin": (

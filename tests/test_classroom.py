@@ -376,7 +376,7 @@ def test_a_lost_station_is_replaced(monkeypatch: pytest.MonkeyPatch) -> None:
         assert not found.for_all
     finally:
         close_stations()
-    assert soon(lambda: all(one._process.poll() is not None for one in made))
+    assert soon(lambda: all(one._process.has_ended() for one in made))
     assert "ended" in unpacked_answer(answer(packed(task()))).sentence, "no station is started after the end"  # type: ignore[union-attr]
     open_stations()
 

@@ -20,9 +20,10 @@ from trainer.grading.diagnosis.milestones import reached
 from trainer.grading.diagnosis.relation import relation
 from trainer.grading.diagnosis.shelf import Shelf
 from trainer.grading.diagnosis.trail import Trail, content_trail, trail_of
+from trainer.grading.evidence import Evidence
 from trainer.grading.grader import Grader
 from trainer.running.protocol import RunReply, Step
-from trainer.running.run import Running
+from trainer.running.run import Ended, Running
 
 SEED = 5
 ROOT = Path(__file__).parent
@@ -529,3 +530,13 @@ def test_what_a_class_shares_is_recorded_once(grader: Grader, monkeypatch: pytes
     monkeypatch.setattr(bank, "right_trails", lambda exam: recorded.append("rights"))
     assert diagnosed(grader, challenge, wrong)[1] == first
     assert recorded == []
+
+
+def test_only_what_lasts_is_kept(grader: Grader) -> None:
+    """A mistake that met its time limit once, on a busy machine, is graded again; one that failed is not."""
+    exam = grader.exam(CHALLENGES["sdpa"], SEED)
+    reports = [Report("sdpa", "x.py", SEED, verdict, (), (), "", 0.0) for verdict in ("timeout", "failed", "passed")]
+    asked = iter(reports)
+    kept = bank.Bank(exam)
+    found = [kept.report(exam, "the same", lambda exam, source: (Evidence(exam, Ended("died")), next(asked))).verdict for _ in range(3)]
+    assert found == ["timeout", "failed", "failed"]

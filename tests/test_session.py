@@ -617,7 +617,7 @@ def test_nothing_of_the_learners_folder_is_imported(tmp_path: Path) -> None:
     """A file of the learner's named like a module of Python's or ours does not break the grading process."""
     for name in ("random", "torch", "trainer"):
         (tmp_path / f"{name}.py").write_text("raise SystemExit('imported')\n")
-    script = "from pathlib import Path; from trainer.session.client import WarmGrader; import sys; g = WarmGrader(Path(sys.argv[1])); print(g._process.stdout.read(4)); g.close()"
+    script = "from pathlib import Path; from trainer.session.client import WarmGrader; import sys; g = WarmGrader(Path(sys.argv[1])); print(g._process.answers.read(4)); g.close()"
     done = subprocess.run(
         [sys.executable, "-P", "-c", script, str(ROOT)],
         cwd=tmp_path,

@@ -18,7 +18,7 @@ from typing import Literal
 from trainer.classroom.archives import Archive, FileError, Member
 from trainer.classroom.systems import has_common_top, spelt
 from trainer.core.words import DrillError
-from trainer.practice.files import MOST_SOURCE_BYTES, read_source
+from trainer.practice.files import MOST_SOURCE_BYTES, decoded, read_source
 
 MOST_FILES = 10_000  # of one student
 
@@ -264,14 +264,10 @@ def _from_zip(path: Path, place: str, member: Member) -> str:
 
 def _decoded(data: bytes, place: str) -> str:
     """The text of a submission that is no file on the disk; the same is asked of it as there."""
-    if not data.strip():
-        raise FileError(f"{place} is empty. Hand in your answer.")
-    if b"\0" in data:
-        raise FileError(f"{place} holds a NUL byte at offset {data.index(0)}: it is no Python text. Save it as UTF-8.")
     try:
-        return data.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise FileError(f"{place} is not UTF-8: byte {data[error.start]:#04x} at offset {error.start}. Save it as UTF-8.") from None
+        return decoded(data, place, "Hand in your answer.")
+    except DrillError as error:
+        raise FileError(str(error)) from None
 
 
 def _on_disk(path: Path, parts: tuple[str, ...], place: str) -> File:

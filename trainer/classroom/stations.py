@@ -7,20 +7,16 @@ import contextlib
 import os
 import select
 import struct
-import subprocess
-import sys
-import tempfile
 import threading
 import time
-from pathlib import Path
-from typing import IO
 
 from trainer.classroom.orders import Answer, Expect, NotGraded, Order, packed, unpacked_answer, unpacked_order
+from trainer.grading.child import GradingProcess
 from trainer.grading.wire import framed
 
-_ROOT = Path(__file__).resolve().parents[2]
 _TRIES = 2
 _PATIENCE_SECONDS = 120.0  # beyond ten times the limit: importing torch, diagnosis, a slow machine
+_END_SECONDS = 2.0
 _MOST_ANSWER_BYTES = 1 << 28
 
 
@@ -36,16 +32,7 @@ class Station:
     """A grading process on this machine."""
 
     def __init__(self, packs: tuple[str, ...]) -> None:
-        self._errors: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115  # as long as the process lives
-        # -P: a file of somebody's named like a module of ours or Python's is not imported in its place.
-        self._process = subprocess.Popen(
-            [sys.executable, "-P", "-m", "trainer.classroom.station", *packs],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=self._errors,
-            env={**os.environ, "OMP_NUM_THREADS": "1", "PYTHONPATH": os.pathsep.join(filter(None, [str(_ROOT), os.environ.get("PYTHONPATH")]))},
-            start_new_session=True,  # Ctrl-C in the terminal is for whoever grades the class
-        )
+        self._process = GradingProcess("trainer.classroom.station", *packs)
 
     def ask(self, order: Order) -> Answer:
         """Send an order and wait for its answer.
@@ -55,12 +42,10 @@ class Station:
         """
         patience = _PATIENCE_SECONDS + 10 * getattr(order, "seconds", 0.0)
         try:
-            assert self._process.stdin is not None
-            self._process.stdin.write(framed(packed(order)))
-            self._process.stdin.flush()
+            self._process.send(framed(packed(order)))
             return unpacked_answer(self._read(time.monotonic() + patience))
         except (OSError, ValueError, EOFError) as error:
-            raise StationLostError(self._last_words() or str(error) or type(error).__name__) from None
+            raise StationLostError(self._process.last_words() or str(error) or type(error).__name__) from None
 
     def _read(self, deadline: float) -> bytes:
         (length,) = struct.unpack("<I", self._read_exactly(4, deadline))
@@ -69,8 +54,7 @@ class Station:
         return self._read_exactly(length, deadline)
 
     def _read_exactly(self, count: int, deadline: float) -> bytes:
-        assert self._process.stdout is not None
-        descriptor, received = self._process.stdout.fileno(), bytearray()
+        descriptor, received = self._process.answers.fileno(), bytearray()
         while len(received) < count:
             if not select.select([descriptor], [], [], max(0.0, deadline - time.monotonic()))[0]:
                 raise TimeoutError("the grading process does not answer")
@@ -80,23 +64,11 @@ class Station:
             received += part
         return bytes(received)
 
-    def _last_words(self) -> str:
-        self._errors.seek(0)
-        lines = self._errors.read()[-4000:].decode("utf-8", "replace").strip().splitlines()
-        return lines[-1] if lines else ""
-
     def close(self) -> None:
-        """End it: it ends with its stdin, and its workers with it."""
-        for stream in (self._process.stdin, self._process.stdout):
-            with contextlib.suppress(OSError, ValueError):
-                assert stream is not None
-                stream.close()
-        try:
-            self._process.wait(2.0)
-        except subprocess.TimeoutExpired:
-            self._process.kill()
-            self._process.wait()
-        self._errors.close()
+        """End it, and its workers with it."""
+        with contextlib.suppress(OSError, ValueError):
+            self._process.answers.close()
+        self._process.close(_END_SECONDS)
 
 
 class _Idle:

@@ -88,7 +88,8 @@ def check_pack(
         typer.echo(f"BAD  {trouble}")
     for one in _hidden_when_installed(root, challenges):
         typer.echo(f"NOTE {one.folder}: attn-drill has a challenge {one.id} itself, so this one is found with --pack alone, and not where it is installed.")
-    typer.echo(f"{len(rows) - len(bad)} passed, {len(bad) + len(troubles)} failed ({len(challenges)} challenges, {seeds} seeds)")
+    which = f", one mistake in {every}" if every > 1 else ""
+    typer.echo(f"{len(rows) - len(bad)} passed, {len(bad) + len(troubles)} failed ({len(challenges)} challenges, {seeds} seeds{which})")
     raise typer.Exit(1 if bad or troubles else 0)
 
 

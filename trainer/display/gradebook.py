@@ -29,7 +29,7 @@ def rows(results: Iterable[Result]) -> Iterator[str]:
     """The lines of the file, the header first. A line is a row: line ends in names are escaped, so that tools that go by lines are right too."""
     yield ",".join(COLUMNS) + "\n"
     for result in results:
-        yield _line(cells(result))
+        yield csv_line(cells(result))
 
 
 def cells(result: Result) -> tuple[str, ...]:
@@ -37,25 +37,26 @@ def cells(result: Result) -> tuple[str, ...]:
     graded = result.verdict is not None
     passed, total = checks_passed(result)
     return (
-        _text(result.student),
-        _text(result.challenge),
+        cell_of(result.student),
+        cell_of(result.challenge),
         "not graded" if result.verdict is None else result.verdict,
         points(result.score) if graded and result.score is not None else "",
         str(passed) if graded else "",
         str(total) if graded else "",
-        _text(likely(result)),
+        cell_of(likely(result)),
         f"{result.elapsed_seconds:.2f}",
     )
 
 
-def _text(text: str) -> str:
+def cell_of(text: str) -> str:
     """What a spreadsheet shows as it is: an apostrophe before what it would compute."""
     shown = visible(text)
     # Tabs and line ends are escapes by now; but who takes the escapes back must not get a formula either.
     return "'" + shown if _FORMULA.match(text) or text[:1] in ("\t", "\r", "\n") else shown
 
 
-def _line(row: tuple[str, ...]) -> str:
+def csv_line(row: tuple[str, ...]) -> str:
+    """A row as a line of a CSV file."""
     # Where a semicolon divides cells, what stands behind one in a name would be a cell of its own: quotes hold it together.
     buffer = io.StringIO()
     csv.writer(buffer, quoting=csv.QUOTE_ALL if any(";" in cell for cell in row) else csv.QUOTE_MINIMAL, lineterminator="\n").writerow(row)

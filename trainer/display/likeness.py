@@ -8,7 +8,7 @@ from itertools import groupby
 from trainer.classroom.likeness import Pair, Passage
 from trainer.display.asked import wrapped
 from trainer.display.class_words import visible
-from trainer.display.gradebook import _line, _text  # a student is spelt here as in grades.csv
+from trainer.display.gradebook import cell_of, csv_line  # a student is spelt here as in grades.csv
 
 Found = Sequence[tuple[str, Sequence[Pair]]]  # the pairs of each challenge, by its id
 
@@ -29,14 +29,14 @@ _LONGEST_NAME = 40
 
 def likeness_csv(found: Found) -> str:
     """The whole file, the header first. `share` and `rare` are 0 to 1, `same` is yes where only layout and comments differ, lines read `L3-L9 L20-L31`."""
-    rows = [COLUMNS, *((_text(challenge), *_cells(pair)) for challenge, pairs in found for pair in pairs)]
-    return "".join(_line(row) for row in rows)
+    rows = [COLUMNS, *((cell_of(challenge), *_cells(pair)) for challenge, pairs in found for pair in pairs)]
+    return "".join(csv_line(row) for row in rows)
 
 
 def _cells(pair: Pair) -> tuple[str, ...]:
     # Not `3-9`, which a spreadsheet takes for a day.
     one, other = (" ".join(f"L{first}-L{last}" for first, last in lines) for lines in _lines(pair.passages))
-    return _text(pair.one), _text(pair.other), f"{pair.share:.2f}", str(pair.shared), f"{pair.rare:.2f}", "yes" if pair.same else "no", one, other
+    return cell_of(pair.one), cell_of(pair.other), f"{pair.share:.2f}", str(pair.shared), f"{pair.rare:.2f}", "yes" if pair.same else "no", one, other
 
 
 def likeness_text(found: Found, width: int = 80) -> str:

@@ -299,9 +299,9 @@ class Exam:
         case, target = self.cases[number], DTYPES[dtype]
         with self._blame(case), _default_dtype(target if dtype == "float64" else torch.float32), without_first_weights():
             implementation = build(self._reference, self.challenge.kind, self.challenge.entry, case.init, target, "eval")
-        with torch.no_grad():
-            for name, parameter in module_parameters(implementation).items():
-                parameter.copy_(self._parameters[number][name])
+            with torch.no_grad():
+                for name, parameter in module_parameters(implementation).items():
+                    parameter.copy_(self._parameters[number][name])
         return implementation
 
     def _evaluate(

@@ -30,14 +30,23 @@ def read_source(path: Path) -> str:
         raise DrillError(f"There is no file {path}. Check the name, or run `attn-drill start` for a stub.") from None
     except OSError as error:
         raise DrillError(f"{path} cannot be read: {error.strerror or error}. Check its name and permissions.") from None
+    return decoded(data, str(path), "Write your answer there; `attn-drill reset` gives a fresh stub.")
+
+
+def decoded(data: bytes, place: str, if_empty: str) -> str:
+    """The text that these bytes of a submission are; `place` and `if_empty` are for the sentence where they are none.
+
+    Raises:
+        DrillError: where they are empty or no UTF-8 text.
+    """
     if not data.strip():
-        raise DrillError(f"{path} is empty. Write your answer there; `attn-drill reset` gives a fresh stub.")
+        raise DrillError(f"{place} is empty. {if_empty}")
     if b"\0" in data:
-        raise DrillError(f"{path} holds a NUL byte at offset {data.index(0)}: it is no Python text. Save it as UTF-8.")
+        raise DrillError(f"{place} holds a NUL byte at offset {data.index(0)}: it is no Python text. Save it as UTF-8.")
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        raise DrillError(f"{path} is not UTF-8: byte {data[error.start]:#04x} at offset {error.start}. Save it as UTF-8.") from None
+        raise DrillError(f"{place} is not UTF-8: byte {data[error.start]:#04x} at offset {error.start}. Save it as UTF-8.") from None
 
 
 def write_new(path: Path, text: str) -> None:

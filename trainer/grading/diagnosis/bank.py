@@ -40,6 +40,7 @@ Ids = tuple[str, ...]
 _Key = tuple[tuple[int, ...], bool, str]
 # Of what has been graded, so much is kept: a case or a few, as most questions are about.
 _MOST_KEPT, _MOST_KEPT_CASES = 300, 16
+_LASTING = ("passed", "failed", "not-allowed")  # verdicts that do not depend on how busy the machine was
 
 
 @dataclass(frozen=True)
@@ -243,11 +244,12 @@ class Bank:
     def report(self, exam: Exam, source: str, grade: Callable[[Exam, str], tuple[Evidence, Report]]) -> Report:
         """What a worker's grading of the pack's content comes to; `grade` does it where that is not known yet."""
         key = self._key(exam, source)
-        if key is None:
-            return grade(exam, source)[1]
-        if key not in self._reports:
-            self._reports[key] = grade(exam, source)[1]
-        return self._reports[key]
+        if key is not None and key in self._reports:
+            return self._reports[key]
+        found = grade(exam, source)[1]
+        if key is not None and found.verdict in _LASTING:
+            self._reports[key] = found
+        return found
 
     def _key(self, exam: Exam, source: str) -> _Key | None:
         """Which of this exam's cases, in which source; None for cases of another exam."""
