@@ -7,6 +7,7 @@ import threading
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 import torch
 
@@ -239,9 +240,8 @@ def test_a_rehearsal_goes_all_the_way(monkeypatch: pytest.MonkeyPatch) -> None:
             made.append(self)
 
     monkeypatch.setattr(rehearsal, "Trial", Seen)
-    request, tensors = decode(Exam(packs.find_challenge(packs.built_in_pack(), "gqa"), 3).request(), Request)
     before = torch.get_rng_state()
-    rehearsal.rehearse(request, tensors)
+    rehearsal.rehearse()
     assert torch.equal(torch.get_rng_state(), before)
     (trial,) = made
     assert len(trial.runs) == 4
@@ -249,6 +249,24 @@ def test_a_rehearsal_goes_all_the_way(monkeypatch: pytest.MonkeyPatch) -> None:
         assert (told.failure, told.gradient_failure, told.again_failure, told.unassigned) == (None, None, None, False)
         assert set(told.gradients) >= {"x", "q_proj.weight", "o_proj.bias"}
         assert told.outputs_again
+
+
+def test_kernels_suit_the_sizes() -> None:
+    """Small bfloat16 products go without oneDNN, which would compile a kernel for each; large ones go with it, and so does what has none."""
+    gqa, enabled = packs.find_challenge(packs.built_in_pack(), "gqa"), torch._C._get_mkldnn_enabled
+    request, tensors = decode(Exam(gqa, 3).request(), Request)
+    try:
+        rehearsal.choose_kernels(request, tensors)
+        assert not enabled()
+        large = [tensor.expand(1 << 14, *tensor.shape) if tensor.dtype is torch.bfloat16 else tensor for tensor in tensors]
+        rehearsal.choose_kernels(request, large)
+        assert enabled()
+        torch._C._set_mkldnn_enabled(False)
+        others = [run for run in request.runs if run.dtype != "bfloat16"]
+        rehearsal.choose_kernels(msgspec.structs.replace(request, runs=others), tensors)
+        assert enabled()
+    finally:
+        torch._C._set_mkldnn_enabled(True)
 
 
 def test_of_several_assignments_the_likely_one_is_run(grader: Grader, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -133,6 +133,8 @@ def gradients(evidence: Evidence) -> Iterator[Outcome]:
     for one in evidence.cases:
         if not one.expected.gradients or not evidence.right(one):
             continue
+        if _is_spoilt(evidence, one):  # `properties` says how
+            continue
         if one.told.gradient_failure is not None:
             yield _raised("gradients", one, one.told.gradient_failure)
             continue
@@ -144,6 +146,12 @@ def gradients(evidence: Evidence) -> Iterator[Outcome]:
             yield _valued("gradients", one, found, "with gradients enabled, ")
             continue
         yield _gradient(evidence, one)
+
+
+def _is_spoilt(evidence: Evidence, one: CaseEvidence) -> bool:
+    """Whether a call is wrong after another one, with gradients or without."""
+    told = one.told
+    return told.again_failure is not None or (bool(told.outputs_once_more) and evidence.value_mismatch(one, told.outputs_once_more) is not None)
 
 
 def _arrives(evidence: Evidence, one: CaseEvidence) -> Outcome:
@@ -213,7 +221,8 @@ def properties(evidence: Evidence) -> Iterator[Outcome]:
             continue
         found, when = evidence.value_mismatch(one, one.told.outputs_again, again=True), "on a second call with new values, "
         if found is None:
-            found, when = evidence.value_mismatch(one, one.told.outputs_once_more), "on a third call with the first values, "
+            third = one.told.outputs_once_more or one.told.outputs_with_gradients
+            found, when = evidence.value_mismatch(one, third), "on a third call with the first values, "
         yield _valued("properties", one, found, when)
 
 

@@ -22,7 +22,7 @@ from trainer.content.interface import signatures
 from trainer.content.packs import read_text, solution
 from trainer.core.words import Case, Challenge, GraderError, PackError, Refusal
 from trainer.grading.draw import Draw
-from trainer.running.execution import Drive, Given, build, gradients, lay_out, leaves, map_leaves, module_parameters, without_first_weights
+from trainer.running.execution import Drive, Given, build, gradients, lay_out, leaves, map_leaves, module_parameters
 from trainer.running.protocol import DTYPES, Assigned, Purpose, Request, Run, TensorTable, decode, encode
 from trainer.running.returns import plain_value
 
@@ -244,7 +244,7 @@ class Exam:
         draw = Draw(self.seed, _WEIGHTS)
         found: list[dict[str, Tensor]] = []
         for case in self.cases:
-            with self._blame(case), without_first_weights():
+            with self._blame(case):
                 module = build(self._reference, "module", self.challenge.entry, case.init, torch.float64, "eval")
             values: dict[str, Tensor] = {}
             for name, parameter in module.named_parameters():
@@ -297,7 +297,7 @@ class Exam:
     def _built(self, number: int, dtype: str) -> Any:
         """What `drive` calls: the reference in this dtype, in eval mode, with the weights of a case."""
         case, target = self.cases[number], DTYPES[dtype]
-        with self._blame(case), _default_dtype(target if dtype == "float64" else torch.float32), without_first_weights():
+        with self._blame(case), _default_dtype(target if dtype == "float64" else torch.float32):
             implementation = build(self._reference, self.challenge.kind, self.challenge.entry, case.init, target, "eval")
             with torch.no_grad():
                 for name, parameter in module_parameters(implementation).items():

@@ -30,9 +30,10 @@ class Given:
 
 
 def build(namespace: Mapping[str, Any], kind: str, entry: Sequence[str], init: Mapping[str, Any], dtype: torch.dtype, mode: str) -> Any:
-    """The thing that `drive` calls: a module in this dtype and mode, a function, or several by name."""
+    """The thing that `drive` calls: a module in this dtype and mode, a function, or several by name. Its weights are to be overwritten."""
     if kind == "module":
-        module = namespace[entry[0]](**init)
+        with without_first_weights():
+            module = namespace[entry[0]](**init)
         return _in_dtype(module, dtype).train(mode == "train")
     if len(entry) == 1:
         return namespace[entry[0]]

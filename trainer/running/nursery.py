@@ -33,7 +33,7 @@ from trainer.running.attempts import is_out_of_memory
 from trainer.running.execution import Drive
 from trainer.running.isolation import ARCHIVE, FOLDER_BYTES, Folders, Isolation, children, descendants, nameless_bytes, used_bytes
 from trainer.running.protocol import REPLY, Request, SubmittedFile, decode, message
-from trainer.running.rehearsal import have_memory_ready, rehearse
+from trainer.running.rehearsal import choose_kernels, have_memory_ready, rehearse
 from trainer.running.worker import Worker, load_drive
 
 BROKEN_WORKER = 86  # exit code of a worker whose own code failed, most likely because the submission changed it
@@ -177,7 +177,8 @@ class _Nursery:
         with socket.socket(fileno=descriptor) as channel:
             self._held = None
             request, tensors = decode(_receive_message(channel), Request)
-        rehearse(request, tensors)
+        choose_kernels(request, tensors)
+        rehearse()
         self._held = Held(request, tensors, load_drive(request))
         gc.collect()
         gc.freeze()
@@ -227,9 +228,10 @@ class _Nursery:
         if held is None:
             request, tensors = decode(_receive_message(channel), Request)
             held = Held(request, tensors, load_drive(request))
+            choose_kernels(request, tensors)
             if order["rehearsed"]:
                 have_memory_ready()
-                rehearse(request, tensors)
+                rehearse()
         self._confine(order, folder)
         denied.watch()
         faulthandler.enable(file=2, all_threads=False)

@@ -176,8 +176,10 @@ class SubmittedFile(msgspec.Struct, frozen=True):
 
 
 class RunReply(msgspec.Struct):
-    """What one case gave: a call without gradients, one with, a second one on new values, a third on the first values in new memory.
+    """What one case gave: a call without gradients, a second one on new values, a third on the first values in new memory.
 
+    The third records gradients where there are any (`outputs_with_gradients`); a further one that records none (`outputs_once_more`) is there where
+    it does not, or where it gave something else than the first.
     Of a recorded run: `steps`, and which of them made each output.
     """
 

@@ -20,6 +20,7 @@ from trainer.running.protocol import Request, Run, fill
 from trainer.running.trial import Hooks, Kept, Trial
 
 _WIDTH = 4
+_SMALL = 1 << 16  # entries of all that goes into a case
 _READY_BYTES = 16 << 20
 _M_TRIM_THRESHOLD, _M_MMAP_THRESHOLD = -1, -3  # <malloc.h>
 
@@ -40,15 +41,9 @@ class _Rehearsed(nn.Module):
         return merged
 
 
-def rehearse(request: Request, given: Sequence[Tensor]) -> None:
-    """Run a small trial in every dtype; the state of torch's generator is as before.
-
-    Args:
-        request: what the file will be asked; its products of bfloat16 matrices are made once, because torch compiles a kernel for each of their sizes.
-        given: the tensors of the request.
-    """
+def rehearse() -> None:
+    """Run a small trial in every dtype; the state of torch's generator is as before."""
     state = torch.get_rng_state()
-    _multiply_ahead(request, given)
     shapes = {f"{layer}.{part}": shape for layer in ("q_proj", "k_proj", "v_proj", "o_proj") for part, shape in (("weight", 2), ("bias", 1))}
     tensors: list[Tensor] = []
     runs = [_run(dtype, mode, shapes, tensors) for dtype, mode in (("float32", "eval"), ("float64", "train"), ("bfloat16", "eval"))]
@@ -57,15 +52,19 @@ def rehearse(request: Request, given: Sequence[Tensor]) -> None:
     torch.set_rng_state(state)
 
 
-def _multiply_ahead(request: Request, given: Sequence[Tensor]) -> None:
-    """Make the products of bfloat16 matrices once: torch compiles a kernel for each of their sizes, and keeps it."""
-    with torch.no_grad():
-        for run in request.runs:
-            if run.dtype == "bfloat16":
-                _multiply(
-                    [tensor for _, tensor in leaves({name: fill(tree, given) for name, tree in run.inputs.items()})],
-                    [given[one] for one in run.parameters.values()],
-                )
+def choose_kernels(request: Request, given: Sequence[Tensor]) -> None:
+    """Have this process multiply bfloat16 matrices without oneDNN where a request's are small, and with it where they are not.
+
+    oneDNN compiles a kernel for each of their sizes, which takes longer than all that it saves; large products are many times faster with it.
+    """
+    sizes = [_entries(run, given) for run in request.runs if run.dtype == "bfloat16"]
+    torch._C._set_mkldnn_enabled(not sizes or max(sizes) > _SMALL)
+
+
+def _entries(run: Run, given: Sequence[Tensor]) -> int:
+    """Of all tensors that go into a run."""
+    inputs = leaves({name: fill(tree, given) for name, tree in run.inputs.items()})
+    return sum(tensor.numel() for _, tensor in inputs) + sum(given[one].numel() for one in run.parameters.values())
 
 
 def have_memory_ready() -> None:
@@ -75,14 +74,6 @@ def have_memory_ready() -> None:
         libc.mallopt(_M_TRIM_THRESHOLD, 64 << 20)
         blocks = [torch.ones(1 << 18) for _ in range(_READY_BYTES >> 20)]
         del blocks
-
-
-def _multiply(inputs: Sequence[Tensor], weights: Sequence[Tensor]) -> None:
-    """Every input times every weight matrix that fits it."""
-    for x in inputs:
-        for weight in weights:
-            if weight.dim() == 2 and x.dim() and x.is_floating_point() and x.shape[-1] == weight.shape[1]:
-                nn.functional.linear(x, weight)
 
 
 def _drive(implementation: Any, given: Given) -> dict[str, Tensor]:

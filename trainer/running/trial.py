@@ -69,6 +69,7 @@ class Trial:
         self.reply = Reply()
         self.runs = [RunReply() for _ in request.runs]
         self._recorders: dict[int, Recorder] = {}
+        self._called: set[str] = set()  # ways of calling that have had a third call without gradients
 
     def run_all(self, namespace: dict[str, Any], drive: Drive) -> None:
         """Every run of the request, then what the constructor must refuse; all that happens is told in `reply`."""
@@ -160,6 +161,14 @@ class Trial:
         """Fresh memory with these values, laid out as the run says."""
         return laid_out(run, tree, self.tensors)
 
+    def _way_of(self, run: Run) -> str:
+        """What a run has in common with others but for sizes, dtype and values: mode, switches, which inputs there are and how many dims they have."""
+        given = {name: fill(value, self.tensors) for name, value in run.inputs.items()}
+        dims = [(name, tensor.dim()) for name, tensor in leaves(given)]
+        switches = {name: value for name, value in run.init.items() if not isinstance(value, int) or isinstance(value, bool)}
+        plain = {name: value for name, value in given.items() if not isinstance(value, Tensor | tuple)}
+        return repr((run.mode, dims, switches, plain))
+
     def _with_values(self, run: Run, given: dict[str, Any], tree: dict[str, Any]) -> dict[str, Any]:
         """The same tensors with these values; new ones if the submission has changed their shape or made them unwritable."""
         pairs = list(zip(leaves(given), leaves({name: fill(value, self.tensors) for name, value in tree.items()}), strict=True))
@@ -173,7 +182,11 @@ class Trial:
         return given
 
     def _run(self, number: int, implementation: Any, drive: Drive, contract: aliases.Contract, chosen: aliases.Assignment | None) -> None:
-        """A call without gradients, one with, and one on new values in the same memory."""
+        """A call without gradients, one on new values in the same memory, one with gradients on the first values in new memory.
+
+        That last call is made without gradients too where there are none, where what it gave is not what the first one gave, and in the first run of
+        every way of calling: what is kept may be used only where no gradients are recorded.
+        """
         run, told = self.request.runs[number], self.runs[number]
         if self.request.purpose in _RECORDED:
             self._record(number, implementation, drive)
@@ -209,10 +222,15 @@ class Trial:
             self._count_with_gradients(run, told, call)
         if run.probe:
             return
-        given = self._with_values(run, given, run.inputs)
+        first = self._run_again(run, told, given, outputs, call)
+        as_first = False
         if run.differentiable or run.cotangents:
-            self._run_gradients(run, told, implementation, given, call, contract, chosen)
-        self._run_again(run, told, given, outputs, call)
+            as_first = self._run_gradients(run, told, implementation, first, call, contract, chosen)
+        way = self._way_of(run)
+        if told.again_failure is None and not (as_first and way in self._called):
+            self._called.add(way)
+            once_more, told.again_failure = self.attempts.attempt("second call", lambda: self.told(call(self.inputs(run, run.inputs), grad=False)))
+            told.outputs_once_more = once_more or {}
 
     def _record(self, number: int, implementation: Any, drive: Drive) -> None:
         """One call, without gradients unless they are asked for; tells what each line makes."""
@@ -253,38 +271,41 @@ class Trial:
         run: Run,
         told: RunReply,
         implementation: Any,
-        given: dict[str, Any],
+        first: dict[str, Tensor],
         call: Callable[..., dict[str, Any]],
         contract: aliases.Contract,
         chosen: aliases.Assignment | None,
-    ) -> None:
-        inputs = map_leaves(given, lambda name, tensor: tensor.detach().requires_grad_(name in run.differentiable))
+    ) -> bool:
+        """A call with gradients on the first values in new memory, and the backward pass. Returns whether all that the `first` call gave came again."""
+        inputs = map_leaves(self.inputs(run, run.inputs), lambda name, tensor: tensor.requires_grad_(name in run.differentiable))
         outputs, failure = self.attempts.attempt("forward with gradients", lambda: call(inputs, grad=True))
         if failure is not None:
             told.gradient_failure = failure
-            return
+            return False
         told.outputs_with_gradients, told.gradient_failure = self.attempts.attempt("forward with gradients", partial(self.told, outputs))
         if told.gradient_failure is not None:
             told.outputs_with_gradients = {}
-            return
+            return False
+        as_first = bool(self.attempts.attempt("forward with gradients", lambda: all(_is_same(first.get(name), outputs.get(name)) for name in told.outputs))[0])
         own = module_parameters(implementation)
         wrt = {f"input {name}": tensor for name, tensor in leaves(inputs) if name in run.differentiable}
         wrt |= {f"parameter {name}": parameter for name, parameter in own.items()}
         cotangents = {name: self.tensors[index] for name, index in run.cotangents.items()}
         found, told.gradient_failure = self.attempts.attempt("backward", lambda: gradients(outputs, cotangents, wrt))
         if told.gradient_failure is not None:
-            return
+            return as_first
         of_inputs = {name.removeprefix("input "): value for name, value in found.items() if name.startswith("input ")}
         if chosen is not None:
             shapes = {name: tuple(self.tensors[index].shape) for name, index in run.parameters.items()}
             of_own = {name: found[f"parameter {name}"] for name in own}
             of_inputs |= weights.by_contract(contract, chosen, of_own, shapes)
         told.gradients = {name: self.table.add(value) for name, value in of_inputs.items() if is_sendable(value)}
+        return as_first
 
-    def _run_again(self, run: Run, told: RunReply, given: dict[str, Any], first: dict[str, Any], call: Callable[..., dict[str, Any]]) -> None:
-        """New values in the same memory, then the first values in new memory.
+    def _run_again(self, run: Run, told: RunReply, given: dict[str, Any], first: dict[str, Any], call: Callable[..., dict[str, Any]]) -> dict[str, Tensor]:
+        """New values in the same memory; the first results must stay. Returns copies of them.
 
-        An answer or a mask kept from an earlier call, by value or by reference, is wrong in one of them; and the first results must stay.
+        An answer or a mask kept from an earlier call, by value or by reference, is wrong here or in the call that follows.
         """
         memory = {tensor.untyped_storage().data_ptr() for _, tensor in leaves(given)}
         before = {name: value.detach().clone() for name, value in first.items() if is_sendable(value) and value.untyped_storage().data_ptr() not in memory}
@@ -292,9 +313,8 @@ class Trial:
         outputs, told.again_failure = self.attempts.attempt("second call", lambda: call(given, grad=False))
         if told.again_failure is None:
             told.outputs_again = self.attempts.attempt("second call", partial(self.told, outputs))[0] or {}
-            told.overwritten = [name for name, value in before.items() if not torch.equal(value.nan_to_num(), first[name].nan_to_num())]
-            once_more, told.again_failure = self.attempts.attempt("second call", lambda: self.told(call(self.inputs(run, run.inputs), grad=False)))
-            told.outputs_once_more = once_more or {}
+            told.overwritten = [name for name, value in before.items() if not _is_same(value, first[name])]
+        return before
 
     def told(self, outputs: Any) -> dict[str, Returned]:
         """What `drive` gave, in words and numbers of tensors."""
@@ -310,6 +330,11 @@ class Trial:
             kind = str(value.dtype).removeprefix("torch.")
             told[name] = Returned("a tensor", list(value.shape), kind, value.device.type, self.table.add(value) if is_sendable(value) else -1)
         return told
+
+
+def _is_same(one: Any, other: Any) -> bool:
+    """Whether two results are the same numbers, NaN taken for one."""
+    return is_sendable(one) and is_sendable(other) and one.shape == other.shape and torch.equal(one.nan_to_num(), other.detach().nan_to_num())
 
 
 def laid_out(run: Run, tree: dict[str, Any], tensors: Sequence[Tensor]) -> dict[str, Any]:

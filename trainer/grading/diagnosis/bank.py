@@ -29,7 +29,7 @@ from trainer.grading.exam import Exam, load_module
 from trainer.grading.judge import judge
 from trainer.running.attempts import Attempts
 from trainer.running.counting import tensors_in
-from trainer.running.execution import Given, build, without_first_weights
+from trainer.running.execution import Given, build
 from trainer.running.protocol import DTYPES, Failure, Purpose
 from trainer.running.returns import plain_value
 from trainer.running.run import Ended
@@ -204,10 +204,9 @@ class Bank:
         """What `drive` calls in a case, with the case's weights, or what its constructor raised; (None, None) where its parameters are others."""
         request, tensors = self.exam.asked("grade")
         run = request.runs[number]
-        with without_first_weights():
-            implementation, failure = self._attempts.attempt(
-                "construct", lambda: build(namespace, request.kind, request.entry, run.init, DTYPES[run.dtype], run.mode)
-            )
+        implementation, failure = self._attempts.attempt(
+            "construct", lambda: build(namespace, request.kind, request.entry, run.init, DTYPES[run.dtype], run.mode)
+        )
         if isinstance(implementation, nn.Module):
             own = dict(implementation.named_parameters())
             if {name: value.shape for name, value in own.items()} != {name: tensors[index].shape for name, index in run.parameters.items()}:

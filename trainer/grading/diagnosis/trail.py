@@ -15,7 +15,6 @@ from trainer.core.words import PackError
 from trainer.grading.diagnosis.layout import LAYOUTS, Core, equal, features
 from trainer.grading.exam import Exam, load_module
 from trainer.running.attempts import Attempts
-from trainer.running.execution import without_first_weights
 from trainer.running.protocol import Purpose, RunReply
 from trainer.running.trial import Hooks, Kept, Trial
 
@@ -192,8 +191,7 @@ def content_trail(exam: Exam, source: str, path: str, purpose: Purpose = "lines"
     kept = Kept()
     trial = Trial(request, tensors, Attempts(path), kept, Hooks())
     try:
-        with without_first_weights():
-            trial.run_all(load_module("recorded", path, source), exam.drive)
+        trial.run_all(load_module("recorded", path, source), exam.drive)
     except PackError:
         return None
     told = trial.runs[0]
