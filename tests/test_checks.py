@@ -1,12 +1,15 @@
 """Each check refuses what it alone is for, and says so; tables of refused and accepted submissions of gqa."""
 
+import math
 import re
 
 import pytest
 
+from trainer.comparing.compare import compare_values
 from trainer.content import packs
 from trainer.core.report import Report
-from trainer.grading.evidence import name_shape, shape_advice
+from trainer.grading import evidence
+from trainer.grading.evidence import CaseEvidence, Evidence, name_shape, shape_advice
 from trainer.grading.grader import Grader
 
 from .conftest import TINY_PACK
@@ -256,3 +259,28 @@ def test_dropout_draws_anew(grader: Grader) -> None:
     failure = report.first_failure()
     assert failure is not None
     assert "every call must draw anew" in failure.message
+
+
+def test_one_look_sees_every_tensor(grader: Grader, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A right case is known to be right by one comparison; one entry that is off in any of its calls or gradients is found all the same."""
+    exam = grader.exam(GQA, 5)
+    _, found, _ = grader.judged(exam, SOLUTION, "gqa.py", None)
+    compared: list[str] = []
+    monkeypatch.setattr(evidence, "compare_values", lambda name, *more: compared.append(name) or compare_values(name, *more))
+    Evidence(exam, found.ended).compare_ahead()
+    assert compared == []
+    for number in (0, next(place for place, case in enumerate(exam.cases) if case.dtype == "bfloat16")):
+        told = found.reply.runs[number]
+        calls = (told.outputs, told.outputs_with_gradients, told.outputs_once_more, told.outputs_again)
+        tensors = [returned.tensor for call in calls for returned in call.values()]
+        if exam.cases[number].dtype != "bfloat16":  # whose gradients are only asked to arrive
+            tensors += [told.gradients[name] for name in exam.expected[number].gradients]
+        assert len(tensors) == len(set(tensors)) >= 3
+        for tensor in tensors:
+            was = found.ended.tensors[tensor]
+            for off in (2.0, math.nan):
+                found.ended.tensors[tensor] = was.clone()
+                found.ended.tensors[tensor].view(-1)[-1] += off
+                other = Evidence(exam, found.ended)
+                assert not other._agrees(CaseEvidence(number, exam.cases[number], exam.expected[number], told))
+            found.ended.tensors[tensor] = was

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
+import torch
 from torch import Tensor
 
 from trainer.comparing.compare import compare_values
@@ -67,16 +68,37 @@ class Evidence:
         told = one.told
         if one.case.dropout is not None or told.failure is not None:
             return True
-        if self.value_mismatch(one, told.outputs) is not None:
-            return False
-        if one.case.probe:
+        calls = [(told.outputs, False)]
+        names: tuple[str, ...] = ()
+        if not one.case.probe:
+            calls += [
+                (outputs, again)
+                for outputs, again in ((told.outputs_with_gradients, False), (told.outputs_once_more, False), (told.outputs_again, True))
+                if outputs
+            ]
+            names = tuple(one.expected.gradients) if one.case.dtype != "bfloat16" else ()
+        if self._agree_at_once(one, calls, names):
+            self._compared |= {(one.number, id(outputs)): None for outputs, _ in calls}
+            self._gradients |= {(one.number, name): None for name in names}
             return True
-        if any(self.value_mismatch(one, outputs) is not None for outputs in (told.outputs_with_gradients, told.outputs_once_more) if outputs):
+        if any(self.value_mismatch(one, outputs, again=again) is not None for outputs, again in calls):
             return False
-        if told.outputs_again and self.value_mismatch(one, told.outputs_again, again=True) is not None:
-            return False
-        names = one.expected.gradients if one.case.dtype != "bfloat16" else ()
         return all(self.gradient_mismatch(one, name) is None for name in names)
+
+    def _agree_at_once(self, one: CaseEvidence, calls: Sequence[tuple[dict[str, Returned], bool]], names: tuple[str, ...]) -> bool:
+        """Whether everything is there, in one dtype, and within its bounds: that is known by one comparison, and so it is with most of what comes."""
+        expected = one.expected
+        pairs = [
+            (value.value, self.value_of(outputs.get(name)))
+            for outputs, again in calls
+            for name, value in (expected.again if again else expected.outputs).items()
+        ]
+        pairs += [(expected.gradients[name].value, self.tensor(one.told.gradients.get(name, -1))) for name in names]
+        came = [tensor for want, tensor in pairs if tensor is not None and tensor.shape == want.shape and tensor.is_floating_point()]
+        row = expected.at_once(tuple(again for _, again in calls), names)
+        if row is None or len(came) < len(pairs) or any(tensor.dtype != came[0].dtype for tensor in came):
+            return False
+        return bool(((torch.cat([tensor.reshape(-1) for tensor in came]).to(torch.float64) - row[0]).abs() <= row[1]).all())
 
     def gradient_mismatch(self, one: CaseEvidence, name: str) -> Mismatch | None:
         """How a gradient differs, by what it is of; None too where none of the right shape came."""

@@ -7,6 +7,7 @@ been started: from then on the reference is in this process's memory.
 from __future__ import annotations
 
 import copy
+import math
 import types
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -63,6 +64,29 @@ class Expected:
     def gradient_bounds(self) -> Mapping[str, Tensor]:
         """The same for the gradients, by what they are of."""
         return {name: allowed(one.value, self.dtype, one.lost, self.gradient_scale) for name, one in self.gradients.items()}
+
+    def at_once(self, calls: tuple[bool, ...], names: tuple[str, ...]) -> tuple[Tensor, Tensor] | None:
+        """The values of several calls and gradients in one row, and how much each may differ; None where some are no numbers, or there are none.
+
+        Args:
+            calls: for each call whether it is the one on other values.
+            names: what the gradients are of.
+        """
+        key = calls, names
+        if key not in self._rows:
+            values = [pair for again in calls for pair in self._beside(again)]
+            values += [(self.gradients[name].value, self.gradient_bounds[name]) for name in names]
+            numbers = bool(values) and not self.plain and all(value.is_floating_point() for value, _ in values)
+            self._rows[key] = (torch.cat([one.reshape(-1) for one, _ in values]), torch.cat([one.reshape(-1) for _, one in values])) if numbers else None
+        return self._rows[key]
+
+    def _beside(self, again: bool) -> list[tuple[Tensor, Tensor]]:
+        bounds = self.bounds_again if again else self.bounds
+        return [(one.value, bounds[name]) for name, one in (self.again if again else self.outputs).items()]
+
+    @cached_property
+    def _rows(self) -> dict[tuple[tuple[bool, ...], tuple[str, ...]], tuple[Tensor, Tensor] | None]:
+        return {}
 
     def _scale_of(self, output: str) -> float:
         """The size against which an output's rounding is measured: its own, or that of the case where it is zero throughout."""
@@ -152,7 +176,8 @@ class Exam:
         kept = sorted(set(numbers).union(*(pair for pair in pairs if pair & set(numbers))))
         smaller = copy.copy(self)
         smaller._asked = {}
-        smaller.__dict__.pop("_runs", None)
+        for what in ("_runs", "largest"):
+            smaller.__dict__.pop(what, None)
         smaller.cases = tuple(self.cases[number] for number in kept)
         smaller.refusals = ()
         smaller._inputs = [self._inputs[number] for number in kept]
@@ -228,6 +253,14 @@ class Exam:
     def inputs(self, number: int) -> dict[str, Tensor]:
         """The tensors that go into a case, by name."""
         return dict(leaves(self._inputs[number]))
+
+    @cached_property
+    def largest(self) -> list[float]:
+        """The largest number, by size, of all that goes into each case."""
+        given = [[*self.inputs(number).values(), *self.parameters(number).values()] for number in range(len(self.cases))]
+        return [
+            max((float(one.abs().nan_to_num(0.0, math.inf).max()) for one in some if one.is_floating_point() and one.numel()), default=0.0) for some in given
+        ]
 
     def parameters(self, number: int) -> dict[str, Tensor]:
         """The weights of a case, named as in the contract."""

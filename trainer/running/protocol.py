@@ -1,9 +1,10 @@
 """What travels between grader and worker: one frame each way, JSON header and raw tensor bytes. Never pickle.
 
-Frame: 4 bytes header length, JSON header, tensors back to back. On the socket a frame is a message of kind REPLY with
-8 bytes of length before it; a note (the number of the run about to start) is a message of kind NOTE. Runs that are done may be
-told before the rest, in frames of kind PART: the grader compares them while the worker goes on. The learner's file
-follows the request's frame in a message of its own, kind FILE, so that a worker can be ready before there is one.
+Frame: 4 bytes header length, JSON header, tensors one after another, each padded to a multiple of 8 bytes. On the socket a
+frame is a message of kind REPLY with 8 bytes of length before it; a note (the number of the run about to start) is a message
+of kind NOTE. Runs that are done may be told before the rest, in frames of kind PART: the grader compares them while the worker
+goes on. The learner's file follows the request's frame in a message of its own, kind FILE, so that a worker can be ready
+before there is one.
 What comes from the worker is not trusted: sizes are capped before anything is read, and the header is checked against
 its types before anything is used.
 """
@@ -31,6 +32,7 @@ MOST_TENSORS = 20_000
 MOST_TENSOR_BYTES = 32 << 20
 MOST_TEXT = 4_000
 MOST_DIMS = 16
+_ALIGNED = 8  # bytes
 
 # What is asked for: all calls that a verdict needs; what each line makes in one call a case, or its tensors alone, or these while gradients are
 # recorded; the outputs of one call a case.
@@ -246,7 +248,8 @@ class TensorTable:
             plain = plain.resolve_conj().resolve_neg().cpu().contiguous()
         name = str(plain.dtype).removeprefix("torch.")
         self.specs.append(Spec(name, list(plain.shape)))
-        self.chunks.append(ctypes.string_at(plain.data_ptr(), plain.numel() * plain.element_size()) if plain.numel() else b"")
+        if size := plain.numel() * plain.element_size():
+            self.chunks += ctypes.string_at(plain.data_ptr(), size), bytes(_padding(size))
         return self.first + len(self.specs) - 1
 
     def tree(self, value: object) -> Any:
@@ -287,7 +290,7 @@ def decode(frame: bytes, shape: type[T]) -> tuple[T, list[Tensor]]:
         raise ProtocolError(f"a header that is not ours: {error}") from None
     if len(header.tensors) > MOST_TENSORS:
         raise ProtocolError(f"{len(header.tensors)} tensors")
-    buffer = bytearray(frame[4 + length :])
+    buffer = bytearray(memoryview(frame)[4 + length :])
     offset = 0
     tensors: list[Tensor] = []
     for spec in header.tensors:
@@ -305,12 +308,16 @@ def decode(frame: bytes, shape: type[T]) -> tuple[T, list[Tensor]]:
                 raise ProtocolError(f"an empty tensor {spec.shape}")
             tensors.append(torch.empty(spec.shape, dtype=dtype))
             continue
-        # The offset need not suit the dtype's alignment, so every tensor gets memory of its own.
-        raw = torch.frombuffer(buffer, dtype=torch.uint8, count=size_in_bytes, offset=offset).clone()
-        flat = raw != 0 if dtype is torch.bool else raw.view(dtype)
-        tensors.append(flat.reshape(spec.shape))
-        offset += size_in_bytes
+        # A byte that is neither 0 nor 1 is no bool to torch, but may stand in a frame.
+        flat = torch.frombuffer(buffer, dtype=torch.uint8 if dtype is torch.bool else dtype, count=count, offset=offset)
+        tensors.append((flat != 0 if dtype is torch.bool else flat).reshape(spec.shape))
+        offset += size_in_bytes + _padding(size_in_bytes)
     return body, tensors
+
+
+def _padding(size: int) -> int:
+    """How many bytes follow so many, so that the next tensor lies where its dtype wants it."""
+    return -size % _ALIGNED
 
 
 def fill(tree: Any, tensors: Sequence[Tensor]) -> Any:

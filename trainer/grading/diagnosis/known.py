@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import math
 import re
 import statistics
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -86,8 +87,7 @@ def coincidences(case: Case) -> int:
 
 
 def _observed(evidence: Evidence, one: CaseEvidence) -> Observed:
-    given = [*evidence.exam.inputs(one.number).values(), *evidence.exam.parameters(one.number).values()]
-    extreme = any(bool(tensor.numel()) and float(tensor.abs().max()) > _EXTREME for tensor in given if tensor.is_floating_point())
+    extreme = evidence.exam.largest[one.number] > _EXTREME
     failure = one.told.failure
     if failure is not None and failure.phase != "forward with gradients":
         return Observed(one.number, one.case.dtype, Behaviour(f"{failure.type}: {failure.message}", {}), False, True, True, extreme)
@@ -119,13 +119,17 @@ def _equal(mine: Tensor | str | None, other: Tensor | str | None, dtype: str, sc
         return False
     if mine.numel() == 0 or mine.is_meta or other.is_meta:
         return True
-    one, two = mine.to(torch.float64), other.to(torch.float64)
     if not mine.is_floating_point():
-        return torch.equal(one, two)
+        return torch.equal(mine, other)
+    one, two = mine.to(torch.float64), other.to(torch.float64)
+    relative = _RELATIVE.get(dtype, 1e-3)
+    worst = float((one - two).abs().max())
+    if math.isfinite(worst):  # then neither holds NaN or infinities: most ask no more than this
+        return worst <= relative * max(scale, float(two.abs().max()))
     if not torch.equal(one.isnan(), two.isnan()) or not torch.equal(one.isinf(), two.isinf()):
         return False
     one, two = one.nan_to_num(0.0, 0.0, 0.0), two.nan_to_num(0.0, 0.0, 0.0)
-    return bool(((one - two).abs() <= _RELATIVE.get(dtype, 1e-3) * max(scale, float(two.abs().max()))).all())
+    return bool(((one - two).abs() <= relative * max(scale, float(two.abs().max()))).all())
 
 
 def _has_nan(one: Behaviour | None) -> bool:
