@@ -140,6 +140,7 @@ class Exam:
         self._again = [_rounded(case, other.inputs) for case, other in zip(self.cases, again, strict=True)]
         self._parameters = self._draw_parameters()
         self._cotangents = self._draw_cotangents()
+        self._purposes: list[Purpose | None] = [None] * len(self.cases)
         self._asked: dict[Purpose, tuple[Request, list[Tensor]]] = {}
 
     def _drawn(self, draw: Draw) -> tuple[Case, ...]:
@@ -184,6 +185,7 @@ class Exam:
         smaller._again = [self._again[number] for number in kept]
         smaller._parameters = [self._parameters[number] for number in kept]
         smaller._cotangents = [self._cotangents[number] for number in kept]
+        smaller._purposes = [self._purposes[number] for number in kept]
         smaller.__dict__["expected"] = [self.expected[number] for number in kept]
         return smaller
 
@@ -195,8 +197,21 @@ class Exam:
         changed._inputs = changed._again = [dict(one) for one in inputs]
         changed._parameters = [dict(parameters)] * count
         changed._cotangents = [{}] * count
+        changed._purposes = [None] * count
         changed.__dict__["expected"] = [self.expected[number]] * count
         return changed
+
+    def followed_by(self, other: Exam, purpose: Purpose) -> Exam:
+        """These cases and then another exam's in one worker, which is asked something else of those: what comes of them is looked at, not graded."""
+        both = self.only(range(len(self.cases)))
+        both.cases += other.cases
+        both._inputs += other._inputs
+        both._again += other._again
+        both._parameters += other._parameters
+        both._cotangents += other._cotangents
+        both._purposes += [purpose] * len(other.cases)
+        both.__dict__["expected"] = self.expected + other.expected
+        return both
 
     def altered(self, inputs: Change, parameters: Change) -> Exam:
         """The same cases with other inputs and weights; what is expected stays: what comes of it is looked at, not graded."""
@@ -230,6 +245,7 @@ class Exam:
                 layout=dict(case.layout),
                 differentiable=self.differentiable(number),
                 probe=case.probe,
+                purpose=self._purposes[number],
             )
             for number, (case, inputs, again, parameters, cotangents) in enumerate(
                 zip(self.cases, self._inputs, self._again, self._parameters, self._cotangents, strict=True)

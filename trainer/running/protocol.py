@@ -154,6 +154,7 @@ class Run(msgspec.Struct, frozen=True):
     layout: dict[str, str]
     differentiable: list[str]
     probe: str | None
+    purpose: Purpose | None = None  # None: the request's
 
 
 class Request(msgspec.Struct, frozen=True):

@@ -18,7 +18,7 @@ from trainer.running.attempts import Attempts
 from trainer.running.counting import Counter, counted_by
 from trainer.running.execution import Drive, Given, build, gradients, lay_out, leaves, map_leaves, module_parameters, overwrite
 from trainer.running.following import Followed
-from trainer.running.protocol import DTYPES, MOST_DIMS, MOST_TENSOR_BYTES, Failure, Reply, Request, Returned, Run, RunReply, Step, cap, fill
+from trainer.running.protocol import DTYPES, MOST_DIMS, MOST_TENSOR_BYTES, Failure, Purpose, Reply, Request, Returned, Run, RunReply, Step, cap, fill
 from trainer.running.recording import Recorder
 from trainer.running.returns import describe, plain_value
 
@@ -124,11 +124,13 @@ class Trial:
 
     def _recording(self, number: int) -> AbstractContextManager[object]:
         """The recorder of this run, where the request asks for one."""
-        if self.request.purpose not in _RECORDED:
+        purpose = self._purpose_of(self.request.runs[number])
+        if purpose not in _RECORDED:
             return nullcontext()
-        return self._recorders.setdefault(
-            number, Recorder(self.attempts.path, names=self.request.purpose == "lines", gradients=self.request.purpose == "gradients")
-        )
+        return self._recorders.setdefault(number, Recorder(self.attempts.path, names=purpose == "lines", gradients=purpose == "gradients"))
+
+    def _purpose_of(self, run: Run) -> Purpose:
+        return run.purpose or self.request.purpose
 
     def _choose_assignment(self, built: list[Any], contracts: list[aliases.Contract]) -> aliases.Assignment | None:
         """The request's assignment of the learner's layers, or the first that fits every case."""
@@ -188,7 +190,8 @@ class Trial:
         every way of calling: what is kept may be used only where no gradients are recorded.
         """
         run, told = self.request.runs[number], self.runs[number]
-        if self.request.purpose in _RECORDED:
+        purpose = self._purpose_of(run)
+        if purpose in _RECORDED:
             self._record(number, implementation, drive)
             return
         given = self.inputs(run, run.inputs)
@@ -216,7 +219,7 @@ class Trial:
         if told.failure is not None:
             told.outputs = {}
             return
-        if self.request.purpose == "outputs":
+        if purpose == "outputs":
             return
         if run.probe == "memory":
             self._count_with_gradients(run, told, call)
@@ -236,7 +239,7 @@ class Trial:
         """One call, without gradients unless they are asked for; tells what each line makes."""
         run, told = self.request.runs[number], self.runs[number]
         given = self.inputs(run, run.inputs)
-        with_gradients = self.request.purpose == "gradients"
+        with_gradients = self._purpose_of(run) == "gradients"
         if with_gradients:
             given = map_leaves(given, lambda name, tensor: tensor.detach().requires_grad_(name in run.differentiable))
         own = {f"parameter {name}": value.detach() for name, value in module_parameters(implementation).items()}

@@ -6,12 +6,13 @@ import ast
 import warnings
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import product
 from typing import Any, Protocol
 
+import msgspec
 from torch import Tensor
 
 from trainer.comparing.compare import compare_values
@@ -118,7 +119,7 @@ class _Diagnosing:
         return self.search.kept_between_cases() if not ids and self.search.telling and self._is_right_alone else ids
 
     def result(self) -> Diagnosis:
-        self._recording, self._nudged  # noqa: B018  # at work while the known mistakes are tried here
+        self._begun  # noqa: B018  # at work while the known mistakes are tried here
         ids = self.one_mistake()
         if not ids and self.search.telling and not self._is_right_alone:
             ids = self.search.named_two(self._likely, self._suspects(), len(self._shown.reference.steps) if self._shown else 0)
@@ -182,22 +183,35 @@ class _Diagnosing:
         return explained * len(different) * min(1.0, 120 / len(leading)) - 8 * coincidences(self.exam.cases[number])
 
     @cached_property
-    def _recording(self) -> tuple[Exam, Callable[[], Ended]] | None:
-        """The case that tells most as an exam of its own, and the submission at work on it."""
-        if self._most_telling is None:
-            return None
-        small = self.exam.only([self._most_telling])
-        return small, self.runner.begin(small, self.source, "lines")
+    def _small(self) -> Exam | None:
+        """The case that tells most as an exam of its own."""
+        return None if self._most_telling is None else self.exam.only([self._most_telling])
+
+    @cached_property
+    def _begun(self) -> Callable[[], Ended]:
+        """The submission at work in one worker: first the case that tells most, recorded, then the one that is nudged."""
+        small, nudged = self._small, self._nudged
+        if small is not None:
+            return self.runner.begin(small.followed_by(nudged, "outputs") if nudged else small, self.source, "lines")
+        return partial(Ended, "died") if nudged is None else self.runner.begin(nudged, self.source, "outputs")
+
+    @cached_property
+    def _ended(self) -> tuple[Ended, Ended]:
+        """What came of both, each as if it had been alone; one of no use where not all came."""
+        ended, recorded = self._begun(), len(self._small.cases) if self._small else 0
+        if ended.how != "replied" or len(ended.reply.runs) != recorded + (len(self._nudged.cases) if self._nudged else 0):
+            return Ended("died"), Ended("died")
+        first, other = (msgspec.structs.replace(ended.reply, runs=runs) for runs in (ended.reply.runs[:recorded], ended.reply.runs[recorded:]))
+        return replace(ended, reply=first), replace(ended, reply=other)
 
     @cached_property
     def _shown(self) -> Recorded | None:
         """The submission's lines in the case that tells most; None where a worker cannot tell."""
-        number, begun = self._most_telling, self._recording
-        if number is None or begun is None:
+        number, small = self._most_telling, self._small
+        if number is None or small is None:
             return None
-        small, finish = begun
         rights = self.bank.rights(number)
-        ended = finish()
+        ended = self._ended[0]
         if ended.how != "replied" or len(ended.reply.runs) != 1:
             return None
         trail = with_numbers(trail_of(ended.reply.runs[0], ended.tensors), self.source)
@@ -373,20 +387,19 @@ class _Diagnosing:
         return reached(self._shown.trail, self._shown.reference, self.bank.source, dict(self._shown.exam.cases[0].sizes))
 
     @cached_property
-    def _nudged(self) -> tuple[Exam, Callable[[], Ended]] | None:
-        """The case whose effective mask is looked at, key after key nudged, and the submission at work on it: the first masked case with wrong values."""
+    def _nudged(self) -> Exam | None:
+        """The case whose effective mask is looked at, key after key nudged: the first masked one with wrong values."""
         if not self.search.telling or CHECK_ORDER.index(self.first.check) > CHECK_ORDER.index("masks"):
             return None
         numbers = [one.number for one in self.search.telling if one.behaviour.failure is None]
         masked = [number for number in numbers if self.exam.cases[number].check == "masks"]
-        nudged = next((nudges(self.exam, number) for number in (masked or numbers)[:1]), None)
-        return None if nudged is None else (nudged, self.runner.begin(nudged, self.source, "outputs"))
+        return next((nudges(self.exam, number) for number in (masked or numbers)[:1]), None)
 
     def _mask(self) -> EffectiveMask | None:
         if self._nudged is None:
             return None
-        nudged, finish = self._nudged
-        mine, right = _outputs(finish()), _outputs(self.bank.run(nudged, self.bank.source, "outputs"))
+        nudged = self._nudged
+        mine, right = _outputs(self._ended[1]), _outputs(self.bank.run(nudged, self.bank.source, "outputs"))
         return None if mine is None or right is None else effective_mask(nudged, mine, right)
 
     def _output_layout(self) -> str | None:
