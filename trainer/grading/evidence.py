@@ -52,6 +52,17 @@ class Evidence:
             if number < len(told) and self.only in (None, number)
         ]
 
+    def meant(self) -> int:
+        """Of several assignments of layers, the number of the first under which one case comes out right; 0 where none does, or nobody has tried."""
+        tried = self.ended.tried
+        if tried is None or not 0 <= tried.number < len(self.exam.cases):
+            return 0
+        case, expected = self.exam.cases[tried.number], self.exam.expected[tried.number]
+        outputs = tried.outputs[: len(tried.assignments)]
+        return next(
+            (place for place, told in enumerate(outputs) if self.value_mismatch(CaseEvidence(tried.number, case, expected, RunReply()), told) is None), 0
+        )
+
     def compare_ahead(self) -> None:
         """Compare what has come so far, while the worker is still at work. After the first mismatch that waits: later checks may not be made at all."""
         for number in range(self._ahead, len(self.reply.runs)):

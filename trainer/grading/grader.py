@@ -5,7 +5,7 @@ from __future__ import annotations
 import select
 import time
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable
 from contextlib import closing
 from dataclasses import replace
 from functools import partial
@@ -181,12 +181,21 @@ class Grader:
     def judged(self, exam: Exam, source: str, file: str, index: int | None) -> tuple[Report, Evidence, Assigned]:
         """The report, what it rests on, and the assignment of layers under which it was made."""
         started = time.monotonic()
-        best = self._evidence(exam, source, file, {}, index)
+        try:
+            best = self._evidence(exam, source, file, {}, index)
+        except _MeantError as error:
+            best = self._evidence(exam, source, file, error.assignments[error.meant], index)
+            best.reply.assignments = error.assignments
         report = judge(best, file, time.monotonic() - started)
         possible = best.reply.assignments
         # Names leave several assignments: take one under which every output agrees, if there is one.
-        if len(possible) > 1 and (wrong := _case_of_wrong_values(report)) is not None:
-            for assignment in self._likely_first(exam.only([wrong], alone=True), source, file, possible[1:], started + self.limits.seconds):
+        if len(possible) > 1 and _has_wrong_values(report):
+            tried = best.reply.assignment
+            for assignment in possible:
+                if time.monotonic() > started + self.limits.seconds:
+                    break
+                if assignment == tried:
+                    continue
                 other = self._evidence(exam, source, file, assignment, index)
                 other.reply.assignments = possible
                 again = judge(other, file, time.monotonic() - started)
@@ -196,26 +205,24 @@ class Grader:
                     break
         return report, best, best.reply.assignment
 
-    def _likely_first(self, case: Exam, source: str, file: str, possible: Sequence[Assigned], deadline: float) -> Iterator[Assigned]:
-        """First the assignments under which one case comes out right, which is known in a fraction of a whole run; then the others. None after the deadline."""
-        likely: list[bool] = []
-        for wanted in (True, False):
-            for place, assignment in enumerate(possible):
-                if time.monotonic() > deadline:
-                    return
-                if wanted:
-                    evidence = Evidence(case, self._run(case, source, file, assignment))
-                    likely.append(bool(evidence.cases) and evidence.right(evidence.cases[0]))
-                if likely[place] == wanted:
-                    yield assignment
-
     def _evidence(self, exam: Exam, source: str, file: str, assignment: Assigned, index: int | None) -> Evidence:
-        """Run a submission; what it makes is compared as it comes."""
+        """Run a submission; what it makes is compared as it comes.
+
+        Raises:
+            _MeantError: where several assignments of layers fit, and one case tells that another one is meant.
+        """
         running = self._begin(exam, source, file, assignment, "grade")
         exam.expected  # noqa: B018  # computed here while the worker is at work
         self._meanwhile()
         evidence = Evidence(exam, running.ended, index)
-        running.finish(self._interrupt, evidence.compare_ahead, self._nap)
+
+        def compare() -> None:
+            if not assignment and (meant := evidence.meant()):
+                assert running.ended.tried is not None
+                raise _MeantError(running.ended.tried.assignments, meant)
+            evidence.compare_ahead()
+
+        running.finish(self._interrupt, compare, self._nap)
         return evidence
 
     def _bank(self, exam: Exam) -> Bank:
@@ -311,9 +318,17 @@ class _Runner:
         return evidence, judge(evidence, PATH, 0.0)
 
 
-def _case_of_wrong_values(report: Report) -> int | None:
-    """The first case, from 0, whose values are wrong: another assignment of layers changes nothing else."""
-    return next((one.number - 1 for one in report.outcomes if one.check == "values" and one.status == "failed" and one.number is not None), None)
+class _MeantError(Exception):
+    """Of these assignments of layers not the first is meant, but the one of this number."""
+
+    def __init__(self, assignments: list[dict[str, list[str]]], meant: int) -> None:
+        super().__init__()
+        self.assignments, self.meant = assignments, meant
+
+
+def _has_wrong_values(report: Report) -> bool:
+    """Whether values are wrong in a case: another assignment of layers changes nothing else."""
+    return any(one.check == "values" and one.status == "failed" and one.number is not None for one in report.outcomes)
 
 
 def _wrong_cases(report: Report) -> int:

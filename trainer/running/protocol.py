@@ -220,10 +220,19 @@ class Reply(msgspec.Struct):
     not_allowed: Annotated[list[NotAllowed], msgspec.Meta(max_length=20)] = []
 
 
+class Tried(msgspec.Struct, frozen=True):
+    """What one run gives under each of several assignments of layers, told before any run: the grader may know which is meant."""
+
+    number: Number
+    assignments: Annotated[list[dict[Name, list[Name]]], msgspec.Meta(max_length=MOST_ASSIGNMENTS)]
+    outputs: Annotated[list[dict[Name, Returned]], msgspec.Meta(max_length=MOST_ASSIGNMENTS)]
+
+
 class Part(msgspec.Struct, frozen=True):
     """Runs that are done, in order; the reply tells those after them. Tensors are numbered through all parts and the reply."""
 
     runs: Annotated[list[RunReply], msgspec.Meta(max_length=1000)]
+    tried: Tried | None = None
 
 
 class Header(msgspec.Struct):

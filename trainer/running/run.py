@@ -30,6 +30,7 @@ from trainer.running.protocol import (
     Reply,
     RunReply,
     SubmittedFile,
+    Tried,
     decode,
     message,
 )
@@ -68,6 +69,7 @@ class Ended:
     printed: Mapping[str, str] = field(default_factory=dict)  # by part: `import`, or the number of a run
     flooded: int = 0
     frames: tuple[Frame, ...] = ()
+    tried: Tried | None = None
 
 
 class Running:
@@ -114,7 +116,7 @@ class Running:
 
         Args:
             interrupt: a descriptor.
-            more: is called whenever `ended` knows more runs; a reply that does not end well takes them back.
+            more: is called whenever `ended` knows more runs; a reply that does not end well takes them back. What it raises ends the worker.
             nap: seconds between two looks. A worker says something several hundred times; to be woken each time takes this core from others.
 
         Raises:
@@ -127,7 +129,7 @@ class Running:
             how = self._wait(interrupt, nap)
         except ProtocolError as error:
             how, reason = "garbage", str(error)
-        except SupersededError:
+        except BaseException:
             how = "timeout"  # it is not ending alone
             raise
         finally:
@@ -155,6 +157,7 @@ class Running:
         """Keep the runs of a part."""
         part, tensors = decode(payload, Part)
         self._keep(part.runs, tensors)
+        self.ended.tried = self.ended.tried or part.tried
         if self._more is not None:
             self._more()
 

@@ -18,7 +18,7 @@ from trainer.running.attempts import Attempts
 from trainer.running.counting import Counter, counted_by
 from trainer.running.execution import Drive, Given, build, gradients, lay_out, leaves, map_leaves, module_parameters, overwrite
 from trainer.running.following import Followed
-from trainer.running.protocol import DTYPES, MOST_DIMS, MOST_TENSOR_BYTES, Failure, Purpose, Reply, Request, Returned, Run, RunReply, Step, cap, fill
+from trainer.running.protocol import DTYPES, MOST_DIMS, MOST_TENSOR_BYTES, Failure, Purpose, Reply, Request, Returned, Run, RunReply, Step, Tried, cap, fill
 from trainer.running.recording import Recorder
 from trainer.running.returns import describe, plain_value
 
@@ -53,6 +53,9 @@ class Hooks:
     def done(self, count: int) -> None:
         """So many runs, from the first on, are told in full."""
 
+    def several(self, look: Callable[[], Tried | None]) -> None:
+        """Several assignments of layers fit; `look` tries them all on one run."""
+
     def mark(self, part: str) -> None:
         """What is printed from here on belongs to this part: `import`, or the number of a run for its first call."""
 
@@ -77,6 +80,8 @@ class Trial:
         built = [self.build(number, namespace) for number in range(len(self.request.runs))]
         contracts = [self._contract(run) for run in self.request.runs]
         chosen = self._choose_assignment(built, contracts)
+        if len(self.reply.assignments) > 1:
+            self.hooks.several(lambda: self._try_all(namespace, built, contracts, drive))
         for number, (run, implementation, contract) in enumerate(zip(self.request.runs, built, contracts, strict=True)):
             self.hooks.done(number)
             if implementation is None:
@@ -151,6 +156,23 @@ class Trial:
         self.reply.assignments = [{path: list(roles) for path, roles in one.items()} for one in common]
         self.reply.assignment = self.reply.assignments[0]
         return common[0]
+
+    def _try_all(self, namespace: dict[str, Any], built: list[Any], contracts: list[aliases.Contract], drive: Drive) -> Tried | None:
+        """The first run that tells most under every assignment, on an object of its own; None where no run will do."""
+        plain = [number for number, run in enumerate(self.request.runs) if (run.probe, run.mode, run.layout) == (None, "eval", {}) and run.dtype != "bfloat16"]
+        number = next((one for one in plain if isinstance(built[one], nn.Module) and not self.runs[one].unassigned), None)
+        if number is None:
+            return None
+        run = self.request.runs[number]
+
+        def once(assignment: aliases.Assignment) -> dict[str, Returned]:
+            implementation = build(namespace, self.request.kind, self.request.entry, run.init, DTYPES[run.dtype], run.mode)
+            weights.load(implementation, contracts[number], assignment, self.values_of(run))
+            with torch.no_grad():
+                return self.told(drive(implementation, Given(self.inputs(run, run.inputs), run.sizes)))
+
+        possible = [{path: tuple(roles) for path, roles in one.items()} for one in self.reply.assignments]
+        return Tried(number, self.reply.assignments, [self.attempts.attempt("forward", partial(once, one))[0] or {} for one in possible])
 
     def _contract(self, run: Run) -> aliases.Contract:
         return aliases.contract_of({name: tuple(self.tensors[index].shape) for name, index in run.parameters.items()})

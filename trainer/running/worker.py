@@ -13,7 +13,7 @@ import socket
 import sys
 import traceback
 import types
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -25,7 +25,22 @@ from trainer.running import from_scratch
 from trainer.running.attempts import Attempts
 from trainer.running.counting import count_in_threads
 from trainer.running.execution import Drive
-from trainer.running.protocol import NOTE, PART, Failure, FoundParameter, NotAllowed, Part, Request, SubmittedFile, TensorTable, cap, encode, mark, message
+from trainer.running.protocol import (
+    NOTE,
+    PART,
+    Failure,
+    FoundParameter,
+    NotAllowed,
+    Part,
+    Request,
+    SubmittedFile,
+    TensorTable,
+    Tried,
+    cap,
+    encode,
+    mark,
+    message,
+)
 from trainer.running.returns import describe
 from trainer.running.trial import Hooks, Trial
 
@@ -70,10 +85,18 @@ class Worker(Hooks):
     def done(self, count: int) -> None:
         """Send what is done already, several runs at a time: the grader has a core of its own."""
         if self.request.purpose == "grade" and count >= self._told + _RUNS_A_PART:
-            table, self.table = self.table, TensorTable(self.table.first + len(self.table.specs))
-            self.trial.table = self.table
-            self.channel.sendall(message(PART, encode(Part(self.trial.runs[self._told : count]), table)))
+            self._send(Part(self.trial.runs[self._told : count]))
             self._told = count
+
+    def several(self, look: Callable[[], Tried | None]) -> None:
+        """Tell what each assignment gives before all runs are made with the first: the grader starts again where it knows better."""
+        if self.request.purpose == "grade" and (tried := look()) is not None:
+            self._send(Part([], tried))
+
+    def _send(self, part: Part) -> None:
+        table, self.table = self.table, TensorTable(self.table.first + len(self.table.specs))
+        self.trial.table = self.table
+        self.channel.sendall(message(PART, encode(part, table)))
 
     def mark(self, part: str) -> None:
         """What is printed from here on belongs to this part: `import`, or the number of a run for its first call."""
