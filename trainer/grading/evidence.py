@@ -13,7 +13,7 @@ from trainer.comparing.compare import compare_values
 from trainer.core.report import Frame, Mismatch
 from trainer.core.words import Case, axes
 from trainer.grading.exam import Exam, Expected
-from trainer.running.protocol import Failure, FrameData, Reply, Returned, RunReply
+from trainer.running.protocol import Failure, FrameData, Reply, Returned, RunReply, name_of
 from trainer.running.run import Ended
 
 
@@ -153,7 +153,7 @@ class Evidence:
     def _dtype_of(self, got: Returned) -> str:
         """The dtype of the tensor that came; what the reply says of it only where none came."""
         tensor = self.tensor(got.tensor)
-        return got.dtype if tensor is None else str(tensor.dtype).removeprefix("torch.")
+        return got.dtype if tensor is None else name_of(tensor.dtype)
 
     def value_mismatch(self, one: CaseEvidence, outputs: dict[str, Returned], *, again: bool = False) -> Mismatch | None:
         """The first output of one call whose values are off; `again`: of the second call. Shapes must have been compared."""

@@ -48,13 +48,14 @@ class Counter(TorchDispatchMode):  # type: ignore[no-untyped-call]  # torch's __
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         """Run the operation and count it."""
-        old = {_memory(tensor) for tensor in tensors_in((args, kwargs))}
+        given = tensors_in((args, kwargs))
+        old = {_memory(tensor) for tensor in given}
         result = func(*args, **(kwargs or {}))
         if self.taken_apart and func is torch.ops.aten.slice.Tensor:
             return result
         # An argument may have grown: `out=`, resize_.
-        fresh = (tensor for tensor in tensors_in((result, args, kwargs)) if _memory(tensor) not in old)
-        largest = max((tensor.untyped_storage().nbytes() // tensor.element_size() for tensor in fresh), default=0)
+        memory = ((_memory(tensor), tensor) for tensor in (*tensors_in(result), *given))
+        largest = max((place[1] // tensor.element_size() for place, tensor in memory if place not in old), default=0)
         self.count(largest, _flops(func, args))
         return result
 

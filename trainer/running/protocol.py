@@ -61,6 +61,12 @@ DTYPES: dict[str, torch.dtype] = {
         torch.bool,
     )
 }
+_NAMES = {dtype: name for name, dtype in DTYPES.items()}
+
+
+def name_of(dtype: torch.dtype) -> str:
+    """`float32`."""
+    return _NAMES.get(dtype) or str(dtype).removeprefix("torch.")
 
 
 class ProtocolError(Exception):
@@ -252,12 +258,13 @@ class TensorTable:
 
     def add(self, tensor: Tensor) -> int:
         """Copy a tensor's values into the frame; returns its number."""
-        plain = torch.Tensor.detach(tensor).as_subclass(torch.Tensor)
+        plain = torch.Tensor.detach(tensor)
+        if type(plain) is not Tensor:
+            plain = plain.as_subclass(Tensor)
         if plain.is_conj() or plain.is_neg() or not plain.is_contiguous() or plain.device.type != "cpu":
             # A view with the conjugate or negative bit set holds its values' bytes without it.
             plain = plain.resolve_conj().resolve_neg().cpu().contiguous()
-        name = str(plain.dtype).removeprefix("torch.")
-        self.specs.append(Spec(name, list(plain.shape)))
+        self.specs.append(Spec(name_of(plain.dtype), list(plain.shape)))
         if size := plain.numel() * plain.element_size():
             self.chunks += ctypes.string_at(plain.data_ptr(), size), bytes(_padding(size))
         return self.first + len(self.specs) - 1

@@ -18,7 +18,23 @@ from trainer.running.attempts import Attempts
 from trainer.running.counting import Counter, counted_by
 from trainer.running.execution import Drive, Given, build, gradients, lay_out, leaves, map_leaves, module_parameters, overwrite
 from trainer.running.following import Followed
-from trainer.running.protocol import DTYPES, MOST_DIMS, MOST_TENSOR_BYTES, Failure, Purpose, Reply, Request, Returned, Run, RunReply, Step, Tried, cap, fill
+from trainer.running.protocol import (
+    DTYPES,
+    MOST_DIMS,
+    MOST_TENSOR_BYTES,
+    Failure,
+    Purpose,
+    Reply,
+    Request,
+    Returned,
+    Run,
+    RunReply,
+    Step,
+    Tried,
+    cap,
+    fill,
+    name_of,
+)
 from trainer.running.recording import Recorder
 from trainer.running.returns import describe, plain_value
 
@@ -352,8 +368,7 @@ class Trial:
             if (odd := _oddity(value)) is not None:
                 told[name] = Returned(odd)
                 continue
-            kind = str(value.dtype).removeprefix("torch.")
-            told[name] = Returned("a tensor", list(value.shape), kind, value.device.type, self.table.add(value) if is_sendable(value) else -1)
+            told[name] = Returned("a tensor", list(value.shape), name_of(value.dtype), value.device.type, self.table.add(value) if is_sendable(value) else -1)
         return told
 
 
@@ -385,6 +400,6 @@ def is_sendable(value: Any) -> bool:
         isinstance(value, Tensor)
         and _oddity(value) is None
         and value.device.type == "cpu"
-        and str(value.dtype).removeprefix("torch.") in DTYPES
+        and name_of(value.dtype) in DTYPES
         and value.numel() * value.element_size() <= MOST_TENSOR_BYTES
     )

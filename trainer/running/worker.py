@@ -160,6 +160,8 @@ class Worker(Hooks):
             for method in dir(thing):
                 if method == "__init__" or not method.startswith("_"):
                     function = inspect.getattr_static(thing, method, None)
+                    if method not in ("__init__", "forward") and function is vars(nn.Module).get(method):
+                        continue  # nobody asks for what every module has
                     if isinstance(function, types.FunctionType) or method in ("__init__", "forward"):
                         self.reply.signatures[f"{name}.{method}"] = _signature(getattr(thing, method, None), skip_self=True)
         if len(self.reply.signatures) > 200:
