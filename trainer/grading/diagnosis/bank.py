@@ -40,6 +40,7 @@ Ids = tuple[str, ...]
 _Key = tuple[tuple[int, ...], bool, str]
 # Of what has been graded, so much is kept: a case or a few, as most questions are about.
 _MOST_KEPT, _MOST_KEPT_CASES = 300, 16
+_MOST_TRAILS = 30  # each of them holds all that a call makes
 _LASTING = ("passed", "failed", "not-allowed")  # verdicts that do not depend on how busy the machine was
 
 
@@ -67,6 +68,8 @@ class Bank:
         self._codes: dict[Ids, CodeType | None] = {}
         self._behaviours: dict[tuple[Ids, int], Behaviour | None] = {}
         self._trails: dict[tuple[int, Purpose], Trail | None] = {}
+        self._mistaken: dict[tuple[Ids, int], Trail | None] = {}
+        self._nudged: dict[int, Ended] = {}
         self._rights: dict[int, list[Trail]] = {}
         self._graded: dict[_Key, tuple[Evidence, Report]] = {}
         self._reports: dict[_Key, Report] = {}
@@ -75,7 +78,8 @@ class Bank:
     def on(self, exam: Exam) -> Bank:
         """The same mistakes on another exam of the challenge."""
         other = copy.copy(self)
-        other.exam, other._behaviours, other._trails, other._rights, other._graded, other._reports = exam, {}, {}, {}, {}, {}
+        other.exam, other._behaviours, other._trails, other._mistaken, other._rights = exam, {}, {}, {}, {}
+        other._nudged, other._graded, other._reports = {}, {}, {}
         return other
 
     def trail(self, number: int, purpose: Purpose) -> Trail | None:
@@ -84,6 +88,21 @@ class Bank:
         if key not in self._trails:
             self._trails[key] = content_trail(self.exam.only([number]), self.source, PATH, purpose)
         return self._trails[key]
+
+    def mistaken_trail(self, ids: Ids, number: int) -> Trail | None:
+        """What the reference with these mistakes makes in one case; None where it raises."""
+        key = ids, number
+        if key not in self._mistaken:
+            source = self.patched(ids)
+            _drop_oldest(self._mistaken, _MOST_TRAILS)
+            self._mistaken[key] = None if source is None else content_trail(self.exam.only([number]), source, PATH)
+        return self._mistaken[key]
+
+    def nudged(self, number: int, nudged: Exam) -> Ended:
+        """What the reference makes of one case whose values are nudged one after another."""
+        if number not in self._nudged:
+            self._nudged[number] = self.run(nudged, self.source, "outputs")
+        return self._nudged[number]
 
     def rights(self, number: int) -> list[Trail]:
         """What the reference makes in one case, then what the pack's other right answers make."""
@@ -235,8 +254,7 @@ class Bank:
             found = evidence, judge(evidence, PATH, 0.0)
             if key is None or len(key[0]) > _MOST_KEPT_CASES:
                 return found
-            if len(self._graded) == _MOST_KEPT:
-                del self._graded[next(iter(self._graded))]
+            _drop_oldest(self._graded, _MOST_KEPT)
             self._graded[key] = found
         return self._graded[key]
 
@@ -269,6 +287,12 @@ class Bank:
         if failure is not None:
             return _raised(failure)
         return Behaviour(None, {name: value.detach() if isinstance(value, Tensor) else ": ".join(plain_value(value)) for name, value in outputs.items()})
+
+
+def _drop_oldest(kept: dict[Any, Any], most: int) -> None:
+    """Make room for one more."""
+    if len(kept) >= most:
+        del kept[next(iter(kept))]
 
 
 def refusal(failure: Failure | None) -> str:

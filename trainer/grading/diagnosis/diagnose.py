@@ -18,7 +18,7 @@ from torch import Tensor
 from trainer.comparing.compare import compare_values
 from trainer.core.report import Diagnosis, EffectiveMask, Frame, Outcome, Report
 from trainer.core.words import CHECK_ORDER
-from trainer.grading.diagnosis.bank import PATH, Bank, Ids
+from trainer.grading.diagnosis.bank import Bank, Ids
 from trainer.grading.diagnosis.calls import branch_not_taken, function_around, is_called_from_several_places, is_told_a_constant, where_gradients_are_cut
 from trainer.grading.diagnosis.effective_mask import effective_mask, nudges
 from trainer.grading.diagnosis.first_line import Parting, Path
@@ -29,7 +29,7 @@ from trainer.grading.diagnosis.milestones import Reached, reached
 from trainer.grading.diagnosis.relation import relation
 from trainer.grading.diagnosis.shelf import Shelf
 from trainer.grading.diagnosis.telling import telling_line
-from trainer.grading.diagnosis.trail import Step, Trail, content_trail, trail_of, with_numbers
+from trainer.grading.diagnosis.trail import Step, Trail, trail_of, with_numbers
 from trainer.grading.diagnosis.variations import variation
 from trainer.grading.evidence import Evidence, name_shape
 from trainer.grading.exam import Exam
@@ -276,17 +276,15 @@ class _Diagnosing:
                 counts[mistake] = odd.holds_nearly(theirs)
         yield from (mistake for mistake, count in counts.most_common(_MOST_LIKELY) if count)
 
-    def _mistaken(self, ids: Ids, where: Recorded) -> Trail | None:
-        source = self.bank.patched(ids) if ids else None
-        return None if source is None else content_trail(where.exam, source, PATH)
-
     # The line
 
     def _first_line(self, ids: Ids) -> tuple[Frame | None, int | None, str | None, str | None]:
         if self._is_right_alone:
             return None, None, None, "alone this case is right: something is kept from an earlier call"
         shown = self._shown
-        parting = shown.path(self._mistaken(ids, shown), self._passed_with, self.source).parting(shown.wrong) if shown else None
+        parting = (
+            shown.path(self.bank.mistaken_trail(ids, shown.number) if ids else None, self._passed_with, self.source).parting(shown.wrong) if shown else None
+        )
         if shown is None or parting is None:
             line = self._line_without_values()
             return (self._frame(line), self.first.number, None, None) if line else (None, None, None, None)
@@ -387,19 +385,24 @@ class _Diagnosing:
         return reached(self._shown.trail, self._shown.reference, self.bank.source, dict(self._shown.exam.cases[0].sizes))
 
     @cached_property
-    def _nudged(self) -> Exam | None:
-        """The case whose effective mask is looked at, key after key nudged: the first masked one with wrong values."""
+    def _masked(self) -> int | None:
+        """The case whose effective mask is looked at: the first masked one with wrong values."""
         if not self.search.telling or CHECK_ORDER.index(self.first.check) > CHECK_ORDER.index("masks"):
             return None
         numbers = [one.number for one in self.search.telling if one.behaviour.failure is None]
         masked = [number for number in numbers if self.exam.cases[number].check == "masks"]
-        return next((nudges(self.exam, number) for number in (masked or numbers)[:1]), None)
+        return next(iter(masked or numbers), None)
+
+    @cached_property
+    def _nudged(self) -> Exam | None:
+        """That case, key after key nudged."""
+        return None if self._masked is None else nudges(self.exam, self._masked)
 
     def _mask(self) -> EffectiveMask | None:
-        if self._nudged is None:
+        number, nudged = self._masked, self._nudged
+        if number is None or nudged is None:
             return None
-        nudged = self._nudged
-        mine, right = _outputs(self._ended[1]), _outputs(self.bank.run(nudged, self.bank.source, "outputs"))
+        mine, right = _outputs(self._ended[1]), _outputs(self.bank.nudged(number, nudged))
         return None if mine is None or right is None else effective_mask(nudged, mine, right)
 
     def _output_layout(self) -> str | None:

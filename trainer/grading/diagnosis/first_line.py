@@ -71,6 +71,9 @@ class Path:
         self.trail, self.right, self.reference, self.mistaken, self.passed = trail, right, reference, wrong, passed
         self._around = around
         self.wrong = None if wrong is None else Shelf([wrong], right.sizes)
+        for shelf in (self.right, self.wrong):
+            if shelf is not None:
+                shelf.look_ahead(trail)
 
     def is_right(self, number: int) -> bool:
         """Whether the step is given, or a right answer makes the same."""
@@ -93,7 +96,9 @@ class Path:
     @cached_property
     def _of_reference(self) -> Shelf:
         """What the reference itself makes."""
-        return Shelf([self.reference], self.right.sizes)
+        shelf = Shelf([self.reference], self.right.sizes)
+        shelf.look_ahead(self.trail)
+        return shelf
 
     @cached_property
     def _is_integer_missed(self) -> bool:

@@ -11,6 +11,8 @@ from trainer.grading.diagnosis.derivation import factor_of
 from trainer.grading.diagnosis.layout import HIDDEN, same
 from trainer.grading.diagnosis.trail import Step, Trail
 
+_AT_ONCE = 256  # steps
+
 
 class Shelf:
     """Results to compare with, whatever their layout."""
@@ -32,6 +34,18 @@ class Shelf:
         self.trails = trails
         self._table = torch.tensor([step.features for step in self.steps], dtype=torch.float64).reshape(-1, 5)
         self._found: dict[tuple[int, bool], bool] = {}
+        self._beside: dict[int, list[Step]] = {}  # what is near a step, by its id
+
+    def look_ahead(self, trail: Trail) -> None:
+        """Find at once what is near each step of a trail, which must live as long as this: one after another takes many times as long."""
+        told = [step for step in trail.steps if step.features is not None and id(step) not in self._beside]
+        for start in range(0, len(told), _AT_ONCE):
+            some = told[start : start + _AT_ONCE]
+            near: list[list[Step]] = [[] for _ in some]
+            if self.steps:
+                for row, column in self._close([step.features for step in some if step.features is not None]).nonzero().tolist():
+                    near[row].append(self.steps[column])
+            self._beside.update({id(step): steps for step, steps in zip(some, near, strict=True)})
 
     def has(self, step: Step, *, exchanging: bool = True) -> bool:
         """Whether the step's value stands here, in some honest layout; `exchanging`: axes of one size may have changed places."""
@@ -81,6 +95,8 @@ class Shelf:
 
     def _near(self, step: Step) -> list[Step]:
         """What may be the same value by its figures."""
+        if id(step) in self._beside:
+            return self._beside[id(step)]
         if not self.steps or step.features is None:
             return []
         return [self.steps[index] for index in self._close([step.features])[0].nonzero().flatten().tolist()]
