@@ -284,3 +284,13 @@ def test_one_look_sees_every_tensor(grader: Grader, monkeypatch: pytest.MonkeyPa
                 other = Evidence(exam, found.ended)
                 assert not other._agrees(CaseEvidence(number, exam.cases[number], exam.expected[number], told))
             found.ended.tensors[tensor] = was
+
+
+def test_a_layer_that_is_no_parameter_keeps_its_weights(grader: Grader) -> None:
+    """A layer in a plain list has random weights, as it has everywhere: what it adds is wrong, and nothing makes it zero."""
+    hidden = grade(
+        grader,
+        ("self.dropout = nn", "self.kept = [nn.Linear(d_model, d_model)]\n        self.dropout = nn"),
+        ("return self.o_proj(merged)", "return self.o_proj(merged) + self.kept[0].to(x.dtype)(x)"),
+    )
+    assert next(one.check for one in hidden.outcomes if one.status == "failed") == "values"

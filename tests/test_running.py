@@ -11,6 +11,7 @@ from typing import Any
 import msgspec
 import pytest
 import torch
+from torch import nn
 
 from trainer.content import packs
 from trainer.core.report import Report
@@ -18,6 +19,7 @@ from trainer.grading.evidence import Evidence
 from trainer.grading.exam import Exam
 from trainer.grading.grader import Grader
 from trainer.running import rehearsal
+from trainer.running.execution import quick_first_weights
 from trainer.running.protocol import Request, SubmittedFile, Tried, decode
 from trainer.running.run import Ended, Running
 from trainer.running.trial import Trial
@@ -251,6 +253,20 @@ def test_a_rehearsal_goes_all_the_way(monkeypatch: pytest.MonkeyPatch) -> None:
         assert (told.failure, told.gradient_failure, told.again_failure, told.unassigned) == (None, None, None, False)
         assert set(told.gradients) >= {"x", "q_proj.weight", "o_proj.bias"}
         assert told.outputs_again
+
+
+@pytest.mark.parametrize("bias", [True, False])
+@pytest.mark.parametrize("width", [1, 7, 42, 300])
+def test_first_weights_are_those_of_torch(width: int, *, bias: bool) -> None:
+    """Drawn quickly, a linear layer has the weights that torch would give it; outside it is torch that draws."""
+    usual = nn.Linear.reset_parameters
+    torch.manual_seed(5)
+    wanted = [*nn.Linear(width, 3, bias=bias).parameters(), torch.rand(2)]
+    torch.manual_seed(5)
+    with quick_first_weights():
+        quick = [*nn.Linear(width, 3, bias=bias).parameters()]
+    torch.testing.assert_close([*quick, torch.rand(2)], wanted, rtol=1e-6, atol=0.0)
+    assert nn.Linear.reset_parameters is usual
 
 
 def test_kernels_suit_the_sizes() -> None:

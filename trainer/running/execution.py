@@ -32,7 +32,7 @@ class Given:
 def build(namespace: Mapping[str, Any], kind: str, entry: Sequence[str], init: Mapping[str, Any], dtype: torch.dtype, mode: str) -> Any:
     """The thing that `drive` calls: a module in this dtype and mode, a function, or several by name. Its weights are to be overwritten."""
     if kind == "module":
-        with without_first_weights():
+        with quick_first_weights():
             module = namespace[entry[0]](**init)
         return _in_dtype(module, dtype).train(mode == "train")
     if len(entry) == 1:
@@ -41,14 +41,27 @@ def build(namespace: Mapping[str, Any], kind: str, entry: Sequence[str], init: M
 
 
 @contextmanager
-def without_first_weights() -> Iterator[None]:
-    """Layers are built without drawing weights, which would be overwritten: that takes longer than all else."""
-    drawn = nn.Linear.reset_parameters
-    nn.Linear.reset_parameters = lambda layer: None  # type: ignore[assignment,method-assign]  # for a moment
+def quick_first_weights() -> Iterator[None]:
+    """Linear layers draw their first weights as torch does, but without the detour through `nn.init`, which takes longer than all else of a layer.
+
+    They must be drawn, though the grader's weights take their place: a layer that no parameter names, in a plain list say, keeps them.
+    """
+    usual = nn.Linear.reset_parameters
+    nn.Linear.reset_parameters = _draw_weights  # type: ignore[method-assign]  # for a moment
     try:
         yield
     finally:
-        nn.Linear.reset_parameters = drawn  # type: ignore[method-assign]  # as it was
+        nn.Linear.reset_parameters = usual  # type: ignore[method-assign]  # as it was
+
+
+def _draw_weights(layer: nn.Linear) -> None:
+    """Uniform within 1 / sqrt(in_features), the weight first: what `nn.Linear.reset_parameters` comes to, number by number."""
+    if layer.in_features:
+        bound = layer.in_features**-0.5
+        with torch.no_grad():
+            for parameter in (layer.weight, layer.bias):
+                if parameter is not None:
+                    parameter.uniform_(-bound, bound)
 
 
 def _in_dtype(module: Any, dtype: torch.dtype) -> Any:
