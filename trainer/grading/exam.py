@@ -231,6 +231,14 @@ class Exam:
     @cached_property
     def _runs(self) -> tuple[list[Run], TensorTable]:
         table = TensorTable()
+        called: set[str] = set()
+
+        def is_new(case: Case) -> bool:
+            """Whether no earlier case is called in this way: what is kept from a call may be used only where no gradients are recorded."""
+            known, way = len(called), _way_of(case)
+            called.add(way)
+            return len(called) > known
+
         runs = [
             Run(
                 name=case.name,
@@ -246,6 +254,7 @@ class Exam:
                 differentiable=self.differentiable(number),
                 probe=case.probe,
                 purpose=self._purposes[number],
+                once_more=is_new(case),
             )
             for number, (case, inputs, again, parameters, cotangents) in enumerate(
                 zip(self.cases, self._inputs, self._again, self._parameters, self._cotangents, strict=True)
@@ -408,6 +417,14 @@ def _default_dtype(dtype: torch.dtype) -> Iterator[None]:
         yield
     finally:
         torch.set_default_dtype(before)
+
+
+def _way_of(case: Case) -> str:
+    """What a case has in common with others but for sizes, dtype and values: mode, switches, which inputs there are and how many dims they have."""
+    dims = [(name, tensor.dim()) for name, tensor in leaves(case.inputs)]
+    switches = {name: value for name, value in case.init.items() if not isinstance(value, int) or isinstance(value, bool)}
+    plain = {name: value for name, value in case.inputs.items() if not isinstance(value, Tensor | tuple | list)}
+    return repr((case.mode, dims, switches, plain))
 
 
 def _plain_values(inputs: Mapping[str, Any]) -> list[tuple[str, Any]]:

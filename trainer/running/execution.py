@@ -47,7 +47,7 @@ def quick_first_weights() -> Iterator[None]:
     They must be drawn, though the grader's weights take their place: a layer that no parameter names, in a plain list say, keeps them.
     """
     usual = nn.Linear.reset_parameters
-    nn.Linear.reset_parameters = _draw_weights  # type: ignore[method-assign]  # for a moment
+    nn.Linear.reset_parameters = _draw_weights  # type: ignore[assignment,method-assign]  # for a moment
     try:
         yield
     finally:

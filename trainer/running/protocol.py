@@ -161,6 +161,7 @@ class Run(msgspec.Struct, frozen=True):
     differentiable: list[str]
     probe: str | None
     purpose: Purpose | None = None  # None: the request's
+    once_more: bool = True  # whether the third call is made without gradients too, however the one with them ends
 
 
 class Request(msgspec.Struct, frozen=True):

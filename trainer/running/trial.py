@@ -88,7 +88,6 @@ class Trial:
         self.reply = Reply()
         self.runs = [RunReply() for _ in request.runs]
         self._recorders: dict[int, Recorder] = {}
-        self._called: set[str] = set()  # ways of calling that have had a third call without gradients
 
     def run_all(self, namespace: dict[str, Any], drive: Drive) -> None:
         """Every run of the request, then what the constructor must refuse; all that happens is told in `reply`."""
@@ -201,14 +200,6 @@ class Trial:
         """Fresh memory with these values, laid out as the run says."""
         return laid_out(run, tree, self.tensors)
 
-    def _way_of(self, run: Run) -> str:
-        """What a run has in common with others but for sizes, dtype and values: mode, switches, which inputs there are and how many dims they have."""
-        given = {name: fill(value, self.tensors) for name, value in run.inputs.items()}
-        dims = [(name, tensor.dim()) for name, tensor in leaves(given)]
-        switches = {name: value for name, value in run.init.items() if not isinstance(value, int) or isinstance(value, bool)}
-        plain = {name: value for name, value in given.items() if not isinstance(value, Tensor | tuple)}
-        return repr((run.mode, dims, switches, plain))
-
     def _with_values(self, run: Run, given: dict[str, Any], tree: dict[str, Any]) -> dict[str, Any]:
         """The same tensors with these values; new ones if the submission has changed their shape or made them unwritable."""
         pairs = list(zip(leaves(given), leaves({name: fill(value, self.tensors) for name, value in tree.items()}), strict=True))
@@ -224,8 +215,7 @@ class Trial:
     def _run(self, number: int, implementation: Any, drive: Drive, contract: aliases.Contract, chosen: aliases.Assignment | None) -> None:
         """A call without gradients, one on new values in the same memory, one with gradients on the first values in new memory.
 
-        That last call is made without gradients too where there are none, where what it gave is not what the first one gave, and in the first run of
-        every way of calling: what is kept may be used only where no gradients are recorded.
+        That last call is made without gradients too where there are none, where what it gave is not what the first one gave, and where the run says so.
         """
         run, told = self.request.runs[number], self.runs[number]
         purpose = self._purpose_of(run)
@@ -267,9 +257,7 @@ class Trial:
         as_first = False
         if run.differentiable or run.cotangents:
             as_first = self._run_gradients(run, told, implementation, first, call, contract, chosen)
-        way = self._way_of(run)
-        if told.again_failure is None and not (as_first and way in self._called):
-            self._called.add(way)
+        if told.again_failure is None and (run.once_more or not as_first):
             once_more, told.again_failure = self.attempts.attempt("second call", lambda: self.told(call(self.inputs(run, run.inputs), grad=False)))
             told.outputs_once_more = once_more or {}
 
