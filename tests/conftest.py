@@ -1,6 +1,7 @@
 """Every test has a home of its own; the grader and its zygote are shared by the tests of one process."""
 
 import os
+import signal
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -8,6 +9,9 @@ from pathlib import Path
 import pytest
 
 os.environ["OMP_NUM_THREADS"] = "1"
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    # So it is where a script has put these tests into the background; commands that are tested would inherit it, and Ctrl-C would end none.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 from trainer.cli import common
 from trainer.content import packs

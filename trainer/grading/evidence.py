@@ -57,11 +57,9 @@ class Evidence:
         tried = self.ended.tried
         if tried is None or not 0 <= tried.number < len(self.exam.cases):
             return 0
-        case, expected = self.exam.cases[tried.number], self.exam.expected[tried.number]
+        one = CaseEvidence(tried.number, self.exam.cases[tried.number], self.exam.expected[tried.number], RunReply())
         outputs = tried.outputs[: len(tried.assignments)]
-        return next(
-            (place for place, told in enumerate(outputs) if self.value_mismatch(CaseEvidence(tried.number, case, expected, RunReply()), told) is None), 0
-        )
+        return next((place for place, told in enumerate(outputs) if self.value_mismatch(one, told) is None), 0)
 
     def compare_ahead(self) -> None:
         """Compare what has come so far, while the worker is still at work. After the first mismatch that waits: later checks may not be made at all."""
@@ -82,11 +80,8 @@ class Evidence:
         calls = [(told.outputs, False)]
         names: tuple[str, ...] = ()
         if not one.case.probe:
-            calls += [
-                (outputs, again)
-                for outputs, again in ((told.outputs_with_gradients, False), (told.outputs_once_more, False), (told.outputs_again, True))
-                if outputs
-            ]
+            more = ((told.outputs_with_gradients, False), (told.outputs_once_more, False), (told.outputs_again, True))
+            calls += [(outputs, again) for outputs, again in more if outputs]
             names = tuple(one.expected.gradients) if one.case.dtype != "bfloat16" else ()
         if self._agree_at_once(one, calls, names):
             self._compared |= {(one.number, id(outputs)): None for outputs, _ in calls}

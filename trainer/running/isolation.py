@@ -210,20 +210,57 @@ def _in_a_child(action: object) -> bool:
 
 
 def remove_tree(folder: str) -> None:
-    """Remove a folder, also one that is nested too deep for Python's recursion or whose parts are unreadable."""
+    """Remove a folder, also one that is nested too deep for Python's recursion or whose parts are unreadable. What cannot be removed stays."""
     try:
         shutil.rmtree(folder)
     except FileNotFoundError:
         return
     except (RecursionError, OSError):
-        pass
-    else:
-        return
-    for command in (["chmod", "-R", "u+rwX", folder], ["rm", "-rf", folder]):
+        with contextlib.suppress(OSError):
+            _flatten_away(folder)
+
+
+def _flatten_away(folder: str) -> None:
+    """Remove a tree level by level: what lies in a folder's folders is moved up into it, so that no path grows long. No program is needed for it."""
+    os.chmod(folder, 0o700)
+    top = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+    moved = 0
+    try:
+        while names := os.listdir(top):
+            for name in names:
+                if not _is_folder(name, top):
+                    os.unlink(name, dir_fd=top)
+                    continue
+                os.chmod(name, 0o700, dir_fd=top)
+                inner = os.open(name, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW, dir_fd=top)
+                try:
+                    for child in os.listdir(inner):
+                        if _is_folder(child, inner):
+                            os.chmod(child, 0o700, dir_fd=inner)  # else who is not root may not move it
+                            moved = _free_number(moved, top)
+                            os.rename(child, str(moved), src_dir_fd=inner, dst_dir_fd=top)
+                        else:
+                            os.unlink(child, dir_fd=inner)
+                finally:
+                    os.close(inner)
+                os.rmdir(name, dir_fd=top)
+    finally:
+        os.close(top)
+    os.rmdir(folder)
+
+
+def _is_folder(name: str, parent: int) -> bool:
+    return stat.S_ISDIR(os.lstat(name, dir_fd=parent).st_mode)
+
+
+def _free_number(after: int, parent: int) -> int:
+    """The next number that is no name in a folder yet."""
+    while True:
+        after += 1
         try:
-            subprocess.run(command, check=False, timeout=30, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        except (OSError, subprocess.TimeoutExpired):
-            continue
+            os.lstat(str(after), dir_fd=parent)
+        except FileNotFoundError:
+            return after
 
 
 def used_bytes(folder: str, most: int) -> int:

@@ -282,9 +282,8 @@ class _Diagnosing:
         if self._is_right_alone:
             return None, None, None, "alone this case is right: something is kept from an earlier call"
         shown = self._shown
-        parting = (
-            shown.path(self.bank.mistaken_trail(ids, shown.number) if ids else None, self._passed_with, self.source).parting(shown.wrong) if shown else None
-        )
+        mistaken = self.bank.mistaken_trail(ids, shown.number) if shown and ids else None
+        parting = shown.path(mistaken, self._passed_with, self.source).parting(shown.wrong) if shown else None
         if shown is None or parting is None:
             line = self._line_without_values()
             return (self._frame(line), self.first.number, None, None) if line else (None, None, None, None)
