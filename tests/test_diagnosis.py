@@ -540,3 +540,12 @@ def test_only_what_lasts_is_kept(grader: Grader) -> None:
     kept = bank.Bank(exam)
     found = [kept.report(exam, "the same", lambda exam, source: (Evidence(exam, Ended("died")), next(asked))).verdict for _ in range(3)]
     assert found == ["timeout", "failed", "failed"]
+
+
+def test_what_a_constructor_leaves_for_all_is_kept_from_an_earlier_call(grader: Grader) -> None:
+    """A number that the class keeps, and every new object overwrites: alone the case is right, and nothing that the diagnosis builds beside it changes that."""
+    gqa = CHALLENGES["gqa"]
+    source = packs.solution(gqa).replace("self.dropout = nn", "type(self).scale = self.head_dim**-0.5\n        self.dropout = nn")
+    found = diagnosed(grader, gqa, source.replace("scores / math.sqrt(self.head_dim)", "scores * type(self).scale"))[1]
+    assert found.layout is not None
+    assert "kept from an earlier call" in found.layout

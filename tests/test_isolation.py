@@ -213,6 +213,10 @@ def test_remove_tree_follows_no_link(tmp_path: Path) -> None:
     assert not folder.exists()
     assert (tmp_path / "file").read_text() == "kept"
     assert kept.stat().st_mode & 0o777 == 0o500
+    os.symlink(kept, folder)
+    remove_tree(str(folder))
+    assert not os.path.lexists(folder)
+    assert kept.stat().st_mode & 0o777 == 0o500
 
 
 @linux

@@ -333,13 +333,36 @@ def test_a_worker_cannot_name_what_is_not_asked(grader: Grader) -> None:
     exam = grader.exam(packs.find_challenge(packs.built_in_pack(), "gqa"), 7)
     right = Evidence(exam, grader._run(exam, packs.solution(exam.challenge), "gqa.py", {}))
     outputs, wrong = right.reply.runs[0].outputs, right.reply.runs[1].outputs
-    for tried, meant in (
-        (None, 0),
-        (Tried(0, [{}, {}], [wrong, outputs]), 1),
-        (Tried(0, [{}, {}], [outputs, wrong]), 0),
-        (Tried(0, [{}, {}], [wrong, {}]), 0),
-        (Tried(0, [{}], [wrong, outputs]), 0),
-        (Tried(len(exam.cases), [{}, {}], [wrong, outputs]), 0),
-        (Tried(-1, [{}, {}], [wrong, outputs]), 0),
+    for tried, likely in (
+        (None, []),
+        (Tried(0, [{}, {}], [wrong, outputs]), [1]),
+        (Tried(0, [{}, {}], [outputs, wrong]), [0]),
+        (Tried(0, [{}, {}], [outputs, outputs]), [0, 1]),
+        (Tried(0, [{}, {}], [wrong, {}]), []),
+        (Tried(0, [{}], [wrong, outputs]), []),
+        (Tried(len(exam.cases), [{}, {}], [wrong, outputs]), []),
+        (Tried(-1, [{}, {}], [wrong, outputs]), []),
     ):
-        assert Evidence(exam, replace(right.ended, tried=tried)).meant() == meant
+        assert Evidence(exam, replace(right.ended, tried=tried)).likely() == likely
+
+
+def test_what_one_case_leaves_open_is_run(grader: Grader, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where one case comes out right under several assignments, those are run until one passes, and no others."""
+    gqa = packs.find_challenge(packs.built_in_pack(), "gqa")
+    likely = Evidence.likely
+    runs: list[object] = []
+    begin = Grader._begin
+
+    def noted(grader: Grader, exam: Exam, source: str, file: str, assignment: Any, *more: Any) -> Running:
+        runs.append(assignment)
+        return begin(grader, exam, source, file, assignment, *more)
+
+    monkeypatch.setattr(Grader, "_begin", noted)
+    source = (gqa.solutions / "also_right" / "unnamed_layers.py").read_text()
+    assert grader.grade(gqa, source, "gqa.py", 7).verdict == "passed"
+    (meant,) = [one for one in runs if one]
+    runs.clear()
+    monkeypatch.setattr(Evidence, "likely", lambda evidence: sorted({1, *found}) if (found := likely(evidence)) else [])
+    assert grader.grade(gqa, source, "gqa.py", 7).verdict == "passed"
+    assert runs[-1] == meant
+    assert len(runs) <= 3

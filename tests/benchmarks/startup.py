@@ -3,7 +3,7 @@
     python tests/benchmarks/startup.py [ROUNDS]
 
 `check` of a passing file against `import torch`: at most 1.10. `list`, `--help`, `hint`, `start` into a pipe against
-`import typer`: at most 2.5. What is over its bound is measured anew, five times at most: a machine that has
+`import typer`: at most 2.5. What is over its bound is measured anew, twice at most: a machine that has
 other work to do makes two processes side by side slower than one. Ends with 1 where a ratio stays over it.
 """
 
@@ -15,7 +15,7 @@ import time
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-TRIES = 6
+TRIES = 3
 HEAVY, LIGHT = "import torch", "import typer"
 COMMANDS = {
     "check gqa": (["check", "gqa", str(ROOT / "solutions/gqa/solution.py")], HEAVY, 1.10),

@@ -52,14 +52,13 @@ class Evidence:
             if number < len(told) and self.only in (None, number)
         ]
 
-    def meant(self) -> int:
-        """Of several assignments of layers, the number of the first under which one case comes out right; 0 where none does, or nobody has tried."""
+    def likely(self) -> list[int]:
+        """Of several assignments of layers, the numbers of those under which one case comes out right: no other can pass. [] where nobody has tried."""
         tried = self.ended.tried
         if tried is None or not 0 <= tried.number < len(self.exam.cases):
-            return 0
+            return []
         one = CaseEvidence(tried.number, self.exam.cases[tried.number], self.exam.expected[tried.number], RunReply())
-        outputs = tried.outputs[: len(tried.assignments)]
-        return next((place for place, told in enumerate(outputs) if self.value_mismatch(one, told) is None), 0)
+        return [place for place, told in enumerate(tried.outputs[: len(tried.assignments)]) if self.value_mismatch(one, told) is None]
 
     def compare_ahead(self) -> None:
         """Compare what has come so far, while the worker is still at work. After the first mismatch that waits: later checks may not be made at all."""

@@ -183,15 +183,17 @@ class Grader:
         started = time.monotonic()
         try:
             best = self._evidence(exam, source, file, {}, index)
+            likely = best.likely()
         except _MeantError as error:
-            best = self._evidence(exam, source, file, error.assignments[error.meant], index)
+            likely = error.likely
+            best = self._evidence(exam, source, file, error.assignments[likely[0]], index)
             best.reply.assignments = error.assignments
         report = judge(best, file, time.monotonic() - started)
         possible = best.reply.assignments
         # Names leave several assignments: take one under which every output agrees, if there is one.
         if len(possible) > 1 and _has_wrong_values(report):
             tried = best.reply.assignment
-            for assignment in possible:
+            for assignment in [possible[place] for place in likely if place < len(possible)] or possible:
                 if time.monotonic() > started + self.limits.seconds:
                     break
                 if assignment == tried:
@@ -217,9 +219,8 @@ class Grader:
         evidence = Evidence(exam, running.ended, index)
 
         def compare() -> None:
-            if not assignment and (meant := evidence.meant()):
-                assert running.ended.tried is not None
-                raise _MeantError(running.ended.tried.assignments, meant)
+            if not assignment and running.ended.tried is not None and (likely := evidence.likely()) and 0 not in likely:
+                raise _MeantError(running.ended.tried.assignments, likely)
             evidence.compare_ahead()
 
         running.finish(self._interrupt, compare, self._nap)
@@ -319,11 +320,11 @@ class _Runner:
 
 
 class _MeantError(Exception):
-    """Of these assignments of layers not the first is meant, but the one of this number."""
+    """Of these assignments of layers not the first is meant: one case comes out right under those of these numbers alone."""
 
-    def __init__(self, assignments: list[dict[str, list[str]]], meant: int) -> None:
+    def __init__(self, assignments: list[dict[str, list[str]]], likely: list[int]) -> None:
         super().__init__()
-        self.assignments, self.meant = assignments, meant
+        self.assignments, self.likely = assignments, likely
 
 
 def _has_wrong_values(report: Report) -> bool:

@@ -222,6 +222,9 @@ def remove_tree(folder: str) -> None:
 
 def _flatten_away(folder: str) -> None:
     """Remove a tree level by level: what lies in a folder's folders is moved up into it, so that no path grows long. No program is needed for it."""
+    if os.path.islink(folder):
+        os.unlink(folder)
+        return
     os.chmod(folder, 0o700)
     top = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
     moved = 0

@@ -5,9 +5,10 @@ The worker does this with a submission. The grader does it with its own content,
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from functools import partial
+from itertools import groupby
 from typing import Any, Protocol
 
 import torch
@@ -92,16 +93,25 @@ class Trial:
     def run_all(self, namespace: dict[str, Any], drive: Drive) -> None:
         """Every run of the request, then what the constructor must refuse; all that happens is told in `reply`."""
         self.reply.runs = self.runs
-        built = [self.build(number, namespace) for number in range(len(self.request.runs))]
-        contracts = [self._contract(run) for run in self.request.runs]
+        # What a constructor leaves for the whole class must not reach runs that are to be as if they were alone.
+        for _, numbers in groupby(range(len(self.runs)), key=lambda number: self.request.runs[number].purpose):
+            self._run_together(list(numbers), namespace, drive)
+        for index, init in enumerate(self.request.refusals):
+            self.hooks.note(len(self.request.runs) + index)
+            self.reply.refusals.append(self.attempts.attempt("construct", partial(namespace[self.request.entry[0]], **init))[1])
+
+    def _run_together(self, numbers: Sequence[int], namespace: dict[str, Any], drive: Drive) -> None:
+        """These runs, all of them built before the first one is called."""
+        built = {number: self.build(number, namespace) for number in numbers}
+        contracts = {number: self._contract(self.request.runs[number]) for number in numbers}
         chosen = self._choose_assignment(built, contracts)
         if len(self.reply.assignments) > 1:
             self.hooks.several(lambda: self._try_all(namespace, built, contracts, drive))
-        for number, (run, implementation, contract) in enumerate(zip(self.request.runs, built, contracts, strict=True)):
+        for number, implementation in built.items():
             self.hooks.done(number)
             if implementation is None:
                 continue
-            told = self.runs[number]
+            run, contract, told = self.request.runs[number], contracts[number], self.runs[number]
             if isinstance(implementation, nn.Module):
                 if chosen is None or told.unassigned:
                     told.unassigned = True
@@ -111,9 +121,6 @@ class Trial:
                 weights.load(implementation, contract, chosen, self.values_of(run))
             self.hooks.note(number)
             self._run(number, implementation, drive, contract, chosen)
-        for index, init in enumerate(self.request.refusals):
-            self.hooks.note(len(self.request.runs) + index)
-            self.reply.refusals.append(self.attempts.attempt("construct", partial(namespace[self.request.entry[0]], **init))[1])
 
     def build(self, number: int, namespace: dict[str, Any]) -> Any:
         """What `drive` calls in this run, with weights of its own still; None where the file's code raises."""
@@ -152,13 +159,14 @@ class Trial:
     def _purpose_of(self, run: Run) -> Purpose:
         return run.purpose or self.request.purpose
 
-    def _choose_assignment(self, built: list[Any], contracts: list[aliases.Contract]) -> aliases.Assignment | None:
+    def _choose_assignment(self, built: Mapping[int, Any], contracts: Mapping[int, aliases.Contract]) -> aliases.Assignment | None:
         """The request's assignment of the learner's layers, or the first that fits every case."""
         asked = {path: tuple(roles) for path, roles in self.request.assignment.items()}
         common: list[aliases.Assignment] | None = [asked] if asked else None
-        for implementation, contract, told in zip(built, contracts, self.runs, strict=True):
+        for number, implementation in built.items():
             if not isinstance(implementation, nn.Module):
                 continue
+            contract, told = contracts[number], self.runs[number]
             shapes = {name: tuple(shape) for name, shape in told.parameters.items()}
             # The one that is asked for is among those of all cases; of a single one there may be more than are looked for.
             possible = [asked] * aliases.fits(contract, shapes, asked) if asked else aliases.assignments(contract, shapes)
@@ -172,10 +180,10 @@ class Trial:
         self.reply.assignment = self.reply.assignments[0]
         return common[0]
 
-    def _try_all(self, namespace: dict[str, Any], built: list[Any], contracts: list[aliases.Contract], drive: Drive) -> Tried | None:
-        """The first run that tells most under every assignment, on an object of its own; None where no run will do."""
-        plain = [number for number, run in enumerate(self.request.runs) if (run.probe, run.mode, run.layout) == (None, "eval", {}) and run.dtype != "bfloat16"]
-        number = next((one for one in plain if isinstance(built[one], nn.Module) and not self.runs[one].unassigned), None)
+    def _try_all(self, namespace: dict[str, Any], built: Mapping[int, Any], contracts: Mapping[int, aliases.Contract], drive: Drive) -> Tried | None:
+        """The first plain run under every assignment, on an object of its own; None where there is none that was built."""
+        usable = (number for number, one in built.items() if isinstance(one, nn.Module) and not self.runs[number].unassigned)
+        number = next((number for number in usable if _is_plain(self.request.runs[number])), None)
         if number is None:
             return None
         run = self.request.runs[number]
@@ -358,6 +366,11 @@ class Trial:
                 continue
             told[name] = Returned("a tensor", list(value.shape), name_of(value.dtype), value.device.type, self.table.add(value) if is_sendable(value) else -1)
         return told
+
+
+def _is_plain(run: Run) -> bool:
+    """Whether nothing about a run is special: no probe, no dropout, no odd memory, no coarse rounding."""
+    return run.probe is None and run.mode == "eval" and not run.layout and run.dtype != "bfloat16"
 
 
 def _is_same(one: Any, other: Any) -> bool:
