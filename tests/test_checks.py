@@ -275,7 +275,7 @@ def test_one_look_sees_every_tensor(grader: Grader, monkeypatch: pytest.MonkeyPa
         tensors = [returned.tensor for call in calls for returned in call.values()]
         if exam.cases[number].dtype != "bfloat16":  # whose gradients are only asked to arrive
             tensors += [told.gradients[name] for name in exam.expected[number].gradients]
-        assert len(tensors) == len(set(tensors)) >= 3
+        assert len(tensors) == len(set(tensors)) >= 2
         for tensor in tensors:
             was = found.ended.tensors[tensor]
             for off in (2.0, math.nan):

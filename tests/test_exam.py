@@ -8,7 +8,9 @@ import torch
 
 from trainer.content import packs
 from trainer.core.words import GraderError, PackError
+from trainer.grading import exam as exam_module
 from trainer.grading.exam import Exam
+from trainer.running.execution import build
 from trainer.running.protocol import Request, decode
 
 from .conftest import TINY_PACK
@@ -26,6 +28,16 @@ def test_a_seed_gives_the_same_exam() -> None:
     """Requests are equal byte by byte."""
     assert Exam(GQA, 3).request() == Exam(GQA, 3).request()
     assert Exam(GQA, 3).request() != Exam(GQA, 4).request()
+
+
+def test_the_reference_is_built_twice_a_case(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Once in float64, for its parameters and its values, and once in a lower dtype."""
+    built: list[torch.dtype] = []
+    monkeypatch.setattr(exam_module, "build", lambda *given: built.append(given[4]) or build(*given))
+    exam = Exam(packs.find_challenge(packs.built_in_pack(), "gqa"), 2)
+    assert len(exam.expected) == len(exam.cases)
+    assert len(built) == 2 * len(exam.cases)
+    assert built.count(torch.float64) == len(exam.cases)
 
 
 def test_the_worker_is_told_no_expected_value() -> None:

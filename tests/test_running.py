@@ -19,10 +19,11 @@ from trainer.grading.evidence import Evidence
 from trainer.grading.exam import Exam
 from trainer.grading.grader import Grader
 from trainer.running import rehearsal
+from trainer.running.attempts import Attempts
 from trainer.running.execution import quick_first_weights
 from trainer.running.protocol import Request, SubmittedFile, Tried, decode
 from trainer.running.run import Ended, Running
-from trainer.running.trial import Trial
+from trainer.running.trial import Hooks, Kept, Trial
 from trainer.running.zygote import Limits
 
 from .conftest import TINY_PACK
@@ -253,6 +254,55 @@ def test_a_rehearsal_goes_all_the_way(monkeypatch: pytest.MonkeyPatch) -> None:
         assert (told.failure, told.gradient_failure, told.again_failure, told.unassigned) == (None, None, None, False)
         assert set(told.gradients) >= {"x", "q_proj.weight", "o_proj.bias"}
         assert told.outputs_again
+
+
+class _Counted:
+    """A prefix sum, of no parameters, that knows of each call whether it recorded gradients; `unlike`: with them it gives something else, or fails."""
+
+    def __init__(self, unlike: str = "") -> None:
+        self.calls: list[bool] = []
+        self._unlike = unlike
+
+    def __call__(self, x: torch.Tensor, reverse: bool = False) -> torch.Tensor:
+        self.calls.append(torch.is_grad_enabled())
+        if torch.is_grad_enabled() and self._unlike == "fails":
+            raise RuntimeError("a leaf variable")
+        summed = x.flip(-1).cumsum(-1).flip(-1) if reverse else x.cumsum(-1)
+        return summed + 1 if torch.is_grad_enabled() and self._unlike == "differs" else summed
+
+
+@pytest.mark.parametrize(
+    ("unlike", "every_time"),
+    [
+        pytest.param("", False, id="gradients make no difference"),
+        pytest.param("differs", True, id="other values with gradients"),
+        pytest.param("fails", True, id="fails with gradients"),
+    ],
+)
+def test_one_call_serves_for_values_and_gradients_where_that_is_safe(unlike: str, *, every_time: bool) -> None:
+    """Of the runs that are called as one before them, each costs two calls; four where gradients have made a difference in any."""
+    exam = Exam(packs.find_challenge(TINY_PACK, "prefix-sum"), 3)
+    request, tensors = exam.asked("grade")
+    counted = _Counted(unlike)
+    calls: list[list[bool]] = []
+
+    class Noted(Hooks):
+        def done(self, count: int) -> None:
+            counted.calls = []
+            calls.append(counted.calls)
+
+    trial = Trial(request, tensors, Attempts(""), Kept(), Noted())
+    trial.run_all({"prefix_sum": counted}, exam.drive)
+    with_gradients = [number for number, run in enumerate(request.runs) if run.cotangents]
+    again = [number for number in with_gradients if not request.runs[number].once_more]
+    assert again
+    assert len(again) < len(with_gradients)
+    for number in with_gradients:
+        told, twice = trial.runs[number], number in again and not every_time
+        assert calls[number] == ([True, False] if twice else [False, False, True, False])
+        assert (told.failure, told.again_failure, bool(told.outputs_again)) == (None, None, True)
+        assert bool(told.outputs_once_more) == (not twice)
+        assert (told.gradient_failure is not None) == (unlike == "fails")
 
 
 @pytest.mark.parametrize("bias", [True, False])

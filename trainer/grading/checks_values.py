@@ -141,7 +141,7 @@ def gradients(evidence: Evidence) -> Iterator[Outcome]:
         if one.case.dtype == "bfloat16":
             yield _arrives(evidence, one)
             continue
-        found = evidence.value_mismatch(one, one.told.outputs_with_gradients)
+        found = evidence.value_mismatch(one, one.told.outputs_with_gradients) if one.told.outputs_with_gradients else None
         if found is not None:
             yield _valued("gradients", one, found, "with gradients enabled, ")
             continue
@@ -220,8 +220,7 @@ def properties(evidence: Evidence) -> Iterator[Outcome]:
             yield Outcome("properties", "failed", text, one.case.name, one.number + 1)
             continue
         found, when = evidence.value_mismatch(one, one.told.outputs_again, again=True), "on a second call with new values, "
-        if found is None:
-            third = one.told.outputs_once_more or one.told.outputs_with_gradients
+        if found is None and (third := one.told.outputs_once_more or one.told.outputs_with_gradients):
             found, when = evidence.value_mismatch(one, third), "on a third call with the first values, "
         yield _valued("properties", one, found, when)
 

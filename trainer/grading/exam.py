@@ -138,6 +138,7 @@ class Exam:
                 raise PackError(f"{self.cases_path}: case {case.name!r} draws a plain input from the values; take it from draw.distinct.")
         self._inputs = [_rounded(case, case.inputs) for case in self.cases]
         self._again = [_rounded(case, other.inputs) for case, other in zip(self.cases, again, strict=True)]
+        self._exact: dict[int, Any] = {}  # the reference in float64, built already, for who asks first what is expected
         self._parameters = self._draw_parameters()
         self._cotangents = self._draw_cotangents()
         self._purposes: list[Purpose | None] = [None] * len(self.cases)
@@ -301,9 +302,8 @@ class Exam:
             return [{} for _ in self.cases]
         draw = Draw(self.seed, _WEIGHTS)
         found: list[dict[str, Tensor]] = []
-        for case in self.cases:
-            with self._blame(case):
-                module = build(self._reference, "module", self.challenge.entry, case.init, torch.float64, "eval")
+        for number, case in enumerate(self.cases):
+            module = self._exact[number] = self._built(number, "float64")
             values: dict[str, Tensor] = {}
             for name, parameter in module.named_parameters():
                 shape = tuple(parameter.shape)
@@ -330,7 +330,8 @@ class Exam:
 
     def _expect(self, number: int) -> Expected:
         case = self.cases[number]
-        reference, lower = self._built(number, "float64"), self._built(number, lower_dtype(case.dtype))
+        reference = self._with_weights(number, self._exact.pop(number, None) or self._built(number, "float64"))
+        lower = self._with_weights(number, self._built(number, lower_dtype(case.dtype)))
         exact, exact_gradients, plain = self._evaluate(number, reference, self._inputs[number], "float64", with_gradients=True)
         lowered, lowered_gradients, plain_lowered = self._evaluate(number, lower, self._inputs[number], lower_dtype(case.dtype), with_gradients=True)
         for name, value in exact.items():
@@ -353,13 +354,16 @@ class Exam:
         return Expected(outputs, again, plain, plain_again, _values(case, exact_gradients, lowered_gradients), case.dtype)
 
     def _built(self, number: int, dtype: str) -> Any:
-        """What `drive` calls: the reference in this dtype, in eval mode, with the weights of a case."""
+        """What `drive` calls: the reference in this dtype, in eval mode, with weights of its own still."""
         case, target = self.cases[number], DTYPES[dtype]
         with self._blame(case), _default_dtype(target if dtype == "float64" else torch.float32):
-            implementation = build(self._reference, self.challenge.kind, self.challenge.entry, case.init, target, "eval")
-            with torch.no_grad():
-                for name, parameter in module_parameters(implementation).items():
-                    parameter.copy_(self._parameters[number][name])
+            return build(self._reference, self.challenge.kind, self.challenge.entry, case.init, target, "eval")
+
+    def _with_weights(self, number: int, implementation: Any) -> Any:
+        """The same with the weights of a case."""
+        with torch.no_grad():
+            for name, parameter in module_parameters(implementation).items():
+                parameter.copy_(self._parameters[number][name])
         return implementation
 
     def _evaluate(
@@ -451,7 +455,7 @@ def _values(case: Case, exact: Mapping[str, Tensor], lowered: Mapping[str, Tenso
     found: dict[str, Value] = {}
     for name, value in exact.items():
         lost = loss(value, lowered[name])
-        if not torch.isfinite(torch.tensor(lost)) or (value.is_floating_point() and not bool(value.isfinite().all())):
+        if not math.isfinite(lost):  # nor is it where a value is not
             raise GraderError(f"The reference gives {name} that is not finite on case {case.name!r}. Report this with the seed.")
         dtype = value.dtype if case.dtype == "float64" or not value.is_floating_point() else lowered[name].dtype
         found[name] = Value(value, lost, str(dtype).removeprefix("torch."))

@@ -189,7 +189,8 @@ class RunReply(msgspec.Struct):
     """What one case gave: a call without gradients, a second one on new values, a third on the first values in new memory.
 
     The third records gradients where there are any (`outputs_with_gradients`). One that records none (`outputs_once_more`) is there where it does not,
-    where it gave something else than the first, and where the run asks for it.
+    where it gave something else than the first, and where the run asks for it. A run that does not ask, in a file to which gradients make no difference,
+    has two calls: the first records them.
     Of a recorded run: `steps`, and which of them made each output.
     """
 

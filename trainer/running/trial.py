@@ -88,6 +88,7 @@ class Trial:
         self.request, self.tensors, self.attempts, self.table, self.hooks = request, tensors, attempts, table, hooks
         self.reply = Reply()
         self.runs = [RunReply() for _ in request.runs]
+        self._gradients_matter = False  # whether some call with gradients failed, or gave something else than the one without
         self._recorders: dict[int, Recorder] = {}
 
     def run_all(self, namespace: dict[str, Any], drive: Drive) -> None:
@@ -224,13 +225,14 @@ class Trial:
         """A call without gradients, one on new values in the same memory, one with gradients on the first values in new memory.
 
         That last call is made without gradients too where there are none, where what it gave is not what the first one gave, and where the run says so.
+        Where it does not say so, and gradients have made no difference in any run before, the first call records them, and there is no third.
         """
         run, told = self.request.runs[number], self.runs[number]
         purpose = self._purpose_of(run)
         if purpose in _RECORDED:
             self._record(number, implementation, drive)
             return
-        given = self.inputs(run, run.inputs)
+        has_gradients = bool(run.differentiable or run.cotangents)
         counter = Counter() if run.probe else None
 
         def call(inputs: dict[str, Any], *, grad: bool) -> dict[str, Any]:
@@ -244,6 +246,11 @@ class Trial:
                 return call(given, grad=False)
 
         self.hooks.mark(str(number))
+        if purpose == "grade" and has_gradients and not (run.probe or run.once_more or self._gradients_matter):
+            if self._run_twice(run, told, implementation, call, contract, chosen):
+                return
+            self.hooks.mark("")  # it has printed what it prints in this run
+        given = self.inputs(run, run.inputs)
         outputs, told.failure = self.attempts.attempt("forward", counted)
         self.hooks.mark("")
         if counter is not None:
@@ -263,11 +270,36 @@ class Trial:
             return
         first = self._run_again(run, told, given, outputs, call)
         as_first = False
-        if run.differentiable or run.cotangents:
+        if has_gradients:
             as_first = self._run_gradients(run, told, implementation, first, call, contract, chosen)
+            self._gradients_matter |= not as_first
         if told.again_failure is None and (run.once_more or not as_first):
             once_more, told.again_failure = self.attempts.attempt("second call", lambda: self.told(call(self.inputs(run, run.inputs), grad=False)))
             told.outputs_once_more = once_more or {}
+
+    def _run_twice(
+        self, run: Run, told: RunReply, implementation: Any, call: Callable[..., dict[str, Any]], contract: aliases.Contract, chosen: aliases.Assignment | None
+    ) -> bool:
+        """A call with gradients, and one without on new values in the same memory. False, and nothing told, where the first one fails: gradients may be why."""
+        given = self._requiring_gradients(run)
+        outputs, failure = self.attempts.attempt("forward", lambda: call(given, grad=True))
+        if failure is None:
+            told.outputs, failure = self.attempts.attempt("forward", partial(self.told, outputs))
+        if failure is not None:
+            told.outputs, self._gradients_matter = {}, True
+            return False
+        self.hooks.mark("")
+        self._take_gradients(run, told, implementation, given, outputs, contract, chosen)
+        for _, tensor in leaves(given):
+            if tensor.is_leaf:
+                tensor.requires_grad_(False)
+        told.inputs_after = {name: self.table.add(tensor) for name, tensor in leaves(given)}
+        self._run_again(run, told, given, outputs, call)
+        return True
+
+    def _requiring_gradients(self, run: Run) -> dict[str, Any]:
+        """The first values in fresh memory, such that gradients flow to what is to have some."""
+        return map_leaves(self.inputs(run, run.inputs), lambda name, tensor: tensor.requires_grad_(name in run.differentiable))
 
     def _record(self, number: int, implementation: Any, drive: Drive) -> None:
         """One call, without gradients unless they are asked for; tells what each line makes."""
@@ -314,7 +346,7 @@ class Trial:
         chosen: aliases.Assignment | None,
     ) -> bool:
         """A call with gradients on the first values in new memory, and the backward pass. Returns whether all that the `first` call gave came again."""
-        inputs = map_leaves(self.inputs(run, run.inputs), lambda name, tensor: tensor.requires_grad_(name in run.differentiable))
+        inputs = self._requiring_gradients(run)
         outputs, failure = self.attempts.attempt("forward with gradients", lambda: call(inputs, grad=True))
         if failure is not None:
             told.gradient_failure = failure
@@ -324,20 +356,33 @@ class Trial:
             told.outputs_with_gradients = {}
             return False
         as_first = bool(self.attempts.attempt("forward with gradients", lambda: all(_is_same(first.get(name), outputs.get(name)) for name in told.outputs))[0])
+        self._take_gradients(run, told, implementation, inputs, outputs, contract, chosen)
+        return as_first
+
+    def _take_gradients(
+        self,
+        run: Run,
+        told: RunReply,
+        implementation: Any,
+        inputs: dict[str, Any],
+        outputs: dict[str, Any],
+        contract: aliases.Contract,
+        chosen: aliases.Assignment | None,
+    ) -> None:
+        """The backward pass, and what comes of it, named as in the contract."""
         own = module_parameters(implementation)
         wrt = {f"input {name}": tensor for name, tensor in leaves(inputs) if name in run.differentiable}
         wrt |= {f"parameter {name}": parameter for name, parameter in own.items()}
         cotangents = {name: self.tensors[index] for name, index in run.cotangents.items()}
         found, told.gradient_failure = self.attempts.attempt("backward", lambda: gradients(outputs, cotangents, wrt))
         if told.gradient_failure is not None:
-            return as_first
+            return
         of_inputs = {name.removeprefix("input "): value for name, value in found.items() if name.startswith("input ")}
         if chosen is not None:
             shapes = {name: tuple(self.tensors[index].shape) for name, index in run.parameters.items()}
             of_own = {name: found[f"parameter {name}"] for name in own}
             of_inputs |= weights.by_contract(contract, chosen, of_own, shapes)
         told.gradients = {name: self.table.add(value) for name, value in of_inputs.items() if is_sendable(value)}
-        return as_first
 
     def _run_again(self, run: Run, told: RunReply, given: dict[str, Any], first: dict[str, Any], call: Callable[..., dict[str, Any]]) -> dict[str, Tensor]:
         """New values in the same memory; the first results must stay. Returns copies of them.
