@@ -20,7 +20,7 @@ from trainer.running.zygote import Limits
 
 # What takes long and has something quicker beside it that meets the same faults first; `python -m pytest -m ""` runs all.
 THOROUGH = {
-    # `pack check`, which CI runs after the tests, grades all these right answers and stubs, and every third mistake.
+    # `pack check`, which CI runs after the tests, grades all these right answers and stubs, and every sixth mistake.
     "test_content": ("test_right_passes", "test_mistakes_are_refused_and_named", "test_stub_is_refused_and_is_the_interface"),
     # Real runs of pytest; what becomes of a test is tested without them, and once with.
     "test_pytest_plugin": (
@@ -37,7 +37,7 @@ THOROUGH = {
 }
 # Tables of which every so many-th row is run unless all are asked for; every row is one of many of its kind.
 SAMPLED = {
-    "test_by_hand": 5,  # that mistakes are named and have their line; `pack check` has them named in their own patches
+    "test_by_hand": 10,  # that mistakes are named and have their line; `pack check` has them named in their own patches
     "test_what_the_contract_calls_right_passes": 4,
     "test_honest_verdict_with_limits_alone": 3,  # the same files as with the sandbox, of which all are run
     "test_forged_records_do_no_harm": 3,

@@ -1,12 +1,13 @@
 """What a diagnosis adds to a failing check, as a ratio to the bare check: `import torch`, which every check does, and grading. Both, in turn.
 
-    python tests/benchmarks/diagnosis.py [ROUNDS] [--all]
+    python tests/benchmarks/diagnosis.py [ROUNDS] [--all] [--every N]
 
-The files of tests/by_hand of the challenges with the most known mistakes; with --all of every challenge. Of the first, none may add more than the bound:
-half a second, where a bare check takes 0.9 s. What is over it is measured anew, twice at most: other work on the machine only adds. Ends with 1 where
+The files of tests/by_hand of the challenges with the most known mistakes, or every Nth of them; with --all of every challenge. Of the first, none may
+add more than the bound: half a second, where a bare check takes 0.9 s. What is over it is measured anew, twice at most: other work on the machine only adds. Ends with 1 where
 one stays over it.
 """
 
+import argparse
 import os
 import statistics
 import subprocess
@@ -52,20 +53,24 @@ def added(grader: Grader, challenge: Challenge, path: Path, rounds: int, torch: 
 
 def main() -> int:
     """Measure every file in turn with its yardstick."""
-    rounds = next((int(one) for one in sys.argv[1:] if one.isdigit()), 2)
+    words = argparse.ArgumentParser()
+    words.add_argument("rounds", type=int, nargs="?", default=2)
+    words.add_argument("--all", action="store_true")
+    words.add_argument("--every", type=int, default=1)
+    asked = words.parse_args()
     challenges = packs.read_pack(packs.built_in_pack())
     counts = {one.id: len(read_mistakes(one)) for one in challenges}
     largest = [one for one in challenges if counts[one.id] == max(counts.values())]
     over = False
     with Grader([packs.built_in_pack()]) as grader:
-        for challenge in challenges if "--all" in sys.argv else largest:
-            paths = sorted((ROOT / "tests" / "by_hand" / challenge.folder.name).glob("*.py"))
+        for challenge in challenges if asked.all else largest:
+            paths = sorted((ROOT / "tests" / "by_hand" / challenge.folder.name).glob("*.py"))[:: asked.every]
             ratios = []
             torch = 0.0
             for number, path in enumerate(paths):
                 if number % 3 == 0:
-                    torch = min(seconds_of_import() for _ in range(rounds))
-                tries = (added(grader, challenge, path, rounds, torch) for _ in range(3))
+                    torch = min(seconds_of_import() for _ in range(asked.rounds))
+                tries = (added(grader, challenge, path, asked.rounds, torch) for _ in range(3))
                 ratio = next(tries)
                 ratios.append(ratio if ratio <= MOST or challenge not in largest else min(ratio, *tries))
             bound = f" (the bound: {MOST})" if challenge in largest else ""
