@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 import tomllib
@@ -13,6 +14,9 @@ from trainer.content.packs import built_in_pack
 from trainer.core.words import DrillError
 from trainer.display.autograder import write_autograder
 from trainer.display.autograder_files import FAILED, RUN_AUTOGRADER, SETUP
+
+from . import forked
+from .conftest import TINY_PACK
 
 RESULTS = {"score": 72.7, "output": "first: failed – ✗", "tests": []}
 
@@ -244,6 +248,31 @@ def test_the_submission_is_not_where_python_looks(tmp_path: Path) -> None:
     assert (root / "environment").read_text().splitlines() == ["1", f"{root}/work/home"]
 
 
+def test_a_challenge_of_a_course_goes_along(tmp_path: Path) -> None:
+    """Asked for by --pack, it is graded when that folder is gone; what is not asked stays behind, and with another assignment so does all of it."""
+    course, root = tmp_path / "course", tmp_path / "there"
+    shutil.copytree(TINY_PACK, course)
+    environment = {**os.environ, "PYTHONPATH": str(built_in_pack()), "PYTHON": sys.executable, "AUTOGRADER_ROOT": str(root)}
+    made = forked.run(["autograder", str(root / "source"), "--challenge", "prefix-sum", "--pack", str(course)], tmp_path, environment)
+    assert (made.returncode, made.stderr) == (0, "")
+    assert {path.name for path in (course / "challenges").iterdir()} > {"prefix_sum"}
+    assert sorted(path.relative_to(root).as_posix() for path in root.glob("source/pack/*/*")) == [
+        "source/pack/challenges/prefix_sum",
+        "source/pack/solutions/prefix_sum",
+    ]
+    shutil.rmtree(course)
+    right = (TINY_PACK / "solutions" / "prefix_sum" / "solution.py").read_text()
+    (root / "submission").mkdir()
+    for source, whole in ((right, True), (right.replace(".flip(-1)", ""), False)):
+        (root / "submission" / "prefix_sum.py").write_text(source)
+        results, done = run(root, environment)
+        assert results.get("score") is not None, done.stderr
+        assert (results["score"] == 100.0) == whole
+    made = forked.run(["autograder", str(root / "source"), "--challenge", "gqa"], tmp_path, environment)
+    assert (made.returncode, made.stderr) == (0, "")
+    assert not (root / "source" / "pack").exists()
+
+
 def test_setup_installs_the_package_with_its_pins(tmp_path: Path) -> None:
     """In a virtual environment of its own, without the developer's tools; a pip.conf that lies there is taken."""
     root, environment = autograder(tmp_path, "true")
@@ -256,6 +285,7 @@ def test_setup_installs_the_package_with_its_pins(tmp_path: Path) -> None:
         f'exec "{sys.executable}" "$@"\n'
     )
     (root / "source" / "pip.conf").write_text("")
+    (root / "source" / "pack" / "solutions").mkdir(parents=True)
     done = subprocess.run(
         ["bash", "source/setup.sh"], cwd=root, env=environment | {"PIP_NO_INDEX": "1"}, capture_output=True, text=True, timeout=120, check=False
     )
@@ -267,7 +297,8 @@ def test_setup_installs_the_package_with_its_pins(tmp_path: Path) -> None:
         f"{source}/pip.conf",
         *("-m", "trainer", "doctor"),
     ]
-    assert (source / "package" / "solutions").stat().st_mode & 0o077 == 0
+    for name in ("package", "pack"):
+        assert (source / name / "solutions").stat().st_mode & 0o077 == 0
 
 
 def test_the_scripts_name_no_host_and_are_bash() -> None:

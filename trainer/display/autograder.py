@@ -1,13 +1,14 @@
-"""A ready folder for Gradescope's autograder: what grades one assignment, with this very version of attn-drill and its challenges."""
+"""A ready folder for Gradescope: what grades one assignment, with this very version of attn-drill and what of a course's own packs is asked."""
 
 from __future__ import annotations
 
 import json
 import shutil
+from collections.abc import Sequence
 from importlib import metadata
 from pathlib import Path
 
-from trainer.core.words import DrillError
+from trainer.core.words import Challenge, DrillError
 from trainer.display.autograder_files import README, RUN_AUTOGRADER, SETUP
 
 _OURS = ("run_autograder", "setup.sh", "assignment.toml")
@@ -37,13 +38,14 @@ packages = ["trainer"]
 """
 
 
-def write_autograder(folder: Path, assignment_toml: str, package_root: Path) -> None:
+def write_autograder(folder: Path, assignment_toml: str, package_root: Path, others: Sequence[Challenge] = ()) -> None:
     """Write all that the platform needs into `folder`: empty, missing, or an autograder written earlier, which is replaced.
 
     Args:
         folder: what is to be zipped; see the README.md in it.
         assignment_toml: the text of the assignment's file.
         package_root: what holds `trainer/`: a checkout, or the site-packages of an installed wheel.
+        others: what is asked of other packs; these challenges become the autograder's own pack.
 
     Raises:
         DrillError: where the folder has something else in it, or `package_root` has no package.
@@ -55,6 +57,9 @@ def write_autograder(folder: Path, assignment_toml: str, package_root: Path) -> 
             _from_checkout(package_root, package)
         else:
             _from_wheel(package_root, package)
+        for one in others:
+            for part, place in (("challenges", one.folder), ("solutions", one.solutions)):
+                shutil.copytree(place, folder / "pack" / part / one.folder.name, ignore=_LEFT_OUT)
         (folder / "assignment.toml").write_text(assignment_toml, encoding="utf-8")
         (folder / "README.md").write_text(README, encoding="utf-8")
         for name, script in (("setup.sh", SETUP), ("run_autograder", RUN_AUTOGRADER)):
@@ -65,14 +70,15 @@ def write_autograder(folder: Path, assignment_toml: str, package_root: Path) -> 
 
 
 def _clear(folder: Path) -> None:
-    """Nothing but an earlier autograder is ever removed, and of that the package alone: a pip.conf put beside it stays."""
+    """Nothing but an earlier autograder is ever removed, and of that the package and the pack alone: a pip.conf put beside them stays."""
     if folder.exists() and not folder.is_dir():
         raise DrillError(f"{folder} is a file. Name a folder for the autograder.")
     if folder.is_dir() and any(folder.iterdir()):
         missing = [name for name in _OURS if not (folder / name).is_file()]
         if missing:
             raise DrillError(f"{folder} is not empty and no autograder (it has no {missing[0]}). Name a new folder.")
-        shutil.rmtree(folder / "package", ignore_errors=True)
+        for name in ("package", "pack"):
+            shutil.rmtree(folder / name, ignore_errors=True)
 
 
 def _from_checkout(root: Path, package: Path) -> None:

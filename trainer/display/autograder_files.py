@@ -12,6 +12,7 @@ root=${{AUTOGRADER_ROOT:-/autograder}}
 python=${{PYTHON:-$root/source/venv/bin/python}}
 seconds=${{AUTOGRADER_SECONDS:-540}} # below the platform's own ten minutes, which end in a score of 0
 options=()                         # more for `attn-drill grade`, for example --allow-weaker-isolation
+if [ -d "$root/source/pack" ]; then options+=(--pack "$root/source/pack"); fi
 
 # First what is to be read if nothing below succeeds. It has no score: a grader that fails costs nobody a point.
 mkdir -p "$root/results"
@@ -75,7 +76,9 @@ if [ -f "$here/pip.conf" ]; then export PIP_CONFIG_FILE=$here/pip.conf; fi
 "$here/venv/bin/python" -m pip --disable-pip-version-check install --no-cache-dir -c "$here/package/constraints.txt" "$here/package"
 
 # The sandbox hides solutions from submissions; other users of this machine have no business here either.
-chmod -R go= "$here/package" "$here/venv"
+for one in package pack venv; do
+  if [ -d "$here/$one" ]; then chmod -R go= "$here/$one"; fi
+done
 "$here/venv/bin/python" -m trainer doctor || true # for the log: what isolates a submission here
 """
 
@@ -90,5 +93,6 @@ README = """\
 
 `assignment.toml` says what is asked and what students see. Students hand in the files that the challenges name.
 torch for graphics cards takes gigabytes; a `pip.conf` here that names an index with CPU builds makes the image a tenth of that.
-The solutions are in `package/`: this folder is not for students.
+`pack/`, where it is there, has the challenges that are not attn-drill's own.
+The solutions are in `package/` and `pack/`: this folder is not for students.
 """
