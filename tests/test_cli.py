@@ -342,7 +342,7 @@ def test_pack_check_of_one_challenge(tmp_path: Path) -> None:
     """The table, the count, exit 0; a pack that breaks the rules exits 1 and says which."""
     done = drill("pack", "check", "--challenge", "attention-cost", "--seeds", "1", "--table", "table.md", cwd=tmp_path)
     assert re.search(r"\| attention-cost +\| float-head-dim +\|", done.stdout)
-    assert ", 0 failed (1 challenges, 1 seeds)" in done.stdout
+    assert ", 0 failed (1 challenge, 1 seed)" in done.stdout
     assert (tmp_path / "table.md").read_text().startswith("| challenge")
     tiny = drill("pack", "check", str(Path(__file__).parent / "packs/tiny"), "--seeds", "1", cwd=tmp_path, code=1)
     assert "has 2 mistakes of at least 12" in tiny.stdout

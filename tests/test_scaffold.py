@@ -59,7 +59,7 @@ def test_by_the_commands_of_contributing(tmp_path: Path) -> None:
         of_the_stub = is_check and not any(word.endswith(".py") for word in words)
         outputs[" ".join(words)] = drill(*words, cwd=tmp_path, code=1 if of_the_stub else 0).stdout
     by_command = {key.partition(" my-pack")[0]: text for key, text in outputs.items()}
-    assert ", 0 failed (1 challenges, 1 seeds)" in by_command["pack check"]
+    assert ", 0 failed (1 challenge, 1 seed)" in by_command["pack check"]
     assert re.search(r"(?m)^attention-pooling +easy +10 +new +my-pack$", by_command["--pack"])
     assert [text.partition(" ")[0] for key, text in outputs.items() if key.startswith("check")] == ["ERROR", "PASSED"]
 
@@ -253,7 +253,7 @@ def test_pack_check_tells_strays(pack: Path, tmp_path: Path) -> None:
     assert "challenges/gqa: attn-drill has a challenge gqa itself" in done.stdout
     assert "BAD  files: " in done.stdout
     assert "solutions/alone has no challenges/alone beside it" in done.stdout
-    assert "(1 challenges, 1 seeds)" in done.stdout
+    assert "(1 challenge, 1 seed)" in done.stdout
     assert re.search(r"\n2 passed, 2 failed", done.stdout)
     assert "one is checked at a time" in drill("--pack", "my-pack", "pack", "check", "--pack", ".", cwd=tmp_path, code=2).stderr
 

@@ -62,6 +62,7 @@ def check_pack(
         raise DrillError(f"{root / 'challenges'} holds no challenge. CONTRIBUTING.md says how to add one.")
     from trainer.content.strays import strays
     from trainer.display.pack_table import Progress, mistakes_table
+    from trainer.display.words import counted
     from trainer.grading.pack_check import Row, items, some_of
     from trainer.grading.pack_jobs import check_pack as check_all
     from trainer.grading.pack_jobs import in_order
@@ -89,7 +90,7 @@ def check_pack(
     for one in _hidden_when_installed(root, challenges):
         typer.echo(f"NOTE {one.folder}: attn-drill has a challenge {one.id} itself, so this one is found with --pack alone, and not where it is installed.")
     which = f", one mistake in {every}" if every > 1 else ""
-    typer.echo(f"{len(rows) - len(bad)} passed, {len(bad) + len(troubles)} failed ({len(challenges)} challenges, {seeds} seeds{which})")
+    typer.echo(f"{len(rows) - len(bad)} passed, {len(bad) + len(troubles)} failed ({counted(len(challenges), 'challenge')}, {counted(seeds, 'seed')}{which})")
     raise typer.Exit(1 if bad or troubles else 0)
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
+from trainer.display.words import counted
 from trainer.practice.costs import USUAL_KV_HEADS, Configuration, Cost, Preset, decimal, in_units
 
 if TYPE_CHECKING:
@@ -44,7 +45,7 @@ def as_values(configuration: Configuration, preset: Preset | None, rows: Sequenc
 
 def _sizes(one: Configuration, preset: Preset | None) -> str:
     model = f"{preset.name}: " if preset else ""
-    heads, tokens, layers = _counted(one.num_heads, "head"), _counted(one.seq_len, "token"), _counted(one.num_layers, "layer")
+    heads, tokens, layers = counted(one.num_heads, "head"), counted(one.seq_len, "token"), counted(one.num_layers, "layer")
     return f"{model}d_model {one.d_model}, {heads} of {one.head_dim}, {tokens}, batch {one.batch}, {one.dtype}, {layers}"
 
 
@@ -94,9 +95,9 @@ def _notes(one: Configuration, preset: Preset | None, rows: Sequence[Cost]) -> I
     given = [row.num_kv_heads for row in rows if row.variant == "GQA"]
     if not given:
         usual = " nor ".join(str(number) for number in USUAL_KV_HEADS)
-        yield f"Neither {usual} KV heads make a GQA of {_counted(one.num_heads, 'head')}; --kv-heads gives another number."
+        yield f"Neither {usual} KV heads make a GQA of {counted(one.num_heads, 'head')}; --kv-heads gives another number."
     if one.num_heads in given:
-        yield f"GQA with {_counted(one.num_heads, 'KV head')}, as many as there are query heads, is MHA."
+        yield f"GQA with {counted(one.num_heads, 'KV head')}, as many as there are query heads, is MHA."
     elif 1 in given:
         yield "GQA with 1 KV head is MQA."
     as_published = one.kv_rank == 4 * one.head_dim and one.rope_dim == one.head_dim // 2
@@ -111,7 +112,7 @@ def _notes(one: Configuration, preset: Preset | None, rows: Sequence[Cost]) -> I
 
 def _decode(one: Configuration, rows: Sequence[Cost], measured: Measured, width: int, *, colour: bool) -> Iterator[str]:
     """The ratios of the decode steps, with the quartiles beside them."""
-    threads, rounds = _counted(measured.threads, "thread"), _counted(measured.rounds, "round")
+    threads, rounds = counted(measured.threads, "thread"), counted(measured.rounds, "round")
     yield _styled("time of a decode step", colour, bold=True)
     longest = max(len(_name(row)) for row in rows)
     for row, ratio in zip(rows, measured.ratios, strict=True):
@@ -129,7 +130,7 @@ def _decode(one: Configuration, rows: Sequence[Cost], measured: Measured, width:
 
 
 def _name(row: Cost) -> str:
-    return f"GQA, {_counted(row.num_kv_heads or 0, 'KV head')}" if row.variant == "GQA" else row.variant
+    return f"GQA, {counted(row.num_kv_heads or 0, 'KV head')}" if row.variant == "GQA" else row.variant
 
 
 def _parameters(row: Cost) -> str:
@@ -148,10 +149,6 @@ def _a_token(row: Cost) -> str:
 
 def _ratio(value: float) -> str:
     return f"{value:.2f}" if value >= 0.095 else f"{value:.2g}"
-
-
-def _counted(number: int, what: str) -> str:
-    return f"{number} {what}{'' if number == 1 else 's'}"
 
 
 def _wrapped(text: str, width: int, indent: str = "") -> list[str]:

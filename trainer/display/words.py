@@ -19,6 +19,11 @@ def plain(text: str) -> str:
     return _CONTROL.sub("", text.replace("\r\n", "\n").replace("\r", "\n"))
 
 
+def counted(number: int, what: str) -> str:
+    """`1 head`, `2 heads`."""
+    return f"{number} {what}{'' if number == 1 else 's'}"
+
+
 def number(value: float) -> str:
     """At most 8 characters: `0.3661`, `-1.2e-05`, `nan`."""
     if math.isnan(value) or math.isinf(value):
