@@ -8,12 +8,13 @@ import signal
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from trainer.classroom import grading, stations
+from trainer.classroom import executors, grading, stations
 from trainer.classroom.assignment import plain_assignment
 from trainer.classroom.content import content_digest, found_in
 from trainer.classroom.executors import executor_for
@@ -22,6 +23,7 @@ from trainer.classroom.orders import Expect, Graded, NotGraded, Task, packed, un
 from trainer.classroom.results import CLASS_FILE, ClassFile, Kept, safe_name, write_whole
 from trainer.classroom.stations import Station, StationLostError, answer, close_stations, open_stations
 from trainer.classroom.words import Submission
+from trainer.cli.grade import _grade_all, _noted_interrupts
 from trainer.content import packs
 from trainer.core.words import DrillError, GraderError
 from trainer.display.class_results import excerpt_of, kept_failure, kept_report, kept_trouble
@@ -253,6 +255,34 @@ def test_what_is_left_is_cancelled_when_nobody_asks_any_more(monkeypatch: pytest
     told.close()  # type: ignore[attr-defined]
     assert len(executor.made) == 4
     assert all(one.cancelled() for one in executor.made[1:])
+
+
+def test_an_interrupt_waits_for_a_moment_in_which_nothing_is_held(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ctrl-C while a job is handed over: that is finished, what hangs is not waited for, and the signal is Python's own again."""
+    handed_over: list[Future[bytes]] = []
+
+    class Slow:
+        def submit(self, function: object, order: bytes) -> Future[bytes]:
+            os.kill(os.getpid(), signal.SIGINT)
+            time.sleep(0.05)  # Python gets the signal in here
+            handed_over.append(Future())
+            return handed_over[-1]
+
+    monkeypatch.setattr(executors, "executor_for", lambda where, jobs: nullcontext((Slow(), 1)))
+    usual = signal.getsignal(signal.SIGINT)
+    class_ = jobs_of(plan(), [submission("ana"), submission("ben")])
+    assert _grade_all(plan(), class_, Kept(tmp_path, ["prefix-sum"]), "local", 1, resume=False)
+    assert [one.cancelled() for one in handed_over] == [True]
+    assert signal.getsignal(signal.SIGINT) is usual
+
+
+def test_a_second_interrupt_is_raised_at_once() -> None:
+    """Whatever is under way: somebody presses Ctrl-C again because nothing has happened."""
+    with _noted_interrupts() as interrupted:
+        os.kill(os.getpid(), signal.SIGINT)
+        assert soon(interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            signal.raise_signal(signal.SIGINT)
 
 
 def test_a_machine_that_is_lost_is_no_fault_of_the_submission() -> None:

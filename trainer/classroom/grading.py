@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import random
 from collections import deque
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,6 +18,7 @@ from trainer.classroom.words import Assignment, Result, Submission
 from trainer.core.words import Challenge
 
 _MOST_SEED = 1 << 62
+_LOOK_SECONDS = 0.2
 
 
 @dataclass(frozen=True)
@@ -100,24 +101,32 @@ def is_late(plan: Plan, job: Job) -> bool:
     return _is_late(plan, job.submission)
 
 
-def graded(plan: Plan, jobs: Sequence[Job], executor: Executor, at_once: int) -> Iterator[tuple[Job, Answer | None]]:
+def graded(
+    plan: Plan, jobs: Sequence[Job], executor: Executor, at_once: int, interrupted: Callable[[], bool] = lambda: False
+) -> Iterator[tuple[Job, Answer | None]]:
     """The answer to each job, in the order in which they come; None for a submission that cannot be read and was not tried.
 
     Args:
         executor: calls `stations.answer` with bytes; anything that speaks `concurrent.futures` will do.
         at_once: how many are handed to it at a time, so that little is lost when the grading is interrupted.
+        interrupted: whether the user has asked for an end; is looked at several times a second.
+
+    Raises:
+        KeyboardInterrupt: once `interrupted` says so.
     """
     waiting = deque(jobs)
     under_way: dict[Future[bytes], Job] = {}
     try:
         while waiting or under_way:
+            if interrupted():
+                raise KeyboardInterrupt
             while waiting and len(under_way) < at_once:
                 job = waiting.popleft()
                 if job.submission.source is None:
                     yield job, None
                     continue
                 under_way[executor.submit(answer, packed(_task(plan, job, job.submission.source)))] = job
-            for done in wait(under_way, return_when=FIRST_COMPLETED).done:
+            for done in wait(under_way, _LOOK_SECONDS, FIRST_COMPLETED).done:
                 yield under_way.pop(done), _answer_of(done)
     finally:
         for one in under_way:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import signal
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -14,6 +16,8 @@ from trainer.cli.common import complete_id, cores, find, fresh_seed, pack_roots
 from trainer.core.words import Challenge, DrillError, GraderError
 
 if TYPE_CHECKING:
+    from types import FrameType
+
     from trainer.classroom.grading import Job, Plan
     from trainer.classroom.orders import Answer
     from trainer.classroom.results import Kept
@@ -111,14 +115,38 @@ def _grade_all(plan: Plan, all_jobs: Sequence[Job], kept: Kept, where: str, jobs
         return False
     with executor_for(where, min(jobs, len(left))) as (executor, at_once):
         try:
-            with ClassProgress(len(all_jobs), len(all_jobs) - len(left), sys.stderr) as progress:
-                for job, answer in graded(plan, left, executor, at_once):
+            with ClassProgress(len(all_jobs), len(all_jobs) - len(left), sys.stderr) as progress, _noted_interrupts() as interrupted:
+                for job, answer in graded(plan, left, executor, at_once, interrupted):
                     result, text = _result(plan, job, answer)
                     kept.write(result, text)
                     progress.advance(result)
         except KeyboardInterrupt:
             return True
     return False
+
+
+@contextmanager
+def _noted_interrupts() -> Iterator[Callable[[], bool]]:
+    """Ctrl-C is noted, and told to who asks: raised in the middle of whatever runs, it may leave a lock held that a thread waits for ever after.
+
+    A second one is raised.
+    """
+    usual = signal.getsignal(signal.SIGINT)
+    noted: list[int] = []
+
+    def note(number: int, frame: FrameType | None) -> None:
+        if noted:
+            signal.default_int_handler(number, frame)
+        noted.append(number)
+
+    if usual is None or usual is signal.SIG_IGN:  # nobody asks Python, or nobody is to be asked
+        yield lambda: False
+        return
+    signal.signal(signal.SIGINT, note)
+    try:
+        yield lambda: bool(noted)
+    finally:
+        signal.signal(signal.SIGINT, usual)
 
 
 def _result(plan: Plan, job: Job, answer: Answer | None) -> tuple[Result, bytes]:
