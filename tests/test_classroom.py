@@ -276,6 +276,22 @@ def test_an_interrupt_waits_for_a_moment_in_which_nothing_is_held(tmp_path: Path
     assert signal.getsignal(signal.SIGINT) is usual
 
 
+def test_an_interrupt_during_the_last_submission_counts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its result is written, and the command ends all the same."""
+
+    class Last:
+        def submit(self, function: object, order: bytes) -> Future[bytes]:
+            done: Future[bytes] = Future()
+            done.set_result(answered("no grader"))
+            signal.raise_signal(signal.SIGINT)
+            return done
+
+    monkeypatch.setattr(executors, "executor_for", lambda where, jobs: nullcontext((Last(), 1)))
+    kept = Kept(tmp_path, ["prefix-sum"])
+    assert _grade_all(plan(), jobs_of(plan(), [submission("ana")]), kept, "local", 1, resume=False)
+    assert kept.read("ana", "prefix-sum") is not None
+
+
 def test_a_second_interrupt_is_raised_at_once() -> None:
     """Whatever is under way: somebody presses Ctrl-C again because nothing has happened."""
     with _noted_interrupts() as interrupted:

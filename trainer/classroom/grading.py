@@ -128,6 +128,8 @@ def graded(
                 under_way[executor.submit(answer, packed(_task(plan, job, job.submission.source)))] = job
             for done in wait(under_way, _LOOK_SECONDS, FIRST_COMPLETED).done:
                 yield under_way.pop(done), _answer_of(done)
+        if interrupted():  # during the last ones
+            raise KeyboardInterrupt
     finally:
         for one in under_way:
             one.cancel()
