@@ -23,6 +23,7 @@ from trainer.content.interface import signatures
 from trainer.content.packs import read_text, solution
 from trainer.core.words import Case, Challenge, GraderError, PackError, Refusal
 from trainer.grading.draw import Draw
+from trainer.grading.drive import drive_source
 from trainer.running.execution import Drive, Given, build, gradients, lay_out, leaves, map_leaves, module_parameters
 from trainer.running.protocol import DTYPES, Assigned, Purpose, Request, Run, TensorTable, decode, encode
 from trainer.running.returns import plain_value
@@ -123,11 +124,12 @@ class Exam:
         self.challenge, self.seed = challenge, seed
         self.signatures = signatures(challenge)
         self.cases_path = str(challenge.folder / "cases.py")
-        self._cases_source = read_text(challenge.folder / "cases.py")
-        self._content = load_module("cases", self.cases_path, self._cases_source)
+        cases_source = read_text(challenge.folder / "cases.py")
+        self._content = load_module("cases", self.cases_path, cases_source)
         for name in ("cases", "drive"):
             if name not in self._content:
                 raise PackError(f"{self.cases_path} defines no `{name}`.")
+        self._drive_source = drive_source(cases_source, self.cases_path)
         self._reference = load_module("reference", str(challenge.solutions / "solution.py"), solution(challenge))
         self.cases = self._drawn(Draw(seed))
         again = self._drawn(Draw(seed, _AGAIN))
@@ -153,8 +155,7 @@ class Exam:
     def request(self, assignment: Assigned | None = None, purpose: Purpose = "grade") -> bytes:
         """The frame for a worker that is to run a file on all cases; `assignment`: by default the first that fits them all."""
         body = Request(
-            cases_path=self.cases_path,
-            cases_source=self._cases_source,
+            drive_source=self._drive_source,
             kind=self.challenge.kind,
             entry=list(self.challenge.entry),
             random_seed=int(torch.randint(1 << 62, (), generator=torch.Generator().manual_seed(self.seed + _RANDOM))),
@@ -242,7 +243,6 @@ class Exam:
 
         runs = [
             Run(
-                name=case.name,
                 sizes=dict(case.sizes),
                 init=dict(case.init),
                 inputs=table.tree(inputs),

@@ -25,7 +25,7 @@ from trainer.running.isolation import Isolation
 from trainer.running.probing import Isolated, probe_zygote
 from trainer.running.protocol import Assigned, Purpose, SubmittedFile, cap
 from trainer.running.run import Ended, Running, SupersededError
-from trainer.running.zygote import Limits, Zygote
+from trainer.running.zygote import Limits, Zygote, ZygoteLostError
 
 if TYPE_CHECKING:  # imported where it is asked for: a pass pays nothing for it
     from trainer.grading.diagnosis.bank import Bank
@@ -33,6 +33,7 @@ if TYPE_CHECKING:  # imported where it is asked for: a pass pays nothing for it
 Told = Callable[[Report], None]
 TRAINER = Path(__file__).resolve().parents[1]
 _NAP_SECONDS = 0.005
+_ZYGOTES_A_SUBMISSION = 2
 
 
 class Grader:
@@ -59,6 +60,7 @@ class Grader:
         self._hidden = [TRAINER]
         for pack in packs:
             self._hidden += [pack / "challenges", pack / "solutions"]
+        self._isolation = isolation
         self._zygote = Zygote(self._hidden, isolation)
         self._exams: dict[tuple[Path, int], Exam] = {}
         self._banks: WeakKeyDictionary[Exam, Bank] = WeakKeyDictionary()
@@ -124,12 +126,33 @@ class Grader:
     def grade_exam(self, exam: Exam, source: str, file: str, index: int | None = None, *, diagnosed: bool = False, told: Told | None = None) -> Report:
         """Grade one source on an exam; `index`: the one case that the report speaks of, from 0."""
         started = time.monotonic()
-        report, evidence, assignment = self.judged(exam, source, file, index)
+        report, evidence, assignment = self._judged_whatever_happens(exam, source, file, index)
         if diagnosed and report.verdict != "passed":
             if told is not None:
                 told(replace(report, elapsed_seconds=time.monotonic() - started))
             report = replace(report, diagnosis=self._diagnosis(exam, evidence, report, source, _Runner(self, file, assignment)))
         return replace(report, elapsed_seconds=time.monotonic() - started)
+
+    def _judged_whatever_happens(self, exam: Exam, source: str, file: str, index: int | None) -> tuple[Report, Evidence, Assigned]:
+        """Return `judged`; if the zygote dies, run the submission again in a new zygote.
+
+        A submission with which two of them die has a verdict: it is the likely cause.
+        """
+        for _ in range(_ZYGOTES_A_SUBMISSION):
+            try:
+                return self.judged(exam, source, file, index)
+            except ZygoteLostError:
+                self._replace_zygote()
+        evidence = Evidence(exam, Ended("died", reason="the process that starts workers died each time this file ran, and so did the worker"), index)
+        return judge(evidence, file, 0.0), evidence, {}
+
+    def _replace_zygote(self) -> None:
+        """Start another zygote in the place of the one that is gone."""
+        self._ready = None
+        self._zygote.close()
+        self._zygote = Zygote(self._hidden, self._isolation)
+        if self._held is not None:
+            self._zygote.hold(self._held.request())
 
     def _diagnosis(self, exam: Exam, evidence: Evidence, report: Report, source: str, runner: _Runner) -> Diagnosis | None:
         """Where and why; None, with a warning, where the search itself fails: the verdict does not depend on it."""
@@ -138,6 +161,9 @@ class Grader:
 
             with closing(runner):
                 return diagnose(self._bank(exam), evidence, report, source, runner)
+        except ZygoteLostError:
+            self._replace_zygote()
+            return None
         except Exception as error:
             warnings.warn(f"The diagnosis failed ({type(error).__name__}: {error}); the verdict stands. Report this with the seed.", stacklevel=2)
             return None

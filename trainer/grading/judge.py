@@ -8,7 +8,9 @@ from trainer.core.report import Frame, Outcome, Report
 from trainer.core.words import CHECK_ORDER, Verdict
 from trainer.grading import checks_counted, checks_load, checks_values
 from trainer.grading.evidence import Evidence
+from trainer.running.nursery import SLEEP_FACTOR
 from trainer.running.protocol import cap
+from trainer.running.run import Ended
 
 Check = Callable[[Evidence], Iterator[Outcome]]
 
@@ -115,7 +117,7 @@ def _sudden_end(evidence: Evidence) -> list[Outcome]:
     line = ended.frames[-1] if ended.frames else None
     at = f" at line {line.line}" if line else ""
     if ended.how == "timeout":
-        what = f"still running at the time limit{at}; `--time-limit` raises it"
+        what = f"still running at the time limit{at}: {_how_long(ended)}"
     elif ended.how == "died":
         what = f"{ended.reason}{at}"
     else:
@@ -132,6 +134,13 @@ def _sudden_end(evidence: Evidence) -> list[Outcome]:
         return [Outcome("loads", "passed"), Outcome("bad sizes", "failed", text), *_rest(evidence, "bad sizes")]
     case = exam.cases[number]
     return [Outcome("loads", "passed"), Outcome("runs", "failed", what, case.name, number + 1, frames=frames), *_rest(evidence, "runs")]
+
+
+def _how_long(ended: Ended) -> str:
+    """Say which time is over, and the next step."""
+    if ended.slept:
+        return f"it slept for {SLEEP_FACTOR * ended.seconds:g} s in all; an answer does not wait for anything"
+    return f"it used {ended.seconds:g} s of CPU time; `--time-limit` raises the limit"
 
 
 def _rest(evidence: Evidence, failed: str) -> list[Outcome]:

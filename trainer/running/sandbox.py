@@ -7,6 +7,7 @@ Each part is applied where the kernel has it; `probe` finds out what holds. Noth
 from __future__ import annotations
 
 import ctypes
+import math
 import os
 import platform
 import resource
@@ -36,22 +37,28 @@ _SYSTEM_PATHS = (
 
 
 def limit(memory_bytes: int, seconds: float) -> bool:
-    """Bound address space (beyond what is mapped now), CPU time, file size, open files; no core dumps."""
+    """Bound address space (beyond what is mapped now), CPU time from now on, file size, open files; no core dumps.
+
+    The zygote ends a worker whose CPU time is over. The kernel stands behind it: it sends SIGXCPU a little later, and
+    kills two seconds after that, whatever the worker has done to the signal.
+    """
+    used = sum(resource.getrusage(resource.RUSAGE_SELF)[:2])
+    most_seconds = math.ceil(used + seconds) + 1
     # Hard as well as soft: a soft limit alone can be raised or its signal ignored.
     wanted = {
-        # A backstop behind the wall clock: the time of all threads counts here.
-        resource.RLIMIT_CPU: (int(seconds) + 2) * (os.cpu_count() or 1),
-        resource.RLIMIT_FSIZE: FILE_BYTES,
-        resource.RLIMIT_NOFILE: _OPEN_FILES,
-        resource.RLIMIT_CORE: 0,
+        resource.RLIMIT_CPU: (most_seconds, most_seconds + 2),
+        resource.RLIMIT_FSIZE: (FILE_BYTES, FILE_BYTES),
+        resource.RLIMIT_NOFILE: (_OPEN_FILES, _OPEN_FILES),
+        resource.RLIMIT_CORE: (0, 0),
     }
     if (mapped := _mapped_bytes()) is not None:
-        wanted[resource.RLIMIT_AS] = mapped + memory_bytes
+        wanted[resource.RLIMIT_AS] = (mapped + memory_bytes,) * 2
     try:
-        for what, value in wanted.items():
-            hard = resource.getrlimit(what)[1]
-            value = value if hard == resource.RLIM_INFINITY else min(value, hard)
-            resource.setrlimit(what, (value, value))
+        for what, (soft, hard) in wanted.items():
+            most = resource.getrlimit(what)[1]
+            if most != resource.RLIM_INFINITY:
+                soft, hard = min(soft, most), min(hard, most)
+            resource.setrlimit(what, (soft, hard))
     except (OSError, ValueError):
         return False
     return resource.RLIMIT_AS in wanted

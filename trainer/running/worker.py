@@ -9,7 +9,6 @@ from __future__ import annotations
 import contextlib
 import inspect
 import os
-import socket
 import sys
 import traceback
 import types
@@ -23,6 +22,7 @@ from torch import Tensor, nn
 
 from trainer.running import from_scratch
 from trainer.running.attempts import Attempts
+from trainer.running.channel import Channel
 from trainer.running.counting import count_in_threads
 from trainer.running.execution import Drive
 from trainer.running.protocol import (
@@ -39,7 +39,6 @@ from trainer.running.protocol import (
     cap,
     encode,
     mark,
-    message,
 )
 from trainer.running.returns import describe
 from trainer.running.trial import Hooks, Trial
@@ -52,7 +51,7 @@ _LITERALS = (int, float, str, bool, type(None))
 class Worker(Hooks):
     """One file on its way through a request: load, look at the interface, build, run every case, reply."""
 
-    def __init__(self, request: Request, tensors: Sequence[Tensor], file: SubmittedFile, channel: socket.socket, folder: str) -> None:
+    def __init__(self, request: Request, tensors: Sequence[Tensor], file: SubmittedFile, channel: Channel, folder: str) -> None:
         self.request, self.source = request, file.source
         self.channel = channel
         self.path = os.path.join(folder, Path(file.name).name)
@@ -80,7 +79,7 @@ class Worker(Hooks):
 
     def note(self, number: int) -> None:
         """Say which run is about to start, so that a sudden death can be told with its case."""
-        self.channel.sendall(message(NOTE, str(number).encode()))
+        self.channel.send(NOTE, str(number).encode())
 
     def done(self, count: int) -> None:
         """Send what is done already, several runs at a time: the grader has a core of its own."""
@@ -96,7 +95,7 @@ class Worker(Hooks):
     def _send(self, part: Part) -> None:
         table, self.table = self.table, TensorTable(self.table.first + len(self.table.specs))
         self.trial.table = self.table
-        self.channel.sendall(message(PART, encode(part, table)))
+        self.channel.send(PART, encode(part, table))
 
     def mark(self, part: str) -> None:
         """What is printed from here on belongs to this part: `import`, or the number of a run for its first call."""
@@ -173,10 +172,9 @@ class Worker(Hooks):
 
 
 def load_drive(request: Request) -> Drive:
-    """How an implementation is called, from the pack's cases.py."""
-    module = types.ModuleType("cases")
-    module.__file__ = request.cases_path
-    exec(compile(request.cases_source, request.cases_path, "exec"), module.__dict__)
+    """Return how an implementation is called."""
+    module = types.ModuleType("drive")
+    exec(compile(request.drive_source, "<drive>", "exec"), module.__dict__)
     drive: Drive = module.__dict__["drive"]
     return drive
 
