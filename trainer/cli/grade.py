@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from trainer.classroom.words import Assignment, Result, Submission
 
 _MOST_JOBS = 512
+_MOST_SAID = 5  # sentences about names that came several times
 
 
 def grade(
@@ -95,12 +96,22 @@ def _assignment(challenge_id: str | None, file: Path | None, time_limit: float |
 
 def _submissions(folder: Path, challenges: Sequence[Challenge], *, single: bool) -> list[Submission]:
     from trainer.classroom import collect
+    from trainer.display.class_words import visible
 
     found = collect.collect_single(folder, challenges) if single else collect.collect(folder, challenges)
     if found.ignored:
         named = ", ".join(found.ignored[:5]) + (f" and {len(found.ignored) - 5} more" if len(found.ignored) > 5 else "")
-        print(f"Not graded, no submission: {named}", file=sys.stderr)
+        print(f"Not graded, no submission: {visible(named)}", file=sys.stderr)
+    for note in (*found.notes, *_to_settle(found.submissions)):
+        print(visible(note), file=sys.stderr)
     return found.submissions
+
+
+def _to_settle(submissions: Sequence[Submission]) -> list[str]:
+    """Return a sentence for each student of whom a person has to say which file counts."""
+    said = list({made.student: made.trouble for made in submissions if made.unsettled}.values())
+    more = len(said) - _MOST_SAID
+    return [*said[:_MOST_SAID], f"{more} more names have several submissions; the report names them."] if more > 0 else said
 
 
 def _grade_all(plan: Plan, all_jobs: Sequence[Job], kept: Kept, where: str, jobs: int, *, resume: bool) -> bool:
@@ -158,9 +169,11 @@ def _result(plan: Plan, job: Job, answer: Answer | None) -> tuple[Result, bytes]
     from trainer.classroom.assignment import score
     from trainer.classroom.grading import is_late
     from trainer.classroom.orders import NotGraded
-    from trainer.display.class_results import kept_failure, kept_report, kept_trouble
+    from trainer.display.class_results import kept_failure, kept_report, kept_trouble, kept_unsettled
 
     one = job.submission
+    if one.unsettled:
+        return kept_unsettled(one, {"student": one.student, "score": None, "late": False, "task": job.digest})
     more = {"student": one.student, "score": 0.0, "late": is_late(plan, job), "task": job.digest}
     if answer is None:
         return kept_trouble(one.challenge, one.file, one.trouble, more)

@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 from rich.console import Console
 
-from trainer.classroom.words import Excerpt, Result
+from trainer.classroom.words import Excerpt, Result, Submission
 from trainer.core.report import Report
 from trainer.display.as_json import SCHEMA, as_object
 from trainer.display.terminal import render
@@ -38,6 +38,12 @@ def kept_failure(challenge: str, file: str, sentence: str, more: Mapping[str, An
     return _kept(
         _bare(challenge, file) | {"verdict": None, "error": sentence, "checks": [], "text": f"NOT GRADED  {challenge}\n{plain(sentence)}\n"} | dict(more)
     )
+
+
+def kept_unsettled(submission: Submission, more: Mapping[str, Any]) -> tuple[Result, bytes]:
+    """Return the result, as read and as written, if several files came under one name."""
+    kept = kept_failure(submission.challenge, submission.file, submission.trouble, more)[0]
+    return _kept(msgspec.to_builtins(kept) | {"unsettled": list(submission.unsettled)})
 
 
 def _bare(challenge: str, file: str) -> dict[str, Any]:
