@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import textwrap
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import islice
 from types import TracebackType
 from typing import TextIO
 
@@ -12,9 +13,12 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
 from trainer.classroom.words import Result
+from trainer.display.class_words import visible
 from trainer.display.words import plain
 
 _LINES = 10  # in all, where there is no terminal
+_MOST_NAMES = 10  # that a person has to settle
+_MOST_FILES = 4  # of one such name
 _WORDS = {"passed": "passed", "failed": "failed", "error": "error", "timeout": "time limit", "memory": "memory", "not-allowed": "not allowed"}
 
 
@@ -58,12 +62,22 @@ def in_counts(verdicts: Counter[str | None]) -> str:
 
 
 def summary(results: Iterable[Result], width: int | None = None) -> tuple[str, int]:
-    """A few lines of what came of a class, and how many could not be graded; `width`: the terminal's columns, where there is one."""
+    """Return a few lines on the results of a class, and how many the grader failed on.
+
+    Args:
+        results: those of the class.
+        width: the columns of the terminal, or None if there is none.
+    """
+    unsettled: dict[str, list[str]] = {}
     verdicts: Counter[str | None] = Counter()
     mistakes: Counter[tuple[str, str]] = Counter()
     scores: list[float] = []
+    failed = 0
     for one in results:
         verdicts[one.verdict] += 1
+        failed += one.verdict is None and not one.unsettled
+        if one.unsettled:
+            unsettled.setdefault(one.student, one.unsettled)
         if one.score is not None:
             scores.append(one.score)
         if one.diagnosis is not None:
@@ -72,6 +86,22 @@ def summary(results: Iterable[Result], width: int | None = None) -> tuple[str, i
     if scores:
         lines.append(f"score: {sum(scores) / len(scores):.1f} on average, {sorted(scores)[len(scores) // 2]:.1f} in the middle")
     lines += [f"{count} × {name}: {plain(says)}" for (name, says), count in mistakes.most_common(3)]
+    lines += _to_settle(unsettled)
     if width is not None:
         lines = [part for line in lines for part in textwrap.wrap(line, max(20, width), subsequent_indent="    ", break_on_hyphens=False)]
-    return "\n".join(lines), verdicts[None]
+    return "\n".join(lines), failed
+
+
+def _to_settle(unsettled: Mapping[str, Sequence[str]]) -> list[str]:
+    """Say which students are not graded because several files came under one name."""
+    said = []
+    for student, places in islice(unsettled.items(), _MOST_NAMES):
+        more = f" and {len(places) - _MOST_FILES} more" if len(places) > _MOST_FILES else ""
+        said.append(f"{visible(student)} ({visible(', '.join(places[:_MOST_FILES]))}{more})")
+    if not said:
+        return []
+    rest = f" and {len(unsettled) - _MOST_NAMES} more" if len(unsettled) > _MOST_NAMES else ""
+    return [
+        f"to settle, more than one submission of one name: {'; '.join(said)}{rest}",
+        "For each name, remove or rename all but one, then add --resume.",
+    ]
