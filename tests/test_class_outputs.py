@@ -226,8 +226,8 @@ def test_several_submissions_of_one_name_are_told_on_the_console() -> None:
     text, failed = summary([result("ann"), unsettled(), result("di", verdict=None)])
     assert failed == 1
     assert "3 results: 1 passed, 2 not graded" in text
-    assert "\nto settle, more than one submission of one name: bob (bob.py, bob/x.py)\n" in text
-    assert text.endswith("For each name, remove or rename all but one, then add --resume.")
+    assert "\n1 to settle: more than one submission of one name\n  bob: bob.py, bob/x.py\n" in text
+    assert text.endswith("\nRemove or rename all but one of each name, then add --resume.")
     assert "to settle" not in summary([result("ann"), result("di", verdict=None)])[0]
 
 
@@ -237,16 +237,16 @@ def test_the_console_stays_within_its_columns(width: int) -> None:
     many = [unsettled(f"student number {number}") for number in range(13)]
     text, _ = summary(many, width)
     assert max(map(len, text.splitlines())) <= width
-    assert "student number 9 (bob.py," in " ".join(text.split())
-    assert "student number 10 (" not in " ".join(text.split())
-    assert "and 3 more" in " ".join(text.split())
+    assert "student number 9: bob.py," in " ".join(text.split())
+    assert "student number 10:" not in " ".join(text.split())
+    assert "and 3 more names" in " ".join(text.split())
 
 
 def test_many_files_of_one_name_are_cut_on_the_console() -> None:
     """Four files are named, and nothing in a name acts on the terminal."""
     places = [f"{number}\x1b[31m.py" for number in range(6)]
     text, _ = summary([result("bob\n", verdict=None, unsettled=places)])
-    assert r"bob\n (0\x1b[31m.py, 1\x1b[31m.py, 2\x1b[31m.py, 3\x1b[31m.py and 2 more)" in text
+    assert r"bob\n: 0\x1b[31m.py, 1\x1b[31m.py, 2\x1b[31m.py, 3\x1b[31m.py and 2 more" in text
 
 
 def test_several_submissions_of_one_name_are_no_failed_grading() -> None:

@@ -649,7 +649,7 @@ def test_guessed_users_are_told(tmp_path: Path) -> None:
     assert [made.student for made in got.submissions] == [f"s{number}" for number in range(5)]
     (note,) = got.notes
     assert "s0 from HW_3_s0, s1 from HW_3_s1, s2 from HW_3_s2 and 2 more" in note
-    assert note.endswith("Blackboard's .txt receipts, put next to the files, settle it.")
+    assert note.endswith("If that is wrong, put Blackboard's .txt receipts next to the files.")
 
 
 def test_names_in_a_zip_without_a_flag(tmp_path: Path) -> None:

@@ -101,7 +101,7 @@ def test_everybody_has_a_result(graded: tuple[Path, Path, "subprocess.CompletedP
     """Whatever they are called and whatever they handed in: each their own verdict."""
     _, out, _ = graded
     verdicts = {name: one["verdict"] for name, one in results(out).items()}
-    expected = dict.fromkeys(ODD_NAMES, "passed") | {"wrong": "failed", "copy_of_wrong": "failed", "hangs": "timeout", "dies": "error"}
+    expected: dict[str, object] = {**dict.fromkeys(ODD_NAMES, "passed"), "wrong": "failed", "copy_of_wrong": "failed", "hangs": "timeout", "dies": "error"}
     expected |= {"floods": "timeout", "empty": "error", "binary": "error", "twice": None, "nothing": "error"}
     assert verdicts == expected
 
@@ -126,7 +126,7 @@ def test_two_submissions_of_one_name_are_for_a_person_to_settle(graded: tuple[Pa
     _, out, done = graded
     says = "2 submissions have the name twice: twice.py, twice/prefix_sum.py. None of them is graded. Remove or rename all but one"
     assert done.stderr.count(says) == 1
-    assert "to settle, more than one submission of one name: twice (twice.py, twice/prefix_sum.py)" in done.stdout
+    assert "1 to settle: more than one submission of one name\n  twice: twice.py, twice/prefix_sum.py\n" in done.stdout
     assert says in (out / "report.html").read_text()
     assert not any("twice (2)" in path.read_text() for path in (out / "grades.csv", out / "report.html", out / "junit.xml"))
     with (out / "grades.csv").open(newline="", encoding="utf-8") as file:
@@ -213,7 +213,7 @@ def test_a_settled_name_is_graded(tmp_path: Path) -> None:
     assert "All 2 have their results already" in again.stderr
     for done in (first, again):
         assert "2 submissions have the name Bob: Bob/prefix_sum.py, bob.py." in done.stderr
-        assert "Bob (Bob/prefix_sum.py, bob.py)" in done.stdout
+        assert "  Bob: Bob/prefix_sum.py, bob.py\n" in done.stdout
     (class_ / "bob.py").rename(tmp_path / "taken_out.py")
     done = grade(*base, "--resume", cwd=tmp_path)
     assert "1 of 2 graded" not in done.stderr

@@ -138,8 +138,8 @@ def _notes(names: Names) -> list[str]:
     shown = [f"{valid(user)} from {valid(head)}" for head, user in sorted(names.guessed.items())]
     more = f" and {len(shown) - _MOST_GUESSES} more" if len(shown) > _MOST_GUESSES else ""
     return [
-        f"User names with an underscore cannot be told from the assignment's name for certain; read were {', '.join(shown[:_MOST_GUESSES])}{more}. "
-        "Blackboard's .txt receipts, put next to the files, settle it."
+        f"Blackboard's file names do not say where the user name begins. Read were {', '.join(shown[:_MOST_GUESSES])}{more}. "
+        "If that is wrong, put Blackboard's .txt receipts next to the files."
     ]
 
 

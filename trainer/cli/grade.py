@@ -96,6 +96,7 @@ def _assignment(challenge_id: str | None, file: Path | None, time_limit: float |
 
 def _submissions(folder: Path, challenges: Sequence[Challenge], *, single: bool) -> list[Submission]:
     from trainer.classroom import collect
+    from trainer.display.class_progress import columns, in_columns
     from trainer.display.class_words import visible
 
     found = collect.collect_single(folder, challenges) if single else collect.collect(folder, challenges)
@@ -103,7 +104,7 @@ def _submissions(folder: Path, challenges: Sequence[Challenge], *, single: bool)
         named = ", ".join(found.ignored[:5]) + (f" and {len(found.ignored) - 5} more" if len(found.ignored) > 5 else "")
         print(f"Not graded, no submission: {visible(named)}", file=sys.stderr)
     for note in (*found.notes, *_to_settle(found.submissions)):
-        print(visible(note), file=sys.stderr)
+        print(in_columns(visible(note), columns(sys.stderr)), file=sys.stderr)
     return found.submissions
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import textwrap
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -87,21 +88,29 @@ def summary(results: Iterable[Result], width: int | None = None) -> tuple[str, i
         lines.append(f"score: {sum(scores) / len(scores):.1f} on average, {sorted(scores)[len(scores) // 2]:.1f} in the middle")
     lines += [f"{count} × {name}: {plain(says)}" for (name, says), count in mistakes.most_common(3)]
     lines += _to_settle(unsettled)
-    if width is not None:
-        lines = [part for line in lines for part in textwrap.wrap(line, max(20, width), subsequent_indent="    ", break_on_hyphens=False)]
-    return "\n".join(lines), failed
+    return "\n".join(in_columns(line, width) for line in lines), failed
+
+
+def columns(stream: TextIO) -> int | None:
+    """Return the columns of the terminal that the stream is, or None if it is none."""
+    return shutil.get_terminal_size((80, 24)).columns if stream.isatty() else None
+
+
+def in_columns(line: str, width: int | None) -> str:
+    """Return a line broken at blanks, so that it fits this many columns."""
+    if width is None:
+        return line
+    return "\n".join(textwrap.wrap(line, max(20, width), subsequent_indent="    ", break_on_hyphens=False))
 
 
 def _to_settle(unsettled: Mapping[str, Sequence[str]]) -> list[str]:
     """Say which students are not graded because several files came under one name."""
-    said = []
+    if not unsettled:
+        return []
+    lines = [f"{len(unsettled)} to settle: more than one submission of one name"]
     for student, places in islice(unsettled.items(), _MOST_NAMES):
         more = f" and {len(places) - _MOST_FILES} more" if len(places) > _MOST_FILES else ""
-        said.append(f"{visible(student)} ({visible(', '.join(places[:_MOST_FILES]))}{more})")
-    if not said:
-        return []
-    rest = f" and {len(unsettled) - _MOST_NAMES} more" if len(unsettled) > _MOST_NAMES else ""
-    return [
-        f"to settle, more than one submission of one name: {'; '.join(said)}{rest}",
-        "For each name, remove or rename all but one, then add --resume.",
-    ]
+        lines.append(f"  {visible(student)}: {visible(', '.join(places[:_MOST_FILES]))}{more}")
+    if len(unsettled) > _MOST_NAMES:
+        lines.append(f"  and {len(unsettled) - _MOST_NAMES} more names")
+    return [*lines, "Remove or rename all but one of each name, then add --resume."]
