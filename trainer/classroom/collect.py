@@ -27,6 +27,7 @@ LAYOUTS = "Name a folder with DIR/<student>.py or DIR/<student>/<any>.py, or the
 _MOST_NAMED = 10  # files in one sentence
 _MOST_GUESSES = 3  # user names in one sentence
 _SETTLE = "None of them is graded. Remove or rename all but one, then run grade again with --resume."
+_ALIKE = "Names that differ only in capitals, blanks or the encoding of an accent are one name."
 _AGAIN = re.compile(r"(.+)-([0-9]{1,18})(\.[^.]+)", re.DOTALL)  # how Canvas numbers the uploads of one name
 
 
@@ -138,7 +139,8 @@ def _notes(names: Names) -> list[str]:
     shown = [f"{valid(user)} from {valid(head)}" for head, user in sorted(names.guessed.items())]
     more = f" and {len(shown) - _MOST_GUESSES} more" if len(shown) > _MOST_GUESSES else ""
     return [
-        f"Blackboard's file names do not say where the user name begins. Read were {', '.join(shown[:_MOST_GUESSES])}{more}. "
+        "Blackboard's file names do not say where the user name begins. "
+        f"Read were {', '.join(shown[:_MOST_GUESSES])}{more}. "
         "If that is wrong, put Blackboard's .txt receipts next to the files."
     ]
 
@@ -237,7 +239,7 @@ def _place(student: _Student, challenge: Challenge, challenges: Sequence[Challen
 def _same_name(group: Sequence[_Student], places: Sequence[str]) -> str:
     more = f" and {len(places) - _MOST_NAMED} more" if len(places) > _MOST_NAMED else ""
     spellings = len({student.name for student in group})
-    alike = " Names that differ only in capitals, blanks or the encoding of an accent are one name." if spellings > 1 else ""
+    alike = f" {_ALIKE}" if spellings > 1 else ""
     return f"{len(places)} submissions have the name {group[0].name}: {', '.join(places[:_MOST_NAMED])}{more}.{alike} {_SETTLE}"
 
 

@@ -111,8 +111,10 @@ def _submissions(folder: Path, challenges: Sequence[Challenge], *, single: bool)
 def _to_settle(submissions: Sequence[Submission]) -> list[str]:
     """Return a sentence for each student of whom a person has to say which file counts."""
     said = list({made.student: made.trouble for made in submissions if made.unsettled}.values())
+    if len(said) <= _MOST_SAID:
+        return said
     more = len(said) - _MOST_SAID
-    return [*said[:_MOST_SAID], f"{more} more names have several submissions; the report names them."] if more > 0 else said
+    return [*said[:_MOST_SAID], f"{more} more of such names are in the report."]
 
 
 def _grade_all(plan: Plan, all_jobs: Sequence[Job], kept: Kept, where: str, jobs: int, *, resume: bool) -> bool:
