@@ -5,6 +5,7 @@ Nothing is imported here that takes time: most commands need no torch.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
 
@@ -18,11 +19,9 @@ _APP = "trainer.cli.app"
 def main() -> None:
     """Run the command line."""
     if starts_workers(sys.argv[1:]) and hasattr(os, "fork"):
-        try:
+        with contextlib.suppress(OSError):  # the zygote is started in a process of its own then
             launch.replace_this_process(_APP, sys.argv[1:])
-        except OSError:
-            pass  # the zygote is started in a process of its own then
-    from trainer.cli import app  # noqa: PLC0415  # it imports typer
+    from trainer.cli import app  # it imports typer
 
     app.main()
 

@@ -116,7 +116,8 @@ class Case:
     constants   floating inputs that get no gradient and keep float32 (tables, say)
     layout      per input: "transposed", "strided" or "expanded" memory
     dropout     the outputs are attention weights under dropout of this probability
-    probe       what is counted: "vectorised" (twice, small then large), "memory" or "work"; `limit` bounds the last two
+    probe       what is counted: "vectorised" (twice, small then large), "memory" (the largest tensor), "held" (all that is
+                alive at once; twice, small then large) or "work"; `limit` bounds the last three, in entries or operations
     """
 
     name: str
@@ -133,7 +134,7 @@ class Case:
     constants: frozenset[str] = frozenset()
     layout: Mapping[str, str] = field(default_factory=dict)
     dropout: float | None = None
-    probe: Literal["vectorised", "memory", "work"] | None = None
+    probe: Literal["vectorised", "memory", "held", "work"] | None = None
     limit: int | None = None
 
     def output_shape(self, output: str) -> tuple[int, ...]:

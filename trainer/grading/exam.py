@@ -130,7 +130,8 @@ class Exam:
             if name not in self._content:
                 raise PackError(f"{self.cases_path} defines no `{name}`.")
         self._drive_source = drive_source(cases_source, self.cases_path)
-        self._reference = load_module("reference", str(challenge.solutions / "solution.py"), solution(challenge))
+        self.reference_source = solution(challenge)
+        self._reference = load_module("reference", str(challenge.solutions / "solution.py"), self.reference_source)
         self.cases = self._drawn(Draw(seed))
         again = self._drawn(Draw(seed, _AGAIN))
         self.refusals: tuple[Refusal, ...] = tuple(self._content["refusals"]()) if "refusals" in self._content else ()
@@ -241,6 +242,7 @@ class Exam:
             called.add(way)
             return len(called) > known
 
+        ways = _ways(self.cases, has_modes=self.challenge.kind == "module")
         runs = [
             Run(
                 sizes=dict(case.sizes),
@@ -255,6 +257,7 @@ class Exam:
                 differentiable=self.differentiable(number),
                 probe=case.probe,
                 purpose=self._purposes[number],
+                ways=ways[number],
                 once_more=is_new(case),
             )
             for number, (case, inputs, again, parameters, cotangents) in enumerate(
@@ -421,6 +424,33 @@ def _default_dtype(dtype: torch.dtype) -> Iterator[None]:
         yield
     finally:
         torch.set_default_dtype(before)
+
+
+def _ways(cases: Sequence[Case], *, has_modes: bool) -> list[list[tuple[bool, bool]]]:
+    """Return for each case in which further ways its probe is counted: (training, gradients).
+
+    Each is counted first as it is declared, without gradients. One pair of vectorised probes is counted with gradients
+    in the other mode too, the next pair with the two combinations that are left; so all four are seen at half the cost.
+    A challenge with a single pair has all four of it.
+    """
+    pairs = sum(case.probe == "vectorised" for case in cases) // 2
+    found: list[list[tuple[bool, bool]]] = []
+    vectorised = 0
+    for case in cases:
+        training = case.mode == "train"
+        here, there = (training, True), (not training, True)
+        if case.probe in (None, "held"):
+            found.append([])
+        elif not has_modes:
+            found.append([here])
+        elif case.probe == "vectorised":
+            odd = vectorised // 2 % 2
+            vectorised += 1
+            rest = [here, (not training, False)]
+            found.append([there, *rest] if pairs == 1 else rest if odd else [there])
+        else:
+            found.append([here, there])
+    return found
 
 
 def _way_of(case: Case) -> str:

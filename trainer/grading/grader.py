@@ -18,8 +18,10 @@ import torch
 
 from trainer.core.report import Diagnosis, Report, Trace
 from trainer.core.words import Challenge, DrillError
-from trainer.grading.evidence import Evidence
+from trainer.grading.checks_counted import loop_between
+from trainer.grading.evidence import CaseEvidence, Evidence
 from trainer.grading.exam import Exam
+from trainer.grading.held_memory import held_memory, measured_pair
 from trainer.grading.judge import judge
 from trainer.running.isolation import Isolation
 from trainer.running.probing import Isolated, probe_zygote
@@ -64,6 +66,7 @@ class Grader:
         self._zygote = Zygote(self._hidden, isolation)
         self._exams: dict[tuple[Path, int], Exam] = {}
         self._banks: WeakKeyDictionary[Exam, Bank] = WeakKeyDictionary()
+        self._grown: WeakKeyDictionary[Exam, int] = WeakKeyDictionary()
         self._ready: tuple[Exam, Running] | None = None
         self._held: Exam | None = None
 
@@ -214,6 +217,14 @@ class Grader:
             likely = error.likely
             best = self._evidence(exam, source, file, error.assignments[likely[0]], index)
             best.reply.assignments = error.assignments
+        if best.ended.how == "timeout" and not best.ended.slept:
+            best.loop = self._loop(exam, source, file, best)
+        elif index is None and best.ended.how == "replied" and all(best.right(case) for case in best.cases):
+            best.held = held_memory(
+                exam.cases,
+                lambda number: self._most_held(exam.only([number], alone=True), source, file, best.reply.assignment),
+                lambda: self._own_growth(exam),
+            )
         report = judge(best, file, time.monotonic() - started)
         possible = best.reply.assignments
         # Names leave several assignments: take one under which every output agrees, if there is one.
@@ -232,6 +243,38 @@ class Grader:
                 if report.verdict == "passed":
                     break
         return report, best, best.reply.assignment
+
+    def _most_held(self, alone: Exam, source: str, file: str, assignment: Assigned) -> int:
+        """Run one case in a worker of its own; return the most bytes that it held, 0 where it did not come to its end."""
+        running = Running(self._zygote, alone.request(assignment, "outputs"), self.limits, measured=True)
+        running.submit(_submitted(file, source))
+        ended = running.finish(self._interrupt)
+        return ended.most_bytes if ended.how == "replied" else 0
+
+    def _own_growth(self, exam: Exam) -> int:
+        """Return what the larger of two measured cases takes more than the smaller, without what an answer holds, in bytes."""
+        if exam not in self._grown:
+            pair = measured_pair(exam.cases) or (0, 0)
+            reference, name = exam.reference_source, exam.challenge.file_name
+            few, many = (self._most_held(exam.only([number], alone=True), reference, name, {}) for number in pair)
+            told = self._run(exam.only([pair[1]], alone=True), reference, name, {}).reply.runs
+            held = max((counts.alive for run in told for counts in run.counts), default=0)
+            self._grown[exam] = many - few - held
+        return self._grown[exam]
+
+    def _loop(self, exam: Exam, source: str, file: str, evidence: Evidence) -> str:
+        """Say which count grows with the sizes, of a submission whose time was over: a loop is the likely cause.
+
+        The first pair of cases that compares counts is small, so the submission runs on it again.
+        """
+        probes = [number for number, case in enumerate(exam.cases) if case.probe == "vectorised"][:2]
+        if len(probes) < 2 or (evidence.ended.last_note or 0) <= probes[0]:
+            return ""
+        ended = self._run(exam.only(probes), source, file, {})
+        told = ended.reply.runs or ended.partial
+        if len(told) < 2:
+            return ""
+        return loop_between(*(CaseEvidence(number, exam.cases[number], exam.expected[number], runs) for number, runs in zip(probes, told, strict=False)))
 
     def _evidence(self, exam: Exam, source: str, file: str, assignment: Assigned, index: int | None) -> Evidence:
         """Run a submission; what it makes is compared as it comes.
@@ -274,7 +317,7 @@ class Grader:
         running = self._taken(exam) if plain else None
         if running is None:
             running = Running(self._zygote, None if plain and exam is self._held else exam.request(assignment, purpose), self.limits)
-        running.submit(SubmittedFile(cap(Path(file).name, 200), source))  # a file system may know names that are no UTF-8
+        running.submit(_submitted(file, source))
         return running
 
     def prepare(self, challenge: Challenge, seed: int) -> None:
@@ -303,6 +346,11 @@ class Grader:
         running = self._begin(exam, source, file, assignment, purpose)
         exam.expected  # noqa: B018  # computed here while the worker is at work
         return running.finish(self._interrupt, nap=self._nap)
+
+
+def _submitted(file: str, source: str) -> SubmittedFile:
+    """The file as a worker gets it; a file system may know names that are no UTF-8."""
+    return SubmittedFile(cap(Path(file).name, 200), source)
 
 
 class _Runner:

@@ -102,7 +102,9 @@ def _is_due(evidence: Evidence, check: str) -> bool:
             return any(exam.differentiable(number) for number in range(len(exam.cases)) if evidence.only in (None, number))
         case "bad sizes":
             return bool(exam.refusals) and evidence.only is None
-        case "vectorised" | "memory" | "work":
+        case "memory":
+            return any(one.probe in ("memory", "held") for one in cases)
+        case "vectorised" | "work":
             return any(one.probe == check for one in cases) and (check != "vectorised" or evidence.only is None)
     return True
 
@@ -117,7 +119,7 @@ def _sudden_end(evidence: Evidence) -> list[Outcome]:
     line = ended.frames[-1] if ended.frames else None
     at = f" at line {line.line}" if line else ""
     if ended.how == "timeout":
-        what = f"still running at the time limit{at}: {_how_long(ended)}"
+        what = f"still running at the time limit{at}: {evidence.loop or _how_long(ended)}"
     elif ended.how == "died":
         what = f"{ended.reason}{at}"
     else:
@@ -156,7 +158,7 @@ def _verdict(evidence: Evidence, outcomes: list[Outcome]) -> Verdict:
     failures = [ended.reply.load_failure, *(told.failure for told in ended.reply.runs)]
     if ended.out_of_memory or any(failure is not None and failure.out_of_memory for failure in failures):
         return "memory"
-    if "from scratch" in failed:
+    if "from scratch" in failed or checks_counted.tampered(evidence):
         return "not-allowed"
     if ended.how != "replied" or failed & {"loads", "runs"}:
         return "error"

@@ -35,7 +35,7 @@ from trainer.running.channel import Channel
 from trainer.running.execution import Drive
 from trainer.running.isolation import ARCHIVE, FOLDER_BYTES, Folders, Isolation, children, descendants, nameless_bytes, used_bytes
 from trainer.running.protocol import REPLY, Request, SubmittedFile, decode
-from trainer.running.rehearsal import choose_kernels, have_memory_ready, rehearse
+from trainer.running.rehearsal import choose_kernels, give_memory_back, have_memory_ready, rehearse
 from trainer.running.worker import Worker, load_drive
 
 BROKEN_WORKER = 86  # exit code of a worker whose own code failed, most likely because the submission changed it
@@ -294,6 +294,8 @@ class _Nursery:
             if order["rehearsed"]:
                 have_memory_ready()
                 rehearse()
+        if order["measured"]:
+            give_memory_back()
         self._confine(order, folder)
         denied.watch()
         faulthandler.enable(file=2, all_threads=False)
@@ -346,6 +348,7 @@ class _Nursery:
             "ended_for": ward.ended_for,
             "out_of": ward.out_of or _time_is_up(ward, usage, status),
             "family": family,
+            "cpu": usage.ru_utime + usage.ru_stime,
             "most_bytes": usage.ru_maxrss * (1 if sys.platform == "darwin" else 1024),
         }
 

@@ -6,8 +6,6 @@ import contextlib
 import json
 import os
 import select
-import socket
-import struct
 import tempfile
 import time
 from collections.abc import Iterable, Mapping
@@ -15,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from trainer.running.channel import HEAD_BYTES, payload_bytes
 from trainer.running.isolation import FOLDER_BYTES, Isolation
 from trainer.running.nursery import MOST_THREADS
 from trainer.running.zygote import End, Limits, Zygote
@@ -89,27 +88,28 @@ def _some_of(home: Path) -> list[str]:
 
 def _ask(zygote: Zygote, asked: Mapping[str, Any]) -> tuple[dict[str, Any], End]:
     """What a worker tells, {} where it was ended instead; and how it ended."""
-    pid, channel, output = zygote.start_probe(_LIMITS, asked)
+    pid, requests, replies, output = zygote.start_probe(_LIMITS, asked)
     told: dict[str, Any] = {}
     try:
-        told = _told(channel)
+        told = _told(replies)
     finally:
-        channel.close()
+        os.close(requests)
+        os.close(replies)
         end = zygote.end_worker(pid, patiently=not told)
         os.close(output)
     return told, end
 
 
-def _told(channel: socket.socket) -> dict[str, Any]:
+def _told(replies: int) -> dict[str, Any]:
     deadline = time.monotonic() + _LIMITS.seconds
     received = b""
-    while (left := deadline - time.monotonic()) > 0 and select.select([channel], [], [], left)[0]:
-        part = channel.recv(1 << 16)
+    while (left := deadline - time.monotonic()) > 0 and select.select([replies], [], [], left)[0]:
+        part = os.read(replies, 1 << 16)
         if not part:
             break
         received += part
-        if len(received) >= 9 and len(received) >= 9 + struct.unpack_from("<Q", received, 1)[0]:
-            found: dict[str, Any] = json.loads(received[9:])
+        if len(received) >= HEAD_BYTES and len(received) >= HEAD_BYTES + payload_bytes(received):
+            found: dict[str, Any] = json.loads(received[HEAD_BYTES:])
             return found
     return {}
 

@@ -25,7 +25,7 @@ from trainer.running.aliases import MOST_ASSIGNMENTS
 
 T = TypeVar("T")
 
-NOTE, PART, REPLY, FILE = b"N", b"P", b"R", b"F"
+NOTE, PART, REPLY, FILE, COUNT = b"N", b"P", b"R", b"F", b"C"
 MOST_REPLY_BYTES = 64 << 20
 MOST_HEADER_BYTES = 4 << 20
 MOST_HEADER_PARTS = 100_000  # objects and lists: decoding millions of empty ones takes minutes
@@ -147,6 +147,37 @@ class Step(msgspec.Struct, frozen=True, array_like=True):
     cut: bool = False
 
 
+class Counts(msgspec.Struct, frozen=True):
+    """What one call of a probe did, as its worker counted it: evidence, not proof.
+
+    operations  tensor operations, of all threads
+    lines       lines of Python that ran, of code that is no library's
+    left        entries of tensors that left torch as plain data (`tolist`, `numpy` …)
+    flops       2 per multiply-add
+    largest     entries of the largest tensor made
+    alive       bytes of tensors that were alive at once beyond those before the call; 0 where that was not counted
+    training, gradients   how the call was made
+    tampered    how the counters contradict each other; "" where they agree
+    """
+
+    operations: Count = 0
+    lines: Count = 0
+    left: Count = 0
+    flops: Count = 0
+    largest: Count = 0
+    alive: Count = 0
+    training: bool = False
+    gradients: bool = False
+    tampered: Name = ""
+
+
+class Counted(msgspec.Struct, frozen=True):
+    """Counts on their way: they are sent as soon as the call is over, before any other code of the learner's runs."""
+
+    run: Annotated[int, msgspec.Meta(ge=0, le=1000)]
+    counts: Counts
+
+
 class Run(msgspec.Struct, frozen=True):
     """One case for the worker. Tensors stand in the trees as {"tensor": number}. Names of cases are the grader's alone."""
 
@@ -162,6 +193,7 @@ class Run(msgspec.Struct, frozen=True):
     differentiable: list[str]
     probe: str | None
     purpose: Purpose | None = None  # None: the request's
+    ways: list[tuple[bool, bool]] = []  # of a probe: the further ways in which it is counted, (training, gradients)
     once_more: bool = True  # whether the third call is made without gradients too, however the one with them ends
 
 
@@ -212,9 +244,7 @@ class RunReply(msgspec.Struct):
     overwritten: list[Name] = []
     steps: Annotated[list[Step], msgspec.Meta(max_length=10_000)] = []
     made_by: dict[Name, Number] = {}
-    operations: Count = 0
-    largest: Count = 0
-    flops: Count = 0
+    counts: Annotated[list[Counts], msgspec.Meta(max_length=8)] = []
 
 
 class Reply(msgspec.Struct):

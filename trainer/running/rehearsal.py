@@ -76,6 +76,13 @@ def have_memory_ready() -> None:
         del blocks
 
 
+def give_memory_back() -> None:
+    """Have the allocator give back to the system at once what is freed, so that the kernel's count follows what is alive."""
+    if hasattr(libc := ctypes.CDLL(None), "mallopt"):  # glibc
+        libc.mallopt(_M_MMAP_THRESHOLD, 64 << 10)
+        libc.mallopt(_M_TRIM_THRESHOLD, 0)
+
+
 def _drive(implementation: Any, given: Given) -> dict[str, Tensor]:
     return {"out": implementation(given.x)}
 

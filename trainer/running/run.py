@@ -23,12 +23,15 @@ from trainer.core.report import Frame
 from trainer.running.channel import HEAD_BYTES, payload_bytes
 from trainer.running.nursery import BROKEN_WORKER, OUT_OF_MEMORY
 from trainer.running.protocol import (
+    COUNT,
     FILE,
     MOST_REPLY_BYTES,
     MOST_TENSORS,
     NOTE,
     PART,
     REPLY,
+    Counted,
+    Counts,
     Part,
     ProtocolError,
     Reply,
@@ -44,6 +47,8 @@ MOST_OUTPUT_BYTES = 1 << 20  # kept of all that is printed, from its beginning
 MOST_PART_BYTES = 16 << 10  # kept of each call, and of the very end, where a fault is reported
 _MOST_NOTES = 100_000
 _MOST_RUNS = 1000
+_MOST_COUNT_BYTES = 2000
+_MOST_WAYS = 8  # in which one run is counted
 _PIPE_BYTES = 1 << 20  # no pipe of an ordinary system holds more
 _MARK = re.compile(rb"\0([a-z0-9]{0,9})\0")
 _MUCH = 32 << 10  # bytes at a time
@@ -71,6 +76,7 @@ class Ended:
     slept       of a timeout: whether the worker slept, and did not use up its CPU time
     partial     the runs that were told before the end, where no reply came
     most_bytes  the most memory that the worker ever held, where its end was waited for
+    cpu         the CPU seconds that it took, where its end was waited for
     """
 
     how: How
@@ -87,6 +93,7 @@ class Ended:
     slept: bool = False
     partial: list[RunReply] = field(default_factory=list)
     most_bytes: int = 0
+    cpu: float = 0.0
 
 
 class Running:
@@ -99,7 +106,7 @@ class Running:
 
     def __init__(self, zygote: Zygote, frame: bytes | None, limits: Limits, *, rehearsed: bool = False, measured: bool = False) -> None:
         self._zygote, self._limits, self._measured = zygote, limits, measured
-        self._pid, self._requests, self._replies, self._output = zygote.start_worker(limits, held=frame is None, rehearsed=rehearsed)
+        self._pid, self._requests, self._replies, self._output = zygote.start_worker(limits, held=frame is None, rehearsed=rehearsed, measured=measured)
         self._file_name = ""
         self._give_up = time.monotonic() + _ROUGHLY_ENDLESS * limits.seconds + _ENDLESS_SECONDS
         self._buffer = bytearray()
@@ -107,6 +114,7 @@ class Running:
         self._end = b""
         self._flooded = 0
         self._note: int | None = None
+        self._counts: dict[int, list[Counts]] = {}
         self._notes = 0
         self.ended = Ended("died", seconds=limits.seconds)  # what is known of it so far
         self._bytes = 0
@@ -164,7 +172,7 @@ class Running:
                 os.close(self._output)
         ended = self.ended
         ended.how, ended.reason = how, reason
-        ended.most_bytes = end.most_bytes
+        ended.most_bytes, ended.cpu = end.most_bytes, end.cpu
         if self._reply is not None:
             try:
                 self._complete(self._reply)
@@ -197,7 +205,28 @@ class Running:
         reply.runs = self.ended.reply.runs
         self.ended.reply = reply
 
+    def _take_counts(self, payload: bytes) -> None:
+        """Keep the counts of a call. A second message for one call means that somebody else writes them too."""
+        try:
+            counted = msgspec.json.decode(payload, type=Counted)
+        except (msgspec.MsgspecError, ValueError, RecursionError) as error:
+            raise ProtocolError(f"counts that are not ours: {error}") from None
+        before = self._counts.setdefault(counted.run, [])
+        way = (counted.counts.training, counted.counts.gradients)
+        if len(before) >= _MOST_WAYS or way in [(known.training, known.gradients) for known in before]:
+            counted = Counted(counted.run, Counts(tampered="counts came twice for one call"))
+        before.append(counted.counts)
+
+    def _as_counted(self, first: int, runs: list[RunReply]) -> None:
+        """Give each run the counts that were sent when it was over; a reply that tells others was changed since."""
+        for index, told in enumerate(runs, first):
+            sent = self._counts.get(index, [])
+            if told.counts != sent:
+                sent = [*sent, Counts(tampered="its counts were changed after they were sent")]
+            told.counts = sent
+
     def _keep(self, runs: list[RunReply], tensors: list[Tensor]) -> None:
+        self._as_counted(len(self.ended.reply.runs), runs)
         self.ended.reply.runs += runs
         self.ended.tensors += tensors
         if len(self.ended.reply.runs) > _MOST_RUNS or len(self.ended.tensors) > MOST_TENSORS:
@@ -260,7 +289,7 @@ class Running:
         """Take whole messages off the buffer; True once the reply is there."""
         while len(self._buffer) >= HEAD_BYTES:
             kind, length = bytes(self._buffer[:1]), payload_bytes(self._buffer)
-            most = {NOTE: 32, PART: MOST_REPLY_BYTES - self._bytes, REPLY: MOST_REPLY_BYTES - self._bytes}.get(kind)
+            most = {NOTE: 32, COUNT: _MOST_COUNT_BYTES, PART: MOST_REPLY_BYTES - self._bytes, REPLY: MOST_REPLY_BYTES - self._bytes}.get(kind)
             if most is None or length > most:
                 raise ProtocolError(f"a message of kind {kind!r} and {length} bytes")
             if len(self._buffer) < HEAD_BYTES + length:
@@ -275,6 +304,9 @@ class Running:
                 self._take_part(payload)
                 continue
             self._notes += 1
+            if kind == COUNT and self._notes <= _MOST_NOTES:
+                self._take_counts(payload)
+                continue
             if self._notes > _MOST_NOTES or not re.fullmatch(rb"-?\d{1,9}", payload):
                 raise ProtocolError("a note that is not ours")
             self._note = int(payload)

@@ -11,18 +11,20 @@ from functools import partial
 from itertools import groupby
 from typing import Any, Protocol
 
+import msgspec
 import torch
 from torch import Tensor, nn
 
 from trainer.running import aliases, weights
 from trainer.running.attempts import Attempts
-from trainer.running.counting import Counter, counted_by
+from trainer.running.counting import observe, observe_largest, observe_memory
 from trainer.running.execution import Drive, Given, build, gradients, lay_out, leaves, map_leaves, module_parameters, overwrite
 from trainer.running.following import Followed
 from trainer.running.protocol import (
     DTYPES,
     MOST_DIMS,
     MOST_TENSOR_BYTES,
+    Counts,
     Failure,
     Purpose,
     Reply,
@@ -75,6 +77,9 @@ class Hooks:
 
     def mark(self, part: str) -> None:
         """What is printed from here on belongs to this part: `import`, or the number of a run for its first call."""
+
+    def counted(self, number: int, counts: Counts) -> None:
+        """This is what a call of this run did."""
 
     def afresh(self, namespace: dict[str, Any]) -> dict[str, Any]:
         """The same file imported once more, for what is counted."""
@@ -233,17 +238,15 @@ class Trial:
             self._record(number, implementation, drive)
             return
         has_gradients = bool(run.differentiable or run.cotangents)
-        counter = Counter() if run.probe else None
 
         def call(inputs: dict[str, Any], *, grad: bool) -> dict[str, Any]:
             with torch.set_grad_enabled(grad):
                 return drive(implementation, Given(inputs, run.sizes))
 
-        def counted() -> dict[str, Any]:
-            if counter is None:
+        def first_call() -> dict[str, Any]:
+            if not run.probe or purpose != "grade":
                 return call(given, grad=False)
-            with counted_by(counter):
-                return call(given, grad=False)
+            return self._counted(number, lambda: call(given, grad=False), training=run.mode == "train", gradients=False)
 
         self.hooks.mark(str(number))
         if purpose == "grade" and has_gradients and not (run.probe or run.once_more or self._gradients_matter):
@@ -251,10 +254,8 @@ class Trial:
                 return
             self.hooks.mark("")  # it has printed what it prints in this run
         given = self.inputs(run, run.inputs)
-        outputs, told.failure = self.attempts.attempt("forward", counted)
+        outputs, told.failure = self.attempts.attempt("forward", first_call)
         self.hooks.mark("")
-        if counter is not None:
-            told.operations, told.largest, told.flops = counter.operations, counter.largest, counter.flops
         told.inputs_after = {name: self.table.add(tensor) for name, tensor in leaves(given)}
         if told.failure is not None:
             return
@@ -264,9 +265,10 @@ class Trial:
             return
         if purpose == "outputs":
             return
-        if run.probe == "memory":
-            self._count_with_gradients(run, told, call)
         if run.probe:
+            for training, with_gradients in run.ways:
+                if told.failure is None and purpose == "grade":
+                    self._count_again(number, implementation, call, training=training, gradients=with_gradients)
             return
         first = self._run_again(run, told, given, outputs, call)
         as_first = False
@@ -327,13 +329,36 @@ class Trial:
             told.outputs = self.attempts.attempt("forward", partial(self.told, outputs))[0] or {}
             told.made_by = {name: recorder.step_of(value) for name, value in outputs.items() if isinstance(value, Tensor | Followed)}
 
-    def _count_with_gradients(self, run: Run, told: RunReply, call: Callable[..., dict[str, Any]]) -> None:
-        """The largest tensor of a forward pass that records gradients: it may take another way."""
-        inputs = map_leaves(self.inputs(run, run.inputs), lambda _, tensor: tensor.requires_grad_(tensor.is_floating_point()))
-        counter = Counter()
-        with counted_by(counter):
-            told.failure = self.attempts.attempt("forward with gradients", lambda: call(inputs, grad=True))[1]
-        told.largest = max(told.largest, counter.largest)
+    def _counted(self, number: int, call: Callable[[], dict[str, Any]], *, training: bool, gradients: bool) -> dict[str, Any]:
+        """Make a call and tell what it did."""
+        probe = self.request.runs[number].probe
+        look = {"held": observe_memory, "memory": observe_largest}.get(probe or "", observe)
+        outputs, counts = look(call)
+        self._tell(number, msgspec.structs.replace(counts, training=training, gradients=gradients))
+        given: dict[str, Any] = outputs
+        return given
+
+    def _tell(self, number: int, counts: Counts) -> None:
+        self.hooks.counted(number, counts)
+        self.runs[number].counts.append(counts)
+
+    def _count_again(self, number: int, implementation: Any, call: Callable[..., dict[str, Any]], *, training: bool, gradients: bool) -> None:
+        """Count a call in another mode, with gradients or without: the learner's code may take another way there."""
+        run, told = self.request.runs[number], self.runs[number]
+        inputs = self.inputs(run, run.inputs)
+        if gradients:
+            inputs = map_leaves(inputs, lambda _, tensor: tensor.requires_grad_(tensor.is_floating_point()))
+        is_module = isinstance(implementation, nn.Module)
+        phase = ("in training mode" if training else "in eval mode") if is_module and training != (run.mode == "train") else "forward"
+
+        def another_call() -> dict[str, Any]:
+            if is_module:
+                implementation.train(training)
+            return self._counted(number, lambda: call(inputs, grad=gradients), training=training, gradients=gradients)
+
+        told.failure = self.attempts.attempt("forward with gradients" if gradients and phase == "forward" else phase, another_call)[1]
+        if is_module:
+            self.attempts.attempt("forward", lambda: implementation.train(run.mode == "train"))
 
     def _run_gradients(
         self,

@@ -17,17 +17,21 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import torch
 from torch import Tensor, nn
 
 from trainer.running import from_scratch
 from trainer.running.attempts import Attempts
 from trainer.running.channel import Channel
-from trainer.running.counting import count_in_threads
+from trainer.running.counting import count_in_threads, watch_tracing
 from trainer.running.execution import Drive
 from trainer.running.protocol import (
+    COUNT,
     NOTE,
     PART,
+    Counted,
+    Counts,
     Failure,
     FoundParameter,
     NotAllowed,
@@ -66,6 +70,7 @@ class Worker(Hooks):
         torch.manual_seed(self.request.random_seed)
         from_scratch.forbid(self._note_not_allowed)
         count_in_threads()
+        watch_tracing()
         namespace = self._load_submission()
         if namespace is not None and self._has_entries(namespace):
             self._look_at_signatures(namespace)
@@ -86,6 +91,11 @@ class Worker(Hooks):
         if self.request.purpose == "grade" and count >= self._told + _RUNS_A_PART:
             self._send(Part(self.trial.runs[self._told : count]))
             self._told = count
+
+    def counted(self, number: int, counts: Counts) -> None:
+        """Send the counts at once: the learner's code runs again before the reply is sent."""
+        if self.request.purpose == "grade":
+            self.channel.send(COUNT, msgspec.json.encode(Counted(number, counts)))
 
     def several(self, look: Callable[[], Tried | None]) -> None:
         """Tell what each assignment gives before all runs are made with the first: the grader starts again where it knows better."""

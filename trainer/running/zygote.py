@@ -56,6 +56,7 @@ class End:
     out_of      "cpu" where its CPU time was used up, "sleep" where it slept for too long
     family      how many processes of its own were left behind, and ended with it
     most_bytes  the most memory that it ever held, as the kernel counts it
+    cpu         the CPU seconds of all its threads, from its beginning
     """
 
     status: int
@@ -64,6 +65,7 @@ class End:
     out_of: Literal["", "cpu", "sleep"] = ""
     family: int = 0
     most_bytes: int = 0
+    cpu: float = 0.0
 
 
 class ZygoteLostError(GraderError):
@@ -149,17 +151,19 @@ class Zygote:
         room = self._room if self._wrapper is None else nursery.ROOM_INSIDE
         self._send({"do": "open", "room": room, "isolation": self.isolation, "readable": readable})
 
-    def start_worker(self, limits: Limits, *, held: bool = False, rehearsed: bool = False) -> tuple[int, int, int, int]:
+    def start_worker(self, limits: Limits, *, held: bool = False, rehearsed: bool = False, measured: bool = False) -> tuple[int, int, int, int]:
         """Fork a worker.
 
         Args:
             held: whether it is to meet the request that is held.
             rehearsed: whether it is to rehearse, because its file comes later.
+            measured: whether the kernel's count of its memory will be read.
 
         Returns:
             Its pid, and the descriptors to send to it, to read its replies, and to read what it prints.
         """
-        return self._start({"do": "run", "seconds": limits.seconds, "memory_bytes": limits.memory_bytes, "held": held, "rehearsed": rehearsed})
+        order = {"do": "run", "seconds": limits.seconds, "memory_bytes": limits.memory_bytes}
+        return self._start({**order, "held": held, "rehearsed": rehearsed, "measured": measured})
 
     def start_probe(self, limits: Limits, asked: Mapping[str, Any]) -> tuple[int, int, int, int]:
         """Fork a worker that tries what a submission might (`probe.try_all`)."""
