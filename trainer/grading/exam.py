@@ -441,6 +441,8 @@ def _ways(cases: Sequence[Case], *, has_modes: bool) -> list[list[tuple[bool, bo
         here, there = (training, True), (not training, True)
         if case.probe in (None, "held"):
             found.append([])
+        elif case.probe == "memory":  # each takes many operations: one of them tells of gradients
+            found.append([] if any(other.probe == "memory" for other in cases[: len(found)]) else [here])
         elif not has_modes:
             found.append([here])
         elif case.probe == "vectorised":
