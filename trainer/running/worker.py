@@ -64,14 +64,16 @@ class Worker(Hooks):
         self.trial = Trial(request, tensors, self.attempts, self.table, self)
         self.reply = self.trial.reply
         self._told = 0
+        self._watch: from_scratch.Watch | None = None
 
     def work(self, drive: Drive) -> bytes:
         """Do all that the request asks; returns the frame of the reply."""
         torch.manual_seed(self.request.random_seed)
-        from_scratch.forbid(self._note_not_allowed)
+        self._watch = from_scratch.watch(self._note_not_allowed)
         count_in_threads()
         watch_tracing()
         namespace = self._load_submission()
+        self._watch.begin()
         if namespace is not None and self._has_entries(namespace):
             self._look_at_signatures(namespace)
             self.trial.run_all(namespace, drive)
@@ -137,7 +139,8 @@ class Worker(Hooks):
         The first import where another fails.
         """
         first = sys.modules.get(MODULE_NAME)
-        again = self._import()[0] or {}
+        with self._watch.unnoted() if self._watch is not None else contextlib.nullcontext():
+            again = self._import()[0] or {}
         if first is not None:
             sys.modules[MODULE_NAME] = first
         return again if all(callable(again.get(name)) for name in self.request.entry) else namespace
