@@ -1,23 +1,25 @@
 """Refuse the library's own attention inside this process, and note who calls it.
 
-Only what runs when the entry point is called is judged. `watch` is called before the learner's file is imported, and
-`Watch.begin` after that import: a self-test at the end of the file may compare with the library. From `begin` on,
+Only what runs when the entry point is called is judged. `watch` is called before the learner's file
+is imported, and `Watch.begin` after that import: a self-test at the end of the file may compare
+with the library. From `begin` on,
 
-- the kernels raise. All of them are taken from the dispatcher's registry, and each is overridden at every key for
-  which torch has a kernel. So every name leads here: the functional form, `torch.ops.aten`, `torch._C._nn`, a graph of
-  `torch.jit`, a nested tensor, `vmap`;
-- torch's Python functions that compute attention with plain operations raise. Their code is replaced, and not their
-  name, so that a reference from before the call leads here too;
-- a copy of such a function raises, however it was made: all new functions are compared when the calls begin, and all
-  code is compared when it is executed later.
+- the kernels raise. All of them are taken from the dispatcher's registry, and each is overridden at
+  every key for which torch has a kernel. So every name leads here: the functional form,
+  `torch.ops.aten`, `torch._C._nn`, a graph of `torch.jit`, a nested tensor, `vmap`;
+- torch's Python functions that compute attention with plain operations raise. Their code is
+  replaced, and not their name, so that a reference from before the call leads here too;
+- a copy of such a function raises, however it was made: all new functions are compared when the
+  calls begin, and all code is compared when it is executed later.
 
-Some things cannot be seen in a call, and are refused during the import as well: C code that is called by ctypes, a
-kernel that is taken out of the dispatcher, an override of a kernel, a recording of attention by a tracer.
-docs/security.md says what is left open.
+Some things cannot be seen in a call, and are refused during the import as well: C code that is
+called by ctypes, a kernel that is taken out of the dispatcher, an override of a kernel, a recording
+of attention by a tracer. docs/security.md says what is left open.
 """
 
 from __future__ import annotations
 
+import _ctypes
 import ctypes
 import gc
 import importlib.abc
@@ -28,18 +30,23 @@ import warnings
 import weakref
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from functools import cache
-from types import CodeType, FunctionType
+from functools import cache, partial
+from importlib.machinery import ModuleSpec, PathFinder
+from types import CodeType, FunctionType, ModuleType
 from typing import Any, NoReturn
 
 import torch
-from torch import nn
+from torch import _jit_internal
+from torch.jit import frontend
+from torch.utils import _python_dispatch as modes
 
 from trainer.running import likeness_of_code
 
 _ATTENTION = re.compile(r"attention|attn|sdp|multi_?head|transformer|_safe_softmax|flex", re.IGNORECASE)
-_NOT_ATTENTION = frozenset[str]()  # operations whose name matches by accident: none in this version of torch
-# Keys at which a kernel computes values on this kind of machine; an alias stands for all keys that derive from it.
+# operations whose name matches by accident: none in this version of torch
+_NOT_ATTENTION = frozenset[str]()
+# Keys at which a kernel computes values on this kind of machine; an alias stands for all keys that
+# derive from it.
 _KEYS = (
     "CompositeExplicitAutograd",
     "CompositeExplicitAutogradNonFunctional",
@@ -80,7 +87,8 @@ _SAID = (  # the first pattern that fits an operation's name
 )
 _CLASSES = ("MultiheadAttention", "TransformerEncoderLayer", "TransformerDecoderLayer", "Transformer")
 _METHODS = ("__init__", "forward", "_forward_impl")
-# Torch's Python code that computes attention with plain operations: by file, the functions, or None for all of them.
+# Torch's Python code that computes attention with plain operations: by file, the functions, or None
+# for all of them.
 _PYTHON: dict[str, tuple[str, ...] | None] = {
     "torch/nn/functional.py": ("multi_head_attention_forward",),
     "torch/nn/modules/activation.py": tuple(f"MultiheadAttention.{name}" for name in _METHODS),
@@ -98,20 +106,25 @@ _PYTHON: dict[str, tuple[str, ...] | None] = {
     "torch/onnx/ops/_impl.py": ("attention_23",),
     "torch/onnx/ops/__init__.py": ("attention",),
 }
-# Those that are long enough to tell a copy of their text from an answer: nobody writes the same two hundred steps again.
+# Those that are long enough to tell a copy of their text from an answer: nobody writes the same two
+# hundred steps again.
 _LONG = ("multi_head_attention_forward", "_forward_impl", "math_attention", "_math_attention_inner", "sdpa_dense_backward", "attention_23")
-# Executed once at import; executed again while calls are judged, they would be a copy of what is refused.
-_WHOLE_FILES = tuple(file for file in _PYTHON if "_decomp" not in file)
 
-# Packages whose purpose is attention, and torch's own copies of it in Python: to the submission they are not installed.
+# Packages whose purpose is attention, and torch's own copies of it in Python: to the submission
+# they are not installed.
 _PACKAGES = frozenset(
     "flash_attn flash_attn_interface xformers transformers x_transformers torchtune vllm sageattention "
     "flashinfer natten local_attention performer_pytorch linear_attention_transformer fla timm keras".split()
 )
-_MODULES = ("torch.onnx.ops", "torch._inductor.fx_passes", "torch.ao.nn.quantizable")
+_MODULES = ("torch._inductor.fx_passes", "torch.ao.nn.quantizable")
+# Torch's modules with such functions that are loaded when they are first used, at times by honest
+# code.
+_LOADED_LATE = frozenset(file.removesuffix(".py").removesuffix("/__init__").replace("/", ".") for file in _PYTHON)
 
-_ALLOWED_LIBRARIES = re.compile(r"(lib(c|m|System)([.-].*)?|msvcrt.*|kernel32.*)")  # the system's, by file name
-# Symbols that lead to torch's C++ functions, to Python's own, or that call what stands at an address.
+# the system's, by file name
+_ALLOWED_LIBRARIES = re.compile(r"(lib(c|m|System)([.-].*)?|msvcrt.*|kernel32.*)")
+# Symbols that lead to torch's C++ functions, to Python's own, or that call what stands at an
+# address.
 _REFUSED_SYMBOLS = re.compile(
     r"(_Z|aoti_|AOTI|at_|c10|torch|TH[CPD]|_?_?dl|__libc_dl|_?Py)"
     r"|(qsort|qsort_r|bsearch|lfind|lsearch|tsearch|tfind|twalk|atexit|on_exit|pthread_create|thrd_create|makecontext"
@@ -130,13 +143,17 @@ Refuse = Callable[[str], NoReturn]
 
 
 def kernel_names() -> list[str]:
-    """Return the names of all operations in torch's registry that compute attention, with their overloads."""
+    """Return the names of all operations in torch's registry that compute attention, with their
+    overloads.
+    """
     names = torch._C._dispatch_get_all_op_names()
     return sorted(name for name in names if _ATTENTION.search(name) and name not in _NOT_ATTENTION)
 
 
 def _registrations() -> list[tuple[str, str]]:
-    """Return each kernel with each key at which torch has one; at least at CPU, where it has none to raise."""
+    """Return each kernel with each key at which torch has one; at least at CPU, where it has none
+    to raise.
+    """
     found = []
     for name in kernel_names():
         keys = [key for key in _KEYS if torch._C._dispatch_has_kernel_for_dispatch_key(name, key)]
@@ -159,7 +176,9 @@ def _file_of(path: str) -> str:
 
 
 def _is_of_torch(code: CodeType) -> bool:
-    """Return whether code is a function of torch that computes attention, by the place where it stands."""
+    """Return whether code is a function of torch that computes attention, by the place where it
+    stands.
+    """
     if not (file := _file_of(code.co_filename)):
         return False
     names = _PYTHON[file]
@@ -169,6 +188,8 @@ def _is_of_torch(code: CodeType) -> bool:
 def _name_of(code: CodeType) -> str:
     """Return the name under which learners know a Python function of torch."""
     file, name = _file_of(code.co_filename), code.co_qualname
+    if file == "torch/nested/_internal/sdpa.py":
+        return "F.scaled_dot_product_attention"
     if file == "torch/nn/functional.py":
         return f"F.{name}"
     kind = name.partition(".")[0]
@@ -178,7 +199,9 @@ def _name_of(code: CodeType) -> str:
 
 
 def _functions() -> list[FunctionType]:
-    """Return torch's functions of `_PYTHON` in this process; those that are wrapped by a decorator too."""
+    """Return torch's functions of `_PYTHON` in this process; those that are wrapped by a decorator
+    too.
+    """
     return [thing for thing in gc.get_objects() if type(thing) is FunctionType and _is_of_torch(thing.__code__)]
 
 
@@ -200,6 +223,8 @@ class Watch:
         self._begun = False
         self._quiet = False
         self._recordings = 0
+        # the files of torch's modules that are being loaded for the first time
+        self._loading: set[str] = set()
         self._tracing: Any = None
 
     def refuse(self, name: str) -> NoReturn:
@@ -213,7 +238,9 @@ class Watch:
         raise NotAllowedError(f"{name} is not allowed here: attention is to be written from scratch")
 
     def begin(self) -> None:
-        """Refuse the library's attention from here on. Call it when the file is imported, before anything of it is called."""
+        """Refuse the library's attention from here on. Call it when the file is imported, before
+        anything of it is called.
+        """
         if self._begun:
             return
         self._begun = True
@@ -222,7 +249,9 @@ class Watch:
 
     @contextmanager
     def unnoted(self) -> Iterator[None]:
-        """While active, what is refused is not noted: the file is imported once more, and its self-test must fail unseen."""
+        """While active, what is refused is not noted: the file is imported once more, and its self-
+        test must fail unseen.
+        """
         self._quiet = True
         try:
             yield
@@ -230,7 +259,9 @@ class Watch:
             self._quiet = False
 
     def _new_functions(self) -> list[FunctionType]:
-        """Return the functions that are torch's attention, or hold a copy of it, among all that the grader did not freeze."""
+        """Return the functions that are torch's attention, or hold a copy of it, among all that the
+        grader did not freeze.
+        """
         new = [thing for thing in gc.get_objects() if type(thing) is FunctionType]
         return [function for function in new if self._is_copy(function.__code__)]
 
@@ -241,9 +272,10 @@ class Watch:
         """Let functions raise; return what they were."""
         before = []
         for function in functions:
-            code = _untouched(function)
+            code = function.__code__
             before.append((function, code))
-            _set_code(function, _refusing_code(self.refuse, _name_of(code) if _is_of_torch(code) else _COPY, code))
+            name = _name_of(code) if _is_of_torch(code) else _COPY
+            function.__code__ = _refusing_code(self.refuse, name, code)
         return before
 
     def hook(self, event: str, arguments: tuple[Any, ...]) -> None:
@@ -266,8 +298,8 @@ class Watch:
             code = arguments[0]
             if not isinstance(code, CodeType):
                 return
-            if code.co_name == "<module>" and _file_of(code.co_filename) in _WHOLE_FILES:
-                self.refuse(_COPY)
+            if code.co_name == "<module>" and code.co_filename in self._loading:
+                return
         elif event == "function.__new__":
             code = arguments[0]
         elif event == "object.__setattr__" and len(arguments) > 2 and arguments[1] == "__code__":
@@ -277,8 +309,21 @@ class Watch:
         if isinstance(code, CodeType) and self._is_copy(code):
             self.refuse(_COPY)
 
+    @contextmanager
+    def loading(self, path: str) -> Iterator[None]:
+        """While active, let this file of torch be executed; refuse what it defines afterwards."""
+        self._loading.add(path)
+        try:
+            yield
+        finally:
+            self._loading.discard(path)
+            if self._begun:
+                self._replace_code([function for function in self._new_functions() if not _is_refusing(function)])
+
     def start_recording(self, *, kernels: bool) -> None:
-        """Refuse attention while a tracer is at work during the import: the graph would be plain operations."""
+        """Refuse attention while a tracer is at work during the import: the graph would be plain
+        operations.
+        """
         self._recordings += 1
         if self._begun or self._recordings > 1:
             return
@@ -293,13 +338,15 @@ class Watch:
         (_library, functions), self._tracing = self._tracing, None
         if not self._begun:
             for function, code in functions:
-                _set_code(function, code)
+                function.__code__ = code
 
 
 def watch(note: Callable[[str], None]) -> Watch:
-    """Put all guards in place that must be there before the learner's file; `Watch.begin` turns the refusals on."""
+    """Put all guards in place that must be there before the learner's file; `Watch.begin` turns the
+    refusals on.
+    """
     watched = Watch(note)
-    sys.meta_path.insert(0, _NotInstalled())
+    sys.meta_path[:0] = [_NotInstalled(), _LoadedLate(watched)]
     _guard_kernels(watched.refuse)
     _guard_tracers(watched)
     _guard_ctypes(watched.refuse)
@@ -312,16 +359,10 @@ def _keep_in_sight() -> None:
     """Do nothing: what is frozen is not looked at when the calls begin."""
 
 
-def _untouched(function: FunctionType) -> CodeType:
-    return function.__code__
-
-
-def _set_code(function: FunctionType, code: CodeType) -> None:
-    function.__code__ = code
-
-
 def _refusing_code(refuse: Refuse, name: str, instead_of: CodeType) -> CodeType:
-    """Return code that refuses whatever it is called with, for a function with these free variables."""
+    """Return code that refuses whatever it is called with, for a function with these free
+    variables.
+    """
 
     def refused() -> NoReturn:
         refuse(name)
@@ -329,6 +370,10 @@ def _refusing_code(refuse: Refuse, name: str, instead_of: CodeType) -> CodeType:
     template = _template.__code__
     constants = tuple(refused if constant == _HOLE else constant for constant in template.co_consts)
     return template.replace(co_consts=constants, co_freevars=instead_of.co_freevars, co_name=instead_of.co_name)
+
+
+def _is_refusing(function: FunctionType) -> bool:
+    return function.__code__.co_code == _template.__code__.co_code
 
 
 _HOLE = "the function that refuses"
@@ -370,10 +415,11 @@ _add_reference = ctypes.pythonapi.Py_IncRef
 def _guard_kernels(refuse: Refuse) -> None:
     """Refuse to take a kernel of attention out of the dispatcher, or to put another in its place.
 
-    Torch registers kernels itself, when parts of it are first used: those for tensors without values are let through,
-    the others left out.
+    Torch registers kernels itself, when parts of it are first used: those for tensors without
+    values are let through, the others left out.
     """
-    elsewhere: list[Any] = []  # libraries of other namespaces; a list, so that no number of theirs is given again
+    # libraries of other namespaces; a list, so that no number of theirs is given again
+    elsewhere: list[Any] = []
 
     def library(kind: Any, namespace: str, *rest: Any) -> Any:
         made = _new_library(kind, namespace, *rest)
@@ -396,9 +442,11 @@ def _guard_kernels(refuse: Refuse) -> None:
             refuse("a kernel of torch's attention")
         return taken(operation, *rest)
 
-    torch._C._dispatch_library = library  # type: ignore[assignment]  # its stub spells out every argument
-    torch._C._DispatchModule.impl = impl  # type: ignore[method-assign]  # the same
-    torch._C._dispatch_get_computed_kernel_for_dispatch_key = kernel_of
+    # its stub spells out every argument
+    torch._C._dispatch_library = library  # type: ignore[assignment]
+    torch._C._DispatchModule.impl = impl  # type: ignore[assignment,method-assign]  # the same
+    # the same
+    torch._C._dispatch_get_computed_kernel_for_dispatch_key = kernel_of  # type: ignore[assignment]
 
 
 def _guard_tracers(watched: Watch) -> None:
@@ -406,8 +454,6 @@ def _guard_tracers(watched: Watch) -> None:
     for owner, names in _TRACERS:
         for name in names:
             setattr(owner, name, _recording(watched, getattr(owner, name)))
-
-    from torch.utils import _python_dispatch as modes
 
     push, pop = torch._C._push_on_torch_dispatch_stack, torch._C._pop_torch_dispatch_stack
 
@@ -426,17 +472,15 @@ def _guard_tracers(watched: Watch) -> None:
         module._push_on_torch_dispatch_stack = pushed  # type: ignore[attr-defined]
         module._pop_torch_dispatch_stack = popped  # type: ignore[attr-defined]
 
-    from torch import _jit_internal
-    from torch.jit import frontend
-
-    parse = frontend.parse_def
+    parse: Any = vars(frontend)["parse_def"]
 
     def parse_def(function: Any) -> Any:
         if isinstance(code := getattr(function, "__code__", None), CodeType) and watched._is_copy(code):
             watched.refuse(_name_of(code) if _is_of_torch(code) else _COPY)
         return parse(function)
 
-    frontend.parse_def = _jit_internal.parse_def = parse_def
+    for module in (frontend, _jit_internal):
+        vars(module)["parse_def"] = parse_def
 
 
 _TRACERS: tuple[tuple[Any, tuple[str, ...]], ...] = (
@@ -451,7 +495,9 @@ def _records(mode: Any) -> bool:
 
 
 def _recording(watched: Watch, trace: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a tracer of `torch.jit` that refuses torch's Python functions; the kernels stay operations of the graph."""
+    """Return a tracer of `torch.jit` that refuses torch's Python functions; the kernels stay
+    operations of the graph.
+    """
 
     def traced(*args: Any, **kwargs: Any) -> Any:
         watched.start_recording(kernels=False)
@@ -464,11 +510,11 @@ def _recording(watched: Watch, trace: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _guard_ctypes(refuse: Refuse) -> None:
-    """Refuse functions of ctypes that are made of an address: Python announces no call of theirs."""
-    import _ctypes
-
+    """Refuse functions of ctypes that are made of an address: Python announces no call of
+    theirs.
+    """
     raw: Any = _ctypes.CFuncPtr
-    made: weakref.WeakSet[Any] = weakref.WeakSet()
+    made: dict[int, weakref.ref[Any]] = {}  # by number: pointers have no hash
 
     class FunctionPointer(raw):  # type: ignore[misc]  # its base is found at run time
         """A function of a library, or a Python function for C to call; not an address."""
@@ -480,21 +526,27 @@ def _guard_ctypes(refuse: Refuse) -> None:
             if args and not isinstance(args[0], tuple) and not callable(args[0]):
                 refuse(_BY_CTYPES)
             pointer = super().__new__(cls, *args, **kwargs)
-            made.add(pointer)
+            made[id(pointer)] = weakref.ref(pointer, partial(_forget, made, id(pointer)))
             return pointer
 
         def __call__(self, *args: Any, **kwargs: Any) -> Any:
-            if self not in made:  # it came from memory: a field of a structure, a buffer, a result
+            # it came from memory: a field of a structure, a buffer, a result
+            if (known := made.get(id(self))) is None or known() is not self:
                 refuse(_BY_CTYPES)
             return super().__call__(*args, **kwargs)
 
     for name in ("memmove", "memset", "_cast", "_string_at", "_wstring_at", "_memoryview_at"):
         if (function := getattr(ctypes, name, None)) is not None and isinstance(function, raw):
-            setattr(ctypes, name, _passed_on(function))  # of its type, functions could be made of an address
+            # of its type, functions could be made of an address
+            setattr(ctypes, name, _passed_on(function))
     module: Any = ctypes
     module._CFuncPtr = _ctypes.CFuncPtr = FunctionPointer  # type: ignore[misc]
     module._c_functype_cache.clear()
     module.pythonapi = ctypes.PyDLL(None)
+
+
+def _forget(made: dict[int, Any], number: int, _: Any) -> None:
+    made.pop(number, None)
 
 
 def _passed_on(function: Any) -> Callable[..., Any]:
@@ -511,3 +563,27 @@ class _NotInstalled(importlib.abc.MetaPathFinder):
         """Refuse the packages of the list; leave all others to the next finder."""
         if fullname.partition(".")[0] in _PACKAGES or fullname.startswith(_MODULES):
             raise ModuleNotFoundError(f"No module named {fullname!r} for a submission: attention is to be written from scratch", name=fullname)
+
+
+class _LoadedLate(importlib.abc.MetaPathFinder):
+    """Finds torch's own modules that compute attention, and has their functions refused when they
+    are loaded.
+    """
+
+    def __init__(self, watched: Watch) -> None:
+        self._watched = watched
+
+    def find_spec(self, fullname: str, path: Sequence[str] | None, target: Any = None) -> ModuleSpec | None:
+        """Return the spec of such a module; None for all others."""
+        if fullname not in _LOADED_LATE or (spec := PathFinder.find_spec(fullname, path, target)) is None:
+            return None
+        if spec.loader is not None and spec.origin and _file_of(spec.origin):
+            execute = spec.loader.exec_module
+
+            def execute_and_refuse(module: ModuleType) -> None:
+                with self._watched.loading(str(spec.origin)):
+                    execute(module)
+
+            # of this loader alone
+            spec.loader.exec_module = execute_and_refuse  # type: ignore[method-assign]
+        return spec

@@ -1,8 +1,9 @@
 """Tell a copy of one of torch's long functions from code that only does the same.
 
-Code is compared as a sequence of steps. Names of local and global variables, constants' places, line numbers and the
-function's own name do not count; operations, attributes and constants do. A copy shares most of its runs of eight
-steps with the original; nobody who writes attention again comes near that.
+Code is compared as a sequence of steps. Names of local and global variables, constants' places,
+line numbers and the function's own name do not count; operations, attributes and constants do. A
+copy shares most of its runs of eight steps with the original; nobody who writes attention again
+comes near that.
 """
 
 from __future__ import annotations
@@ -13,7 +14,8 @@ from functools import cache
 from types import CodeType
 
 _RUN = 8  # steps
-_FEWEST = 60  # steps, of an original and of a copy; less is no more than what all attention has in common
+# steps, of an original and of a copy; less is no more than what all attention has in common
+_FEWEST = 60
 _SHARE = 0.6  # of the runs of the shorter of both
 _FEWEST_ATTRIBUTES = 4
 _NO_STEPS = frozenset("CACHE RESUME NOP PRECALL EXTENDED_ARG MAKE_CELL COPY_FREE_VARS PUSH_NULL".split())
@@ -36,7 +38,9 @@ class Originals:
         return self.likeness(code) >= _SHARE
 
     def likeness(self, code: CodeType) -> float:
-        """Return the share of runs that this code has in common with the original most like it, from 0 to 1."""
+        """Return the share of runs that this code has in common with the original most like it,
+        from 0 to 1.
+        """
         names = frozenset(code.co_names)
         alike = [runs for runs, own in zip(self._runs, self._names, strict=True) if len(own & names) >= _FEWEST_ATTRIBUTES]
         if not alike or _length(code) < _FEWEST:
