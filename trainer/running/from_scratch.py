@@ -104,7 +104,7 @@ _PYTHON: dict[str, tuple[str, ...] | None] = {
     "torch/_decomp/decompositions.py": ("scaled_dot_product_flash_attention_for_cpu",),
     "torch/_inductor/fx_passes/fuse_attention.py": None,
     "torch/onnx/ops/_impl.py": ("attention_23",),
-    "torch/onnx/ops/__init__.py": ("attention",),
+    "torch/onnx/ops/__init__.py": None,
 }
 # Those that are long enough to tell a copy of their text from an answer: nobody writes the same two
 # hundred steps again.
@@ -514,7 +514,8 @@ def _guard_ctypes(refuse: Refuse) -> None:
     theirs.
     """
     raw: Any = _ctypes.CFuncPtr
-    made: dict[int, weakref.ref[Any]] = {}  # by number: pointers have no hash
+    # By `id`, because pointers have no hash: the pointer, and where it points to.
+    made: dict[int, tuple[weakref.ref[Any], bytes]] = {}
 
     class FunctionPointer(raw):  # type: ignore[misc]  # its base is found at run time
         """A function of a library, or a Python function for C to call; not an address."""
@@ -526,12 +527,15 @@ def _guard_ctypes(refuse: Refuse) -> None:
             if args and not isinstance(args[0], tuple) and not callable(args[0]):
                 refuse(_BY_CTYPES)
             pointer = super().__new__(cls, *args, **kwargs)
-            made[id(pointer)] = weakref.ref(pointer, partial(_forget, made, id(pointer)))
+            if args:
+                number = id(pointer)
+                made[number] = weakref.ref(pointer, partial(_forget, made, number)), _target(pointer)
             return pointer
 
         def __call__(self, *args: Any, **kwargs: Any) -> Any:
-            # it came from memory: a field of a structure, a buffer, a result
-            if (known := made.get(id(self))) is None or known() is not self:
+            pointer, target = made.get(id(self), (_nothing, b""))
+            # Otherwise it came from memory: a field of a structure, a buffer, a result, a cast.
+            if pointer() is not self or target != _target(self):
                 refuse(_BY_CTYPES)
             return super().__call__(*args, **kwargs)
 
@@ -543,6 +547,15 @@ def _guard_ctypes(refuse: Refuse) -> None:
     module._CFuncPtr = _ctypes.CFuncPtr = FunctionPointer  # type: ignore[misc]
     module._c_functype_cache.clear()
     module.pythonapi = ctypes.PyDLL(None)
+
+
+def _nothing() -> None:
+    return None
+
+
+def _target(pointer: Any) -> bytes:
+    """Return the address to which a pointer points, as it lies in memory."""
+    return bytes(memoryview(pointer).cast("B"))
 
 
 def _forget(made: dict[int, Any], number: int, _: Any) -> None:
