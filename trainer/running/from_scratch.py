@@ -80,8 +80,8 @@ _WITHOUT_VALUES = ("Meta", "QuantizedMeta", "SparseMeta", "SparseCsrMeta", "Nest
 _SAID = (  # the first pattern that fits an operation's name
     ("_safe_softmax", "the softmax inside F.scaled_dot_product_attention or flex_attention"),
     ("scaled_dot|fused_sdp", "F.scaled_dot_product_attention"),
-    ("flash_attention", "the flash attention kernel"),
-    ("efficient_attention", "the memory-efficient attention kernel"),
+    ("flash_att", "the flash attention kernel"),
+    ("efficient_att", "the memory-efficient attention kernel"),
     ("multi_head", "nn.MultiheadAttention"),
     ("encoder_layer", "nn.TransformerEncoderLayer"),
 )
@@ -199,10 +199,11 @@ def _name_of(code: CodeType) -> str:
 
 
 def _functions() -> list[FunctionType]:
-    """Return torch's functions of `_PYTHON` in this process; those that are wrapped by a decorator
-    too.
-    """
-    return [thing for thing in gc.get_objects() if type(thing) is FunctionType and _is_of_torch(thing.__code__)]
+    """Return torch's functions of `_PYTHON` in this process, with those that a decorator wraps."""
+    root = os.path.dirname(os.path.dirname(torch.__file__))
+    paths = {os.path.join(root, *file.split("/")) for file in _PYTHON}
+    functions = [thing for thing in gc.get_objects() if type(thing) is FunctionType]
+    return [function for function in functions if function.__code__.co_filename in paths and _is_of_torch(function.__code__)]
 
 
 # Found once, in the process that forks the workers: all of these take 50 ms together.
