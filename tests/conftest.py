@@ -16,12 +16,13 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 from trainer.cli import common
 from trainer.content import packs
 from trainer.grading.grader import Grader
-from trainer.running import zygote
+from trainer.running import from_scratch, zygote
 from trainer.running.zygote import Limits
 
 # A zygote of its own interpreter takes a second to import torch. Most tests do not ask what a zygote knows, and have it
 # forked from their own process; tests/test_launch.py asks, and has real ones.
 zygote.start = zygote.fork_here
+from_scratch.prepare()  # for all zygotes that are forked from here
 
 # What takes long and has something quicker beside it that meets the same faults first; `python -m pytest -m ""` runs all.
 THOROUGH = {

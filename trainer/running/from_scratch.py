@@ -30,6 +30,7 @@ import warnings
 import weakref
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import cache, partial
 from importlib.machinery import ModuleSpec, PathFinder
 from types import CodeType, FunctionType, ModuleType
@@ -206,11 +207,32 @@ def _functions() -> list[FunctionType]:
     return [function for function in functions if function.__code__.co_filename in paths and _is_of_torch(function.__code__)]
 
 
-# Found once, in the process that forks the workers: all of these take 50 ms together.
-_REGISTRATIONS = _registrations()
-_KERNELS = frozenset(name for name, _ in _REGISTRATIONS)
-_FUNCTIONS = _functions()
-_ORIGINALS = likeness_of_code.Originals(function.__code__ for function in _FUNCTIONS if function.__name__ in _LONG)
+@dataclass(frozen=True)
+class _Library:
+    """What torch has of attention.
+
+    registrations   each kernel with each key at which it is overridden
+    kernels         the names of the kernels
+    functions       the Python functions that compute attention
+    originals       those of them that are long enough to tell a copy
+    """
+
+    registrations: Sequence[tuple[str, str]]
+    kernels: frozenset[str]
+    functions: Sequence[FunctionType]
+    originals: likeness_of_code.Originals
+
+
+@cache
+def prepare() -> _Library:
+    """Find all that is to be refused. It takes 50 ms, so the zygote does it once for all its workers.
+
+    Call it before the garbage collector's objects are frozen.
+    """
+    registrations = _registrations()
+    functions = _functions()
+    originals = likeness_of_code.Originals(function.__code__ for function in functions if function.__name__ in _LONG)
+    return _Library(registrations, frozenset(name for name, _ in registrations), functions, originals)
 
 
 class Watch:
@@ -246,7 +268,7 @@ class Watch:
             return
         self._begun = True
         keep_for_good(_override_kernels(self.refuse))
-        self._replace_code([*_FUNCTIONS, *self._new_functions()])
+        self._replace_code([*prepare().functions, *self._new_functions()])
 
     @contextmanager
     def unnoted(self) -> Iterator[None]:
@@ -267,7 +289,7 @@ class Watch:
         return [function for function in new if self._is_copy(function.__code__)]
 
     def _is_copy(self, code: CodeType) -> bool:
-        return any(_is_of_torch(part) or _ORIGINALS.include(part) for part in likeness_of_code.parts_of(code))
+        return any(_is_of_torch(part) or prepare().originals.include(part) for part in likeness_of_code.parts_of(code))
 
     def _replace_code(self, functions: Sequence[FunctionType]) -> list[tuple[FunctionType, CodeType]]:
         """Let functions raise; return what they were."""
@@ -329,7 +351,7 @@ class Watch:
         if self._begun or self._recordings > 1:
             return
         library = _override_kernels(self.refuse) if kernels else None
-        self._tracing = library, self._replace_code(_FUNCTIONS)
+        self._tracing = library, self._replace_code(prepare().functions)
 
     def end_recording(self) -> None:
         """Allow attention again, as far as the calls have not begun."""
@@ -397,8 +419,8 @@ def _override_kernels(refuse: Refuse) -> Any:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # torch warns that a kernel is overridden
         library = _new_library("IMPL", "aten", "", __file__, 1)
-        refusing = {name: _refusing(refuse, _said(name)) for name in _KERNELS}
-        for name, key in _REGISTRATIONS:
+        refusing = {name: _refusing(refuse, _said(name)) for name in prepare().kernels}
+        for name, key in prepare().registrations:
             _implement(library, name.removeprefix("aten::"), key, refusing[name], False)
     return library
 
@@ -430,7 +452,7 @@ def _guard_kernels(refuse: Refuse) -> None:
 
     def impl(self: Any, operation: str, key: Any, function: Any, *rest: Any) -> Any:
         name = operation if "::" in operation else f"aten::{operation}"
-        if name not in _KERNELS or any(self is other for other in elsewhere) or str(key) in _WITHOUT_VALUES:
+        if name not in prepare().kernels or any(self is other for other in elsewhere) or str(key) in _WITHOUT_VALUES:
             return _implement(self, operation, key, function, *rest)
         if "/torch/" not in getattr(getattr(function, "__code__", None), "co_filename", "").replace("\\", "/"):
             refuse(_OVERRIDE)
@@ -439,7 +461,7 @@ def _guard_kernels(refuse: Refuse) -> None:
     taken = torch._C._dispatch_get_computed_kernel_for_dispatch_key
 
     def kernel_of(operation: Any, *rest: Any) -> Any:
-        if str(operation).removesuffix(".default") in _KERNELS:
+        if str(operation).removesuffix(".default") in prepare().kernels:
             refuse("a kernel of torch's attention")
         return taken(operation, *rest)
 

@@ -29,7 +29,7 @@ import msgspec
 import torch
 from torch import Tensor
 
-from trainer.running import denied, probe, sandbox
+from trainer.running import denied, from_scratch, probe, sandbox
 from trainer.running.attempts import is_out_of_memory
 from trainer.running.channel import Channel
 from trainer.running.execution import Drive
@@ -111,6 +111,7 @@ def _live(control: socket.socket) -> NoReturn:
     code = 1
     nursery = None
     try:
+        _prepare()
         signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the grader's to handle; it then closes the socket
         sandbox.become_subreaper()
         _close_all_but(control.fileno(), 0, 1, 2)
@@ -123,6 +124,14 @@ def _live(control: socket.socket) -> NoReturn:
         if nursery is not None:
             nursery.close()
         os._exit(code)
+
+
+def _prepare() -> None:
+    """Do once what every worker needs; the grader loads its cases meanwhile."""
+    gc.unfreeze()  # what the grader has frozen before the fork is looked at too
+    from_scratch.prepare()
+    gc.collect(0)
+    gc.freeze()
 
 
 class _Nursery:
