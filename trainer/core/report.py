@@ -159,7 +159,10 @@ class Trace:
 
 @dataclass(frozen=True)
 class Report:
-    """Everything that is said of one submission; the display floor draws it and decides nothing."""
+    """Everything that is said of one submission; the display floor draws it and decides nothing.
+
+    unfinished   why the file is no finished answer, e.g. "does not parse: line 12, invalid syntax"; "" if it is one
+    """
 
     challenge: str
     file: str
@@ -172,6 +175,7 @@ class Report:
     only_case: int | None = None
     notes: tuple[str, ...] = ()
     diagnosis: Diagnosis | None = None
+    unfinished: str = ""
 
     def statuses(self) -> dict[str, Status]:
         """Each check that was due, in order, with its status over all cases."""

@@ -23,6 +23,7 @@ from trainer.grading.evidence import CaseEvidence, Evidence
 from trainer.grading.exam import Exam
 from trainer.grading.held_memory import held_memory, measured_pair
 from trainer.grading.judge import judge
+from trainer.grading.unfinished import unfinished
 from trainer.running.isolation import Isolation
 from trainer.running.probing import Isolated, probe_zygote
 from trainer.running.protocol import Assigned, Purpose, SubmittedFile, cap
@@ -130,6 +131,8 @@ class Grader:
         """Grade one source on an exam; `index`: the one case that the report speaks of, from 0."""
         started = time.monotonic()
         report, evidence, assignment = self._judged_whatever_happens(exam, source, file, index)
+        if report.verdict != "passed":
+            report = replace(report, unfinished=unfinished(evidence, source))
         if diagnosed and report.verdict != "passed":
             if told is not None:
                 told(replace(report, elapsed_seconds=time.monotonic() - started))
