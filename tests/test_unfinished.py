@@ -108,7 +108,7 @@ def test_unfinished_file_is_told(grader: Grader, source: str, says: str) -> None
     report = grade(grader, source)
     assert report.verdict != "passed"
     assert re.search(says, report.unfinished), report
-    assert report.unfinished.startswith(("does not parse: ", "not finished: "))
+    assert report.unfinished.startswith(("does not parse: ", "is not finished: "))
 
 
 @pytest.mark.parametrize("source", FINISHED.values(), ids=FINISHED.keys())
@@ -131,7 +131,7 @@ def test_every_stub_is_unfinished(grader: Grader, challenge: Challenge) -> None:
     """The stub at every level with a space at its end, as an editor may save it."""
     for level in LEVELS:
         source = packs.stub(challenge, level) + " \n"
-        assert grader.grade(challenge, source, challenge.file_name, 5).unfinished.startswith("not finished: "), level
+        assert grader.grade(challenge, source, challenge.file_name, 5).unfinished.startswith("is not finished: "), level
 
 
 def test_known_mistakes_are_finished(grader: Grader) -> None:

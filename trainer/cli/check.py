@@ -57,6 +57,8 @@ def check(
         from trainer.display.terminal import show
 
         show(report, sys.stdout, why=not hunted if why is None else why)
+        if report.unfinished:
+            typer.echo(f"Not counted as an attempt: the file {report.unfinished}.")
         if packed := with_pack(find(report.challenge)):
             typer.echo(f"(each of these commands with{packed})")
         if hunted and report.verdict == "passed":

@@ -33,24 +33,24 @@ def unfinished(evidence: Evidence, source: str) -> str:
 
     Returns:
         For example "does not parse: line 12, invalid syntax" or
-        "not finished: forward raises NotImplementedError".
+        "is not finished: forward raises NotImplementedError".
     """
     reply = evidence.reply
     if reply.load_failure is not None and (words := _parse_error(reply.load_failure)):
         return words
     missing = [name for name, what in reply.not_callable.items() if what == "missing"]
     if missing:
-        return f"not finished: the file defines no {missing[0]}"
+        return f"is not finished: the file defines no {missing[0]}"
     signatures = evidence.exam.signatures
     for words in _open_parts(evidence.exam.challenge, source, signatures):
-        return f"not finished: {words}"
+        return f"is not finished: {words}"
     for failure in _failures(evidence):
         if words := _not_implemented(failure):
-            return f"not finished: {words}"
+            return f"is not finished: {words}"
     if reply.signatures:  # the file was loaded and its parts were looked at
         absent = [one.name for one in signatures if one.name not in reply.signatures]
         if absent:
-            return f"not finished: {absent[0]} is missing"
+            return f"is not finished: {absent[0]} is missing"
     return ""
 
 
