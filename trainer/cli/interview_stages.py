@@ -36,7 +36,7 @@ next    hands in what is there and goes on
 quit    leaves; the interview can be resumed"""
 _RULES = """\
 Every save of your file is graded.
-h shows a hint and w names the likely mistake: each takes a quarter off the points for this problem without help.
+h shows a hint and w names the likely mistake: each costs a quarter of this problem's points for work without help.
 n hands in what is there and goes on to what comes next.
 q leaves: `attn-drill interview --resume` goes on, and the pause does not count."""
 _TIME_IS_UP = "Time is up. Enter or `next` hands in what is there; going on is possible and is noted as overtime."

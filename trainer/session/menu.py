@@ -67,7 +67,8 @@ class MenuApp(App[Entry]):
         yield Static(id="keys")
 
     def on_mount(self) -> None:
-        """Show all of them."""
+        """Show all of them; typing filters, so the focus stays in the line."""
+        self.query_one("#list").can_focus = False
         self._fill("")
         self.query_one("#filter").focus()
 
