@@ -421,6 +421,22 @@ def test_too_small_and_larger_again(file: Path, home: Path) -> None:
     drive(app, script)
 
 
+def test_clock_that_ticks_while_the_screen_ends(file: Path, home: Path) -> None:
+    """Textual takes the parts away one by one; a second or a verdict that comes then breaks nothing."""
+    app = app_on(file, home)
+
+    async def script(pilot: Pilot[Left]) -> None:
+        await app.query_one("#top").remove()
+        file.write_text("right")
+        await until(pilot, lambda: app.practice.passed)
+        await pilot.pause(1.2)
+        await pilot.press("q")
+
+    drive(app, script)
+    assert app.return_value is not None
+    assert app.return_value.passed
+
+
 def test_no_journal_can_be_kept(file: Path, tmp_path: Path) -> None:
     """A home that cannot be written: a sentence in the session, and every save is graded."""
     (tmp_path / "a file").write_text("")

@@ -157,6 +157,11 @@ class SessionApp(App[Left]):
                 self._press_other()
 
     @property
+    def _is_whole(self) -> bool:
+        """Whether the screen still has its parts: Textual takes them away one by one while it ends."""
+        return len(self.query("#top, #opening, #body, #status, #keys, #small")) == 6
+
+    @property
     def _small(self) -> bool:
         """Whether there is no room for a session."""
         return self._room.width < _LEAST[0] or self._room.height < _LEAST[1]
@@ -168,6 +173,8 @@ class SessionApp(App[Left]):
 
     def _draw(self) -> None:
         """Everything anew but the task, so that nothing can be left from before."""
+        if not self._is_whole:
+            return
         width, height = self._room
         small, wide, begun = self._small, self._wide, self.practice.begun
         for name in ("top", "status", "keys"):
@@ -205,6 +212,8 @@ class SessionApp(App[Left]):
             self.set_focus(pane, scroll_visible=False)
 
     def _draw_top(self) -> None:
+        if not self._is_whole:
+            return
         if self.practice.given.sitting is not None:
             self.query_one("#top", Static).update(self._interview_top(self.practice.given.sitting))
             return
@@ -250,6 +259,8 @@ class SessionApp(App[Left]):
         return Text(f"{VERDICTS[report.verdict]} {statuses.count('passed')}/{len(statuses)}", style=f"bold {RIGHT if right else WRONG}")
 
     def _draw_foot(self) -> None:
+        if not self._is_whole:
+            return
         self.query_one("#status", Static).update(Text(" ".join(filter(None, [self.status, self.practice.journal.trouble]))))
         shown = [] if self.practice.begun else [_BEGIN]
         shown += [(key, self._label(name, label)) for name, (key, label) in _KEYS.items() if self._works(name)]
