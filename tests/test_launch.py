@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from trainer.cli.entry import starts_workers
+from trainer.content import packs
 from trainer.running import launch
 
 linux = pytest.mark.skipif(sys.platform != "linux", reason="it looks for what Linux keeps on the stack")
@@ -40,14 +41,14 @@ def stack():
 
 
 def words(thing, depth=0):
-    if isinstance(thing, str):
+    if type(thing) is str:
         yield thing
-    elif isinstance(thing, bytes):
+    elif type(thing) is bytes:
         yield thing.decode("latin-1")
-    elif depth < 2 and isinstance(thing, (list, tuple, set, frozenset)):
+    elif depth < 2 and type(thing) in (list, tuple, set, frozenset):
         for part in thing:
             yield from words(part, depth + 1)
-    elif depth < 2 and isinstance(thing, dict):
+    elif depth < 2 and type(thing) is dict:
         for key, value in list(thing.items()):
             yield from words(key, depth + 1)
             yield from words(value, depth + 1)
@@ -56,9 +57,9 @@ def words(thing, depth=0):
 gc.unfreeze()  # the engine froze what it had; frozen objects are not listed
 found = set()
 for thing in gc.get_objects():
-    if isinstance(thing, (dict, list, tuple, set)):
+    if type(thing) in (dict, list, tuple, set):
         found.update(words(thing))
-    elif hasattr(thing, "__code__"):
+    elif type(thing) is type(words):
         found.update(words(thing.__code__.co_consts))
 found.update(words(sys.orig_argv))
 try:
@@ -94,7 +95,7 @@ def run(*command: str, cwd: Path, **environment: str) -> subprocess.CompletedPro
 def test_a_worker_knows_nothing(tmp_path: Path, how: str) -> None:
     """Neither the environment nor the command line nor anything of the pack but `drive` is in a worker's memory."""
     # Backwards, so that the file's own text does not hold them. Of cases.py: a name of a case, a docstring.
-    secrets = [TOKEN, "given-on-the-command-line", "cases.py", "heads apart", "Every shape of mask", "num_kv_heads is num_heads", str(tmp_path)]
+    secrets = [TOKEN, "given-on-the-command-line", str(packs.built_in_pack() / "challenges"), "heads apart", "Every shape of mask", "num_kv_heads is num_heads", str(tmp_path)]
     folder = tmp_path / "given-on-the-command-line"
     folder.mkdir()
     file = folder / "gqa.py"
