@@ -14,10 +14,9 @@ import resource
 import signal
 import struct
 import sys
-import sysconfig
-from collections.abc import Iterable, Iterator, Sequence
-from pathlib import Path
+from collections.abc import Iterable, Sequence
 
+from trainer.running.readable import readable_paths as readable_paths
 from trainer.running.syscalls import CAPSET, DENIED, LANDLOCK_ADD_RULE, LANDLOCK_CREATE_RULESET, LANDLOCK_RESTRICT_SELF, SECCOMP, SPECIAL
 
 _PR_SET_PDEATHSIG, _PR_CAPBSET_DROP, _PR_SET_NO_NEW_PRIVS = 1, 24, 38
@@ -29,11 +28,6 @@ _EXECUTE, _WRITE_FILE, _READ_FILE, _READ_DIR, _TRUNCATE = 1 << 0, 1 << 1, 1 << 2
 _RIGHTS_BY_ABI = {1: (1 << 13) - 1, 2: (1 << 14) - 1, 3: (1 << 15) - 1, 4: (1 << 15) - 1, 5: (1 << 16) - 1}
 _ON_FILES = _EXECUTE | _WRITE_FILE | _READ_FILE | _TRUNCATE | 1 << 15
 _READ_ONLY = _READ_FILE | _READ_DIR
-
-_SYSTEM_PATHS = (
-    *("/usr/lib", "/usr/lib32", "/usr/lib64", "/usr/local/lib", "/usr/share/zoneinfo", "/usr/share/locale", "/lib", "/lib64"),
-    *("/etc/ld.so.cache", "/etc/localtime", "/sys/devices/system/cpu", "/proc/cpuinfo", "/dev/urandom", "/dev/random", "/dev/zero"),
-)
 
 
 def limit(memory_bytes: int, seconds: float) -> bool:
@@ -88,34 +82,6 @@ def become_subreaper() -> None:
     """Get the orphans of one's descendants, so that a grandchild that left its session is found (Linux)."""
     if sys.platform == "linux":
         _libc().prctl(36, 1, 0, 0, 0)
-
-
-def readable_paths(hidden: Iterable[Path]) -> list[str]:
-    """What a submission may read: the standard library, installed packages, shared libraries; nothing of `hidden`.
-
-    Landlock cannot except a folder of an allowed tree, so a tree with something hidden in it is split into its entries.
-    """
-    secret = [Path(os.path.realpath(path)) for path in hidden]
-    names = ("stdlib", "platstdlib", "purelib", "platlib")
-    roots = [*_SYSTEM_PATHS, *(sysconfig.get_path(name) for name in names), os.path.join(sys.base_prefix, "lib")]
-    import site
-
-    roots += [*site.getsitepackages(), site.getusersitepackages()]
-    found: list[str] = []
-    for root in dict.fromkeys(os.path.realpath(root) for root in roots if root and os.path.exists(root)):
-        found.extend(_without(Path(root), secret))
-    return list(dict.fromkeys(found))
-
-
-def _without(path: Path, secret: list[Path]) -> Iterator[str]:
-    if path in secret:
-        return
-    if not any(path in one.parents for one in secret):
-        yield str(path)
-    elif path.is_dir():
-        for child in path.iterdir():
-            if not child.is_symlink():
-                yield from _without(child, secret)
 
 
 def confine(readable: Iterable[str], writable: str, *, with_landlock: bool = True) -> None:
