@@ -24,8 +24,9 @@ from trainer.grading.exam import Exam
 from trainer.grading.held_memory import held_memory, measured_pair
 from trainer.grading.judge import judge
 from trainer.grading.unfinished import unfinished
+from trainer.running.copy_probe import Copies
 from trainer.running.isolation import Isolation
-from trainer.running.probing import Isolated, probe_zygote
+from trainer.running.probing import Isolated, copies_readable_by, probe_zygote
 from trainer.running.protocol import Assigned, Purpose, SubmittedFile, cap
 from trainer.running.run import Ended, Running, SupersededError
 from trainer.running.zygote import Limits, Zygote, ZygoteLostError
@@ -85,6 +86,12 @@ class Grader:
     def isolated(self) -> Isolated:
         """What holds this grader's workers, tried now."""
         return probe_zygote(self._zygote, self._hidden)
+
+    def readable_copies(self) -> Copies:
+        """Search for references that this grader's workers can read, if anything hides files here."""
+        if self._zygote.isolation == "limits":
+            return Copies()
+        return copies_readable_by(self._zygote, self._hidden)
 
     def hold(self, challenge: Challenge, seed: int) -> None:
         """Many submissions of this exam will come: what goes into its cases is read once for all of them. Another exam's takes its place."""
