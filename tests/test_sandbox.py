@@ -13,7 +13,7 @@ from trainer.core.words import DrillError
 from trainer.grading.grader import Grader
 from trainer.running import isolation, sandbox
 from trainer.running.isolation import Isolation, chosen_isolation
-from trainer.running.probing import Isolated, probe_isolation
+from trainer.running.probing import COPIES, Isolated, probe_isolation
 
 from .conftest import TINY_PACK
 
@@ -84,6 +84,7 @@ HIDDEN = [packs.TRAINER, packs.built_in_pack() / "challenges", packs.built_in_pa
 ONLY_BY_SANDBOX = {
     *("open a network socket", "read the solutions", "read the engine", "read the home folder", "read another submission"),
     *("write outside its own folder", "start a process", "see the grader", "signal the grader", "get round the memory limit"),
+    COPIES,
 }
 # Whether these are open without one depends on the user.
 DEPENDS_ON_THE_USER = {"trace the grader", "read the grader's memory", "raise its own limits", "gain privileges"}
@@ -138,7 +139,7 @@ def only_readable(hidden: object) -> list[str]:
             "_landlock", lambda *given: None, {"read the solutions", "read another submission", "write outside its own folder", "see the grader"}, id="Landlock"
         ),
         pytest.param("_seccomp", lambda: None, {"open a network socket", "start a process"}, id="seccomp"),
-        pytest.param("readable_paths", only_readable, {"read the solutions", "read the engine", "read another submission"}, id="what is hidden"),
+        pytest.param("readable_paths", only_readable, {"read the solutions", "read the engine", "read another submission", COPIES}, id="what is hidden"),
     ],
 )
 def test_a_part_that_is_missing_shows(monkeypatch: pytest.MonkeyPatch, part: str, instead: Callable[..., object], opened: set[str]) -> None:
