@@ -48,6 +48,7 @@ SAMPLED = {
     "test_honest_verdict_with_limits_alone": 3,  # the same files as with the sandbox, of which all are run
     "test_forged_records_do_no_harm": 3,
     "test_lines_of_every_mistake": 3,
+    "test_no_walk_finds_a_reference_in_an_installation": 2,  # an editable install and a wheel
     **dict.fromkeys(
         (
             *("test_nothing_gives_a_mistake_away", "test_the_changed_lines_are_all_that_differ"),
