@@ -237,14 +237,13 @@ def _gone(path: Path) -> str:
 
 def _show(report: Report) -> None:
     """The report without the likely mistake; that one is known is said apart, for there is a command for it here."""
-    from rich.console import Console
-
+    from trainer.display.literal import console
     from trainer.display.terminal import has_unicode, render
 
     if report.diagnosis is not None:
         report = replace(report, diagnosis=replace(report.diagnosis, mistakes=()))
-    console = Console(file=sys.stdout, highlight=False, soft_wrap=False, emoji=False)
-    console.print(render(report, console.width, unicode=has_unicode(console), why=False, commands=False))
+    out = console(sys.stdout)
+    out.print(render(report, out.width, unicode=has_unicode(out), why=False, commands=False))
 
 
 def ask_questions(run: Interview, asked: Sequence[Asked], lines: Lines) -> How:

@@ -10,11 +10,11 @@ from itertools import islice
 from types import TracebackType
 from typing import TextIO
 
-from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
 from trainer.classroom.words import Result
 from trainer.display.class_words import visible
+from trainer.display.literal import console
 from trainer.display.words import plain
 
 _LINES = 10  # in all, where there is no terminal
@@ -27,7 +27,7 @@ class ClassProgress:
     """Counts by verdict, submissions done, time left."""
 
     def __init__(self, total: int, done: int, stream: TextIO) -> None:
-        self._console = Console(file=stream, highlight=False, emoji=False)
+        self._console = console(stream)
         self._total, self._done, self._told = total, done, done
         self._verdicts: Counter[str | None] = Counter()
         narrow = self._console.width < 70

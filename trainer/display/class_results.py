@@ -8,11 +8,11 @@ from collections.abc import Mapping
 from typing import Any
 
 import msgspec
-from rich.console import Console
 
 from trainer.classroom.words import Excerpt, Result, Submission
 from trainer.core.report import Report
 from trainer.display.as_json import SCHEMA, as_object
+from trainer.display.literal import console
 from trainer.display.terminal import render
 from trainer.display.words import plain
 
@@ -58,9 +58,9 @@ def _kept(found: dict[str, Any]) -> tuple[Result, bytes]:
 
 def as_text(report: Report) -> str:
     """The report as plain text, without the likely mistake and without commands."""
-    console = Console(file=io.StringIO(), width=_WIDTH, no_color=True, force_terminal=False, highlight=False, emoji=False, legacy_windows=False)
-    with console.capture() as capture:
-        console.print(render(report, _WIDTH, why=False, commands=False))
+    out = console(io.StringIO(), width=_WIDTH, no_color=True, force_terminal=False, legacy_windows=False)
+    with out.capture() as capture:
+        out.print(render(report, _WIDTH, why=False, commands=False))
     return "\n".join(line.rstrip() for line in capture.get().splitlines()).strip() + "\n"
 
 

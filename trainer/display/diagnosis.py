@@ -6,10 +6,10 @@ from collections.abc import Iterator
 
 from rich.console import Group, RenderableType
 from rich.padding import Padding
-from rich.table import Table
 from rich.text import Text
 
 from trainer.core.report import Diagnosis, EffectiveMask
+from trainer.display.literal import grid
 from trainer.display.styles import QUIET, RIGHT, WRONG
 from trainer.display.words import plain
 
@@ -18,7 +18,7 @@ _MOST_KEYS = 24  # columns of a picture
 
 def diagnosed(found: Diagnosis, shown: int | None, *, why: bool) -> Iterator[RenderableType]:
     """Where it went wrong and, with `why`, the mistake that gives exactly this; `shown`: the number of the case that the report explains."""
-    rows = Table.grid(padding=(0, 2))
+    rows = grid(padding=(0, 2))
     rows.add_column(style=QUIET, no_wrap=True)
     rows.add_column()
     for label, value in _rows(found, shown, why=why):
@@ -65,7 +65,7 @@ def _reached(found: Diagnosis, shown: int | None) -> str:
 
 def _picture(mask: EffectiveMask) -> RenderableType:
     """Whom each query attends to, yours beside expected: a row a query, a column a key."""
-    table = Table.grid(padding=(0, 3))
+    table = grid(padding=(0, 3))
     table.add_column(no_wrap=True)
     table.add_column(no_wrap=True)
     table.add_row(Text("yours", style=QUIET), Text("expected", style=QUIET))

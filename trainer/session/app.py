@@ -113,17 +113,17 @@ class SessionApp(App[Left]):
 
     def compose(self) -> ComposeResult:
         """One line above, two panes, a line of what happens, the keys."""
-        yield Static(id="top")
+        yield Static(id="top", markup=False)
         with VerticalScroll(id="opening"):
-            yield Static(id="page")
+            yield Static(id="page", markup=False)
         with Horizontal(id="body"):
             with VerticalScroll(id="task"):
-                yield Static(id="prompt")
+                yield Static(id="prompt", markup=False)
             with VerticalScroll(id="report"):
-                yield Static(id="verdict")
-        yield Static(id="status")
-        yield Static(id="keys")
-        yield Static(id="small")
+                yield Static(id="verdict", markup=False)
+        yield Static(id="status", markup=False)
+        yield Static(id="keys", markup=False)
+        yield Static(id="small", markup=False)
 
     async def on_mount(self) -> None:
         """Begin to watch, to listen, and to count the seconds."""

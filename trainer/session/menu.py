@@ -64,7 +64,7 @@ class MenuApp(App[Entry]):
         """The line, the list, the keys."""
         yield Input(placeholder="Type to filter by name, topic or level", id="filter", select_on_focus=False)
         yield OptionList(id="list")
-        yield Static(id="keys")
+        yield Static(id="keys", markup=False)
 
     def on_mount(self) -> None:
         """Show all of them; typing filters, so the focus stays in the line."""
