@@ -14,7 +14,7 @@ from rich.text import Text
 
 
 def console(stream: IO[str] | None = None, **options: Any) -> Console:
-    """Return a console that prints strings as they stand, without markup, emoji codes or guessed colours.
+    """Return a console that prints strings as they stand: no markup, no emoji codes, no highlights.
 
     Args:
         stream: the file to print to; by default stdout.
