@@ -166,3 +166,4 @@ def laid_out(draw):
 
 # Whom a query attends to shows by nudging an entry of this input and looking at this output.
 KEYS, QUERIES = "values", "out"
+SCORED_BY = {"values": "keys"}

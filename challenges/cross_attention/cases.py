@@ -176,3 +176,8 @@ def refusals():
 
 # Whom a query attends to shows by nudging an entry of this input and looking at this output.
 KEYS, QUERIES = "memory", "out"
+
+
+def values_alone(parameters):
+    """The same weights with queries of zero: every key scores alike, and a token shows by its value alone."""
+    return parameters | {name: 0 * parameters[name] for name in ("q_proj.weight", "q_proj.bias") if name in parameters}

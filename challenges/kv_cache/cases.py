@@ -204,7 +204,8 @@ def refusals():
 
 
 # Whom a query attends to shows by nudging an entry of this input and looking at this output.
-KEYS, QUERIES = "x", "out"
+KEYS, CACHED, QUERIES = "x", "past_v", "out"
+SCORED_BY = {"past_v": "past_k"}
 
 
 def values_alone(parameters):

@@ -221,3 +221,4 @@ def refusals():
 
 # Whom a query attends to shows by nudging an entry of this input and looking at this output.
 KEYS, QUERIES = "value", "out"
+SCORED_BY = {"value": "key"}
