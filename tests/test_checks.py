@@ -2,6 +2,7 @@
 
 import math
 import re
+from itertools import combinations
 
 import pytest
 
@@ -108,6 +109,81 @@ def test_later_checks_are_skipped_with_the_reason(grader: Grader) -> None:
     reasons = {one.check: one.message for one in report.outcomes if one.status == "skipped"}
     assert reasons == {"masks": "needs values", "gradients": "needs values", "train/eval": "needs values", "properties": "needs values"}
     assert report.statuses()["vectorised"] == "passed"
+
+
+# Bugs of gqa that do not touch each other's lines: each can be there with or without the others.
+BUGS = {
+    "a mask raises": ("if mask is not None:", "if mask is not None:\n            raise RuntimeError"),
+    "a long input raises": (
+        "batch, length, d_model = x.shape",
+        "batch, length, d_model = x.shape\n        assert length < 7",
+    ),
+    "the constructor raises": (
+        "self.num_heads = num_heads\n",
+        "self.num_heads = 6 // (num_kv_heads - 1)\n        self.num_heads = num_heads\n",
+    ),
+    "no scale": ("scores = scores / math.sqrt(self.head_dim)", ""),
+    "no dropout": ("weights = self.dropout(weights)", ""),
+    "a soft mask": ('float("-inf")', "-150.0"),
+    "no gradient": ("weights @ v", "weights @ v.detach()"),
+    "no refusal": ("if d_model % num_heads != 0:", "if False:"),
+    "library attention": (
+        "scores = q @ k.transpose(-2, -1)",
+        "nn.functional.scaled_dot_product_attention(q, k, v)\n        scores = q @ k.transpose(-2, -1)",
+    ),
+}
+
+
+@pytest.mark.parametrize(
+    "bugs",
+    [
+        pytest.param(("a mask raises", "no scale", "no gradient"), id="values after a crash"),
+        pytest.param(("a mask raises", "a soft mask", "no dropout"), id="masks after a crash"),
+        pytest.param(("a long input raises", "no gradient", "a soft mask"), id="gradients"),
+        pytest.param(("the constructor raises", "no refusal", "no scale"), id="constructor"),
+        pytest.param(("a mask raises", "library attention", "no refusal"), id="library"),
+    ],
+)
+def test_fixing_a_bug_never_takes_a_check_away(grader: Grader, bugs: tuple[str, ...]) -> None:
+    """Every check that passes with some bugs passes with fewer of them too."""
+    passed = {
+        frozenset(some): {name for name, status in grade(grader, *(BUGS[bug] for bug in some)).statuses().items() if status == "passed"}
+        for count in range(len(bugs) + 1)
+        for some in combinations(bugs, count)
+    }
+    for some, checks in passed.items():
+        for bug in some:
+            assert checks <= passed[some - {bug}], (sorted(some), bug)
+
+
+def test_a_check_passes_only_if_all_its_cases_ran(grader: Grader) -> None:
+    """A raise in every case with a mask leaves only what no case decides."""
+    report = grade(grader, BUGS["a mask raises"])
+    statuses = report.statuses()
+    passed = {name for name, status in statuses.items() if status == "passed"}
+    assert passed == {"loads", "interface", "parameters", "bad sizes"}
+    assert {name for name, status in statuses.items() if status == "failed"} == {"runs"}
+    said = {one.check: one.message for one in report.outcomes if one.status == "skipped"}
+    assert re.search(r"^\d+ of \d+ cases did not run", said["masks"])
+    assert re.search(r"^\d+ of \d+ cases did not run", said["vectorised"])
+    assert report.verdict == "error"
+
+
+def test_a_constructor_that_always_raises_refuses_nothing(grader: Grader) -> None:
+    """It refuses bad sizes too, but not because they are bad."""
+    always = ("super().__init__()", "raise ValueError")
+    statuses = grade(grader, always).statuses()
+    assert statuses["bad sizes"] == "skipped"
+    assert {name for name, status in statuses.items() if status == "passed"} == {"loads", "interface"}
+
+
+def test_wrong_cases_are_no_reason_for_a_later_check_to_pass(grader: Grader) -> None:
+    """Gradients are compared only in cases with right values; the others are missing."""
+    report = grade(grader, ("if mask is not None:", "if mask is not None and mask.dim() != 2:"))
+    assert report.statuses()["masks"] == "failed"
+    assert report.statuses()["gradients"] == "skipped"
+    said = [one.message for one in report.outcomes if one.check == "gradients"]
+    assert any("no right output" in message for message in said), said
 
 
 def test_one_case_alone(grader: Grader) -> None:

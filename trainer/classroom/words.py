@@ -8,7 +8,7 @@ from typing import Literal
 
 import msgspec
 
-from trainer.core.words import CHECK_ORDER, Status, Verdict
+from trainer.core.words import CHECK_ORDER, Status, Verdict, status_of_each
 
 # What of a report a student is shown: all of it; verdict and checks; the verdict alone.
 Shown = Literal["report", "checks", "verdict"]
@@ -126,12 +126,8 @@ class Result(msgspec.Struct, frozen=True, kw_only=True):
     unsettled: list[str] = []
 
     def statuses(self) -> dict[str, Status]:
-        """Each check that was due, in order, with its status over all cases."""
-        found: dict[str, Status] = {}
-        for one in self.checks:
-            if one.status == "failed" or one.name not in found:
-                found[one.name] = one.status
-        return {name: found[name] for name in CHECK_ORDER if name in found}
+        """Return each check that was due, in order, with its status over all cases."""
+        return status_of_each((line.name, line.status) for line in self.checks)
 
     def first_failure(self) -> CheckLine | None:
         """The outcome that the report explains, or None after a pass."""

@@ -5,7 +5,7 @@ Standard library only. Tensors appear as `object`, so that commands that need no
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
@@ -171,6 +171,22 @@ def axes(dims: str) -> tuple[tuple[str, ...], ...]:
         else:
             found.append((word,))
     return tuple(found)
+
+
+def status_of_each(said: Iterable[tuple[str, Status]]) -> dict[str, Status]:
+    """Return the status of every check over all that was said of it, in the order of `CHECK_ORDER`.
+
+    A check is failed if any part of it failed. It is passed only if every part passed; a part that
+    was not looked at makes it skipped.
+
+    Args:
+        said: pairs of check and status, one for each outcome.
+    """
+    found: dict[str, set[Status]] = {}
+    for check, status in said:
+        found.setdefault(check, set()).add(status)
+    worst_first: tuple[Status, ...] = ("failed", "skipped", "passed")
+    return {check: next(status for status in worst_first if status in found[check]) for check in CHECK_ORDER if check in found}
 
 
 @dataclass(frozen=True)
