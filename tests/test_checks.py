@@ -35,7 +35,11 @@ def grade(grader: Grader, *changes: tuple[str, str]) -> Report:
         pytest.param("def forward(self, x, mask=None):", "def forward(self, x, mask=None)", "loads", "expected ':' at line", id="syntax error"),
         pytest.param("class GroupedQueryAttention", "class GroupQueryAttention", "interface", "defines GroupQueryAttention. Rename GroupQueryAttention", id="misspelt"),
         pytest.param("class GroupedQueryAttention(nn.Module)", "class GroupedQueryAttention", "interface", "a class that is no nn.Module", id="no module"),
-        pytest.param("x, mask=None", "x, attention_mask=None", "interface", r"expected GroupedQueryAttention.forward\(x, mask=None\); found \(x, attention_mask=None\): mask is missing", id="renamed"),
+        pytest.param("x, mask=None", "x, attention_mask", "interface", r"expected GroupedQueryAttention.forward\(x, mask=None\); found \(x, attention_mask\): mask is missing \(attention_mask must have the default None to stand for it\)", id="another name without a default"),
+        pytest.param("x, mask=None", "x, causal=False", "interface", r"mask is missing \(the default of causal is False and must be None", id="another name and default"),
+        pytest.param("x, mask=None", "mask=None, x=None", "interface", "x is number 2 and must be number 1", id="swapped"),
+        pytest.param("x, mask=None", "x, *, attention_mask=None", "interface", "mask is missing", id="another name that is keyword-only"),
+        pytest.param("num_heads, num_kv_heads, dropout", "heads, num_heads, dropout", "interface", "num_heads is number 3 and must be number 2", id="a name in another's place"),
         pytest.param("x, mask=None", "x, mask", "interface", "mask must have the default None", id="no default"),
         pytest.param("dropout=0.0", "dropout=0.1", "interface", "the default of dropout is 0.1 and must be 0.0", id="another default"),
         pytest.param("dropout=0.0, bias=True", "bias=True, dropout=0.0", "interface", "dropout is number 5 and must be number 4", id="another order"),
@@ -83,6 +87,11 @@ def test_refused(grader: Grader, old: str, new: str, check: str, says: str) -> N
         pytest.param([("x, mask=None", "x, mask=None, verbose=False")], id="a further argument with a default"),
         pytest.param([("self.dropout = nn", "self.register_buffer('turn', torch.polar(torch.ones(1), torch.ones(1)), persistent=False)\n        self.dropout = nn"), ("return self.o_proj(merged)", "return self.o_proj(merged) * (self.turn.imag > 0.8).to(x.dtype)")], id="a complex buffer"),
         pytest.param([("x, mask=None", "x, *args, **kwargs"), ("batch, length, d_model = x", "mask = kwargs.get('mask')\n        batch, length, d_model = x")], id="any arguments"),
+        pytest.param([("x, mask=None", "hidden_states, attn_mask=None"), ("batch, length, d_model = x", "x, mask = hidden_states, attn_mask\n        batch, length, d_model = x")], id="other names"),
+        pytest.param([("x, mask=None", "x, attn_mask=None, **kwargs"), ("batch, length, d_model = x", "assert not kwargs\n        mask = attn_mask\n        batch, length, d_model = x")], id="another name before any arguments"),
+        pytest.param([("x, mask=None", "x, mask=None, /")], id="by position alone"),
+        pytest.param([("x, mask=None", "hidden_states, attn_mask=None, /"), ("batch, length, d_model = x", "x, mask = hidden_states, attn_mask\n        batch, length, d_model = x")], id="other names by position alone"),
+        pytest.param([("d_model, num_heads, num_kv_heads, dropout=0.0, bias=True):", "embed_dim, heads, kv_heads, p=0.0, use_bias=True, /):\n        d_model, num_heads, num_kv_heads, dropout, bias = embed_dim, heads, kv_heads, p, use_bias")], id="other names in the constructor"),
         pytest.param([("dropout=0.0, bias=True", "*, dropout=0.0, bias=True")], id="keyword-only options"),
         pytest.param([("dropout=0.0", "dropout: float = 0")], id="the same default as an int"),
         pytest.param([("self.dropout = nn", "self.register_buffer('causal', torch.ones(8, 8).tril())\n        self.dropout = nn")], id="a buffer of one's own"),
@@ -205,6 +214,59 @@ def test_the_assignment_that_was_taken_is_said(grader: Grader) -> None:
     report = grader.grade(GQA, path.read_text(), "gqa.py", 3)
     assert report.verdict == "passed"
     assert any("layers.3 as q" in note and "layers.0 as o" in note for note in report.notes)
+
+
+def test_other_names_are_said(grader: Grader) -> None:
+    """The report tells which argument was taken for which."""
+    report = grade(
+        grader,
+        ("x, mask=None", "x, attn_mask=None"),
+        ("batch, length, d_model = x", "mask = attn_mask\n        batch, length, d_model = x"),
+    )
+    assert report.verdict == "passed"
+    said = "Arguments of GroupedQueryAttention.forward are taken by their places: attn_mask as mask."
+    assert said in report.notes
+
+
+@pytest.mark.parametrize(
+    ("challenge", "changes"),
+    [
+        pytest.param(
+            "mha",
+            {
+                "query, key, value, mask=None, return_weights=False": "q_in, k_in, v_in, attn_mask=None, need_weights=False",
+                "HEAD": "query, key, value, mask, return_weights = q_in, k_in, v_in, attn_mask, need_weights",
+            },
+            id="a method",
+        ),
+        pytest.param(
+            "sdpa",
+            {
+                "(q, k, v, mask=None)": "(query, key, value, attn_mask=None)",
+                "HEAD": "q, k, v, mask = query, key, value, attn_mask",
+            },
+            id="a function",
+        ),
+        pytest.param(
+            "rope",
+            {
+                "(q, k, cos, sin, position_ids=None)": "(xq, xk, cosines, sines, positions=None)",
+                "HEAD": "q, k, cos, sin, position_ids = xq, xk, cosines, sines, positions",
+            },
+            id="one of several functions",
+        ),
+    ],
+)
+def test_other_names_in_other_challenges(grader: Grader, challenge: str, changes: dict[str, str]) -> None:
+    """Whatever is called, and however `drive` calls it."""
+    found = packs.find_challenge(packs.built_in_pack(), challenge)
+    old, new = next(iter(changes.items()))
+    head, _, tail = packs.solution(found).partition(old)
+    line, _, rest = tail.partition("\n")
+    indent = "    " * (2 if found.kind == "module" else 1)
+    source = f"{head}{new}{line}\n{indent}{changes['HEAD']}\n{rest}"
+    report = grader.grade(found, source, found.file_name, 5)
+    assert report.verdict == "passed", report.first_failure()
 
 
 @pytest.mark.parametrize(

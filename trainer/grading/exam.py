@@ -164,6 +164,7 @@ class Exam:
             refusals=[dict(refusal.init) for refusal in self.refusals],
             assignment={path: list(roles) for path, roles in (assignment or {}).items()},
             purpose=purpose,
+            signatures=list(self.signatures),
         )
         return encode(body, self._runs[1])
 

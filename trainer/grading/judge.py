@@ -265,4 +265,4 @@ def _stdout(evidence: Evidence, outcomes: list[Outcome]) -> str:
 
 def _notes(evidence: Evidence) -> tuple[str, ...]:
     passed = [one.message for one in checks_load.parameters(evidence) if one.status == "passed" and one.message] if evidence.cases else []
-    return tuple(passed)
+    return (*checks_load.other_names(evidence), *passed)

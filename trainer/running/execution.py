@@ -12,6 +12,9 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from trainer.core.words import Signature
+from trainer.running.arguments import construct
+
 Drive = Callable[[Any, Any], dict[str, Tensor]]
 
 
@@ -29,11 +32,28 @@ class Given:
             raise AttributeError(name) from None
 
 
-def build(namespace: Mapping[str, Any], kind: str, entry: Sequence[str], init: Mapping[str, Any], dtype: torch.dtype, mode: str) -> Any:
-    """The thing that `drive` calls: a module in this dtype and mode, a function, or several by name. Its weights are to be overwritten."""
+def build(
+    namespace: Mapping[str, Any],
+    kind: str,
+    entry: Sequence[str],
+    init: Mapping[str, Any],
+    dtype: torch.dtype,
+    mode: str,
+    signatures: Sequence[Signature] = (),
+) -> Any:
+    """Return what `drive` calls: a module, a function, or several functions by name.
+
+    The weights of a module are to be overwritten.
+
+    Args:
+        entry: the names that the file defines.
+        init: arguments of the constructor, by the contract's names.
+        dtype, mode: of the module.
+        signatures: the contract's callables; without them arguments must have the contract's names.
+    """
     if kind == "module":
         with quick_first_weights():
-            module = namespace[entry[0]](**init)
+            module = construct(namespace[entry[0]], entry[0], init, signatures)
         return _in_dtype(module, dtype).train(mode == "train")
     if len(entry) == 1:
         return namespace[entry[0]]

@@ -21,6 +21,7 @@ import msgspec
 import torch
 from torch import Tensor
 
+from trainer.core.words import Signature
 from trainer.running.aliases import MOST_ASSIGNMENTS
 
 T = TypeVar("T")
@@ -211,6 +212,7 @@ class Request(msgspec.Struct, frozen=True):
     refusals: list[dict[str, Any]]
     assignment: dict[Name, list[Name]] = {}  # {}: the first that fits all cases
     purpose: Purpose = "grade"
+    signatures: list[Signature] = []  # the contract's callables
 
 
 class SubmittedFile(msgspec.Struct, frozen=True):

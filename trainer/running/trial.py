@@ -16,6 +16,7 @@ import torch
 from torch import Tensor, nn
 
 from trainer.running import aliases, weights
+from trainer.running.arguments import adapted, construct
 from trainer.running.attempts import Attempts
 from trainer.running.counting import observe, observe_largest, observe_memory
 from trainer.running.execution import Drive, Given, build, gradients, lay_out, leaves, map_leaves, module_parameters, overwrite
@@ -99,12 +100,15 @@ class Trial:
     def run_all(self, namespace: dict[str, Any], drive: Drive) -> None:
         """Every run of the request, then what the constructor must refuse; all that happens is told in `reply`."""
         self.reply.runs = self.runs
+        drive = adapted(drive, self.request.entry, self.request.signatures)
         # What a constructor leaves for the whole class must not reach runs that are to be as if they were alone.
         for _, numbers in groupby(range(len(self.runs)), key=lambda number: self.request.runs[number].purpose):
             self._run_together(list(numbers), namespace, drive)
         for index, init in enumerate(self.request.refusals):
             self.hooks.note(len(self.request.runs) + index)
-            self.reply.refusals.append(self.attempts.attempt("construct", partial(namespace[self.request.entry[0]], **init))[1])
+            name = self.request.entry[0]
+            refused = partial(construct, namespace[name], name, init, self.request.signatures)
+            self.reply.refusals.append(self.attempts.attempt("construct", refused)[1])
 
     def _run_together(self, numbers: Sequence[int], namespace: dict[str, Any], drive: Drive) -> None:
         """These runs, all of them built before the first one is called."""
@@ -136,9 +140,7 @@ class Trial:
             namespace = self.hooks.afresh(namespace)
         self.hooks.mark(str(number))
         with self._recording(number):
-            implementation, failure = self.attempts.attempt(
-                "construct", lambda: build(namespace, self.request.kind, self.request.entry, run.init, DTYPES[run.dtype], run.mode)
-            )
+            implementation, failure = self.attempts.attempt("construct", lambda: self._built(run, namespace))
         self.hooks.mark("")
         told = self.runs[number]
         told.failure = failure
@@ -154,6 +156,11 @@ class Trial:
             told.failure = Failure("construct", "TypeError", f"{self.request.entry[0]}(…) gives {describe(implementation)}, which is no nn.Module")
             return None
         return None if failure else implementation
+
+    def _built(self, run: Run, namespace: dict[str, Any]) -> Any:
+        asked = self.request
+        dtype = DTYPES[run.dtype]
+        return build(namespace, asked.kind, asked.entry, run.init, dtype, run.mode, asked.signatures)
 
     def _recording(self, number: int) -> AbstractContextManager[object]:
         """The recorder of this run, where the request asks for one."""
@@ -195,7 +202,7 @@ class Trial:
         run = self.request.runs[number]
 
         def once(assignment: aliases.Assignment) -> dict[str, Returned]:
-            implementation = build(namespace, self.request.kind, self.request.entry, run.init, DTYPES[run.dtype], run.mode)
+            implementation = self._built(run, namespace)
             weights.load(implementation, contracts[number], assignment, self.values_of(run))
             with torch.no_grad():
                 return self.told(drive(implementation, Given(self.inputs(run, run.inputs), run.sizes)))

@@ -22,6 +22,7 @@ import torch
 from torch import Tensor, nn
 
 from trainer.running import from_scratch
+from trainer.running.arguments import found_parameters
 from trainer.running.attempts import Attempts
 from trainer.running.channel import Channel
 from trainer.running.counting import count_in_threads, watch_tracing
@@ -33,7 +34,6 @@ from trainer.running.protocol import (
     Counted,
     Counts,
     Failure,
-    FoundParameter,
     NotAllowed,
     Part,
     Request,
@@ -49,7 +49,6 @@ from trainer.running.trial import Hooks, Trial
 
 MODULE_NAME = "submission"
 _RUNS_A_PART = 3
-_LITERALS = (int, float, str, bool, type(None))
 
 
 class Worker(Hooks):
@@ -167,7 +166,7 @@ class Worker(Hooks):
         for name in self.request.entry:
             thing = namespace[name]
             if not isinstance(thing, type):
-                self.reply.signatures[name] = _signature(thing, skip_self=False)
+                self.reply.signatures[name] = found_parameters(thing, skip_self=False)
                 continue
             for method in dir(thing):
                 if method == "__init__" or not method.startswith("_"):
@@ -175,7 +174,7 @@ class Worker(Hooks):
                     if method not in ("__init__", "forward") and function is vars(nn.Module).get(method):
                         continue  # nobody asks for what every module has
                     if isinstance(function, types.FunctionType) or method in ("__init__", "forward"):
-                        self.reply.signatures[f"{name}.{method}"] = _signature(getattr(thing, method, None), skip_self=True)
+                        self.reply.signatures[f"{name}.{method}"] = found_parameters(getattr(thing, method, None), skip_self=True)
         if len(self.reply.signatures) > 200:
             self.reply.signatures = dict(list(self.reply.signatures.items())[:200])
 
@@ -190,22 +189,3 @@ def load_drive(request: Request) -> Drive:
     exec(compile(request.drive_source, "<drive>", "exec"), module.__dict__)
     drive: Drive = module.__dict__["drive"]
     return drive
-
-
-def _signature(thing: Any, *, skip_self: bool) -> list[FoundParameter] | None:
-    """The arguments of a callable, or None where Python cannot tell (a scripted function, say)."""
-    try:
-        parameters = list(inspect.signature(thing).parameters.values())
-    except (ValueError, TypeError):
-        return None
-    if skip_self:
-        parameters = parameters[1:]
-    return [
-        FoundParameter(
-            cap(one.name, 100),
-            one.kind.name,  # type: ignore[arg-type]  # inspect's five kinds are the five of the protocol
-            one.default is one.empty,
-            cap(repr(one.default), 200) if one.default is not one.empty and type(one.default) in _LITERALS else None,
-        )
-        for one in parameters[:50]
-    ]
