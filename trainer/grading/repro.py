@@ -75,9 +75,11 @@ class Repro:
             'inputs = map_leaves(inputs, lambda name, tensor: lay_out(tensor, layout.get(name.partition("[")[0])))',
         ]
         if module:
+            called = f"{list(challenge.entry)!r}, {dict(case.init)!r}"
+            made = f"torch.{case.dtype}, {case.mode!r}{more}"
             lines += [
                 f"# {challenge.entry[0]}({arguments}), {case.dtype}, {case.mode} mode",
-                f"implementation = build(vars(yours), {challenge.kind!r}, {list(challenge.entry)!r}, {dict(case.init)!r}, torch.{case.dtype}, {case.mode!r}{more})",
+                f"implementation = build(vars(yours), {challenge.kind!r}, {called}, {made})",
                 'given_weights = {name.removeprefix("weight "): value for name, value in tensors.items() if name.startswith("weight ")}',
                 "contract = aliases.contract_of({name: tuple(value.shape) for name, value in given_weights.items()})",
                 f"weights.load(implementation, contract, {dict(self.assignment)!r}, given_weights)",

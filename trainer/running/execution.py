@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from types import SimpleNamespace
@@ -158,20 +158,42 @@ def gradients(
     cotangents: Mapping[str, Tensor],
     wrt: Mapping[str, Tensor],
 ) -> dict[str, Tensor | None]:
-    """Gradient of sum(output * cotangent) over all outputs, for every tensor of `wrt`; None where none arrives."""
+    """Return the gradient of sum(output * cotangent) for every tensor of `wrt`; None if none arrives.
+
+    Gradients are taken as in training, with `backward()` and from `.grad`: reentrant checkpointing
+    refuses `torch.autograd.grad`. The `.grad` of every tensor of `wrt` is as before afterwards.
+    """
     with torch.enable_grad():  # the submission may have switched gradients off for all the process
         terms = [
             (output * cotangents[name].to(output.dtype)).sum()
             for name, output in outputs.items()
             if isinstance(output, Tensor) and output.requires_grad and name in cotangents and output.shape == cotangents[name].shape
         ]
-        names = [name for name, tensor in wrt.items() if tensor.requires_grad]
-        if not terms or not names:
+        tracked = {name: tensor for name, tensor in wrt.items() if tensor.requires_grad}
+        if not terms or not tracked:
             return dict.fromkeys(wrt)
-        # A scalar, and no `grad_outputs`: with them torch imports its symbolic shapes, which takes 0.3 s.
+        # A scalar: with `grad_tensors` torch imports its symbolic shapes, which takes 0.3 s.
         total = terms[0] if len(terms) == 1 else torch.stack([term.to(torch.float64) for term in terms]).sum()
-        found = torch.autograd.grad(total, [wrt[name] for name in names], allow_unused=True)
-        return {**dict.fromkeys(wrt), **dict(zip(names, found, strict=True))}
+        with _without_grad(tracked.values()):
+            total.backward()  # type: ignore[no-untyped-call]  # torch gives it no types
+            found = {name: tensor.grad for name, tensor in tracked.items()}
+        return {**dict.fromkeys(wrt), **found}
+
+
+@contextmanager
+def _without_grad(tensors: Collection[Tensor]) -> Iterator[None]:
+    """Take away the `.grad` of tensors, which the submission may have set, and put it back."""
+    before = [(tensor, tensor.grad) for tensor in tensors if tensor.is_leaf]
+    for tensor in tensors:
+        if tensor.is_leaf:
+            tensor.grad = None
+        else:
+            tensor.retain_grad()
+    try:
+        yield
+    finally:
+        for tensor, gradient in before:
+            tensor.grad = gradient
 
 
 def module_parameters(implementation: Any) -> dict[str, Tensor]:
