@@ -222,6 +222,44 @@ def test_the_assignment_that_was_taken_is_said(grader: Grader) -> None:
     assert any("layers.3 as q" in note and "layers.0 as o" in note for note in report.notes)
 
 
+@pytest.mark.parametrize(
+    ("changes", "says"),
+    [
+        pytest.param(
+            [("self.q_proj = nn.Linear(d_model, d_model, bias=bias)", "self.q_proj = nn.LazyLinear(d_model, bias=bias)")],
+            "q_proj is a lazy layer (nn.LazyLinear): its shape is not known before the first call; "
+            "use nn.Linear(42, 42).",
+            id="one lazy layer",
+        ),
+        pytest.param(
+            [("nn.Linear(d_model, num_kv_heads * self.head_dim, bias=bias)", "nn.LazyLinear(num_kv_heads * self.head_dim, bias=bias)")],
+            "k_proj is a lazy layer (nn.LazyLinear): its shape is not known before the first call; "
+            "use nn.Linear(42, 21); v_proj is a lazy layer",
+            id="two lazy layers",
+        ),
+        pytest.param(
+            [("self.dropout = nn", "self.norm = nn.LayerNorm(d_model)\n        self.dropout = nn"), ("self.v_proj", "self.mine")],
+            "your module has norm.weight [42], norm.bias [42], which the contract does not.",
+            id="a foreign layer beside an unknown name",
+        ),
+        pytest.param(
+            [("self.v_proj = nn.Linear(d_model, num_kv_heads * self.head_dim, bias=bias)", "self.v_proj = nn.Parameter(torch.zeros(num_kv_heads * self.head_dim, d_model))")],
+            "v_proj is a bare nn.Parameter [21, 42] where the contract asks for v_proj.weight [21, 42]; "
+            "use nn.Linear(42, 21).",
+            id="a bare parameter",
+        ),
+    ],
+)  # fmt: skip
+def test_the_layer_that_differs_is_named(grader: Grader, changes: list[tuple[str, str]], says: str) -> None:
+    """One layer differs, and the report speaks of no other."""
+    report = grade(grader, *changes)
+    failure = report.first_failure()
+    assert failure is not None
+    assert failure.check == "parameters"
+    assert says in failure.message
+    assert "o_proj" not in failure.message
+
+
 def test_other_names_are_said(grader: Grader) -> None:
     """The report tells which argument was taken for which."""
     report = grade(

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from trainer.core.report import Outcome
 from trainer.core.words import Signature
 from trainer.grading.evidence import Evidence, frames_of, in_words
-from trainer.running.aliases import contract_of, problem
+from trainer.running.aliases import contract_of, lazy_in_words, problem
 from trainer.running.aliases import in_words as assignment_in_words
 from trainer.running.arguments import default_problem, renamed
 from trainer.running.protocol import FoundParameter
@@ -122,7 +122,8 @@ def parameters(evidence: Evidence) -> Iterator[Outcome]:
             continue
         expected = {name: tuple(value.shape) for name, value in evidence.exam.parameters(one.number).items()}
         shapes = {name: tuple(shape) for name, shape in one.told.parameters.items()}
-        text = problem(contract_of(expected), expected, shapes)
+        contract = contract_of(expected)
+        text = lazy_in_words(contract, one.told.lazy) if one.told.lazy else problem(contract, expected, shapes)
         if twice := {name: other for name, other in one.told.shared.items() if name in expected}:
             text += f"; {', '.join(f'{name} is the same parameter as {other}' for name, other in twice.items())}, and each must be its own"
         failed = True

@@ -97,7 +97,7 @@ class _Places:
         """Return the arguments of a call as the learner's callable takes them."""
         if len(args) > len(self._contract) or any(name in kwargs for name in self._contract[: len(args)]):
             return list(args), dict(kwargs)  # no call of the contract: Python says what is wrong
-        given = dict(zip(self._contract, args, strict=False)) | kwargs
+        given = {**dict(zip(self._contract, args, strict=False)), **kwargs}
         by_place: list[Any] = []
         by_name: dict[str, Any] = {}
         skipped: list[inspect.Parameter] = []

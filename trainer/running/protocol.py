@@ -234,6 +234,7 @@ class RunReply(msgspec.Struct):
     failure: Failure | None = None
     parameters: dict[Name, Shape] = {}
     shared: dict[Name, Name] = {}
+    lazy: dict[Name, Name] = {}  # layers without a shape yet, and their classes
     unassigned: bool = False
     outputs: dict[Name, Returned] = {}
     outputs_with_gradients: dict[Name, Returned] = {}

@@ -145,7 +145,11 @@ class Trial:
         told = self.runs[number]
         told.failure = failure
         if failure is None and isinstance(implementation, nn.Module):
-            names, failure = self.attempts.attempt("construct", lambda: weights.parameter_names(implementation))
+            lazy, failure = self.attempts.attempt("construct", lambda: weights.lazy_layers(implementation))
+            told.lazy = {cap(path, 200): cap(kind, 200) for path, kind in list((lazy or {}).items())[:50]}
+            names: Any = None
+            if failure is None:
+                names, failure = self.attempts.attempt("construct", lambda: weights.parameter_names(implementation))
             if failure is not None:
                 told.failure = failure
                 return None
@@ -181,6 +185,9 @@ class Trial:
                 continue
             contract, told = contracts[number], self.runs[number]
             shapes = {name: tuple(shape) for name, shape in told.parameters.items()}
+            if told.lazy:
+                told.unassigned = True
+                continue
             # The one that is asked for is among those of all cases; of a single one there may be more than are looked for.
             possible = [asked] * aliases.fits(contract, shapes, asked) if asked else aliases.assignments(contract, shapes)
             if not possible:
