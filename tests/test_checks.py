@@ -87,7 +87,8 @@ def test_refused(grader: Grader, old: str, new: str, check: str, says: str) -> N
     "changes",
     [
         pytest.param([("x, mask=None", "x, mask=None, verbose=False")], id="a further argument with a default"),
-        pytest.param([("self.dropout = nn", "self.register_buffer('turn', torch.polar(torch.ones(1), torch.ones(1)), persistent=False)\n        self.dropout = nn"), ("return self.o_proj(merged)", "return self.o_proj(merged) * (self.turn.imag > 0.8).to(x.dtype)")], id="a complex buffer"),
+        pytest.param([("self.dropout = nn", "self.turn = torch.polar(torch.ones(1), torch.ones(1))\n        self.dropout = nn"), ("return self.o_proj(merged)", "return self.o_proj(merged) * (self.turn.imag > 0.8).to(x.dtype)")], id="a complex attribute"),
+        pytest.param([("self.dropout = nn", "self.register_buffer('turn', torch.polar(torch.ones(1), torch.zeros(1)))\n        self.dropout = nn"), ("return self.o_proj(merged)", "return self.o_proj(merged) * self.turn.real.to(x.dtype)")], id="a complex buffer without imaginary part"),
         pytest.param([("x, mask=None", "x, *args, **kwargs"), ("batch, length, d_model = x", "mask = kwargs.get('mask')\n        batch, length, d_model = x")], id="any arguments"),
         pytest.param([("import math", "import math\nimport torch.utils.checkpoint"), ("return self.o_proj(merged)", "return torch.utils.checkpoint.checkpoint(self.o_proj, merged, use_reentrant=True)")], id="reentrant checkpointing"),
         pytest.param([("import math", "import math\nimport torch.utils.checkpoint"), ("def forward(self, x, mask=None):", "def forward(self, x, mask=None):\n        return torch.utils.checkpoint.checkpoint(self.attend, x, mask)\n\n    def attend(self, x, mask):")], id="checkpointing by default"),
@@ -220,6 +221,24 @@ def test_the_assignment_that_was_taken_is_said(grader: Grader) -> None:
     report = grader.grade(GQA, path.read_text(), "gqa.py", 3)
     assert report.verdict == "passed"
     assert any("layers.3 as q" in note and "layers.0 as o" in note for note in report.notes)
+
+
+@pytest.mark.parametrize("persistent", [True, False])
+def test_a_complex_buffer_is_cast_as_torch_casts_it(grader: Grader, persistent: bool) -> None:
+    """It loses its imaginary part, and the report says so; in float32 nothing is cast."""
+    buffer = f"self.register_buffer('turn', torch.polar(torch.ones(1), torch.ones(1)), persistent={persistent})"
+    report = grade(
+        grader,
+        ("self.dropout = nn", f"{buffer}\n        self.dropout = nn"),
+        ("return self.o_proj(merged)", "turned = self.turn * (1 - 0.25j) + 0j\n        return self.o_proj(merged) * (turned.imag > 0.5).to(x.dtype)"),
+    )  # fmt: skip
+    failed = [one for one in report.outcomes if one.status == "failed"]
+    assert failed
+    for outcome in failed:
+        dtype = report.cases[outcome.number - 1].dtype  # type: ignore[operator]  # all are of cases
+        assert dtype != "float32"
+        said = f"the buffer turn lost its imaginary part when the module was cast to {dtype}"
+        assert said in outcome.message
 
 
 @pytest.mark.parametrize(

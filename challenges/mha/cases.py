@@ -94,7 +94,7 @@ def cases(draw):
     turned = {"query": "transposed", "key": "transposed", "value": "transposed", "mask": "transposed"}
     yield case(draw, "non-contiguous inputs", 2, 5, 7, 4, 3, mask=draw.keep(2, 1, 5, 7), layout=turned, check="properties")
     strided = dict.fromkeys(turned, "strided")
-    yield case(draw, "every other entry of larger inputs", 3, 7, 4, 2, 5, mask=draw.keep(7, 4), layout=strided, check="properties")
+    yield case(draw, "parts of larger inputs", 3, 7, 4, 2, 5, mask=draw.keep(7, 4), layout=strided, check="properties")
     same = {name: draw.normal(1, length, 15).expand(2, length, 15) for name, length in (("query", 4), ("key", 6), ("value", 6))}
     expanded = dict.fromkeys(turned, "expanded")
     yield case(draw, "expanded inputs", 2, 4, 6, 3, 5, mask=draw.keep(1, 3, 4, 6).expand(2, 3, 4, 6), inputs=same, layout=expanded, check="properties")

@@ -114,7 +114,7 @@ class Case:
     check       the check that answers for the values of this case
     gradients   whether gradients are compared
     constants   floating inputs that get no gradient and keep float32 (tables, say)
-    layout      per input: "transposed", "strided" or "expanded" memory
+    layout      per input: "transposed", "strided" or "expanded" memory; the last axis has stride 1
     dropout     the outputs are attention weights under dropout of this probability
     probe       what is counted: "vectorised" (twice, small then large), "memory" (the largest tensor), "held" (all that is
                 alive at once; twice, small then large) or "work"; `limit` bounds the last three, in entries or operations

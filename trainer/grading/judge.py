@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 
 from trainer.core.report import Frame, Outcome, Report
 from trainer.core.words import CHECK_ORDER, Status, Verdict, status_of_each
@@ -55,7 +56,7 @@ NEEDS: dict[str, tuple[str, ...]] = {
 
 def judge(evidence: Evidence, file: str, elapsed_seconds: float) -> Report:
     """Make all checks on one submission."""
-    outcomes = _sudden_end(evidence) or _checked(evidence)
+    outcomes = _sudden_end(evidence) or [_with_cast(evidence, one) for one in _checked(evidence)]
     return Report(
         challenge=evidence.exam.challenge.id,
         file=cap(file),
@@ -91,6 +92,21 @@ def _checked(evidence: Evidence) -> list[Outcome]:
             status_by_check |= status_of_each((outcome.check, outcome.status) for outcome in made)
         outcomes.extend(made)
     return outcomes
+
+
+def _with_cast(evidence: Evidence, outcome: Outcome) -> Outcome:
+    """Return the outcome of a case; if it failed and the cast cost a buffer its angles, it says so."""
+    if outcome.status != "failed" or outcome.number is None:
+        return outcome
+    case = next((case for case in evidence.cases if case.number == outcome.number - 1), None)
+    if case is None or not case.told.lost:
+        return outcome
+    names = ", ".join(case.told.lost)
+    said = (
+        f"the buffer {names} lost its imaginary part when the module was cast to {case.case.dtype}: "
+        "keep it as cos and sin, as a plain attribute, or compute it in forward"
+    )
+    return replace(outcome, message=f"{outcome.message}; {said}")
 
 
 def _needs_with(status_by_check: dict[str, Status], check: str, status: Status) -> list[str]:

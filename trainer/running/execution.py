@@ -40,6 +40,7 @@ def build(
     dtype: torch.dtype,
     mode: str,
     signatures: Sequence[Signature] = (),
+    lost: list[str] | None = None,
 ) -> Any:
     """Return what `drive` calls: a module, a function, or several functions by name.
 
@@ -50,11 +51,12 @@ def build(
         init: arguments of the constructor, by the contract's names.
         dtype, mode: of the module.
         signatures: the contract's callables; without them arguments must have the contract's names.
+        lost: gets the names of the buffers that lose their imaginary parts in the cast to `dtype`.
     """
     if kind == "module":
         with quick_first_weights():
             module = construct(namespace[entry[0]], entry[0], init, signatures)
-        return _in_dtype(module, dtype).train(mode == "train")
+        return _in_dtype(module, dtype, [] if lost is None else lost).train(mode == "train")
     if len(entry) == 1:
         return namespace[entry[0]]
     return SimpleNamespace(**{name: namespace[name] for name in entry})
@@ -84,19 +86,23 @@ def _draw_weights(layer: nn.Linear) -> None:
                     parameter.uniform_(-bound, bound)
 
 
-def _in_dtype(module: Any, dtype: torch.dtype) -> Any:
-    """The module in this dtype. Complex buffers stay complex: torch would cut off their imaginary parts."""
+def _in_dtype(module: Any, dtype: torch.dtype, lost: list[str]) -> Any:
+    """Return the module cast as torch casts it; names of buffers that lose their angles go to `lost`.
+
+    torch makes complex buffers real: it cuts off their imaginary parts and warns.
+    """
     if isinstance(module, nn.Module) and all(tensor.dtype == dtype or not tensor.is_floating_point() for tensor in _tensors(module)):
         return module  # as most are: going through it once more would cost as much as building it
     buffers = dict(module.named_buffers()) if isinstance(module, nn.Module) else {}
-    kept = {name: buffer for name, buffer in buffers.items() if buffer.is_complex()}
+    complex_buffers = {name: buffer for name, buffer in buffers.items() if buffer.is_complex()}
     with warnings.catch_warnings():
-        if kept:
-            warnings.simplefilter("ignore")  # torch warns of what is undone here
+        if complex_buffers:
+            warnings.simplefilter("ignore")  # the report says it
         module = module.to(dtype)
-    for name, buffer in kept.items():
-        owner, _, own_name = name.rpartition(".")
-        setattr(module.get_submodule(owner), own_name, buffer)
+    for name, buffer in dict(module.named_buffers()).items() if complex_buffers else ():
+        before = complex_buffers.get(name)
+        if before is not None and not buffer.is_complex() and bool((before.imag != 0).any()):
+            lost.append(name)
     return module
 
 
@@ -131,16 +137,27 @@ def map_leaves(inputs: Mapping[str, Any], change: Callable[[str, Tensor], Tensor
 
 
 def lay_out(tensor: Tensor, layout: str | None) -> Tensor:
-    """The same values in memory of their own: contiguous, transposed (last two dims), strided (every other entry) or expanded (dim 0)."""
-    if layout == "transposed":
-        return tensor.transpose(-1, -2).clone(memory_format=torch.contiguous_format).transpose(-1, -2)
-    if layout == "strided":
-        room = tensor.new_zeros((*tensor.shape[:-1], 2 * tensor.shape[-1]))
-        view = room[..., ::2]
-        view.copy_(tensor)
-        return view
+    """Return the same values in memory of their own; the last axis always has stride 1.
+
+    Args:
+        layout: None for contiguous memory, "transposed" for memory in which all axes but the last
+            are in reverse order, "strided" for a part of a larger tensor, "expanded" for memory that
+            all indices of axis 0 share. A tensor without axes to reverse is laid out as "strided".
+    """
     if layout == "expanded":
         return tensor[:1].clone(memory_format=torch.contiguous_format).expand(tensor.shape)
+    if layout == "transposed" and tensor.dim() > 2:
+        order = [*reversed(range(tensor.dim() - 1)), tensor.dim() - 1]
+        return tensor.permute(order).clone(memory_format=torch.contiguous_format).permute(order)
+    if layout in ("transposed", "strided") and tensor.dim():
+        # Twice as long in the last two axes: no two axes can be merged, and strides of an even last
+        # axis are even, so that its pairs can be viewed as complex numbers.
+        last = tensor.shape[-2:]
+        view = tensor.new_ones((*tensor.shape[:-2], *(2 * size for size in last)))
+        for axis, size in zip((-1, -2), reversed(last), strict=False):
+            view = view.narrow(axis, size, size)
+        view.copy_(tensor)
+        return view
     return tensor.clone(memory_format=torch.contiguous_format)
 
 

@@ -235,6 +235,7 @@ class RunReply(msgspec.Struct):
     parameters: dict[Name, Shape] = {}
     shared: dict[Name, Name] = {}
     lazy: dict[Name, Name] = {}  # layers without a shape yet, and their classes
+    lost: Annotated[list[Name], msgspec.Meta(max_length=50)] = []  # buffers whose imaginary part the cast cut off
     unassigned: bool = False
     outputs: dict[Name, Returned] = {}
     outputs_with_gradients: dict[Name, Returned] = {}

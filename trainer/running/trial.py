@@ -139,11 +139,12 @@ class Trial:
         if run.probe:
             namespace = self.hooks.afresh(namespace)
         self.hooks.mark(str(number))
+        lost: list[str] = []
         with self._recording(number):
-            implementation, failure = self.attempts.attempt("construct", lambda: self._built(run, namespace))
+            implementation, failure = self.attempts.attempt("construct", lambda: self._built(run, namespace, lost))
         self.hooks.mark("")
         told = self.runs[number]
-        told.failure = failure
+        told.failure, told.lost = failure, [cap(name, 200) for name in lost[:50]]
         if failure is None and isinstance(implementation, nn.Module):
             lazy, failure = self.attempts.attempt("construct", lambda: weights.lazy_layers(implementation))
             told.lazy = {cap(path, 200): cap(kind, 200) for path, kind in list((lazy or {}).items())[:50]}
@@ -161,10 +162,10 @@ class Trial:
             return None
         return None if failure else implementation
 
-    def _built(self, run: Run, namespace: dict[str, Any]) -> Any:
+    def _built(self, run: Run, namespace: dict[str, Any], lost: list[str] | None = None) -> Any:
         asked = self.request
         dtype = DTYPES[run.dtype]
-        return build(namespace, asked.kind, asked.entry, run.init, dtype, run.mode, asked.signatures)
+        return build(namespace, asked.kind, asked.entry, run.init, dtype, run.mode, asked.signatures, lost)
 
     def _recording(self, number: int) -> AbstractContextManager[object]:
         """The recorder of this run, where the request asks for one."""
