@@ -6,9 +6,10 @@ from itertools import combinations
 
 import pytest
 
+from trainer.classroom.words import CheckLine, Result
 from trainer.comparing.compare import compare_values
 from trainer.content import packs
-from trainer.core.report import Report
+from trainer.core.report import Outcome, Report
 from trainer.grading import evidence
 from trainer.grading.evidence import CaseEvidence, Evidence, name_shape, shape_advice
 from trainer.grading.grader import Grader
@@ -496,3 +497,14 @@ def test_a_layer_that_is_no_parameter_keeps_its_weights(grader: Grader) -> None:
         ("return self.o_proj(merged)", "return self.o_proj(merged) + self.kept[0].to(x.dtype)(x)"),
     )
     assert next(one.check for one in hidden.outcomes if one.status == "failed") == "values"
+
+
+def test_report_and_class_result_have_the_same_statuses() -> None:
+    """A check with a part that was not looked at is skipped, in the report and in a class's table."""
+    said = [("runs", "failed"), ("shapes", "passed"), ("shapes", "skipped"), ("loads", "passed")]
+    outcomes = tuple(Outcome(check, status) for check, status in said)  # type: ignore[arg-type]
+    report = Report("gqa", "gqa.py", 1, "error", outcomes)
+    lines = [CheckLine(check, status) for check, status in said]  # type: ignore[arg-type]
+    kept = Result(schema="", student="", challenge="gqa", file="gqa.py", verdict="error", checks=lines)
+    statuses = {"loads": "passed", "runs": "failed", "shapes": "skipped"}
+    assert list(report.statuses().items()) == list(kept.statuses().items()) == list(statuses.items())
