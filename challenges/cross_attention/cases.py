@@ -5,7 +5,8 @@ E is the width of memory: `memory_dim`, or d_model where that is left out of the
 
 import torch
 
-from trainer.core.words import Case, Refusal
+from trainer.core import bad_sizes
+from trainer.core.words import Case
 
 
 def drive(attention, given):
@@ -169,9 +170,8 @@ def laid_out(draw):
 
 def refusals():
     """Constructor arguments that cannot work."""
-    yield Refusal("d_model is not divisible by num_heads", {"d_model": 20, "num_heads": 6})
-    yield Refusal("d_model is not divisible by num_heads, though memory_dim is", {"d_model": 20, "num_heads": 6, "memory_dim": 24})
-    yield Refusal("num_heads is greater than d_model", {"d_model": 4, "num_heads": 8})
+    yield from bad_sizes.heads()
+    yield from bad_sizes.heads(memory_dim=24)  # most of these numbers of heads divide memory_dim
 
 
 # Whom a query attends to shows by nudging an entry of this input and looking at this output.

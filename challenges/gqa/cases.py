@@ -2,7 +2,8 @@
 
 import torch
 
-from trainer.core.words import Case, Refusal
+from trainer.core import bad_sizes
+from trainer.core.words import Case
 
 
 def drive(attention, given):
@@ -148,15 +149,13 @@ def dropped(draw):
             parameters={"v_proj.weight": value, "v_proj.bias": torch.zeros(Hkv * D), "o_proj.weight": torch.eye(M), "o_proj.bias": torch.zeros(M)},
             mode="train",
             dropout=0.3,
-            gradients=False,
             check="train/eval",
         )
 
 
 def refusals():
     """Constructor arguments that cannot work."""
-    yield Refusal("d_model is not divisible by num_heads", {"d_model": 20, "num_heads": 6, "num_kv_heads": 3})
-    yield Refusal("num_heads is not divisible by num_kv_heads", {"d_model": 24, "num_heads": 6, "num_kv_heads": 4})
+    yield from bad_sizes.groups()
 
 
 # Whom a query attends to shows by nudging an entry of this input and looking at this output.

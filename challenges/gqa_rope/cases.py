@@ -5,7 +5,8 @@ T is max_seq_len. Positions have gaps and no order, because attention does not f
 
 import torch
 
-from trainer.core.words import Case, Refusal
+from trainer.core import bad_sizes
+from trainer.core.words import Case
 
 
 def drive(attention, given):
@@ -207,9 +208,7 @@ def probes(draw):
 
 def refusals():
     """Constructor arguments that cannot work."""
-    yield Refusal("d_model is not divisible by num_heads", {"d_model": 20, "num_heads": 6, "num_kv_heads": 3})
-    yield Refusal("num_heads is not divisible by num_kv_heads", {"d_model": 24, "num_heads": 6, "num_kv_heads": 4})
-    yield Refusal("num_kv_heads is larger than num_heads", {"d_model": 24, "num_heads": 3, "num_kv_heads": 6})
+    yield from bad_sizes.groups()
 
 
 # Whom a query attends to shows by nudging an entry of this input and looking at this output.

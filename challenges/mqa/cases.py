@@ -2,7 +2,8 @@
 
 import torch
 
-from trainer.core.words import Case, Refusal
+from trainer.core import bad_sizes
+from trainer.core.words import Case
 
 
 def drive(attention, given):
@@ -157,15 +158,13 @@ def dropped(draw):
             parameters={"v_proj.weight": torch.eye(L, M).repeat(2, 1), "v_proj.bias": torch.zeros(D)} | identity(M),
             mode="train",
             dropout=0.3,
-            gradients=False,
             check="train/eval",
         )
 
 
 def refusals():
     """Constructor arguments that cannot work."""
-    yield Refusal("d_model is not divisible by num_heads", {"d_model": 20, "num_heads": 6})
-    yield Refusal("num_heads is greater than d_model", {"d_model": 4, "num_heads": 8})
+    yield from bad_sizes.heads()
 
 
 # Whom a query attends to shows by nudging an entry of this input and looking at this output.

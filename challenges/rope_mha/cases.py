@@ -5,7 +5,8 @@ T is max_seq_len. Positions have gaps and no order, because attention does not f
 
 import torch
 
-from trainer.core.words import Case, Refusal
+from trainer.core import bad_sizes
+from trainer.core.words import Case
 
 
 def drive(attention, given):
@@ -219,7 +220,6 @@ def dropped(draw):
             },
             mode="train",
             dropout=0.3,
-            gradients=False,
             check="train/eval",
         )
 
@@ -259,8 +259,7 @@ def probes(draw):
 
 def refusals():
     """Constructor arguments that cannot work."""
-    yield Refusal("d_model is not divisible by num_heads", {"d_model": 20, "num_heads": 6})
-    yield Refusal("d_model is smaller than num_heads", {"d_model": 4, "num_heads": 8})
+    yield from bad_sizes.heads()
 
 
 # Whom a query attends to shows by nudging an entry of this input and looking at this output.

@@ -24,6 +24,7 @@ from trainer.content.packs import read_text, solution
 from trainer.core.words import Case, Challenge, GraderError, PackError, Refusal
 from trainer.grading.draw import Draw
 from trainer.grading.drive import drive_source
+from trainer.grading.dropped import DropsAsSeen, kept_weights
 from trainer.running.execution import Drive, Given, build, gradients, lay_out, leaves, map_leaves, module_parameters
 from trainer.running.protocol import DTYPES, Assigned, Purpose, Request, Run, TensorTable, decode, encode
 from trainer.running.returns import plain_value
@@ -260,6 +261,7 @@ class Exam:
                 purpose=self._purposes[number],
                 ways=ways[number],
                 once_more=is_new(case),
+                random=case.dropout is not None,
             )
             for number, (case, inputs, again, parameters, cotangents) in enumerate(
                 zip(self.cases, self._inputs, self._again, self._parameters, self._cotangents, strict=True)
@@ -327,17 +329,17 @@ class Exam:
 
     def _draw_cotangents(self) -> list[dict[str, Tensor]]:
         draw = Draw(self.seed, _RANDOM)
-        return [
-            {name: draw.normal(*case.output_shape(name)) for name in case.dims} if case.gradients and not case.probe and case.dropout is None else {}
-            for case in self.cases
-        ]
+        return [{name: draw.normal(*case.output_shape(name)) for name in case.dims} if case.gradients and not case.probe else {} for case in self.cases]
 
     def _expect(self, number: int) -> Expected:
         case = self.cases[number]
         reference = self._with_weights(number, self._exact.pop(number, None) or self._built(number, "float64"))
         lower = self._with_weights(number, self._built(number, lower_dtype(case.dtype)))
-        exact, exact_gradients, plain = self._evaluate(number, reference, self._inputs[number], "float64", with_gradients=True)
-        lowered, lowered_gradients, plain_lowered = self._evaluate(number, lower, self._inputs[number], lower_dtype(case.dtype), with_gradients=True)
+        # Gradients under dropout depend on what is dropped: `gradients_under` gives them.
+        with_gradients = case.dropout is None
+        given, lower_name = self._inputs[number], lower_dtype(case.dtype)
+        exact, exact_gradients, plain = self._evaluate(number, reference, given, "float64", with_gradients=with_gradients)
+        lowered, lowered_gradients, plain_lowered = self._evaluate(number, lower, given, lower_name, with_gradients=with_gradients)
         for name, value in exact.items():
             if tuple(value.shape) != case.output_shape(name):
                 raise PackError(
@@ -356,6 +358,38 @@ class Exam:
             if one != other:
                 raise PackError(f"{self.cases_path}: case {case.name!r}: rounding decides; the reference gives {one} in float64, {other} in {case.dtype}.")
         return Expected(outputs, again, plain, plain_again, _values(case, exact_gradients, lowered_gradients), case.dtype)
+
+    def gradients_under(self, number: int, output: str, actual: Tensor) -> Expected | None:
+        """Return what the reference gives if it drops the weights that a submission dropped.
+
+        None if the case compares no gradients, or the reference drops nothing that has the shape of
+        the weights.
+
+        Args:
+            number: of a case with `dropout`, from 0.
+            output: the output that reads the weights out.
+            actual: the submission's.
+        """
+        case = self.cases[number]
+        if case.dropout is None or not self._cotangents[number]:
+            return None
+        weights = self.expected[number].outputs[output].value
+        kept = kept_weights(case.dims[output], case.sizes, weights, actual)
+        found: list[tuple[dict[str, Tensor], dict[str, Tensor]]] = []
+        for dtype in ("float64", lower_dtype(case.dtype)):
+            reference = self._with_weights(number, self._built(number, dtype)).train()
+            with DropsAsSeen(kept, case.dropout) as mode:
+                outputs, own, _ = self._evaluate(number, reference, self._inputs[number], dtype, with_gradients=True)
+            if mode.calls != 1:
+                return None
+            found.append((outputs, own))
+        (outputs, exact), (outputs_lowered, lowered) = found
+        return Expected(
+            outputs=_values(case, outputs, outputs_lowered),
+            again={},
+            gradients=_values(case, exact, lowered),
+            dtype=case.dtype,
+        )
 
     def _built(self, number: int, dtype: str) -> Any:
         """What `drive` calls: the reference in this dtype, in eval mode, with weights of its own still."""

@@ -195,6 +195,7 @@ class Run(msgspec.Struct, frozen=True):
     probe: str | None
     purpose: Purpose | None = None  # None: the request's
     ways: list[tuple[bool, bool]] = []  # of a probe: the further ways in which it is counted, (training, gradients)
+    random: bool = False  # whether two calls on the same values may differ: dropout
     once_more: bool = True  # whether the third call is made without gradients too, however the one with them ends
 
 

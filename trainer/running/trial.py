@@ -264,7 +264,8 @@ class Trial:
             return self._counted(number, lambda: call(given, grad=False), training=run.mode == "train", gradients=False)
 
         self.hooks.mark(str(number))
-        if purpose == "grade" and has_gradients and not (run.probe or run.once_more or self._gradients_matter):
+        own_call = run.probe or run.once_more or run.random or self._gradients_matter
+        if purpose == "grade" and has_gradients and not own_call:
             if self._run_twice(run, told, implementation, call, contract, chosen):
                 return
             self.hooks.mark("")  # it has printed what it prints in this run
@@ -289,8 +290,8 @@ class Trial:
         as_first = False
         if has_gradients:
             as_first = self._run_gradients(run, told, implementation, first, call, contract, chosen)
-            self._gradients_matter |= not as_first
-        if told.again_failure is None and (run.once_more or not as_first):
+            self._gradients_matter |= not as_first and not run.random
+        if told.again_failure is None and (run.once_more or run.random or not as_first):
             once_more, told.again_failure = self.attempts.attempt("second call", lambda: self.told(call(self.inputs(run, run.inputs), grad=False)))
             told.outputs_once_more = once_more or {}
 
