@@ -112,7 +112,9 @@ def test_lines_under_a_library_s_name_are_counted() -> None:
         assert counted(names["loop"]).lines >= 50
 
 
-@pytest.mark.parametrize("leave", [torch.Tensor.tolist, torch.Tensor.numpy, numpy.asarray, lambda x: numpy.from_dlpack(x)], ids=["tolist", "numpy", "asarray", "dlpack"])
+@pytest.mark.parametrize(
+    "leave", [torch.Tensor.tolist, torch.Tensor.numpy, numpy.asarray, lambda x: numpy.from_dlpack(x)], ids=["tolist", "numpy", "asarray", "dlpack"]
+)
 def test_values_that_leave_torch_are_counted(leave: Callable[[torch.Tensor], object]) -> None:
     """Every way to see a tensor as plain data tells how many entries are seen."""
     assert counted(lambda: leave(torch.ones(4, 5))).left == 20

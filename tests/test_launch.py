@@ -95,7 +95,15 @@ def run(*command: str, cwd: Path, **environment: str) -> subprocess.CompletedPro
 def test_a_worker_knows_nothing(tmp_path: Path, how: str) -> None:
     """Neither the environment nor the command line nor anything of the pack but `drive` is in a worker's memory."""
     # Backwards, so that the file's own text does not hold them. Of cases.py: a name of a case, a docstring.
-    secrets = [TOKEN, "given-on-the-command-line", str(packs.built_in_pack() / "challenges"), "heads apart", "Every shape of mask", "num_kv_heads is num_heads", str(tmp_path)]
+    secrets = [
+        TOKEN,
+        "given-on-the-command-line",
+        str(packs.built_in_pack() / "challenges"),
+        "heads apart",
+        "Every shape of mask",
+        "num_kv_heads is num_heads",
+        str(tmp_path),
+    ]
     folder = tmp_path / "given-on-the-command-line"
     folder.mkdir()
     file = folder / "gqa.py"
