@@ -3,6 +3,7 @@
 import os
 import re
 import signal
+import sys
 import threading
 import time
 from dataclasses import replace
@@ -30,6 +31,9 @@ from trainer.running.zygote import Limits
 from .conftest import TINY_PACK
 
 RIGHT = "import torch\ndef prefix_sum(x, reverse=False):\n    {}\n    return x.flip(-1).cumsum(-1).flip(-1) if reverse else x.cumsum(-1)\n"
+
+
+PREFIX_SUM = packs.find_challenge(TINY_PACK, "prefix-sum")
 
 
 def grade(grader: Grader, source: str, **more: int) -> Report:
@@ -434,3 +438,67 @@ def test_what_one_case_leaves_open_is_run(grader: Grader, monkeypatch: pytest.Mo
     assert grader.grade(gqa, source, "gqa.py", 7).verdict == "passed"
     assert runs[-1] == meant
     assert len(runs) <= 3
+
+
+def test_a_zygote_that_died_is_replaced(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The submission is graded again in a new zygote, and so are those that come after it."""
+    with Grader([packs.built_in_pack(), TINY_PACK], Limits(seconds=60.0)) as grader:
+        grader.hold(PREFIX_SUM, 7)
+        first = grader._zygote
+        submit, killed = Running.submit, list[int]()
+
+        def killing(running: Running, file: SubmittedFile) -> None:
+            if not killed:
+                killed.append(first._pid)
+                os.kill(first._pid, signal.SIGKILL)
+            submit(running, file)
+
+        monkeypatch.setattr(Running, "submit", killing)
+        assert grade(grader, RIGHT.format("pass")).verdict == "passed"
+        assert killed
+        assert grader._zygote is not first
+        assert grade(grader, RIGHT.format("pass")).verdict == "passed"
+
+
+def test_a_file_with_which_every_zygote_dies_has_a_verdict(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is the likely cause, so it is that file's error and no fault of the grader; the next file is graded."""
+    with Grader([packs.built_in_pack(), TINY_PACK], Limits(seconds=60.0)) as grader:
+        submit = Running.submit
+
+        def killing(running: Running, file: SubmittedFile) -> None:
+            os.kill(running._zygote._pid, signal.SIGKILL)
+            submit(running, file)
+
+        with monkeypatch.context() as patch:
+            patch.setattr(Running, "submit", killing)
+            report = grade(grader, RIGHT.format("pass"))
+        assert report.verdict == "error"
+        assert "the process that starts workers died each time" in report.first_failure().message
+        assert grade(grader, RIGHT.format("pass")).verdict == "passed"
+
+
+def test_the_grader_opens_no_file_while_it_waits(grader: Grader) -> None:
+    """A submission may hold up whoever opens a file; the grader is not held up."""
+    grade(grader, RIGHT.format("pass"))  # what is imported lazily is imported now
+    opened: list[str] = []
+    waiting: list[bool] = []
+
+    def note(event: str, arguments: tuple[object, ...]) -> None:
+        if event == "open" and waiting:
+            opened.append(str(arguments[0]))
+
+    sys.addaudithook(note)
+    wait = Running._wait
+
+    def watched(running: Running, *given: object) -> object:
+        waiting.append(True)
+        try:
+            return wait(running, *given)
+        finally:
+            waiting.clear()
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Running, "_wait", watched)
+        for body in ("pass", "return x * 2"):
+            grade(grader, RIGHT.format(body))
+    assert opened == []
