@@ -38,7 +38,7 @@ def grade(
     formats: Annotated[str, typer.Option("--format", help="Any of csv,html,junit,gradescope,github.")] = "csv,html",
     seed: Annotated[int | None, typer.Option("--seed", help="The class's cases; a fresh seed by default.")] = None,
     per_student_seed: Annotated[bool, typer.Option("--per-student-seed", help="Other cases for every student.")] = False,
-    time_limit: Annotated[float | None, typer.Option("--time-limit", metavar="S", help="Wall-clock seconds a submission; 10 by default.")] = None,
+    time_limit: Annotated[float | None, typer.Option("--time-limit", metavar="S", help="CPU seconds for each submission; 10 by default.")] = None,
     memory_limit: Annotated[int | None, typer.Option("--memory-limit", metavar="MIB", help="Memory beyond torch's own; 2048 by default.")] = None,
     similar: Annotated[bool, typer.Option("--similar", help="List pairs that are strikingly alike: a hint to look, no verdict.")] = False,
     single: Annotated[bool, typer.Option("--single", help="DIR is one student's work.")] = False,
