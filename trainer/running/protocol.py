@@ -194,6 +194,7 @@ class Run(msgspec.Struct, frozen=True):
     differentiable: list[str]
     probe: str | None
     purpose: Purpose | None = None  # None: the request's
+    counted: bool = True  # of a probe: whether its first call is counted, which is made as declared and without gradients
     ways: list[tuple[bool, bool]] = []  # of a probe: the further ways in which it is counted, (training, gradients)
     random: bool = False  # whether two calls on the same values may differ: dropout
     once_more: bool = True  # whether the third call is made without gradients too, however the one with them ends
