@@ -24,7 +24,7 @@ from types import FrameType, ModuleType
 from typing import Any
 
 import torch
-from torch import Tensor
+from torch import Tensor, _tensor_str
 from torch._C import _autograd, _profiler
 from torch.overrides import TorchFunctionMode
 from torch.utils._python_dispatch import TorchDispatchMode
@@ -53,6 +53,13 @@ _LEAVES_TORCH = tuple(
     getattr(Tensor, name)
     for name in ("tolist", "numpy", "__array__", "__dlpack__", "untyped_storage", "storage", "_typed_storage", "data_ptr")
     if hasattr(Tensor, name)
+)
+
+
+_ENTERS_TORCH = tuple(
+    getattr(torch, name)
+    for name in ("tensor", "as_tensor", "asarray", "from_numpy", "frombuffer", "from_dlpack", "from_file", "scalar_tensor", "full")
+    if hasattr(torch, name)
 )
 
 
@@ -122,17 +129,21 @@ def counted_by(counter: Counter) -> Iterator[None]:
 
 
 class _Leaving(TorchFunctionMode):
-    """While active, counts the entries of tensors that Python, numpy or others get to see as plain data."""
+    """While active, counts the entries of tensors that leave torch as plain data, and those that come back from outside."""
 
     def __init__(self) -> None:
         super().__init__()
         self.entries = 0
+        self.entered = 0
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         """Run the function."""
         if args and isinstance(args[0], Tensor) and any(func is leaving for leaving in _LEAVES_TORCH):
             self.entries += args[0].numel()
-        return func(*args, **(kwargs or {}))
+        result = func(*args, **(kwargs or {}))
+        if isinstance(result, Tensor) and any(func is entering for entering in _ENTERS_TORCH):
+            self.entered += result.numel()
+        return result
 
 
 _LIBRARIES = tuple(
@@ -157,12 +168,32 @@ def guard() -> None:
     Call it once, before any code that may keep the names of these functions.
     """
     sys.addaudithook(_note)
+    _leave_printing_out()
     guarded = {id(control): _guarded(control) for control in _control.values()}
     for module in list(sys.modules.values()):
         if type(module) is ModuleType and module.__name__.startswith("torch"):
             for name, value in list(vars(module).items()):
                 if id(value) in guarded:
                     setattr(module, name, guarded[id(value)])
+
+
+def _leave_printing_out() -> None:
+    """Have the profiler not count what torch does to print a tensor: it takes an operation or more for each entry.
+
+    torch leaves dispatch modes out in the same place.
+    """
+    printed = _tensor_str._str
+
+    def print_unseen(tensor: Any, **named: Any) -> str:
+        if type(tensor) not in (Tensor, torch.nn.Parameter):
+            return printed(tensor, **named)
+        _control["_enable_record_function"](False)
+        try:
+            return printed(tensor, **named)
+        finally:
+            _control["_enable_record_function"](True)
+
+    _tensor_str._str = print_unseen
 
 
 def _guarded(control: Callable[..., Any]) -> Callable[..., Any]:
@@ -237,9 +268,12 @@ def observe(call: Callable[[], Any], *, products: bool = True) -> tuple[Any, Cou
         _sing(after)
     finally:
         events = _stop_profiler()
-    told = _told(events[before : len(events) - after])
+    canaries = [event for event in events if event.name == _CANARY]
+    # Threads of the learner's may be at work at any time; the canaries are the first and the last of this thread.
+    mine = [event for event in events if canaries and event.start_tid == canaries[0].start_tid]
+    told = _told([event for event in events if event.name != _CANARY])
     trouble = next(iter(_touched), "")
-    if not trouble and not (_are_canaries(events[:before], before) and _are_canaries(events[-after:], after)):
+    if not trouble and not (_are_canaries(mine[:before], before) and _are_canaries(mine[-after:], after)):
         trouble = _PROFILER
     if not trouble and told.dispatched < counter.operations - counter.detached:
         trouble = f"{counter.operations - counter.detached} operations were dispatched, of which torch's profiler saw {told.dispatched}"
@@ -249,6 +283,7 @@ def observe(call: Callable[[], Any], *, products: bool = True) -> tuple[Any, Cou
         operations=told.operations,
         lines=max(0, tracing.count - _CANARY_LINES),
         left=leaving.entries,
+        entered=leaving.entered,
         flops=counter.flops,
         largest=counter.largest,
         tampered=trouble,
