@@ -132,10 +132,10 @@ def work(evidence: Evidence) -> Iterator[Outcome]:
         if one.case.probe == "work" and one.case.limit is not None and evidence.ran(one):
             text = _tampered(one)
             worst = max(one.told.counts, key=lambda counts: counts.flops, default=Counts())
-            left = max((counts.left for counts in one.told.counts), default=0)
+            left = max((max(counts.left, counts.entered) for counts in one.told.counts), default=0)
             told = f"{worst.flops:,} floating-point operations in products{_in_words(worst, one)}; the formula gives {one.case.limit:,}"
             if not text and left > _MOST_LEFT:
-                text = f"{left:,} values leave torch (tolist, numpy …), where their work cannot be counted; keep it in tensors"
+                text = f"{left:,} values leave torch or come from outside (tolist, numpy …), where work cannot be counted; keep it in tensors"
             if not text and worst.flops > WORK_SLACK * one.case.limit:
                 text = told
             yield Outcome("work", "failed" if text else "passed", text or told, one.case.name, one.number + 1)

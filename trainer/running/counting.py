@@ -64,7 +64,7 @@ _LEAVES_TORCH = tuple(
 _ENTERS_TORCH = tuple(
     getattr(owner, name)
     for owner, names in (
-        (torch, ("tensor", "as_tensor", "asarray", "from_numpy", "frombuffer", "from_dlpack", "from_file", "scalar_tensor", "full")),
+        (torch, ("tensor", "as_tensor", "asarray", "from_numpy", "frombuffer", "from_dlpack", "from_file")),
         (torch.utils.dlpack, ("from_dlpack",)),
         (Tensor, ("apply_", "map_")),
     )

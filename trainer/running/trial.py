@@ -355,10 +355,17 @@ class Trial:
     def _counted(self, number: int, call: Callable[[], dict[str, Any]], *, training: bool, gradients: bool) -> dict[str, Any]:
         """Make a call and tell what it did."""
         probe = self.request.runs[number].probe
-        looks: dict[str, Callable[..., tuple[Any, Counts]]]
-        looks = {"held": observe_memory, "memory": observe_largest, "vectorised": partial(observe, products=False)}
         backward = gradients and probe == "vectorised"
-        outputs, counts = looks.get(probe or "", observe)(lambda: _looked_at(call(), backward=backward), training=training, gradients=gradients)
+
+        def made() -> dict[str, Any]:
+            return _looked_at(call(), backward=backward)
+
+        if probe == "held":
+            outputs, counts = observe_memory(made, training=training, gradients=gradients)
+        elif probe == "memory":
+            outputs, counts = observe_largest(made, training=training, gradients=gradients)
+        else:
+            outputs, counts = observe(made, products=probe == "work", training=training, gradients=gradients)
         self._tell(number, counts)
         given: dict[str, Any] = outputs
         return given
@@ -477,7 +484,7 @@ def _looked_at(outputs: dict[str, Any], *, backward: bool) -> dict[str, Any]:
         found[name] = value
     terms = [value.sum() for value in found.values() if backward and isinstance(value, Tensor) and value.requires_grad]
     if terms:
-        torch.autograd.backward(terms)  # type: ignore[no-untyped-call]  # torch's has no types
+        torch.autograd.backward(terms)
     return found
 
 
