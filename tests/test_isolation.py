@@ -480,10 +480,10 @@ def test_a_grader_that_ends_in_the_midst_takes_all_with_it() -> None:
     with grader_by() as grader:
         room = grader._zygote._room
         pids = [grader._zygote.start_worker(Limits()) for _ in range(3)]
-        assert family(grader) >= {pid for pid, _, _ in pids}
-    for pid, channel, output in pids:
-        channel.close()
-        os.close(output)
+        assert family(grader) >= {pid for pid, *_ in pids}
+    for pid, *descriptors in pids:
+        for descriptor in descriptors:
+            os.close(descriptor)
         assert not os.path.exists(f"/proc/{pid}")
     assert not os.path.exists(room)
 
@@ -582,7 +582,7 @@ def test_what_is_held_cannot_be_changed(how: Isolation | None) -> None:
         grader.hold(SUMS, 11)
         before = without_time(grader.grade(SUMS, RIGHT, "a.py", 11))
         spoilt = grader.grade(SUMS, SOURCE.format(SPOILS), "a.py", 11)
-        assert spoilt.verdict == "failed", message_of(spoilt)
+        assert spoilt.verdict in ("failed", "not-allowed"), message_of(spoilt)  # our own code is changed too
         assert without_time(grader.grade(SUMS, RIGHT, "a.py", 11)) == before
         assert before.verdict == "passed"
 

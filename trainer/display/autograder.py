@@ -27,7 +27,7 @@ requires-python = ">=3.11"
 dependencies = {dependencies}
 
 [project.scripts]
-attn-drill = "trainer.cli.app:main"
+attn-drill = "trainer.cli.entry:main"
 
 [tool.hatch.build.targets.wheel]
 packages = ["trainer"]

@@ -211,7 +211,7 @@ def _leave_printing_out() -> None:
 
 def _guarded(control: Callable[..., Any]) -> Callable[..., Any]:
     def touched(*given: Any, **named: Any) -> Any:
-        _touched.append(_PROFILER)
+        _touched.append("your code starts or stops torch's profiler, which counts here; take that out")
         return control(*given, **named)
 
     return touched

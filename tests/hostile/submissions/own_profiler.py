@@ -1,4 +1,6 @@
-"""The torch profiler around the projections."""
+# Runs torch's profiler around the projections, and so ends the counting.
+# verdict: not-allowed
+# says: your code starts or stops torch's profiler
 import math
 import torch
 import torch.nn.functional as F

@@ -1,0 +1,18 @@
+"""Right answers in uncommon styles, which a grader of this kind refuses easily; `tests/honest/` has a file for each."""
+
+from pathlib import Path
+
+import pytest
+
+from trainer.content import packs
+from trainer.grading.grader import Grader
+
+FILES = sorted((Path(__file__).parent / "honest").glob("*.py"))
+
+
+@pytest.mark.parametrize("path", FILES, ids=[path.stem for path in FILES])
+def test_right_answers_pass(grader: Grader, path: Path) -> None:
+    """The part of the name before `__` is the challenge."""
+    challenge = packs.find_challenge(packs.built_in_pack(), path.stem.partition("__")[0])
+    report = grader.grade(challenge, path.read_text(encoding="utf-8"), challenge.file_name, 101)
+    assert report.verdict == "passed", report.first_failure()
