@@ -171,7 +171,7 @@ _any_name_is_taken = False  # whether a submission has made code whose name nobo
 def guard() -> None:
     """Note from here on who touches a witness, or compiles code under a library's name. Cannot be undone.
 
-    Call it once, before any code that may keep the names of these functions.
+    Call it once, before any code that may keep the names of these functions: in the zygote, because it takes 50 ms.
     """
     global _own_code
     sys.addaudithook(_note)

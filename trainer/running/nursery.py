@@ -32,6 +32,7 @@ from torch import Tensor
 from trainer.running import denied, from_scratch, probe, sandbox
 from trainer.running.attempts import is_out_of_memory
 from trainer.running.channel import Channel
+from trainer.running.counting import count_in_threads, guard
 from trainer.running.execution import Drive
 from trainer.running.isolation import ARCHIVE, FOLDER_BYTES, Folders, Isolation, children, descendants, nameless_bytes, used_bytes
 from trainer.running.protocol import REPLY, Request, SubmittedFile, decode
@@ -130,6 +131,8 @@ def _prepare() -> None:
     """Do once what every worker needs; the grader loads its cases meanwhile."""
     gc.unfreeze()  # what the grader has frozen before the fork is looked at too
     from_scratch.prepare()
+    count_in_threads()
+    guard()
     gc.collect(0)
     gc.freeze()
 

@@ -355,8 +355,10 @@ class Trial:
 
     def _counted(self, number: int, call: Callable[[], dict[str, Any]], *, training: bool, gradients: bool) -> dict[str, Any]:
         """Make a call and tell what it did."""
-        probe = self.request.runs[number].probe
-        backward = gradients and probe == "vectorised"
+        run = self.request.runs[number]
+        probe = run.probe
+        # The backward pass is looked at once: with gradients and in the mode in which the case is not declared.
+        backward = gradients and probe == "vectorised" and (self.request.kind != "module" or training != (run.mode == "train"))
 
         def made() -> dict[str, Any]:
             return _looked_at(call(), backward=backward)
