@@ -126,7 +126,7 @@ def test_who_talks_on_after_the_limit_is_ended_too(hasty: Grader) -> None:
 )
 def test_garbage_on_the_channel(grader: Grader, payload: bytes) -> None:
     """What a submission writes to the channel itself is no result."""
-    body = f"import os, socket\n    for fd in range(3, 20):\n        try:\n            socket.socket(fileno=os.dup(fd)).sendall({payload!r})\n        except OSError:\n            pass"
+    body = f"import os, socket\n    for fd in range(3, 20):\n        try:\n            open(os.dup(fd), 'wb').write({payload!r})\n        except OSError:\n            pass"
     report = grade(grader, RIGHT.format(body))
     assert report.verdict == "error"
     failure = report.first_failure()
@@ -143,7 +143,7 @@ def test_a_forged_reply_without_values_is_no_pass(grader: Grader) -> None:
         "    frame = encode(Reply(defined=['prefix_sum'], signatures={'prefix_sum': None}, runs=[RunReply() for _ in range(7)]), TensorTable())\n"
         "    for fd in range(3, 20):\n"
         "        try:\n"
-        "            socket.socket(fileno=os.dup(fd)).sendall(message(REPLY, frame))\n"
+        "            open(os.dup(fd), 'wb').write(message(REPLY, frame))\n"
         "        except OSError:\n"
         "            pass"
     )

@@ -1,6 +1,7 @@
 """Say in words what a submission tried and was refused.
 
-The system answers with "Operation not permitted" and no more. Python announces what it is about to do to audit hooks
+The system answers with "Operation not permitted", or "Function not implemented" for a system call that is not allowed,
+and no more. Python announces what it is about to do to audit hooks
 (PEP 578): the last such thing, of those that the sandbox refuses, is what the exception speaks of.
 """
 
@@ -33,6 +34,7 @@ _TOO_MUCH = {
     errno.ENOSPC: f"it wrote more than the {FOLDER_BYTES >> 20} MiB, or the {FOLDER_FILES} files, that a submission may write",
     errno.EFBIG: f"it wrote a file of more than the {FILE_BYTES >> 20} MiB that a submission may write",
 }
+_REFUSED = (errno.EPERM, errno.EACCES, errno.ENOSYS)
 _MOST_CAUSES = 8
 _LIMITS_STAND = "not allowed to raise maximum limit"  # what Python makes of the refusal
 _TWO_PATHS = ("os.symlink", "os.link", "os.rename")
@@ -59,7 +61,7 @@ def sentence(error: BaseException) -> str:
             return _in_words("resource.setrlimit", ())
         if isinstance(error, OSError) and error.errno in _TOO_MUCH:
             return _TOO_MUCH[error.errno]
-        if isinstance(error, OSError) and error.errno in (errno.EPERM, errno.EACCES):
+        if isinstance(error, OSError) and error.errno in _REFUSED:
             return _in_words(*_refused(error))
         if (cause := error.__cause__ or error.__context__) is None:
             break

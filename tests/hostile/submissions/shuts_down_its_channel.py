@@ -1,7 +1,7 @@
-# Says for good that it will say nothing more, and goes on.
+# Tries to say for good that it will say nothing more, and goes on.
 # of: prefix-sum
-# verdict: error
-# says: broken from inside|closed its channel|ended itself
+# verdict: passed
+# without: error
 import os, socket
 
 
