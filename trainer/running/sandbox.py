@@ -173,6 +173,6 @@ def _drop_capabilities() -> None:
 
 
 def _seccomp() -> None:
-    """Refuse all system calls but those that torch and Python need: ENOSYS, as if the kernel had no such call."""
+    """Refuse all system calls but those that torch and Python need, with ENOSYS."""
     if (machine := platform.machine()) in SECCOMP:
         seccomp.install(machine, os.getpid())

@@ -1,8 +1,9 @@
-"""Build and install the seccomp filter: the calls of `syscalls.ALLOWED` pass, every other call fails with ENOSYS.
+"""Build and install the seccomp filter: only the calls of `syscalls.ALLOWED` pass.
 
-The filter is a classic BPF program, <linux/filter.h>. It searches the number by halving, so a call costs about
-nine comparisons. Kernels since 5.11 run it once per number when it is installed and keep what it answers where
-no argument matters; there a short way through the program makes the installation cheap.
+The filter is a classic BPF program, <linux/filter.h>. It searches the number by halving, so a call
+costs about nine comparisons. Kernels since 5.11 run it once per number when it is installed and
+keep what it answers where no argument matters; there a short way through the program makes the
+installation cheap.
 """
 
 from __future__ import annotations
@@ -27,7 +28,9 @@ Code = list[bytes]
 
 
 def install(machine: str, own_process: int) -> bool:
-    """Bind this thread, and all that it starts, to the allowed calls for good. PR_SET_NO_NEW_PRIVS must be set.
+    """Bind this thread, and all that it starts, to the allowed calls for good.
+
+    Every other call fails with ENOSYS. PR_SET_NO_NEW_PRIVS must be set before.
 
     Args:
         machine: as `platform.machine()` says it; a key of `SECCOMP`.
@@ -44,9 +47,10 @@ def install(machine: str, own_process: int) -> bool:
 
 
 def program(machine: str, own_process: int) -> bytes:
-    """Return the filter's instructions, 8 bytes each. Calls of another architecture end the process.
+    """Return the filter's instructions, 8 bytes each.
 
-    The numbers of the x32 calls begin at 0x40000000. None of them is allowed, so they need no test of their own.
+    Calls of another architecture end the process. The numbers of the x32 calls begin at 0x40000000;
+    none of them is allowed, so they need no test of their own.
     """
     own = _equal_to(own_process)
     return b"".join(own if step == _OWN else step for step in _template(machine))
@@ -70,7 +74,7 @@ def _template(machine: str) -> Code:
 
 
 def _ranges(verdicts: dict[int, Code]) -> list[tuple[int, Code]]:
-    """Return the first number of each range of equal verdicts, in order. The ranges cover all numbers from 0."""
+    """Return the first number of each range of equal verdicts, in order, from 0 to the last."""
     refused = [_instruction(_RETURN, _REFUSE)]
     found: list[tuple[int, Code]] = []
     for number in sorted({0, *verdicts, *(number + 1 for number in verdicts)}):
@@ -81,7 +85,7 @@ def _ranges(verdicts: dict[int, Code]) -> list[tuple[int, Code]]:
 
 
 def _search(ranges: Sequence[tuple[int, Code]]) -> Code:
-    """Return code that finds the range of the number that is loaded, by halves, and runs its verdict."""
+    """Return code that finds the range of the loaded number by halves and runs its verdict."""
     if len(ranges) == 1:
         return ranges[0][1]
     middle = len(ranges) // 2
@@ -104,9 +108,8 @@ def _ruled(rules: Sequence[Rule]) -> Code:
         low = _ARGUMENTS + 8 * rule.argument
         match rule:
             case Only(values=values):
-                tests = [
-                    _equal_to(value, then=len(values) - place) for place, value in enumerate(values)
-                ]
+                last = len(values)
+                tests = [_equal_to(value, last - i) for i, value in enumerate(values)]
                 code += _unless(low, tests)
             case OwnProcess():
                 code += _unless(low, [_OWN])

@@ -1,7 +1,7 @@
 """List the Linux system calls that a submission may make, with their numbers on x86_64 and aarch64.
 
-Everything that is not listed is refused, so a call that a future kernel adds is refused too. Each group says
-what needs it. `seccomp` turns the list into a filter.
+Everything that is not listed is refused, so a call that a future kernel adds is refused too. Each
+group says what needs it. `seccomp` turns the list into a filter.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ _MEMORY: dict[str, Numbers] = {
 }
 
 _THREADS: dict[str, Numbers] = {
-    # threads of Python and of OpenMP, and their locks. clone makes threads only (RULES). clone3 is missing: its
-    # flags lie in memory, which a filter cannot read, and libc takes clone instead
+    # threads of Python and of OpenMP, and their locks. clone makes threads only (RULES). clone3 is
+    # missing: its flags lie in memory, which a filter cannot read, and libc takes clone instead
     "clone": (56, 220),
     "exit": (60, 93),
     "exit_group": (231, 94),
@@ -47,7 +47,8 @@ _THREADS: dict[str, Numbers] = {
 }
 
 _SIGNALS: dict[str, Numbers] = {
-    # signal handlers of Python, faulthandler, raise(), abort(); kill and tgkill reach the own process only (RULES)
+    # signal handlers of Python, faulthandler, raise(), abort(); kill and tgkill reach the own
+    # process only (RULES)
     "rt_sigaction": (13, 134),
     "rt_sigprocmask": (14, 135),
     "rt_sigreturn": (15, 139),
@@ -62,7 +63,8 @@ _SIGNALS: dict[str, Numbers] = {
 }
 
 _TIME: dict[str, Numbers] = {
-    # time, time.sleep, and the timers of signal.alarm and signal.setitimer, which signal the own process
+    # time, time.sleep, and the timers of signal.alarm and signal.setitimer, which signal the own
+    # process
     "clock_gettime": (228, 113),
     "clock_getres": (229, 114),
     "clock_nanosleep": (230, 115),
@@ -76,7 +78,8 @@ _TIME: dict[str, Numbers] = {
 }
 
 _DESCRIPTORS: dict[str, Numbers] = {
-    # files and pipes that are open, the print function, shutil.copyfile; commands of fcntl and ioctl: RULES
+    # files and pipes that are open, the print function, shutil.copyfile; commands of fcntl and
+    # ioctl: RULES
     "read": (0, 63),
     "write": (1, 64),
     "readv": (19, 65),
@@ -114,8 +117,8 @@ _DESCRIPTORS: dict[str, Numbers] = {
 }
 
 _PATHS: dict[str, Numbers] = {
-    # imports, os.path, pathlib, tempfile, shutil.rmtree, torch.save and torch.load. Landlock and read-only mounts
-    # bound all of these: they cannot change anything outside the worker's folder
+    # imports, os.path, pathlib, tempfile, shutil.rmtree, torch.save and torch.load. Landlock and
+    # read-only mounts bound all of these: they cannot change anything outside the worker's folder
     "open": (2, None),
     "openat": (257, 56),
     "stat": (4, None),
@@ -147,7 +150,8 @@ _PATHS: dict[str, Numbers] = {
 }
 
 _ITSELF: dict[str, Numbers] = {
-    # what a process asks about itself and the machine: os, platform, resource, random seeds; `doctor` reads capabilities
+    # what a process asks about itself and the machine: os, platform, resource, random seeds;
+    # `doctor` reads capabilities
     "getpid": (39, 172),
     "getppid": (110, 173),
     "getuid": (102, 174),
@@ -169,7 +173,7 @@ _ITSELF: dict[str, Numbers] = {
     "arch_prctl": (158, None),
 }
 
-# TODO: delete this group when the channel to the worker is a pair of pipes, and its line in ALLOWED.
+# Delete this group, and its line in ALLOWED, when the channel to the worker is a pair of pipes.
 _CHANNEL: dict[str, Numbers] = {
     # socket.sendall and socket.recv on the channel to the grader
     "sendto": (44, 206),
@@ -186,6 +190,7 @@ ALLOWED: Final[dict[str, Numbers]] = {
     **_ITSELF,
     **_CHANNEL,
 }
+
 
 @dataclass(frozen=True)
 class Only:
@@ -214,11 +219,12 @@ class Null:
 
 Rule = Only | OwnProcess | Null
 
-# CLONE_VM, FS, FILES, SIGHAND, THREAD, SYSVSEM, SETTLS, PARENT_SETTID, CHILD_CLEARTID: what pthread_create of glibc
-# asks for, and the same with CLONE_DETACHED as musl does
+# CLONE_VM, FS, FILES, SIGHAND, THREAD, SYSVSEM, SETTLS, PARENT_SETTID, CHILD_CLEARTID: what
+# pthread_create of glibc asks for, and the same with CLONE_DETACHED as musl does
 _THREAD_FLAGS = (0x003D0F00, 0x007D0F00)
 
-# Leases, owners of signals, notices of folders, sizes of pipes and hints on writing are not among them.
+# Leases, owners of signals, notices of folders, sizes of pipes and hints on writing are not among
+# them.
 _FCNTL_COMMANDS = (
     0,  # F_DUPFD
     1,  # F_GETFD
@@ -238,7 +244,7 @@ _IOCTL_COMMANDS = (
     0x5421,  # FIONBIO: os.set_blocking
     0x5450,  # FIONCLEX: os.set_inheritable
     0x5451,  # FIOCLEX
-    0x40049409,  # FICLONE: pathlib's copy (Python 3.14); it writes to a descriptor that is open for writing
+    0x40049409,  # FICLONE: pathlib's copy in Python 3.14; what it writes to is open for writing
 )
 
 _PRCTL_OPTIONS = (
