@@ -70,6 +70,15 @@ def result(
     return Result(student=student, challenge=challenge, verdict=verdict, **(made | more))  # type: ignore[arg-type]
 
 
+TWICE = ("bob.py", "bob/x.py")
+SETTLE = f"2 submissions have the name bob: {', '.join(TWICE)}. None of them is graded. Remove or rename all but one, then run grade again with --resume."
+
+
+def unsettled(student: str = "bob", challenge: str = "first") -> Result:
+    """Return the result of a student under whose name two files came."""
+    return result(student, challenge, None, file=TWICE[0], error=SETTLE, unsettled=list(TWICE))
+
+
 def _lines(name: str, status: Status) -> list[CheckLine]:
     if status == "skipped":
         return [CheckLine(name, status, message="needs values")]

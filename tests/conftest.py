@@ -16,7 +16,13 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 from trainer.cli import common
 from trainer.content import packs
 from trainer.grading.grader import Grader
+from trainer.running import from_scratch, zygote
 from trainer.running.zygote import Limits
+
+# A zygote of its own interpreter takes a second to import torch. Most tests do not ask what a zygote knows, and have it
+# forked from their own process; tests/test_launch.py asks, and has real ones.
+zygote.start = zygote.fork_here
+from_scratch.prepare()  # for all zygotes that are forked from here
 
 # What takes long and has something quicker beside it that meets the same faults first; `python -m pytest -m ""` runs all.
 THOROUGH = {
@@ -42,6 +48,7 @@ SAMPLED = {
     "test_honest_verdict_with_limits_alone": 3,  # the same files as with the sandbox, of which all are run
     "test_forged_records_do_no_harm": 3,
     "test_lines_of_every_mistake": 3,
+    "test_no_walk_finds_a_reference_in_an_installation": 2,  # an editable install and a wheel
     **dict.fromkeys(
         (
             *("test_nothing_gives_a_mistake_away", "test_the_changed_lines_are_all_that_differ"),

@@ -12,7 +12,11 @@ MISTAKE = Mistake("no-scale", "a", "b", "The scores are not scaled.", "Why sqrt?
 
 
 def report_on(challenge: str, file: str, source: str, seed: int) -> Report:
-    """Passed where the text says `right`; else failed, with a known mistake in line 3."""
+    """Passed where the text says `right`, unfinished where it says `half`; else failed, with a known mistake in line 3."""
+    if "half" in source:
+        lost = Outcome("loads", "failed", "SyntaxError: '(' was never closed", frames=(Frame(12, "", "x = ("),))
+        words = "does not parse: line 12, '(' was never closed"
+        return Report(challenge, file, seed, "error", (lost, Outcome("values", "skipped")), unfinished=words)
     if "right" in source:
         return Report(challenge, file, seed, "passed", (Outcome("loads", "passed"), Outcome("values", "passed")))
     found = Diagnosis(mistakes=(MISTAKE,), first_line=Frame(3, "forward", "scores = q @ k"))

@@ -106,6 +106,117 @@ def test_no_assignment_is_explained(shapes: Shapes, says: str) -> None:
     assert re.search(says, problem(contract, GQA, shapes))
 
 
+UNNAMED = linear(f__0=(12, 12), f__1=(6, 12), f__2=(6, 12), f__3=(12, 12))
+
+
+def without(shapes: Shapes, *names: str) -> Shapes:
+    """Leave out the parameters whose names begin so."""
+    return {name: shape for name, shape in shapes.items() if not name.startswith(names)}
+
+
+@pytest.mark.parametrize(
+    ("shapes", "says"),
+    [
+        pytest.param(
+            {**without(UNNAMED, "f.2"), "W_v": (6, 12)},
+            "W_v is a bare nn.Parameter [6, 12] where the contract asks for v_proj.weight [6, 12]; use nn.Linear(12, 6)",
+            id="a bare parameter beside unnamed layers",
+        ),
+        pytest.param(
+            {**without(GQA, "v_proj"), "v_proj": (12, 6)},
+            "v_proj is a bare nn.Parameter [12, 6] where the contract asks for v_proj.weight [6, 12]; use nn.Linear(12, 6)",
+            id="a bare parameter, transposed",
+        ),
+        pytest.param(
+            {**without(GQA, "v_proj"), "per_head": (2, 12, 3)},
+            "per_head is a bare nn.Parameter [2, 12, 3] where the contract asks for v_proj.weight [6, 12]; use nn.Linear(12, 6)",
+            id="a bare parameter, a head at a time",
+        ),
+        pytest.param(
+            without(UNNAMED, "f.1.bias"),
+            "the contract asks for f.1.bias [6], which your module lacks",
+            id="one unnamed layer without a bias",
+        ),
+        pytest.param(
+            {**UNNAMED, "norm.weight": (12,), "norm.bias": (12,)},
+            "your module has norm.weight [12], norm.bias [12], which the contract does not",
+            id="a foreign layer norm",
+        ),
+        pytest.param(
+            {**UNNAMED, "more.weight": (5, 7)},
+            "your module has more.weight [5, 7], which the contract does not",
+            id="a foreign layer",
+        ),
+        pytest.param(
+            without(UNNAMED, "f.3"),
+            "the contract asks for o_proj.weight [12, 12], o_proj.bias [12], which your module lacks",
+            id="one unnamed layer missing",
+        ),
+        pytest.param(
+            {**without(GQA, "k_proj"), **linear(mine=(6, 12)), "norm.weight": (12,)},
+            "your module has norm.weight [12], which the contract does not",
+            id="one unknown name and a foreign parameter",
+        ),
+        pytest.param(
+            {**without(GQA, "k_proj", "o_proj.bias"), **linear(mine=(6, 12))},
+            "the contract asks for o_proj.bias [12], which your module lacks",
+            id="one unknown name and a bias missing",
+        ),
+        pytest.param(
+            {**GQA, **linear(qkv=(24, 12))},
+            "your module has qkv.weight [24, 12], qkv.bias [24], which the contract does not",
+            id="fused and separate",
+        ),
+        pytest.param(
+            {**GQA, **linear(to_k=(6, 12))},
+            "to_k and k_proj both hold k: keep one of them",
+            id="one layer under two names",
+        ),
+        pytest.param(
+            {**without(UNNAMED, "f.1"), **linear(f__1=(12, 12))},
+            "must be [6, 12]",
+            id="one unnamed layer of another shape",
+        ),
+        pytest.param(
+            {**without(UNNAMED, "f.0", "f.1", "f.2"), "f.4.weight": (24, 12)},
+            "the contract asks for f.4.bias [24], which your module lacks; f.4 is taken for q_proj and k_proj and v_proj",
+            id="fused without a bias and without a name",
+        ),
+    ],
+)
+def test_only_the_difference_is_told(shapes: Shapes, says: str) -> None:
+    """Layers that fit are not listed."""
+    contract = contract_of(GQA)
+    assert assignments(contract, shapes) == []
+    told = problem(contract, GQA, shapes)
+    assert says in told
+    parts = set(re.findall(r"[\w.]+(?= \[)", told.partition("; f.")[0]))
+    assert len(parts) <= 2, told
+
+
+def test_an_extra_bias_is_named() -> None:
+    """The contract has no biases, and one layer of the learner's has."""
+    bare = {name: shape for name, shape in GQA.items() if name.endswith("weight")}
+    unnamed = {name: shape for name, shape in UNNAMED.items() if name.endswith("weight")}
+    told = problem(contract_of(bare), bare, {**unnamed, "f.3.bias": (12,)})
+    assert told == "your module has f.3.bias [12], which the contract does not"
+
+
+def test_a_part_of_a_fused_layer_that_is_missing() -> None:
+    """The contract's layer is fused, and the learner's parts are not all there."""
+    fused = {"qkv_proj.weight": (36, 12), "o_proj.weight": (12, 12)}
+    own = {"wq.weight": (12, 12), "wk.weight": (12, 12), "wo.weight": (12, 12)}
+    told = problem(contract_of(fused), fused, own)
+    assert told == "the contract asks for the rows of v in qkv_proj.weight [12, 12], which your module lacks"
+
+
+def test_many_foreign_layers_take_no_long_search() -> None:
+    """Two hundred layers of one shape beside the contract's names."""
+    many = {f"blocks.{number}.weight": (12, 12) for number in range(200)}
+    told = problem(contract_of(GQA), GQA, {**without(GQA, "v_proj"), **many})
+    assert "your module has blocks.0.weight [12, 12]" in told
+
+
 def test_own_names_are_never_reassigned() -> None:
     """k_proj of q_proj's shape is an error, not a q_proj under another name."""
     swapped = {**GQA, "q_proj.weight": (6, 12), "q_proj.bias": (6,), "k_proj.weight": (12, 12), "k_proj.bias": (12,)}

@@ -89,11 +89,14 @@ def test_from_a_wheel_it_is_the_same_package(tmp_path: Path) -> None:
     made = tomllib.loads((package / "pyproject.toml").read_text())
     assert (made["project"]["version"], made["project"]["dependencies"]) == ("1.2", ["torch<2.14,>=2.13", "rich>=14"])
     ours = tomllib.loads((built_in_pack() / "pyproject.toml").read_text())
-    for path in (["build-system"], ["project", "scripts"], ["project", "name"], ["project", "requires-python"], ["tool", "hatch", "build", "targets", "wheel"]):
+    for path in (["build-system"], ["project", "scripts"], ["project", "name"], ["project", "requires-python"]):
         mine, other = made, ours
         for key in path:
             mine, other = mine[key], other[key]
         assert mine == other
+    wheel, our_wheel = (one["tool"]["hatch"]["build"]["targets"]["wheel"] for one in (made, ours))
+    assert wheel["packages"] == our_wheel["packages"]
+    assert wheel["force-include"] == {part: f"trainer/_pack/{part}" for part in ("challenges", "solutions")}
     assert (package / "constraints.txt").read_text() == "rich==15.0\ntorch==2.13.0\n"
 
 
@@ -102,7 +105,8 @@ def test_the_real_checkout_gives_a_whole_package(tmp_path: Path) -> None:
     write_autograder(tmp_path / "autograder", "", built_in_pack())
     package = tmp_path / "autograder" / "package"
     made = tomllib.loads((package / "pyproject.toml").read_text())
-    needed = [made["project"]["readme"], *made["project"]["license-files"], *made["tool"]["hatch"]["build"]["targets"]["wheel"]["force-include"]]
+    needed = [made["project"]["readme"], *made["project"]["license-files"], "hatch_build.py", "challenges", "solutions"]
+    assert "custom" in made["tool"]["hatch"]["build"]["targets"]["wheel"]["hooks"]
     assert all((package / name).exists() for name in needed)
     assert {path.name for path in (package / "challenges").iterdir() if not path.name.startswith("_")} == {
         path.name for path in (package / "solutions").iterdir()

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.class_results import HOSTILE_NAMES, INVERTED, NO_SCALE, TILED, a_class, assignment, result
+from tests.class_results import HOSTILE_NAMES, INVERTED, NO_SCALE, SETTLE, TILED, a_class, assignment, result, unsettled
 from trainer.classroom.words import Asked, Assignment, Excerpt, Result
 from trainer.display.class_html import class_html
 from trainer.display.class_html_parts import anchor, coloured
@@ -255,6 +255,18 @@ def test_what_needs_a_look_is_listed() -> None:
     assert "Ann, first: no <room>Ben, first" in seen.inside("li")
     assert "Ann, second" in seen.inside("li")
     assert "Everything was graded" in Page(page([result("Ann")])).text
+
+
+def test_what_a_person_has_to_settle_is_listed() -> None:
+    """Files and next step stand in the list and in the report; it is not called a failed grading."""
+    found = Page(page([result("ann"), unsettled()]))
+    look = found.text.split("To look at")[-1]
+    assert "To settle (1)" in look
+    assert look.count(SETTLE) == 2
+    assert "Not graded (" not in look
+    assert "The grading failed" not in found.text
+    assert "Everything was graded" not in found.text
+    assert [attrs["href"] for attrs in found.named("a")].count(f"#{anchor('bob', 'first')}") == 2
 
 
 def test_several_challenges_have_a_column_each() -> None:

@@ -9,7 +9,7 @@ from collections import Counter
 
 import pytest
 
-from tests.class_results import COUNTED, HOSTILE_NAMES, INVERTED, NO_SCALE, PLAIN_NAMES, TILED, UNCOUNTED, a_class, assignment, result
+from tests.class_results import COUNTED, HOSTILE_NAMES, INVERTED, NO_SCALE, PLAIN_NAMES, SETTLE, TILED, TWICE, UNCOUNTED, a_class, assignment, result, unsettled
 from trainer.classroom.excerpts import HIDDEN, anonymous, name_words
 from trainer.classroom.summary import CheckRate, Handed, distribution, summarise
 from trainer.classroom.words import Asked, Assignment, CheckLine, Excerpt, Found, Result
@@ -213,6 +213,72 @@ def test_a_failed_grading_has_no_score() -> None:
         "challenge": "first",
         "verdict": "not graded",
     }
+
+
+def test_several_submissions_of_one_name_are_one_row() -> None:
+    """The row has no score; it names the files and the next step."""
+    expected = {"student": "bob", "challenge": "first", "verdict": "not graded", "likely_mistake": SETTLE}
+    assert rows([unsettled()])[0] | {"seconds": ""} == dict.fromkeys(COLUMNS, "") | expected
+
+
+def test_several_submissions_of_one_name_are_told_on_the_console() -> None:
+    """The grader did not fail on them; the files and the next step are named."""
+    text, failed = summary([result("ann"), unsettled(), result("di", verdict=None)])
+    assert failed == 1
+    assert "3 results: 1 passed, 2 not graded" in text
+    assert "\n1 to settle: more than one submission of one name\n  bob: bob.py, bob/x.py\n" in text
+    assert text.endswith("\nRemove or rename all but one of each name, then add --resume.")
+    assert "to settle" not in summary([result("ann"), result("di", verdict=None)])[0]
+
+
+@pytest.mark.parametrize("width", [80, 50])
+def test_the_console_stays_within_its_columns(width: int) -> None:
+    """Also with many names, of which ten are listed."""
+    many = [unsettled(f"student number {number}") for number in range(13)]
+    text, _ = summary(many, width)
+    assert max(map(len, text.splitlines())) <= width
+    assert "student number 9: bob.py," in " ".join(text.split())
+    assert "student number 10:" not in " ".join(text.split())
+    assert "and 3 more names" in " ".join(text.split())
+
+
+def test_many_files_of_one_name_are_cut_on_the_console() -> None:
+    """Four files are named, and nothing in a name acts on the terminal."""
+    places = [f"{number}\x1b[31m.py" for number in range(6)]
+    text, _ = summary([result("bob\n", verdict=None, unsettled=places)])
+    assert r"bob\n: 0\x1b[31m.py, 1\x1b[31m.py, 2\x1b[31m.py, 3\x1b[31m.py and 2 more" in text
+
+
+def test_several_submissions_of_one_name_are_no_failed_grading() -> None:
+    """The summary of the class lists them apart, and no score counts."""
+    found = summarise([result("Ann"), unsettled(), result("Di", verdict=None, error="it broke")], assignment())
+    assert found.to_settle == (Handed("bob", "first", SETTLE),)
+    assert found.not_graded == (Handed("Di", "first", "it broke"),)
+    assert (found.total.count, found.verdicts) == (1, {"passed": 1, None: 2})
+
+
+@pytest.mark.parametrize("challenges", [("first",), ("first", "second")])
+@pytest.mark.parametrize("shown", ["report", "checks", "verdict"])
+def test_several_submissions_of_one_name_bring_no_points_on_platforms(shown: str, challenges: tuple[str, ...]) -> None:
+    """The student is told to ask; neither points nor file names nor commands are handed on."""
+    asked = assignment(challenges, shown=shown)
+    results = [unsettled(challenge=challenges[0]), *(result("bob", challenge) for challenge in challenges[1:])]
+    for_gradescope, for_github = gradescope_object(results, asked), github_classroom_object(results, asked)
+    assert "score" not in for_gradescope
+    assert "more than one submission came under this name. Tell your teacher." in for_gradescope["output"]
+    assert (for_github["status"], for_github["max_score"]) == ("error", 0)
+    assert not any(test["score"] for test in for_github["tests"])
+    told = json.dumps([for_gradescope, for_github])
+    assert not any(word in told for word in (*TWICE[1:], "--resume"))
+
+
+def test_several_submissions_of_one_name_are_an_error_for_junit() -> None:
+    """The suite holds one case with the sentence."""
+    (suite,) = ElementTree.fromstring(junit_xml([unsettled()]))
+    assert (suite.get("name"), suite.get("errors"), suite.get("failures")) == ("bob: first", "1", "0")
+    error = suite.find("testcase/error")
+    assert error is not None
+    assert error.get("message") == SETTLE
 
 
 def test_one_row_a_student_whatever_the_names() -> None:

@@ -23,7 +23,7 @@ from trainer.classroom.orders import Expect, Graded, NotGraded, Task, packed, un
 from trainer.classroom.results import CLASS_FILE, ClassFile, Kept, safe_name, write_whole
 from trainer.classroom.stations import Station, StationLostError, answer, close_stations, open_stations
 from trainer.classroom.words import Submission
-from trainer.cli.grade import _grade_all, _noted_interrupts
+from trainer.cli.grade import _grade_all, _noted_interrupts, _result
 from trainer.content import packs
 from trainer.core.words import DrillError, GraderError
 from trainer.display.class_results import excerpt_of, kept_failure, kept_report, kept_trouble
@@ -158,6 +158,7 @@ CHANGES: list[tuple[str, Callable[[Plan, Submission], tuple[Plan, Submission]]]]
         "weights",
         lambda plan, one: (replace(plan, assignment=replace(plan.assignment, asked=(replace(plan.assignment.asked[0], weights={"values": 1.0}),))), one),
     ),
+    ("several files", lambda plan, one: (plan, replace(one, source=None, trouble="Two.", unsettled=("ana.py", "ana/x.py")))),
     ("late now", lambda plan, one: (replace(plan, assignment=replace(plan.assignment, due=10.0)), replace(one, modified=11.0))),
 ]
 
@@ -178,6 +179,21 @@ def test_what_the_grader_failed_on_is_tried_again(tmp_path: Path) -> None:
     jobs = jobs_of(plan(), [one])
     kept.write(*kept_failure("prefix-sum", "ana.py", "The grader broke.", MORE | {"task": jobs[0].digest, "score": None}))
     assert left_to_do(jobs, kept) == jobs
+
+
+def test_what_a_person_has_to_settle_is_kept_until_the_files_change(tmp_path: Path) -> None:
+    """`--resume` leaves it alone; once one file is gone, the other is graded."""
+    kept = Kept(tmp_path, ["prefix-sum"])
+    twice = submission("ana", None, trouble="2 submissions.", unsettled=("ana.py", "ana/x.py"))
+    (job,) = jobs_of(plan(), [twice])
+    result, text = _result(plan(), job, None)
+    kept.write(result, text)
+    assert (result.verdict, result.score, result.error, result.unsettled) == (None, None, "2 submissions.", ["ana.py", "ana/x.py"])
+    assert kept.read("ana", "prefix-sum") == result
+    assert left_to_do([job], kept) == []
+    other = jobs_of(plan(), [replace(twice, unsettled=("ana.py", "Ana/x.py"))])
+    settled = jobs_of(plan(), [submission("ana")])
+    assert (left_to_do(other, kept), left_to_do(settled, kept)) == (other, settled)
 
 
 def test_seeds(tmp_path: Path) -> None:

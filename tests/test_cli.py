@@ -436,6 +436,21 @@ def test_repro_runs_and_gives_the_same_numbers(tiled: Path) -> None:
     assert (tiled / "gqa_repro.py").read_text() == "mine = 1\n"
 
 
+def test_repro_calls_arguments_with_other_names(tmp_path: Path) -> None:
+    """The script binds the contract's names to the learner's."""
+    source = packs.solution(packs.find_challenge(packs.built_in_pack(), "gqa"))
+    source = source.replace("x, mask=None", "inputs, attn_mask=None")
+    head = "x, mask = inputs, attn_mask\n        batch, length, d_model = x.shape"
+    source = source.replace("batch, length, d_model = x.shape", head)
+    source = source.replace("num_kv_heads, dropout=0.0", "num_kv_heads, p=0.0")
+    (tmp_path / "gqa.py").write_text(source.replace("nn.Dropout(dropout)", "nn.Dropout(p)"))
+    drill("repro", "gqa", "gqa.py", "--seed", "3", "--case", "10", cwd=tmp_path)
+    environment = {**os.environ, "PYTHONPATH": str(packs.TRAINER.parent)}
+    script = [sys.executable, "gqa_repro.py"]
+    done = subprocess.run(script, cwd=tmp_path, env=environment, capture_output=True, text=True, check=True)
+    assert done.stdout.startswith("out (")
+
+
 def test_repro_of_a_pass_says_so(solved: Path) -> None:
     """Nothing fails, so nothing is written; a named case is."""
     assert "nothing fails there" in drill("repro", "gqa", "gqa.py", "--seed", "3", cwd=solved, code=2).stderr

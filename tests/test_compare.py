@@ -135,22 +135,45 @@ def test_the_parameters_of_the_references_layers() -> None:
 
 
 @pytest.mark.parametrize(
-    ("preset", "variant", "num_kv_heads", "a_token", "layers"),
+    ("preset", "variant", "num_kv_heads", "a_token", "layers", "dtype"),
     [
-        pytest.param("Llama-2-7B", "MHA", 32, 512 * 1024, 32, id="Llama-2-7B"),
-        pytest.param("llama-3-8b", "GQA", 8, 128 * 1024, 32, id="Llama-3-8B"),
-        pytest.param("Llama-3-70B", "GQA", 8, 320 * 1024, 80, id="Llama-3-70B"),
-        pytest.param("MISTRAL-7B", "GQA", 8, 128 * 1024, 32, id="Mistral-7B"),
-        pytest.param("DeepSeek-V3", "MLA", None, 70_272, 61, id="DeepSeek-V3"),
+        pytest.param("Llama-2-7B", "MHA", 32, 512 * 1024, 32, "float16", id="Llama-2-7B"),
+        pytest.param("llama-3-8b", "GQA", 8, 128 * 1024, 32, "bfloat16", id="Llama-3-8B"),
+        pytest.param("Llama-3-70B", "GQA", 8, 320 * 1024, 80, "bfloat16", id="Llama-3-70B"),
+        pytest.param("MISTRAL-7B", "GQA", 8, 128 * 1024, 32, "bfloat16", id="Mistral-7B"),
+        pytest.param("DeepSeek-V3", "MLA", None, 70_272, 61, "bfloat16", id="DeepSeek-V3"),
     ],
 )
-def test_published_models(preset: str, variant: str, num_kv_heads: int | None, a_token: int, layers: int, tmp_path: Path) -> None:
-    """The variant that the model has costs what is known of it a token in bfloat16; all layers are counted, and the text says so."""
-    rows = told("--preset", preset, "--dtype", "bfloat16", cwd=tmp_path)["rows"]
-    assert [one["bytes_per_token"] for one in rows if (one["variant"], one["num_kv_heads"]) == (variant, num_kv_heads)] == [a_token]
-    text = drill("compare", "--preset", preset, cwd=tmp_path).stdout
+def test_published_models(
+    preset: str,
+    variant: str,
+    num_kv_heads: int | None,
+    a_token: int,
+    layers: int,
+    dtype: str,
+    tmp_path: Path,
+) -> None:
+    """A token of the variant that the model has costs what is known of it, in the dtype in which
+    the model is published; all layers are counted, and the text says both."""
+    found = told("--preset", preset, cwd=tmp_path)
+    assert found["configuration"]["dtype"] == dtype
+    kind = (variant, num_kv_heads)
+    rows = [row for row in found["rows"] if (row["variant"], row["num_kv_heads"]) == kind]
+    assert [row["bytes_per_token"] for row in rows] == [a_token]
+    text = " ".join(drill("compare", "--preset", preset, cwd=tmp_path).stdout.split())
     assert f"all {layers} layers" in text
     assert f"itself has {variant}" in text
+    assert f"counted in {dtype}, 2 bytes a number" in text
+
+
+def test_a_dtype_that_is_given_beats_that_of_the_preset(tmp_path: Path) -> None:
+    """Without a preset the dtype is float32; `--dtype` wins over both."""
+    in_float32 = told("--preset", "Llama-3-8B", "--dtype", "float32", cwd=tmp_path)["rows"]
+    in_bfloat16 = told("--preset", "Llama-3-8B", cwd=tmp_path)["rows"]
+    assert [row["bytes_per_token"] for row in in_float32] == [2 * row["bytes_per_token"] for row in in_bfloat16]
+    assert told(cwd=tmp_path)["configuration"]["dtype"] == "float32"
+    text = drill("compare", "--preset", "Llama-3-8B", "--dtype", "float32", cwd=tmp_path).stdout
+    assert "4 bytes a number." in " ".join(text.split())
 
 
 def test_deepseek_v3() -> None:

@@ -1,5 +1,6 @@
 """The diagnosis: known mistakes made by hand are named, none wrongly, and the first wrong line is found."""
 
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -13,7 +14,8 @@ from trainer.core.words import Challenge
 from trainer.grading.diagnosis import bank
 from trainer.grading.diagnosis.bank import Bank
 from trainer.grading.diagnosis.calls import branch_not_taken, function_around, is_called_from_several_places, is_told_a_constant, where_gradients_are_cut
-from trainer.grading.diagnosis.effective_mask import _what
+from trainer.grading.diagnosis.diagnose import _outputs
+from trainer.grading.diagnosis.effective_mask import _what, attended, probe
 from trainer.grading.diagnosis.first_line import Path as Path_
 from trainer.grading.diagnosis.layout import LAYOUTS, Core, same
 from trainer.grading.diagnosis.milestones import reached
@@ -59,6 +61,9 @@ def test_by_hand(grader: Grader, path: Path) -> None:
     truth, named, unable = set(header(path, "mistakes")), {one.id for one in found.mistakes}, header(path, "diagnosis")
     assert named in (truth, set()), f"named wrongly: {named}"
     assert ("not named" in unable) == (not named), report.first_failure()
+    about = " ".join(truth)
+    assert re.search("mask|causal|past|block|one-key", about) or found.effective_mask is None, "a picture blames a right mask"
+    assert "mask" not in found.cleared or not re.search("mask|causal|one-key", about)
     line = None if found.first_line is None else found.first_line.line
     close = line is not None and any(abs(line - one) <= 1 for one in marked(path))
     told = "no line" if line is None else "" if close else "line elsewhere"
@@ -229,6 +234,163 @@ def test_effective_mask(grader: Grader, name: str) -> None:
     assert found.effective_mask is not None
     assert words in found.effective_mask.what
     assert found.effective_mask.actual != found.effective_mask.expected
+
+
+HEAD_BY_HEAD = [
+    ("qkv.permute(2, 0, 3, 1, 4)", "qkv.permute(3, 0, 2, 1, 4)"),
+    ("(batch, length, 3, self.num_heads, self.head_dim)", "(batch, length, self.num_heads, 3, self.head_dim)"),
+]
+NO_TRAINING = ("self.dropout(weights)", "nn.functional.dropout(weights, self.dropout.p)")
+ALWAYS_DROPPED = ("self.dropout(weights)", "nn.functional.dropout(weights, 0.1)")
+FUSED_OUT = "return self.o_proj(merged)"
+NO_MASK_MISTAKE = [
+    pytest.param("mha_fused", HEAD_BY_HEAD, id="fused rows head by head"),
+    pytest.param("mha_fused", [*HEAD_BY_HEAD, NO_TRAINING], id="and dropout without training="),
+    pytest.param("mha_fused", [*HEAD_BY_HEAD, ALWAYS_DROPPED], id="and dropout always"),
+    pytest.param("mha_fused", [ALWAYS_DROPPED], id="dropout always"),
+    pytest.param("mha_fused", [("q, k, v = qkv", "k, v, q = qkv")], id="parts in another order"),
+    pytest.param("mha_fused", [(FUSED_OUT, "return self.o_proj(merged) + x")], id="residual"),
+    pytest.param("mha_fused", [(FUSED_OUT, "return self.o_proj(merged.sqrt())")], id="NaN in all"),
+    pytest.param("mha_fused", [(FUSED_OUT, "return self.o_proj(merged).sqrt()")], id="NaN in some"),
+    pytest.param(
+        "mha_fused",
+        [("torch.softmax(scores, dim=-1)", "torch.softmax(scores * float('inf'), dim=-1)")],
+        id="NaN in the weights",
+    ),
+    pytest.param("mha_fused", [("heads.transpose(1, 2)", "heads")], id="merged without transpose"),
+    pytest.param("mha_fused", [("weights @ v", "weights @ v.roll(1, 2)")], id="values rolled"),
+    pytest.param("gqa", [("weights @ v", "weights @ v.flip(2)")], id="values in reverse"),
+    pytest.param("gqa", [("weights @ v", "weights @ q")], id="queries in place of values"),
+    pytest.param("gqa", [("weights @ v", "weights @ k")], id="keys in place of values"),
+    pytest.param("gqa", [("dim=-1)  # [B, H, L, L]", "dim=-2)")], id="softmax over queries"),
+    pytest.param("sdpa", [("weights @ v", "weights @ v.flip(-2)")], id="values in reverse, sdpa"),
+    pytest.param(
+        "kv_cache",
+        [("v = torch.cat([past_v, v], dim=2)", "v = torch.cat([v, past_v], dim=2)")],
+        id="only the values' cache behind",
+    ),
+    pytest.param(
+        "kv_cache",
+        [("past_k, past_v = past_kv", "past_v, past_k = past_kv")],
+        id="cached keys and values exchanged",
+    ),
+]
+
+
+@pytest.mark.parametrize("seed", [SEED, 19])
+@pytest.mark.parametrize(("folder", "changes"), NO_MASK_MISTAKE)
+def test_a_right_mask_is_not_blamed(grader: Grader, folder: str, changes: list[tuple[str, str]], seed: int) -> None:
+    """Where an output moves for another reason than attention, no picture is shown."""
+    source = packs.solution(CHALLENGES[folder])
+    for was, now in changes:
+        assert source.count(was) == 1, was
+        source = source.replace(was, now)
+    _, found = diagnosed(grader, CHALLENGES[folder], source, seed=seed)
+    assert found.effective_mask is None
+
+
+CACHED = {
+    "the past is hidden": ("tril(diagonal=past_length)", "tril(diagonal=past_length).triu(past_length)"),
+    "counted from the first key": ("tril(diagonal=past_length)", "tril()"),
+    "one key too many": ("tril(diagonal=past_length)", "tril(diagonal=past_length + 1)"),
+    "the past is dropped": ("if past_kv is not None:", "if False:"),
+}
+
+
+@pytest.mark.parametrize("folder", ["kv_cache", "gqa_kv_cache"])
+@pytest.mark.parametrize("name", CACHED)
+def test_the_picture_has_the_keys_of_the_cache(grader: Grader, folder: str, name: str) -> None:
+    """The columns are the cached keys, then the new ones; the expected ones are causal."""
+    was, now = CACHED[name]
+    source = packs.solution(CHALLENGES[folder])
+    assert source.count(was) == 1
+    _, found = diagnosed(grader, CHALLENGES[folder], source.replace(was, now))
+    picture = found.effective_mask
+    assert picture is not None
+    said = re.search(r"the first (\d+) keys are in the cache", picture.what)
+    assert said is not None
+    length, keys = len(picture.expected), len(picture.expected[0])
+    assert keys == int(said[1]) + length
+    rows = ["#" * (keys - length + 1 + row) + "." * (length - 1 - row) for row in range(length)]
+    assert list(picture.expected) == rows
+    assert picture.actual != picture.expected
+
+
+PROBED = [one for one in CHALLENGES.values() if "KEYS" in (one.folder / "cases.py").read_text()]
+
+
+@pytest.mark.parametrize("challenge", PROBED, ids=[one.id for one in PROBED])
+def test_right_answers_are_proved(grader: Grader, challenge: Challenge) -> None:
+    """Every right way to write it attends to the same keys, and the proof finds so; with scripts,
+    and where it is not known which layer is which, nothing can be run here."""
+    exam = grader.exam(challenge, SEED)
+    kept = Bank(exam)
+    paths = [challenge.solutions / "solution.py"]
+    paths += sorted((challenge.solutions / "also_right").glob("*.py"))
+    proved, masked = 0, 0
+    for number, case in enumerate(exam.cases):
+        asked = None if case.probe or case.mode == "train" else probe(exam, number)
+        if asked is None or proved >= 4:
+            continue
+        ended = kept.run(asked.exam, kept.source, "outputs")
+        right = attended(asked, _outputs(ended) or [])
+        if right is None:
+            assert case.check != "masks" or "head" in case.name or "full" in case.name, case.name
+            continue
+        proved += 1
+        masked += not bool(right.pattern.any(dim=0).all())
+        for path in paths:
+            source = path.read_text()
+            if "torch.jit" in source:
+                continue
+            ended = kept.run(asked.exam, source, "outputs")
+            if len(ended.reply.assignments) > 1:
+                continue
+            mine = attended(asked, _outputs(ended) or [], right)
+            assert mine is not None, (path.stem, case.name)
+            assert torch.equal(mine.pattern, right.pattern), (path.stem, case.name)
+    assert proved == 4
+
+
+@pytest.mark.parametrize(
+    ("folder", "changes"),
+    [
+        pytest.param(
+            "gqa",
+            [("scores / math.sqrt(self.head_dim)", "scores"), ('float("-inf")', "-100.0")],
+            id="a known pair",
+        ),
+        pytest.param(
+            "gqa",
+            [("self.dropout(weights)", "torch.tanh(self.dropout(weights))"), ('float("-inf")', "-20.0")],
+            id="two that nobody knows",
+        ),
+        pytest.param(
+            "mha_fused",
+            [
+                ("scores / math.sqrt(self.head_dim)", "scores / self.num_heads**0.3"),
+                ("~mask", "(~mask if mask.dim() != 3 else ~mask.flip(0))"),
+            ],
+            id="masks of three dims",
+        ),
+        pytest.param(
+            "kv_cache",
+            [
+                ("scores / math.sqrt(self.head_dim)", "scores"),
+                ("tril(diagonal=past_length)", "tril(diagonal=past_length + (length > 2))"),
+            ],
+            id="chunks of three",
+        ),
+    ],
+)
+def test_a_wrong_mask_is_not_cleared(grader: Grader, folder: str, changes: list[tuple[str, str]]) -> None:
+    """A mask that is wrong in some cases is not ruled out by the others."""
+    source = packs.solution(CHALLENGES[folder])
+    for was, now in changes:
+        assert source.count(was) == 1, was
+        source = source.replace(was, now)
+    _, found = diagnosed(grader, CHALLENGES[folder], source)
+    assert "mask" not in found.cleared
 
 
 def test_a_right_mask_is_cleared(grader: Grader) -> None:

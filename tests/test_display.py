@@ -3,17 +3,21 @@
 import io
 import json
 import math
+import re
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 import torch
 from rich.console import Console
 
+import trainer
 from trainer.comparing.compare import compare_values
 from trainer.content import packs
-from trainer.core.report import Affected, Frame, Mismatch, Outcome, Report, Slice, Summary
-from trainer.core.words import Case
+from trainer.core.report import Affected, Diagnosis, EffectiveMask, Frame, Mismatch, Outcome, Report, Slice, Summary
+from trainer.core.words import Case, Mistake
 from trainer.display.as_json import as_object, error_to_json, to_json
+from trainer.display.literal import console, grid
 from trainer.display.pack_table import mistakes_table
 from trainer.display.terminal import render, show
 from trainer.display.words import affected, index_in_words, number, plain, ranges
@@ -113,6 +117,94 @@ def made(outcome: Outcome, **more: object) -> Report:
     return Report("gqa", "f.py", 1, "failed", (outcome,), (case,), **more)  # type: ignore[arg-type]
 
 
+HOSTILE = ("[axis 0, two]", "[bold]", "[/]", "[/red]", "[link=x]y[/link]", ":smile:", "[[x]]", "\\[z]")
+
+
+@pytest.mark.parametrize("word", HOSTILE)
+def test_words_in_brackets_stand_as_they_are(word: str) -> None:
+    """Every string of a report is shown as it stands, by a console that reads markup too."""
+    case = Case(
+        f"case {word}",
+        {f"name {word}": 3, f"rows {word}": [[1.0, 2.0]]},
+        {"out": "B L"},
+        {f"size {word}": 2, "B": 3},
+        init={f"init {word}": 1},
+        layout={"x": f"layout {word}"},
+    )
+    part = Slice((0, 0), (2.0, 1.0), (1.0, 1.0), (True, False))
+    whole = Summary(0.0, 1.0, -1.0, 1.0, 0)
+    affected = (Affected(f"dim {word}", 2, (0,)),)
+    value = Mismatch(f"tensor {word}", "value", "", (3, 2), (3, 2), None, None, 1, 6, 1.0, (0, 0), part, part, affected, whole, whole)
+    shape = Mismatch("out", "shape", f"dims {word}", (2, 3), (2, 4))
+    plain = Mismatch(f"rows {word}", "plain")
+    diagnosis = Diagnosis(
+        mistakes=(Mistake("id", "was", "now", f"says {word}", "hint"),),
+        first_line=Frame(3, "f", f"code {word}"),
+        last_reached=f"last {word}",
+        first_missed=f"missed {word}",
+        made=f"made {word}",
+        layout=f"layout-of {word}",
+        effective_mask=EffectiveMask(f"mask {word}", 0, ("#.",), ("##",)),
+        cleared=(f"cleared {word}",),
+    )
+    shown = ""
+    for mismatch in (value, shape, plain):
+        frames = (Frame(3, f"function {word}", f"text {word}"),)
+        outcome = Outcome("values", "failed", f"message {word}", case.name, 1, mismatch, frames)
+        other = Outcome("masks", "failed", "", case.name, 1)
+        report = Report(
+            f"challenge {word}",
+            f"file {word}",
+            1,
+            "failed",
+            (outcome, other),
+            (case,),
+            stdout=f"printed {word}",
+            notes=(f"note {word}",),
+            diagnosis=diagnosis,
+        )
+        shown += as_text(report, 300)
+        shown += as_text(replace(report, diagnosis=replace(diagnosis, first_line=None)), 300)
+    said = ("case", "name", "size", "init", "layout", "tensor", "dims", "rows", "says", "code")
+    said += ("last", "missed", "made", "layout-of", "mask", "cleared", "function", "text", "message")
+    said += ("challenge", "file", "printed", "note", "dim")
+    assert [one for one in said if f"{one} {word}" not in shown] == []
+
+
+@pytest.mark.parametrize("word", HOSTILE)
+def test_consoles_and_tables_read_no_markup(word: str) -> None:
+    """What is printed as a string, or lies in a cell, stands as it is."""
+    stream = io.StringIO()
+    table = grid(padding=(0, 1))
+    table.add_column(word)
+    table.add_row(word, f"cell {word}")
+    console(stream, width=80).print(f"line {word}")
+    Console(file=stream, width=80).print(table)
+    assert f"line {word}" in stream.getvalue()
+    assert f"cell {word}" in stream.getvalue()
+
+
+def test_no_other_place_makes_consoles_or_tables() -> None:
+    """Rich reads brackets as markup where a console or a table is made without care."""
+    folder = Path(trainer.__file__).parent
+    made = re.compile(r"\b(Console|Table|Table\.grid|Panel|Columns)\(|from_markup|markup=True")
+    found = {
+        str(path.relative_to(folder))
+        for path in folder.rglob("*.py")
+        for line in path.read_text().splitlines()
+        if made.search(line) and not line.startswith("class ")
+    }
+    assert found == {"display/literal.py"}
+
+
+def test_no_widget_reads_markup() -> None:
+    """A sentence that a session shows may hold a name in brackets."""
+    folder = Path(trainer.__file__).parent / "session"
+    calls = [line for path in folder.glob("*.py") for line in path.read_text().splitlines() if "Static(id" in line]
+    assert len(calls) >= 7
+    assert [line for line in calls if "markup=False" not in line] == []
+
+
 def test_markup_and_escapes_are_text() -> None:
     """What comes from a submission is shown as it is and cannot draw on the terminal."""
     outcome = Outcome("runs", "failed", "Error: [bold]x[/bold] \x1b[2Jy", "a [case]", 1, frames=(Frame(3, "f[x]", "\x1b[31mline"),))
@@ -120,6 +212,17 @@ def test_markup_and_escapes_are_text() -> None:
     for word in ("[bold]x[/bold] y", "in f[x]", "a [case]", "hi", "[red]there[/red]"):
         assert word in text
     assert "\x1b" not in text
+
+
+def test_a_picture_of_many_keys_shows_where_they_differ() -> None:
+    """Of 60 keys there is room for some: those from the first difference on, and the text says so."""
+    right = "#" * 50 + "." * 10
+    mask = EffectiveMask("other keys", 0, (right.replace(".", "#", 1),), (right,))
+    outcome = Outcome("masks", "failed", "m", "a [case]", 1)
+    text = as_text(made(outcome, diagnosis=Diagnosis(effective_mask=mask)), 120)
+    assert "keys 36-59 of 60" in text
+    assert "#" * 15 + "." * 9 in text
+    assert "#" * 14 + "." * 10 in text
 
 
 def test_shapes_side_by_side() -> None:

@@ -26,7 +26,7 @@ from trainer.practice.schema import COLUMNS, VERSION
 
 from .test_cli import drill
 
-HEADER = b'{"attn-drill": "journal", "version": 2}\n'
+HEADER = b'{"attn-drill": "journal", "version": 3}\n'
 HINT = b'{"table": "hints", "id": "a", "challenge": "gqa", "at": 1.5, "level": 2}\n'
 TEXTS = ("", "x = 1\n", "a\0b", "\r\n\u2028\x85\x1b[31m", "é 注意力 🙂", '"\\u00e9"', "\x7f\ufeff\uffff")
 
@@ -44,6 +44,7 @@ def filled(folder: Path, seed: int = 0) -> Journal:
         )
         journal.record_attempt(Attempt("mha", at + 1, 0, "passed", 14, 14, TEXTS[-number]))
         journal.record_diagnosis(first, ["no-scale", "x"], 3 if number else None)
+        journal.record_replaced(first, at + 2)
         journal.record_hint("gqa", 3, at + 0.1)
         journal.record_solution("gqa", 1e-300 * number)
         journal.overrule(journal.record_review("question:a", at, 1 + number, text), at, 4)
@@ -242,12 +243,17 @@ def test_what_is_no_export(data: bytes) -> None:
         taken(data)
 
 
-@pytest.mark.parametrize(("version", "words"), [(VERSION + 1, "Upgrade attn-drill"), (10**30, "Upgrade"), (VERSION - 1, "there is no export of version 1")])
+@pytest.mark.parametrize(("version", "words"), [(VERSION + 1, "Upgrade attn-drill"), (10**30, "Upgrade"), (1, "there is no export of version 1")])
 def test_another_version(version: int, words: str) -> None:
     """A newer one asks for a newer attn-drill; an older one there is not."""
     with pytest.raises(DrillError, match=f"line 1: .*version {version}.*") as caught:
-        taken(HEADER.replace(b"2", str(version).encode()) + b"whatever is new\n")
+        taken(HEADER.replace(b"3", str(version).encode()) + b"whatever is new\n")
     assert words in str(caught.value)
+
+
+def test_export_of_version_2_is_imported() -> None:
+    """An export that was made before replaced attempts were noted is as good as ever."""
+    assert taken(HEADER.replace(b"3", b"2") + HINT) == taken(HEADER + HINT)
 
 
 def test_more_than_a_journal_comes_to(monkeypatch: pytest.MonkeyPatch) -> None:

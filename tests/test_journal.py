@@ -125,6 +125,24 @@ def test_a_hunt_is_no_attempt_at_the_challenge(opened: Open) -> None:
     assert journal.progress() == {"gqa": Progress("started", 1, 1)}
 
 
+def test_replaced_attempt_does_not_count(opened: Open) -> None:
+    """It stays in the journal, with its seed and its time; no count, no state and no grade know of it."""
+    journal = opened()
+    journal.record_start("gqa", Path("/a/gqa.py"), 1.0)
+    first = journal.record_attempt(attempt("failed", 2.0, seconds=600.0))
+    journal.record_attempt(attempt("failed", 3.0, seconds=610.0))
+    journal.record_replaced(first, 2.5)
+    since = journal.since_start("gqa")
+    assert (since.attempts, since.failed, since.seconds) == (1, 1, 610.0)
+    assert journal.progress() == {"gqa": Progress("started", 1, 0)}
+    assert [row.when for row in journal.attempts()] == [3.0]
+    assert [row.when for row in journal.attempts(replaced=True)] == [2.0, 3.0]
+    only = journal.record_attempt(Attempt("mha", 4.0, 99, "failed", 0, 1, ""))
+    journal.record_replaced(only, 5.0)
+    assert "mha" not in journal.progress()
+    assert journal.last_seed("mha") == 99, "what was shown can be looked at again"
+
+
 def test_place_and_hints(opened: Open) -> None:
     """The last start's place; hints and solutions count from the last start on."""
     journal = opened()
@@ -398,7 +416,7 @@ KILLS = ["0", "1", "7", "18", "last", "after"]
 
 @pytest.mark.parametrize("moment", KILLS)
 def test_a_kill_in_the_middle_of_a_migration(opened: Open, home: Path, moment: str) -> None:
-    """Before a statement, before the commit, after it: the file is a whole version 1 or a whole version 2, and the next one goes on."""
+    """Before a statement, before the commit, after it: the file is a whole version 1 or a whole one of now, and the next one goes on."""
     first_version(home / "journal.sqlite3")
     text = """
 class Dying(tuple):
@@ -414,7 +432,7 @@ def migrate_and_die(connection):
     migrate(connection)
     os.kill(os.getpid(), signal.SIGKILL)
 journal_file._migrate = migrate_and_die
-journal_file.STEPS = (journal_file.STEPS[0], Dying(journal_file.STEPS[1]))
+journal_file.STEPS = (journal_file.STEPS[0], Dying(journal_file.STEPS[1]), *journal_file.STEPS[2:])
 j.progress()
 """
     done = subprocess.run(script(text, home, moment), cwd=ROOT, check=False)

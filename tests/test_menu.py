@@ -161,6 +161,36 @@ def test_a_pass_is_graded_and_can_be_overruled(tmp_path: Path, home: Path) -> No
     assert "no review of mha" in drill("review", "mha", "--grade", "hard", cwd=tmp_path, code=2).stderr
 
 
+def test_check_of_an_unfinished_file_is_no_failed_attempt(tmp_path: Path, home: Path) -> None:
+    """It is graded and said so; a finished wrong answer counts at once, however soon the next one comes."""
+    gqa = packs.find_challenge(ROOT, "gqa")
+    solution = packs.solution(gqa)
+    drill("start", "gqa", cwd=tmp_path)
+    for text in (packs.stub(gqa), solution + "(", "import torch\n", solution.replace("def forward", "def run")):
+        (tmp_path / "gqa.py").write_text(text)
+        shown = drill("check", "gqa", cwd=tmp_path, code=1).stdout
+        assert "Not counted as an attempt: the file " in shown
+    assert Journal(home).attempts(replaced=True) == []
+    for factor in (2, 3):
+        (tmp_path / "gqa.py").write_text(solution.replace("(merged)", f"(merged) * {factor}"))
+        assert "Not counted" not in drill("check", "gqa", cwd=tmp_path, code=1).stdout
+    (tmp_path / "gqa.py").write_text(solution)
+    drill("check", "gqa", cwd=tmp_path)
+    assert [row.verdict for row in Journal(home).attempts()] == ["failed", "failed", "passed"]
+    assert Journal(home).since_start("gqa").failed == 2
+
+
+def test_tab_does_not_take_the_line_away(tmp_path: Path) -> None:
+    """After Tab, typing still filters and Enter still starts."""
+
+    async def script(pilot: Pilot[Entry]) -> None:
+        await pilot.press("tab", *"latent hard", "shift+tab", "enter")
+
+    chosen = drive(script)
+    assert chosen is not None
+    assert chosen.challenge.id == "mla"
+
+
 def test_giving_up_is_a_lapse(tmp_path: Path, home: Path) -> None:
     """The solution seen before a pass is the grade `again`, once; in a review too, though it was passed long ago; after a pass it is none."""
     for _ in range(2):

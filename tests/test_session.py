@@ -15,6 +15,7 @@ import sys
 import termios
 import time
 from collections.abc import Awaitable, Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -26,9 +27,9 @@ from tests.fake_grader import FakeGrader, report_on
 from trainer.content import packs
 from trainer.grading.wire import Grade, Look, Verdict
 from trainer.practice.journal import Journal
-from trainer.session.app import SessionApp, _clock, _editor, _keys
+from trainer.session.app import SessionApp, _clock, _keys
 from trainer.session.client import WarmGrader
-from trainer.session.practice import Practice
+from trainer.session.practice import SETTLE_SECONDS, Practice
 from trainer.session.stay import Left, Stay
 from trainer.session.theme import theme
 
@@ -52,8 +53,9 @@ def app_on(path: Path, home: Path, grader: WarmGrader | None = None, **stay: Any
     journal = Journal(home)
     if "purpose" not in stay:
         journal.record_start("gqa", path, time.time() - 60)
+    clock = stay.pop("clock", time.monotonic)
     given = Stay(GQA, path, packs.prompt(GQA), stay.pop("seconds_before", 0.0), stay.pop("par_seconds", 1200.0), **stay)
-    return SessionApp(Practice(given, journal, time.time, time.monotonic), grader or FakeGrader())
+    return SessionApp(Practice(given, journal, time.time, clock), grader or FakeGrader())
 
 
 def drive(app: SessionApp, script: Callable[[Pilot[Left]], Awaitable[None]], size: tuple[int, int] = (80, 24)) -> None:
@@ -97,6 +99,7 @@ def test_wrong_then_right_hint_quit_and_resume(file: Path, home: Path) -> None:
         await until(pilot, lambda: "FAILED" in screen(pilot) and "The scores are not divided by sqrt(head_dim)" in words(pilot))
         await pilot.press("h")
         await until(pilot, lambda: "Hint 1" in screen(pilot))
+        await asyncio.sleep(SETTLE_SECONDS)  # the wrong answer stood: it counts
         file.write_text(RIGHT)
         await until(pilot, lambda: "PASSED 14/14" in screen(pilot) and "n next" in screen(pilot))
         await pilot.press("t")
@@ -262,7 +265,9 @@ def test_only_the_keys_that_work(file: Path, home: Path) -> None:
 
     async def script(pilot: Pilot[Left]) -> None:
         assert keys() == {"again", "hint", "reset", "leave"}
-        await pilot.press("w", "t", "n", "1")
+        for key, says in (("w", "graded yet"), ("t", "graded yet"), ("n", "is passed"), ("1", "no grade")):
+            await pilot.press(key)
+            assert says in words(pilot), "a key that does nothing says why"
         assert app.return_value is None
         file.write_text("wrong")
         await until(pilot, lambda: app.practice.attempts == 1)
@@ -341,7 +346,7 @@ def test_what_breaks_inside_ends_the_session_with_words(file: Path, home: Path, 
     """A fault of the screen's own is not swallowed by a task: the session ends, and the journal is whole."""
     app = app_on(file, home)
 
-    def broken(*_: object) -> None:
+    def broken(*_: object, **__: object) -> None:
         raise ZeroDivisionError("a fault of ours")
 
     async def script(pilot: Pilot[Left]) -> None:
@@ -385,7 +390,8 @@ def test_it_fits(file: Path, home: Path, size: tuple[int, int], shade: Any) -> N
     async def script(pilot: Pilot[Left]) -> None:
         file.write_text("wrong")
         await until(pilot, lambda: app.practice.attempts == 1)
-        await until(pilot, lambda: "q quit" in screen(pilot))  # a second row of keys comes with the next layout
+        # Another pane and a second row of keys come with the next layout.
+        await until(pilot, lambda: "q quit" in screen(pilot) and "3 of 4 values" in screen(pilot))
         drawn = screen(pilot)
         lines = drawn.splitlines()
         assert len(lines) == size[1]
@@ -415,6 +421,22 @@ def test_too_small_and_larger_again(file: Path, home: Path) -> None:
     drive(app, script)
 
 
+def test_clock_that_ticks_while_the_screen_ends(file: Path, home: Path) -> None:
+    """Textual takes the parts away one by one; a second or a verdict that comes then breaks nothing."""
+    app = app_on(file, home)
+
+    async def script(pilot: Pilot[Left]) -> None:
+        await app.query_one("#top").remove()
+        file.write_text("right")
+        await until(pilot, lambda: app.practice.passed)
+        await pilot.pause(1.2)
+        await pilot.press("q")
+
+    drive(app, script)
+    assert app.return_value is not None
+    assert app.return_value.passed
+
+
 def test_no_journal_can_be_kept(file: Path, tmp_path: Path) -> None:
     """A home that cannot be written: a sentence in the session, and every save is graded."""
     (tmp_path / "a file").write_text("")
@@ -439,6 +461,166 @@ def test_a_clock_that_goes_backwards(file: Path, home: Path) -> None:
         practice.attempted(report, "text")
     assert [one.seconds for one in journal.attempts()] == [8.0, 7.0, 6.0]
     assert Journal(home).since_start("gqa").seconds_at(0.0) >= 0
+
+
+class Clock:
+    """A clock that stands still until a test moves it."""
+
+    def __init__(self) -> None:
+        self.now = 100.0
+
+    def __call__(self) -> float:
+        """Return the time."""
+        return self.now
+
+
+def practice_on(file: Path, home: Path, clock: Clock, **stay: Any) -> Practice:
+    """A practice without a screen, five minutes after its start."""
+    journal = Journal(home)
+    journal.record_start("gqa", file, clock() - 300)
+    return Practice(Stay(GQA, file, "", 300.0, 1200.0, **stay), journal, clock, clock)
+
+
+def save(practice: Practice, text: str) -> None:
+    """Save a text and have its verdict at once."""
+    practice.saved(text)
+    practice.attempted(report_on("gqa", "gqa.py", text, 1), text)
+
+
+def test_autosaved_texts_are_no_failed_attempts(file: Path, home: Path) -> None:
+    """A right answer that was saved nine times while it was typed is easy: it has no failed attempt."""
+    clock = Clock()
+    practice = practice_on(file, home, clock)
+    for number in range(9):
+        save(practice, f"wrong {number}")
+        clock.now += SETTLE_SECONDS - 0.5
+    save(practice, "right")
+    assert practice.graded == "graded easy: 6 of 20 min, no hint, 0 failed attempts"
+    assert practice.left("quit").attempts == 1
+    journal = Journal(home)
+    assert [row.verdict for row in journal.attempts()] == ["passed"]
+    assert len(journal.attempts(replaced=True)) == 10, "all are kept"
+    assert (journal.since_start("gqa").failed, journal.progress()["gqa"].attempts) == (0, 1)
+
+
+def test_verdict_that_stood_counts(file: Path, home: Path) -> None:
+    """Nine wrong answers, each of which stood for a while, are nine failed attempts."""
+    clock = Clock()
+    practice = practice_on(file, home, clock)
+    for number in range(9):
+        save(practice, f"wrong {number}")
+        clock.now += SETTLE_SECONDS
+    save(practice, "right")
+    assert practice.graded.startswith("graded hard: 6 of 20 min, no hint, 9 failed attempts")
+    assert practice.left("quit").attempts == 10
+
+
+@pytest.mark.parametrize("purpose", ["practice", "review", "interview", "hunt"])
+def test_unfinished_text_is_no_attempt(file: Path, home: Path, purpose: Any) -> None:
+    """A file that does not parse is not in the journal, however long it stands; the last verdict stays."""
+    clock = Clock()
+    practice = practice_on(file, home, clock, purpose=purpose)
+    save(practice, "wrong")
+    clock.now += 60
+    for number in range(9):
+        save(practice, f"half {number}")
+        practice.diagnosed(report_on("gqa", "gqa.py", f"half {number}", 1))
+        clock.now += 60
+        assert practice.unfinished is not None
+        assert practice.last is not None
+        assert (practice.last.verdict, practice.last_source) == ("failed", "wrong")
+    assert [row.verdict for row in Journal(home).attempts(replaced=True)] == ["failed"]
+    save(practice, "right")
+    assert practice.unfinished is None
+    assert practice.left("quit").attempts == 2
+
+
+def test_unfinished_text_takes_back_the_verdict_before_it(file: Path, home: Path) -> None:
+    """A half-typed line that parsed by chance, and does not a second later, was no answer."""
+    clock = Clock()
+    practice = practice_on(file, home, clock)
+    save(practice, "wrong")
+    clock.now += 1
+    save(practice, "half")
+    assert practice.left("quit").attempts == 0
+    assert Journal(home).attempts() == []
+
+
+def test_what_counts_at_once(file: Path, home: Path) -> None:
+    """A pass, a verdict that was asked for, and the last verdict before the learner leaves."""
+    clock = Clock()
+    practice = practice_on(file, home, clock)
+    save(practice, "wrong 1")
+    practice.saved("wrong 1")  # the same text once more replaces nothing
+    practice.attempted(report_on("gqa", "gqa.py", "wrong 1", 2), "wrong 1", asked=True)
+    save(practice, "right")
+    save(practice, "wrong 2")
+    assert practice.left("quit").attempts == 4
+    assert [row.verdict for row in Journal(home).attempts()] == ["failed", "failed", "passed", "failed"]
+
+
+def test_each_attempt_is_taken_back_once(file: Path, home: Path) -> None:
+    """Many saves that are not graded, one after the other, take back one attempt."""
+    clock = Clock()
+    practice = practice_on(file, home, clock)
+    save(practice, "wrong 1")
+    clock.now += SETTLE_SECONDS
+    save(practice, "wrong 2")
+    for number in range(3):
+        practice.saved(f"slow {number}")
+    assert practice.left("quit").attempts == 1
+    assert [table for table, _ in Journal(home).rows()].count("replaced") == 1
+
+
+def test_state_of_an_unfinished_file_is_shown(file: Path, home: Path) -> None:
+    """The line is told at the top and at the foot, the last verdict stays, and the task is not turned away."""
+    app = app_on(file, home)
+
+    async def script(pilot: Pilot[Left]) -> None:
+        file.write_text("half 1")
+        await until(pilot, lambda: "gqa does not parse: line 12" in words(pilot))
+        assert "does not count" in words(pilot)
+        assert "ERROR" not in screen(pilot)
+        assert app.view == "task"
+        await pilot.press("tab")
+        await until(pilot, lambda: "line 12 x = (" in words(pilot))
+        file.write_text("wrong")
+        await until(pilot, lambda: "gqa FAILED 1/2" in words(pilot))
+        file.write_text("half 2")
+        await until(pilot, lambda: "The last verdict, on an earlier text: FAILED" in words(pilot))
+        await pilot.press("q")
+
+    drive(app, script)
+    assert app.return_value is not None
+    assert app.return_value.attempts == 0
+    assert app.return_value.source == "wrong"
+
+
+def test_autosave_while_an_answer_is_typed(file: Path, home: Path) -> None:
+    """With the real grader: a right answer whose every fourth line is saved is easy, with no failed attempt."""
+    grader = WarmGrader(ROOT)
+    app = app_on(file, home, grader)
+    lines = RIGHT.splitlines(keepends=True)
+
+    def is_graded(text: str) -> bool:
+        return app._sent == text and not app.grading
+
+    async def script(pilot: Pilot[Left]) -> None:
+        for count in [*range(10, len(lines), 4), len(lines)]:
+            text = "".join(lines[:count])
+            file.write_text(text)
+            await until(pilot, partial(is_graded, text))
+        await until(pilot, lambda: app.practice.passed)
+        await pilot.press("q")
+
+    try:
+        drive(app, script)
+    finally:
+        grader.close()
+    assert app.return_value is not None
+    assert app.return_value.attempts == 1
+    (review,) = Journal(home).reviews()
+    assert (review.rating, "0 failed attempts" in review.reason) == (4, True)
 
 
 def test_two_sessions_on_one_file(file: Path, home: Path) -> None:
@@ -478,11 +660,8 @@ def test_a_trace_is_asked_of_what_was_graded(file: Path, home: Path, monkeypatch
 
 
 def test_small_words() -> None:
-    """Clock, editor and keys."""
+    """Clock and keys."""
     assert [_clock(seconds) for seconds in (-5, 0, 247, 3723)] == ["0:00", "0:00", "4:07", "1:02:03"]
-    assert _editor({"EDITOR": "code -w", "VISUAL": ""}) == ["code", "-w"]
-    assert _editor({"EDITOR": "'broken"}, lambda name: name if name == "vi" else None) == ["vi"]
-    assert _editor({}, lambda name: None) is None
     assert _keys([("a", "one"), ("b", "two"), ("c", "three")], 14).plain == "a one  b two\nc three"
     assert theme(None, {"COLORFGBG": "0;15"}) == "textual-light"
     assert theme(None, {"COLORFGBG": "0;15", "ATTN_DRILL_THEME": "dark"}) == "textual-dark"
@@ -569,7 +748,7 @@ def test_a_kill_loses_no_attempt_that_was_shown(file: Path, home: Path) -> None:
     shown_in_all = 0
     for _ in range(20):
         file.write_text(packs.stub(GQA))
-        before = {one.when for one in Journal(home).attempts()}
+        before = {row.when for row in Journal(home).attempts(replaced=True)}
         with terminal(["-m", "tests.session_in_a_terminal", str(file)], file.parent) as (pid, end):
             drawn = read_until(end, lambda seen: "Every save of" in seen)
             moment = time.monotonic() + generator.uniform(0.02, 0.5)
@@ -587,7 +766,7 @@ def test_a_kill_loses_no_attempt_that_was_shown(file: Path, home: Path) -> None:
                 while select.select([end], [], [], 0)[0] and (part := os.read(end, 1 << 16)):
                     drawn += part.decode("utf-8", "replace")
         shown = {int(seed) for seed in re.findall(r"seed (\d+)\b", drawn)}
-        kept = {one.seed for one in Journal(home).attempts() if one.when not in before}
+        kept = {row.seed for row in Journal(home).attempts(replaced=True) if row.when not in before}
         assert shown <= kept, (shown, kept)
         shown_in_all += len(shown)
     assert shown_in_all >= 10, "too little was shown for this to say anything"
@@ -603,7 +782,7 @@ def test_start_in_a_terminal(tmp_path: Path) -> None:
         read_until(end, lambda seen: "PASSED" in seen)
         os.write(end, b"q")
         drawn = read_until(end, lambda seen: "as you left it" in seen)
-        assert "gqa: passed, 2 attempts" in drawn
+        assert "gqa: passed, 1 attempt," in drawn, "the wrong answer was replaced at once"
         assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
     with terminal(["-m", "trainer", "start", "gqa", "--no-watch"], tmp_path) as (pid, end):
         drawn = read_until(end, lambda seen: "a hint, three in all" in seen)

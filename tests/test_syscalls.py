@@ -36,7 +36,7 @@ NO_FILTER = {"uprobe", "uretprobe"}
 # Every call that is not allowed, by what it could do. A call of the table is here or in ALLOWED.
 REFUSED = {
     "speak to other machines and processes": """
-        socket socketpair bind listen accept accept4 connect sendmsg sendmmsg recvmsg recvmmsg
+        socket socketpair bind listen accept accept4 connect sendto recvfrom sendmsg sendmmsg recvmsg recvmmsg
         shutdown getsockname getpeername setsockopt getsockopt
     """,
     "start processes and wait for them": "fork vfork clone3 execve execveat wait4 waitid uselib",

@@ -1,6 +1,6 @@
 """`python -m trainer` is the same command as `attn-drill`."""
 
-from trainer.cli.app import main
+from trainer.cli.entry import main
 
 if __name__ == "__main__":
     main()

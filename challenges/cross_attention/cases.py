@@ -5,7 +5,8 @@ E is the width of memory: `memory_dim`, or d_model where that is left out of the
 
 import torch
 
-from trainer.core.words import Case, Refusal
+from trainer.core import bad_sizes
+from trainer.core.words import Case
 
 
 def drive(attention, given):
@@ -155,7 +156,7 @@ def laid_out(draw):
     """Memory of any layout, and calls that follow one another."""
     turned, strided, expanded = (dict.fromkeys(("x", "memory", "mask"), layout) for layout in ("transposed", "strided", "expanded"))
     yield case(draw, "non-contiguous x, memory and mask", 2, 5, 7, 4, 3, 10, mask=draw.keep(2, 7), layout=turned, check="properties")
-    yield case(draw, "every other entry of larger inputs", 3, 7, 4, 2, 5, 8, mask=draw.keep(3, 4), layout=strided, check="properties")
+    yield case(draw, "parts of larger inputs", 3, 7, 4, 2, 5, 8, mask=draw.keep(3, 4), layout=strided, check="properties")
     inputs = {"x": draw.normal(1, 4, 15).expand(2, 4, 15), "memory": draw.normal(1, 6, 8).expand(2, 6, 8)}
     mask = draw.keep(1, 6).expand(2, 6)
     yield case(draw, "expanded inputs", 2, 4, 6, 3, 5, 8, mask=mask, inputs=inputs, layout=expanded, check="properties")
@@ -169,10 +170,14 @@ def laid_out(draw):
 
 def refusals():
     """Constructor arguments that cannot work."""
-    yield Refusal("d_model is not divisible by num_heads", {"d_model": 20, "num_heads": 6})
-    yield Refusal("d_model is not divisible by num_heads, though memory_dim is", {"d_model": 20, "num_heads": 6, "memory_dim": 24})
-    yield Refusal("num_heads is greater than d_model", {"d_model": 4, "num_heads": 8})
+    yield from bad_sizes.heads()
+    yield from bad_sizes.heads(memory_dim=24)  # most of these numbers of heads divide memory_dim
 
 
 # Whom a query attends to shows by nudging an entry of this input and looking at this output.
 KEYS, QUERIES = "memory", "out"
+
+
+def values_alone(parameters):
+    """The same weights with queries of zero: every key scores alike, and a token shows by its value alone."""
+    return parameters | {name: 0 * parameters[name] for name in ("q_proj.weight", "q_proj.bias") if name in parameters}

@@ -115,19 +115,25 @@ def steep(draw):
 
 
 def counted(draw):
-    """The largest tensor of a call with 8 blocks or more of queries and of keys. D is well below block_size."""
+    """Count memory where D is well below block_size.
+
+    A loop over single queries is a legal answer, so there are few queries; but more than a block of them, because a
+    block of queries may be compared with all keys at once.
+    """
     for name, Lq, Lk, D, block, causal in (
         ("memory, 32 queries and keys, blocks of 4", 32, 32, 1, 4, False),
-        ("memory, causal, 64 queries and keys, blocks of 8", 64, 64, 2, 8, True),
-        ("memory, causal, 130 queries, 150 keys, blocks of 16", 130, 150, 4, 16, True),
-        ("memory, 150 queries, 130 keys, blocks of 16", 150, 130, 4, 16, False),
-        ("memory, 70 queries, 150 keys, blocks of 8, float64", 70, 150, 2, 8, False),
-        ("memory, 40 queries, 48 keys, blocks of 5, bfloat16", 40, 48, 1, 5, False),
-        ("memory, causal, 520 queries, 530 keys, default block size", 520, 530, 4, None, True),
+        ("memory, causal, 18 queries, 64 keys, blocks of 8", 18, 64, 1, 8, True),
+        ("memory, 14 queries, 33 keys, blocks of 3, float64", 14, 33, 1, 3, False),
+        ("memory, 12 queries, 40 keys, blocks of 5, bfloat16", 12, 40, 1, 5, False),
+        ("memory, causal, 70 queries, 530 keys, default block size", 70, 530, 4, None, True),
     ):
         more = {"check": "masks" if causal else "values"} | ({"dtype": name.split()[-1]} if name.split()[-1] in ("float64", "bfloat16") else {})
         yield case(draw, name, 1, 1, Lq, Lk, D, block, causal=causal, probe="memory", limit=Lq * Lk, **more)
+    # Many keys in 16 blocks: all that is alive at once, as torch's allocator and the kernel tell.
+    for name, Lq, Lk in (("held, 16 queries, 512 keys", 16, 512), ("held, 64 queries, 33000 keys", 64, 33000)):
+        yield case(draw, name, 1, 1, Lq, Lk, 2, -(-Lk // 16), probe="held", limit=Lq * Lk, dtype="float64")
 
 
 # Whom a query attends to shows by nudging an entry of this input and looking at this output.
 KEYS, QUERIES = "v", "out"
+SCORED_BY = {"v": "k"}

@@ -2,7 +2,8 @@
 
 import torch
 
-from trainer.core.words import Case, Refusal
+from trainer.core import bad_sizes
+from trainer.core.words import Case
 from trainer.running.returns import unpack
 
 
@@ -200,14 +201,12 @@ def counted(draw):
 
 def refusals():
     """Constructor arguments that cannot work."""
-    yield Refusal("d_model is not divisible by num_heads", {"d_model": 20, "num_heads": 8, "num_kv_heads": 4})
-    yield Refusal("neither num_heads nor num_kv_heads divides d_model", {"d_model": 22, "num_heads": 8, "num_kv_heads": 4})
-    yield Refusal("num_heads is not divisible by num_kv_heads", {"d_model": 24, "num_heads": 6, "num_kv_heads": 4})
-    yield Refusal("there are more key/value heads than query heads", {"d_model": 24, "num_heads": 3, "num_kv_heads": 6})
+    yield from bad_sizes.groups()
 
 
 # Whom a query attends to shows by nudging an entry of this input and looking at this output.
-KEYS, QUERIES = "x", "out"
+KEYS, CACHED, QUERIES = "x", "past_v", "out"
+SCORED_BY = {"past_v": "past_k"}
 
 
 def values_alone(parameters):

@@ -244,7 +244,7 @@ def classified(draw):
     heads = of_each_kind(6)
     yield kinds("non-contiguous weights", heads, layout=dict.fromkeys(heads, "transposed"), check="properties")
     heads = of_each_kind(5)
-    yield kinds("every other entry of larger weights", heads, layout=dict.fromkeys(heads, "strided"), check="properties")
+    yield kinds("parts of larger weights", heads, layout=dict.fromkeys(heads, "strided"), check="properties")
     same = {"to_the_first": torch.tensor([0.4, 0.2, 0.1, 0.2, 0.1]).expand(5, 5), "to_all": torch.full((1, 7), 1 / 7).expand(7, 7)}
     yield kinds("the same row for every query (expanded)", same, layout=dict.fromkeys(same, "expanded"), check="properties")
 

@@ -2,7 +2,8 @@
 
 import torch
 
-from trainer.core.words import Case, Refusal
+from trainer.core import bad_sizes
+from trainer.core.words import Case
 from trainer.running.returns import unpack
 
 
@@ -199,12 +200,12 @@ def counted(draw):
 
 def refusals():
     """Constructor arguments that cannot work."""
-    yield Refusal("d_model is not divisible by num_heads", {"d_model": 20, "num_heads": 6})
-    yield Refusal("d_model is smaller than num_heads", {"d_model": 3, "num_heads": 4})
+    yield from bad_sizes.heads()
 
 
 # Whom a query attends to shows by nudging an entry of this input and looking at this output.
-KEYS, QUERIES = "x", "out"
+KEYS, CACHED, QUERIES = "x", "past_v", "out"
+SCORED_BY = {"past_v": "past_k"}
 
 
 def values_alone(parameters):

@@ -98,11 +98,11 @@ def long(draw):
 def laid_out(draw):
     """Lengths in memory of other orders."""
     strided, expanded = {"lengths": "strided"}, {"lengths": "expanded"}
-    yield padding("padding: every other entry of a larger tensor", ragged(draw, 4, 6), 7, layout=strided, check="properties")
-    yield decoder("decoder: every other entry of a larger tensor", ragged(draw, 3, 5), 6, layout=strided, check="properties")
+    yield padding("padding: part of a larger tensor", ragged(draw, 4, 6), 7, layout=strided, check="properties")
+    yield decoder("decoder: part of a larger tensor", ragged(draw, 3, 5), 6, layout=strided, check="properties")
     yield decoder("decoder: one length for all items (expanded)", torch.tensor([4]).expand(4), 5, layout=expanded, check="properties")
     layout = {"src_lengths": "strided"}
-    yield cross("cross: every other entry of a larger tensor", ragged(draw, 3, 6), 4, 6, layout=layout, check="properties")
+    yield cross("cross: part of a larger tensor", ragged(draw, 3, 6), 4, 6, layout=layout, check="properties")
 
 
 def counted(draw):

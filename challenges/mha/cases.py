@@ -2,7 +2,8 @@
 
 import torch
 
-from trainer.core.words import Case, Refusal
+from trainer.core import bad_sizes
+from trainer.core.words import Case
 from trainer.running.returns import unpack
 
 
@@ -94,7 +95,7 @@ def cases(draw):
     turned = {"query": "transposed", "key": "transposed", "value": "transposed", "mask": "transposed"}
     yield case(draw, "non-contiguous inputs", 2, 5, 7, 4, 3, mask=draw.keep(2, 1, 5, 7), layout=turned, check="properties")
     strided = dict.fromkeys(turned, "strided")
-    yield case(draw, "every other entry of larger inputs", 3, 7, 4, 2, 5, mask=draw.keep(7, 4), layout=strided, check="properties")
+    yield case(draw, "parts of larger inputs", 3, 7, 4, 2, 5, mask=draw.keep(7, 4), layout=strided, check="properties")
     same = {name: draw.normal(1, length, 15).expand(2, length, 15) for name, length in (("query", 4), ("key", 6), ("value", 6))}
     expanded = dict.fromkeys(turned, "expanded")
     yield case(draw, "expanded inputs", 2, 4, 6, 3, 5, mask=draw.keep(1, 3, 4, 6).expand(2, 3, 4, 6), inputs=same, layout=expanded, check="properties")
@@ -208,16 +209,15 @@ def dropped(draw):
             parameters=read_out,
             mode="train",
             dropout=probability,
-            gradients=False,
             check="train/eval",
         )
 
 
 def refusals():
     """Constructor arguments that cannot work."""
-    yield Refusal("d_model is not divisible by num_heads", {"d_model": 20, "num_heads": 6})
-    yield Refusal("num_heads is greater than d_model", {"d_model": 4, "num_heads": 8})
+    yield from bad_sizes.heads()
 
 
 # Whom a query attends to shows by nudging an entry of this input and looking at this output.
 KEYS, QUERIES = "value", "out"
+SCORED_BY = {"value": "key"}

@@ -2,7 +2,8 @@
 
 import torch
 
-from trainer.core.words import Case, Refusal
+from trainer.core import bad_sizes
+from trainer.core.words import Case
 
 
 def drive(attention, given):
@@ -68,7 +69,7 @@ def cases(draw):
     yield from dropped(draw)
     turned, strided = ({"x": layout, "mask": layout} for layout in ("transposed", "strided"))
     yield case(draw, "non-contiguous x and mask", 2, 5, 4, 3, mask=draw.keep(2, 1, 5, 5), layout=turned, check="properties")
-    yield case(draw, "every other entry of a larger x and mask", 4, 7, 2, 5, mask=draw.keep(7, 7), layout=strided, check="properties")
+    yield case(draw, "part of a larger x and mask", 4, 7, 2, 5, mask=draw.keep(7, 7), layout=strided, check="properties")
     same, heads = draw.normal(1, 5, 12).expand(3, 5, 12), draw.keep(1, 4, 5, 5).expand(3, 4, 5, 5)
     yield case(draw, "expanded x and mask", 3, 5, 4, 3, x=same, mask=heads, layout={"x": "expanded", "mask": "expanded"}, check="properties")
     again = {"later": draw.normal(2, 6, 20), "later_mask": draw.keep(6, 6)}
@@ -162,15 +163,13 @@ def dropped(draw):
             parameters=stacked(q * 0.3, k * 0.3, torch.eye(L, M).repeat(2 * H, 1)) | identity(M),
             mode="train",
             dropout=0.3,
-            gradients=False,
             check="train/eval",
         )
 
 
 def refusals():
     """Constructor arguments that cannot work."""
-    yield Refusal("d_model is not divisible by num_heads", {"d_model": 20, "num_heads": 6})
-    yield Refusal("num_heads is greater than d_model", {"d_model": 4, "num_heads": 8})
+    yield from bad_sizes.heads()
 
 
 # Whom a query attends to shows by nudging an entry of this input and looking at this output.

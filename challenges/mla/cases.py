@@ -165,7 +165,7 @@ def laid_out(draw):
     mask, positions = draw.keep(2, 1, 5, 5), scattered(draw, 2, 5)
     yield case(draw, "non-contiguous x, mask and positions", 2, 5, 3, mask=mask, positions=positions, layout=turned, check="properties")
     mask, positions = draw.keep(7, 7), scattered(draw, 3, 7)
-    yield case(draw, "every other entry of larger tensors", 3, 7, 2, mask=mask, positions=positions, layout=strided, check="properties")
+    yield case(draw, "parts of larger tensors", 3, 7, 2, mask=mask, positions=positions, layout=strided, check="properties")
     same = {"inputs": {"x": draw.normal(1, 5, 10).expand(3, 5, 10)}, "mask": draw.causal(5).expand(3, 4, 5, 5)}
     positions = scattered(draw, 1, 5).expand(3, 5)
     yield case(draw, "expanded x, mask and positions", 3, 5, 4, positions=positions, layout=expanded, check="properties", **same)

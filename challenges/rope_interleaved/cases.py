@@ -90,8 +90,8 @@ def laid_out(draw):
     """Inputs that are not contiguous, and two calls in a row."""
     turned, strided, expanded = (dict.fromkeys(("x", "position_ids"), layout) for layout in ("transposed", "strided", "expanded"))
     yield case("non-contiguous x and positions", draw.normal(2, 3, 5, 8), scattered(draw, 2, 5), layout=turned, check="properties")
-    yield case("every other entry of larger tensors", draw.normal(3, 4, 7, 10), scattered(draw, 3, 7), layout=strided, check="properties")
-    yield case("every other entry, one line of positions", draw.normal(3, 4, 7, 6), scattered(draw, 7), layout=strided, check="properties")
+    yield case("parts of larger tensors", draw.normal(3, 4, 7, 10), scattered(draw, 3, 7), layout=strided, check="properties")
+    yield case("parts of larger tensors, one line of positions", draw.normal(3, 4, 7, 6), scattered(draw, 7), layout=strided, check="properties")
     same, positions = draw.normal(1, 6, 5, 8).expand(2, 6, 5, 8), scattered(draw, 1, 5).expand(2, 5)
     yield case("expanded x and positions", same, positions, layout=expanded, check="properties")
     again = {"later_positions": scattered(draw, 2, 5), "later_base": 100.0}

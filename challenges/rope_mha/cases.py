@@ -5,7 +5,8 @@ T is max_seq_len. Positions have gaps and no order, because attention does not f
 
 import torch
 
-from trainer.core.words import Case, Refusal
+from trainer.core import bad_sizes
+from trainer.core.words import Case
 
 
 def drive(attention, given):
@@ -219,7 +220,6 @@ def dropped(draw):
             },
             mode="train",
             dropout=0.3,
-            gradients=False,
             check="train/eval",
         )
 
@@ -230,7 +230,7 @@ def laid_out(draw):
     positions, mask = scattered(draw, 2, 5, 13), draw.keep(2, 1, 5, 5)
     yield case(draw, "non-contiguous x, mask and positions", 2, 5, 3, 8, 13, positions, mask, layout=turned, check="properties")
     positions, mask = scattered(draw, 3, 7, 13), draw.keep(7, 7)
-    yield case(draw, "every other entry of larger tensors", 3, 7, 4, 6, 13, positions, mask, layout=strided, check="properties")
+    yield case(draw, "parts of larger tensors", 3, 7, 4, 6, 13, positions, mask, layout=strided, check="properties")
     x, positions, mask = draw.normal(1, 5, 24).expand(2, 5, 24), scattered(draw, 1, 5, 13).expand(2, 5), draw.causal(5).expand(2, 3, 5, 5)
     yield case(draw, "expanded x, mask and positions", 2, 5, 3, 8, 13, positions, mask, x=x, layout=expanded, check="properties")
     later = (draw.normal(2, 5, 24), draw.keep(5, 5), scattered(draw, 2, 5, 13))
@@ -259,8 +259,7 @@ def probes(draw):
 
 def refusals():
     """Constructor arguments that cannot work."""
-    yield Refusal("d_model is not divisible by num_heads", {"d_model": 20, "num_heads": 6})
-    yield Refusal("d_model is smaller than num_heads", {"d_model": 4, "num_heads": 8})
+    yield from bad_sizes.heads()
 
 
 # Whom a query attends to shows by nudging an entry of this input and looking at this output.

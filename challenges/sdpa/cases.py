@@ -144,3 +144,4 @@ def counted(draw):
 
 # Whom a query attends to shows by nudging an entry of this input and looking at this output.
 KEYS, QUERIES = "v", "out"
+SCORED_BY = {"v": "k"}

@@ -23,6 +23,7 @@ from trainer.core.words import DrillError
 MOST_MEMBERS = 50_000
 MOST_BYTES = 4 << 30  # unpacked, of all members that are read
 MOST_CONTENTS_BYTES = 16 << 20  # the table of contents, which zipfile reads in one piece
+INSTEAD = "Hand in the Python file itself."
 NESTED = (".zip", ".tar", ".gz", ".tgz", ".bz2", ".xz", ".7z", ".rar")
 
 _DEFLATE = 1032  # to one is the most that deflate can do; what unpacks to more has members that lie over each other
@@ -46,6 +47,7 @@ class Member:
     modified   seconds since the epoch, where the archive has a date that exists
     trouble    why it is not read, in one sentence, or ""
     outside    whether its name leads out of the archive, so that `parts` says little
+    times      how many entries of the archive have this name
     """
 
     name: str
@@ -55,6 +57,7 @@ class Member:
     trouble: str
     outside: bool
     info: zipfile.ZipInfo = field(repr=False, compare=False)
+    times: int = 1
 
 
 class Archive:
@@ -106,8 +109,8 @@ class Archive:
         name = _name(info)
         outside = _leads_outside(name)
         why = f"stands {times} times in {self.name}: which of them is meant cannot be told" if times > 1 else _refusal(info, name)
-        trouble = f"{name} {outside or why}. Hand in the Python file itself." if outside or why else ""
-        return Member(name, _parts(name), name.endswith("/"), _modified(info), trouble, bool(outside), info)
+        trouble = f"{name} {outside or why}. {INSTEAD}" if outside or why else ""
+        return Member(name, _parts(name), name.endswith("/"), _modified(info), trouble, bool(outside), info, times)
 
     def read(self, member: Member, most: int) -> bytes:
         """The bytes of a member.

@@ -9,22 +9,25 @@ import os
 import re
 import stat
 import unicodedata
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from contextlib import ExitStack
-from dataclasses import dataclass, replace
+from contextlib import ExitStack, suppress
+from dataclasses import dataclass, field, replace
 from itertools import islice
 from pathlib import Path
 
-from trainer.classroom.archives import Archive, FileError
+from trainer.classroom.archives import INSTEAD, Archive, FileError
 from trainer.classroom.found import File, Item, in_archive, in_folder, of_one_student, valid
-from trainer.classroom.systems import Named, handed_in_at, named, spelt
+from trainer.classroom.systems import Named, Names, handed_in_at, is_receipt, read_names, spelt
 from trainer.classroom.words import Submission
 from trainer.core.words import Challenge, DrillError
 
 LAYOUTS = "Name a folder with DIR/<student>.py or DIR/<student>/<any>.py, or the .zip of a learning management system."
 
 _MOST_NAMED = 10  # files in one sentence
+_MOST_GUESSES = 3  # user names in one sentence
+_SETTLE = "None of them is graded. Remove or rename all but one, then run grade again with --resume."
+_ALIKE = "Names that differ only in capitals, blanks or the encoding of an accent are one name."
 _AGAIN = re.compile(r"(.+)-([0-9]{1,18})(\.[^.]+)", re.DOTALL)  # how Canvas numbers the uploads of one name
 
 
@@ -34,20 +37,27 @@ class Collected:
 
     submissions   one for each student and challenge, by student
     ignored       the place of everything else, with the reason where it is not plain
+    notes         sentences about names that could be read in another way
     """
 
     submissions: list[Submission]
     ignored: list[str]
+    notes: list[str] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
 class _Student:
-    """Who handed in what. `alone`: a file without a folder, whose name says nothing but the student's."""
+    """All that one student handed in.
+
+    alone   it is a file without a folder, whose name says nothing but the student's
+    stray   its path leads out of the archive
+    """
 
     name: str
     place: str
     files: tuple[File, ...]
     alone: bool
+    stray: bool
 
 
 def collect(where: Path, challenges: Sequence[Challenge]) -> Collected:
@@ -98,16 +108,49 @@ def collect_single(where: Path, challenges: Sequence[Challenge]) -> Collected:
 
 
 def _collected(items: Iterable[Item], ignored: list[str], challenges: Sequence[Challenge]) -> Collected:
-    found = [made for student in _students(items, ignored) for made in _submissions(student, challenges, ignored)]
-    return Collected(sorted(found, key=lambda one: (_folded(one.student), one.student)), sorted(map(valid, ignored)))
+    items = list(items)
+    names = _names(items, challenges)
+    found: list[Submission] = []
+    for group in _by_name(_students(items, names, ignored), ignored):
+        if len(group) == 1:
+            found += _submissions(group[0], challenges, ignored)
+        else:
+            found += _unsettled(group, challenges, ignored)
+    found.sort(key=lambda made: (_folded(made.student), made.student))
+    return Collected(found, sorted(map(valid, ignored)), _notes(names))
 
 
-def _students(items: Iterable[Item], ignored: list[str]) -> list[_Student]:
-    """The items of each student together."""
+def _names(items: Sequence[Item], challenges: Sequence[Challenge]) -> Names:
+    """Read the names of all items; an item of a kind whose name follows no rules has none."""
+    receipts: dict[str, str] = {}
+    for item in items:
+        if item.kind == "file" and is_receipt(item.name):
+            with suppress(FileError):
+                receipts[item.name] = item.files[0].read()
+    known = {spelt(text).replace(" ", "_") for each in challenges for text in (each.id, each.title, Path(each.file_name).stem)}
+    named = [(item.name, item.kind == "folder") for item in items if item.kind not in ("stray", "single")]
+    return read_names(named, known, receipts)
+
+
+def _notes(names: Names) -> list[str]:
+    """Say which part of Blackboard's names was read as the user, if that is a guess."""
+    if not names.guessed:
+        return []
+    shown = [f"{valid(user)} from {valid(head)}" for head, user in sorted(names.guessed.items())]
+    more = f" and {len(shown) - _MOST_GUESSES} more" if len(shown) > _MOST_GUESSES else ""
+    return [
+        "Blackboard's file names do not say where the user name begins. "
+        f"Read were {', '.join(shown[:_MOST_GUESSES])}{more}. "
+        "If that is wrong, put Blackboard's .txt receipts next to the files."
+    ]
+
+
+def _students(items: Iterable[Item], names: Names, ignored: list[str]) -> list[_Student]:
+    """Return the items of each student together."""
     owned: dict[tuple[str, ...], list[Item]] = {}
-    names: dict[tuple[str, ...], tuple[str, str]] = {}
+    called: dict[tuple[str, ...], tuple[str, str]] = {}
     items = sorted(items, key=lambda item: (item.kind == "stray", item.place))
-    told = {item.place: None if item.kind in ("stray", "single") else named(item.name, item.kind == "folder") for item in items}
+    told = {item.place: None if item.kind in ("stray", "single") else names.by_name.get((item.name, item.kind == "folder")) for item in items}
     is_canvas = any((name := told[item.place]) and not name.certain and item.name.lower().endswith((".py", ".zip")) for item in items)
     for item in items:
         name = told[item.place]
@@ -115,7 +158,7 @@ def _students(items: Iterable[Item], ignored: list[str]) -> list[_Student]:
             ignored.append(item.place)
             continue
         key = name.key if name else (item.kind, item.place)
-        names[key] = (valid(name.student), name.id) if name else (valid(item.student), "")
+        called[key] = (valid(name.student), name.id) if name else (valid(item.student), "")
         owned.setdefault(key, []).append(replace(item, files=tuple(_as_named(file, name, item.kind == "file") for file in item.files)) if name else item)
     return [
         _Student(
@@ -123,8 +166,9 @@ def _students(items: Iterable[Item], ignored: list[str]) -> list[_Student]:
             owned[key][0].place,
             tuple(sorted((file for item in owned[key] for file in item.files), key=lambda file: file.place)),
             key[0] in ("file", "stray"),
+            key[0] == "stray",
         )
-        for key, name in zip(owned, _unique([names[key] for key in owned]), strict=True)
+        for key, name in zip(owned, _with_numbers([called[key] for key in owned]), strict=True)
     ]
 
 
@@ -133,51 +177,110 @@ def _as_named(file: File, name: Named, alone: bool) -> File:
     return replace(file, parts=parts, attempt=name.attempt, upload=name.upload, modified=handed_in_at(name.attempt) or file.modified)
 
 
-def _unique(names: Sequence[tuple[str, str]]) -> list[str]:
-    """A name for each student, given name and number, that no other has, however it is spelt; the first of a name keeps it."""
-    numbers = Counter(_folded(name) for name, number in names if number)
-    wanted = [f"{name} ({number})" if number and numbers[_folded(name)] > 1 else name for name, number in names]
-    taken: set[str] = set()
-    found: dict[int, str] = {}
-    for index, name in enumerate(wanted):
-        if _folded(name) not in taken:
-            taken.add(_folded(name))
-            found[index] = name
-    for index, name in enumerate(wanted):
-        if index not in found:
-            found[index] = next(one for count in range(2, len(names) + 2) if _folded(one := f"{name} ({count})") not in taken)
-            taken.add(_folded(found[index]))
-    return [found[index] for index in range(len(names))]
+def _with_numbers(names: Sequence[tuple[str, str]]) -> list[str]:
+    """Return a name for each student, given name and number.
+
+    The number is added where it tells all students of one name apart. No other name is changed.
+    """
+    numbers: dict[str, list[str]] = defaultdict(list)
+    for name, number in names:
+        numbers[_folded(name)].append(number)
+    apart = {name for name, found in numbers.items() if len(found) > 1 and all(found) and len(set(found)) == len(found)}
+    return [f"{name} ({number})" if _folded(name) in apart else name for name, number in names]
+
+
+def _by_name(students: Sequence[_Student], ignored: list[str]) -> list[list[_Student]]:
+    """Return the students of each name together; more than one in a list is for a person to settle.
+
+    A file whose path leads out of the archive cannot be read, and nobody knows whose it is. So it
+    takes nothing from a student whose name its path holds: it goes to `ignored`.
+    """
+    groups: dict[str, list[_Student]] = defaultdict(list)
+    for student in students:
+        groups[_folded(student.name)].append(student)
+    for name, group in groups.items():
+        if any(not student.stray for student in group):
+            ignored += [f"{file.place} ({file.trouble})" for student in group if student.stray for file in student.files]
+            groups[name] = [student for student in group if not student.stray]
+    return list(groups.values())
 
 
 def _folded(name: str) -> str:
-    return unicodedata.normalize("NFC", unicodedata.normalize("NFC", name).casefold())
+    """Return what names have in common that differ only in case, Unicode form or blanks."""
+    return " ".join(unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", name).casefold()).split())
+
+
+def _unsettled(group: Sequence[_Student], challenges: Sequence[Challenge], ignored: list[str]) -> list[Submission]:
+    """Return submissions without a source, which say that several came under one name."""
+    name = group[0].name
+    named: set[str] = set()
+    made: list[Submission] = []
+    for challenge in challenges:
+        places = [_place(student, challenge, challenges) for student in group]
+        named.update(places[:_MOST_NAMED])
+        made.append(Submission(name, challenge.id, valid(places[0]), None, valid(_same_name(group, places)), unsettled=tuple(map(valid, places))))
+    ignored += [
+        f"{file.place} ({len(group)} submissions have the name {name})"
+        for student in group
+        for file in student.files
+        if _may_be_meant(file) and file.place not in named
+    ]
+    return made
+
+
+def _place(student: _Student, challenge: Challenge, challenges: Sequence[Challenge]) -> str:
+    """Return the file that would be graded if no other submission had this name, or its folder."""
+    try:
+        return _chosen(student, _latest(student.files, _expected(challenges)), challenge, challenges).place
+    except FileError:
+        return student.place
+
+
+def _same_name(group: Sequence[_Student], places: Sequence[str]) -> str:
+    more = f" and {len(places) - _MOST_NAMED} more" if len(places) > _MOST_NAMED else ""
+    spellings = len({student.name for student in group})
+    alike = f" {_ALIKE}" if spellings > 1 else ""
+    return f"{len(places)} submissions have the name {group[0].name}: {', '.join(places[:_MOST_NAMED])}{more}.{alike} {_SETTLE}"
 
 
 def _submissions(student: _Student, challenges: Sequence[Challenge], ignored: list[str]) -> list[Submission]:
     """What a student handed in, read, for each challenge; what is left over goes to `ignored`."""
     made: list[Submission] = []
-    files = _latest(student.files, {spelt(challenge.file_name) for challenge in challenges})
+    files = _latest(student.files, _expected(challenges))
     told: set[str] = set()
     for challenge in challenges:
         place, modified, source, trouble = student.place, None, None, ""
+        unsettled: tuple[str, ...] = ()
         try:
             file = _chosen(student, files, challenge, challenges)
             place, modified = file.place, file.modified
             told.add(place)
+            if file.times > 1:
+                unsettled = (valid(place),) * file.times
             source = file.read()
         except _UnclearError as error:
             told |= error.named
             trouble = str(error)
         except FileError as error:
             trouble = str(error)
-        made.append(Submission(student.name, challenge.id, valid(place), source, valid(trouble), modified))
+        if unsettled:
+            trouble = f"{trouble.removesuffix(INSTEAD)}{_SETTLE}"
+        made.append(Submission(student.name, challenge.id, valid(place), source, valid(trouble), modified, unsettled))
     last = max((file.attempt for file in files), default="")
     for file in student.files:
-        if (file.is_python or file.trouble or file.name.lower().endswith(".zip")) and file.place not in told:
+        if _may_be_meant(file) and file.place not in told:
             is_old = file.attempt < last or all(file.place != one.place for one in files)
             ignored.append(f"{file.place} ({file.trouble or ('an older upload' if is_old else 'not asked for')})")
     return made
+
+
+def _may_be_meant(file: File) -> bool:
+    """Return whether the teacher is told of the file if it is not graded."""
+    return file.is_python or bool(file.trouble) or file.name.lower().endswith(".zip")
+
+
+def _expected(challenges: Sequence[Challenge]) -> set[str]:
+    return {spelt(challenge.file_name) for challenge in challenges}
 
 
 def _latest(files: Sequence[File], expected: set[str]) -> list[File]:
@@ -211,7 +314,7 @@ def _chosen(student: _Student, files: Sequence[File], challenge: Challenge, chal
         _UnclearError: where there is none, or it cannot be told which is meant.
     """
     name, handed_in = challenge.file_name, f"What {student.name} handed in"
-    expected = {spelt(one.file_name) for one in challenges}
+    expected = _expected(challenges)
     if student.alone and len(challenges) > 1:
         names = ", ".join(one.file_name for one in challenges)
         text = f"{student.place} is one file, but {len(challenges)} challenges are asked. Hand in a folder for each student, with {names} in it."

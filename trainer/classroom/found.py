@@ -36,6 +36,7 @@ class File:
     trouble   why it is not to be read, or ""
     attempt   when it was handed in, in a form that sorts, where its name says so
     upload    the number of the upload, where its name says so
+    times     how many files of the class's archive have this path
     """
 
     parts: tuple[str, ...]
@@ -45,6 +46,7 @@ class File:
     trouble: str = ""
     attempt: str = ""
     upload: int = 0
+    times: int = 1
 
     @property
     def name(self) -> str:
@@ -197,7 +199,7 @@ def in_archive(archive: Archive, expected: Sequence[str]) -> tuple[list[Item], l
     items: list[Item] = []
     files: list[File] = []
     for member in _of_interest(archive, "", ignored):
-        file = _member(member, "", partial(_from_archive, archive))
+        file = replace(_member(member, "", partial(_from_archive, archive)), times=member.times)
         if not member.outside:
             files.append(file)
         elif file.is_python:

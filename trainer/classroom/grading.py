@@ -62,7 +62,7 @@ def _job(plan: Plan, submission: Submission) -> Job:
     decisive = (
         *(submission.challenge, plan.content[submission.challenge], str(seed), str(plan.assignment.seconds), str(plan.assignment.memory_mib)),
         *("refused" if submission.source is None else "source", submission.trouble if submission.source is None else submission.source),
-        *(submission.file, str(_is_late(plan, submission)), repr(_weights(plan, submission.challenge))),
+        *(submission.file, *submission.unsettled, str(_is_late(plan, submission)), repr(_weights(plan, submission.challenge))),
     )
     digest = hashlib.sha256()
     for part in decisive:
@@ -87,11 +87,15 @@ def _seed_of(plan: Plan, submission: Submission) -> int:
 
 
 def left_to_do(jobs: Sequence[Job], kept: Kept) -> list[Job]:
-    """The jobs that have no result yet, or one that something decisive has changed for, or one that says no more than that the grader failed."""
+    """Return the jobs without a result that still holds.
+
+    A result holds if nothing decisive has changed since, unless it says only that the grader
+    failed. That a person has to settle something holds until the files change.
+    """
     left = []
     for job in jobs:
         found = kept.read(job.submission.student, job.submission.challenge)
-        if found is None or found.task != job.digest or found.verdict is None:
+        if found is None or found.task != job.digest or (found.verdict is None and not found.unsettled):
             left.append(job)
     return left
 

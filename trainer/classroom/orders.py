@@ -15,6 +15,7 @@ class Task(msgspec.Struct, tag=True, frozen=True):
     content    digest of the challenge's folders where the task was made: a station that has other content refuses
     shared     whether more submissions under this seed will come
     weaker     whether it may be graded where a submission is not fully shut off
+    own        whether it is the user's own file: nobody is graded, so nothing is asked of isolation
     """
 
     packs: tuple[str, ...]
@@ -28,6 +29,7 @@ class Task(msgspec.Struct, tag=True, frozen=True):
     shared: bool = True
     weaker: bool = False
     diagnosed: bool = True
+    own: bool = False
 
 
 class Expect(msgspec.Struct, tag=True, frozen=True):

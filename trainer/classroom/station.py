@@ -32,7 +32,7 @@ class _Station:
         self._grader = grader
         self._digests: dict[Path, str] = {}
         self._shared: list[tuple[Challenge, int]] = []
-        self._open: list[str] | None = None
+        self._refusals: dict[bool, str] = {}
 
     def answer(self, order: Order) -> Answer:
         """Carry an order out."""
@@ -45,12 +45,8 @@ class _Station:
             return NotGraded(str(error))
 
     def _graded(self, task: Task) -> Answer:
-        if not task.weaker and (found := self._isolation_open()):
-            return NotGraded(
-                f"On this machine a submission could {', '.join(found)}. "
-                "Grade where `attn-drill doctor` shows no OPEN, or accept it with --allow-weaker-isolation.",
-                for_all=True,
-            )
+        if not task.own and (sentence := self._refusal(weaker=task.weaker)):
+            return NotGraded(sentence, for_all=True)
         challenge = found_in(task.packs, task.challenge)
         digest = self._digests.setdefault(challenge.folder, content_digest(challenge))
         if digest != task.content:
@@ -68,11 +64,27 @@ class _Station:
                 self._grader.forget(challenge)
         return Graded(report)
 
-    def _isolation_open(self) -> list[str]:
-        """What holds a worker is tried once."""
-        if self._open is None:
-            self._open = self._grader.isolated().open
-        return self._open
+    def _refusal(self, *, weaker: bool) -> str:
+        """Return why no submission may be graded here, or "". It is found out once.
+
+        A weaker isolation can be accepted. A copy of a reference that lies open, where a sandbox
+        hides all others, cannot: whoever finds it passes.
+        """
+        if weaker not in self._refusals:
+            self._refusals[weaker] = self._found_refusal(weaker=weaker)
+        return self._refusals[weaker]
+
+    def _found_refusal(self, *, weaker: bool) -> str:
+        isolated = None if weaker else self._grader.isolated()
+        copies = self._grader.readable_copies() if isolated is None else isolated.copies
+        if copies.found and not copies.originals:
+            return copies.sentence
+        if isolated is None or not isolated.open:
+            return ""
+        return (
+            f"On this machine a submission could {', '.join(isolated.open)}. "
+            "Grade where `attn-drill doctor` shows no OPEN, or accept it with --allow-weaker-isolation."
+        )
 
     def _make_room(self, challenge: Challenge, task: Task) -> None:
         """Have what submissions of one exam share ready; forget the oldest exam where there are many."""

@@ -83,6 +83,7 @@ class ClassSummary:
     challenges  in the assignment's order
     late        those handed in after the date
     not_graded  those whose grading failed, with the reason
+    to_settle   those for whom several files came under one name, with what to do
     missing     a student has a result for another challenge, but none for this one
     """
 
@@ -93,6 +94,7 @@ class ClassSummary:
     challenges: tuple[ChallengeSummary, ...]
     late: tuple[Handed, ...]
     not_graded: tuple[Handed, ...]
+    to_settle: tuple[Handed, ...]
     missing: tuple[Handed, ...]
 
 
@@ -102,12 +104,15 @@ def summarise(results: Iterable[Result], assignment: Assignment) -> ClassSummary
     scores: dict[str, dict[str, float | None]] = {}
     late: list[Handed] = []
     not_graded: list[Handed] = []
+    to_settle: list[Handed] = []
     for result in results:
         gathered.setdefault(result.challenge, _Gathered()).add(result)
         scores.setdefault(result.student, {})[result.challenge] = result.score
         if result.late:
             late.append(Handed(result.student, result.challenge))
-        if result.verdict is None:
+        if result.unsettled:
+            to_settle.append(Handed(result.student, result.challenge, result.error or ", ".join(result.unsettled)))
+        elif result.verdict is None:
             not_graded.append(Handed(result.student, result.challenge, result.error or "no reason is known"))
     names = frozenset(word for student in scores for word in name_words(student))
     parts = tuple(part.summary(challenge, names) for challenge, part in gathered.items())
@@ -123,6 +128,7 @@ def summarise(results: Iterable[Result], assignment: Assignment) -> ClassSummary
         challenges=parts,
         late=tuple(late),
         not_graded=tuple(not_graded),
+        to_settle=tuple(to_settle),
         missing=tuple(Handed(student, one.challenge) for student, had in scores.items() for one in assignment.asked if one.challenge not in had),
     )
 

@@ -1,20 +1,29 @@
-"""What learning management systems call the files of a class: Canvas, Moodle (a folder for each student, or all files in a row) and Blackboard."""
+"""Read whose a file is from the name that a learning management system gave it.
+
+The systems are Canvas, Moodle (a folder for each student, or all files in a row) and Blackboard.
+Each puts what it knows of the student first and the student's own file name last. So the first
+mark of a system in a name counts: what stands after it is the student's, and decides nothing.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
+# Every name group is lazy: the first mark counts.
 _CANVAS = re.compile(r"(?P<name>.+?)(?:_LATE)?_(?P<id>[0-9]{1,18})_(?P<upload>[0-9]{1,18})_(?P<file>.+)", re.DOTALL)
-_MOODLE = re.compile(r"(?P<name>.+)_(?P<id>[0-9]{1,18})_assignsubmission_[a-z]+(?:_(?P<file>.*))?", re.DOTALL)
-_BLACKBOARD = re.compile(r"(?P<name>.+)_attempt_(?P<attempt>[0-9]{4}(?:-[0-9]{2}){5})(?:_(?P<file>.+)|(?P<note>\.txt))", re.DOTALL)
+_MOODLE = re.compile(r"(?P<name>.+?)_(?P<id>[0-9]{1,18})_assignsubmission_[a-z]+(?:_(?P<file>.*))?", re.DOTALL)
+_BLACKBOARD = re.compile(r"(?P<name>.+?)_attempt_(?P<attempt>[0-9]{4}(?:-[0-9]{2}){5})(?:_(?P<file>.+)|(?P<note>\.txt))", re.DOTALL)
+# The first line of Blackboard's receipt, in any language: `Name: Ana Lee (alee)`.
+_RECEIPT = re.compile(r"\s*[^:：\n]*[:：][^\n]*\((?P<user>[^()\n]+)\)\s*?(?:\n|$)")
 
 
 @dataclass(frozen=True)
 class Named:
-    """What a name says.
+    """The parts of a system's name.
 
     key       tells students apart, also those of one name
     id        the system's number of the student, or ""
@@ -33,19 +42,142 @@ class Named:
     certain: bool = True
 
 
+@dataclass(frozen=True)
+class Names:
+    """What the names of a whole class say.
+
+    by_name   the reading of each name, without those that are no system's
+    guessed   of Blackboard's names, which say no more than `<assignment>_<user>`: the user that was
+              read from each, where it could have been cut elsewhere
+    """
+
+    by_name: Mapping[tuple[str, bool], Named]
+    guessed: Mapping[str, str]
+
+
 def named(name: str, is_folder: bool) -> Named | None:
-    """The name as a system's, or None where it is none."""
-    if (found := _MOODLE.fullmatch(name)) and (is_folder or found["file"]):
-        return Named(("moodle", found["name"], found["id"]), found["name"], found["id"], found["file"] or "")
+    """Return the reading of one name by itself, or None if it is no system's."""
+    return read_names([(name, is_folder)]).by_name.get((name, is_folder))
+
+
+def read_names(names: Iterable[tuple[str, bool]], known: Collection[str] = (), receipts: Mapping[str, str] | None = None) -> Names:
+    """Read all names of a class together.
+
+    Args:
+        names: each with whether it is a folder.
+        known: likely names of the assignment, as `spelt` has them; used if nothing else decides.
+        receipts: the text of each of Blackboard's receipts, by its file name.
+    """
+    names = list(names)
+    readings = {(name, is_folder): _readings(name, is_folder) for name, is_folder in names}
+    chosen = {key: _first(found) for key, found in readings.items() if found}
+    for key in _misread_as_canvas(readings, chosen):
+        chosen[key] = readings[key]["blackboard"]
+    blackboard = [found for found in chosen.values() if found.re is _BLACKBOARD]
+    by_receipt = _by_receipt(receipts or {}, {found.string for found in blackboard})
+    users, guessed = _users({found["name"] for found in blackboard}, by_receipt, known)
+    return Names({key: _named(found, users) for key, found in chosen.items()}, guessed)
+
+
+def is_receipt(name: str) -> bool:
+    """Return whether Blackboard calls the receipt of an attempt like this."""
+    found = _BLACKBOARD.fullmatch(name)
+    return found is not None and found["note"] is not None
+
+
+def _readings(name: str, is_folder: bool) -> dict[str, re.Match[str]]:
+    """Return every way to read a name, by system."""
+    found: dict[str, re.Match[str]] = {}
+    if (moodle := _MOODLE.fullmatch(name)) and (is_folder or moodle["file"]):
+        found["moodle"] = moodle
     if is_folder:
-        return None
-    if found := _BLACKBOARD.fullmatch(name):
-        # Assignment and user are not told apart when both may have underscores; the two together tell students apart.
-        student = found["name"].rpartition("_")[2] or found["name"]
-        return Named(("blackboard", found["name"]), student, file=found["file"] or found["note"], attempt=found["attempt"])
-    if found := _CANVAS.fullmatch(name):
-        return Named(("canvas", found["name"], found["id"]), found["name"], found["id"], found["file"], upload=int(found["upload"]), certain=False)
-    return None
+        return found
+    if blackboard := _BLACKBOARD.fullmatch(name):
+        found["blackboard"] = blackboard
+    if canvas := _CANVAS.fullmatch(name):
+        found["canvas"] = canvas
+    return found
+
+
+def _first(readings: Mapping[str, re.Match[str]]) -> re.Match[str]:
+    """Return the reading whose mark comes first: the student's own words come after it."""
+    return min(readings.values(), key=lambda found: found.end("name"))
+
+
+def _misread_as_canvas(
+    readings: Mapping[tuple[str, bool], Mapping[str, re.Match[str]]], chosen: Mapping[tuple[str, bool], re.Match[str]]
+) -> list[tuple[str, bool]]:
+    """Return Blackboard's names that look like Canvas's, as those of an assignment `Lab_3_1` do.
+
+    A student on Canvas may call a file like one of Blackboard's. But no student can do these two
+    things: give two files one upload number, or take away the numbers that Canvas puts first.
+    """
+    doubtful = {key: found for key, found in chosen.items() if found.re is _CANVAS and "blackboard" in readings[key]}
+    heads = Counter(found.string[: found.end("upload")] for found in doubtful.values())
+    systems = [set(found) for found in readings.values()]
+    is_blackboard = {"blackboard"} in systems and {"canvas"} not in systems
+    return [key for key, found in doubtful.items() if is_blackboard or heads[found.string[: found.end("upload")]] > 1]
+
+
+def _named(found: re.Match[str], users: Mapping[str, str]) -> Named:
+    """Return the parts of a match; `users` gives the user of each `<assignment>_<user>`."""
+    name = found["name"]
+    if found.re is _MOODLE:
+        return Named(("moodle", name, found["id"]), name, found["id"], found["file"] or "")
+    if found.re is _CANVAS:
+        return Named(("canvas", name, found["id"]), name, found["id"], found["file"], upload=int(found["upload"]), certain=False)
+    return Named(("blackboard", name), users[name], file=found["file"] or found["note"], attempt=found["attempt"])
+
+
+def _by_receipt(receipts: Mapping[str, str], names: Collection[str]) -> dict[str, str]:
+    """Return the user of each `<assignment>_<user>` for which a receipt names the user."""
+    found: dict[str, str] = {}
+    for name, text in receipts.items():
+        match, line = _BLACKBOARD.fullmatch(name), _RECEIPT.match(text)
+        if name in names and match and line and match["name"].endswith(f"_{line['user']}"):
+            found[match["name"]] = line["user"]
+    return found
+
+
+def _users(heads: Collection[str], by_receipt: Mapping[str, str], known: Collection[str]) -> tuple[dict[str, str], dict[str, str]]:
+    """Return the user in each `<assignment>_<user>`, and those of them that could be others.
+
+    Both parts may have underscores. Receipts decide first: one of them tells the assignment for all.
+    Then what several users have in common, up to an underscore, is the assignment. A single user
+    without a receipt is cut as early as possible: the name is never shortened to another's.
+    """
+    users = dict(by_receipt)
+    assignments = sorted({head.removesuffix(f"_{user}") for head, user in by_receipt.items()}, key=len, reverse=True)
+    groups: dict[str, list[list[str]]] = defaultdict(list)
+    for head in sorted(set(heads) - set(users)):
+        told = next((assignment for assignment in assignments if len(head) > len(assignment) + 1 and head.startswith(f"{assignment}_")), None)
+        if told is not None:
+            users[head] = head[len(told) + 1 :]
+        else:
+            groups[head.partition("_")[0]].append(head.split("_"))
+    guessed: dict[str, str] = {}
+    for group in groups.values():
+        count = _shared(group) if len(group) > 1 else _known(group[0], known)
+        for parts in group:
+            head, user = "_".join(parts), "_".join(parts[count or 1 :])
+            users[head] = user or head
+            if len(parts) > 2 and (count is None or (count > 1 and len(group) > 1)):
+                guessed[head] = users[head]
+    return users, guessed
+
+
+def _shared(heads: Sequence[Sequence[str]]) -> int:
+    """Return how many first parts all heads share, so that something is left of each."""
+    most = min(len(parts) for parts in heads) - 1
+    count = next((index for index in range(most) if len({parts[index] for parts in heads}) > 1), most)
+    while count and not all(any(parts[count:]) for parts in heads):
+        count -= 1
+    return count
+
+
+def _known(parts: Sequence[str], known: Collection[str]) -> int | None:
+    """Return how many first parts are a known name of the assignment, or None."""
+    return next((count for count in range(len(parts) - 1, 0, -1) if spelt("_".join(parts[:count]).replace(" ", "_")) in known), None)
 
 
 def handed_in_at(attempt: str) -> float | None:

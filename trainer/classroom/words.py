@@ -8,7 +8,7 @@ from typing import Literal
 
 import msgspec
 
-from trainer.core.words import CHECK_ORDER, Status, Verdict
+from trainer.core.words import CHECK_ORDER, Status, Verdict, status_of_each
 
 # What of a report a student is shown: all of it; verdict and checks; the verdict alone.
 Shown = Literal["report", "checks", "verdict"]
@@ -25,6 +25,8 @@ class Submission:
     file       its place, for people: relative to the folder or inside the archive
     source     None where it cannot be had; `trouble` says why in one sentence
     modified   seconds since the epoch, where that is known
+    unsettled  the places of all files that came under this name, if there are several and a person
+               has to say which of them counts; then there is no source
     """
 
     student: str
@@ -33,6 +35,7 @@ class Submission:
     source: str | None
     trouble: str = ""
     modified: float | None = None
+    unsettled: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -100,6 +103,8 @@ class Result(msgspec.Struct, frozen=True, kw_only=True):
     score     0 to 100, or None where there is no verdict
     text      the report as plain text, 80 columns, without the likely mistake and without commands
     task      digest of all that decides the result; `--resume` compares it
+    unsettled the files that came under one name, if a person has to say which of them counts; then
+              there is no verdict, and `error` says what to do
     """
 
     schema: str
@@ -118,14 +123,11 @@ class Result(msgspec.Struct, frozen=True, kw_only=True):
     text: str = ""
     excerpt: Excerpt | None = None
     task: str = ""
+    unsettled: list[str] = []
 
     def statuses(self) -> dict[str, Status]:
-        """Each check that was due, in order, with its status over all cases."""
-        found: dict[str, Status] = {}
-        for one in self.checks:
-            if one.status == "failed" or one.name not in found:
-                found[one.name] = one.status
-        return {name: found[name] for name in CHECK_ORDER if name in found}
+        """Return each check that was due, in order, with its status over all cases."""
+        return status_of_each((line.name, line.status) for line in self.checks)
 
     def first_failure(self) -> CheckLine | None:
         """The outcome that the report explains, or None after a pass."""

@@ -34,7 +34,7 @@ def check(
         bool | None, typer.Option("--why/--no-why", help="Name the likely mistake, or hold it back as an interview and a hunt do.", show_default=False)
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="One JSON object on stdout and nothing else.")] = False,
-    time_limit: Annotated[float, typer.Option("--time-limit", metavar="S", help="Wall-clock seconds for all cases.")] = 10.0,
+    time_limit: Annotated[float, typer.Option("--time-limit", metavar="S", help="CPU seconds for all cases; other load on the machine does not count.")] = 10.0,
     memory_limit: Annotated[int, typer.Option("--memory-limit", metavar="MIB", help="Memory beyond torch's own.")] = 2048,
 ) -> None:
     """Grade your file on hidden cases and say what differs, and where."""
@@ -57,6 +57,8 @@ def check(
         from trainer.display.terminal import show
 
         show(report, sys.stdout, why=not hunted if why is None else why)
+        if report.unfinished:
+            typer.echo(f"Not counted as an attempt: the file {report.unfinished}.")
         if packed := with_pack(find(report.challenge)):
             typer.echo(f"(each of these commands with{packed})")
         if hunted and report.verdict == "passed":

@@ -37,7 +37,14 @@ def compare(
     seq_len: Annotated[int | None, typer.Option(metavar="N", help="Tokens in the cache; by default 2048.")] = None,
     batch: Annotated[int | None, typer.Option(metavar="N", help="Sequences; by default 1.")] = None,
     layers: Annotated[int | None, typer.Option(metavar="N", help="Layers, all of them counted; by default 1.")] = None,
-    dtype: Annotated[str, typer.Option(metavar="NAME", help="float64 to float16, bfloat16, float8, int8.", autocompletion=_complete_dtype)] = "float32",
+    dtype: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="float64 to float16, bfloat16, float8, int8; by default the preset's, else float32.",
+            autocompletion=_complete_dtype,
+        ),
+    ] = None,
     kv_rank: Annotated[int | None, typer.Option(metavar="N", help="Width of MLA's latent; by default 4 head_dim.")] = None,
     rope_dim: Annotated[int | None, typer.Option(metavar="N", help="Width of MLA's rotary key; by default head_dim / 2.")] = None,
     q_rank: Annotated[int | None, typer.Option(metavar="N", help="Rank of MLA's query; by default it has no low-rank pair.")] = None,

@@ -7,6 +7,7 @@ import os
 import platform
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import typer
 
@@ -14,6 +15,9 @@ from trainer import __version__
 from trainer.cli.common import catalogue, warn
 from trainer.content import packs
 from trainer.practice.journal import default_journal
+
+if TYPE_CHECKING:
+    from trainer.running.copy_probe import Copies
 
 
 def doctor() -> None:
@@ -42,16 +46,29 @@ def _isolation(hidden: list[Path]) -> Iterator[str]:
         yield "  There is no fork here, and so no grading. Use Linux, macOS, or Windows' Linux subsystem (WSL)."
         return
     os.environ.setdefault("OMP_NUM_THREADS", "1")
-    from trainer.running.probing import probe_isolation
+    from trainer.running.probing import COPIES, probe_isolation
 
     found = probe_isolation(hidden)
     yield f"  by {_MEANS[found.how]}"
     for what, is_held in found.held.items():
         yield f"  {'held' if is_held else 'OPEN'}  {what}"
+    yield from _about_copies(found.copies)
     for what, it_does in found.works.items():
         yield f"  {'works' if it_does else 'FAILS'} {what}"
-    if found.open:
+    if any(what != COPIES or found.copies.originals for what in found.open):
         yield "Isolation is limited on this machine: check your own files only. `grade` refuses without --allow-weaker-isolation."
+
+
+def _about_copies(copies: Copies) -> Iterator[str]:
+    """Yield what there is to say of the search for references that a submission can read."""
+    from trainer.running.copy_probe import SECONDS
+
+    if copies.found and not copies.originals:
+        yield f"{copies.sentence} `grade` refuses until then."
+    if copies.failed:
+        yield "The search for copies of references ended without an answer. Run `attn-drill doctor` again."
+    elif copies.cut:
+        yield f"The search for copies of references was cut off after {SECONDS:.0f} s, at {copies.files} files: there may be one."
 
 
 def _version(name: str) -> str:

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from trainer.classroom.words import Assignment, Result, Submission
 
 _MOST_JOBS = 512
+_MOST_SAID = 5  # sentences about names that came several times
 
 
 def grade(
@@ -37,7 +38,7 @@ def grade(
     formats: Annotated[str, typer.Option("--format", help="Any of csv,html,junit,gradescope,github.")] = "csv,html",
     seed: Annotated[int | None, typer.Option("--seed", help="The class's cases; a fresh seed by default.")] = None,
     per_student_seed: Annotated[bool, typer.Option("--per-student-seed", help="Other cases for every student.")] = False,
-    time_limit: Annotated[float | None, typer.Option("--time-limit", metavar="S", help="Wall-clock seconds a submission; 10 by default.")] = None,
+    time_limit: Annotated[float | None, typer.Option("--time-limit", metavar="S", help="CPU seconds for each submission; 10 by default.")] = None,
     memory_limit: Annotated[int | None, typer.Option("--memory-limit", metavar="MIB", help="Memory beyond torch's own; 2048 by default.")] = None,
     similar: Annotated[bool, typer.Option("--similar", help="List pairs that are strikingly alike: a hint to look, no verdict.")] = False,
     single: Annotated[bool, typer.Option("--single", help="DIR is one student's work.")] = False,
@@ -95,12 +96,25 @@ def _assignment(challenge_id: str | None, file: Path | None, time_limit: float |
 
 def _submissions(folder: Path, challenges: Sequence[Challenge], *, single: bool) -> list[Submission]:
     from trainer.classroom import collect
+    from trainer.display.class_progress import columns, in_columns
+    from trainer.display.class_words import visible
 
     found = collect.collect_single(folder, challenges) if single else collect.collect(folder, challenges)
     if found.ignored:
         named = ", ".join(found.ignored[:5]) + (f" and {len(found.ignored) - 5} more" if len(found.ignored) > 5 else "")
-        print(f"Not graded, no submission: {named}", file=sys.stderr)
+        print(f"Not graded, no submission: {visible(named)}", file=sys.stderr)
+    for note in (*found.notes, *_to_settle(found.submissions)):
+        print(in_columns(visible(note), columns(sys.stderr)), file=sys.stderr)
     return found.submissions
+
+
+def _to_settle(submissions: Sequence[Submission]) -> list[str]:
+    """Return a sentence for each student of whom a person has to say which file counts."""
+    said = list({made.student: made.trouble for made in submissions if made.unsettled}.values())
+    if len(said) <= _MOST_SAID:
+        return said
+    more = len(said) - _MOST_SAID
+    return [*said[:_MOST_SAID], f"{more} more of such names are in the report."]
 
 
 def _grade_all(plan: Plan, all_jobs: Sequence[Job], kept: Kept, where: str, jobs: int, *, resume: bool) -> bool:
@@ -158,9 +172,11 @@ def _result(plan: Plan, job: Job, answer: Answer | None) -> tuple[Result, bytes]
     from trainer.classroom.assignment import score
     from trainer.classroom.grading import is_late
     from trainer.classroom.orders import NotGraded
-    from trainer.display.class_results import kept_failure, kept_report, kept_trouble
+    from trainer.display.class_results import kept_failure, kept_report, kept_trouble, kept_unsettled
 
     one = job.submission
+    if one.unsettled:
+        return kept_unsettled(one, {"student": one.student, "score": None, "late": False, "task": job.digest})
     more = {"student": one.student, "score": 0.0, "late": is_late(plan, job), "task": job.digest}
     if answer is None:
         return kept_trouble(one.challenge, one.file, one.trouble, more)

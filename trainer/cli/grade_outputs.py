@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import groupby
@@ -68,12 +67,12 @@ def check_out(out: Path, asked: Assignment, seed: int | None, *, per_student_see
 
 def write_outputs(kept: Kept, results: Results, assignment: Assignment, wanted: Sequence[str]) -> int:
     """Write the tables and say what came of the class; how many could not be graded."""
-    from trainer.display.class_progress import summary
+    from trainer.display.class_progress import columns, summary
 
     written = []
     for name in wanted:
         written.append(_WRITERS[name](kept, results, assignment))
-    text, failed = summary(results(), shutil.get_terminal_size((80, 24)).columns if sys.stdout.isatty() else None)
+    text, failed = summary(results(), columns(sys.stdout))
     typer.echo(text)
     typer.echo(f"written: {', '.join([str(kept.out / 'results'), *(str(one) for one in written)])}")
     return failed

@@ -42,13 +42,15 @@ def interview(
         raise DrillError(
             "An interview is under way. `attn-drill interview --resume` goes on with it, `attn-drill interview --fresh` leaves it and begins another."
         )
+    watched = not no_watch and sys.stdin is not None and can_stay()
     if resume:
         if last is None or not under_way:
             say_trouble(journal)
             raise DrillError("No interview is under way. `attn-drill interview` begins one.")
         if given := [name for name, value in (("--minutes", minutes), ("--topic", topic), ("--dir", folder), ("--seed", seed)) if value is not None]:
             raise DrillError(f"--resume goes on as it was planned; leave {given[0]} out, or begin another with --fresh.")
+        last.watched = watched
         run = course.resumed(last)
     else:
-        run = course.begun(journal, 45 if minutes is None else minutes, topic, folder, seed, html)
-    course.hold(run, html, watched=not no_watch and sys.stdin is not None and can_stay())
+        run = course.begun(journal, 45 if minutes is None else minutes, topic, folder, seed, html, watched=watched)
+    course.hold(run, html)

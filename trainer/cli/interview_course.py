@@ -37,7 +37,7 @@ def last_one(journal: Journal) -> Interview | None:
     return Interview(found[0], found[1], made, challenges, journal, time.time, time.monotonic, list(journal.events(found[0])))
 
 
-def begun(journal: Journal, minutes: int, topic: str | None, folder: Path | None, seed: int | None, html: Path | None) -> Interview:
+def begun(journal: Journal, minutes: int, topic: str | None, folder: Path | None, seed: int | None, html: Path | None, *, watched: bool) -> Interview:
     """Plan an interview, hand out its first stub and write it down."""
     if not LEAST_MINUTES <= minutes <= MOST_MINUTES:
         raise DrillError(f"--minutes is {minutes}; it must be {LEAST_MINUTES} to {MOST_MINUTES}.")
@@ -55,12 +55,12 @@ def begun(journal: Journal, minutes: int, topic: str | None, folder: Path | None
     first = by_id[made.stages[0].challenge]
     write_new(place / first.file_name, packs.stub(first))
     made = replace(made, folder=str(place.resolve()))
-    run = Interview(journal.record_interview(now, as_data(made)), now, made, by_id, journal, time.time, time.monotonic)
+    run = Interview(journal.record_interview(now, as_data(made)), now, made, by_id, journal, time.time, time.monotonic, watched=watched)
     say_trouble(journal)
     found = journal.last_interview()
     if found is None or found[0] != run.id:
-        typer.echo("Without a journal this interview works, and cannot be resumed: it is over when you leave it.")
-    typer.echo(_welcome(made))
+        run.say("Without a journal this interview works, and cannot be resumed: it is over when you leave it.")
+    run.say(_welcome(made))
     return run
 
 
@@ -92,17 +92,17 @@ def resumed(run: Interview) -> Interview:
         )
     for kind, data in unrecorded(run.plan, run.began, run.events, run.journal.attempts()):
         run.record(kind, **data)
-    typer.echo(f"The interview goes on: {minutes_in_words(run.state.seconds)} of {run.plan.minutes}:00 min are spent. The pause does not count.")
+    run.say(f"The interview goes on: {minutes_in_words(run.state.seconds)} of {run.plan.minutes}:00 min are spent. The pause does not count.")
     return run
 
 
-def hold(run: Interview, html: Path | None, *, watched: bool) -> None:
+def hold(run: Interview, html: Path | None) -> None:
     """Stage by stage until the end, or until it is left."""
     lines = Lines(0 if sys.stdin is not None else os.open(os.devnull, os.O_RDONLY))
     with Desk() as desk:
         while (index := run.state.stage) is not None:
             open_stage(run, index)
-            how = watched_stage(run, index, desk) if watched else PlainStage(run, index, lines, desk).stay()
+            how = watched_stage(run, index, desk) if run.watched else PlainStage(run, index, lines, desk).stay()
             _leave_unless_next(run, how)
     asked = asked_of(run.plan, read_bank(pack_roots()).questions)
     _leave_unless_next(run, ask_questions(run, asked, lines))

@@ -39,6 +39,23 @@ class Interview:
     wall: Callable[[], float]
     clock: Callable[[], float]
     events: list[Event] = field(default_factory=list)
+    watched: bool = False  # the problems are shown in the session's screen
+    unsaid: list[str] = field(default_factory=list)  # paragraphs for the next opening page
+
+    def say(self, text: str) -> None:
+        """Tell the learner: at once, or on the next opening page where there is one.
+
+        The session's screen would cover what is printed before it.
+        """
+        if self.watched:
+            self.unsaid.append(text.strip("\n"))
+        else:
+            typer.echo(text)
+
+    def all_said(self) -> list[str]:
+        """Return what waits for the next opening page, once."""
+        said, self.unsaid = self.unsaid, []
+        return said
 
     @property
     def state(self) -> State:
@@ -149,14 +166,15 @@ def open_stage(run: Interview, index: int) -> None:
         run.record("begun", stage=index, seconds=0.0)
     left = allowed_seconds(run.plan, run.state, index) - done.seconds
     time = f"{minutes_in_words(left)} min" if left > 0 else "its time is up"
-    typer.echo(f"\nStage {index + 1} of {len(run.plan.stages)}, {stage.role}: {challenge.title}, {time}.\n{place}")
+    run.say(f"\nStage {index + 1} of {len(run.plan.stages)}, {stage.role}: {challenge.title}, {time}.\n{place}")
 
 
 def record_attempt(run: Interview, index: int, report: Report, source: str, seconds: float) -> None:
-    """Keep an attempt, among all attempts and in the interview."""
+    """Keep an attempt, among all attempts and in the interview. The result of an unfinished file is no attempt."""
     kept = record(run.journal, run.challenge(index), report, source, run.wall(), seconds, "interview")
     record_diagnosis(run.journal, kept.attempt, report)
-    run.record("attempt", **attempt_event(index, report.verdict, report.statuses(), seconds))
+    count = 0 if kept.attempt is None else 1
+    run.record("attempt", **attempt_event(index, report.verdict, report.statuses(), seconds), count=count)
 
 
 def hand_in(run: Interview, index: int, desk: Desk, seconds: float, *, graded: bool) -> None:

@@ -20,7 +20,7 @@ from trainer.display import asked as shown
 from trainer.practice.files import read_source
 from trainer.practice.interview_state import allowed_seconds, attempt_event
 from trainer.practice.quiz import Asked, judge
-from trainer.session.stay import Stay, stay
+from trainer.session.stay import Sitting, Stay, stay
 
 if TYPE_CHECKING:
     from trainer.core.report import Report
@@ -34,16 +34,23 @@ why     tells the likely mistake where one is known, which is noted
 time    tells how much is spent
 next    hands in what is there and goes on
 quit    leaves; the interview can be resumed"""
+_RULES = """\
+Every save of your file is graded.
+h shows a hint and w names the likely mistake: each costs a quarter of this problem's points for work without help.
+n hands in what is there and goes on to what comes next.
+q leaves: `attn-drill interview --resume` goes on, and the pause does not count."""
 _TIME_IS_UP = "Time is up. Enter or `next` hands in what is there; going on is possible and is noted as overtime."
 
 
 def watched_stage(run: Interview, index: int, desk: Desk) -> How:
-    """One problem in the session's screen."""
+    """One problem in the session's screen, which opens with a page that waits for Enter."""
     challenge, path = run.challenge(index), run.path(index)
     allowed = allowed_seconds(run.plan, run.state, index)
     # The screen's clock counts what was spent before, so it runs against all that the stage has, not against what is left of it.
     prompt, seconds = packs.prompt(challenge, language()), run.state.stages[index].seconds
-    given = Stay(challenge, path, prompt, seconds, allowed, why=False, purpose="interview", packs=pack_roots())
+    left_in_all = run.plan.minutes * 60.0 - run.state.seconds
+    sitting = Sitting(index + 1, len(run.plan.stages), left_in_all, _opening(run, index, left_in_all))
+    given = Stay(challenge, path, prompt, seconds, allowed, why=False, purpose="interview", packs=pack_roots(), sitting=sitting)
     left = stay(given, run.journal)
     common = {"stage": index, "seconds": left.seconds}
     if left.last is not None:
@@ -55,10 +62,47 @@ def watched_stage(run: Interview, index: int, desk: Desk) -> How:
     run.record("left", **common)
     if left.how == "next":
         try:
-            hand_in(run, index, desk, left.seconds, graded=left.last is not None)
+            hand_in(run, index, desk, left.seconds, graded=left.source is not None and left.source == _text(path))
         except KeyboardInterrupt:
             return "interrupted"
     return left.how
+
+
+def _opening(run: Interview, index: int, left_in_all: float) -> str:
+    """Return the opening page of a problem: the file, the time that is left, the problems, the rules.
+
+    `open_stage` was called just before, so that the stage and the file's path are the last of what waits to be said.
+    """
+    stages = run.plan.stages
+    begun = [one.begun for one in run.state.stages]
+    problems = []
+    for place, stage in enumerate(stages):
+        # The title of a problem that is still to come would give it away.
+        title = f": {run.challenge(place).title}" if begun[place] else ""
+        state = "  (done)" if place < index else "  (now)" if place == index else ""
+        problems.append(f"  {place + 1}. {stage.role}{title}, {_in_minutes(stage.seconds)}{state}")
+    if run.plan.questions:
+        problems.append(f"  then {len(run.plan.questions)} questions, {_in_minutes(run.plan.question_seconds)}")
+    allowed = allowed_seconds(run.plan, run.state, index) - run.state.stages[index].seconds
+    left = (
+        f"{minutes_in_words(left_in_all)} of {run.plan.minutes}:00 min are left"
+        if left_in_all > 0
+        else f"The {run.plan.minutes} minutes are over; you can go on, and that is noted as overtime"
+    )
+    mine = f", {minutes_in_words(allowed)} min of them for this problem" if left_in_all > allowed > 0 else ""
+    *general, this_stage = run.all_said()
+    paragraphs = [
+        this_stage,
+        f"{left}{mine}. The clock starts when you press Enter.",
+        "\n".join(problems),
+        _RULES,
+        *general,
+    ]
+    return "\n\n".join(paragraphs)
+
+
+def _in_minutes(seconds: float) -> str:
+    return f"{max(1, round(seconds / 60))} min"
 
 
 class PlainStage:
@@ -193,14 +237,13 @@ def _gone(path: Path) -> str:
 
 def _show(report: Report) -> None:
     """The report without the likely mistake; that one is known is said apart, for there is a command for it here."""
-    from rich.console import Console
-
+    from trainer.display.literal import console
     from trainer.display.terminal import has_unicode, render
 
     if report.diagnosis is not None:
         report = replace(report, diagnosis=replace(report.diagnosis, mistakes=()))
-    console = Console(file=sys.stdout, highlight=False, soft_wrap=False, emoji=False)
-    console.print(render(report, console.width, unicode=has_unicode(console), why=False, commands=False))
+    out = console(sys.stdout)
+    out.print(render(report, out.width, unicode=has_unicode(out), why=False, commands=False))
 
 
 def ask_questions(run: Interview, asked: Sequence[Asked], lines: Lines) -> How:

@@ -36,10 +36,11 @@ def solution(
     journal.record_solution(challenge.id, time.time())
     text = packs.solution(challenge)
     if sys.stdout.isatty():
-        from rich.console import Console
         from rich.syntax import Syntax
 
-        Console().print(Syntax(text, "python", background_color="default", word_wrap=True))
+        from trainer.display.literal import console
+
+        console().print(Syntax(text, "python", background_color="default", word_wrap=True))
     else:
         typer.echo(text.rstrip())
     say_trouble(journal)

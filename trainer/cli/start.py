@@ -124,7 +124,8 @@ def show_prompt(text: str) -> None:
     if not sys.stdout.isatty():
         typer.echo(text.rstrip())
         return
-    from rich.console import Console
     from rich.markdown import Markdown
 
-    Console(highlight=False).print(Markdown(text))
+    from trainer.display.literal import console
+
+    console().print(Markdown(text))

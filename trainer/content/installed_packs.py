@@ -1,15 +1,11 @@
-"""Find packs among the installed packages: those with an entry point of the group `attn_drill.packs`.
-
-`importlib.metadata` would find them too, but its import alone takes a fifth of the time of a command that needs no torch, and one package with
-unreadable entry points would hide all others.
-"""
+"""Find packs among the installed packages: those with an entry point of the group `attn_drill.packs`."""
 
 from __future__ import annotations
 
 import importlib
 import os
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from contextlib import redirect_stdout
 from importlib.util import find_spec
 from pathlib import Path
@@ -17,9 +13,8 @@ from pathlib import Path
 import msgspec
 
 from trainer.content.packs import is_pack
+from trainer.core.entry_points import entry_points_of, packages_with_packs
 from trainer.core.words import DrillError
-
-GROUP = "attn_drill.packs"
 
 
 class Installed(msgspec.Struct, frozen=True):
@@ -44,43 +39,14 @@ def installed_packs(path: Sequence[str]) -> tuple[list[Installed], list[str]]:
     """
     found: list[Installed] = []
     troubles: list[str] = []
-    for package, text in _entry_points(path):
-        for name, value in _of_group(text):
+    for package, text in packages_with_packs(path):
+        for name, value in entry_points_of(text):
             try:
                 found.append(Installed(name, *_located(value, path)))
             except (Exception, SystemExit) as error:  # of a module that is not ours
                 why = str(error) if isinstance(error, DrillError) else f"{type(error).__name__}: {error}"
                 troubles.append(f"The pack {name} of the installed package {package} is left out: {why.rstrip('.')}. Install {package} again, or remove it.")
     return found, troubles
-
-
-def _entry_points(path: Iterable[str]) -> Iterator[tuple[str, str]]:
-    """The names of the packages that name the group, and the text of their entry points."""
-    for folder in path:
-        try:
-            with os.scandir(folder or ".") as entries:
-                names = sorted(entry.name for entry in entries if entry.name.endswith((".dist-info", ".egg-info")))
-        except OSError:  # an archive, or nothing
-            continue
-        for name in names:
-            try:
-                with open(os.path.join(folder, name, "entry_points.txt"), "rb") as file:
-                    text = file.read()
-            except OSError:  # most packages have none
-                continue
-            if GROUP.encode() in text:
-                yield name.partition("-")[0], text.decode("utf-8", "replace")
-
-
-def _of_group(text: str) -> Iterator[tuple[str, str]]:
-    """Names and values of the group's section."""
-    section = ""
-    for line in map(str.strip, text.splitlines()):
-        if line.startswith("["):
-            section = line.strip("[] ")
-        elif section == GROUP and line and not line.startswith(("#", ";")):
-            name, _, value = line.partition("=")
-            yield name.strip(), value.partition("[")[0].strip()  # without extras
 
 
 def _located(value: str, path: Sequence[str]) -> tuple[Path, tuple[Path, ...]]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from trainer.core.words import CHECK_ORDER, Case, Mistake, Status, Verdict
+from trainer.core.words import CHECK_ORDER, Case, Mistake, Status, Verdict, status_of_each
 
 
 @dataclass(frozen=True)
@@ -159,7 +159,10 @@ class Trace:
 
 @dataclass(frozen=True)
 class Report:
-    """Everything that is said of one submission; the display floor draws it and decides nothing."""
+    """Everything that is said of one submission; the display floor draws it and decides nothing.
+
+    unfinished   why the file is no finished answer, e.g. "does not parse: line 12, invalid syntax"; "" if it is one
+    """
 
     challenge: str
     file: str
@@ -172,14 +175,11 @@ class Report:
     only_case: int | None = None
     notes: tuple[str, ...] = ()
     diagnosis: Diagnosis | None = None
+    unfinished: str = ""
 
     def statuses(self) -> dict[str, Status]:
-        """Each check that was due, in order, with its status over all cases."""
-        found: dict[str, Status] = {}
-        for outcome in self.outcomes:
-            if outcome.status == "failed" or outcome.check not in found:
-                found[outcome.check] = outcome.status
-        return {name: found[name] for name in CHECK_ORDER if name in found}
+        """Return each check that was due, in order, with its status over all cases."""
+        return status_of_each((outcome.check, outcome.status) for outcome in self.outcomes)
 
     def first_failure(self) -> Outcome | None:
         """The outcome to explain first, or None after a pass."""

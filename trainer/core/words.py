@@ -5,7 +5,7 @@ Standard library only. Tensors appear as `object`, so that commands that need no
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
@@ -114,9 +114,10 @@ class Case:
     check       the check that answers for the values of this case
     gradients   whether gradients are compared
     constants   floating inputs that get no gradient and keep float32 (tables, say)
-    layout      per input: "transposed", "strided" or "expanded" memory
+    layout      per input: "transposed", "strided" or "expanded" memory; the last axis has stride 1
     dropout     the outputs are attention weights under dropout of this probability
-    probe       what is counted: "vectorised" (twice, small then large), "memory" or "work"; `limit` bounds the last two
+    probe       what is counted: "vectorised" (twice, small then large), "memory" (the largest tensor), "held" (all that is
+                alive at once; twice, small then large) or "work"; `limit` bounds the last three, in entries or operations
     """
 
     name: str
@@ -133,7 +134,7 @@ class Case:
     constants: frozenset[str] = frozenset()
     layout: Mapping[str, str] = field(default_factory=dict)
     dropout: float | None = None
-    probe: Literal["vectorised", "memory", "work"] | None = None
+    probe: Literal["vectorised", "memory", "held", "work"] | None = None
     limit: int | None = None
 
     def output_shape(self, output: str) -> tuple[int, ...]:
@@ -170,6 +171,22 @@ def axes(dims: str) -> tuple[tuple[str, ...], ...]:
         else:
             found.append((word,))
     return tuple(found)
+
+
+def status_of_each(said: Iterable[tuple[str, Status]]) -> dict[str, Status]:
+    """Return the status of every check over all that was said of it, in the order of `CHECK_ORDER`.
+
+    A check is failed if any part of it failed. It is passed only if every part passed; a part that
+    was not looked at makes it skipped.
+
+    Args:
+        said: pairs of check and status, one for each outcome.
+    """
+    found: dict[str, set[Status]] = {}
+    for check, status in said:
+        found.setdefault(check, set()).add(status)
+    worst_first: tuple[Status, ...] = ("failed", "skipped", "passed")
+    return {check: next(status for status in worst_first if status in found[check]) for check in CHECK_ORDER if check in found}
 
 
 @dataclass(frozen=True)

@@ -84,7 +84,7 @@ def _clear(folder: Path) -> None:
 def _from_checkout(root: Path, package: Path) -> None:
     for name in ("trainer", "challenges", "solutions"):
         shutil.copytree(root / name, package / name, ignore=_LEFT_OUT)
-    for name in ("pyproject.toml", "README.md", "LICENSE", "constraints.txt"):
+    for name in ("pyproject.toml", "hatch_build.py", "README.md", "LICENSE", "constraints.txt"):
         if (root / name).is_file():
             shutil.copy(root / name, package / name)
     (package / "constraints.txt").touch()

@@ -15,6 +15,7 @@ from trainer.display.class_html_parts import SCRIPT, anchor, excerpt, head, hist
 from trainer.display.class_words import VERDICTS, checks_passed, likely, points
 
 _SHOWN_MISTAKES = 12
+_TO_SETTLE = "More than one submission of one name. A person has to say which of them counts."
 
 
 def class_html(results: Callable[[], Iterable[Result]], assignment: Assignment) -> Iterator[str]:
@@ -131,10 +132,11 @@ def _mistake(mistake: CommonMistake, challenge: str) -> str:
 
 def _to_look_at(found: ClassSummary) -> Iterator[str]:
     yield '<section id="look">\n<h2>To look at</h2>\n<p class="quiet">From here on, students are named.</p>\n'
+    yield from _handed("To settle", _TO_SETTLE, found.to_settle, link=True)
     yield from _handed("Not graded", "The grading failed; the submission is not to blame. Grade again with --resume.", found.not_graded, link=True)
     yield from _handed("Late", "Handed in after the date.", found.late, link=True)
     yield from _handed("No result", "These students have a result for another challenge only.", found.missing, link=False)
-    if not (found.not_graded or found.late or found.missing):
+    if not (found.to_settle or found.not_graded or found.late or found.missing):
         yield "<p>Everything was graded, nothing is late and nothing is missing.</p>\n"
     yield "</section>\n"
 

@@ -114,7 +114,9 @@ def report(result: Result) -> str:
     if result.diagnosis is not None and result.diagnosis.mistakes:
         said = "".join(f"<li>{text(one.says)} <code>{text(one.id)}</code></li>" for one in result.diagnosis.mistakes)
         lines.append(f"<p>Likely:</p>\n<ul>{said}</ul>")
-    if result.verdict is None:
+    if result.unsettled:
+        lines.append(f"<p>{text(result.error or '')}</p>")
+    elif result.verdict is None:
         lines.append(f"<p>The grading failed: {text(result.error or 'no reason is known')}</p>")
     elif result.text:
         lines.append(f"<pre>{coloured(result.text)}\n</pre>")

@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+import shutil
 import textwrap
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import islice
 from types import TracebackType
 from typing import TextIO
 
-from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
 from trainer.classroom.words import Result
+from trainer.display.class_words import visible
+from trainer.display.literal import console
 from trainer.display.words import plain
 
 _LINES = 10  # in all, where there is no terminal
+_MOST_NAMES = 10  # that a person has to settle
+_MOST_FILES = 4  # of one such name
 _WORDS = {"passed": "passed", "failed": "failed", "error": "error", "timeout": "time limit", "memory": "memory", "not-allowed": "not allowed"}
 
 
@@ -22,7 +27,7 @@ class ClassProgress:
     """Counts by verdict, submissions done, time left."""
 
     def __init__(self, total: int, done: int, stream: TextIO) -> None:
-        self._console = Console(file=stream, highlight=False, emoji=False)
+        self._console = console(stream)
         self._total, self._done, self._told = total, done, done
         self._verdicts: Counter[str | None] = Counter()
         narrow = self._console.width < 70
@@ -58,12 +63,22 @@ def in_counts(verdicts: Counter[str | None]) -> str:
 
 
 def summary(results: Iterable[Result], width: int | None = None) -> tuple[str, int]:
-    """A few lines of what came of a class, and how many could not be graded; `width`: the terminal's columns, where there is one."""
+    """Return a few lines on the results of a class, and how many the grader failed on.
+
+    Args:
+        results: those of the class.
+        width: the columns of the terminal, or None if there is none.
+    """
+    unsettled: dict[str, list[str]] = {}
     verdicts: Counter[str | None] = Counter()
     mistakes: Counter[tuple[str, str]] = Counter()
     scores: list[float] = []
+    failed = 0
     for one in results:
         verdicts[one.verdict] += 1
+        failed += one.verdict is None and not one.unsettled
+        if one.unsettled:
+            unsettled.setdefault(one.student, one.unsettled)
         if one.score is not None:
             scores.append(one.score)
         if one.diagnosis is not None:
@@ -72,6 +87,30 @@ def summary(results: Iterable[Result], width: int | None = None) -> tuple[str, i
     if scores:
         lines.append(f"score: {sum(scores) / len(scores):.1f} on average, {sorted(scores)[len(scores) // 2]:.1f} in the middle")
     lines += [f"{count} × {name}: {plain(says)}" for (name, says), count in mistakes.most_common(3)]
-    if width is not None:
-        lines = [part for line in lines for part in textwrap.wrap(line, max(20, width), subsequent_indent="    ", break_on_hyphens=False)]
-    return "\n".join(lines), verdicts[None]
+    lines += _to_settle(unsettled)
+    return "\n".join(in_columns(line, width) for line in lines), failed
+
+
+def columns(stream: TextIO) -> int | None:
+    """Return the columns of the terminal that the stream is, or None if it is none."""
+    return shutil.get_terminal_size((80, 24)).columns if stream.isatty() else None
+
+
+def in_columns(line: str, width: int | None) -> str:
+    """Return a line broken at blanks, so that it fits this many columns."""
+    if width is None:
+        return line
+    return "\n".join(textwrap.wrap(line, max(20, width), subsequent_indent="    ", break_on_hyphens=False))
+
+
+def _to_settle(unsettled: Mapping[str, Sequence[str]]) -> list[str]:
+    """Say which students are not graded because several files came under one name."""
+    if not unsettled:
+        return []
+    lines = [f"{len(unsettled)} to settle: more than one submission of one name"]
+    for student, places in islice(unsettled.items(), _MOST_NAMES):
+        more = f" and {len(places) - _MOST_FILES} more" if len(places) > _MOST_FILES else ""
+        lines.append(f"  {visible(student)}: {visible(', '.join(places[:_MOST_FILES]))}{more}")
+    if len(unsettled) > _MOST_NAMES:
+        lines.append(f"  and {len(unsettled) - _MOST_NAMES} more names")
+    return [*lines, "Remove or rename all but one of each name, then add --resume."]

@@ -8,11 +8,11 @@ from collections.abc import Mapping
 from typing import Any
 
 import msgspec
-from rich.console import Console
 
-from trainer.classroom.words import Excerpt, Result
+from trainer.classroom.words import Excerpt, Result, Submission
 from trainer.core.report import Report
 from trainer.display.as_json import SCHEMA, as_object
+from trainer.display.literal import console
 from trainer.display.terminal import render
 from trainer.display.words import plain
 
@@ -40,6 +40,12 @@ def kept_failure(challenge: str, file: str, sentence: str, more: Mapping[str, An
     )
 
 
+def kept_unsettled(submission: Submission, more: Mapping[str, Any]) -> tuple[Result, bytes]:
+    """Return the result, as read and as written, if several files came under one name."""
+    kept = kept_failure(submission.challenge, submission.file, submission.trouble, more)[0]
+    return _kept(msgspec.to_builtins(kept) | {"unsettled": list(submission.unsettled)})
+
+
 def _bare(challenge: str, file: str) -> dict[str, Any]:
     return {"schema": SCHEMA, "challenge": challenge, "file": file, "seed": None, "diagnosis": None, "stdout": "", "elapsed_seconds": 0.0}
 
@@ -52,9 +58,9 @@ def _kept(found: dict[str, Any]) -> tuple[Result, bytes]:
 
 def as_text(report: Report) -> str:
     """The report as plain text, without the likely mistake and without commands."""
-    console = Console(file=io.StringIO(), width=_WIDTH, no_color=True, force_terminal=False, highlight=False, emoji=False, legacy_windows=False)
-    with console.capture() as capture:
-        console.print(render(report, _WIDTH, why=False, commands=False))
+    out = console(io.StringIO(), width=_WIDTH, no_color=True, force_terminal=False, legacy_windows=False)
+    with out.capture() as capture:
+        out.print(render(report, _WIDTH, why=False, commands=False))
     return "\n".join(line.rstrip() for line in capture.get().splitlines()).strip() + "\n"
 
 

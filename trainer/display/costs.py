@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from trainer.display.words import counted
-from trainer.practice.costs import USUAL_KV_HEADS, Configuration, Cost, Preset, decimal, in_units
+from trainer.practice.costs import ELEMENT_BYTES, USUAL_KV_HEADS, Configuration, Cost, Preset, decimal, in_units
 
 if TYPE_CHECKING:
     from trainer.grading.decode_steps import Measured  # imports torch, which the table does without
@@ -92,6 +92,10 @@ def _notes(one: Configuration, preset: Preset | None, rows: Sequence[Cost]) -> I
     if one.num_layers > 1:
         yield f"Parameters and cache are those of all {one.num_layers} layers."
     yield "Parameters: the projections, no biases. A token: what one more token of a sequence adds to the cache. Units are powers of 1024."
+    size = counted(ELEMENT_BYTES[one.dtype], "byte")
+    as_published = preset is not None and preset.dtype == one.dtype
+    why = f", as {preset.name} is published" if preset is not None and as_published else ""
+    yield f"The cache is counted in {one.dtype}, {size} a number{why}."
     given = [row.num_kv_heads for row in rows if row.variant == "GQA"]
     if not given:
         usual = " nor ".join(str(number) for number in USUAL_KV_HEADS)

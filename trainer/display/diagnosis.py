@@ -6,10 +6,10 @@ from collections.abc import Iterator
 
 from rich.console import Group, RenderableType
 from rich.padding import Padding
-from rich.table import Table
 from rich.text import Text
 
 from trainer.core.report import Diagnosis, EffectiveMask
+from trainer.display.literal import grid
 from trainer.display.styles import QUIET, RIGHT, WRONG
 from trainer.display.words import plain
 
@@ -18,7 +18,7 @@ _MOST_KEYS = 24  # columns of a picture
 
 def diagnosed(found: Diagnosis, shown: int | None, *, why: bool) -> Iterator[RenderableType]:
     """Where it went wrong and, with `why`, the mistake that gives exactly this; `shown`: the number of the case that the report explains."""
-    rows = Table.grid(padding=(0, 2))
+    rows = grid(padding=(0, 2))
     rows.add_column(style=QUIET, no_wrap=True)
     rows.add_column()
     for label, value in _rows(found, shown, why=why):
@@ -64,15 +64,30 @@ def _reached(found: Diagnosis, shown: int | None) -> str:
 
 
 def _picture(mask: EffectiveMask) -> RenderableType:
-    """Whom each query attends to, yours beside expected: a row a query, a column a key."""
-    table = Table.grid(padding=(0, 3))
+    """Return both patterns side by side: a row a query, a column a key.
+
+    Of more keys than have room those around the first difference are shown.
+    """
+    table = grid(padding=(0, 3))
     table.add_column(no_wrap=True)
     table.add_column(no_wrap=True)
     table.add_row(Text("yours", style=QUIET), Text("expected", style=QUIET))
+    keys = len(mask.expected[0]) if mask.expected else 0
+    start = max(0, min(_first_difference(mask), keys - _MOST_KEYS))
     for mine, right in zip(mask.actual, mask.expected, strict=True):
         row = Text()
-        for index, seen in enumerate(mine[:_MOST_KEYS]):
-            row.append(seen, style=WRONG if seen != right[index] else "")
-        table.add_row(row, Text(right[:_MOST_KEYS], style=RIGHT if mine != right else ""))
-    words = f"{mask.what} (batch item {mask.item}; a row a query, # a key that it attends to)"
-    return Group(Text(words), table)
+        for seen, want in list(zip(mine, right, strict=True))[start : start + _MOST_KEYS]:
+            row.append(seen, style=WRONG if seen != want else "")
+        style = RIGHT if mine != right else ""
+        table.add_row(row, Text(right[start : start + _MOST_KEYS], style=style))
+    stop = min(start + _MOST_KEYS, keys)
+    part = f"; keys {start}-{stop - 1} of {keys}" if keys > _MOST_KEYS else ""
+    legend = f"a row a query, # a key that it attends to{part}"
+    return Group(Text(f"{mask.what} (batch item {mask.item}; {legend})"), table)
+
+
+def _first_difference(mask: EffectiveMask) -> int:
+    """Return the first column in which the patterns differ; 0 if none does."""
+    pairs = zip(mask.actual, mask.expected, strict=True)
+    columns = [column for mine, right in pairs for column, (seen, want) in enumerate(zip(mine, right, strict=True)) if seen != want]
+    return min(columns, default=0)

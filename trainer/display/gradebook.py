@@ -33,7 +33,11 @@ def rows(results: Iterable[Result]) -> Iterator[str]:
 
 
 def cells(result: Result) -> tuple[str, ...]:
-    """One submission, in the order of `COLUMNS`. Where there is no verdict, what was not found out is empty."""
+    """Return the cells of one submission, in the order of `COLUMNS`.
+
+    Without a verdict, the cells of what is not known are empty. If several submissions came under
+    one name, a sentence says so in the column `likely_mistake`.
+    """
     graded = result.verdict is not None
     passed, total = checks_passed(result)
     return (
@@ -43,7 +47,7 @@ def cells(result: Result) -> tuple[str, ...]:
         points(result.score) if graded and result.score is not None else "",
         str(passed) if graded else "",
         str(total) if graded else "",
-        cell_of(likely(result)),
+        cell_of((result.error or "") if result.unsettled else likely(result)),
         f"{result.elapsed_seconds:.2f}",
     )
 

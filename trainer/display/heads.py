@@ -12,6 +12,7 @@ from rich.cells import cell_len, set_cell_size
 from rich.console import Console, Group, RenderableType
 from rich.text import Text
 
+from trainer.display import literal
 from trainer.display.styles import QUIET, RIGHT, WRONG
 from trainer.display.terminal import has_unicode
 from trainer.display.words import number, plain
@@ -42,7 +43,7 @@ def whole_cells(length: int, width: int) -> tuple[int, int]:
 
 def terminal(stream: TextIO) -> Console:
     """The console that the facts are shown on."""
-    return Console(file=stream, highlight=False, soft_wrap=False, emoji=False)
+    return literal.console(stream)
 
 
 def show_heads(facts: Sequence[HeadFacts], file: str, console: Console, *, whole: bool = False) -> None:

@@ -44,12 +44,13 @@ class Progress:
     """A bar on a terminal, nothing elsewhere."""
 
     def __init__(self, total: int, stream: TextIO) -> None:
-        from rich.console import Console
         from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-        console = Console(file=stream)
+        from trainer.display.literal import console
+
+        out = console(stream)
         self._progress = Progress(
-            BarColumn(), MofNCompleteColumn(), TimeRemainingColumn(), TextColumn("{task.description}"), console=console, disable=not console.is_terminal
+            BarColumn(), MofNCompleteColumn(), TimeRemainingColumn(), TextColumn("{task.description}", markup=False), console=out, disable=not out.is_terminal
         )
         self._task = self._progress.add_task("", total=total)
 

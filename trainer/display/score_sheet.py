@@ -6,14 +6,14 @@ import time
 from collections.abc import Iterator
 from typing import TextIO
 
-from rich.console import Console, Group, RenderableType
+from rich.console import Group, RenderableType
 from rich.padding import Padding
 from rich.rule import Rule
 from rich.syntax import Syntax
-from rich.table import Table
 from rich.text import Text
 
 from trainer.display.asked import code_lines
+from trainer.display.literal import console, grid
 from trainer.display.styles import QUIET, RIGHT, WRONG
 from trainer.display.terminal import VERDICTS, as_ascii, has_unicode
 from trainer.display.words import plain
@@ -26,8 +26,8 @@ _GAP = 3
 
 def show(sheet: ScoreSheet, stream: TextIO) -> None:
     """Print a sheet, as wide as the terminal is, in symbols that its encoding has."""
-    console = Console(file=stream, highlight=False, soft_wrap=False, emoji=False)
-    console.print(render(sheet, console.width, unicode=has_unicode(console)))
+    out = console(stream)
+    out.print(render(sheet, out.width, unicode=has_unicode(out)))
 
 
 def render(sheet: ScoreSheet, width: int = 80, *, unicode: bool = True) -> RenderableType:
@@ -121,7 +121,7 @@ def _headline(sheet: ScoreSheet) -> Text:
 
 
 def _parts(sheet: ScoreSheet) -> RenderableType:
-    table = Table.grid(padding=(0, 2))
+    table = grid(padding=(0, 2))
     table.add_column(no_wrap=True)
     table.add_column(no_wrap=True, justify="right")
     table.add_column(style=QUIET)
@@ -131,7 +131,7 @@ def _parts(sheet: ScoreSheet) -> RenderableType:
 
 
 def _times(sheet: ScoreSheet) -> RenderableType:
-    table = Table.grid(padding=(0, 2))
+    table = grid(padding=(0, 2))
     table.add_column()
     table.add_column(justify="right")
     table.add_column()
@@ -162,7 +162,7 @@ def _read_aloud(problem: ProblemRow, width: int) -> RenderableType:
     if width < _BESIDE:
         return Group(*(part for title, code in zip(titles, codes, strict=True) for part in (_rule(title), _code(code, width))))
     room = (width - _GAP) // 2
-    table = Table.grid(padding=(0, _GAP, 0, 0))
+    table = grid(padding=(0, _GAP, 0, 0))
     for _ in titles:
         table.add_column(width=room)
     table.add_row(*(_rule(title) for title in titles))
@@ -187,7 +187,7 @@ def _question(number: int, question: QuestionRow, width: int) -> Iterator[Render
     yield Text(f"{number}  {asked.text}")
     if asked.code:
         yield Padding(_code(asked.code, width - 5), (0, 0, 0, 5), expand=False)
-    rows = Table.grid(padding=(0, 2))
+    rows = grid(padding=(0, 2))
     rows.add_column(style=QUIET, no_wrap=True)
     rows.add_column()
     rows.add_row("yours", Text(f"{plain(given_in_words(question))}: {'right' if question.right else 'wrong'}", style=RIGHT if question.right else WRONG))

@@ -7,11 +7,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import date
 from typing import Any, TextIO
 
-from rich.console import Console, Group, RenderableType
+from rich.console import Group, RenderableType
 from rich.padding import Padding
-from rich.table import Table
 from rich.text import Text
 
+from trainer.display.literal import LiteralTable, console, grid
 from trainer.display.styles import QUIET, RIGHT, WRONG
 from trainer.display.terminal import as_ascii, has_unicode
 from trainer.display.words import plain
@@ -32,8 +32,8 @@ EMPTY = "There are no attempts yet. `attn-drill list` shows the challenges, `att
 
 def show_stats(stats: Stats, titles: Mapping[str, str], now: float, stream: TextIO) -> None:
     """Print it, as wide as the terminal is; `titles`: of topics, by name."""
-    console = Console(file=stream, highlight=False, soft_wrap=False, emoji=False)
-    console.print(render(stats, titles, now, console.width, unicode=has_unicode(console)))
+    out = console(stream)
+    out.print(render(stats, titles, now, out.width, unicode=has_unicode(out)))
 
 
 def render(stats: Stats, titles: Mapping[str, str], now: float, width: int = 80, *, unicode: bool = True) -> RenderableType:
@@ -76,9 +76,9 @@ def _item(one: Item) -> dict[str, Any]:
     return {"item": one.name, "due_at": one.due_at, "recall": one.strength, "reviews": one.reviews}
 
 
-def _grid(*columns: str) -> Table:
+def _grid(*columns: str) -> LiteralTable:
     """A table without lines; a column is `left`, `right`, or `whole` for one that never breaks."""
-    table = Table.grid(padding=(0, 2))
+    table = grid(padding=(0, 2))
     for column in columns:
         table.add_column(justify="right" if column == "right" else "left", no_wrap=column != "left")
     return table

@@ -11,12 +11,12 @@ from typing import TextIO
 
 from rich.console import Console, Group, RenderableType
 from rich.padding import Padding
-from rich.table import Table
 from rich.text import Text
 
 from trainer.core.report import Mismatch, Outcome, Report, Slice
 from trainer.core.words import Case
 from trainer.display.diagnosis import diagnosed
+from trainer.display.literal import console, grid
 from trainer.display.styles import QUIET, RIGHT, WRONG
 from trainer.display.words import affected, entry, index_in_words, number, plain, plain_inputs, sizes_in_words, small_tensors, summary
 
@@ -33,13 +33,13 @@ _MOST_PRINTED_LINES = 20
 
 def show(report: Report, stream: TextIO, *, why: bool = True) -> None:
     """Print a report, as wide as the terminal is, in symbols that its encoding has; `why`: with the likely cause."""
-    console = Console(file=stream, highlight=False, soft_wrap=False, emoji=False)
-    console.print(render(report, console.width, unicode=has_unicode(console), why=why))
+    out = console(stream)
+    out.print(render(report, out.width, unicode=has_unicode(out), why=why))
 
 
-def has_unicode(console: Console) -> bool:
+def has_unicode(terminal: Console) -> bool:
     """Whether the stream's encoding has more than ASCII."""
-    return console.encoding.lower().replace("_", "-").startswith("utf")
+    return terminal.encoding.lower().replace("_", "-").startswith("utf")
 
 
 def render(report: Report, width: int = 80, *, unicode: bool = True, why: bool = True, commands: bool = True) -> RenderableType:
@@ -97,7 +97,7 @@ def _failure(report: Report, failure: Outcome, width: int) -> Iterator[Renderabl
         title.append(f"  case {failure.number}: {case.name}", style="bold default")
     yield title
     yield Padding(Text(plain(failure.message)), (0, 0, 0, 2), expand=False)
-    rows = Table.grid(padding=(0, 2))
+    rows = grid(padding=(0, 2))
     rows.add_column(style=QUIET, no_wrap=True)
     rows.add_column()
     if case is not None:
@@ -175,7 +175,7 @@ def _slice(part: Slice, found: Mismatch, sizes: dict[str, int], width: int) -> R
     start = max(0, min(wrong_at, len(part.actual) - room))
     shown = slice(start, start + room)
     index = (*part.index[:-1], part.index[-1] + start) if part.index else ()
-    table = Table.grid(padding=(0, 1))
+    table = grid(padding=(0, 1))
     table.add_column(style=QUIET, no_wrap=True)
     for _ in part.actual[shown]:
         table.add_column(justify="right", no_wrap=True)
@@ -231,8 +231,8 @@ def _next(report: Report, failure: Outcome | None) -> Iterator[RenderableType]:
 
 def as_ascii(content: RenderableType, width: int) -> RenderableType:
     """The same without characters that a terminal of another encoding lacks."""
-    console = Console(width=width, highlight=False, emoji=False, no_color=True, legacy_windows=False)
-    with console.capture() as capture:
-        console.print(content)
+    out = console(width=width, no_color=True, legacy_windows=False)
+    with out.capture() as capture:
+        out.print(content)
     replaced = capture.get().translate({0xA0: " ", 0x2013: "-", 0x2192: "->", 0x2026: "...", 0x22C5: "*", 0xB7: "*", 0x2502: "|", 0xB1: "+-"})
     return Text(replaced.rstrip("\n").encode("ascii", "replace").decode("ascii"))

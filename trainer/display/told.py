@@ -18,6 +18,7 @@ from trainer.core.words import Status
 from trainer.display.class_words import VERDICTS, checks_passed, visible
 
 NOT_GRADED = "This could not be graded, which is not your fault. Tell your teacher."
+UNSETTLED = "Not graded yet: more than one submission came under this name. Tell your teacher."
 _SKIPPED = "not made: something that it needs did not pass"
 _VOID = "It counts nothing here: what the challenge asks for was not written from scratch."
 
@@ -88,6 +89,8 @@ def apportioned(weights: Mapping[_Key, float], units: int) -> dict[_Key, int]:
 
 
 def _challenge(asked: Asked, result: Result | None, assignment: Assignment, most: int) -> ToldChallenge:
+    if result is not None and result.unsettled:
+        return ToldChallenge(asked.challenge, "not graded", UNSETTLED, 0, 0)
     if result is None or result.verdict is None:
         why = f" {visible(result.error)}" if assignment.shown == "report" and result is not None and result.error else ""
         return ToldChallenge(asked.challenge, "not graded", NOT_GRADED + why, 0, 0)

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import TextIO
 
-from rich.console import Console, Group, RenderableType
+from rich.console import Group, RenderableType
 from rich.text import Text
 
 from trainer.core.report import Trace, TraceRow
+from trainer.display.literal import console
 from trainer.display.styles import QUIET, RIGHT, WRONG
 from trainer.display.terminal import as_ascii, has_unicode
 from trainer.display.words import number, plain, sizes_in_words
@@ -15,9 +16,9 @@ from trainer.display.words import number, plain, sizes_in_words
 
 def show_trace(trace: Trace, stream: TextIO) -> None:
     """Print a trace, as wide as the terminal is."""
-    console = Console(file=stream, highlight=False, emoji=False)
+    out = console(stream)
     for part in _parts(trace):
-        console.print(part if has_unicode(console) else as_ascii(part, console.width))
+        out.print(part if has_unicode(out) else as_ascii(part, out.width))
 
 
 def render_trace(trace: Trace) -> RenderableType:

@@ -6,10 +6,11 @@ import difflib
 from collections.abc import Iterator
 
 from trainer.core.report import Outcome
-from trainer.core.words import Parameter, Signature
+from trainer.core.words import Signature
 from trainer.grading.evidence import Evidence, frames_of, in_words
-from trainer.running.aliases import contract_of, problem
+from trainer.running.aliases import contract_of, lazy_in_words, problem
 from trainer.running.aliases import in_words as assignment_in_words
+from trainer.running.arguments import default_problem, renamed
 from trainer.running.protocol import FoundParameter
 
 REFUSALS = ("ValueError", "AssertionError")  # what a constructor is to raise for sizes that cannot work
@@ -44,6 +45,16 @@ def interface(evidence: Evidence) -> Iterator[Outcome]:
         yield Outcome("interface", "passed")
 
 
+def other_names(evidence: Evidence) -> Iterator[str]:
+    """Yield a sentence for every callable whose arguments have other names than the contract's."""
+    for signature in evidence.exam.signatures:
+        found = evidence.reply.signatures.get(signature.name)
+        own_names = renamed(signature, found) if found is not None else {}
+        if own_names:
+            taken = ", ".join(f"{own} as {name}" for name, own in own_names.items())
+            yield f"Arguments of {signature.name} are taken by their places: {taken}."
+
+
 def _missing(name: str, what: str, defined: list[str]) -> str:
     if what != "missing":
         return f"{name} is {what}; it must be {'a class derived from nn.Module' if 'Module' in what else 'callable'}."
@@ -63,48 +74,37 @@ def in_python(signature: Signature) -> str:
 def signature_problem(expected: Signature, found: list[FoundParameter]) -> str | None:
     """Why calls as the stub documents them would not reach this callable, or None.
 
-    Further arguments are fine if they have defaults and come last; `*args, **kwargs` take anything.
+    Other names are fine in the same places with the same defaults. Further arguments are fine if they
+    have defaults and come last; `*args, **kwargs` take anything.
     """
-    kinds = {one.kind for one in found}
+    open_ended = any(one.kind in ("VAR_KEYWORD", "VAR_POSITIONAL") for one in found)
     by_name = {one.name: one for one in found if not one.kind.startswith("VAR_")}
-    positional = [one.name for one in found if one.kind in ("POSITIONAL_ONLY", "POSITIONAL_OR_KEYWORD")]
+    positional = [one for one in found if one.kind in ("POSITIONAL_ONLY", "POSITIONAL_OR_KEYWORD")]
+    own_names = renamed(expected, found)
+    wanted = {want.name for want in expected.parameters}
     reasons: list[str] = []
     for index, want in enumerate(expected.parameters):
-        have = by_name.get(want.name)
+        have = by_name.get(own_names.get(want.name, want.name))
         if have is None:
-            if not kinds & {"VAR_KEYWORD", "VAR_POSITIONAL"}:
-                reasons.append(f"{want.name} is missing")
+            there = positional[index] if index < len(positional) else None
+            if open_ended:
+                continue
+            trouble = default_problem(want, there) if there is not None and there.name not in wanted else None
+            reasons.append(f"{want.name} is missing" + (f" ({trouble} to stand for it)" if trouble else ""))
             continue
         if have.kind == "KEYWORD_ONLY":
             if want.required:
                 reasons.append(f"{want.name} must be accepted by position")
-        elif positional.index(want.name) != index:
-            reasons.append(f"{want.name} is number {positional.index(want.name) + 1} and must be number {index + 1}")
-        reasons.extend(_default_problem(want, have))
-    known = {want.name for want in expected.parameters}
+        elif positional.index(have) != index:
+            reasons.append(f"{want.name} is number {positional.index(have) + 1} and must be number {index + 1}")
+        if trouble := default_problem(want, have):
+            reasons.append(trouble)
+    known = wanted | set(own_names.values())
     reasons.extend(f"{one.name} has no default" for one in found if one.required and one.name not in known and not one.kind.startswith("VAR_"))
     if not reasons:
         return None
     yours = ", ".join(_shown(one) for one in found)
     return f"expected {in_python(expected)}; found ({yours}): {'; '.join(reasons)}."
-
-
-def _default_problem(want: Parameter, have: FoundParameter) -> Iterator[str]:
-    if want.required:
-        return
-    if have.required:
-        yield f"{want.name} must have the default {want.default!r}"
-    elif have.default is not None and not _same(have.default, want.default):
-        yield f"the default of {want.name} is {have.default} and must be {want.default!r}"
-
-
-def _same(found: str, wanted: object) -> bool:
-    if found == repr(wanted):
-        return True
-    try:
-        return isinstance(wanted, int | float) and not isinstance(wanted, bool) and found not in ("True", "False") and float(found) == float(wanted)
-    except ValueError:
-        return False
 
 
 def _shown(one: FoundParameter) -> str:
@@ -122,7 +122,8 @@ def parameters(evidence: Evidence) -> Iterator[Outcome]:
             continue
         expected = {name: tuple(value.shape) for name, value in evidence.exam.parameters(one.number).items()}
         shapes = {name: tuple(shape) for name, shape in one.told.parameters.items()}
-        text = problem(contract_of(expected), expected, shapes)
+        contract = contract_of(expected)
+        text = lazy_in_words(contract, one.told.lazy) if one.told.lazy else problem(contract, expected, shapes)
         if twice := {name: other for name, other in one.told.shared.items() if name in expected}:
             text += f"; {', '.join(f'{name} is the same parameter as {other}' for name, other in twice.items())}, and each must be its own"
         failed = True

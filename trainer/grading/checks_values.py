@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import torch
 
-from trainer.comparing.compare import compare_dropout
+from trainer.comparing.compare import compare_dropout, compare_values
 from trainer.comparing.tolerance import allowed
 from trainer.core.report import Mismatch, Outcome
 from trainer.grading.evidence import CaseEvidence, Evidence, frames_of, in_words, name_shape, shape_advice
@@ -35,6 +35,8 @@ def _raised(check: str, one: CaseEvidence, failure: Failure) -> Outcome:
         "backward": "the backward pass raised ",
         "second call": "a second call on the same object raised ",
         "forward with gradients": "with gradients enabled it raised ",
+        "in training mode": "in training mode it raised ",
+        "in eval mode": "in eval mode it raised ",
     }.get(failure.phase, "")
     memory = "more memory was asked for than the limit allows (`--memory-limit` raises it): " if failure.out_of_memory else ""
     shared = "an input is changed in place, and here several of its entries share memory; work on a copy: " if _WRITES_SHARED in failure.message else ""
@@ -194,7 +196,45 @@ def train_eval(evidence: Evidence) -> Iterator[Outcome]:
                 again = evidence.value_of(one.told.outputs_once_more.get(name))
                 if trouble is None and again is not None and torch.equal(again, value):
                     trouble = "another call in training mode drops the same attention weights: every call must draw anew"
+            if trouble is None and one.told.gradient_failure is not None:
+                yield _raised("train/eval", one, one.told.gradient_failure)
+                continue
+            trouble = trouble or _dropped_gradients(evidence, one, name)
             yield Outcome("train/eval", "failed" if trouble else "passed", trouble or "", one.case.name, one.number + 1)
+
+
+_UNDER_DROPOUT = "the backward pass must drop and scale the same entries as the forward pass"
+
+
+def _dropped_gradients(evidence: Evidence, one: CaseEvidence, name: str) -> str | None:
+    """Return how the gradients under dropout are wrong, or None.
+
+    Args:
+        name: the output that reads the attention weights out.
+    """
+    value = evidence.value_of(one.told.outputs_with_gradients.get(name))
+    if value is None or one.case.dropout is None:
+        return None
+    want = one.expected.outputs[name]
+    bound = allowed(want.value, one.case.dtype, want.lost)
+    trouble = compare_dropout(name, one.case.dims[name], dict(one.case.sizes), want.value, value, bound, one.case.dropout)
+    if trouble is not None:
+        return f"with gradients enabled, {trouble}"
+    under = evidence.exam.gradients_under(one.number, name, value)
+    for label, expected in under.gradients.items() if under is not None else ():
+        got = evidence.tensor(one.told.gradients.get(label, -1))
+        limit = under.gradient_bounds[label] if under is not None else expected.value
+        if got is None:
+            if bool((expected.value.abs() > limit).any()):
+                return f"in training mode no gradient reaches {label}: {_UNDER_DROPOUT}"
+            continue
+        if got.shape != expected.value.shape:
+            return f"in training mode the gradient of {label} is {list(got.shape)}; it must be {list(expected.value.shape)}"
+        found = compare_values(f"gradient of {label}", "", {}, expected.value, got, limit)
+        if found is not None:
+            said = _valued("train/eval", one, found, "in training mode ").message
+            return f"{said}: {_UNDER_DROPOUT}"
+    return None
 
 
 def properties(evidence: Evidence) -> Iterator[Outcome]:

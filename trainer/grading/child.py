@@ -8,12 +8,10 @@ from __future__ import annotations
 import contextlib
 import os
 import subprocess
-import sys
 import tempfile
-from pathlib import Path
 from typing import IO
 
-_ROOT = Path(__file__).resolve().parents[2]
+from trainer.running import launch
 
 
 class GradingProcess:
@@ -26,15 +24,20 @@ class GradingProcess:
 
     def __init__(self, module: str, *words: str) -> None:
         self._errors: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115  # as long as the process lives
-        # -P: a file of somebody's named like a module of ours or Python's is not imported in its place.
-        self._process = subprocess.Popen(
-            [sys.executable, "-P", "-m", module, *words],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=self._errors,
-            env={**os.environ, "OMP_NUM_THREADS": "1", "PYTHONPATH": os.pathsep.join(filter(None, [str(_ROOT), os.environ.get("PYTHONPATH")]))},
-            start_new_session=True,  # Ctrl-C in the terminal is for whoever has started it
-        )
+        told = launch.handoff(module, words, os.environ)
+        try:
+            self._process = subprocess.Popen(
+                [*launch.command(), launch.__name__, str(told)],
+                cwd=launch.ROOT,  # not the user's folder: a file there named like a module would be imported
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=self._errors,
+                env=launch.clean_environment(os.environ),
+                pass_fds=(told,),
+                start_new_session=True,  # Ctrl-C in the terminal is for whoever has started it
+            )
+        finally:
+            os.close(told)
         assert self._process.stdin is not None
         assert self._process.stdout is not None
         self.orders: IO[bytes] = self._process.stdin

@@ -13,6 +13,7 @@ from trainer.comparing.compare import compare_values
 from trainer.core.report import Frame, Mismatch
 from trainer.core.words import Case, axes
 from trainer.grading.exam import Exam, Expected
+from trainer.grading.held_memory import Held
 from trainer.running.protocol import Failure, FrameData, Reply, Returned, RunReply, name_of
 from trainer.running.run import Ended
 
@@ -32,6 +33,8 @@ class Evidence:
 
     def __init__(self, exam: Exam, ended: Ended, only: int | None = None) -> None:
         self.exam, self.ended, self.only = exam, ended, only
+        self.held: Held | None = None  # what the kernel tells of its memory, where that was asked
+        self.loop = ""  # of a submission whose time was over: which of its counts grows with the sizes, in a sentence
         self._compared: dict[tuple[int, int], Mismatch | None] = {}
         self._gradients: dict[tuple[int, str], Mismatch | None] = {}
         self._ran: dict[int, bool] = {}

@@ -23,6 +23,8 @@ from trainer.content.interface import signatures
 from trainer.content.packs import read_text, solution
 from trainer.core.words import Case, Challenge, GraderError, PackError, Refusal
 from trainer.grading.draw import Draw
+from trainer.grading.drive import drive_source
+from trainer.grading.dropped import DropsAsSeen, kept_weights
 from trainer.running.execution import Drive, Given, build, gradients, lay_out, leaves, map_leaves, module_parameters
 from trainer.running.protocol import DTYPES, Assigned, Purpose, Request, Run, TensorTable, decode, encode
 from trainer.running.returns import plain_value
@@ -123,12 +125,14 @@ class Exam:
         self.challenge, self.seed = challenge, seed
         self.signatures = signatures(challenge)
         self.cases_path = str(challenge.folder / "cases.py")
-        self._cases_source = read_text(challenge.folder / "cases.py")
-        self._content = load_module("cases", self.cases_path, self._cases_source)
+        cases_source = read_text(challenge.folder / "cases.py")
+        self._content = load_module("cases", self.cases_path, cases_source)
         for name in ("cases", "drive"):
             if name not in self._content:
                 raise PackError(f"{self.cases_path} defines no `{name}`.")
-        self._reference = load_module("reference", str(challenge.solutions / "solution.py"), solution(challenge))
+        self._drive_source = drive_source(cases_source, self.cases_path)
+        self.reference_source = solution(challenge)
+        self._reference = load_module("reference", str(challenge.solutions / "solution.py"), self.reference_source)
         self.cases = self._drawn(Draw(seed))
         again = self._drawn(Draw(seed, _AGAIN))
         self.refusals: tuple[Refusal, ...] = tuple(self._content["refusals"]()) if "refusals" in self._content else ()
@@ -153,8 +157,7 @@ class Exam:
     def request(self, assignment: Assigned | None = None, purpose: Purpose = "grade") -> bytes:
         """The frame for a worker that is to run a file on all cases; `assignment`: by default the first that fits them all."""
         body = Request(
-            cases_path=self.cases_path,
-            cases_source=self._cases_source,
+            drive_source=self._drive_source,
             kind=self.challenge.kind,
             entry=list(self.challenge.entry),
             random_seed=int(torch.randint(1 << 62, (), generator=torch.Generator().manual_seed(self.seed + _RANDOM))),
@@ -162,6 +165,7 @@ class Exam:
             refusals=[dict(refusal.init) for refusal in self.refusals],
             assignment={path: list(roles) for path, roles in (assignment or {}).items()},
             purpose=purpose,
+            signatures=list(self.signatures),
         )
         return encode(body, self._runs[1])
 
@@ -240,9 +244,9 @@ class Exam:
             called.add(way)
             return len(called) > known
 
+        ways = _ways(self.cases, has_modes=self.challenge.kind == "module")
         runs = [
             Run(
-                name=case.name,
                 sizes=dict(case.sizes),
                 init=dict(case.init),
                 inputs=table.tree(inputs),
@@ -255,7 +259,9 @@ class Exam:
                 differentiable=self.differentiable(number),
                 probe=case.probe,
                 purpose=self._purposes[number],
+                ways=ways[number],
                 once_more=is_new(case),
+                random=case.dropout is not None,
             )
             for number, (case, inputs, again, parameters, cotangents) in enumerate(
                 zip(self.cases, self._inputs, self._again, self._parameters, self._cotangents, strict=True)
@@ -323,17 +329,17 @@ class Exam:
 
     def _draw_cotangents(self) -> list[dict[str, Tensor]]:
         draw = Draw(self.seed, _RANDOM)
-        return [
-            {name: draw.normal(*case.output_shape(name)) for name in case.dims} if case.gradients and not case.probe and case.dropout is None else {}
-            for case in self.cases
-        ]
+        return [{name: draw.normal(*case.output_shape(name)) for name in case.dims} if case.gradients and not case.probe else {} for case in self.cases]
 
     def _expect(self, number: int) -> Expected:
         case = self.cases[number]
         reference = self._with_weights(number, self._exact.pop(number, None) or self._built(number, "float64"))
         lower = self._with_weights(number, self._built(number, lower_dtype(case.dtype)))
-        exact, exact_gradients, plain = self._evaluate(number, reference, self._inputs[number], "float64", with_gradients=True)
-        lowered, lowered_gradients, plain_lowered = self._evaluate(number, lower, self._inputs[number], lower_dtype(case.dtype), with_gradients=True)
+        # Gradients under dropout depend on what is dropped: `gradients_under` gives them.
+        with_gradients = case.dropout is None
+        given, lower_name = self._inputs[number], lower_dtype(case.dtype)
+        exact, exact_gradients, plain = self._evaluate(number, reference, given, "float64", with_gradients=with_gradients)
+        lowered, lowered_gradients, plain_lowered = self._evaluate(number, lower, given, lower_name, with_gradients=with_gradients)
         for name, value in exact.items():
             if tuple(value.shape) != case.output_shape(name):
                 raise PackError(
@@ -352,6 +358,38 @@ class Exam:
             if one != other:
                 raise PackError(f"{self.cases_path}: case {case.name!r}: rounding decides; the reference gives {one} in float64, {other} in {case.dtype}.")
         return Expected(outputs, again, plain, plain_again, _values(case, exact_gradients, lowered_gradients), case.dtype)
+
+    def gradients_under(self, number: int, output: str, actual: Tensor) -> Expected | None:
+        """Return what the reference gives if it drops the weights that a submission dropped.
+
+        None if the case compares no gradients, or the reference drops nothing that has the shape of
+        the weights.
+
+        Args:
+            number: of a case with `dropout`, from 0.
+            output: the output that reads the weights out.
+            actual: the submission's.
+        """
+        case = self.cases[number]
+        if case.dropout is None or not self._cotangents[number]:
+            return None
+        weights = self.expected[number].outputs[output].value
+        kept = kept_weights(case.dims[output], case.sizes, weights, actual)
+        found: list[tuple[dict[str, Tensor], dict[str, Tensor]]] = []
+        for dtype in ("float64", lower_dtype(case.dtype)):
+            reference = self._with_weights(number, self._built(number, dtype)).train()
+            with DropsAsSeen(kept, case.dropout) as mode:
+                outputs, own, _ = self._evaluate(number, reference, self._inputs[number], dtype, with_gradients=True)
+            if mode.calls != 1:
+                return None
+            found.append((outputs, own))
+        (outputs, exact), (outputs_lowered, lowered) = found
+        return Expected(
+            outputs=_values(case, outputs, outputs_lowered),
+            again={},
+            gradients=_values(case, exact, lowered),
+            dtype=case.dtype,
+        )
 
     def _built(self, number: int, dtype: str) -> Any:
         """What `drive` calls: the reference in this dtype, in eval mode, with weights of its own still."""
@@ -421,6 +459,35 @@ def _default_dtype(dtype: torch.dtype) -> Iterator[None]:
         yield
     finally:
         torch.set_default_dtype(before)
+
+
+def _ways(cases: Sequence[Case], *, has_modes: bool) -> list[list[tuple[bool, bool]]]:
+    """Return for each case in which further ways its probe is counted: (training, gradients).
+
+    Each is counted first as it is declared, without gradients. One pair of vectorised probes is counted with gradients
+    in the other mode too, the next pair with the two combinations that are left; so all four are seen at half the cost.
+    A challenge with a single pair has all four of it.
+    """
+    pairs = sum(case.probe == "vectorised" for case in cases) // 2
+    found: list[list[tuple[bool, bool]]] = []
+    vectorised = 0
+    for case in cases:
+        training = case.mode == "train"
+        here, there = (training, True), (not training, True)
+        if case.probe in (None, "held"):
+            found.append([])
+        elif case.probe == "memory":  # each takes many operations: one of them tells of gradients
+            found.append([] if any(other.probe == "memory" for other in cases[: len(found)]) else [here])
+        elif not has_modes:
+            found.append([here])
+        elif case.probe == "vectorised":
+            odd = vectorised // 2 % 2
+            vectorised += 1
+            rest = [here, (not training, False)]
+            found.append([there, *rest] if pairs == 1 else rest if odd else [there])
+        else:
+            found.append([here, there])
+    return found
 
 
 def _way_of(case: Case) -> str:

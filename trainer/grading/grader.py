@@ -18,14 +18,18 @@ import torch
 
 from trainer.core.report import Diagnosis, Report, Trace
 from trainer.core.words import Challenge, DrillError
-from trainer.grading.evidence import Evidence
+from trainer.grading.checks_counted import loop_between
+from trainer.grading.evidence import CaseEvidence, Evidence
 from trainer.grading.exam import Exam
+from trainer.grading.held_memory import held_memory, measured_pair
 from trainer.grading.judge import judge
+from trainer.grading.unfinished import unfinished
+from trainer.running.copy_probe import Copies
 from trainer.running.isolation import Isolation
-from trainer.running.probing import Isolated, probe_zygote
+from trainer.running.probing import Isolated, copies_readable_by, probe_zygote
 from trainer.running.protocol import Assigned, Purpose, SubmittedFile, cap
 from trainer.running.run import Ended, Running, SupersededError
-from trainer.running.zygote import Limits, Zygote
+from trainer.running.zygote import Limits, Zygote, ZygoteLostError
 
 if TYPE_CHECKING:  # imported where it is asked for: a pass pays nothing for it
     from trainer.grading.diagnosis.bank import Bank
@@ -33,6 +37,7 @@ if TYPE_CHECKING:  # imported where it is asked for: a pass pays nothing for it
 Told = Callable[[Report], None]
 TRAINER = Path(__file__).resolve().parents[1]
 _NAP_SECONDS = 0.005
+_ZYGOTES_A_SUBMISSION = 2
 
 
 class Grader:
@@ -59,9 +64,11 @@ class Grader:
         self._hidden = [TRAINER]
         for pack in packs:
             self._hidden += [pack / "challenges", pack / "solutions"]
+        self._isolation = isolation
         self._zygote = Zygote(self._hidden, isolation)
         self._exams: dict[tuple[Path, int], Exam] = {}
         self._banks: WeakKeyDictionary[Exam, Bank] = WeakKeyDictionary()
+        self._grown: WeakKeyDictionary[Exam, int] = WeakKeyDictionary()
         self._ready: tuple[Exam, Running] | None = None
         self._held: Exam | None = None
 
@@ -79,6 +86,12 @@ class Grader:
     def isolated(self) -> Isolated:
         """What holds this grader's workers, tried now."""
         return probe_zygote(self._zygote, self._hidden)
+
+    def readable_copies(self) -> Copies:
+        """Search for references that this grader's workers can read, if anything hides files here."""
+        if self._zygote.isolation == "limits":
+            return Copies()
+        return copies_readable_by(self._zygote, self._hidden)
 
     def hold(self, challenge: Challenge, seed: int) -> None:
         """Many submissions of this exam will come: what goes into its cases is read once for all of them. Another exam's takes its place."""
@@ -124,12 +137,35 @@ class Grader:
     def grade_exam(self, exam: Exam, source: str, file: str, index: int | None = None, *, diagnosed: bool = False, told: Told | None = None) -> Report:
         """Grade one source on an exam; `index`: the one case that the report speaks of, from 0."""
         started = time.monotonic()
-        report, evidence, assignment = self.judged(exam, source, file, index)
+        report, evidence, assignment = self._judged_whatever_happens(exam, source, file, index)
+        if report.verdict != "passed":
+            report = replace(report, unfinished=unfinished(evidence, source))
         if diagnosed and report.verdict != "passed":
             if told is not None:
                 told(replace(report, elapsed_seconds=time.monotonic() - started))
             report = replace(report, diagnosis=self._diagnosis(exam, evidence, report, source, _Runner(self, file, assignment)))
         return replace(report, elapsed_seconds=time.monotonic() - started)
+
+    def _judged_whatever_happens(self, exam: Exam, source: str, file: str, index: int | None) -> tuple[Report, Evidence, Assigned]:
+        """Return `judged`; if the zygote dies, run the submission again in a new zygote.
+
+        A submission with which two of them die has a verdict: it is the likely cause.
+        """
+        for _ in range(_ZYGOTES_A_SUBMISSION):
+            try:
+                return self.judged(exam, source, file, index)
+            except ZygoteLostError:
+                self._replace_zygote()
+        evidence = Evidence(exam, Ended("died", reason="the process that starts workers died each time this file ran, and so did the worker"), index)
+        return judge(evidence, file, 0.0), evidence, {}
+
+    def _replace_zygote(self) -> None:
+        """Start another zygote in the place of the one that is gone."""
+        self._ready = None
+        self._zygote.close()
+        self._zygote = Zygote(self._hidden, self._isolation)
+        if self._held is not None:
+            self._zygote.hold(self._held.request())
 
     def _diagnosis(self, exam: Exam, evidence: Evidence, report: Report, source: str, runner: _Runner) -> Diagnosis | None:
         """Where and why; None, with a warning, where the search itself fails: the verdict does not depend on it."""
@@ -138,6 +174,9 @@ class Grader:
 
             with closing(runner):
                 return diagnose(self._bank(exam), evidence, report, source, runner)
+        except ZygoteLostError:
+            self._replace_zygote()
+            return None
         except Exception as error:
             warnings.warn(f"The diagnosis failed ({type(error).__name__}: {error}); the verdict stands. Report this with the seed.", stacklevel=2)
             return None
@@ -188,6 +227,14 @@ class Grader:
             likely = error.likely
             best = self._evidence(exam, source, file, error.assignments[likely[0]], index)
             best.reply.assignments = error.assignments
+        if best.ended.how == "timeout" and not best.ended.slept:
+            best.loop = self._loop(exam, source, file, best)
+        elif index is None and best.ended.how == "replied" and all(best.right(case) for case in best.cases):
+            best.held = held_memory(
+                exam.cases,
+                lambda number: self._most_held(exam.only([number], alone=True), source, file, best.reply.assignment),
+                lambda: self._own_growth(exam),
+            )
         report = judge(best, file, time.monotonic() - started)
         possible = best.reply.assignments
         # Names leave several assignments: take one under which every output agrees, if there is one.
@@ -206,6 +253,38 @@ class Grader:
                 if report.verdict == "passed":
                     break
         return report, best, best.reply.assignment
+
+    def _most_held(self, alone: Exam, source: str, file: str, assignment: Assigned) -> int:
+        """Run one case in a worker of its own; return the most bytes that it held, 0 where it did not come to its end."""
+        running = Running(self._zygote, alone.request(assignment, "outputs"), self.limits, measured=True)
+        running.submit(_submitted(file, source))
+        ended = running.finish(self._interrupt)
+        return ended.most_bytes if ended.how == "replied" else 0
+
+    def _own_growth(self, exam: Exam) -> int:
+        """Return what the larger of two measured cases takes more than the smaller, without what an answer holds, in bytes."""
+        if exam not in self._grown:
+            pair = measured_pair(exam.cases) or (0, 0)
+            reference, name = exam.reference_source, exam.challenge.file_name
+            few, many = (self._most_held(exam.only([number], alone=True), reference, name, {}) for number in pair)
+            told = self._run(exam.only([pair[1]], alone=True), reference, name, {}).reply.runs
+            held = max((counts.alive for run in told for counts in run.counts), default=0)
+            self._grown[exam] = many - few - held
+        return self._grown[exam]
+
+    def _loop(self, exam: Exam, source: str, file: str, evidence: Evidence) -> str:
+        """Say which count grows with the sizes, of a submission whose time was over: a loop is the likely cause.
+
+        The first pair of cases that compares counts is small, so the submission runs on it again.
+        """
+        probes = [number for number, case in enumerate(exam.cases) if case.probe == "vectorised"][:2]
+        if len(probes) < 2 or (evidence.ended.last_note or 0) <= probes[0]:
+            return ""
+        ended = self._run(exam.only(probes), source, file, {})
+        told = ended.reply.runs or ended.partial
+        if len(told) < 2:
+            return ""
+        return loop_between(*(CaseEvidence(number, exam.cases[number], exam.expected[number], runs) for number, runs in zip(probes, told, strict=False)))
 
     def _evidence(self, exam: Exam, source: str, file: str, assignment: Assigned, index: int | None) -> Evidence:
         """Run a submission; what it makes is compared as it comes.
@@ -248,7 +327,7 @@ class Grader:
         running = self._taken(exam) if plain else None
         if running is None:
             running = Running(self._zygote, None if plain and exam is self._held else exam.request(assignment, purpose), self.limits)
-        running.submit(SubmittedFile(cap(Path(file).name, 200), source))  # a file system may know names that are no UTF-8
+        running.submit(_submitted(file, source))
         return running
 
     def prepare(self, challenge: Challenge, seed: int) -> None:
@@ -277,6 +356,11 @@ class Grader:
         running = self._begin(exam, source, file, assignment, purpose)
         exam.expected  # noqa: B018  # computed here while the worker is at work
         return running.finish(self._interrupt, nap=self._nap)
+
+
+def _submitted(file: str, source: str) -> SubmittedFile:
+    """The file as a worker gets it; a file system may know names that are no UTF-8."""
+    return SubmittedFile(cap(Path(file).name, 200), source)
 
 
 class _Runner:

@@ -10,7 +10,8 @@ from typing import Any
 from safetensors.torch import save
 from torch import Tensor
 
-from trainer.core.words import Challenge, DrillError
+from trainer.core.words import Challenge, DrillError, Signature
+from trainer.grading.checks_load import other_names
 from trainer.grading.exam import Exam
 from trainer.grading.grader import Grader
 from trainer.running.execution import leaves
@@ -26,6 +27,7 @@ class Repro:
     number: int
     seed: int
     assignment: Mapping[str, tuple[str, ...]]
+    signatures: tuple[Signature, ...] = ()  # the contract's, if the learner's arguments have other names
 
     def tensors(self) -> bytes:
         """Inputs and weights in the format of safetensors, as `input NAME` and `weight NAME`."""
@@ -37,6 +39,7 @@ class Repro:
         """The script that calls the learner's `file` on `tensors`."""
         case, challenge = self.exam.cases[self.number - 1], self.exam.challenge
         module = challenge.kind == "module"
+        more = ", SIGNATURES" if self.signatures else ""
         arguments = ", ".join(f"{name}={value!r}" for name, value in case.init.items())
         given = "\n".join(f"    {name!r}: {_literal(name, value)}," for name, value in self.exam.given(self.number - 1).items())
         lines = [
@@ -53,6 +56,8 @@ class Repro:
             "from safetensors.torch import load_file",
             "",
             *(["from trainer.running import aliases, weights"] if module else []),
+            *(["from trainer.core.words import Parameter, Signature"] if self.signatures else []),
+            *(["from trainer.running.arguments import adapted"] if self.signatures else []),
             "from trainer.running.execution import Given, build, lay_out, map_leaves",
             "",
             f"FILE = {str(file)!r}",
@@ -61,6 +66,7 @@ class Repro:
             "yours = importlib.util.module_from_spec(spec)",
             "spec.loader.exec_module(yours)",
             f'drive = runpy.run_path({self.exam.cases_path!r})["drive"]  # how the grader calls it',
+            *self._names(),
             "",
             "inputs = {",
             given,
@@ -69,15 +75,17 @@ class Repro:
             'inputs = map_leaves(inputs, lambda name, tensor: lay_out(tensor, layout.get(name.partition("[")[0])))',
         ]
         if module:
+            called = f"{list(challenge.entry)!r}, {dict(case.init)!r}"
+            made = f"torch.{case.dtype}, {case.mode!r}{more}"
             lines += [
                 f"# {challenge.entry[0]}({arguments}), {case.dtype}, {case.mode} mode",
-                f"implementation = build(vars(yours), {challenge.kind!r}, {list(challenge.entry)!r}, {dict(case.init)!r}, torch.{case.dtype}, {case.mode!r})",
+                f"implementation = build(vars(yours), {challenge.kind!r}, {called}, {made})",
                 'given_weights = {name.removeprefix("weight "): value for name, value in tensors.items() if name.startswith("weight ")}',
                 "contract = aliases.contract_of({name: tuple(value.shape) for name, value in given_weights.items()})",
                 f"weights.load(implementation, contract, {dict(self.assignment)!r}, given_weights)",
             ]
         else:
-            lines += [f"implementation = build(vars(yours), {challenge.kind!r}, {list(challenge.entry)!r}, {{}}, torch.{case.dtype}, {case.mode!r})"]
+            lines += [f"implementation = build(vars(yours), {challenge.kind!r}, {list(challenge.entry)!r}, {{}}, torch.{case.dtype}, {case.mode!r}{more})"]
         lines += [
             "",
             "with torch.no_grad():",
@@ -87,6 +95,17 @@ class Repro:
             "    print(value)",
         ]
         return "\n".join(lines) + "\n"
+
+    def _names(self) -> list[str]:
+        """Return the lines that let `drive` call arguments with other names."""
+        if not self.signatures:
+            return []
+        return [
+            "SIGNATURES = [  # the contract's names; yours are taken by their places",
+            *(f"    {signature!r}," for signature in self.signatures),
+            "]",
+            f"drive = adapted(drive, {list(self.exam.challenge.entry)!r}, SIGNATURES)",
+        ]
 
 
 def repro(grader: Grader, challenge: Challenge, source: str, file: str, seed: int, only: int | None = None) -> Repro | None:
@@ -103,7 +122,9 @@ def repro(grader: Grader, challenge: Challenge, source: str, file: str, seed: in
         raise DrillError(f"{challenge.id}: {failure.check} fails in no single case ({failure.message}); there is nothing to step through.")
     if number is None:
         return None
-    return Repro(exam, number, seed, {path: tuple(roles) for path, roles in evidence.reply.assignment.items()})
+    assignment = {path: tuple(roles) for path, roles in evidence.reply.assignment.items()}
+    signatures = exam.signatures if any(other_names(evidence)) else ()
+    return Repro(exam, number, seed, assignment, signatures)
 
 
 def _literal(name: str, value: Any) -> str:

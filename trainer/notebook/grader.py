@@ -10,7 +10,7 @@ import secrets
 import sys
 from typing import Any
 
-from rich.console import Console, Group
+from rich.console import Group
 from rich.text import Text
 
 from trainer.cli import check
@@ -18,6 +18,7 @@ from trainer.cli.common import find, say_trouble
 from trainer.core.report import Report
 from trainer.core.words import DrillError, GraderError
 from trainer.display.as_json import as_object
+from trainer.display.literal import console
 from trainer.display.terminal import as_ascii, render
 from trainer.practice.journal import default_journal
 
@@ -74,24 +75,24 @@ def _rendered(report: Report, call: str, width: int, *, why: bool) -> Group:
 
 def as_text(shown: Group, width: int, *, unicode: bool = True) -> str:
     """Plain text of this width; `unicode`: with characters beyond ASCII."""
-    console = Console(file=io.StringIO(), width=width, highlight=False, emoji=False, color_system=None, legacy_windows=False, record=True)
-    console.print(shown)
-    text = console.export_text()
+    out = console(io.StringIO(), width=width, color_system=None, legacy_windows=False, record=True)
+    out.print(shown)
+    text = out.export_text()
     if not unicode:
-        console.print(as_ascii(Text(text.translate({0x2713: "ok", 0x2717: "X"})), width))
-        text = console.export_text()
+        out.print(as_ascii(Text(text.translate({0x2713: "ok", 0x2717: "X"})), width))
+        text = out.export_text()
     return "\n".join(line.rstrip() for line in text.rstrip().split("\n"))
 
 
 def as_html(shown: Group, source: str, *, colour: bool = True) -> str:
     """The report, and below it the numbered source, folded away."""
-    console = Console(file=io.StringIO(), width=_HTML_WIDTH, highlight=False, emoji=False, color_system=None, legacy_windows=False, record=True)
-    console.print(shown)
+    out = console(io.StringIO(), width=_HTML_WIDTH, color_system=None, legacy_windows=False, record=True)
+    out.print(shown)
     if colour:
-        page = console.export_html(inline_styles=True, code_format=f'<pre style="{_PRE}">{{code}}</pre>')
+        page = out.export_html(inline_styles=True, code_format=f'<pre style="{_PRE}">{{code}}</pre>')
         page = page.replace("color: #000000; text-decoration-color: #000000", "color: inherit")  # a notebook may be dark
     else:
-        page = f'<pre style="{_PRE}">{html.escape(console.export_text())}</pre>'
+        page = f'<pre style="{_PRE}">{html.escape(out.export_text())}</pre>'
     lines = source.splitlines()
     numbered = "\n".join(f"{number:>{len(str(len(lines)))}}  {line}" for number, line in enumerate(lines, 1))
     return f'{page}<details><summary>the source that was graded</summary><pre style="{_PRE}">{html.escape(numbered)}</pre></details>'

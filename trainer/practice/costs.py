@@ -21,6 +21,7 @@ from trainer.core.words import DrillError
 
 ELEMENT_BYTES = {"float64": 8, "float32": 4, "bfloat16": 2, "float16": 2, "float8": 1, "int8": 1}
 MEASURABLE = ("float64", "float32", "bfloat16", "float16")
+USUAL_DTYPE = "float32"
 MOST = 10**9
 MOST_MEASURED_BYTES = 4 << 30
 USUAL_KV_HEADS = (8, 4)
@@ -45,10 +46,16 @@ class Configuration:
 
 @dataclass(frozen=True)
 class Preset:
-    """A published model's sizes and the variant of attention that it has; `sizes` by the names of `configure`'s arguments."""
+    """A published model: its variant of attention, its sizes and the dtype of its weights and cache.
+
+    sizes  by the names of `configure`'s arguments
+    dtype  `torch_dtype` of the published configuration; a KV cache is kept in it unless it is
+           quantised. Of DeepSeek-V3, whose weights are published in float8, it is bfloat16 as well.
+    """
 
     name: str
     variant: str
+    dtype: str
     sizes: dict[str, int]
 
 
@@ -68,13 +75,14 @@ class Cost:
 
 
 PRESETS = (
-    Preset("Llama-2-7B", "MHA", {"num_layers": 32, "num_heads": 32, "head_dim": 128, "d_model": 4096}),
-    Preset("Llama-3-8B", "GQA", {"num_layers": 32, "num_heads": 32, "num_kv_heads": 8, "head_dim": 128, "d_model": 4096}),
-    Preset("Llama-3-70B", "GQA", {"num_layers": 80, "num_heads": 64, "num_kv_heads": 8, "head_dim": 128, "d_model": 8192}),
-    Preset("Mistral-7B", "GQA", {"num_layers": 32, "num_heads": 32, "num_kv_heads": 8, "head_dim": 128, "d_model": 4096}),
+    Preset("Llama-2-7B", "MHA", "float16", {"num_layers": 32, "num_heads": 32, "head_dim": 128, "d_model": 4096}),
+    Preset("Llama-3-8B", "GQA", "bfloat16", {"num_layers": 32, "num_heads": 32, "num_kv_heads": 8, "head_dim": 128, "d_model": 4096}),
+    Preset("Llama-3-70B", "GQA", "bfloat16", {"num_layers": 80, "num_heads": 64, "num_kv_heads": 8, "head_dim": 128, "d_model": 8192}),
+    Preset("Mistral-7B", "GQA", "bfloat16", {"num_layers": 32, "num_heads": 32, "num_kv_heads": 8, "head_dim": 128, "d_model": 4096}),
     Preset(
         "DeepSeek-V3",
         "MLA",
+        "bfloat16",
         {"num_layers": 61, "num_heads": 128, "head_dim": 128, "d_model": 7168, "kv_rank": 512, "rope_dim": 64, "q_rank": 1536},
     ),
 )
@@ -104,8 +112,10 @@ def find_preset(wanted: str) -> Preset:
     return next(one for one in PRESETS if one.name == _known("preset", wanted, [preset.name for preset in PRESETS]))
 
 
-def configure(preset: Preset | None = None, dtype: str = "float32", **given: int | None) -> Configuration:
+def configure(preset: Preset | None = None, dtype: str | None = None, **given: int | None) -> Configuration:
     """The configuration that the given sizes (by the names of `OPTIONS`), else the preset's, else the defaults make.
+
+    The dtype is the given one, else the preset's, else float32.
 
     head_dim is d_model / num_heads, kv_rank 4 head_dim and rope_dim head_dim // 2 (as DeepSeek-V2 has them) where nothing says otherwise.
 
@@ -125,6 +135,7 @@ def configure(preset: Preset | None = None, dtype: str = "float32", **given: int
         fits = ", ".join(str(one) for one in _divisors(num_heads, 8))
         raise DrillError(f"--heads {num_heads} is not divisible by --kv-heads {num_kv_heads}. These fit: {fits}.")
     head_dim = sizes.get("head_dim", d_model // num_heads)
+    usual = preset.dtype if preset else USUAL_DTYPE
     return Configuration(
         d_model=d_model,
         num_heads=num_heads,
@@ -133,7 +144,7 @@ def configure(preset: Preset | None = None, dtype: str = "float32", **given: int
         seq_len=sizes["seq_len"],
         batch=sizes["batch"],
         num_layers=sizes["num_layers"],
-        dtype=_known("dtype", dtype, ELEMENT_BYTES),
+        dtype=_known("dtype", dtype, ELEMENT_BYTES) if dtype is not None else usual,
         kv_rank=sizes.get("kv_rank", 4 * head_dim),
         rope_dim=sizes.get("rope_dim", head_dim // 2),
         q_rank=sizes.get("q_rank"),

@@ -16,7 +16,7 @@ import msgspec
 from msgspec import Meta
 
 from trainer.core.words import DrillError
-from trainer.practice.schema import COLUMNS, VERSION
+from trainer.practice.schema import COLUMNS, FIRST_EXPORT, VERSION
 
 MOST_BYTES = 1 << 30
 _KIND = "journal"
@@ -157,8 +157,10 @@ def _read_header(stream: BinaryIO, name: str) -> int:
             f"{name}, line 1: the export is of version {version}, this attn-drill knows version {VERSION}. Upgrade attn-drill, then import it. "
             "Nothing was imported."
         )
-    if version < VERSION:
-        raise DrillError(f"{name}, line 1: there is no export of version {version}; the first is of version {VERSION}. Export it again. Nothing was imported.")
+    if version < FIRST_EXPORT:
+        raise DrillError(
+            f"{name}, line 1: there is no export of version {version}; the first is of version {FIRST_EXPORT}. Export it again. Nothing was imported."
+        )
     return len(line)
 
 

@@ -23,6 +23,7 @@ T = TypeVar("T")
 Row = tuple[Any, ...]
 
 State = Literal["new", "started", "passed"]
+_COUNTS = "id NOT IN (SELECT attempt FROM replaced)"  # an attempt whose text was not replaced at once
 _PAUSE_SECONDS = 15 * 60  # of a longer gap between two entries, this much counts as work
 
 
@@ -101,6 +102,10 @@ class Journal:
             *(attempt.checks_passed, attempt.checks_total, attempt.seconds, attempt.hints, int(attempt.solution), attempt.purpose, attempt.source),
         )
 
+    def record_replaced(self, attempt: str, at: float) -> None:
+        """Note that the text of an attempt was replaced within seconds, so that the attempt does not count."""
+        self._insert("replaced", attempt, at)
+
     def record_diagnosis(self, attempt: str, mistakes: Sequence[str], line: int | None) -> None:
         """The known mistakes that an attempt showed, and the line of its file."""
         self._insert("diagnoses", attempt, json.dumps(list(mistakes)), line)
@@ -146,7 +151,7 @@ class Journal:
         return str(rows[0][0]) if rows else None
 
     def last_seed(self, challenge: str) -> int | None:
-        """The seed of the last attempt; a hunt's file is another one."""
+        """Return the seed of the last attempt, also of one that does not count; a hunt's file is another one."""
         rows = self._read("SELECT seed FROM attempts WHERE challenge = ? AND purpose <> 'hunt' ORDER BY at DESC, rowid DESC LIMIT 1", challenge)
         return int(rows[0][0]) if rows else None
 
@@ -155,7 +160,12 @@ class Journal:
         starts = self._read("SELECT MAX(at) FROM started WHERE challenge = ?", challenge)
         start = starts[0][0] if starts else None
         after = (challenge, start if start is not None else 0.0)
-        attempts = self._read("SELECT at, seconds, verdict FROM attempts WHERE challenge = ? AND at >= ? AND purpose <> 'hunt' ORDER BY at, rowid", *after)
+        columns = f"at, seconds, verdict, {_COUNTS}"  # time was spent on an attempt that does not count, too
+        attempts = self._read(
+            f"SELECT {columns} FROM attempts WHERE challenge = ? AND at >= ? AND purpose <> 'hunt' ORDER BY at, rowid",
+            *after,
+        )
+        verdicts = [row[2] for row in attempts if row[3]]
         hints = self._read("SELECT at, level FROM hints WHERE challenge = ? AND at >= ?", *after)
         solutions = self._read("SELECT at FROM solutions WHERE challenge = ? AND at >= ?", *after)
         worked = Since(last_at=start)
@@ -166,9 +176,9 @@ class Journal:
             started_at=start,
             last_at=worked.last_at,
             seconds=worked.seconds,
-            attempts=len(attempts),
-            failed=sum(row[2] != "passed" for row in attempts),
-            passed=any(row[2] == "passed" for row in attempts),
+            attempts=len(verdicts),
+            failed=sum(verdict != "passed" for verdict in verdicts),
+            passed="passed" in verdicts,
             hint=max((int(row[1]) for row in hints), default=0),
             solution=bool(solutions),
         )
@@ -183,7 +193,7 @@ class Journal:
     def progress(self) -> dict[str, Progress]:
         """State, attempts and hints of every challenge that the journal knows. Who repairs a reference in a hunt has not written one."""
         started = {row[0] for row in self._read("SELECT DISTINCT challenge FROM started")}
-        counts = "SELECT challenge, COUNT(*), SUM(verdict = 'passed') FROM attempts WHERE purpose <> 'hunt' GROUP BY challenge"
+        counts = f"SELECT challenge, COUNT(*), SUM(verdict = 'passed') FROM attempts WHERE purpose <> 'hunt' AND {_COUNTS} GROUP BY challenge"
         attempts = {row[0]: (row[1], row[2]) for row in self._read(counts)}
         hints = {row[0]: row[1] for row in self._read("SELECT challenge, COUNT(*) FROM hints GROUP BY challenge")}
         found: dict[str, Progress] = {}
@@ -193,8 +203,12 @@ class Journal:
             found[challenge] = Progress(state, count, hints.get(challenge, 0))
         return found
 
-    def attempts(self) -> list[Attempt]:
-        """All attempts in order, without their sources, with the mistakes that were named."""
+    def attempts(self, *, replaced: bool = False) -> list[Attempt]:
+        """Return the attempts in order, without their sources, with the mistakes that were named.
+
+        Args:
+            replaced: also those that do not count, because their text was replaced within seconds.
+        """
         mistakes = {row[0]: tuple(json.loads(row[1])) for row in self._read("SELECT attempt, mistakes FROM diagnoses ORDER BY rowid")}
         columns = "id, challenge, at, seed, verdict, checks_passed, checks_total, checks, seconds, hints, solution, purpose"
         return [
@@ -207,7 +221,7 @@ class Journal:
                 purpose=row[11],
                 mistakes=mistakes.get(row[0], ()),
             )
-            for row in self._read(f"SELECT {columns} FROM attempts ORDER BY at, rowid")
+            for row in self._read(f"SELECT {columns} FROM attempts {'' if replaced else f'WHERE {_COUNTS} '}ORDER BY at, rowid")
         ]
 
     def reviews(self, prefix: str = "") -> list[Review]:

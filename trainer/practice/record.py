@@ -17,20 +17,25 @@ Purpose = Literal["practice", "review", "interview", "hunt"]
 
 @dataclass(frozen=True)
 class Recorded:
-    """The attempt's id; the review's, where this was the first pass since the stub was handed out, and its grade in words."""
+    """The attempt's id; the review's, where this was the first pass since the stub was handed out, and its grade in words.
 
-    attempt: str
+    attempt   None where the file is unfinished: that is no attempt, and the journal has nothing of it
+    """
+
+    attempt: str | None
     review: str | None = None
     graded: str = ""
 
 
 def record(journal: Journal, challenge: Challenge, report: Report, source: str, now: float, seconds: float | None, purpose: Purpose) -> Recorded:
-    """Keep a verdict. Where and why may follow (`record_diagnosis`).
+    """Keep a verdict, unless the file is unfinished. Where and why may follow (`record_diagnosis`).
 
     Args:
         now: seconds since the epoch.
         seconds: at work on the challenge until now; None takes the journal's own count.
     """
+    if report.unfinished:
+        return Recorded(None)
     since = journal.since_start(challenge.id)
     if seconds is None and since.started_at is not None:
         seconds = since.seconds_at(now)
@@ -62,8 +67,8 @@ def attempt_of(report: Report, source: str, when: float, seconds: float | None, 
     )
 
 
-def record_diagnosis(journal: Journal, attempt: str, report: Report) -> None:
-    """Keep which mistakes a report names, and the line."""
+def record_diagnosis(journal: Journal, attempt: str | None, report: Report) -> None:
+    """Keep which mistakes the report of an attempt names, and the line. Do nothing where there is no attempt."""
     found = report.diagnosis
-    if found is not None:
+    if found is not None and attempt is not None:
         journal.record_diagnosis(attempt, [one.id for one in found.mistakes], found.first_line.line if found.first_line else None)

@@ -48,8 +48,14 @@ _SECOND = (
     "CREATE INDEX events_by_interview ON interview_events (interview)",
 )
 
-STEPS = (_FIRST, _SECOND)  # from nothing to version 1, from 1 to 2
+_THIRD = (
+    f"CREATE TABLE replaced ({_ID}, attempt TEXT NOT NULL, at REAL NOT NULL)",
+    "CREATE INDEX replaced_by_attempt ON replaced (attempt)",
+)
+
+STEPS = (_FIRST, _SECOND, _THIRD)  # from nothing to version 1, from 1 to 2, from 2 to 3
 VERSION = len(STEPS)
+FIRST_EXPORT = 2  # the first version whose rows have ids; an export of it has no table that a later one lacks
 
 # The columns of every table that is kept, in order; export and import go by them.
 COLUMNS: dict[str, tuple[str, ...]] = {
@@ -66,4 +72,5 @@ COLUMNS: dict[str, tuple[str, ...]] = {
     "hunts": ("id", "challenge", "at", "mistakes", "path"),
     "interviews": ("id", "at", "plan"),
     "interview_events": ("id", "interview", "at", "kind", "data"),
+    "replaced": ("id", "attempt", "at"),
 }

@@ -140,7 +140,8 @@ def _graded(options: Options, asking: Asking, one: Wanted) -> Answer:
             seconds=options.seconds,
             memory_mib=options.memory_mib,
             shared=sum(other.challenge == one.challenge for other in options.wanted) > 1,
-            weaker=True,  # it is one's own code, as with `check`
+            weaker=True,
+            own=True,  # as with `check`
         ),
         f"Grading {one.given}",
     )

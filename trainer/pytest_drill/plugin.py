@@ -27,7 +27,7 @@ def pytest_addoption(parser: pytest.Parser, pluginmanager: pytest.PytestPluginMa
     )
     group.addoption("--drill-seed", type=int, default=None, dest="attn_drill_seed", metavar="N", help="Grade on the cases of this seed; fresh ones by default.")
     group.addoption("--drill-pack", action="append", default=[], dest="attn_drill_packs", metavar="DIR", help="Look for challenges in this pack first.")
-    group.addoption("--drill-time-limit", type=float, default=10.0, dest="attn_drill_seconds", metavar="S", help="Wall-clock seconds for all cases; 10.")
+    group.addoption("--drill-time-limit", type=float, default=10.0, dest="attn_drill_seconds", metavar="S", help="CPU seconds for all cases; 10.")
     group.addoption("--drill-memory-limit", type=int, default=2048, dest="attn_drill_mib", metavar="MIB", help="Memory beyond torch's own; 2048.")
 
 

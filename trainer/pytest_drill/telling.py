@@ -7,12 +7,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Protocol
 
-from rich.console import Console, Group, RenderableType
+from rich.console import Group, RenderableType
 from rich.padding import Padding
-from rich.table import Table
 from rich.text import Text
 
 from trainer.core.report import Mismatch, Outcome, Report
+from trainer.display.literal import console, grid
 from trainer.display.styles import QUIET, WRONG
 from trainer.display.terminal import as_ascii, render
 from trainer.display.words import affected, index_in_words, number, plain, sizes_in_words
@@ -92,11 +92,9 @@ class Told:
         if self.whole:
             parts += [Text()] if parts else []
             parts.append(render(self.report, width, unicode=unicode, commands=False))
-        console = Console(
-            file=io.StringIO(), width=width, force_terminal=colour, force_jupyter=False, no_color=not colour, highlight=False, emoji=False, legacy_windows=False
-        )
-        with console.capture() as capture:
-            console.print(*parts, sep="\n")
+        out = console(io.StringIO(), width=width, force_terminal=colour, force_jupyter=False, no_color=not colour, legacy_windows=False)
+        with out.capture() as capture:
+            out.print(*parts, sep="\n")
         lines = [line.rstrip() for line in _in_our_words(capture.get()).rstrip().splitlines()]
         return "\n".join([*lines, "", f"the same again  {self.again}"])
 
@@ -114,7 +112,7 @@ def _brief(outcome: Outcome, report: Report) -> Iterator[RenderableType]:
         title.append(f"  case {outcome.number}: {case.name}", style="bold default")
     yield title
     yield Padding(Text(plain(outcome.message)), (0, 0, 0, 2), expand=False)
-    rows = Table.grid(padding=(0, 2))
+    rows = grid(padding=(0, 2))
     rows.add_column(style=QUIET, no_wrap=True)
     rows.add_column()
     if case is not None and case.sizes:

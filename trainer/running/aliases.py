@@ -6,6 +6,7 @@ name where it is none of these). A layer of the learner's may hold several roles
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
@@ -172,73 +173,232 @@ def _complete(contract: Contract, found: Mapping[str, Layer], chosen: Assignment
 
 
 def problem(contract: Contract, expected: Shapes, shapes: Shapes) -> str:
-    """Say in words why no assignment exists: names and shapes of both sides."""
-    found, _ = layers(shapes)
-    named = {path: own for path in found if (own := _roles_of_path(path) or ((path,) if path in contract.atoms else None))}
-    matched_roles = {role for path, roles in named.items() if _fits(contract, roles, found[path]) for role in roles}
-    matched = {path for path, roles in named.items() if _fits(contract, roles, found[path])}
-    taken_for = _taken_for(contract, found, {path: roles for path, roles in named.items() if path not in matched and not matched_roles & set(roles)})
-    expected = _as_taken(contract, expected, taken_for)
-    missing = [f"{name} {list(shape)}" for name, shape in expected.items() if name not in shapes and not _covered(contract, name, matched_roles)]
-    wrong = [
-        f"{name} is {list(shapes[name])} and must be {list(shape)}"
-        for name, shape in expected.items()
-        if name in shapes and tuple(shapes[name]) != tuple(shape)
-    ]
-    extra = [
-        f"{name} {list(shape)}" for name, shape in shapes.items() if name not in expected and name.removesuffix(".weight").removesuffix(".bias") not in matched
-    ]
-    parts = []
-    if wrong:
-        parts.append("; ".join(wrong))
+    """Say in words why no assignment exists: the fewest differences that explain it.
+
+    Args:
+        expected: name and shape of every parameter of the contract.
+        shapes: name and shape of every parameter of the learner's module.
+    """
+    pieces = _pieces(shapes)
+    held = _nearest(contract, pieces)
+    asked = _as_held(contract, expected, pieces, held)
+    bare = [path for path in held if pieces[path].is_bare]
+    twice = _held_twice(contract, pieces, held)
+    own = {name: shape for name, shape in shapes.items() if name not in bare and _path(name) not in twice}
+    wrong = [f"{name} is {list(own[name])} and must be {list(shape)}" for name, shape in asked.items() if name in own and tuple(own[name]) != tuple(shape)]
+    missing = [f"{name} {list(shape)}" for name, shape in asked.items() if name not in own]
+    extra = [f"{name} {list(shape)}" for name, shape in own.items() if name not in asked]
+    parts = ["; ".join(wrong)] if wrong else []
+    parts += [_bare_in_words(contract, pieces[path], held[path]) for path in bare]
+    parts += [f"{path} and {other} both hold {roles}: keep one of them" for path, (other, roles) in twice.items()]
     if missing:
         parts.append(f"the contract asks for {', '.join(missing)}, which your module lacks")
     if extra:
         parts.append(f"your module has {', '.join(extra)}, which the contract does not")
     if not parts:
         parts.append(f"your parameters {', '.join(shapes)} cannot all be matched with {', '.join(expected)}")
-    if taken_for:
-        parts.append(", ".join(f"{path} is taken for {' and '.join(_layers_of(contract, roles))}" for path, roles in taken_for.items()))
+    if taken := _taken_in_words(contract, pieces, held):
+        parts.append(taken)
     return "; ".join(parts)
 
 
-def _taken_for(contract: Contract, found: Mapping[str, Layer], named: Assignment) -> Assignment:
-    """The learner's layers that by their names must be meant for whole layers of the contract, though they do not fit."""
-    own = _roles_of_layers(contract)
-    taken: Assignment = {}
-    for path, roles in named.items():
-        meant = _layers_of(contract, roles)
-        whole = {role for layer in meant for role in own[layer]} == set(roles)
-        alone = not any(set(roles) & set(others) for other, others in named.items() if other != path)
-        alike = len({(contract.atoms[role].columns, contract.atoms[role].bias) for role in roles if role in contract.atoms}) == 1
-        if whole and alone and alike and not any(layer in found for layer in meant):
-            taken[path] = roles
-    return taken
+@dataclass(frozen=True)
+class _Piece:
+    """A weight of the learner's that may be meant for roles of the contract.
+
+    `is_bare`: it is an nn.Parameter of its own and belongs to no layer.
+    """
+
+    path: str
+    shape: tuple[int, ...]
+    bias: bool
+    is_bare: bool
+
+
+# The cost of a difference between the learner's layers and the contract; the cheapest explanation is
+# told. A layer that is missing while another one is foreign costs more than a layer of a wrong shape.
+_NO_NAME, _OTHER_NAME = 1, 3
+_STACKED_WITHOUT_NAME = 6
+_OTHER_BIAS, _NO_LAYER = 4, 4
+_NAMED_OTHER_SHAPE, _OTHER_SHAPE = 5, 9
+_ABSENT = 6
+_MOST_OPEN = 12  # roles and pieces that are looked at together
+
+
+def _path(name: str) -> str:
+    return name.removesuffix(".weight").removesuffix(".bias")
+
+
+def _pieces(shapes: Shapes) -> dict[str, _Piece]:
+    """Return the weights of two dims or more, by the path of their layer or by their own name."""
+    found: dict[str, _Piece] = {}
+    for name, shape in shapes.items():
+        if len(shape) < 2 or name.endswith(".bias"):
+            continue
+        path = name.removesuffix(".weight")
+        bias = shapes.get(f"{path}.bias") == shape[:1]
+        found[path] = _Piece(path, tuple(shape), bias, is_bare=path == name)
+    return found
+
+
+def _nearest(contract: Contract, pieces: Mapping[str, _Piece]) -> Assignment:
+    """Return which roles each piece is most likely meant for; pieces that are meant for none are left out."""
+    found: Assignment = {}
+    taken: set[str] = set()
+    for path, piece in pieces.items():
+        roles = _named_roles(contract, path)
+        if roles and not taken & set(roles) and _cost(contract, piece, roles) == 0:
+            found[path] = roles
+            taken |= set(roles)
+    roles_left = tuple(role for role in contract.atoms if role not in taken)
+    pieces_left = [piece for path, piece in pieces.items() if path not in found]
+    # Pieces with a name go first: of too many pieces the last ones are not looked at.
+    pieces_left.sort(key=lambda piece: _named_roles(contract, piece.path) is None)
+    cheapest: dict[tuple[int, tuple[str, ...]], tuple[int, Assignment]] = {}
+
+    def search(index: int, roles_open: tuple[str, ...]) -> tuple[int, Assignment]:
+        if index == min(len(pieces_left), _MOST_OPEN):
+            return _ABSENT * len(roles_open), {}
+        key = index, roles_open
+        if key not in cheapest:
+            piece = pieces_left[index]
+            cost, rest = search(index + 1, roles_open)
+            best = cost + _ABSENT, rest
+            for roles in _candidates(contract, piece.path, roles_open):
+                own = _cost(contract, piece, roles)
+                if own is not None:
+                    cost, rest = search(index + 1, tuple(role for role in roles_open if role not in roles))
+                    if cost + own < best[0]:
+                        best = cost + own, {piece.path: roles, **rest}
+            cheapest[key] = best
+        return cheapest[key]
+
+    return {**found, **search(0, roles_left[:_MOST_OPEN])[1]}
+
+
+def _candidates(contract: Contract, path: str, roles_open: tuple[str, ...]) -> list[tuple[str, ...]]:
+    """Return the roles that a piece may be meant for: those of its own name alone if it has the contract's."""
+    own = _roles_of_layers(contract).get(path)
+    fused = dict.fromkeys(roles for roles in ROLES_BY_NAME.values() if len(roles) > 1)
+    possible = [own] if own else [*((role,) for role in roles_open), *fused]
+    return [roles for roles in possible if set(roles) <= set(roles_open)]
+
+
+def _named_roles(contract: Contract, path: str) -> tuple[str, ...] | None:
+    roles = _roles_of_layers(contract).get(path) or _roles_of_path(path)
+    return roles if roles and set(roles) <= contract.atoms.keys() else None
+
+
+def _cost(contract: Contract, piece: _Piece, roles: tuple[str, ...]) -> int | None:
+    """Return how far a piece is from holding these roles; None if it cannot be meant for them."""
+    atoms = [contract.atoms[role] for role in roles]
+    if len({(atom.columns, atom.bias) for atom in atoms}) > 1:
+        return None
+    rows, columns = sum(atom.rows for atom in atoms), atoms[0].columns
+    named = _named_roles(contract, piece.path)
+    cost = 0 if named == roles else _NO_NAME if named is None else _OTHER_NAME
+    if named != roles and len(roles) > 1:
+        cost += _STACKED_WITHOUT_NAME
+    if piece.is_bare:
+        if math.prod(piece.shape) != rows * columns:
+            return None
+        return cost + _NO_LAYER + (piece.shape != (rows, columns))
+    if piece.shape != (rows, columns):
+        if named != roles and (len(piece.shape) != 2 or (piece.shape[0] != rows and piece.shape[1] != columns)):
+            return None
+        cost += _NAMED_OTHER_SHAPE if named == roles else _OTHER_SHAPE
+    return cost + _OTHER_BIAS * (piece.bias != atoms[0].bias)
+
+
+def _as_held(contract: Contract, expected: Shapes, pieces: Mapping[str, _Piece], held: Assignment) -> dict[str, tuple[int, ...]]:
+    """Return the contract's parameters under the names of the learner's layers that hold them."""
+    asked = {name: tuple(shape) for name, shape in expected.items()}
+    taken = {role for roles in held.values() for role in roles}
+    for layer, roles in _roles_of_layers(contract).items():
+        absent = [role for role in roles if role not in taken]
+        if len(absent) == len(roles):
+            continue
+        for suffix in ("weight", "bias"):
+            if asked.pop(f"{layer}.{suffix}", None) is not None:
+                for role in absent:
+                    atom = contract.atoms[role]
+                    shape = (atom.rows, atom.columns) if suffix == "weight" else (atom.rows,)
+                    asked[f"the rows of {role} in {layer}.{suffix}"] = shape
+    for path, roles in held.items():
+        if pieces[path].is_bare:
+            continue
+        atoms = [contract.atoms[role] for role in roles]
+        rows = sum(atom.rows for atom in atoms)
+        asked[f"{path}.weight"] = (rows, atoms[0].columns)
+        if atoms[0].bias:
+            asked[f"{path}.bias"] = (rows,)
+    return asked
+
+
+def _held_twice(contract: Contract, pieces: Mapping[str, _Piece], held: Assignment) -> dict[str, tuple[str, str]]:
+    """Return the layers whose names claim roles that another layer holds: path -> that layer, and the roles."""
+    holder = {role: path for path, roles in held.items() for role in roles}
+    found: dict[str, tuple[str, str]] = {}
+    for path in pieces:
+        roles = _named_roles(contract, path) or ()
+        others = {holder.get(role) for role in roles}
+        if path not in held and len(others) == 1 and (other := others.pop()) is not None:
+            found[path] = (other, " and ".join(roles))
+    return found
+
+
+def _bare_in_words(contract: Contract, piece: _Piece, roles: tuple[str, ...]) -> str:
+    atoms = [contract.atoms[role] for role in roles]
+    rows, columns = sum(atom.rows for atom in atoms), atoms[0].columns
+    layers_asked = _layers_of(contract, roles)
+    asked = f"{layers_asked[0]}.weight" if len(layers_asked) == 1 else " and ".join(layers_asked)
+    bias = "" if atoms[0].bias else ", bias=False"
+    return (
+        f"{piece.path} is a bare nn.Parameter {list(piece.shape)} where the contract asks for {asked} {[rows, columns]}; use nn.Linear({columns}, {rows}{bias})"
+    )
+
+
+def _taken_in_words(contract: Contract, pieces: Mapping[str, _Piece], held: Assignment) -> str:
+    """Return what layers with a difference are taken for, if their names or shapes decide that."""
+    said: list[str] = []
+    for path, roles in held.items():
+        piece = pieces[path]
+        exact = _named_roles(contract, path) == roles and _cost(contract, piece, roles) == 0
+        if exact or piece.is_bare or _layers_of(contract, roles) == [path]:
+            continue
+        alike = [role for role in contract.atoms if _fits_weight(contract, (role,), piece)]
+        fits = _fits_weight(contract, roles, piece)
+        differs = not fits or piece.bias != contract.atoms[roles[0]].bias
+        named = _named_roles(contract, path) == roles
+        if differs and (named or not fits or len(roles) > 1 or alike == list(roles)):
+            said.append(f"{path} is taken for {' and '.join(_layers_of(contract, roles))}")
+    return ", ".join(said)
+
+
+def _fits_weight(contract: Contract, roles: tuple[str, ...], piece: _Piece) -> bool:
+    atoms = [contract.atoms[role] for role in roles]
+    return piece.shape == (sum(atom.rows for atom in atoms), atoms[0].columns)
 
 
 def _layers_of(contract: Contract, roles: tuple[str, ...]) -> list[str]:
     return list(dict.fromkeys(contract.atoms[role].layer for role in roles if role in contract.atoms))
 
 
-def _as_taken(contract: Contract, expected: Shapes, taken_for: Assignment) -> dict[str, tuple[int, ...]]:
-    """The contract's parameters under the names of the learner's layers that are taken for them."""
-    result = dict(expected)
-    for path, roles in taken_for.items():
-        for layer in _layers_of(contract, roles):
-            result.pop(f"{layer}.weight")
-            result.pop(f"{layer}.bias", None)
+def lazy_in_words(contract: Contract, lazy: Mapping[str, str]) -> str:
+    """Say that layers have no shape yet, and which layers to use.
+
+    Args:
+        lazy: class of each lazy layer, by its path.
+    """
+    said: list[str] = []
+    for path, kind in lazy.items():
+        roles = _named_roles(contract, path) or ()
         atoms = [contract.atoms[role] for role in roles]
         rows = sum(atom.rows for atom in atoms)
-        result[f"{path}.weight"] = (rows, atoms[0].columns)
-        if atoms[0].bias:
-            result[f"{path}.bias"] = (rows,)
-    return result
-
-
-def _covered(contract: Contract, name: str, roles: set[str]) -> bool:
-    layer = name.rpartition(".")[0]
-    own = [role for role, atom in contract.atoms.items() if atom.layer == layer]
-    return bool(own) and all(role in roles for role in own)
+        usual = f"nn.{kind.removeprefix('Lazy')}"
+        instead = f"nn.Linear({atoms[0].columns}, {rows})" if atoms else f"{usual} with both sizes"
+        said.append(f"{path} is a lazy layer (nn.{kind}): its shape is not known before the first call; use {instead}")
+    return "; ".join(said)
 
 
 def in_words(assignment: Assignment) -> str:

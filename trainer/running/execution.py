@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from types import SimpleNamespace
@@ -11,6 +11,9 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
+
+from trainer.core.words import Signature
+from trainer.running.arguments import construct
 
 Drive = Callable[[Any, Any], dict[str, Tensor]]
 
@@ -29,12 +32,31 @@ class Given:
             raise AttributeError(name) from None
 
 
-def build(namespace: Mapping[str, Any], kind: str, entry: Sequence[str], init: Mapping[str, Any], dtype: torch.dtype, mode: str) -> Any:
-    """The thing that `drive` calls: a module in this dtype and mode, a function, or several by name. Its weights are to be overwritten."""
+def build(
+    namespace: Mapping[str, Any],
+    kind: str,
+    entry: Sequence[str],
+    init: Mapping[str, Any],
+    dtype: torch.dtype,
+    mode: str,
+    signatures: Sequence[Signature] = (),
+    lost: list[str] | None = None,
+) -> Any:
+    """Return what `drive` calls: a module, a function, or several functions by name.
+
+    The weights of a module are to be overwritten.
+
+    Args:
+        entry: the names that the file defines.
+        init: arguments of the constructor, by the contract's names.
+        dtype, mode: of the module.
+        signatures: the contract's callables; without them arguments must have the contract's names.
+        lost: gets the names of the buffers that lose their imaginary parts in the cast to `dtype`.
+    """
     if kind == "module":
         with quick_first_weights():
-            module = namespace[entry[0]](**init)
-        return _in_dtype(module, dtype).train(mode == "train")
+            module = construct(namespace[entry[0]], entry[0], init, signatures)
+        return _in_dtype(module, dtype, [] if lost is None else lost).train(mode == "train")
     if len(entry) == 1:
         return namespace[entry[0]]
     return SimpleNamespace(**{name: namespace[name] for name in entry})
@@ -64,19 +86,23 @@ def _draw_weights(layer: nn.Linear) -> None:
                     parameter.uniform_(-bound, bound)
 
 
-def _in_dtype(module: Any, dtype: torch.dtype) -> Any:
-    """The module in this dtype. Complex buffers stay complex: torch would cut off their imaginary parts."""
+def _in_dtype(module: Any, dtype: torch.dtype, lost: list[str]) -> Any:
+    """Return the module cast as torch casts it; names of buffers that lose their angles go to `lost`.
+
+    torch makes complex buffers real: it cuts off their imaginary parts and warns.
+    """
     if isinstance(module, nn.Module) and all(tensor.dtype == dtype or not tensor.is_floating_point() for tensor in _tensors(module)):
         return module  # as most are: going through it once more would cost as much as building it
     buffers = dict(module.named_buffers()) if isinstance(module, nn.Module) else {}
-    kept = {name: buffer for name, buffer in buffers.items() if buffer.is_complex()}
+    complex_buffers = {name: buffer for name, buffer in buffers.items() if buffer.is_complex()}
     with warnings.catch_warnings():
-        if kept:
-            warnings.simplefilter("ignore")  # torch warns of what is undone here
+        if complex_buffers:
+            warnings.simplefilter("ignore")  # the report says it
         module = module.to(dtype)
-    for name, buffer in kept.items():
-        owner, _, own_name = name.rpartition(".")
-        setattr(module.get_submodule(owner), own_name, buffer)
+    for name, buffer in dict(module.named_buffers()).items() if complex_buffers else ():
+        before = complex_buffers.get(name)
+        if before is not None and not buffer.is_complex() and bool((before.imag != 0).any()):
+            lost.append(name)
     return module
 
 
@@ -111,16 +137,27 @@ def map_leaves(inputs: Mapping[str, Any], change: Callable[[str, Tensor], Tensor
 
 
 def lay_out(tensor: Tensor, layout: str | None) -> Tensor:
-    """The same values in memory of their own: contiguous, transposed (last two dims), strided (every other entry) or expanded (dim 0)."""
-    if layout == "transposed":
-        return tensor.transpose(-1, -2).clone(memory_format=torch.contiguous_format).transpose(-1, -2)
-    if layout == "strided":
-        room = tensor.new_zeros((*tensor.shape[:-1], 2 * tensor.shape[-1]))
-        view = room[..., ::2]
-        view.copy_(tensor)
-        return view
+    """Return the same values in memory of their own; the last axis always has stride 1.
+
+    Args:
+        layout: None for contiguous memory, "transposed" for memory in which all axes but the last
+            are in reverse order, "strided" for a part of a larger tensor, "expanded" for memory that
+            all indices of axis 0 share. A tensor without axes to reverse is laid out as "strided".
+    """
     if layout == "expanded":
         return tensor[:1].clone(memory_format=torch.contiguous_format).expand(tensor.shape)
+    if layout == "transposed" and tensor.dim() > 2:
+        order = [*reversed(range(tensor.dim() - 1)), tensor.dim() - 1]
+        return tensor.permute(order).clone(memory_format=torch.contiguous_format).permute(order)
+    if layout in ("transposed", "strided") and tensor.dim():
+        # Twice as long in the last two axes: no two axes can be merged, and strides of an even last
+        # axis are even, so that its pairs can be viewed as complex numbers.
+        last = tensor.shape[-2:]
+        view = tensor.new_ones((*tensor.shape[:-2], *(2 * size for size in last)))
+        for axis, size in zip((-1, -2), reversed(last), strict=False):
+            view = view.narrow(axis, size, size)
+        view.copy_(tensor)
+        return view
     return tensor.clone(memory_format=torch.contiguous_format)
 
 
@@ -138,20 +175,42 @@ def gradients(
     cotangents: Mapping[str, Tensor],
     wrt: Mapping[str, Tensor],
 ) -> dict[str, Tensor | None]:
-    """Gradient of sum(output * cotangent) over all outputs, for every tensor of `wrt`; None where none arrives."""
+    """Return the gradient of sum(output * cotangent) for every tensor of `wrt`; None if none arrives.
+
+    Gradients are taken as in training, with `backward()` and from `.grad`: reentrant checkpointing
+    refuses `torch.autograd.grad`. The `.grad` of every tensor of `wrt` is as before afterwards.
+    """
     with torch.enable_grad():  # the submission may have switched gradients off for all the process
         terms = [
             (output * cotangents[name].to(output.dtype)).sum()
             for name, output in outputs.items()
             if isinstance(output, Tensor) and output.requires_grad and name in cotangents and output.shape == cotangents[name].shape
         ]
-        names = [name for name, tensor in wrt.items() if tensor.requires_grad]
-        if not terms or not names:
+        tracked = {name: tensor for name, tensor in wrt.items() if tensor.requires_grad}
+        if not terms or not tracked:
             return dict.fromkeys(wrt)
-        # A scalar, and no `grad_outputs`: with them torch imports its symbolic shapes, which takes 0.3 s.
+        # A scalar: with `grad_tensors` torch imports its symbolic shapes, which takes 0.3 s.
         total = terms[0] if len(terms) == 1 else torch.stack([term.to(torch.float64) for term in terms]).sum()
-        found = torch.autograd.grad(total, [wrt[name] for name in names], allow_unused=True)
-        return {**dict.fromkeys(wrt), **dict(zip(names, found, strict=True))}
+        with _without_grad(tracked.values()):
+            total.backward()  # type: ignore[no-untyped-call]  # torch gives it no types
+            found = {name: tensor.grad for name, tensor in tracked.items()}
+        return {**dict.fromkeys(wrt), **found}
+
+
+@contextmanager
+def _without_grad(tensors: Collection[Tensor]) -> Iterator[None]:
+    """Take away the `.grad` of tensors, which the submission may have set, and put it back."""
+    before = [(tensor, tensor.grad) for tensor in tensors if tensor.is_leaf]
+    for tensor in tensors:
+        if tensor.is_leaf:
+            tensor.grad = None
+        else:
+            tensor.retain_grad()
+    try:
+        yield
+    finally:
+        for tensor, gradient in before:
+            tensor.grad = gradient
 
 
 def module_parameters(implementation: Any) -> dict[str, Tensor]:

@@ -24,6 +24,7 @@ from pathlib import Path
 from typing import Literal, get_args
 
 from trainer.core.words import DrillError
+from trainer.running.launch import clean_environment
 from trainer.running.syscalls import LANDLOCK_CREATE_RULESET, MOUNT_SETATTR, SECCOMP
 
 Isolation = Literal["kernel", "bubblewrap", "limits"]
@@ -112,7 +113,8 @@ def start_in_bubblewrap(control: int, readable: Iterable[str]) -> subprocess.Pop
     archive.write(_own_code())
     archive.seek(0)
     boot = f"import sys; sys.path[:0] = [{ARCHIVE!r}]; sys.path += {sys.path!r}; from trainer.running.nursery import serve_inside; serve_inside({control})"
-    command = [bubblewrap(), "--unshare-all", "--die-with-parent", "--new-session", "--cap-drop", "ALL", "--clearenv", "--setenv", "OMP_NUM_THREADS", "1"]
+    kept = [word for name, value in clean_environment(os.environ).items() for word in ("--setenv", name, value)]
+    command = [bubblewrap(), "--unshare-all", "--die-with-parent", "--new-session", "--cap-drop", "ALL", "--clearenv", *kept]
     command += ["--size", str(FOLDER_BYTES), "--tmpfs", "/tmp", "--proc", "/proc", "--dev", "/dev"]
     interpreter = os.path.realpath(sys.executable)
     for path in (*(one for one in readable if not one.startswith(("/dev/", "/proc/"))), interpreter):
@@ -124,7 +126,8 @@ def start_in_bubblewrap(control: int, readable: Iterable[str]) -> subprocess.Pop
     command += ["--remount-ro", "/dev", "--remount-ro", "/"]
     command += ["--file", str(archive.fileno()), ARCHIVE, "--chdir", "/tmp", interpreter, "-I", "-B", "-c", boot]
     with archive:
-        return subprocess.Popen(command, pass_fds=(control, archive.fileno()), stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
+        environment = clean_environment(os.environ)
+        return subprocess.Popen(command, env=environment, pass_fds=(control, archive.fileno()), stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
 
 
 def _own_code() -> bytes:

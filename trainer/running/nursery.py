@@ -1,6 +1,7 @@
-"""What the zygote does: fork workers on request, look after them, bury them with all their family.
+"""The zygote's own code: fork workers on request, look after them, bury them with all their family.
 
-Orders are lines of JSON on a socket, with descriptors beside them; each is answered with a line.
+Orders are lines of JSON on a socket, with descriptors beside them. The first order, "open", says where and how; every
+other order is answered with a line.
 """
 
 from __future__ import annotations
@@ -8,12 +9,13 @@ from __future__ import annotations
 import contextlib
 import faulthandler
 import gc
+import importlib
 import json
 import os
+import resource
 import select
 import signal
 import socket
-import struct
 import sys
 import tempfile
 import time
@@ -21,27 +23,32 @@ import traceback
 import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, NoReturn
 
 import msgspec
 import torch
 from torch import Tensor
 
-from trainer.running import denied, probe, sandbox
+from trainer.running import denied, from_scratch, probe, sandbox
 from trainer.running.attempts import is_out_of_memory
+from trainer.running.channel import Channel
 from trainer.running.execution import Drive
 from trainer.running.isolation import ARCHIVE, FOLDER_BYTES, Folders, Isolation, children, descendants, nameless_bytes, used_bytes
-from trainer.running.protocol import REPLY, Request, SubmittedFile, decode, message
-from trainer.running.rehearsal import choose_kernels, have_memory_ready, rehearse
+from trainer.running.protocol import REPLY, Request, SubmittedFile, decode
+from trainer.running.rehearsal import choose_kernels, give_memory_back, have_memory_ready, rehearse
 from trainer.running.worker import Worker, load_drive
 
 BROKEN_WORKER = 86  # exit code of a worker whose own code failed, most likely because the submission changed it
 OUT_OF_MEMORY = 87  # … whose own code found no memory left
+ROOM_INSIDE = "/tmp"  # where workers have their folders inside bubblewrap
+SLEEP_FACTOR = 4  # a worker may sleep for so many times its limit of CPU seconds
 _GRACE_SECONDS = 0.2
 _LOOK_SECONDS = 0.05
+_LONGEST_LOOK = 0.25  # what passes between two looks counts as sleep up to this: the machine itself may have stood still
+_SECONDS_TO_SAY_WHERE = 0.3
 MOST_THREADS = 256
 _MOST_PROCESSES = 32  # where they can be started at all
+_TICKS = os.sysconf("SC_CLK_TCK")
 
 
 @dataclass(frozen=True)
@@ -55,36 +62,60 @@ class Held:
 
 @dataclass
 class Ward:
-    """A worker under watch. `ended_for`: why it had to be ended, or ""."""
+    """A worker under watch.
+
+    seconds     its limit of CPU time
+    ended_for   why it had to be ended, or ""
+    out_of      which time it has used up: "cpu", "sleep" or ""
+    used        CPU seconds that it had used when its time began; None before
+    looked      when it was looked at last
+    slept       for how long it has slept since its time began
+    warned      when it was told to say where it is, because its time is over; it is killed soon after
+    """
 
     folder: str
+    seconds: float
     ended_for: str = ""
+    out_of: str = ""
+    used: float | None = None
+    looked: float = 0.0
+    slept: float = 0.0
+    warned: float | None = None
 
 
-def serve(control: socket.socket, room: str, hidden: tuple[Path, ...], isolation: Isolation) -> NoReturn:
-    """The zygote's life: it ends with the grader."""
-    _live(control, room, isolation, sandbox.readable_paths(hidden))
+def serve(control: socket.socket) -> NoReturn:
+    """Be a zygote that was forked from the process it serves; end with that process."""
+    _live(control)
+
+
+def main() -> NoReturn:
+    """Be a zygote in a fresh interpreter; the only argument is the descriptor of the control socket."""
+    torch.set_num_threads(1)
+    gc.collect()
+    gc.freeze()
+    _live(socket.socket(fileno=int(sys.argv[1])))
 
 
 def serve_inside(descriptor: int) -> NoReturn:
-    """The same inside bubblewrap, where nothing else can be read."""
+    """Be a zygote inside bubblewrap, where nothing else can be read."""
     with contextlib.suppress(OSError):
         os.unlink(ARCHIVE)
     sandbox.shut_memory()
     torch.set_num_threads(1)
     gc.collect()
     gc.freeze()
-    _live(socket.socket(fileno=descriptor), "/tmp", "bubblewrap", [])
+    _live(socket.socket(fileno=descriptor))
 
 
-def _live(control: socket.socket, room: str, isolation: Isolation, readable: Sequence[str]) -> NoReturn:
+def _live(control: socket.socket) -> NoReturn:
     code = 1
     nursery = None
     try:
+        _prepare()
         signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the grader's to handle; it then closes the socket
         sandbox.become_subreaper()
         _close_all_but(control.fileno(), 0, 1, 2)
-        nursery = _Nursery(control, room, isolation, readable)
+        nursery = _Nursery(control)
         nursery.obey_all()
         code = 0
     except BaseException:
@@ -95,10 +126,20 @@ def _live(control: socket.socket, room: str, isolation: Isolation, readable: Seq
         os._exit(code)
 
 
+def _prepare() -> None:
+    """Do once what every worker needs; the grader loads its cases meanwhile."""
+    gc.unfreeze()  # what the grader has frozen before the fork is looked at too
+    from_scratch.prepare()
+    gc.collect(0)
+    gc.freeze()
+
+
 class _Nursery:
-    def __init__(self, control: socket.socket, room: str, isolation: Isolation, readable: Sequence[str]) -> None:
-        self._control, self._isolation, self._readable = control, isolation, readable
-        self._folders = Folders(room, shared=isolation == "bubblewrap")
+    def __init__(self, control: socket.socket) -> None:
+        self._control = control
+        self._isolation: Isolation = "limits"
+        self._readable: Sequence[str] = ()
+        self._folders: Folders | None = None
         self._wards: dict[int, Ward] = {}
         self._held: Held | None = None
 
@@ -106,11 +147,30 @@ class _Nursery:
         """Obey and answer until the grader closes the socket."""
         with contextlib.suppress(ConnectionError):  # a grader that is ended from outside leaves answers unread
             for order, descriptors in self._orders():
+                if order["do"] == "open":
+                    self._open(order)
+                    continue
                 try:
                     answer = self._obey(order, descriptors)
                 except Exception as error:  # whatever one worker has left behind, the next one gets a zygote
                     answer = {"error": f"{type(error).__name__}: {error}"}
                 self._control.sendall(line_of(answer))
+
+    def _open(self, order: dict[str, Any]) -> None:
+        """Learn where workers live, how they are shut off, and which paths they may read."""
+        self._isolation, self._readable = order["isolation"], order["readable"]
+        self._folders = Folders(order["room"], shared=self._isolation == "bubblewrap")
+
+    @property
+    def folders(self) -> Folders:
+        """The workers' folders.
+
+        Raises:
+            RuntimeError: before the first order.
+        """
+        if self._folders is None:
+            raise RuntimeError("the first order must be to open")
+        return self._folders
 
     def _obey(self, order: dict[str, Any], descriptors: list[int]) -> dict[str, Any]:
         match order["do"]:
@@ -119,7 +179,14 @@ class _Nursery:
             case "hold":
                 self._hold(descriptors[0])
                 return {}
+            case "clock":
+                self._start_clock(order["pid"])
+                return {}
         return self._bury(order["pid"], patiently=order["patiently"])
+
+    def _start_clock(self, pid: int) -> None:
+        if (ward := self._wards.get(pid)) is not None:
+            ward.used, ward.looked = _cpu_seconds(pid) or 0.0, time.monotonic()
 
     def close(self) -> None:
         """End all workers."""
@@ -129,11 +196,11 @@ class _Nursery:
     def _orders(self) -> Iterator[tuple[dict[str, Any], list[int]]]:
         """Orders as they come, each with its descriptors; one read may bring two of them. Meanwhile the workers are looked after."""
         waiting, descriptors = b"", list[int]()
-        wanted = {"run": 2, "probe": 2, "hold": 1}
+        wanted = {"run": 3, "probe": 3, "hold": 1}
         while True:
             while not select.select([self._control], [], [], _LOOK_SECONDS if self._wards else None)[0]:
                 self._look_after()
-            part, sent, _, _ = socket.recv_fds(self._control, 4096, 2)
+            part, sent, _, _ = socket.recv_fds(self._control, 1 << 16, 3)
             if not part:
                 return
             waiting += part
@@ -148,8 +215,10 @@ class _Nursery:
     def _look_after(self) -> None:
         """End a worker that takes more than its share of what no limit of the system's bounds."""
         for pid, ward in self._wards.items():
-            if not ward.ended_for and (trouble := self._trouble(pid, ward)):
-                ward.ended_for = trouble
+            if ward.ended_for:
+                continue
+            ward.ended_for = self._trouble(pid, ward) or _out_of_time(pid, ward, time.monotonic())
+            if ward.ended_for:
                 _kill_family(pid)
         if any(ward.ended_for for ward in self._wards.values()):
             # Who was started in that moment, or by one that is gone, holds the channel open: the grader would wait for it.
@@ -161,7 +230,7 @@ class _Nursery:
         return [child for child in children(os.getpid()) if child not in self._wards]
 
     def _trouble(self, pid: int, ward: Ward) -> str:
-        if not self._folders.bounded and used_bytes(ward.folder, FOLDER_BYTES) + nameless_bytes(pid) > FOLDER_BYTES:
+        if not self.folders.bounded and used_bytes(ward.folder, FOLDER_BYTES) + nameless_bytes(pid) > FOLDER_BYTES:
             return f"it wrote more than the {FOLDER_BYTES >> 20} MiB that a submission may write"
         with contextlib.suppress(OSError):
             if (threads := len(os.listdir(f"/proc/{pid}/task"))) > MOST_THREADS:
@@ -174,9 +243,11 @@ class _Nursery:
 
     def _hold(self, descriptor: int) -> None:
         """Read a request once for all workers to come, and rehearse it for all of them."""
-        with socket.socket(fileno=descriptor) as channel:
-            self._held = None
-            request, tensors = decode(_receive_message(channel), Request)
+        self._held = None
+        try:
+            request, tensors = decode(Channel(descriptor, -1).receive(), Request)
+        finally:
+            os.close(descriptor)
         choose_kernels(request, tensors)
         rehearse()
         self._held = Held(request, tensors, load_drive(request))
@@ -184,12 +255,12 @@ class _Nursery:
         gc.freeze()
 
     def _fork_worker(self, order: dict[str, Any], descriptors: list[int]) -> int:
-        channel, output = descriptors
+        requests, replies, output = descriptors
         try:
-            folder = self._folders.make()
+            folder = self.folders.make()
         except BaseException:
-            os.close(channel)
-            os.close(output)
+            for descriptor in descriptors:
+                os.close(descriptor)
             raise
         parent = os.getpid()
         pid = os.fork()
@@ -202,7 +273,7 @@ class _Nursery:
                     os._exit(1)
                 self._control.close()
                 _settle(output, folder)
-                self._work(socket.socket(fileno=channel), folder, order)
+                self._work(Channel(requests, replies), folder, order)
                 code = 0
             except BaseException as error:
                 if is_out_of_memory(error):  # the submission has taken all there was, and our own code got none
@@ -214,30 +285,34 @@ class _Nursery:
                     sys.stdout.flush()
                 finally:
                     os._exit(code)
-        os.close(channel)
-        os.close(output)
-        self._wards[pid] = Ward(folder)
+        for descriptor in descriptors:
+            os.close(descriptor)
+        self._wards[pid] = Ward(folder, order["seconds"])
         return pid
 
-    def _work(self, channel: socket.socket, folder: str, order: dict[str, Any]) -> None:
+    def _work(self, channel: Channel, folder: str, order: dict[str, Any]) -> None:
         if order["do"] == "probe":
             self._confine(order, folder)
-            channel.sendall(message(REPLY, probe.try_all(order["asked"], folder)))
+            channel.send(REPLY, probe.try_all(order["asked"], folder))
             return
         held = self._held if order["held"] else None
         if held is None:
-            request, tensors = decode(_receive_message(channel), Request)
+            request, tensors = decode(channel.receive(), Request)
             held = Held(request, tensors, load_drive(request))
             choose_kernels(request, tensors)
             if order["rehearsed"]:
                 have_memory_ready()
                 rehearse()
+        if order["measured"]:
+            give_memory_back()
         self._confine(order, folder)
         denied.watch()
         faulthandler.enable(file=2, all_threads=False)
-        file = msgspec.json.decode(_receive_message(channel), type=SubmittedFile)  # a session has this worker wait here for the next save
-        faulthandler.dump_traceback_later(order["seconds"], file=2)  # the grader waits for the line before it ends the run
-        channel.sendall(message(REPLY, Worker(held.request, held.tensors, file, channel, folder).work(held.drive)))
+        # When its time is over, the kernel or the zygote sends this, and the line is printed.
+        faulthandler.register(signal.SIGXCPU, file=2, all_threads=False)
+        body = channel.receive()  # a session has this worker wait here for the next save
+        file = msgspec.json.decode(body, type=SubmittedFile)
+        channel.send(REPLY, Worker(held.request, held.tensors, file, channel, folder).work(held.drive))
 
     def _confine(self, order: dict[str, Any], folder: str) -> None:
         sandbox.limit(order["memory_bytes"], order["seconds"])
@@ -247,24 +322,25 @@ class _Nursery:
     def _bury(self, pid: int, *, patiently: bool) -> dict[str, Any]:
         """Kill a worker, its process group and every orphan of its family, and remove its folder.
 
-        Returns its wait status, whether it had to be killed, why the zygote has ended it, if it has, and how many of its family were left.
+        Returns the fields of `zygote.End`.
         """
         ward = self._wards.pop(pid, None)
         if ward is None:
-            return {"status": 0, "killed": False, "ended_for": "", "family": 0}
-        status: int | None = None
+            return {"status": 0, "killed": False}
+        ended: tuple[int, resource.struct_rusage] | None = None
         deadline = time.monotonic() + (_GRACE_SECONDS if patiently else 0)
-        while patiently and status is None and time.monotonic() < deadline:
-            done, found = os.waitpid(pid, os.WNOHANG)
+        while patiently and ended is None and time.monotonic() < deadline:
+            done, status, usage = os.wait4(pid, os.WNOHANG)
             if done:
-                status = found
+                ended = status, usage
             else:
                 time.sleep(0.002)
         _kill(pid, group=True)
-        alive = status is None
-        if status is None:
+        alive = ended is None
+        if ended is None:
             _kill(pid, group=False)
-            status = os.waitpid(pid, 0)[1]
+            ended = os.wait4(pid, 0)[1:]
+        status, usage = ended
         family = 0
         for _ in range(200):  # orphans may have children of their own, which come to us in turn
             if not (orphans := self._orphans()):
@@ -274,8 +350,69 @@ class _Nursery:
                 _kill(orphan, group=False)
                 with contextlib.suppress(ChildProcessError):
                     os.waitpid(orphan, 0)
-        self._folders.remove(ward.folder)
-        return {"status": status, "killed": alive, "ended_for": ward.ended_for, "family": family}
+        self.folders.remove(ward.folder)
+        return {
+            "status": status,
+            "killed": alive,
+            "ended_for": ward.ended_for,
+            "out_of": ward.out_of or _time_is_up(ward, usage, status),
+            "family": family,
+            "cpu": usage.ru_utime + usage.ru_stime,
+            "most_bytes": usage.ru_maxrss * (1 if sys.platform == "darwin" else 1024),
+        }
+
+
+def _time_is_up(ward: Ward, usage: resource.struct_rusage, status: int) -> str:
+    """Return "cpu" where the kernel has killed a worker for its CPU time before the zygote looked at it."""
+    used = usage.ru_utime + usage.ru_stime - (ward.used or 0.0)
+    return "cpu" if os.WIFSIGNALED(status) and ward.used is not None and used >= ward.seconds else ""
+
+
+def _out_of_time(pid: int, ward: Ward, now: float) -> str:
+    """Return why a worker has to be ended because its time is over, "" where it has time left.
+
+    It is told first, so that it prints the line where it is.
+    """
+    if ward.used is None:
+        return ""
+    if ward.warned is not None:
+        return f"its time ({ward.out_of}) is over" if now >= ward.warned + _SECONDS_TO_SAY_WHERE else ""
+    passed, ward.looked = min(now - ward.looked, _LONGEST_LOOK), now
+    used = _cpu_seconds(pid)
+    if used is None or _is_asleep(pid):  # where nothing tells, all the time that passes counts as sleep
+        ward.slept += passed
+    if used is not None and used - ward.used >= ward.seconds:
+        ward.out_of = "cpu"
+    elif ward.slept >= SLEEP_FACTOR * ward.seconds:
+        ward.out_of = "sleep"
+    if ward.out_of:
+        ward.warned = now
+        for sign in (signal.SIGXCPU, signal.SIGCONT):  # it may have stopped itself
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.kill(pid, sign)
+    return ""
+
+
+def _cpu_seconds(pid: int) -> float | None:
+    """Return the CPU time of all threads of a process; None where /proc does not tell."""
+    try:
+        with open(f"/proc/{pid}/stat", "rb") as file:
+            fields = file.read().rpartition(b")")[2].split()
+        return (int(fields[11]) + int(fields[12])) / _TICKS
+    except (OSError, ValueError, IndexError):
+        return None
+
+
+def _is_asleep(pid: int) -> bool:
+    """Return whether all threads of a process wait for something that is not the machine: neither a core nor a disk."""
+    try:
+        for thread in os.listdir(f"/proc/{pid}/task"):
+            with open(f"/proc/{pid}/task/{thread}/stat", "rb") as file:
+                if file.read().rpartition(b")")[2].split()[0] in (b"R", b"D"):
+                    return False
+    except (OSError, IndexError):
+        return False
+    return True
 
 
 def line_of(words: dict[str, Any]) -> bytes:
@@ -307,21 +444,6 @@ def _settle(output: int, folder: str) -> None:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
-def _receive_message(channel: socket.socket) -> bytes:
-    kind_and_length = _receive(channel, 9)
-    return _receive(channel, struct.unpack("<Q", kind_and_length[1:])[0])
-
-
-def _receive(channel: socket.socket, count: int) -> bytes:
-    received = bytearray()
-    while len(received) < count:
-        part = channel.recv(min(count - len(received), 1 << 20))
-        if not part:
-            raise ConnectionError("the grader closed the channel")
-        received += part
-    return bytes(received)
-
-
 def _kill_family(pid: int) -> None:
     """Stop all below a worker first, so that none starts another while the others are being killed."""
     for _ in range(5):
@@ -346,3 +468,8 @@ def _close_all_but(*keep: int) -> None:
             os.closerange(last, fd)
         last = fd + 1
     os.closerange(last, 65_536)
+
+
+if __name__ == "__main__":
+    # As a module of its own name, not as `__main__`: others import it too.
+    importlib.import_module("trainer.running.nursery").main()

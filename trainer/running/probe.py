@@ -20,6 +20,8 @@ from typing import Any
 
 import torch
 
+from trainer.running.copies import searched
+
 _PTRACE_SEIZE = 0x4206  # attaching would stop the grader
 _PR_GET_NO_NEW_PRIVS = 39
 _CAPABILITIES_3 = 0x20080522  # <linux/capability.h>
@@ -34,7 +36,7 @@ def try_all(asked: Mapping[str, Any], folder: str) -> bytes:
     """Carry out one trial; what comes of it as JSON.
 
     Args:
-        asked: `what` is "all", "disk" or "threads"; paths and the grader's pid, which only serve to be tried.
+        asked: `what` is "all", "disk", "threads" or "copies"; paths and the grader's pid, which only serve to be tried.
         folder: the worker's own.
     """
     match asked["what"]:
@@ -42,6 +44,8 @@ def try_all(asked: Mapping[str, Any], folder: str) -> bytes:
             return json.dumps({"refused": _fails(lambda: _fill(folder, asked["bytes"]))}).encode()
         case "threads":
             return json.dumps({"refused": _fails(lambda: _start_threads(asked["count"]))}).encode()
+        case "copies":
+            return searched(asked)
     left: list[int] = []
     tried = {
         "open a network socket": _fails(lambda: socket.socket(socket.AF_INET, socket.SOCK_DGRAM).close()),

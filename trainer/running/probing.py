@@ -6,21 +6,23 @@ import contextlib
 import json
 import os
 import select
-import socket
-import struct
 import tempfile
 import time
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from trainer.running.channel import HEAD_BYTES, payload_bytes
+from trainer.running.copy_probe import SECONDS, Copies, find_copies
 from trainer.running.isolation import FOLDER_BYTES, Isolation
 from trainer.running.nursery import MOST_THREADS
 from trainer.running.zygote import End, Limits, Zygote
 
 _TRAINER = Path(__file__).resolve().parents[1]
 _LIMITS = Limits(seconds=20.0, memory_bytes=1 << 30)
+_LIMITS_OF_SEARCH = Limits(seconds=SECONDS + 20.0, memory_bytes=1 << 30)
+COPIES = "find a reference or its cases"
 
 
 @dataclass(frozen=True)
@@ -30,11 +32,13 @@ class Isolated:
     how     the means
     held    what a submission may not do, and whether it could not
     works   what it must be able to do, and whether it could
+    copies  the references and cases that it can read
     """
 
     how: Isolation
     held: Mapping[str, bool]
     works: Mapping[str, bool]
+    copies: Copies = field(default_factory=Copies)
 
     @property
     def open(self) -> list[str]:
@@ -54,6 +58,7 @@ def probe_isolation(hidden: Iterable[Path], isolation: Isolation | None = None) 
 
 def probe_zygote(zygote: Zygote, hidden: Iterable[Path]) -> Isolated:
     """The same with the workers of this zygote."""
+    hidden = tuple(hidden)
     solutions = next((path for folder in hidden for path in sorted(folder.rglob("solution.py"))), None)
     with tempfile.TemporaryDirectory(prefix="attn-drill-probe-") as folder:
         other = Path(folder, "other.py")
@@ -78,8 +83,20 @@ def probe_zygote(zygote: Zygote, hidden: Iterable[Path]) -> Isolated:
     held["outlive its time"] = not any(_lives(pid) for pid in told.get("left", []))
     held["fill the disk"] = bool(disk.get("refused") or ended_at_disk.ended_for)
     held["start threads without end"] = bool(threads.get("refused") or ended_at_threads.ended_for)
+    copies = copies_readable_by(zygote, hidden)
+    held[COPIES] = copies.none
     works = {"threads that torch needs": bool(told.get("threads")), "a folder of its own": bool(told.get("writes"))}
-    return Isolated(zygote.isolation, held, works)
+    return Isolated(zygote.isolation, held, works, copies)
+
+
+def copies_readable_by(zygote: Zygote, hidden: Iterable[Path]) -> Copies:
+    """Return the references and cases that a worker of this zygote can read, wherever they lie."""
+
+    def ask(asked: Mapping[str, Any]) -> Any:
+        told = _ask(zygote, {"what": "copies", **asked}, _LIMITS_OF_SEARCH)[0]
+        return None if told == {} else told
+
+    return find_copies(ask, hidden)
 
 
 def _installed(otherwise: Path) -> str:
@@ -96,30 +113,30 @@ def _some_of(home: Path) -> list[str]:
     return [str(home)]
 
 
-def _ask(zygote: Zygote, asked: Mapping[str, Any]) -> tuple[dict[str, Any], End]:
+def _ask(zygote: Zygote, asked: Mapping[str, Any], limits: Limits = _LIMITS) -> tuple[Any, End]:
     """What a worker tells, {} where it was ended instead; and how it ended."""
-    pid, channel, output = zygote.start_probe(_LIMITS, asked)
-    told: dict[str, Any] = {}
+    pid, requests, replies, output = zygote.start_probe(limits, asked)
+    told: Any = {}
     try:
-        told = _told(channel)
+        told = _told(replies, limits.seconds)
     finally:
-        channel.close()
+        os.close(requests)
+        os.close(replies)
         end = zygote.end_worker(pid, patiently=not told)
         os.close(output)
     return told, end
 
 
-def _told(channel: socket.socket) -> dict[str, Any]:
-    deadline = time.monotonic() + _LIMITS.seconds
+def _told(replies: int, seconds: float) -> Any:
+    deadline = time.monotonic() + seconds
     received = b""
-    while (left := deadline - time.monotonic()) > 0 and select.select([channel], [], [], left)[0]:
-        part = channel.recv(1 << 16)
+    while (left := deadline - time.monotonic()) > 0 and select.select([replies], [], [], left)[0]:
+        part = os.read(replies, 1 << 16)
         if not part:
             break
         received += part
-        if len(received) >= 9 and len(received) >= 9 + struct.unpack_from("<Q", received, 1)[0]:
-            found: dict[str, Any] = json.loads(received[9:])
-            return found
+        if len(received) >= HEAD_BYTES and len(received) >= HEAD_BYTES + payload_bytes(received):
+            return json.loads(received[HEAD_BYTES:])
     return {}
 
 

@@ -1,6 +1,6 @@
 """What travels between grader and worker: one frame each way, JSON header and raw tensor bytes. Never pickle.
 
-Frame: 4 bytes header length, JSON header, tensors one after another, each padded to a multiple of 8 bytes. On the socket a
+Frame: 4 bytes header length, JSON header, tensors one after another, each padded to a multiple of 8 bytes. In the pipe a
 frame is a message of kind REPLY with 8 bytes of length before it; a note (the number of the run about to start) is a message
 of kind NOTE. Runs that are done may be told before the rest, in frames of kind PART: the grader compares them while the worker
 goes on. The learner's file follows the request's frame in a message of its own, kind FILE, so that a worker can be ready
@@ -12,6 +12,7 @@ its types before anything is used.
 from __future__ import annotations
 
 import ctypes
+import math
 import struct
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Literal, TypeVar
@@ -20,11 +21,12 @@ import msgspec
 import torch
 from torch import Tensor
 
+from trainer.core.words import Signature
 from trainer.running.aliases import MOST_ASSIGNMENTS
 
 T = TypeVar("T")
 
-NOTE, PART, REPLY, FILE = b"N", b"P", b"R", b"F"
+NOTE, PART, REPLY, FILE, COUNT = b"N", b"P", b"R", b"F", b"C"
 MOST_REPLY_BYTES = 64 << 20
 MOST_HEADER_BYTES = 4 << 20
 MOST_HEADER_PARTS = 100_000  # objects and lists: decoding millions of empty ones takes minutes
@@ -33,6 +35,7 @@ MOST_TENSOR_BYTES = 32 << 20
 MOST_TEXT = 4_000
 MOST_DIMS = 16
 _ALIGNED = 8  # bytes
+_MOST_EMPTY = 1 << 40  # entries that an empty tensor would have if its sizes of 0 were 1
 
 # What is asked for: all calls that a verdict needs; what each line makes in one call a case, or its tensors alone, or these while gradients are
 # recorded; the outputs of one call a case.
@@ -145,10 +148,40 @@ class Step(msgspec.Struct, frozen=True, array_like=True):
     cut: bool = False
 
 
-class Run(msgspec.Struct, frozen=True):
-    """One case for the worker. Tensors stand in the trees as {"tensor": number}."""
+class Counts(msgspec.Struct, frozen=True):
+    """What one call of a probe did, as its worker counted it: evidence, not proof.
 
-    name: str
+    operations  tensor operations, of all threads
+    lines       lines of Python that ran, of code that is no library's
+    left        entries of tensors that left torch as plain data (`tolist`, `numpy` …)
+    flops       2 per multiply-add
+    largest     entries of the largest tensor made
+    alive       bytes of tensors that were alive at once beyond those before the call; 0 where that was not counted
+    training, gradients   how the call was made
+    tampered    how the counters contradict each other; "" where they agree
+    """
+
+    operations: Count = 0
+    lines: Count = 0
+    left: Count = 0
+    flops: Count = 0
+    largest: Count = 0
+    alive: Count = 0
+    training: bool = False
+    gradients: bool = False
+    tampered: Name = ""
+
+
+class Counted(msgspec.Struct, frozen=True):
+    """Counts on their way: they are sent as soon as the call is over, before any other code of the learner's runs."""
+
+    run: Annotated[int, msgspec.Meta(ge=0, le=1000)]
+    counts: Counts
+
+
+class Run(msgspec.Struct, frozen=True):
+    """One case for the worker. Tensors stand in the trees as {"tensor": number}. Names of cases are the grader's alone."""
+
     sizes: dict[str, int]
     init: dict[str, Any]
     inputs: dict[str, Any]
@@ -161,14 +194,18 @@ class Run(msgspec.Struct, frozen=True):
     differentiable: list[str]
     probe: str | None
     purpose: Purpose | None = None  # None: the request's
+    ways: list[tuple[bool, bool]] = []  # of a probe: the further ways in which it is counted, (training, gradients)
+    random: bool = False  # whether two calls on the same values may differ: dropout
     once_more: bool = True  # whether the third call is made without gradients too, however the one with them ends
 
 
 class Request(msgspec.Struct, frozen=True):
-    """All that a worker is told but for the learner's file. No expected values, no tolerances, no reference."""
+    """All that a worker is told but for the learner's file: no expected values, no tolerances, no reference.
 
-    cases_path: str
-    cases_source: str
+    `drive_source` holds `drive` of the pack's cases.py and what it needs to run, and nothing else of the pack.
+    """
+
+    drive_source: str
     kind: str
     entry: list[str]
     random_seed: int
@@ -176,6 +213,7 @@ class Request(msgspec.Struct, frozen=True):
     refusals: list[dict[str, Any]]
     assignment: dict[Name, list[Name]] = {}  # {}: the first that fits all cases
     purpose: Purpose = "grade"
+    signatures: list[Signature] = []  # the contract's callables
 
 
 class SubmittedFile(msgspec.Struct, frozen=True):
@@ -197,6 +235,8 @@ class RunReply(msgspec.Struct):
     failure: Failure | None = None
     parameters: dict[Name, Shape] = {}
     shared: dict[Name, Name] = {}
+    lazy: dict[Name, Name] = {}  # layers without a shape yet, and their classes
+    lost: Annotated[list[Name], msgspec.Meta(max_length=50)] = []  # buffers whose imaginary part the cast cut off
     unassigned: bool = False
     outputs: dict[Name, Returned] = {}
     outputs_with_gradients: dict[Name, Returned] = {}
@@ -209,9 +249,7 @@ class RunReply(msgspec.Struct):
     overwritten: list[Name] = []
     steps: Annotated[list[Step], msgspec.Meta(max_length=10_000)] = []
     made_by: dict[Name, Number] = {}
-    operations: Count = 0
-    largest: Count = 0
-    flops: Count = 0
+    counts: Annotated[list[Counts], msgspec.Meta(max_length=8)] = []
 
 
 class Reply(msgspec.Struct):
@@ -292,21 +330,28 @@ def decode(frame: bytes, shape: type[T]) -> tuple[T, list[Tensor]]:
     """Read one frame.
 
     Raises:
-        ProtocolError: if it is not a frame, holds a value of a wrong type, or promises more than it holds.
+        ProtocolError: whatever is wrong with it: it is not a frame, holds a value of a wrong type, or promises more than
+            it holds. No bytes lead to another exception.
     """
     try:
-        if len(frame) < 4:
-            raise ProtocolError(f"a frame of {len(frame)} bytes")
-        (length,) = struct.unpack_from("<I", frame)
-        if length > MOST_HEADER_BYTES or 4 + length > len(frame):
-            raise ProtocolError(f"a header of {length} bytes in a frame of {len(frame)}")
-        text = frame[4 : 4 + length]
-        if (parts := text.count(b"{") + text.count(b"[")) > MOST_HEADER_PARTS:
-            raise ProtocolError(f"a header of {parts} parts")
-        header = msgspec.json.decode(text, type=Header)
-        body = msgspec.json.decode(header.body, type=shape)
-    except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError) as error:
-        raise ProtocolError(f"a header that is not ours: {error}") from None
+        return _decoded(frame, shape)
+    except ProtocolError:
+        raise
+    except Exception as error:  # the bytes come from whoever wants to get through here
+        raise ProtocolError(f"a frame that cannot be read ({type(error).__name__}: {cap(str(error), 200)})") from None
+
+
+def _decoded(frame: bytes, shape: type[T]) -> tuple[T, list[Tensor]]:
+    if len(frame) < 4:
+        raise ProtocolError(f"a frame of {len(frame)} bytes")
+    (length,) = struct.unpack_from("<I", frame)
+    if length > MOST_HEADER_BYTES or 4 + length > len(frame):
+        raise ProtocolError(f"a header of {length} bytes in a frame of {len(frame)}")
+    text = frame[4 : 4 + length]
+    if (parts := text.count(b"{") + text.count(b"[")) > MOST_HEADER_PARTS:
+        raise ProtocolError(f"a header of {parts} parts")
+    header = msgspec.json.decode(text, type=Header)
+    body = msgspec.json.decode(header.body, type=shape)
     if len(header.tensors) > MOST_TENSORS:
         raise ProtocolError(f"{len(header.tensors)} tensors")
     buffer = bytearray(memoryview(frame)[4 + length :])
@@ -316,17 +361,16 @@ def decode(frame: bytes, shape: type[T]) -> tuple[T, list[Tensor]]:
         if spec.dtype not in DTYPES:
             raise ProtocolError(f"a tensor of dtype {spec.dtype[:40]}")
         dtype = DTYPES[spec.dtype]
-        count = 1
-        for size in spec.shape:
-            count *= size
-        size_in_bytes = count * dtype.itemsize
-        if size_in_bytes > len(buffer) - offset:
-            raise ProtocolError(f"a tensor of {size_in_bytes} bytes where {len(buffer) - offset} are left")
+        count = math.prod(spec.shape)
         if count == 0:
-            if max(spec.shape) > 1 << 20:
+            # It costs no bytes, but its strides are computed all the same, and torch keeps them in 64 bits.
+            if math.prod(max(size, 1) for size in spec.shape) > _MOST_EMPTY:
                 raise ProtocolError(f"an empty tensor {spec.shape}")
             tensors.append(torch.empty(spec.shape, dtype=dtype))
             continue
+        size_in_bytes = count * dtype.itemsize
+        if size_in_bytes > len(buffer) - offset:
+            raise ProtocolError(f"a tensor of {size_in_bytes} bytes where {len(buffer) - offset} are left")
         # A byte that is neither 0 nor 1 is no bool to torch, but may stand in a frame.
         flat = torch.frombuffer(buffer, dtype=torch.uint8 if dtype is torch.bool else dtype, count=count, offset=offset)
         tensors.append((flat != 0 if dtype is torch.bool else flat).reshape(spec.shape))
@@ -351,7 +395,7 @@ def fill(tree: Any, tensors: Sequence[Tensor]) -> Any:
 
 
 def message(kind: bytes, payload: bytes) -> bytes:
-    """A message for the socket: kind, length, payload."""
+    """A message for the pipe: kind, length, payload."""
     return kind + struct.pack("<Q", len(payload)) + payload
 
 

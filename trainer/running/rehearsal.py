@@ -47,7 +47,7 @@ def rehearse() -> None:
     shapes = {f"{layer}.{part}": shape for layer in ("q_proj", "k_proj", "v_proj", "o_proj") for part, shape in (("weight", 2), ("bias", 1))}
     tensors: list[Tensor] = []
     runs = [_run(dtype, mode, shapes, tensors) for dtype, mode in (("float32", "eval"), ("float64", "train"), ("bfloat16", "eval"))]
-    rehearsed = Request("", "", "module", ["Rehearsed"], 0, [*runs, runs[0]], [])
+    rehearsed = Request("", "module", ["Rehearsed"], 0, [*runs, runs[0]], [])
     Trial(rehearsed, tensors, Attempts(""), Kept(), Hooks()).run_all({"Rehearsed": _Rehearsed}, _drive)
     torch.set_rng_state(state)
 
@@ -76,6 +76,13 @@ def have_memory_ready() -> None:
         del blocks
 
 
+def give_memory_back() -> None:
+    """Have the allocator give back to the system at once what is freed, so that the kernel's count follows what is alive."""
+    if hasattr(libc := ctypes.CDLL(None), "mallopt"):  # glibc
+        libc.mallopt(_M_MMAP_THRESHOLD, 64 << 10)
+        libc.mallopt(_M_TRIM_THRESHOLD, 0)
+
+
 def _drive(implementation: Any, given: Given) -> dict[str, Tensor]:
     return {"out": implementation(given.x)}
 
@@ -87,4 +94,4 @@ def _run(dtype: str, mode: str, shapes: Mapping[str, int], tensors: list[Tensor]
     tensors += [torch.ones(1, 3, _WIDTH, dtype=kind), *(torch.ones((_WIDTH,) * dims, dtype=kind) for dims in shapes.values())]
     parameters = {name: first + 1 + index for index, name in enumerate(shapes)}
     x = {"x": {"tensor": first}}
-    return Run("", {}, {}, x, x, parameters, {"out": first}, dtype, mode, {}, ["x"], None)
+    return Run({}, {}, x, x, parameters, {"out": first}, dtype, mode, {}, ["x"], None)

@@ -1,13 +1,16 @@
-"""Give a worker one request and read what comes back, under a deadline, with every size capped."""
+"""Give a worker one request and read what comes back, with every size capped.
+
+The zygote ends a worker whose time is over, so nothing here has to be in time; a worker that is gone closes its pipes.
+"""
 
 from __future__ import annotations
 
 import contextlib
 import os
 import re
+import select
 import selectors
 import signal
-import struct
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -17,14 +20,18 @@ import msgspec
 from torch import Tensor
 
 from trainer.core.report import Frame
+from trainer.running.channel import HEAD_BYTES, payload_bytes
 from trainer.running.nursery import BROKEN_WORKER, OUT_OF_MEMORY
 from trainer.running.protocol import (
+    COUNT,
     FILE,
     MOST_REPLY_BYTES,
     MOST_TENSORS,
     NOTE,
     PART,
     REPLY,
+    Counted,
+    Counts,
     Part,
     ProtocolError,
     Reply,
@@ -34,18 +41,21 @@ from trainer.running.protocol import (
     decode,
     message,
 )
-from trainer.running.zygote import End, Limits, Zygote
+from trainer.running.zygote import End, Limits, Zygote, ZygoteLostError
 
 MOST_OUTPUT_BYTES = 1 << 20  # kept of all that is printed, from its beginning
 MOST_PART_BYTES = 16 << 10  # kept of each call, and of the very end, where a fault is reported
 _MOST_NOTES = 100_000
 _MOST_RUNS = 1000
+_MOST_COUNT_BYTES = 2000
+_MOST_WAYS = 8  # in which one run is counted
 _PIPE_BYTES = 1 << 20  # no pipe of an ordinary system holds more
 _MARK = re.compile(rb"\0([a-z0-9]{0,9})\0")
-_TIMEOUT = b"Timeout ("  # faulthandler's word
-_TIME_TO_SAY_WHERE = 3.0  # seconds after the limit
 _MUCH = 32 << 10  # bytes at a time
-_IN_FULL = 0.1  # seconds that it takes at most
+_ROUGHLY_ENDLESS = 40  # times the limit: longer than the zygote lets any worker live, on a machine that stands still at times
+_ENDLESS_SECONDS = 120.0  # beyond that
+# Above the lines of a file, `faulthandler` writes one of these: a fault, or the signal that its time is over.
+_FAULT_HEAD = r"Fatal Python error: |Stack \(most recent call first\):|Current thread 0x[0-9a-f]{6,16}\b"
 _FAULT = re.compile(r'File "(?P<path>[^"\n]{0,4096})", line (?P<line>\d{1,9}) in (?P<function>\S{1,100})')
 
 
@@ -53,12 +63,21 @@ class SupersededError(BaseException):
     """Nobody wants the result any more: another order is there. No Exception, so that nothing takes it for a failure of its own."""
 
 
-How = Literal["replied", "timeout", "died", "garbage"]
+How = Literal["replied", "timeout", "died", "garbage", "lost"]
 
 
 @dataclass
 class Ended:
-    """How a worker's run ended. `last_note` is the run that was under way: -1 while the file was imported, None before."""
+    """How a worker's run ended.
+
+    how         "lost": the zygote was gone, and the worker with it
+    last_note   the run that was under way: -1 while the file was imported, None before
+    seconds     the limit of its CPU time
+    slept       of a timeout: whether the worker slept, and did not use up its CPU time
+    partial     the runs that were told before the end, where no reply came
+    most_bytes  the most memory that the worker ever held, where its end was waited for
+    cpu         the CPU seconds that it took, where its end was waited for
+    """
 
     how: How
     reply: Reply = field(default_factory=Reply)
@@ -70,6 +89,11 @@ class Ended:
     flooded: int = 0
     frames: tuple[Frame, ...] = ()
     tried: Tried | None = None
+    seconds: float = 0.0
+    slept: bool = False
+    partial: list[RunReply] = field(default_factory=list)
+    most_bytes: int = 0
+    cpu: float = 0.0
 
 
 class Running:
@@ -77,39 +101,46 @@ class Running:
 
     frame: the request, or None for the one that the zygote holds
     rehearsed: whether the file comes later, so that the worker has the time to rehearse
+    measured: whether the worker's end is waited for, so that the kernel tells how much memory it took
     """
 
-    def __init__(self, zygote: Zygote, frame: bytes | None, limits: Limits, *, rehearsed: bool = False) -> None:
-        self._zygote, self._limits = zygote, limits
-        self._pid, self._channel, self._output = zygote.start_worker(limits, held=frame is None, rehearsed=rehearsed)
+    def __init__(self, zygote: Zygote, frame: bytes | None, limits: Limits, *, rehearsed: bool = False, measured: bool = False) -> None:
+        self._zygote, self._limits, self._measured = zygote, limits, measured
+        self._pid, self._requests, self._replies, self._output = zygote.start_worker(limits, held=frame is None, rehearsed=rehearsed, measured=measured)
         self._file_name = ""
-        self._deadline = 0.0
+        self._give_up = time.monotonic() + _ROUGHLY_ENDLESS * limits.seconds + _ENDLESS_SECONDS
         self._buffer = bytearray()
         self._printed = bytearray()
         self._end = b""
         self._flooded = 0
         self._note: int | None = None
+        self._counts: dict[int, list[Counts]] = {}
         self._notes = 0
-        self.ended = Ended("died")  # what is known of it so far
+        self.ended = Ended("died", seconds=limits.seconds)  # what is known of it so far
         self._bytes = 0
         self._received = 0
         self._more: Callable[[], None] | None = None
         self._reply: bytes | None = None
-        os.set_blocking(self._output, False)
+        for descriptor in (self._requests, self._replies, self._output):
+            os.set_blocking(descriptor, False)
         if frame is not None:
             self._send(REPLY, frame)
 
     def submit(self, file: SubmittedFile) -> None:
         """Give it the learner's file; its time counts from here on."""
         self._file_name = file.name
-        self._deadline = time.monotonic() + self._limits.seconds
+        self._give_up = time.monotonic() + _ROUGHLY_ENDLESS * self._limits.seconds + _ENDLESS_SECONDS
+        self._zygote.start_clock(self._pid)
         self._send(FILE, msgspec.json.encode(file))
-        self._channel.setblocking(False)
 
     def _send(self, kind: bytes, payload: bytes) -> None:
-        self._channel.settimeout(self._limits.seconds)
-        with contextlib.suppress(OSError):  # it died or hangs; `finish` finds out which
-            self._channel.sendall(message(kind, payload))
+        """Send a message to a worker that has not yet met the learner's file, so that it reads all of it."""
+        rest = memoryview(message(kind, payload))
+        with contextlib.suppress(OSError):  # it died; `finish` finds out how
+            while rest and time.monotonic() < self._give_up:
+                select.select([], [self._requests], [], 1.0)
+                with contextlib.suppress(BlockingIOError):
+                    rest = rest[os.write(self._requests, rest) :]
 
     def finish(self, interrupt: int | None = None, more: Callable[[], None] | None = None, nap: float = 0.0) -> Ended:
         """Wait for the reply, the worker's death or the deadline; then end the worker's whole family.
@@ -133,20 +164,26 @@ class Running:
             how = "timeout"  # it is not ending alone
             raise
         finally:
-            self._channel.close()
-            end = self._end_worker(how)
-            os.close(self._output)
+            os.close(self._replies)
+            os.close(self._requests)
+            try:
+                end = self._end_worker(how)
+            finally:
+                os.close(self._output)
         ended = self.ended
         ended.how, ended.reason = how, reason
+        ended.most_bytes, ended.cpu = end.most_bytes, end.cpu
         if self._reply is not None:
             try:
                 self._complete(self._reply)
             except ProtocolError as error:
                 ended.how, ended.reason = "garbage", str(error)
+        elif how == "died" and end.out_of:
+            ended.how, ended.slept = "timeout", end.out_of == "sleep"
         elif how == "died":
             ended.reason, ended.out_of_memory = _how_it_died(end)
         if ended.how != "replied":
-            ended.reply, ended.tensors = Reply(), []
+            ended.partial, ended.reply, ended.tensors = ended.reply.runs, Reply(), []
         ended.last_note = self._note
         ended.flooded = self._flooded
         ended.frames = self._frames_of_fault((self._printed + self._end).decode("utf-8", "replace"))
@@ -168,7 +205,28 @@ class Running:
         reply.runs = self.ended.reply.runs
         self.ended.reply = reply
 
+    def _take_counts(self, payload: bytes) -> None:
+        """Keep the counts of a call. A second message for one call means that somebody else writes them too."""
+        try:
+            counted = msgspec.json.decode(payload, type=Counted)
+        except (msgspec.MsgspecError, ValueError, RecursionError) as error:
+            raise ProtocolError(f"counts that are not ours: {error}") from None
+        before = self._counts.setdefault(counted.run, [])
+        way = (counted.counts.training, counted.counts.gradients)
+        if len(before) >= _MOST_WAYS or way in [(known.training, known.gradients) for known in before]:
+            counted = Counted(counted.run, Counts(tampered="counts came twice for one call"))
+        before.append(counted.counts)
+
+    def _as_counted(self, first: int, runs: list[RunReply]) -> None:
+        """Give each run the counts that were sent when it was over; a reply that tells others was changed since."""
+        for index, told in enumerate(runs, first):
+            sent = self._counts.get(index, [])
+            if told.counts != sent:
+                sent = [*sent, Counts(tampered="its counts were changed after they were sent")]
+            told.counts = sent
+
     def _keep(self, runs: list[RunReply], tensors: list[Tensor]) -> None:
+        self._as_counted(len(self.ended.reply.runs), runs)
         self.ended.reply.runs += runs
         self.ended.tensors += tensors
         if len(self.ended.reply.runs) > _MOST_RUNS or len(self.ended.tensors) > MOST_TENSORS:
@@ -176,47 +234,43 @@ class Running:
 
     def _end_worker(self, how: How) -> End:
         """End the worker's family and take what it has printed."""
-        if how == "replied":  # what was printed before the reply is in the pipe; nobody waits for the end
+        if how == "replied" and not self._measured:  # what was printed before the reply is in the pipe; nobody waits for the end
             self._drain(_PIPE_BYTES)
             self._zygote.dismiss_worker(self._pid)
-            return End(0, killed=True, ended_for="", family=0)
-        ended = self._zygote.end_worker(self._pid, patiently=how == "died")
+            return End(0, killed=True)
+        ended = self._zygote.end_worker(self._pid, patiently=how in ("died", "replied"))
         self._drain()
         return ended
 
     def stop(self) -> None:
         """End the worker's whole family; nobody asks for the reply any more."""
-        self._channel.close()
-        self._zygote.end_worker(self._pid, patiently=False)
-        os.close(self._output)
+        for descriptor in (self._requests, self._replies):
+            os.close(descriptor)
+        try:
+            self._zygote.end_worker(self._pid, patiently=False)
+        finally:
+            os.close(self._output)
 
     def _wait(self, interrupt: int | None, nap: float) -> How:
-        where_since: float | None = None
         with selectors.DefaultSelector() as selector:
-            selector.register(self._channel, selectors.EVENT_READ)
+            selector.register(self._replies, selectors.EVENT_READ)
             selector.register(self._output, selectors.EVENT_READ)
             if interrupt is not None:
                 selector.register(interrupt, selectors.EVENT_READ)
-            while True:
-                now = time.monotonic()
-                if (left := self._deadline - now) <= 0:
-                    if where_since is None and self._has_said_where():
-                        where_since = now
-                    if left <= -_TIME_TO_SAY_WHERE or (where_since is not None and now - where_since >= _IN_FULL):
-                        return "timeout"
+            while (left := self._give_up - time.monotonic()) > 0:
                 said = self._said()
-                ready = selector.select(left if left > 0 else _IN_FULL)
+                ready = selector.select(left)
                 for key, _ in ready:
                     if key.fd == interrupt:
                         raise SupersededError
                     if key.fd == self._output:
-                        if not self._drain():
+                        if not self._drain(_PIPE_BYTES):
                             selector.unregister(self._output)
                         continue
                     try:
-                        part = self._channel.recv(1 << 20)
-                    except ConnectionError:
-                        part = b""
+                        part = os.read(self._replies, 1 << 20)
+                    except BlockingIOError:
+                        continue
                     if not part:
                         return "died"
                     self._buffer += part
@@ -225,35 +279,34 @@ class Running:
                         return "replied"
                 if nap and ready and self._said() - said < _MUCH:  # whoever says much is waiting for room
                     time.sleep(nap)
+        raise ZygoteLostError("The process that starts workers did not end a worker whose time was over. Run the check again.")
 
     def _said(self) -> int:
-        """Bytes that have come, printed ones and others."""
+        """Return how many bytes have come, printed ones and others."""
         return len(self._printed) + self._flooded + self._received
-
-    def _has_said_where(self) -> bool:
-        """Whether faulthandler has named the line at which the time was up. It counts from when the worker had the file, which may be later."""
-        return any(_TIMEOUT in text for text in (self._printed, self._end))
 
     def _take_messages(self) -> bool:
         """Take whole messages off the buffer; True once the reply is there."""
-        while len(self._buffer) >= 9:
-            kind = bytes(self._buffer[:1])
-            (length,) = struct.unpack_from("<Q", self._buffer, 1)
-            most = {NOTE: 32, PART: MOST_REPLY_BYTES - self._bytes, REPLY: MOST_REPLY_BYTES - self._bytes}.get(kind)
+        while len(self._buffer) >= HEAD_BYTES:
+            kind, length = bytes(self._buffer[:1]), payload_bytes(self._buffer)
+            most = {NOTE: 32, COUNT: _MOST_COUNT_BYTES, PART: MOST_REPLY_BYTES - self._bytes, REPLY: MOST_REPLY_BYTES - self._bytes}.get(kind)
             if most is None or length > most:
                 raise ProtocolError(f"a message of kind {kind!r} and {length} bytes")
-            if len(self._buffer) < 9 + length:
+            if len(self._buffer) < HEAD_BYTES + length:
                 return False
-            payload = bytes(self._buffer[9 : 9 + length])
-            del self._buffer[: 9 + length]
+            payload = bytes(self._buffer[HEAD_BYTES : HEAD_BYTES + length])
+            del self._buffer[: HEAD_BYTES + length]
             if kind == REPLY:
                 self._reply = payload
                 return True
             if kind == PART:
-                self._bytes += 9 + length
+                self._bytes += HEAD_BYTES + length
                 self._take_part(payload)
                 continue
             self._notes += 1
+            if kind == COUNT and self._notes <= _MOST_NOTES:
+                self._take_counts(payload)
+                continue
             if self._notes > _MOST_NOTES or not re.fullmatch(rb"-?\d{1,9}", payload):
                 raise ProtocolError("a note that is not ours")
             self._note = int(payload)
@@ -275,14 +328,14 @@ class Running:
             if len(kept) < len(part):
                 self._flooded += len(part) - len(kept)
                 self._end = (self._end + part[len(kept) :])[-MOST_PART_BYTES:]
-            if self._flooded > (1 << 30) or time.monotonic() > self._deadline + _TIME_TO_SAY_WHERE:
-                return True
         return True
 
     def _frames_of_fault(self, text: str) -> tuple[Frame, ...]:
         """The learner's lines that faulthandler named, outermost first."""
-        if not any(mark in text for mark in ("Fatal Python error", _TIMEOUT.decode())):
+        heads = list(re.finditer(_FAULT_HEAD, text))
+        if not heads:
             return ()
+        text = text[heads[0].start() :]
         found = [match for match in _FAULT.finditer(text) if os.path.basename(match["path"]) == os.path.basename(self._file_name)]
         return tuple(Frame(int(match["line"]), match["function"], "") for match in reversed(found[:8]))
 
@@ -302,7 +355,7 @@ def _parts(printed: bytes) -> dict[str, str]:
 
 def _without_fault(text: str) -> str:
     """What faulthandler wrote is ours, not the learner's."""
-    return re.split(r"^(?:Fatal Python error: |Timeout \()", text, maxsplit=1, flags=re.MULTILINE)[0]
+    return re.split(f"^(?:{_FAULT_HEAD})", text, maxsplit=1, flags=re.MULTILINE)[0]
 
 
 def _how_it_died(end: End) -> tuple[str, bool]:

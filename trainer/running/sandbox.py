@@ -7,17 +7,17 @@ Each part is applied where the kernel has it; `probe` finds out what holds. Noth
 from __future__ import annotations
 
 import ctypes
+import math
 import os
 import platform
 import resource
 import signal
 import struct
 import sys
-import sysconfig
-from collections.abc import Iterable, Iterator
-from pathlib import Path
+from collections.abc import Iterable
 
 from trainer.running import seccomp
+from trainer.running.readable import readable_paths as readable_paths
 from trainer.running.syscalls import (
     CAPSET,
     LANDLOCK_ADD_RULE,
@@ -36,29 +36,30 @@ _RIGHTS_BY_ABI = {1: (1 << 13) - 1, 2: (1 << 14) - 1, 3: (1 << 15) - 1, 4: (1 <<
 _ON_FILES = _EXECUTE | _WRITE_FILE | _READ_FILE | _TRUNCATE | 1 << 15
 _READ_ONLY = _READ_FILE | _READ_DIR
 
-_SYSTEM_PATHS = (
-    *("/usr/lib", "/usr/lib32", "/usr/lib64", "/usr/local/lib", "/usr/share/zoneinfo", "/usr/share/locale", "/lib", "/lib64"),
-    *("/etc/ld.so.cache", "/etc/localtime", "/sys/devices/system/cpu", "/proc/cpuinfo", "/dev/urandom", "/dev/random", "/dev/zero"),
-)
-
 
 def limit(memory_bytes: int, seconds: float) -> bool:
-    """Bound address space (beyond what is mapped now), CPU time, file size, open files; no core dumps."""
+    """Bound address space (beyond what is mapped now), CPU time from now on, file size, open files; no core dumps.
+
+    The zygote ends a worker whose CPU time is over. The kernel stands behind it: it sends SIGXCPU a little later, and
+    kills two seconds after that, whatever the worker has done to the signal.
+    """
+    used = sum(resource.getrusage(resource.RUSAGE_SELF)[:2])
+    most_seconds = math.ceil(used + seconds) + 1
     # Hard as well as soft: a soft limit alone can be raised or its signal ignored.
     wanted = {
-        # A backstop behind the wall clock: the time of all threads counts here.
-        resource.RLIMIT_CPU: (int(seconds) + 2) * (os.cpu_count() or 1),
-        resource.RLIMIT_FSIZE: FILE_BYTES,
-        resource.RLIMIT_NOFILE: _OPEN_FILES,
-        resource.RLIMIT_CORE: 0,
+        resource.RLIMIT_CPU: (most_seconds, most_seconds + 2),
+        resource.RLIMIT_FSIZE: (FILE_BYTES, FILE_BYTES),
+        resource.RLIMIT_NOFILE: (_OPEN_FILES, _OPEN_FILES),
+        resource.RLIMIT_CORE: (0, 0),
     }
     if (mapped := _mapped_bytes()) is not None:
-        wanted[resource.RLIMIT_AS] = mapped + memory_bytes
+        wanted[resource.RLIMIT_AS] = (mapped + memory_bytes,) * 2
     try:
-        for what, value in wanted.items():
-            hard = resource.getrlimit(what)[1]
-            value = value if hard == resource.RLIM_INFINITY else min(value, hard)
-            resource.setrlimit(what, (value, value))
+        for what, (soft, hard) in wanted.items():
+            most = resource.getrlimit(what)[1]
+            if most != resource.RLIM_INFINITY:
+                soft, hard = min(soft, most), min(hard, most)
+            resource.setrlimit(what, (soft, hard))
     except (OSError, ValueError):
         return False
     return resource.RLIMIT_AS in wanted
@@ -88,34 +89,6 @@ def become_subreaper() -> None:
     """Get the orphans of one's descendants, so that a grandchild that left its session is found (Linux)."""
     if sys.platform == "linux":
         _libc().prctl(36, 1, 0, 0, 0)
-
-
-def readable_paths(hidden: Iterable[Path]) -> list[str]:
-    """What a submission may read: the standard library, installed packages, shared libraries; nothing of `hidden`.
-
-    Landlock cannot except a folder of an allowed tree, so a tree with something hidden in it is split into its entries.
-    """
-    secret = [Path(os.path.realpath(path)) for path in hidden]
-    names = ("stdlib", "platstdlib", "purelib", "platlib")
-    roots = [*_SYSTEM_PATHS, *(sysconfig.get_path(name) for name in names), os.path.join(sys.base_prefix, "lib")]
-    import site
-
-    roots += [*site.getsitepackages(), site.getusersitepackages()]
-    found: list[str] = []
-    for root in dict.fromkeys(os.path.realpath(root) for root in roots if root and os.path.exists(root)):
-        found.extend(_without(Path(root), secret))
-    return list(dict.fromkeys(found))
-
-
-def _without(path: Path, secret: list[Path]) -> Iterator[str]:
-    if path in secret:
-        return
-    if not any(path in one.parents for one in secret):
-        yield str(path)
-    elif path.is_dir():
-        for child in path.iterdir():
-            if not child.is_symlink():
-                yield from _without(child, secret)
 
 
 def confine(readable: Iterable[str], writable: str, *, with_landlock: bool = True) -> None:

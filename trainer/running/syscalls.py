@@ -173,13 +173,6 @@ _ITSELF: dict[str, Numbers] = {
     "arch_prctl": (158, None),
 }
 
-# Delete this group, and its line in ALLOWED, when the channel to the worker is a pair of pipes.
-_CHANNEL: dict[str, Numbers] = {
-    # socket.sendall and socket.recv on the channel to the grader
-    "sendto": (44, 206),
-    "recvfrom": (45, 207),
-}
-
 ALLOWED: Final[dict[str, Numbers]] = {
     **_MEMORY,
     **_THREADS,
@@ -188,7 +181,6 @@ ALLOWED: Final[dict[str, Numbers]] = {
     **_DESCRIPTORS,
     **_PATHS,
     **_ITSELF,
-    **_CHANNEL,
 }
 
 

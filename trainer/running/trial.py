@@ -11,18 +11,21 @@ from functools import partial
 from itertools import groupby
 from typing import Any, Protocol
 
+import msgspec
 import torch
 from torch import Tensor, nn
 
 from trainer.running import aliases, weights
+from trainer.running.arguments import adapted, construct
 from trainer.running.attempts import Attempts
-from trainer.running.counting import Counter, counted_by
+from trainer.running.counting import observe, observe_largest, observe_memory
 from trainer.running.execution import Drive, Given, build, gradients, lay_out, leaves, map_leaves, module_parameters, overwrite
 from trainer.running.following import Followed
 from trainer.running.protocol import (
     DTYPES,
     MOST_DIMS,
     MOST_TENSOR_BYTES,
+    Counts,
     Failure,
     Purpose,
     Reply,
@@ -76,6 +79,9 @@ class Hooks:
     def mark(self, part: str) -> None:
         """What is printed from here on belongs to this part: `import`, or the number of a run for its first call."""
 
+    def counted(self, number: int, counts: Counts) -> None:
+        """This is what a call of this run did."""
+
     def afresh(self, namespace: dict[str, Any]) -> dict[str, Any]:
         """The same file imported once more, for what is counted."""
         return namespace
@@ -94,12 +100,15 @@ class Trial:
     def run_all(self, namespace: dict[str, Any], drive: Drive) -> None:
         """Every run of the request, then what the constructor must refuse; all that happens is told in `reply`."""
         self.reply.runs = self.runs
+        drive = adapted(drive, self.request.entry, self.request.signatures)
         # What a constructor leaves for the whole class must not reach runs that are to be as if they were alone.
         for _, numbers in groupby(range(len(self.runs)), key=lambda number: self.request.runs[number].purpose):
             self._run_together(list(numbers), namespace, drive)
         for index, init in enumerate(self.request.refusals):
             self.hooks.note(len(self.request.runs) + index)
-            self.reply.refusals.append(self.attempts.attempt("construct", partial(namespace[self.request.entry[0]], **init))[1])
+            name = self.request.entry[0]
+            refused = partial(construct, namespace[name], name, init, self.request.signatures)
+            self.reply.refusals.append(self.attempts.attempt("construct", refused)[1])
 
     def _run_together(self, numbers: Sequence[int], namespace: dict[str, Any], drive: Drive) -> None:
         """These runs, all of them built before the first one is called."""
@@ -130,15 +139,18 @@ class Trial:
         if run.probe:
             namespace = self.hooks.afresh(namespace)
         self.hooks.mark(str(number))
+        lost: list[str] = []
         with self._recording(number):
-            implementation, failure = self.attempts.attempt(
-                "construct", lambda: build(namespace, self.request.kind, self.request.entry, run.init, DTYPES[run.dtype], run.mode)
-            )
+            implementation, failure = self.attempts.attempt("construct", lambda: self._built(run, namespace, lost))
         self.hooks.mark("")
         told = self.runs[number]
-        told.failure = failure
+        told.failure, told.lost = failure, [cap(name, 200) for name in lost[:50]]
         if failure is None and isinstance(implementation, nn.Module):
-            names, failure = self.attempts.attempt("construct", lambda: weights.parameter_names(implementation))
+            lazy, failure = self.attempts.attempt("construct", lambda: weights.lazy_layers(implementation))
+            told.lazy = {cap(path, 200): cap(kind, 200) for path, kind in list((lazy or {}).items())[:50]}
+            names: Any = None
+            if failure is None:
+                names, failure = self.attempts.attempt("construct", lambda: weights.parameter_names(implementation))
             if failure is not None:
                 told.failure = failure
                 return None
@@ -149,6 +161,11 @@ class Trial:
             told.failure = Failure("construct", "TypeError", f"{self.request.entry[0]}(…) gives {describe(implementation)}, which is no nn.Module")
             return None
         return None if failure else implementation
+
+    def _built(self, run: Run, namespace: dict[str, Any], lost: list[str] | None = None) -> Any:
+        asked = self.request
+        dtype = DTYPES[run.dtype]
+        return build(namespace, asked.kind, asked.entry, run.init, dtype, run.mode, asked.signatures, lost)
 
     def _recording(self, number: int) -> AbstractContextManager[object]:
         """The recorder of this run, where the request asks for one."""
@@ -169,6 +186,9 @@ class Trial:
                 continue
             contract, told = contracts[number], self.runs[number]
             shapes = {name: tuple(shape) for name, shape in told.parameters.items()}
+            if told.lazy:
+                told.unassigned = True
+                continue
             # The one that is asked for is among those of all cases; of a single one there may be more than are looked for.
             possible = [asked] * aliases.fits(contract, shapes, asked) if asked else aliases.assignments(contract, shapes)
             if not possible:
@@ -190,7 +210,7 @@ class Trial:
         run = self.request.runs[number]
 
         def once(assignment: aliases.Assignment) -> dict[str, Returned]:
-            implementation = build(namespace, self.request.kind, self.request.entry, run.init, DTYPES[run.dtype], run.mode)
+            implementation = self._built(run, namespace)
             weights.load(implementation, contracts[number], assignment, self.values_of(run))
             with torch.no_grad():
                 return self.told(drive(implementation, Given(self.inputs(run, run.inputs), run.sizes)))
@@ -233,28 +253,25 @@ class Trial:
             self._record(number, implementation, drive)
             return
         has_gradients = bool(run.differentiable or run.cotangents)
-        counter = Counter() if run.probe else None
 
         def call(inputs: dict[str, Any], *, grad: bool) -> dict[str, Any]:
             with torch.set_grad_enabled(grad):
                 return drive(implementation, Given(inputs, run.sizes))
 
-        def counted() -> dict[str, Any]:
-            if counter is None:
+        def first_call() -> dict[str, Any]:
+            if not run.probe or purpose != "grade":
                 return call(given, grad=False)
-            with counted_by(counter):
-                return call(given, grad=False)
+            return self._counted(number, lambda: call(given, grad=False), training=run.mode == "train", gradients=False)
 
         self.hooks.mark(str(number))
-        if purpose == "grade" and has_gradients and not (run.probe or run.once_more or self._gradients_matter):
+        own_call = run.probe or run.once_more or run.random or self._gradients_matter
+        if purpose == "grade" and has_gradients and not own_call:
             if self._run_twice(run, told, implementation, call, contract, chosen):
                 return
             self.hooks.mark("")  # it has printed what it prints in this run
         given = self.inputs(run, run.inputs)
-        outputs, told.failure = self.attempts.attempt("forward", counted)
+        outputs, told.failure = self.attempts.attempt("forward", first_call)
         self.hooks.mark("")
-        if counter is not None:
-            told.operations, told.largest, told.flops = counter.operations, counter.largest, counter.flops
         told.inputs_after = {name: self.table.add(tensor) for name, tensor in leaves(given)}
         if told.failure is not None:
             return
@@ -264,16 +281,17 @@ class Trial:
             return
         if purpose == "outputs":
             return
-        if run.probe == "memory":
-            self._count_with_gradients(run, told, call)
         if run.probe:
+            for training, with_gradients in run.ways:
+                if told.failure is None and purpose == "grade":
+                    self._count_again(number, implementation, call, training=training, gradients=with_gradients)
             return
         first = self._run_again(run, told, given, outputs, call)
         as_first = False
         if has_gradients:
             as_first = self._run_gradients(run, told, implementation, first, call, contract, chosen)
-            self._gradients_matter |= not as_first
-        if told.again_failure is None and (run.once_more or not as_first):
+            self._gradients_matter |= not as_first and not run.random
+        if told.again_failure is None and (run.once_more or run.random or not as_first):
             once_more, told.again_failure = self.attempts.attempt("second call", lambda: self.told(call(self.inputs(run, run.inputs), grad=False)))
             told.outputs_once_more = once_more or {}
 
@@ -327,13 +345,36 @@ class Trial:
             told.outputs = self.attempts.attempt("forward", partial(self.told, outputs))[0] or {}
             told.made_by = {name: recorder.step_of(value) for name, value in outputs.items() if isinstance(value, Tensor | Followed)}
 
-    def _count_with_gradients(self, run: Run, told: RunReply, call: Callable[..., dict[str, Any]]) -> None:
-        """The largest tensor of a forward pass that records gradients: it may take another way."""
-        inputs = map_leaves(self.inputs(run, run.inputs), lambda _, tensor: tensor.requires_grad_(tensor.is_floating_point()))
-        counter = Counter()
-        with counted_by(counter):
-            told.failure = self.attempts.attempt("forward with gradients", lambda: call(inputs, grad=True))[1]
-        told.largest = max(told.largest, counter.largest)
+    def _counted(self, number: int, call: Callable[[], dict[str, Any]], *, training: bool, gradients: bool) -> dict[str, Any]:
+        """Make a call and tell what it did."""
+        probe = self.request.runs[number].probe
+        look = {"held": observe_memory, "memory": observe_largest}.get(probe or "", observe)
+        outputs, counts = look(call)
+        self._tell(number, msgspec.structs.replace(counts, training=training, gradients=gradients))
+        given: dict[str, Any] = outputs
+        return given
+
+    def _tell(self, number: int, counts: Counts) -> None:
+        self.hooks.counted(number, counts)
+        self.runs[number].counts.append(counts)
+
+    def _count_again(self, number: int, implementation: Any, call: Callable[..., dict[str, Any]], *, training: bool, gradients: bool) -> None:
+        """Count a call in another mode, with gradients or without: the learner's code may take another way there."""
+        run, told = self.request.runs[number], self.runs[number]
+        inputs = self.inputs(run, run.inputs)
+        if gradients:
+            inputs = map_leaves(inputs, lambda _, tensor: tensor.requires_grad_(tensor.is_floating_point()))
+        is_module = isinstance(implementation, nn.Module)
+        phase = ("in training mode" if training else "in eval mode") if is_module and training != (run.mode == "train") else "forward"
+
+        def another_call() -> dict[str, Any]:
+            if is_module:
+                implementation.train(training)
+            return self._counted(number, lambda: call(inputs, grad=gradients), training=training, gradients=gradients)
+
+        told.failure = self.attempts.attempt("forward with gradients" if gradients and phase == "forward" else phase, another_call)[1]
+        if is_module:
+            self.attempts.attempt("forward", lambda: implementation.train(run.mode == "train"))
 
     def _run_gradients(
         self,

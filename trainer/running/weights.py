@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 import torch
 from torch import Tensor, nn
+from torch.nn.parameter import is_lazy
 
 from trainer.running.aliases import Assignment, Contract
 
@@ -19,12 +20,19 @@ def parameter_names(module: nn.Module) -> tuple[dict[str, tuple[int, ...]], dict
     shapes: dict[str, tuple[int, ...]] = {}
     again: dict[str, str] = {}
     for name, parameter in module.named_parameters(remove_duplicate=False):
+        if is_lazy(parameter):
+            continue
         if id(parameter) in first:
             again[name] = first[id(parameter)]
         else:
             first[id(parameter)] = name
             shapes[name] = tuple(parameter.shape)
     return shapes, again
+
+
+def lazy_layers(module: nn.Module) -> dict[str, str]:
+    """Return the layers whose parameters have no shape yet: path -> class, `{"q_proj": "LazyLinear"}`."""
+    return {path: type(layer).__name__ for path, layer in module.named_modules() if any(is_lazy(one) for one in layer._parameters.values())}
 
 
 def load(module: nn.Module, contract: Contract, assignment: Assignment, values: Mapping[str, Tensor]) -> None:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import contextlib
 import inspect
 import os
-import socket
 import sys
 import traceback
 import types
@@ -18,18 +17,23 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import torch
 from torch import Tensor, nn
 
 from trainer.running import from_scratch
+from trainer.running.arguments import found_parameters
 from trainer.running.attempts import Attempts
-from trainer.running.counting import count_in_threads
+from trainer.running.channel import Channel
+from trainer.running.counting import count_in_threads, watch_tracing
 from trainer.running.execution import Drive
 from trainer.running.protocol import (
+    COUNT,
     NOTE,
     PART,
+    Counted,
+    Counts,
     Failure,
-    FoundParameter,
     NotAllowed,
     Part,
     Request,
@@ -39,20 +43,18 @@ from trainer.running.protocol import (
     cap,
     encode,
     mark,
-    message,
 )
 from trainer.running.returns import describe
 from trainer.running.trial import Hooks, Trial
 
 MODULE_NAME = "submission"
 _RUNS_A_PART = 3
-_LITERALS = (int, float, str, bool, type(None))
 
 
 class Worker(Hooks):
     """One file on its way through a request: load, look at the interface, build, run every case, reply."""
 
-    def __init__(self, request: Request, tensors: Sequence[Tensor], file: SubmittedFile, channel: socket.socket, folder: str) -> None:
+    def __init__(self, request: Request, tensors: Sequence[Tensor], file: SubmittedFile, channel: Channel, folder: str) -> None:
         self.request, self.source = request, file.source
         self.channel = channel
         self.path = os.path.join(folder, Path(file.name).name)
@@ -61,13 +63,16 @@ class Worker(Hooks):
         self.trial = Trial(request, tensors, self.attempts, self.table, self)
         self.reply = self.trial.reply
         self._told = 0
+        self._watch: from_scratch.Watch | None = None
 
     def work(self, drive: Drive) -> bytes:
         """Do all that the request asks; returns the frame of the reply."""
         torch.manual_seed(self.request.random_seed)
-        from_scratch.forbid(self._note_not_allowed)
+        self._watch = from_scratch.watch(self._note_not_allowed)
         count_in_threads()
+        watch_tracing()
         namespace = self._load_submission()
+        self._watch.begin()
         if namespace is not None and self._has_entries(namespace):
             self._look_at_signatures(namespace)
             self.trial.run_all(namespace, drive)
@@ -80,13 +85,18 @@ class Worker(Hooks):
 
     def note(self, number: int) -> None:
         """Say which run is about to start, so that a sudden death can be told with its case."""
-        self.channel.sendall(message(NOTE, str(number).encode()))
+        self.channel.send(NOTE, str(number).encode())
 
     def done(self, count: int) -> None:
         """Send what is done already, several runs at a time: the grader has a core of its own."""
         if self.request.purpose == "grade" and count >= self._told + _RUNS_A_PART:
             self._send(Part(self.trial.runs[self._told : count]))
             self._told = count
+
+    def counted(self, number: int, counts: Counts) -> None:
+        """Send the counts at once: the learner's code runs again before the reply is sent."""
+        if self.request.purpose == "grade":
+            self.channel.send(COUNT, msgspec.json.encode(Counted(number, counts)))
 
     def several(self, look: Callable[[], Tried | None]) -> None:
         """Tell what each assignment gives before all runs are made with the first: the grader starts again where it knows better."""
@@ -96,7 +106,7 @@ class Worker(Hooks):
     def _send(self, part: Part) -> None:
         table, self.table = self.table, TensorTable(self.table.first + len(self.table.specs))
         self.trial.table = self.table
-        self.channel.sendall(message(PART, encode(part, table)))
+        self.channel.send(PART, encode(part, table))
 
     def mark(self, part: str) -> None:
         """What is printed from here on belongs to this part: `import`, or the number of a run for its first call."""
@@ -128,7 +138,8 @@ class Worker(Hooks):
         The first import where another fails.
         """
         first = sys.modules.get(MODULE_NAME)
-        again = self._import()[0] or {}
+        with self._watch.unnoted() if self._watch is not None else contextlib.nullcontext():
+            again = self._import()[0] or {}
         if first is not None:
             sys.modules[MODULE_NAME] = first
         return again if all(callable(again.get(name)) for name in self.request.entry) else namespace
@@ -155,7 +166,7 @@ class Worker(Hooks):
         for name in self.request.entry:
             thing = namespace[name]
             if not isinstance(thing, type):
-                self.reply.signatures[name] = _signature(thing, skip_self=False)
+                self.reply.signatures[name] = found_parameters(thing, skip_self=False)
                 continue
             for method in dir(thing):
                 if method == "__init__" or not method.startswith("_"):
@@ -163,7 +174,7 @@ class Worker(Hooks):
                     if method not in ("__init__", "forward") and function is vars(nn.Module).get(method):
                         continue  # nobody asks for what every module has
                     if isinstance(function, types.FunctionType) or method in ("__init__", "forward"):
-                        self.reply.signatures[f"{name}.{method}"] = _signature(getattr(thing, method, None), skip_self=True)
+                        self.reply.signatures[f"{name}.{method}"] = found_parameters(getattr(thing, method, None), skip_self=True)
         if len(self.reply.signatures) > 200:
             self.reply.signatures = dict(list(self.reply.signatures.items())[:200])
 
@@ -173,28 +184,8 @@ class Worker(Hooks):
 
 
 def load_drive(request: Request) -> Drive:
-    """How an implementation is called, from the pack's cases.py."""
-    module = types.ModuleType("cases")
-    module.__file__ = request.cases_path
-    exec(compile(request.cases_source, request.cases_path, "exec"), module.__dict__)
+    """Return how an implementation is called."""
+    module = types.ModuleType("drive")
+    exec(compile(request.drive_source, "<drive>", "exec"), module.__dict__)
     drive: Drive = module.__dict__["drive"]
     return drive
-
-
-def _signature(thing: Any, *, skip_self: bool) -> list[FoundParameter] | None:
-    """The arguments of a callable, or None where Python cannot tell (a scripted function, say)."""
-    try:
-        parameters = list(inspect.signature(thing).parameters.values())
-    except (ValueError, TypeError):
-        return None
-    if skip_self:
-        parameters = parameters[1:]
-    return [
-        FoundParameter(
-            cap(one.name, 100),
-            one.kind.name,  # type: ignore[arg-type]  # inspect's five kinds are the five of the protocol
-            one.default is one.empty,
-            cap(repr(one.default), 200) if one.default is not one.empty and type(one.default) in _LITERALS else None,
-        )
-        for one in parameters[:50]
-    ]

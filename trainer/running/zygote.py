@@ -1,7 +1,9 @@
 """The grader's handle of the zygote: a process with torch imported and nothing else, which forks one worker for every run.
 
-It must be started before any reference is loaded: what is not in its memory, no worker can find in its own. Grader and
-zygote speak over a socketpair, so there is no address that a submission could connect to. What the zygote does stands in `nursery`.
+The zygote must know nothing: every worker can read all memory that the zygote had when it forked the worker. So the
+zygote comes from a process that was started with an environment and arguments of its own (`launch`), and it is forked
+before any reference is loaded. Grader and zygote speak over a socketpair, so there is no address that a submission
+could connect to, and no worker inherits it. A worker has pipes alone. `nursery` has the zygote's own code.
 """
 
 from __future__ import annotations
@@ -10,28 +12,35 @@ import contextlib
 import gc
 import json
 import os
+import signal
 import socket
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from trainer.core.words import GraderError
-from trainer.running import nursery, sandbox
+from trainer.running import launch, nursery, sandbox
 from trainer.running.isolation import Isolation, bubblewrap, chosen_isolation, descendants, remove_tree, start_in_bubblewrap
 from trainer.running.nursery import line_of
 from trainer.running.protocol import REPLY, message
 
 _GONE_SECONDS = 5.0
+_ANSWER_SECONDS = 120.0  # a zygote that does not answer for so long is lost
 
 
 @dataclass(frozen=True)
 class Limits:
-    """Bounds on one run of a worker: wall-clock seconds for all of it, and bytes of memory beyond torch's own."""
+    """Bounds on one run of a worker.
+
+    seconds         CPU time of all its threads from when it has the file; other load on the machine does not count.
+                    A worker that sleeps has several times as long (`nursery.SLEEP_FACTOR`)
+    memory_bytes    beyond torch's own
+    """
 
     seconds: float = 10.0
     memory_bytes: int = 2048 << 20
@@ -44,17 +53,78 @@ class End:
     status      its wait status
     killed      whether it was still alive
     ended_for   why the zygote had ended it before: it took more than its share of something
+    out_of      "cpu" where its CPU time was used up, "sleep" where it slept for too long
     family      how many processes of its own were left behind, and ended with it
+    most_bytes  the most memory that it ever held, as the kernel counts it
+    cpu         the CPU seconds of all its threads, from its beginning
     """
 
     status: int
     killed: bool
-    ended_for: str
-    family: int
+    ended_for: str = ""
+    out_of: Literal["", "cpu", "sleep"] = ""
+    family: int = 0
+    most_bytes: int = 0
+    cpu: float = 0.0
+
+
+class ZygoteLostError(GraderError):
+    """The zygote is gone or does not answer. A new zygote can do the same work again."""
+
+
+Started = tuple[int, socket.socket]  # the zygote's process, and the grader's end of the control socket
+_prepared: list[Started] = []
+
+
+def prepare() -> None:
+    """Fork a zygote from this process now, for the first `Zygote` that will be asked for.
+
+    Call it in a process that knows nothing yet: all that it knows, every worker can read.
+    """
+    _prepared.append(fork_here())
+
+
+def fork_here() -> Started:
+    """Fork a zygote from this process."""
+    import torch  # noqa: PLC0415  # `launch` reports an ImportError later
+
+    # A worker forked from a process whose thread pool has run may hang in its first operation.
+    torch.set_num_threads(1)
+    mine, its = socket.socketpair()
+    sys.stdout.flush()
+    sys.stderr.flush()
+    # torch's 200,000 objects stay for good: out of the collector's sight, which would take 60 ms to walk over them.
+    gc.freeze()
+    pid = os.fork()
+    if pid == 0:
+        mine.close()
+        for _, others in _prepared:
+            others.close()
+        nursery.serve(its)
+    its.close()
+    return pid, mine
+
+
+def start_anew() -> Started:
+    """Start a zygote in a fresh interpreter, which imports torch itself."""
+    mine, its = socket.socketpair()
+    with its:
+        process = subprocess.Popen(
+            [*launch.command(), nursery.__name__, str(its.fileno())],
+            cwd=launch.ROOT,
+            env=launch.clean_environment(os.environ),
+            pass_fds=(its.fileno(),),
+            stdin=subprocess.DEVNULL,
+        )
+    process.returncode = 0  # `Zygote.close` waits for it
+    return process.pid, mine
+
+
+start: Callable[[], Started] = start_anew
 
 
 class Zygote:
-    """Start it before anything of `solutions/` is read; close it when done.
+    """Have it before anything of `solutions/` is read; close it when done.
 
     Args:
         hidden: folders of which no worker may read anything.
@@ -65,60 +135,70 @@ class Zygote:
         self.isolation = isolation or chosen_isolation()
         if self.isolation == "bubblewrap":
             bubblewrap()  # before anything is made that would be left behind
-        mine, its = socket.socketpair()
         self._room = tempfile.mkdtemp(prefix="attn-drill-")
-        sys.stdout.flush()
-        sys.stderr.flush()
-        # torch's 200,000 objects stay for good: out of the collector's sight, which would take 60 ms to walk over them.
-        gc.freeze()
         self._wrapper: subprocess.Popen[bytes] | None = None
+        readable = sandbox.readable_paths(hidden)
         if self.isolation == "bubblewrap":
-            self._wrapper = start_in_bubblewrap(its.fileno(), sandbox.readable_paths(hidden))
-        self._pid = self._wrapper.pid if self._wrapper is not None else os.fork()
-        if self._pid == 0:
-            mine.close()
-            nursery.serve(its, self._room, tuple(hidden), self.isolation)
-        its.close()
-        self._control = mine
-        self._answers = mine.makefile("rb")
+            mine, its = socket.socketpair()
+            with its:
+                self._wrapper = start_in_bubblewrap(its.fileno(), readable)
+            self._pid, self._control = self._wrapper.pid, mine
+        else:
+            self._pid, self._control = _prepared.pop() if _prepared else start()
+        self._control.settimeout(_ANSWER_SECONDS)
+        self._received = b""
         self._dismissed = 0  # orders whose answers nobody has read yet
+        room = self._room if self._wrapper is None else nursery.ROOM_INSIDE
+        self._send({"do": "open", "room": room, "isolation": self.isolation, "readable": readable})
 
-    def start_worker(self, limits: Limits, *, held: bool = False, rehearsed: bool = False) -> tuple[int, socket.socket, int]:
-        """Fork a worker; returns its pid, the channel to it, and a descriptor to read what it prints.
+    def start_worker(self, limits: Limits, *, held: bool = False, rehearsed: bool = False, measured: bool = False) -> tuple[int, int, int, int]:
+        """Fork a worker.
 
         Args:
             held: whether it is to meet the request that is held.
             rehearsed: whether it is to rehearse, because its file comes later.
-        """
-        return self._start({"do": "run", "seconds": limits.seconds, "memory_bytes": limits.memory_bytes, "held": held, "rehearsed": rehearsed})
+            measured: whether the kernel's count of its memory will be read.
 
-    def start_probe(self, limits: Limits, asked: Mapping[str, Any]) -> tuple[int, socket.socket, int]:
+        Returns:
+            Its pid, and the descriptors to send to it, to read its replies, and to read what it prints.
+        """
+        order = {"do": "run", "seconds": limits.seconds, "memory_bytes": limits.memory_bytes}
+        return self._start({**order, "held": held, "rehearsed": rehearsed, "measured": measured})
+
+    def start_probe(self, limits: Limits, asked: Mapping[str, Any]) -> tuple[int, int, int, int]:
         """Fork a worker that tries what a submission might (`probe.try_all`)."""
         return self._start({"do": "probe", "seconds": limits.seconds, "memory_bytes": limits.memory_bytes, "asked": dict(asked)})
 
-    def _start(self, order: dict[str, Any]) -> tuple[int, socket.socket, int]:
-        channel, its_channel = socket.socketpair()
+    def _start(self, order: dict[str, Any]) -> tuple[int, int, int, int]:
+        its_requests, requests = os.pipe()
+        replies, its_replies = os.pipe()
         output, its_output = os.pipe()
         try:
-            pid = self._ask(order, [its_channel.fileno(), its_output])["pid"]
-        except GraderError:
-            channel.close()
-            os.close(output)
+            pid = self._ask(order, [its_requests, its_replies, its_output])["pid"]
+        except BaseException:
+            for descriptor in (requests, replies, output):
+                os.close(descriptor)
             raise
         finally:
-            its_channel.close()
-            os.close(its_output)
-        return pid, channel, output
+            for descriptor in (its_requests, its_replies, its_output):
+                os.close(descriptor)
+        return pid, requests, replies, output
+
+    def start_clock(self, pid: int) -> None:
+        """Say that a worker is about to get its file: its time counts from here on."""
+        self._send({"do": "clock", "pid": pid})
+        self._dismissed += 1
 
     def hold(self, frame: bytes) -> None:
         """Have the zygote read a request once for all workers that are to meet it. It takes the place of the one before."""
-        channel, its_channel = socket.socketpair()
-        with channel:
-            with its_channel:
-                self._send({"do": "hold"}, [its_channel.fileno()])
-            with contextlib.suppress(OSError):  # the answer says what went wrong
-                channel.sendall(message(REPLY, frame))
-            self._answer()
+        reading, writing = os.pipe()
+        try:
+            self._send({"do": "hold"}, [reading])
+        finally:
+            os.close(reading)
+        with open(writing, "wb") as pipe, contextlib.suppress(OSError):  # the answer says what went wrong
+            pipe.write(message(REPLY, frame))
+        self._answer()
 
     def end_worker(self, pid: int, *, patiently: bool) -> End:
         """Kill a worker and all its family. `patiently`: it seems to be ending alone."""
@@ -137,10 +217,12 @@ class Zygote:
 
     def close(self) -> None:
         """End the zygote; it ends its workers first."""
-        with contextlib.suppress(GraderError):  # answers left unread would reset the connection
-            self.settle()
         inside = list(descendants(self._wrapper.pid)) if self._wrapper is not None else []
-        self._answers.close()
+        try:
+            self.settle()  # answers left unread would reset the connection
+        except GraderError:
+            with contextlib.suppress(OSError):  # it may be stopped, and would never read that it is to end
+                os.kill(self._pid, signal.SIGKILL)
         self._control.close()
         if self._wrapper is not None:
             self._wrapper.wait()
@@ -163,7 +245,7 @@ class Zygote:
             else:
                 self._control.sendall(line_of(order))
         except OSError as error:
-            raise GraderError(f"The process that starts workers is gone ({error}). Run the check again.") from None
+            raise ZygoteLostError(f"The process that starts workers is gone ({error}). Run the check again.") from None
 
     def _answer(self) -> dict[str, Any]:
         self.settle()
@@ -173,9 +255,13 @@ class Zygote:
         return told
 
     def _line_of_answer(self) -> bytes:
-        line = b""
-        with contextlib.suppress(ConnectionError):
-            line = self._answers.readline()
-        if not line:
-            raise GraderError("The process that starts workers died. Run the check again; `attn-drill doctor` shows what this machine can do.")
+        while b"\n" not in self._received:
+            try:
+                part = self._control.recv(1 << 16)
+            except OSError:  # a time-out too
+                part = b""
+            if not part:
+                raise ZygoteLostError("The process that starts workers died. Run the check again; `attn-drill doctor` shows what this machine can do.")
+            self._received += part
+        line, _, self._received = self._received.partition(b"\n")
         return line

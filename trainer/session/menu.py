@@ -64,10 +64,11 @@ class MenuApp(App[Entry]):
         """The line, the list, the keys."""
         yield Input(placeholder="Type to filter by name, topic or level", id="filter", select_on_focus=False)
         yield OptionList(id="list")
-        yield Static(id="keys")
+        yield Static(id="keys", markup=False)
 
     def on_mount(self) -> None:
-        """Show all of them."""
+        """Show all of them; typing filters, so the focus stays in the line."""
+        self.query_one("#list").can_focus = False
         self._fill("")
         self.query_one("#filter").focus()
 

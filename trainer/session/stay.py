@@ -13,7 +13,22 @@ from trainer.core.words import Challenge
 from trainer.practice.journal import Journal
 from trainer.practice.record import Purpose
 
-__all__ = ["Left", "Purpose", "Stay", "stay"]
+__all__ = ["Left", "Purpose", "Sitting", "Stay", "stay"]
+
+
+@dataclass(frozen=True)
+class Sitting:
+    """The place of a stay in an interview.
+
+    number         of this problem, from 1; `count`: of all problems
+    seconds_left   of the whole interview when the stay begins; below 0 when its time is up
+    opening        what the opening page says, in lines
+    """
+
+    number: int
+    count: int
+    seconds_left: float
+    opening: str
 
 
 @dataclass(frozen=True)
@@ -25,6 +40,7 @@ class Stay:
     par_seconds      what the clock runs against: the par time, or what an interview leaves
     why              whether the likely mistake is named at once; else only when asked
     packs            all known packs: the challenge is looked up in them, and what is graded sees none of them
+    sitting          in an interview: its opening page waits for Enter, and the clock starts then
     """
 
     challenge: Challenge
@@ -35,11 +51,17 @@ class Stay:
     why: bool = True
     purpose: Purpose = "practice"
     packs: tuple[Path, ...] = field(default_factory=lambda: (built_in_pack(),))
+    sitting: Sitting | None = None
 
 
 @dataclass(frozen=True)
 class Left:
-    """What came of a stay. `how`: `next` goes on to what comes next, `interrupted` is Ctrl-C; `seconds` includes those before."""
+    """What came of a stay.
+
+    how       `next` goes on to what comes next, `interrupted` is Ctrl-C
+    seconds   includes those before
+    last      the last verdict, and `source` the text that it is on
+    """
 
     how: Literal["quit", "next", "interrupted"]
     passed: bool
@@ -48,6 +70,7 @@ class Left:
     hints: int
     whys: int
     last: Report | None = None
+    source: str | None = None
 
 
 def stay(given: Stay, journal: Journal) -> Left:

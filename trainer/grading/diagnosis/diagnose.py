@@ -9,23 +9,24 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property, partial
-from itertools import product
+from itertools import islice, product
 from typing import Any, Protocol
 
 import msgspec
+import torch
 from torch import Tensor
 
 from trainer.comparing.compare import compare_values
 from trainer.core.report import Diagnosis, EffectiveMask, Frame, Outcome, Report
-from trainer.core.words import CHECK_ORDER
-from trainer.grading.diagnosis.bank import Bank, Ids
+from trainer.core.words import CHECK_ORDER, Mistake
+from trainer.grading.diagnosis.bank import Bank, Behaviour, Ids
 from trainer.grading.diagnosis.calls import branch_not_taken, function_around, is_called_from_several_places, is_told_a_constant, where_gradients_are_cut
-from trainer.grading.diagnosis.effective_mask import effective_mask, nudges
+from trainer.grading.diagnosis.effective_mask import Attended, Probe, attended, effective_mask, odd_rows, probe, scores_agree, scores_probe
 from trainer.grading.diagnosis.first_line import Parting, Path
 from trainer.grading.diagnosis.known import Search, coincidences
 from trainer.grading.diagnosis.layout import LAYOUTS
 from trainer.grading.diagnosis.loops import Grown, around, growth
-from trainer.grading.diagnosis.milestones import Reached, reached
+from trainer.grading.diagnosis.milestones import Reached, concerns, reached
 from trainer.grading.diagnosis.relation import relation
 from trainer.grading.diagnosis.shelf import Shelf
 from trainer.grading.diagnosis.telling import telling_line
@@ -39,6 +40,8 @@ from trainer.running.run import Ended
 _MOST_CONSIDERED = 6  # cases whose worth is measured
 _MOST_LIKELY = 5
 _MOST_PASSED = 8
+_STEEP = 50.0  # a number that makes steep scores
+_MOST_PROBED = 3  # cases in which the reference is asked whom it attends to
 
 
 class Runner(Protocol):
@@ -130,9 +133,6 @@ class _Diagnosing:
             layout = variation(self.bank, self.search)
         far = self._reached
         mask = self._mask()
-        cleared = [*(far.cleared if far else ()), *(["mask"] if mask is not None and not mask.what else [])]
-        if self.report.statuses().get("masks") == "failed":  # heads with masks of their own, say, which the effective mask shows together
-            cleared = [one for one in cleared if one != "mask"]
         return Diagnosis(
             mistakes=mistakes,
             first_line=line,
@@ -142,7 +142,7 @@ class _Diagnosing:
             made=made,
             layout=layout or (self._output_layout() if shown is None or layout is None else None),
             effective_mask=mask if mask is not None and mask.what else None,
-            cleared=tuple(dict.fromkeys(cleared)),
+            cleared=self._cleared(mistakes, mask),
         )
 
     # The cases that are looked at
@@ -384,25 +384,76 @@ class _Diagnosing:
         return reached(self._shown.trail, self._shown.reference, self.bank.source, dict(self._shown.exam.cases[0].sizes))
 
     @cached_property
-    def _masked(self) -> int | None:
-        """The case whose effective mask is looked at: the first masked one with wrong values."""
+    def _probed(self) -> tuple[int, Probe, Attended] | None:
+        """Return the case whose effective mask is looked at, its calls and the reference's answer.
+
+        Cases with large numbers come last: beside a score of 200 no other key shows, so an output may
+        be right with any mask. Among the others masked cases come first, then cases with a cache.
+        A case in which the reference itself proves nothing is passed over: heads with masks of their
+        own, for example.
+        """
         if not self.search.telling or CHECK_ORDER.index(self.first.check) > CHECK_ORDER.index("masks"):
             return None
-        numbers = [one.number for one in self.search.telling if one.behaviour.failure is None]
-        masked = [number for number in numbers if self.exam.cases[number].check == "masks"]
-        return next(iter(masked or numbers), None)
+        numbers = [seen.number for seen in self.search.telling if _is_finite(seen.behaviour)]
+        cache = self.exam.content("CACHED")
+
+        def rank(number: int) -> tuple[bool, bool, bool]:
+            has_cache = self.exam.given(number).get(cache) is not None
+            return self.exam.largest[number] > _STEEP, self.exam.cases[number].check != "masks", not has_cache
+
+        numbers.sort(key=rank)
+        found = ((number, probe(self.exam, number)) for number in numbers)
+        calls = ((number, asked) for number, asked in found if asked is not None)
+        for number, asked in islice(calls, _MOST_PROBED):
+            outputs = _outputs(self.bank.nudged(number, asked.exam))
+            right = None if outputs is None else attended(asked, outputs)
+            if right is not None:
+                return number, asked, right
+        return None
 
     @cached_property
     def _nudged(self) -> Exam | None:
-        """That case, key after key nudged."""
-        return None if self._masked is None else nudges(self.exam, self._masked)
+        """The calls of that case."""
+        return None if self._probed is None else self._probed[1].exam
 
     def _mask(self) -> EffectiveMask | None:
-        number, nudged = self._masked, self._nudged
-        if number is None or nudged is None:
+        """Return what is proved of the submission's mask; None if nothing is."""
+        outputs = _outputs(self._ended[1])
+        if self._probed is None or outputs is None:
             return None
-        mine, right = _outputs(self._ended[1]), _outputs(self.bank.nudged(number, nudged))
-        return None if mine is None or right is None else effective_mask(nudged, mine, right)
+        number, asked, right = self._probed
+        mine = attended(asked, outputs, right)
+        if mine is None or bool((odd_rows(mine, right) & ~self._wrong_rows(number)).any()):
+            return None  # a query whose output is right attends to the right keys
+        found = effective_mask(asked, mine, right)
+        if found is None or not found.what:
+            return found
+        calls = scores_probe(self.exam, number, asked, mine)
+        moved = None if calls is None else _outputs(self.runner.run(calls, self.source, "outputs"))
+        return found if calls and moved and scores_agree(calls, moved) else None
+
+    def _wrong_rows(self, number: int) -> Tensor:
+        """Return bool [items, queries]: the queries with a wrong entry in the graded case."""
+        name = self.exam.content("QUERIES")
+        case = next(case for case in self.evidence.cases if case.number == number)
+        want, value = case.expected.outputs[name], self.evidence.value_of(case.told.outputs.get(name))
+        if value is None or value.shape != want.value.shape:
+            return torch.zeros(1, 1, dtype=torch.bool)
+        near = (value.to(torch.float64) - want.value).abs() <= case.expected.bounds[name]
+        return (~near).any(dim=-1).reshape(near.shape[0], -1, near.shape[-2]).any(dim=1)
+
+    def _cleared(self, mistakes: Sequence[Mistake], mask: EffectiveMask | None) -> tuple[str, ...]:
+        """Return what is ruled out. Nothing that a named mistake is about is.
+
+        The mask is ruled out only if the named mistakes explain all cases, the masked ones too, and
+        none of them is about a mask: one case alone shows one mask.
+        """
+        found = [*(self._reached.cleared if self._reached else ()), *(["mask"] if mask else [])]
+        is_explained = bool(mistakes) and not (mask and mask.what)
+        if not is_explained or self.report.statuses().get("masks") == "failed":
+            found = [topic for topic in found if topic != "mask"]
+        left = (topic for topic in found if not any(concerns(one, topic) for one in mistakes))
+        return tuple(dict.fromkeys(left))
 
     def _output_layout(self) -> str | None:
         """How the wrong output of the explained case is the right one."""
@@ -435,6 +486,12 @@ def _outputs(ended: Ended) -> list[dict[str, Tensor]] | None:
     if ended.how != "replied" or any(run.failure is not None for run in ended.reply.runs):
         return None
     return [{name: ended.tensors[one.tensor] for name, one in run.outputs.items() if 0 <= one.tensor < len(ended.tensors)} for run in ended.reply.runs]
+
+
+def _is_finite(behaviour: Behaviour) -> bool:
+    """Return whether a case came to outputs, and all of their numbers are finite."""
+    values = (value for value in behaviour.outputs.values() if isinstance(value, Tensor))
+    return behaviour.failure is None and all(not value.is_meta and bool(value.isfinite().all()) for value in values)
 
 
 def _kind_of(given: Mapping[str, Any]) -> object:

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
+from trainer.core.words import Mistake
 from trainer.grading.diagnosis.layout import LAYOUTS
 from trainer.grading.diagnosis.shelf import Shelf
 from trainer.grading.diagnosis.trail import Step, Trail
@@ -18,6 +19,17 @@ _TOPICS = {
     "head grouping": r"repeat_interleave",
     "rotation": r"rotate|\bcos\b|\bsin\b",
     "layout of heads": r"transpose\(1, 2\)",
+}
+
+# The words by which a mistake, its sentence included, is known to be about a topic. Too many are
+# better than too few: a topic that is not ruled out is no false statement.
+_WORDS = {
+    "scale": r"scale|sqrt|\*\* ?-0\.5",
+    "softmax axis": r"softmax|\bdim=|\baxis\b|\bsum\b|\bexp\b",
+    "mask": r"mask|visible|hidden|causal|tril|triu|inf\b|padding|future|attend|\bsees?\b",
+    "head grouping": r"repeat|group|tile|kv_head|key/value head",
+    "rotation": r"rotat|\bcos\b|\bsin\b|position",
+    "layout of heads": r"transpose|permute|view|reshape|\bheads\b",
 }
 
 _PRODUCTS = frozenset("mm bmm addmm baddbmm".split())
@@ -44,6 +56,13 @@ class Reached:
     cleared: tuple[str, ...]
     right_lines: frozenset[int]
     lines_elsewhere: frozenset[int]
+
+
+def concerns(mistake: Mistake, topic: str) -> bool:
+    """Return whether a known mistake is about this topic: a word of `cleared`, or a layer's name."""
+    text = " ".join((mistake.id, mistake.says, mistake.was, mistake.now))
+    words = _WORDS.get(topic, rf"\b{re.escape(topic)}\b")
+    return re.search(words, text, re.IGNORECASE) is not None
 
 
 def milestones(reference: Trail) -> list[Milestone]:

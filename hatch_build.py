@@ -1,0 +1,20 @@
+"""Put the challenges and solutions into a wheel, and into no editable install.
+
+An editable install finds them in the checkout. A second copy among the installed packages would
+lie where submissions may read.
+"""
+
+from pathlib import Path
+from typing import Any
+
+from hatchling.builders.hooks.plugin.interface import BuildHookInterface
+
+
+class PackHook(BuildHookInterface):
+    """Named `custom` in pyproject.toml."""
+
+    def initialize(self, version: str, build_data: dict[str, Any]) -> None:
+        """Add the built-in pack to what a wheel holds; `version` is "standard" or "editable"."""
+        if version != "editable":
+            for part in ("challenges", "solutions"):
+                build_data["force_include"][str(Path(self.root, part))] = f"trainer/_pack/{part}"

@@ -1,0 +1,32 @@
+# Takes the kernel out of the dispatcher before anything is called.
+# verdict: not-allowed
+# says: a kernel of torch's attention is called
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+flash = torch.ops.aten._scaled_dot_product_flash_attention_for_cpu.default
+kernel = torch.library.get_kernel(flash, "CPU")
+
+
+class GroupedQueryAttention(nn.Module):
+    def __init__(self, d_model, num_heads, num_kv_heads, dropout=0.0, bias=True):
+        super().__init__()
+        if d_model % num_heads or num_heads % num_kv_heads:
+            raise ValueError(f"{d_model} {num_heads} {num_kv_heads}")
+        self.h, self.g, self.d = num_heads, num_kv_heads, d_model // num_heads
+        self.q_proj = nn.Linear(d_model, d_model, bias=bias)
+        self.k_proj = nn.Linear(d_model, self.g * self.d, bias=bias)
+        self.v_proj = nn.Linear(d_model, self.g * self.d, bias=bias)
+        self.o_proj = nn.Linear(d_model, d_model, bias=bias)
+        self.drop = nn.Dropout(dropout)
+
+    def forward(self, x, mask=None):
+        b, n, m = x.shape
+        q = self.q_proj(x).view(b, n, self.h, self.d).transpose(1, 2)
+        k = self.k_proj(x).view(b, n, self.g, self.d).transpose(1, 2)
+        v = self.v_proj(x).view(b, n, self.g, self.d).transpose(1, 2)
+        k = k.repeat_interleave(self.h // self.g, 1)
+        v = v.repeat_interleave(self.h // self.g, 1)
+        o = kernel.call_boxed(torch._C._dispatch_keys(q), q, k, v)[0]
+        return self.o_proj(o.transpose(1, 2).reshape(b, n, m))

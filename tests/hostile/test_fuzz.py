@@ -1,0 +1,226 @@
+"""Whatever bytes a worker sends end in a verdict on that worker: replies that were real are changed at random, with fixed seeds."""
+
+import json
+import random
+import struct
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+from tests.conftest import TINY_PACK
+from trainer.content import packs
+from trainer.display.as_json import to_json
+from trainer.grading.diagnosis.diagnose import diagnose
+from trainer.grading.evidence import Evidence
+from trainer.grading.grader import Grader
+from trainer.grading.judge import judge
+from trainer.running.channel import HEAD_BYTES
+from trainer.running.protocol import COUNT, NOTE, PART, REPLY, Part, ProtocolError, Reply, decode, message
+from trainer.running.run import Running
+
+SUMS = packs.find_challenge(TINY_PACK, "prefix-sum")
+SEED = 21
+ODD_NUMBERS = [-1, 0, 1, 2, 7, 1 << 20, 1 << 31, (1 << 53) + 1, 1 << 63, 1e308, -0.5]
+ODD_VALUES = [None, True, "", "x" * 9000, [], {}, [[]], "nan", "\x1b[2J", "\ud7ff", {"tensor": 3}]
+
+
+_streams: dict[tuple[str, str], bytes] = {}
+
+
+@pytest.fixture
+def streams(grader: Grader, monkeypatch: pytest.MonkeyPatch) -> dict[str, bytes]:
+    """What workers sent for a right answer and for a wrong one."""
+    found: dict[str, bytes] = {}
+    sources = {"right": packs.solution(SUMS), "wrong": packs.solution(SUMS).replace("cumsum(x, dim=-1)", "cumsum(x, dim=0)")}
+    for name, source in sources.items():
+        if ("sums", name) not in _streams:
+            kept: list[bytes] = []
+            take = Running._take_messages
+
+            def keep(running: Running, kept: list[bytes] = kept, take: Callable[[Running], bool] = take) -> bool:
+                before = bytes(running._buffer)
+                done = take(running)
+                kept.append(before[: len(before) - len(running._buffer)])
+                return done
+
+            monkeypatch.setattr(Running, "_take_messages", keep)
+            grader.grade(SUMS, source, "prefix_sum.py", SEED)
+            monkeypatch.setattr(Running, "_take_messages", take)
+            _streams["sums", name] = b"".join(kept)
+        found[name] = _streams["sums", name]
+    return found
+
+
+def messages(stream: bytes) -> Iterator[tuple[bytes, bytes]]:
+    """Yield kind and payload of each message of a stream."""
+    while stream:
+        length = struct.unpack_from("<Q", stream, 1)[0]
+        yield stream[:1], stream[HEAD_BYTES : HEAD_BYTES + length]
+        stream = stream[HEAD_BYTES + length :]
+
+
+def verdict_on(grader: Grader, stream: bytes) -> str:
+    """Judge what a worker sent, with the diagnosis and the report; whatever it is, this comes to an end without an exception."""
+    exam = grader.exam(SUMS, SEED)
+    running = _without_worker(stream)
+    how, reason = "died", ""
+    try:
+        how = "replied" if running._take_messages() else "died"
+        if running._reply is not None:
+            running._complete(running._reply)
+    except ProtocolError as error:
+        how, reason = "garbage", str(error)
+    ended = running.ended
+    ended.how, ended.reason, ended.last_note = how, reason, running._note  # type: ignore[assignment]
+    if how != "replied":
+        ended.partial, ended.reply, ended.tensors = ended.reply.runs, Reply(), []
+    evidence = Evidence(exam, ended)
+    report = judge(evidence, "prefix_sum.py", 0.0)
+    assert json.loads(to_json(report))["verdict"] == report.verdict
+    return report.verdict
+
+
+def _without_worker(stream: bytes) -> Running:
+    running = Running.__new__(Running)
+    made: dict[str, Any] = {
+        "_buffer": bytearray(stream),
+        "_bytes": 0,
+        "_notes": 0,
+        "_note": None,
+        "_counts": {},
+        "_reply": None,
+        "_more": None,
+    }
+    vars(running).update(made)
+    from trainer.running.run import Ended
+
+    running.ended = Ended("died")
+    return running
+
+
+def changed_bytes(draw: random.Random, stream: bytes) -> bytes:
+    """Change, drop, repeat or insert a few bytes."""
+    data = bytearray(stream)
+    for _ in range(draw.randint(1, 6)):
+        place = draw.randrange(len(data) or 1)
+        match draw.randrange(4):
+            case 0 if data:
+                data[place] = draw.randrange(256)
+            case 1:
+                del data[place : place + draw.randint(1, 40)]
+            case 2:
+                data[place:place] = data[place : place + draw.randint(1, 200)]
+            case _:
+                data[place:place] = draw.randbytes(draw.randint(1, 20))
+    return bytes(data)
+
+
+def changed_header(draw: random.Random, stream: bytes) -> bytes:
+    """Change values inside the JSON of some messages, so that they are still messages."""
+    told = list(messages(stream))
+    chosen = draw.randrange(len(told))
+    made = b""
+    for index, (kind, payload) in enumerate(told):
+        if index == chosen or draw.random() < 0.1:
+            payload = _changed_payload(draw, kind, payload)
+        made += message(kind if draw.random() < 0.97 else draw.choice([NOTE, PART, REPLY, COUNT]), payload)
+    return made
+
+
+def _changed_payload(draw: random.Random, kind: bytes, payload: bytes) -> bytes:
+    if kind == COUNT:
+        return json.dumps(_changed(draw, json.loads(payload))).encode()
+    if kind == NOTE:
+        return str(draw.choice([-1, 3, 10**9, 10**12])).encode()
+    (length,) = struct.unpack_from("<I", payload)
+    header = _changed(draw, json.loads(payload[4 : 4 + length]))
+    text = json.dumps(header).encode("utf-8", "replace")
+    return struct.pack("<I", len(text)) + text + payload[4 + length :]
+
+
+def _changed(draw: random.Random, tree: Any) -> Any:
+    """Change some places of a tree of JSON."""
+    if isinstance(tree, dict) and tree and draw.random() < 0.95:
+        name = draw.choice(list(tree))
+        return {key: _changed(draw, value) if key == name else value for key, value in tree.items()}
+    if isinstance(tree, list) and tree and draw.random() < 0.95:
+        place = draw.randrange(len(tree))
+        return [_changed(draw, value) if index == place else value for index, value in enumerate(tree)]
+    if isinstance(tree, int | float):
+        return draw.choice(ODD_NUMBERS)
+    return draw.choice([*ODD_VALUES, *ODD_NUMBERS])
+
+
+@pytest.mark.parametrize("name", ["right", "wrong"])
+@pytest.mark.parametrize("change", [changed_bytes, changed_header])
+def test_changed_replies_end_in_verdicts(grader: Grader, streams: dict[str, bytes], change: Callable[[random.Random, bytes], bytes], name: str) -> None:
+    """Two thousand changed replies of each kind: no exception but the one error of the protocol, and no wrong answer passes."""
+    assert verdict_on(grader, streams[name]) == ("passed" if name == "right" else "failed")
+    seen = set()
+    for seed in range(2000):
+        draw = random.Random(seed)
+        stream = change(draw, streams[name])
+        verdict = verdict_on(grader, stream)
+        seen.add(verdict)
+        assert name == "right" or verdict != "passed", seed
+    assert len(seen) >= 3, "the changes are too tame to tell anything"
+
+
+@pytest.mark.parametrize("shape", [Reply, Part])
+def test_random_frames_are_protocol_errors(shape: type) -> None:
+    """Random headers and tensor tables: a frame is read, or it is refused with the one error."""
+    read = 0
+    for seed in range(5000):
+        draw = random.Random(seed)
+        sizes = [[draw.choice([0, 1, 2, 3, 1 << 20, 1 << 39, 1 << 40]) for _ in range(draw.randrange(6))] for _ in range(draw.randrange(4))]
+        dtypes = ["float32", "bool", "int64", "bfloat16", "complex64", ""]
+        header = {"body": {"runs": []} if draw.random() < 0.8 else draw.choice(ODD_VALUES), "tensors": [[draw.choice(dtypes), size] for size in sizes]}
+        text = json.dumps(header).encode()
+        try:
+            decode(struct.pack("<I", len(text)) + text + draw.randbytes(draw.choice([0, 8, 64])), shape)
+            read += 1
+        except ProtocolError:
+            pass
+    assert 100 < read < 4900
+
+
+def test_diagnosis_of_changed_replies(grader: Grader, streams: dict[str, bytes]) -> None:
+    """Replies that are refused for their values are explained without an exception too."""
+    exam = grader.exam(SUMS, SEED)
+    explained = 0
+    for seed in range(150):
+        running = _without_worker(changed_header(random.Random(seed), streams["wrong"]))
+        try:
+            replied = running._take_messages()
+            if replied and running._reply is not None:
+                running._complete(running._reply)
+        except ProtocolError:
+            continue
+        if not replied:
+            continue
+        running.ended.how = "replied"
+        evidence = Evidence(exam, running.ended)
+        report = judge(evidence, "prefix_sum.py", 0.0)
+        if report.verdict == "failed":
+            explained += 1
+            diagnose(grader._bank(exam), evidence, report, packs.solution(SUMS), _NoWorkers())
+    assert explained >= 5
+
+
+class _NoWorkers:
+    """A runner whose workers are all gone."""
+
+    def begin(self, *unused: object) -> Callable[[], Any]:
+        """Start nothing."""
+        from trainer.running.run import Ended
+
+        return lambda: Ended("died")
+
+    def run(self, *unused: object) -> Any:
+        """Return an end without a reply."""
+        return self.begin()()
+
+    def grade(self, *unused: object) -> Any:
+        """Never asked here."""
+        raise AssertionError

@@ -1,0 +1,55 @@
+"""Sizes that constructors must refuse: every wrong check lets one of them pass."""
+
+from collections.abc import Callable
+
+import pytest
+
+from trainer.core import bad_sizes
+from trainer.core.words import Refusal
+
+
+def cannot_work(refusal: Refusal) -> bool:
+    """Return whether the contract refuses these sizes."""
+    size = {name: int(str(value)) for name, value in refusal.init.items()}
+    wrong = size["d_model"] % size["num_heads"] != 0
+    return wrong or size["num_heads"] % size.get("num_kv_heads", 1) != 0
+
+
+def test_every_row_is_bad_and_no_row_comes_twice() -> None:
+    """And a head has an even number of features, so that no table of RoPE raises by itself."""
+    for rows in (list(bad_sizes.heads()), list(bad_sizes.groups())):
+        assert all(cannot_work(refusal) for refusal in rows)
+        assert len({str(refusal.init) for refusal in rows}) == len(rows)
+        for refusal in rows:
+            assert (refusal.init["d_model"] // refusal.init["num_heads"]) % 2 == 0  # type: ignore[operator]
+
+
+@pytest.mark.parametrize(
+    "refuses",
+    [
+        pytest.param(lambda m, h, g: m % g or h % g, id="d_model % num_kv_heads"),
+        pytest.param(lambda m, h, g: m % h or m % g, id="d_model % num_kv_heads for the groups"),
+        pytest.param(lambda m, h, g: m % h > 1 or h % g, id="a remainder of 1, heads"),
+        pytest.param(lambda m, h, g: m % h or h % g > 1, id="a remainder of 1, groups"),
+        pytest.param(lambda m, h, g: m % h or g > h, id="only too many groups"),
+        pytest.param(lambda m, h, g: m < h or h % g, id="only too small"),
+        pytest.param(lambda m, h, g: m % h and h % g, id="only both"),
+        pytest.param(lambda m, h, g: m % h, id="heads alone"),
+        pytest.param(lambda m, h, g: h % g, id="groups alone"),
+        pytest.param(lambda m, h, g: m % g, id="d_model by groups alone"),
+        pytest.param(lambda m, h, g: (m % h and m % g) or h % g, id="d_model by either"),
+        pytest.param(lambda m, h, g: m % h or (h % g and m % g), id="groups by either"),
+        pytest.param(lambda m, h, g: m % 2 or h % g, id="d_model odd"),
+        pytest.param(lambda m, h, g: m % h or h % 2 != g % 2, id="parity of groups"),
+        pytest.param(lambda m, h, g: m % h or (h % g and g < h), id="too many groups pass"),
+    ],
+)
+def test_a_wrong_check_lets_one_pass(refuses: Callable[[int, int, int], int]) -> None:
+    """Each stands for a check that is not the contract's."""
+    rows = [tuple(refusal.init.values()) for refusal in bad_sizes.groups()]
+    assert not all(refuses(*row) for row in rows)  # type: ignore[arg-type]
+
+
+def test_more_arguments_go_into_every_call() -> None:
+    """The memory's width, say."""
+    assert all(refusal.init["memory_dim"] == 24 for refusal in bad_sizes.heads(memory_dim=24))

@@ -1,0 +1,159 @@
+"""A worker's memory holds nothing of the person who grades: no environment, no arguments, no pack, no paths of it."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from trainer.cli.entry import starts_workers
+from trainer.content import packs
+from trainer.running import launch
+
+linux = pytest.mark.skipif(sys.platform != "linux", reason="it looks for what Linux keeps on the stack")
+TOKEN = "token-of-a-teacher-8341"
+
+# All writable memory of the process is searched, by whichever address Python gives away; numpy reads any address.
+SPY = '''
+import gc
+import sys
+
+import numpy
+import torch
+from torch import nn
+
+
+def read(address, count):
+    class Memory:
+        __array_interface__ = {"data": (address, True), "shape": (count,), "typestr": "|u1", "version": 3}
+
+    return bytes(numpy.asarray(Memory()))
+
+
+def stack():
+    """Find the strings that the kernel put on the stack: they follow the pointers to the arguments."""
+    import ctypes
+
+    start = ctypes.c_void_p.in_dll(ctypes.CDLL(None), "program_invocation_name").value
+    return read(start - 64, 2500)
+
+
+def words(thing, depth=0):
+    if type(thing) is str:
+        yield thing
+    elif type(thing) is bytes:
+        yield thing.decode("latin-1")
+    elif depth < 2 and type(thing) in (list, tuple, set, frozenset):
+        for part in thing:
+            yield from words(part, depth + 1)
+    elif depth < 2 and type(thing) is dict:
+        for key, value in list(thing.items()):
+            yield from words(key, depth + 1)
+            yield from words(value, depth + 1)
+
+
+gc.unfreeze()  # the engine froze what it had; frozen objects are not listed
+found = set()
+for thing in gc.get_objects():
+    if type(thing) in (dict, list, tuple, set):
+        found.update(words(thing))
+    elif type(thing) is type(words):
+        found.update(words(thing.__code__.co_consts))
+found.update(words(sys.orig_argv))
+try:
+    found.add(stack().decode("latin-1"))
+except Exception as error:
+    print("no stack:", type(error).__name__)
+text = "\\n".join(found)
+for backwards in SECRETS:
+    secret = "".join(reversed(backwards))
+    print("LEAKED" if secret in text else "kept", len(text) > 100_000, repr(secret))
+
+
+class GroupedQueryAttention(nn.Module):
+    pass
+'''
+
+
+def run(*command: str, cwd: Path, **environment: str) -> subprocess.CompletedProcess[str]:
+    """Run attn-drill in a process of its own, with an environment that has a token in it."""
+    return subprocess.run(
+        [sys.executable, "-m", "trainer", *command],
+        cwd=cwd,
+        env={**os.environ, "PYTHONPATH": str(launch.ROOT), "TEACHERS_TOKEN": TOKEN, **environment},
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+
+
+@linux
+@pytest.mark.parametrize("how", ["check", "grade"])
+def test_a_worker_knows_nothing(tmp_path: Path, how: str) -> None:
+    """Neither the environment nor the command line nor anything of the pack but `drive` is in a worker's memory."""
+    # Backwards, so that the file's own text does not hold them. Of cases.py: a name of a case, a docstring.
+    secrets = [
+        TOKEN,
+        "given-on-the-command-line",
+        str(packs.built_in_pack() / "challenges"),
+        "heads apart",
+        "Every shape of mask",
+        "num_kv_heads is num_heads",
+        str(tmp_path),
+    ]
+    folder = tmp_path / "given-on-the-command-line"
+    folder.mkdir()
+    file = folder / "gqa.py"
+    file.write_text(SPY.replace("SECRETS", repr([secret[::-1] for secret in secrets])))
+    if how == "check":
+        done = run("check", "gqa", str(file), "--json", cwd=tmp_path)
+        assert done.returncode == 1, done.stderr
+        printed = json.loads(done.stdout)["stdout"]
+    else:
+        out = tmp_path / "out"
+        done = run("grade", str(folder), "--challenge", "gqa", "--out", str(out), "--jobs", "1", cwd=tmp_path)
+        assert done.returncode == 0, done.stderr
+        printed = json.loads(next((out / "results").glob("*.json")).read_text())["stdout"]
+    lines = [line for line in printed.splitlines() if line.startswith(("LEAKED", "kept"))]
+    assert len(lines) == len(secrets), printed
+    assert [line for line in lines if line.startswith("LEAKED")] == []
+    assert all("True" in line for line in lines), "there was little to search"
+
+
+def test_only_known_variables_reach_a_launched_process() -> None:
+    """What Python and the system's loader need stays; everything else goes, whatever its name."""
+    given = {"PATH": "/bin", "LANG": "C", "HOME": "/home/ana", "API_KEY": "1", "SSH_AUTH_SOCK": "x", "PYTHONSTARTUP": "y"}
+    assert launch.clean_environment(given) == {"PATH": "/bin", "LANG": "C", "OMP_NUM_THREADS": "1", "KINETO_LOG_LEVEL": "99"}
+
+
+def test_a_launched_process_goes_on_as_it_was_told(tmp_path: Path) -> None:
+    """Folder, arguments, environment and exit code are those of the command that was given, and so is its output."""
+    done = run("check", "gqa", "no such file.py", cwd=tmp_path, ATTN_DRILL_LANG="zh")
+    assert done.returncode == 2
+    assert "no such file.py" in done.stderr
+    assert run("check", "gqa", "x.py", "--json", "--time-limit", "0", cwd=tmp_path).returncode == 2
+
+
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        (["check", "gqa"], True),
+        (["check", "kv-cache", "file.py"], True),
+        (["check", "--seed", "3", "gqa"], False),  # a guess that costs time, and nothing else
+        (["check", "no-such-challenge"], False),
+        (["check", "mine", "--pack", "folder"], True),
+        (["check", "gqa", "--help"], False),
+        (["doctor"], True),
+        (["list"], False),
+        (["hint", "gqa"], False),
+        (["start", "gqa"], False),
+        ([], False),
+    ],
+)
+def test_which_commands_are_launched(arguments: list[str], expected: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Commands that start workers themselves are launched; help, light commands and unknown ids are answered at once."""
+    monkeypatch.delenv("ATTN_DRILL_PACK", raising=False)
+    assert starts_workers(arguments) is expected

@@ -1,0 +1,382 @@
+"""Every key of the session's footer, at every width and in every state: it does something that is seen."""
+
+import asyncio
+import os
+import re
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from textual.pilot import Pilot
+
+from tests.fake_grader import FakeGrader
+from tests.test_session import GQA, app_on, file, read_until, screen, terminal, until, words
+from trainer.core.words import DrillError
+from trainer.grading.wire import Answer
+from trainer.practice.journal import Journal
+from trainer.session.app import SessionApp
+from trainer.session.editor import Editor, find_editor, run_editor
+from trainer.session.stay import Left, Sitting
+
+__all__ = ["file"]  # a fixture
+
+WIDTHS = (40, 60, 80, 109, 110, 140)
+EDGES = (40, 109, 110)  # the narrowest, and where the layout changes
+Script = Callable[[Pilot[Left]], Awaitable[None]]
+
+
+class SilentGrader(FakeGrader):
+    """A grading process that still imports torch."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._answers: asyncio.Queue[Answer | None] = asyncio.Queue()
+
+
+async def to_failed(app: SessionApp, path: Path, pilot: Pilot[Left]) -> None:
+    """Save a wrong answer and wait for its verdict."""
+    path.write_text("wrong")
+    await until(pilot, lambda: app.practice.last is not None)
+
+
+async def to_starting(app: SessionApp, path: Path, pilot: Pilot[Left]) -> None:
+    """Nothing has answered yet."""
+
+
+async def to_fresh(app: SessionApp, path: Path, pilot: Pilot[Left]) -> None:
+    """The grader is ready, and the file is the stub."""
+    await until(pilot, lambda: app.warm)
+
+
+async def to_grading(app: SessionApp, path: Path, pilot: Pilot[Left]) -> None:
+    """Another save is graded after a wrong answer."""
+    await to_failed(app, path, pilot)
+    path.write_text("slow")
+    await until(pilot, lambda: app.grading)
+
+
+async def to_passed(app: SessionApp, path: Path, pilot: Pilot[Left]) -> None:
+    """The answer is right."""
+    path.write_text("right")
+    await until(pilot, lambda: app.practice.passed)
+
+
+async def to_trace(app: SessionApp, path: Path, pilot: Pilot[Left]) -> None:
+    """The trace of a wrong answer is shown."""
+    await to_failed(app, path, pilot)
+    await pilot.press("t")
+    await until(pilot, lambda: app.trace is not None)
+
+
+async def to_trace_behind(app: SessionApp, path: Path, pilot: Pilot[Left]) -> None:
+    """The trace is there, and the task is shown."""
+    await to_trace(app, path, pilot)
+    await pilot.press("tab")
+
+
+async def to_hint(app: SessionApp, path: Path, pilot: Pilot[Left]) -> None:
+    """A hint was taken after a wrong answer."""
+    await to_failed(app, path, pilot)
+    await pilot.press("h")
+
+
+async def to_why(app: SessionApp, path: Path, pilot: Pilot[Left]) -> None:
+    """The likely mistake is held back after a wrong answer."""
+    await to_failed(app, path, pilot)
+    await pilot.press("w")
+
+
+async def to_unfinished(app: SessionApp, path: Path, pilot: Pilot[Left]) -> None:
+    """The file does not parse after a wrong answer."""
+    await to_failed(app, path, pilot)
+    path.write_text("half")
+    await until(pilot, lambda: app.practice.unfinished is not None)
+
+
+STATES = {
+    "starting": to_starting,
+    "fresh": to_fresh,
+    "grading": to_grading,
+    "failed": to_failed,
+    "passed": to_passed,
+    "trace": to_trace,
+    "trace behind": to_trace_behind,
+    "hint": to_hint,
+    "why": to_why,
+    "unfinished": to_unfinished,
+}
+
+
+def run_app(app: SessionApp, script: Script, size: tuple[int, int]) -> None:
+    """Run the app without a terminal."""
+
+    async def run() -> None:
+        async with app.run_test(size=size) as pilot:
+            await script(pilot)
+
+    asyncio.run(run())
+
+
+def shown_keys(app: SessionApp) -> list[str]:
+    """The keys that the footer shows, read from what is drawn there."""
+    text = str(app.query_one("#keys").render()).replace("1-4 again … easy", "1 again")
+    return re.findall(r"(?:^|  |\n)(\S+) ", text)
+
+
+@pytest.fixture
+def keys_work(file: Path, home: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., list[str]]:
+    """Press every key of the footer, each in a session of its own that stands still but for that key."""
+    monkeypatch.setattr("trainer.session.app.render_trace", lambda trace: f"trace of seed {trace.seed}")
+    monkeypatch.setenv("EDITOR", "no-such-editor")
+    monkeypatch.delenv("VISUAL", raising=False)
+    stub = file.read_text()
+
+    def work(state: str, width: int, focus: str | None = None, **stay: Any) -> list[str]:
+        pressed: list[str] = []
+
+        def app() -> SessionApp:
+            file.write_text(stub)
+            grader = SilentGrader() if state == "starting" else FakeGrader()
+            return app_on(file, home, grader, clock=lambda: 0.0, **stay)
+
+        async def reach(made: SessionApp, pilot: Pilot[Left]) -> None:
+            if state != "starting":
+                await until(pilot, lambda: made.warm)
+            if stay.get("sitting") is None:
+                await STATES[state](made, file, pilot)
+            await pilot.pause()
+            if focus is not None:
+                made.query_one(f"#{focus}").focus()
+            await pilot.pause()
+
+        looked = app()
+
+        async def look(pilot: Pilot[Left]) -> None:
+            await reach(looked, pilot)
+            pressed.extend(shown_keys(looked))
+            assert all(f"{key} " in words(pilot) for key in pressed), screen(pilot)
+
+        run_app(looked, look, (width, 24))
+        for key in pressed:
+            tried = app()
+
+            async def press(pilot: Pilot[Left], tried: SessionApp = tried, key: str = key) -> None:
+                await reach(tried, pilot)
+                before = screen(pilot)
+                await pilot.press(key)
+                if key in ("q", "n"):
+                    assert tried.return_value is not None, f"{key} does not leave"
+                    return
+                await until(pilot, lambda: screen(pilot) != before, 5.0)
+                await pilot.press("q")
+                assert tried.return_value is not None, f"after {key} the session does not go on"
+
+            run_app(tried, press, (width, 24))
+        return pressed
+
+    return work
+
+
+@pytest.mark.parametrize(
+    ("state", "width"),
+    [(state, width) for state in STATES for width in (WIDTHS if state in ("failed", "passed") else EDGES)],
+)
+def test_every_shown_key_is_seen_to_work(keys_work: Callable[..., list[str]], state: str, width: int) -> None:
+    """Each key that the footer shows changes what is drawn, or leaves."""
+    pressed = keys_work(state, width)
+    assert {"tab", "q", "e", "x", "h"} <= set(pressed)
+    assert ("r" in pressed) == (state != "starting")
+    assert ("t" in pressed) == (state not in ("starting", "fresh"))
+    assert ("w" in pressed) == (state not in ("starting", "fresh", "passed"))
+    assert ({"n", "1"} <= set(pressed)) == (state == "passed")
+
+
+@pytest.mark.parametrize("focus", ["task", "report"])
+@pytest.mark.parametrize("width", [80, 140])
+def test_keys_work_with_any_pane_focused(keys_work: Callable[..., list[str]], width: int, focus: str) -> None:
+    """The focus, which a click may have moved, takes no key away."""
+    assert len(keys_work("failed", width, focus)) == 8
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+def test_keys_of_the_opening_page(keys_work: Callable[..., list[str]], width: int) -> None:
+    """Enter and q, and both work."""
+    sitting = Sitting(1, 2, 1800.0, "An opening page.")
+    assert keys_work("fresh", width, sitting=sitting, purpose="interview") == ["enter", "q"]
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+@pytest.mark.parametrize("key", ["tab", "shift+tab"])
+def test_task_is_one_key_away_after_a_verdict(file: Path, home: Path, width: int, key: str) -> None:
+    """Where one pane is shown Tab shows the other; where both are, the arrows scroll the other."""
+    app = app_on(file, home)
+
+    async def script(pilot: Pilot[Left]) -> None:
+        await until(pilot, lambda: app.warm)
+        await to_failed(app, file, pilot)
+        await until(pilot, lambda: "3 of 4 values" in screen(pilot))
+        assert app.focused is app.query_one("#report")
+        await pilot.press(key)
+        await until(pilot, lambda: "Grouped-query attention" in screen(pilot))
+        assert app.focused is app.query_one("#task")
+        await pilot.press("end")
+        await until(pilot, lambda: app.query_one("#task").scroll_offset.y > 0)
+        await pilot.press(key)
+        await until(pilot, lambda: "3 of 4 values" in screen(pilot) and app.focused is app.query_one("#report"))
+
+    run_app(app, script, (width, 12))
+
+
+def test_click_moves_what_the_arrows_scroll(file: Path, home: Path) -> None:
+    """Where both panes are shown, a click on the task is the same as Tab."""
+    app = app_on(file, home)
+
+    async def script(pilot: Pilot[Left]) -> None:
+        await until(pilot, lambda: app.warm)
+        await to_failed(app, file, pilot)
+        await pilot.click("#prompt")
+        await until(pilot, lambda: "tab scroll report" in words(pilot))
+        assert app.view == "task"
+
+    run_app(app, script, (140, 24))
+
+
+def test_keys_of_a_terminal_that_is_too_small(file: Path, home: Path) -> None:
+    """Nothing happens that cannot be seen; q quits."""
+    app = app_on(file, home)
+
+    async def script(pilot: Pilot[Left]) -> None:
+        await until(pilot, lambda: app.warm)
+        await to_failed(app, file, pilot)
+        await pilot.resize_terminal(30, 8)
+        await pilot.pause()
+        await pilot.press("x", "h", "w", "tab", "enter")
+        assert file.read_text() == "wrong"
+        assert app.practice.hints == ()
+        await pilot.press("q")
+
+    run_app(app, script, (80, 24))
+    assert app.return_value is not None
+
+
+def test_why_leaves_the_trace(file: Path, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The likely mistake stands in the report, so the report is shown."""
+    monkeypatch.setattr("trainer.session.app.render_trace", lambda trace: "the trace")
+    app = app_on(file, home, why=False)
+
+    async def script(pilot: Pilot[Left]) -> None:
+        await until(pilot, lambda: app.warm)
+        await to_trace(app, file, pilot)
+        await pilot.press("w")
+        await until(pilot, lambda: "the trace" not in screen(pilot) and "not scaled" in words(pilot))
+
+    run_app(app, script, (80, 24))
+
+
+# The editor
+
+
+@pytest.mark.parametrize(
+    ("environment", "command", "origin"),
+    [
+        ({"EDITOR": "ed"}, ("ed",), "EDITOR"),
+        ({"EDITOR": "code -w", "VISUAL": ""}, ("code", "-w"), "EDITOR"),
+        ({"EDITOR": "ed", "VISUAL": "gui --wait"}, ("gui", "--wait"), "VISUAL"),
+        ({"EDITOR": '"/my programs/ed" -x "a b"'}, ("/my programs/ed", "-x", "a b"), "EDITOR"),
+        ({"EDITOR": " \t"}, ("vi",), ""),
+        ({}, ("vi",), ""),
+    ],
+)
+def test_editor_is_found(environment: dict[str, str], command: tuple[str, ...], origin: str) -> None:
+    """VISUAL before EDITOR, with arguments and quotes; empty is unset; without both, the one that is there."""
+    there = {"ed", "code", "gui", "vi", "/my programs/ed"}
+    assert find_editor(environment, lambda name: name if name in there else None) == Editor(command, origin)
+
+
+@pytest.mark.parametrize(
+    ("value", "says"),
+    [
+        ("no-such-editor -w", "names 'no-such-editor': there is no such program"),
+        ("/no/such/editor", "there is no such program"),
+        ("{folder}", "it is a folder"),
+        ("{folder}/plain", "it is not executable"),
+        ("'broken", "is no command (No closing quotation)"),
+        ("''", "names no program"),
+        (None, "No editor is named"),
+    ],
+)
+def test_editor_that_cannot_be_started_is_told(tmp_path: Path, value: str | None, says: str) -> None:
+    """One sentence, and what to do next."""
+    (tmp_path / "plain").write_text("#!/bin/sh\n")
+    environment = {} if value is None else {"EDITOR": value.replace("{folder}", str(tmp_path))}
+    which = (lambda name: None) if value is None else None
+    with pytest.raises(DrillError) as caught:
+        find_editor(environment, which) if which else find_editor(environment)
+    assert says in str(caught.value)
+    assert "Set EDITOR to your editor" in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [("#!/bin/sh\nexit 3\n", "exit code 3"), ("#!/bin/sh\nkill -9 $$\n", "signal 9"), ("#!/no/such\n", "could not be")],
+)
+def test_editor_that_fails_is_told(tmp_path: Path, text: str, says: str) -> None:
+    """An exit code, a signal, a program that the system cannot run."""
+    program = tmp_path / "ed"
+    program.write_text(text)
+    program.chmod(0o755)
+    assert says in run_editor(Editor((str(program),)), tmp_path / "x.py")
+
+
+def quoted_editor(folder: Path, text: str) -> str:
+    """An editor in a folder with a space in its name, as EDITOR has to name it."""
+    program = folder / "my editor"
+    program.write_text(text)
+    program.chmod(0o755)
+    return f'"{program}"'
+
+
+@pytest.mark.parametrize(
+    ("editor", "says"),
+    [
+        ("no-such-editor", "there is no such program"),
+        ("/etc/passwd", "it is not executable"),
+        ("'", "No closing quotation"),
+        ("#!/no/such/interpreter\n", "could not be started"),
+        ("#!/bin/sh\nexit 7\n", "ended with exit code 7"),
+        ("#!/bin/sh\nkill -INT 0\nsleep 0.2\n", "ended with"),
+        ("#!/bin/sh\nexit 0\n", "is unchanged"),
+        ('#!/bin/sh\necho "wrong $1" > "$2"\n', "FAILED"),
+    ],
+    ids=["missing", "not executable", "quotes", "bad interpreter", "exit code", "interrupted", "nothing done", "edits"],
+)
+def test_editor_key_in_a_terminal(file: Path, tmp_path: Path, editor: str, says: str) -> None:
+    """The screen comes back with what happened, and the next key works."""
+    named = quoted_editor(tmp_path, editor) + " argument" if editor.startswith("#!") else editor
+    arguments = ["-m", "tests.session_in_a_terminal", str(file)]
+    with terminal(arguments, file.parent, EDITOR=named, VISUAL="") as (_, end):
+        read_until(end, lambda seen: "Every save of" in seen)
+        os.write(end, b"e")
+        drawn = read_until(end, lambda seen: says in " ".join(seen.split()) or "took too long" in seen)
+        assert "\x1b[?1049l" not in drawn or "\x1b[?1049h" in drawn.rpartition("\x1b[?1049l")[2]
+        os.write(end, b"h")
+        read_until(end, lambda seen: "Hint 1" in seen)
+        os.write(end, b"q")
+        assert "\x1b[?1049l" in read_until(end, lambda seen: False)
+
+
+def test_what_an_editor_wrote_is_kept_whole(file: Path, home: Path) -> None:
+    """A session whose editor cannot be started changes neither the file nor the journal."""
+    app = app_on(file, home)
+    before = file.read_text()
+
+    async def script(pilot: Pilot[Left]) -> None:
+        await until(pilot, lambda: app.warm)
+        await pilot.press("e")  # this terminal of the test cannot be lent
+        await until(pilot, lambda: "Edit the file in another window" in words(pilot) or "Set EDITOR" in words(pilot))
+
+    run_app(app, script, (80, 24))
+    assert file.read_text() == before
+    assert Journal(home).attempts() == []
+    assert GQA.id in Journal(home).progress()

@@ -1,0 +1,118 @@
+"""Start a process whose memory tells nothing about the person who started it, and fork the zygote there.
+
+A fork copies everything: the environment and the arguments that the kernel put on the stack, and all that Python has
+read so far. So a command that grades starts Python anew with an environment of its own (`clean_environment`) and
+without arguments, imports torch, forks the zygote, and only then reads from an inherited file which environment,
+arguments and folder it is to work with.
+"""
+
+from __future__ import annotations
+
+import gc
+import importlib
+import json
+import os
+import sys
+import tempfile
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import NoReturn
+
+ROOT = Path(__file__).resolve().parents[2]
+
+# Python, the system's loader and torch's libraries need these; no other variable reaches a worker.
+_KEPT = frozenset(
+    "PATH LANG LC_ALL LC_CTYPE TMPDIR LD_LIBRARY_PATH DYLD_LIBRARY_PATH PYTHONPATH PYTHONHOME "
+    "PYTHONUSERBASE PYTHONNOUSERSITE PYTHONUTF8 PYTHONDONTWRITEBYTECODE PYTHONPYCACHEPREFIX "
+    "OPENBLAS_CORETYPE OPENBLAS_L2_SIZE MKL_ENABLE_INSTRUCTIONS ATEN_CPU_CAPABILITY".split()
+)
+# One thread: a process with threads forks badly. The profiler writes to stderr unless it is told not to.
+_SET = {"OMP_NUM_THREADS": "1", "KINETO_LOG_LEVEL": "99"}
+
+
+def clean_environment(environment: Mapping[str, str]) -> dict[str, str]:
+    """Return the variables that a process may have from which workers are forked."""
+    return {name: value for name, value in environment.items() if name in _KEPT} | _SET
+
+
+def command() -> list[str]:
+    """Return the start of a command line that runs a module of this package from `ROOT`."""
+    return [sys.executable, "-m"]
+
+
+def handoff(module: str, arguments: Sequence[str], environment: Mapping[str, str]) -> int:
+    """Write what a launched process is to do into a nameless file.
+
+    Args:
+        module: the module whose `main` it calls.
+        arguments: its `sys.argv`, without the program's name.
+        environment: its `os.environ`.
+
+    Returns:
+        A descriptor of the file, at its beginning; the caller closes it.
+    """
+    told = {
+        "module": module,
+        "arguments": [sys.argv[0], *arguments],
+        "environment": dict(environment),
+        "folder": os.getcwd(),
+        "path": sys.path,
+    }
+    text = json.dumps(told).encode()
+    if hasattr(os, "memfd_create"):
+        descriptor = os.memfd_create("attn-drill")
+    else:
+        with tempfile.TemporaryFile() as file:
+            descriptor = os.dup(file.fileno())
+    os.write(descriptor, text)
+    os.lseek(descriptor, 0, os.SEEK_SET)
+    return descriptor
+
+
+def replace_this_process(module: str, arguments: Sequence[str]) -> NoReturn:
+    """Go on as a clean process with the same process id, terminal and descriptors, and call the module's `main`.
+
+    Raises:
+        OSError: if Python cannot be started again; nothing has changed then.
+    """
+    descriptor = handoff(module, arguments, os.environ)
+    os.set_inheritable(descriptor, True)
+    folder = os.getcwd()
+    os.chdir(ROOT)
+    try:
+        os.execve(
+            sys.executable,
+            [*command(), __name__, str(descriptor)],
+            clean_environment(os.environ),
+        )
+    except OSError:
+        os.chdir(folder)
+        os.close(descriptor)
+        raise
+
+
+def main() -> None:
+    """Import torch, fork the zygote, then become what the inherited file says."""
+    # The collector would walk over every object that torch makes while it is imported.
+    gc.disable()
+    try:
+        from trainer.running import zygote  # noqa: PLC0415  # imports torch
+
+        zygote.prepare()
+    except ImportError:
+        pass  # the command says it when it imports torch itself
+    gc.enable()
+    with open(int(sys.argv[1]), encoding="utf-8") as file:
+        told = json.load(file)
+    os.environ.clear()
+    os.environ.update(told["environment"])
+    os.environ.update(_SET)
+    sys.argv[:] = told["arguments"]
+    sys.path[:] = told["path"]
+    os.chdir(told["folder"])
+    importlib.import_module(told["module"]).main()
+
+
+if __name__ == "__main__":
+    # As a module of its own name, not as `__main__`: others import it too.
+    importlib.import_module("trainer.running.launch").main()

@@ -1,0 +1,90 @@
+"""Tell a copy of one of torch's long functions from code that only does the same.
+
+Code is compared as a sequence of steps. Names of local and global variables, constants' places,
+line numbers and the function's own name do not count; operations, attributes and constants do. A
+copy shares most of its runs of eight steps with the original; nobody who writes attention again
+comes near that.
+"""
+
+from __future__ import annotations
+
+import dis
+from collections.abc import Iterable, Iterator
+from functools import cache
+from types import CodeType
+
+_RUN = 8  # steps
+# steps, of an original and of a copy; less is no more than what all attention has in common
+_FEWEST = 60
+_SHARE = 0.6  # of the runs of the shorter of both
+_FEWEST_ATTRIBUTES = 4
+_NO_STEPS = frozenset("CACHE RESUME NOP PRECALL EXTENDED_ARG MAKE_CELL COPY_FREE_VARS PUSH_NULL".split())
+_VARIABLES = ("FAST", "DEREF", "GLOBAL", "NAME", "CLOSURE")
+
+
+class Originals:
+    """The functions that nobody may copy."""
+
+    def __init__(self, codes: Iterable[CodeType]) -> None:
+        originals = [code for code in codes if _length(code) >= _FEWEST]
+        self._runs = [runs_of(code) for code in originals]
+        self._names = [frozenset(code.co_names) for code in originals]
+
+    def __len__(self) -> int:
+        return len(self._runs)
+
+    def include(self, code: CodeType) -> bool:
+        """Return whether this code is a copy of an original, or of a long part of one."""
+        return self.likeness(code) >= _SHARE
+
+    def likeness(self, code: CodeType) -> float:
+        """Return the share of runs that this code has in common with the original most like it,
+        from 0 to 1.
+        """
+        names = frozenset(code.co_names)
+        alike = [runs for runs, own in zip(self._runs, self._names, strict=True) if len(own & names) >= _FEWEST_ATTRIBUTES]
+        if not alike or _length(code) < _FEWEST:
+            return 0.0
+        found = runs_of(code)
+        return max(len(found & runs) / max(min(len(found), len(runs)), _FEWEST - _RUN) for runs in alike)
+
+
+def parts_of(code: CodeType) -> Iterator[CodeType]:
+    """Yield the code and all that is nested in it: functions, classes, comprehensions."""
+    waiting = [code]
+    while waiting:
+        part = waiting.pop()
+        yield part
+        waiting += [constant for constant in part.co_consts if isinstance(constant, CodeType)]
+
+
+def runs_of(code: CodeType) -> frozenset[tuple[str, ...]]:
+    """Return all runs of steps of the code itself, without what is nested in it."""
+    steps = [_step(instruction) for instruction in dis.get_instructions(code) if instruction.opname not in _NO_STEPS]
+    return frozenset(tuple(steps[start : start + _RUN]) for start in range(len(steps) - _RUN + 1))
+
+
+def _length(code: CodeType) -> int:
+    """Return a bound on the number of steps that costs no decoding."""
+    return len(code.co_code) // 2
+
+
+def _step(instruction: dis.Instruction) -> str:
+    kind = _kind_of(instruction.opname)
+    if kind != "constant" and instruction.opcode not in dis.hasname and instruction.opcode not in dis.hascompare:
+        return kind
+    if kind in ("load", "store", "delete"):
+        return kind
+    value = instruction.argval
+    return kind if isinstance(value, CodeType) else f"{kind} {value!r}"
+
+
+@cache
+def _kind_of(opname: str) -> str:
+    """Return the step's kind: all ways to read a variable are one."""
+    if opname in ("LOAD_CONST", "RETURN_CONST", "LOAD_SMALL_INT"):
+        return "constant"
+    for verb in ("LOAD", "STORE", "DELETE"):
+        if opname.startswith(f"{verb}_") and any(kind in opname for kind in _VARIABLES):
+            return verb.lower()
+    return "load attribute" if opname == "LOAD_METHOD" else opname

@@ -1,0 +1,95 @@
+"""Start the learner's editor on a file, and say in a sentence why it could not be started."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import shutil
+import signal
+import subprocess
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from trainer.core.words import DrillError
+
+_VARIABLES = ("VISUAL", "EDITOR")  # in the order in which programs ask them
+_USUAL = ("nano", "vim", "vi")
+_ADVICE = "Set EDITOR to your editor, for example EDITOR=nano, or edit the file in another window: every save is graded."
+
+Which = Callable[[str], str | None]
+
+
+@dataclass(frozen=True)
+class Editor:
+    """A command that edits a file, without the file's name. `origin`: the variable that names it, or ""."""
+
+    command: tuple[str, ...]
+    origin: str = ""
+
+    @property
+    def name(self) -> str:
+        """The program, as it was named."""
+        return self.command[0]
+
+
+def find_editor(environment: Mapping[str, str], which: Which = shutil.which) -> Editor:
+    """Return the editor that VISUAL or EDITOR names; where neither does, one that is usually there.
+
+    Raises:
+        DrillError: where the named one cannot be started, or there is none; with what to do next.
+    """
+    for variable in _VARIABLES:
+        text = environment.get(variable, "").strip()
+        if text:
+            return _named(variable, text, which)
+    for name in _USUAL:
+        if which(name):
+            return Editor((name,))
+    raise DrillError(f"No editor is named, and there is no {', '.join(_USUAL[:-1])} or {_USUAL[-1]} here. {_ADVICE}")
+
+
+def _named(variable: str, text: str, which: Which) -> Editor:
+    try:
+        command = shlex.split(text)
+    except ValueError as error:
+        raise DrillError(f"{variable} is {text!r}, which is no command ({error}). {_ADVICE}") from None
+    if not command or not command[0]:
+        raise DrillError(f"{variable} is {text!r}, which names no program. {_ADVICE}")
+    program = os.path.expanduser(command[0])
+    if which(program) is None:
+        if not os.path.exists(program) or os.sep not in program:
+            trouble = "there is no such program"
+        else:
+            trouble = "it is a folder" if os.path.isdir(program) else "it is not executable"
+        raise DrillError(f"{variable} names {command[0]!r}: {trouble}. {_ADVICE}")
+    return Editor((program, *command[1:]), variable)
+
+
+def run_editor(editor: Editor, path: Path) -> str:
+    """Run an editor on a file until it ends. Return what went wrong, in a sentence, or ""."""
+    try:
+        with _no_interrupts():
+            code = subprocess.run([*editor.command, str(path)], check=False).returncode
+    except OSError as error:
+        return f"{editor.name} could not be started: {error.strerror or error}. {_ADVICE}"
+    if code == 0:
+        return ""
+    how = f"exit code {code}" if code > 0 else f"signal {-code}"
+    return f"{editor.name} ended with {how}; {path.name} is as it left the file. {_ADVICE}"
+
+
+@contextmanager
+def _no_interrupts() -> Iterator[None]:
+    """Leave Ctrl-C to the editor: both processes have the terminal."""
+    if threading.current_thread() is not threading.main_thread():  # nobody else may set a handler
+        yield
+        return
+    # A function, not SIG_IGN: the editor would inherit that.
+    usual = signal.signal(signal.SIGINT, lambda number, frame: None)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, usual if usual is not None else signal.SIG_DFL)
