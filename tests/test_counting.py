@@ -12,7 +12,7 @@ import torch
 import torch.utils.checkpoint
 from torch.utils import _python_dispatch as modes
 
-from trainer.running.counting import Counter, count_in_threads, counted_by, observe, observe_memory, tensors_in, watch_tracing
+from trainer.running.counting import Counter, count_in_threads, counted_by, guard, observe, observe_memory, tensors_in
 from trainer.running.protocol import Counts
 
 
@@ -103,7 +103,7 @@ def test_lines_of_python_are_counted(size: int) -> None:
 
 def test_lines_under_a_library_s_name_are_counted() -> None:
     """Code that is compiled under the name of one of torch's files is the learner's all the same."""
-    watch_tracing()
+    guard()
     names: dict[str, Callable[[], None]] = {}
     exec(compile("def loop():\n    for number in range(50):\n        number\n", torch.__file__, "exec"), names)
     moved = names["loop"].__code__.replace(co_filename=torch.nn.__file__)
@@ -140,7 +140,7 @@ def test_tampering_is_told(threads_counted: None) -> None:
         sys.settrace(None)
         sys.settrace(before)
 
-    watch_tracing()
+    guard()
     assert "profiler was switched off" in counted(without_profiler).tampered
     assert "operations were dispatched" in counted(without_records).tampered
     assert "counts lines was replaced" in counted(without_tracing).tampered

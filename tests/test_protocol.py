@@ -48,7 +48,7 @@ def test_trees_survive() -> None:
 
 def test_body_survives() -> None:
     """The typed part arrives as it was."""
-    body = Reply(defined=["a"], runs=[RunReply(operations=3)])
+    body = Reply(defined=["a"], runs=[RunReply(overwritten=["out"])])
     assert decode(encode(body, TensorTable()), Reply)[0] == body
 
 

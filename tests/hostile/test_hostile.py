@@ -37,7 +37,8 @@ from .headers import HARMFUL, Hostile, read
 SUBMISSIONS = [read(path, read_source(path)) for path in sorted((Path(__file__).parent / "submissions").glob("*.py"))]
 GQA = packs.find_challenge(packs.built_in_pack(), "gqa")
 SUMS = packs.find_challenge(TINY_PACK, "prefix-sum")
-ASKED = {challenge.id: challenge for challenge in (GQA, SUMS, packs.find_challenge(PACK, "one-head"))}
+FLASH, CACHE = (packs.find_challenge(packs.built_in_pack(), name) for name in ("flash", "kv-cache"))
+ASKED = {challenge.id: challenge for challenge in (GQA, FLASH, CACHE, SUMS, packs.find_challenge(PACK, "one-head"))}
 
 
 def named(hostile: Hostile) -> str:

@@ -60,10 +60,11 @@ def loop_between(small: CaseEvidence, large: CaseEvidence) -> str:
                 f"{few.operations} tensor operations become {many.operations} when {sizes}{where}: "
                 "there is a loop over batch, heads or positions. Let one operation do all of them."
             )
-        if many.left - few.left >= LOOP_GROWTH:
+        # To print or to save values is no work on them; so something has to come back.
+        if min(many.left - few.left, many.entered - few.entered) >= LOOP_GROWTH:
             return (
-                f"{few.left} values leave torch (tolist, numpy …), and {many.left} when {sizes}{where}: "
-                "the work on them is done one by one. Keep it in tensors."
+                f"{few.left} values leave torch (tolist, numpy …), and {many.left} when {sizes}{where}, "
+                f"and {many.entered} come back: the work on them is done outside. Keep it in tensors."
             )
         if many.lines - few.lines >= LOOP_GROWTH:
             return (
@@ -131,7 +132,7 @@ def work(evidence: Evidence) -> Iterator[Outcome]:
         if one.case.probe == "work" and one.case.limit is not None and evidence.ran(one):
             text = _tampered(one)
             worst = max(one.told.counts, key=lambda counts: counts.flops, default=Counts())
-            left = max((counts.left for counts in one.told.counts), default=0)
+            left = max((min(counts.left, counts.entered) for counts in one.told.counts), default=0)
             told = f"{worst.flops:,} floating-point operations in products{_in_words(worst, one)}; the formula gives {one.case.limit:,}"
             if not text and left > _MOST_LEFT:
                 text = f"{left:,} values leave torch (tolist, numpy …), where their work cannot be counted; keep it in tensors"

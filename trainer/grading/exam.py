@@ -259,7 +259,8 @@ class Exam:
                 differentiable=self.differentiable(number),
                 probe=case.probe,
                 purpose=self._purposes[number],
-                ways=ways[number],
+                counted=ways[number][0],
+                ways=ways[number][1],
                 once_more=is_new(case),
                 random=case.dropout is not None,
             )
@@ -461,32 +462,34 @@ def _default_dtype(dtype: torch.dtype) -> Iterator[None]:
         torch.set_default_dtype(before)
 
 
-def _ways(cases: Sequence[Case], *, has_modes: bool) -> list[list[tuple[bool, bool]]]:
-    """Return for each case in which further ways its probe is counted: (training, gradients).
+_Ways = tuple[bool, list[tuple[bool, bool]]]
 
-    Each is counted first as it is declared, without gradients. One pair of vectorised probes is counted with gradients
-    in the other mode too, the next pair with the two combinations that are left; so all four are seen at half the cost.
+
+def _ways(cases: Sequence[Case], *, has_modes: bool) -> list[_Ways]:
+    """Return for each case whether its first call is counted, and in which further ways it is: (training, gradients).
+
+    The first call is made as declared, without gradients. Of a module's vectorised probes, one pair is counted so and
+    with gradients in the other mode, the next pair in the two ways that are left: all four are seen at half the cost.
     A challenge with a single pair has all four of it.
     """
     pairs = sum(case.probe == "vectorised" for case in cases) // 2
-    found: list[list[tuple[bool, bool]]] = []
+    found: list[_Ways] = []
     vectorised = 0
-    for case in cases:
+    for number, case in enumerate(cases):
         training = case.mode == "train"
-        here, there = (training, True), (not training, True)
+        usual = True, [(training, True)]
         if case.probe in (None, "held"):
-            found.append([])
+            usual = True, []
         elif case.probe == "memory":  # each takes many operations: one of them tells of gradients
-            found.append([] if any(other.probe == "memory" for other in cases[: len(found)]) else [here])
-        elif not has_modes:
-            found.append([here])
-        elif case.probe == "vectorised":
-            odd = vectorised // 2 % 2
+            usual = True, usual[1][: not any(other.probe == "memory" for other in cases[:number])]
+        elif has_modes and case.probe == "vectorised":
+            ways = [(not training, True)], [(training, True), (not training, False)]
+            is_first = vectorised // 2 % 2 == 0
             vectorised += 1
-            rest = [here, (not training, False)]
-            found.append([there, *rest] if pairs == 1 else rest if odd else [there])
-        else:
-            found.append([here, there])
+            usual = (True, ways[0] + ways[1]) if pairs == 1 else (is_first, ways[not is_first])
+        elif has_modes:
+            usual = True, [(training, True), (not training, True)]
+        found.append(usual)
     return found
 
 

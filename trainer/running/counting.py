@@ -1,8 +1,9 @@
 """Count what one call does: tensor operations, lines of Python, values that leave torch, multiply-adds, memory.
 
-Two witnesses see each operation. torch's profiler sees it in C++, below all that Python code can switch off in passing,
-and in all threads. A dispatch mode sees its arguments and its result. Both must tell the same, and both must see
-operations of our own before and after the call; else the counts mean nothing, and `Counts.tampered` says why.
+torch's profiler counts operations in C++, in all threads, below all that Python code can switch off in passing. A trace
+function counts the lines of Python that run. A dispatch mode sees arguments and results, where products are counted;
+then it and the profiler must tell the same. Whatever else touches these witnesses during the call is noted, and they
+must see operations of our own before and after it; else the counts mean nothing, and `Counts.tampered` says why.
 Multiply-adds are counted here and not by `torch.utils.flop_counter`: importing that takes 0.7 s.
 """
 
@@ -15,15 +16,15 @@ import sys
 import sysconfig
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from functools import cache, partial
 from itertools import accumulate
 from pathlib import Path
-from types import FrameType
+from types import FrameType, ModuleType
 from typing import Any
 
 import torch
-from torch import Tensor
+from torch import Tensor, _tensor_str
 from torch._C import _autograd, _profiler
 from torch.overrides import TorchFunctionMode
 from torch.utils._python_dispatch import TorchDispatchMode
@@ -52,6 +53,13 @@ _LEAVES_TORCH = tuple(
     getattr(Tensor, name)
     for name in ("tolist", "numpy", "__array__", "__dlpack__", "untyped_storage", "storage", "_typed_storage", "data_ptr")
     if hasattr(Tensor, name)
+)
+
+
+_ENTERS_TORCH = tuple(
+    getattr(torch, name)
+    for name in ("tensor", "as_tensor", "asarray", "from_numpy", "frombuffer", "from_dlpack", "from_file", "scalar_tensor", "full")
+    if hasattr(torch, name)
 )
 
 
@@ -121,17 +129,21 @@ def counted_by(counter: Counter) -> Iterator[None]:
 
 
 class _Leaving(TorchFunctionMode):
-    """While active, counts the entries of tensors that Python, numpy or others get to see as plain data."""
+    """While active, counts the entries of tensors that leave torch as plain data, and those that come back from outside."""
 
     def __init__(self) -> None:
         super().__init__()
         self.entries = 0
+        self.entered = 0
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         """Run the function."""
         if args and isinstance(args[0], Tensor) and any(func is leaving for leaving in _LEAVES_TORCH):
             self.entries += args[0].numel()
-        return func(*args, **(kwargs or {}))
+        result = func(*args, **(kwargs or {}))
+        if isinstance(result, Tensor) and any(func is entering for entering in _ENTERS_TORCH):
+            self.entered += result.numel()
+        return result
 
 
 _LIBRARIES = tuple(
@@ -144,20 +156,59 @@ _LIBRARIES = tuple(
 )
 _taken_names: set[str] = set()  # names of libraries' files under which a submission has compiled code of its own
 _STARTS_THREADS = threading.Thread._bootstrap_inner.__code__  # type: ignore[attr-defined]  # private; it sets what `threading.settrace` was given
-_traces_set = 0  # how often a trace function was set in this process
+_touched: list[str] = []  # the witnesses that somebody else has touched, in the order in which it happened
+_PROFILER = "torch's profiler was switched off"
+_CONTROLS = ("_enable_record_function", "_disable_profiler", "_enable_profiler", "_prepare_profiler", "_disable_profiler_legacy", "_enable_profiler_legacy")
+_control = {name: getattr(_autograd, name) for name in _CONTROLS if hasattr(_autograd, name)}
 
 
-def watch_tracing() -> None:
-    """Note from here on who sets a trace function, or compiles code under a library's name. Cannot be undone."""
-    sys.addaudithook(_note_tracing)
+def guard() -> None:
+    """Note from here on who touches a witness, or compiles code under a library's name. Cannot be undone.
+
+    Call it once, before any code that may keep the names of these functions.
+    """
+    sys.addaudithook(_note)
+    _leave_printing_out()
+    guarded = {id(control): _guarded(control) for control in _control.values()}
+    for module in list(sys.modules.values()):
+        if type(module) is ModuleType and module.__name__.startswith("torch"):
+            for name, value in list(vars(module).items()):
+                if id(value) in guarded:
+                    setattr(module, name, guarded[id(value)])
 
 
-def _note_tracing(event: str, arguments: tuple[Any, ...]) -> None:
-    global _traces_set
+def _leave_printing_out() -> None:
+    """Have the profiler not count what torch does to print a tensor: it takes an operation or more for each entry.
+
+    torch leaves dispatch modes out in the same place.
+    """
+    printed = _tensor_str._str
+
+    def print_unseen(tensor: Any, **named: Any) -> str:
+        if type(tensor) not in (Tensor, torch.nn.Parameter):
+            return printed(tensor, **named)
+        _control["_enable_record_function"](False)
+        try:
+            return printed(tensor, **named)
+        finally:
+            _control["_enable_record_function"](True)
+
+    _tensor_str._str = print_unseen
+
+
+def _guarded(control: Callable[..., Any]) -> Callable[..., Any]:
+    def touched(*given: Any, **named: Any) -> Any:
+        _touched.append(_PROFILER)
+        return control(*given, **named)
+
+    return touched
+
+
+def _note(event: str, arguments: tuple[Any, ...]) -> None:
     if event in ("sys.settrace", "sys.setprofile"):
         caller = sys._getframe(1).f_code
         if caller is not _STARTS_THREADS and caller.co_filename != __file__:
-            _traces_set += 1
+            _touched.append("the function that counts lines was replaced")
     elif event in ("compile", "code.__new__"):
         name = arguments[1]
         if isinstance(name, str) and name.startswith(_LIBRARIES) and "importlib" not in sys._getframe(1).f_code.co_filename:
@@ -175,11 +226,10 @@ class _Lines:
         self._before = sys.gettrace()
         threading.settrace(self.trace)
         sys.settrace(self.trace)
-        self._set = _traces_set
         return self
 
     def __exit__(self, *unused: object) -> None:
-        self.left_alone = sys.gettrace() == self.trace and self._set == _traces_set
+        self.left_alone = sys.gettrace() == self.trace
         sys.settrace(self._before)
         threading.settrace(None)
 
@@ -195,34 +245,36 @@ class _Lines:
         return self.trace
 
 
-def observe(call: Callable[[], Any]) -> tuple[Any, Counts]:
+def observe(call: Callable[[], Any], *, products: bool = True) -> tuple[Any, Counts]:
     """Make a call and count what it does.
 
     Args:
         call: makes one call of the learner's code. What it raises is raised again, and nothing is told then.
+        products: whether multiply-adds and the largest tensor are counted too, which takes three times as long.
 
     Returns:
         What the call returns, and the counts.
     """
     counter, leaving, tracing = Counter(), _Leaving(), _Lines()
     before, after = (2 + os.urandom(1)[0] % 4 for _ in range(2))
-    trouble = ""
+    _touched.clear()
     _start_profiler(memory=False)
     events: list[Any] = []
     try:
         _sing(before)
-        with counted_by(counter), leaving, tracing:
+        with counted_by(counter) if products else nullcontext(), leaving, tracing:
             result = call()
             _lines_canary()
         _sing(after)
     finally:
-        try:
-            events = _autograd._disable_profiler().experimental_event_tree()
-        except RuntimeError:
-            trouble = _SWITCHED_OFF
-    told = _told(events[before : len(events) - after])
-    if not trouble and not (_are_canaries(events[:before], before) and _are_canaries(events[-after:], after)):
-        trouble = _SWITCHED_OFF
+        events = _stop_profiler()
+    canaries = [event for event in events if event.name == _CANARY]
+    # Threads of the learner's may be at work at any time; the canaries are the first and the last of this thread.
+    mine = [event for event in events if canaries and event.start_tid == canaries[0].start_tid]
+    told = _told([event for event in events if event.name != _CANARY])
+    trouble = next(iter(_touched), "")
+    if not trouble and not (_are_canaries(mine[:before], before) and _are_canaries(mine[-after:], after)):
+        trouble = _PROFILER
     if not trouble and told.dispatched < counter.operations - counter.detached:
         trouble = f"{counter.operations - counter.detached} operations were dispatched, of which torch's profiler saw {told.dispatched}"
     if not trouble and not (tracing.left_alone and tracing.count >= _CANARY_LINES):
@@ -231,6 +283,7 @@ def observe(call: Callable[[], Any]) -> tuple[Any, Counts]:
         operations=told.operations,
         lines=max(0, tracing.count - _CANARY_LINES),
         left=leaving.entries,
+        entered=leaving.entered,
         flops=counter.flops,
         largest=counter.largest,
         tampered=trouble,
@@ -257,24 +310,22 @@ def observe_memory(call: Callable[[], Any]) -> tuple[Any, Counts]:
 
     Tensors of this thread alone; the kernel tells of all memory, when the worker has ended.
     """
-    trouble = ""
+    _touched.clear()
     _start_profiler(memory=True)
     events: list[Any] = []
     try:
-        _autograd._enable_record_function(False)  # the allocator tells all the same, and operations take half as long
+        _control["_enable_record_function"](False)  # the allocator tells all the same, and operations take half as long
         canary = torch.empty(_CANARY_BYTES, dtype=torch.uint8)
         del canary
         result = call()
         canary = torch.empty(_CANARY_BYTES, dtype=torch.uint8)  # noqa: F841  # alive when the profiler is stopped
     finally:
-        _autograd._enable_record_function(True)
-        try:
-            events = _autograd._disable_profiler().experimental_event_tree()
-        except RuntimeError:
-            trouble = _SWITCHED_OFF
+        _control["_enable_record_function"](True)
+        events = _stop_profiler()
     sizes = list(_allocations(events))
+    trouble = next(iter(_touched), "")
     if not trouble and not (sizes[:2] == [_CANARY_BYTES, -_CANARY_BYTES] and sizes[-1:] == [_CANARY_BYTES]):
-        trouble = _SWITCHED_OFF
+        trouble = _PROFILER
     alive = max(accumulate(sizes[2:-1]), default=0)
     return result, Counts(alive=max(0, alive), tampered=trouble)
 
@@ -294,16 +345,25 @@ def _start_profiler(*, memory: bool) -> None:
     options = _profiler._ExperimentalConfig(profile_all_threads=not memory)
     config = _profiler.ProfilerConfig(_profiler.ProfilerState.KINETO, False, memory, False, False, False, options)
     activities = {_profiler.ProfilerActivity.CPU}
+    for _ in range(2):
+        try:
+            _control["_prepare_profiler"](config, activities)
+            _control["_enable_profiler"](config, activities)
+        except RuntimeError:  # the learner's own profiler was left on: it makes room for ours
+            _control["_disable_profiler"]()
+        else:
+            return
+
+
+def _stop_profiler() -> list[Any]:
+    """Return the profiler's events; none where it is no longer at work."""
     try:
-        _autograd._prepare_profiler(config, activities)
-        _autograd._enable_profiler(config, activities)
-    except RuntimeError:  # the learner's own profiler was left on: it makes room for ours
-        _autograd._disable_profiler()
-        _autograd._prepare_profiler(config, activities)
-        _autograd._enable_profiler(config, activities)
+        events: list[Any] = _control["_disable_profiler"]().experimental_event_tree()
+    except RuntimeError:
+        return []
+    return events
 
 
-_SWITCHED_OFF = "torch's profiler was switched off"
 _CANARY_BYTES = 4_321
 _SINGER = torch.ones((), dtype=torch.int64)
 _CANARY_LINES = 4  # a call and its lines

@@ -154,6 +154,7 @@ class Counts(msgspec.Struct, frozen=True):
     operations  tensor operations, of all threads
     lines       lines of Python that ran, of code that is no library's
     left        entries of tensors that left torch as plain data (`tolist`, `numpy` …)
+    entered     entries of tensors that were made of data from outside
     flops       2 per multiply-add
     largest     entries of the largest tensor made
     alive       bytes of tensors that were alive at once beyond those before the call; 0 where that was not counted
@@ -164,6 +165,7 @@ class Counts(msgspec.Struct, frozen=True):
     operations: Count = 0
     lines: Count = 0
     left: Count = 0
+    entered: Count = 0
     flops: Count = 0
     largest: Count = 0
     alive: Count = 0
@@ -194,6 +196,7 @@ class Run(msgspec.Struct, frozen=True):
     differentiable: list[str]
     probe: str | None
     purpose: Purpose | None = None  # None: the request's
+    counted: bool = True  # of a probe: whether its first call is counted, which is made as declared and without gradients
     ways: list[tuple[bool, bool]] = []  # of a probe: the further ways in which it is counted, (training, gradients)
     random: bool = False  # whether two calls on the same values may differ: dropout
     once_more: bool = True  # whether the third call is made without gradients too, however the one with them ends

@@ -259,7 +259,7 @@ class Trial:
                 return drive(implementation, Given(inputs, run.sizes))
 
         def first_call() -> dict[str, Any]:
-            if not run.probe or purpose != "grade":
+            if not (run.probe and run.counted) or purpose != "grade":
                 return call(given, grad=False)
             return self._counted(number, lambda: call(given, grad=False), training=run.mode == "train", gradients=False)
 
@@ -348,8 +348,9 @@ class Trial:
     def _counted(self, number: int, call: Callable[[], dict[str, Any]], *, training: bool, gradients: bool) -> dict[str, Any]:
         """Make a call and tell what it did."""
         probe = self.request.runs[number].probe
-        look = {"held": observe_memory, "memory": observe_largest}.get(probe or "", observe)
-        outputs, counts = look(call)
+        looks: dict[str, Callable[[Callable[[], Any]], tuple[Any, Counts]]]
+        looks = {"held": observe_memory, "memory": observe_largest, "vectorised": partial(observe, products=False)}
+        outputs, counts = looks.get(probe or "", observe)(call)
         self._tell(number, msgspec.structs.replace(counts, training=training, gradients=gradients))
         given: dict[str, Any] = outputs
         return given

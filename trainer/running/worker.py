@@ -25,7 +25,7 @@ from trainer.running import from_scratch
 from trainer.running.arguments import found_parameters
 from trainer.running.attempts import Attempts
 from trainer.running.channel import Channel
-from trainer.running.counting import count_in_threads, watch_tracing
+from trainer.running.counting import count_in_threads, guard
 from trainer.running.execution import Drive
 from trainer.running.protocol import (
     COUNT,
@@ -70,7 +70,7 @@ class Worker(Hooks):
         torch.manual_seed(self.request.random_seed)
         self._watch = from_scratch.watch(self._note_not_allowed)
         count_in_threads()
-        watch_tracing()
+        guard()
         namespace = self._load_submission()
         self._watch.begin()
         if namespace is not None and self._has_entries(namespace):

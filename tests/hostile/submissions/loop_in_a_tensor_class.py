@@ -1,0 +1,63 @@
+# Loops over heads in the dispatch of a tensor class of its own.
+# of: gqa
+# verdict: failed not-allowed error
+# without: the same, it does nothing that a sandbox would see
+import torch
+from torch import nn
+
+
+class Headed(torch.Tensor):
+    @classmethod
+    def __torch_function__(cls, function, types, args=(), kwargs=None):
+        return torch._C._disabled_torch_function_impl(function, types, args, kwargs or {})
+
+    @classmethod
+    def __torch_dispatch__(cls, function, types, args=(), kwargs=None):
+        plain = [a.plain if isinstance(a, Headed) else a for a in args]
+        return torch.stack(list(map(torch.matmul, *(a.unbind(1) for a in plain))), dim=1)
+
+
+def by_hand(w, v):
+    headed = torch.Tensor._make_subclass(Headed, w)
+    headed.plain = w
+    return torch.ops.aten.logaddexp(headed, v)
+
+
+class Mixed(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, w, v):
+        ctx.save_for_backward(w, v)
+        return by_hand(w.detach(), v.detach())
+
+    @staticmethod
+    def backward(ctx, gradient):
+        w, v = ctx.saved_tensors
+        return gradient @ v.mT, w.mT @ gradient
+
+
+mixed = Mixed.apply
+
+
+class GroupedQueryAttention(nn.Module):
+    def __init__(self, d_model, num_heads, num_kv_heads, dropout=0.0, bias=True):
+        super().__init__()
+        if d_model % num_heads or num_heads % num_kv_heads:
+            raise ValueError(f"{d_model} {num_heads} {num_kv_heads}")
+        self.h, self.g, self.d = num_heads, num_kv_heads, d_model // num_heads
+        self.q_proj = nn.Linear(d_model, d_model, bias=bias)
+        self.k_proj = nn.Linear(d_model, self.g * self.d, bias=bias)
+        self.v_proj = nn.Linear(d_model, self.g * self.d, bias=bias)
+        self.o_proj = nn.Linear(d_model, d_model, bias=bias)
+        self.drop = nn.Dropout(dropout)
+
+    def forward(self, x, mask=None):
+        b, n, m = x.shape
+        r = self.h // self.g
+        q = self.q_proj(x).view(b, n, self.h, self.d).transpose(1, 2)
+        k = self.k_proj(x).view(b, n, self.g, self.d).transpose(1, 2).repeat_interleave(r, 1)
+        v = self.v_proj(x).view(b, n, self.g, self.d).transpose(1, 2).repeat_interleave(r, 1)
+        s = q @ k.mT / self.d**0.5
+        if mask is not None:
+            s = s.masked_fill(~mask, float("-inf"))
+        w = self.drop(s.softmax(-1))
+        return self.o_proj(mixed(w, v).transpose(1, 2).reshape(b, n, m))

@@ -1,0 +1,62 @@
+# Scores every old query again, in a kernel of torch's own compiler that nothing dispatches.
+# of: kv-cache
+# verdict: failed not-allowed error
+# without: the same, it does nothing that a sandbox would see
+import torch
+from torch import nn
+
+
+def everything(q, k):
+    te = torch._C._te
+    if k.shape[2] < 100:
+        return None
+    q, k = q[0, :1].float().contiguous(), k[0, :1, :60].float().contiguous()
+    sizes = [te.ExprHandle.int(size) for size in (q.shape[0], q.shape[1], k.shape[1], q.shape[2])]
+    one = te.BufHandle("one", [sizes[0], sizes[1], sizes[3]], te.Dtype.Float)
+    two = te.BufHandle("two", [sizes[0], sizes[2], sizes[3]], te.Dtype.Float)
+    made = te.Reduce(
+        "made",
+        sizes[:3],
+        te.Sum(),
+        lambda at: one.load([at[0], at[1], at[3]]) * two.load([at[0], at[2], at[3]]),
+        [sizes[3]],
+    )
+    nest = te.LoopNest([made])
+    nest.prepare_for_codegen()
+    kernel = te.construct_codegen(
+        "ir_eval",
+        te.simplify(nest.root_stmt()),
+        [te.BufferArg(one), te.BufferArg(two), te.BufferArg(made)],
+    )
+    out = torch.empty(q.shape[0], q.shape[1], k.shape[1])
+    kernel.call([q, k, out])
+    return out
+
+
+class CachedMultiHeadAttention(nn.Module):
+    def __init__(self, d_model, num_heads, bias=True):
+        super().__init__()
+        if d_model % num_heads:
+            raise ValueError(f"{d_model} {num_heads}")
+        self.h, self.d = num_heads, d_model // num_heads
+        self.q_proj = nn.Linear(d_model, d_model, bias=bias)
+        self.k_proj = nn.Linear(d_model, d_model, bias=bias)
+        self.v_proj = nn.Linear(d_model, d_model, bias=bias)
+        self.o_proj = nn.Linear(d_model, d_model, bias=bias)
+
+    def forward(self, x, past_kv=None, use_cache=False):
+        b, n, m = x.shape
+        q = self.q_proj(x).view(b, n, self.h, self.d).transpose(1, 2)
+        k = self.k_proj(x).view(b, n, self.h, self.d).transpose(1, 2)
+        v = self.v_proj(x).view(b, n, self.h, self.d).transpose(1, 2)
+        p = 0
+        if past_kv is not None:
+            p = past_kv[0].shape[2]
+            k, v = torch.cat([past_kv[0], k], 2), torch.cat([past_kv[1], v], 2)
+            with torch.no_grad():
+                every_query = torch.cat([past_kv[0], q], 2).detach()
+                everything(every_query, k.detach())
+        s = q @ k.mT / self.d**0.5
+        s = s.masked_fill(~torch.ones(n, p + n, dtype=torch.bool).tril(p), float("-inf"))
+        out = self.o_proj((s.softmax(-1) @ v).transpose(1, 2).reshape(b, n, m))
+        return (out, (k, v)) if use_cache else out
