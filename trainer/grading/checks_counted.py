@@ -132,7 +132,7 @@ def work(evidence: Evidence) -> Iterator[Outcome]:
         if one.case.probe == "work" and one.case.limit is not None and evidence.ran(one):
             text = _tampered(one)
             worst = max(one.told.counts, key=lambda counts: counts.flops, default=Counts())
-            left = max((min(counts.left, counts.entered) for counts in one.told.counts), default=0)
+            left = max((counts.left for counts in one.told.counts), default=0)
             told = f"{worst.flops:,} floating-point operations in products{_in_words(worst, one)}; the formula gives {one.case.limit:,}"
             if not text and left > _MOST_LEFT:
                 text = f"{left:,} values leave torch (tolist, numpy …), where their work cannot be counted; keep it in tensors"

@@ -154,8 +154,13 @@ class Exam:
         except Exception as error:
             raise PackError(f"{self.cases_path}: cases() raises {type(error).__name__}: {error}.") from error
 
-    def request(self, assignment: Assigned | None = None, purpose: Purpose = "grade") -> bytes:
-        """The frame for a worker that is to run a file on all cases; `assignment`: by default the first that fits them all."""
+    def request(self, assignment: Assigned | None = None, purpose: Purpose = "grade", *, measured: bool = False) -> bytes:
+        """The frame for a worker that is to run a file on all cases.
+
+        Args:
+            assignment: of the learner's layers; by default the first that fits all cases.
+            measured: whether the kernel's count of its memory begins anew before each call.
+        """
         body = Request(
             drive_source=self._drive_source,
             kind=self.challenge.kind,
@@ -165,6 +170,7 @@ class Exam:
             refusals=[dict(refusal.init) for refusal in self.refusals],
             assignment={path: list(roles) for path, roles in (assignment or {}).items()},
             purpose=purpose,
+            measured=measured,
             signatures=list(self.signatures),
         )
         return encode(body, self._runs[1])

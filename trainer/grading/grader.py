@@ -256,7 +256,7 @@ class Grader:
 
     def _most_held(self, alone: Exam, source: str, file: str, assignment: Assigned) -> int:
         """Run one case in a worker of its own; return the most bytes that it held, 0 where it did not come to its end."""
-        running = Running(self._zygote, alone.request(assignment, "outputs"), self.limits, measured=True)
+        running = Running(self._zygote, alone.request(assignment, "outputs", measured=True), self.limits, measured=True)
         running.submit(_submitted(file, source))
         ended = running.finish(self._interrupt)
         return ended.most_bytes if ended.how == "replied" else 0

@@ -1,10 +1,10 @@
 """Count what one call does: tensor operations, lines of Python, values that leave torch, multiply-adds, memory.
 
-torch's profiler counts operations in C++, in all threads, below all that Python code can switch off in passing. A trace
-function counts the lines of Python that run. A dispatch mode sees arguments and results, where products are counted;
-then it and the profiler must tell the same. Whatever else touches these witnesses during the call is noted, and they
-must see operations of our own before and after it; else the counts mean nothing, and `Counts.tampered` says why.
-Multiply-adds are counted here and not by `torch.utils.flop_counter`: importing that takes 0.7 s.
+torch's profiler counts operations and the sizes of their inputs in C++, in all threads, below all that Python code can
+switch off in passing. A trace function counts the lines of Python that run. Operations of our own before and after the
+call must be seen, and whatever else touches a witness, or our own code, is noted; else the counts mean nothing, and
+`Counts.tampered` says why. Multiply-adds are counted here and not by `torch.utils.flop_counter`: importing that takes
+0.7 s, and it knows no products that are written as `mul` and `sum`.
 """
 
 from __future__ import annotations
@@ -15,15 +15,17 @@ import os
 import sys
 import sysconfig
 import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, nullcontext
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import cache, partial
 from itertools import accumulate
 from pathlib import Path
-from types import FrameType, ModuleType
+from types import FrameType, FunctionType, ModuleType
 from typing import Any
 
+import msgspec
 import torch
+import torch.utils.dlpack
 from torch import Tensor, _tensor_str
 from torch._C import _autograd, _profiler
 from torch.overrides import TorchFunctionMode
@@ -31,60 +33,62 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 from trainer.running.protocol import Counts
 
-aten = torch.ops.aten
-_PRODUCTS = {aten.mm: (0, 1), aten.bmm: (0, 1), aten.addmm: (1, 2), aten.baddbmm: (1, 2), aten.addbmm: (1, 2)}
-_WITH_A_VECTOR = {aten.mv: 0, aten.dot: 0, aten.vdot: 0, aten.addmv: 1}
+Shape = Sequence[int]
+
+# By name: which inputs are multiplied as matrices, or as a matrix and a vector.
+_PRODUCTS = {"mm": (0, 1), "bmm": (0, 1), "addmm": (1, 2), "baddbmm": (1, 2), "addbmm": (1, 2)}
+_WITH_A_VECTOR = {"mv": 0, "dot": 0, "vdot": 0, "addmv": 1}
+_OF_ONE = frozenset("prod cumprod pow pow_ square scatter_reduce scatter_reduce_ index_reduce segment_reduce".split())
+_OF_A_SQUARE = frozenset("linalg_matrix_exp matrix_exp linalg_inv linalg_inv_ex".split())
 # Operations on several tensors that move, choose or add entries and multiply none. Every other operation on two
 # tensors counts as a product of its entries.
 _NO_PRODUCTS = frozenset(
     "add add_ sub sub_ rsub cat stack where copy copy_ masked_fill masked_fill_ masked_scatter masked_scatter_ index index_put "
-    "index_put_ index_add index_copy index_select index_fill gather scatter scatter_ scatter_add scatter_add_ scatter_reduce "
+    "index_put_ index_add index_copy index_select index_fill gather scatter scatter_ scatter_add scatter_add_ "
     "select_scatter slice_scatter diagonal_scatter maximum minimum fmax fmin clamp clamp_ eq ne lt le gt ge eq_ ne_ lt_ le_ gt_ ge_ "
     "logical_and logical_or logical_xor bitwise_and bitwise_or bitwise_xor bitwise_and_ bitwise_or_ embedding take "
     "searchsorted bucketize equal isclose expand_as view_as reshape_as type_as set_ resize_as_ _local_scalar_dense lift_fresh "
-    "dropout native_dropout bernoulli bernoulli_ masked_select nonzero put_ put complex view_as_complex".split()
+    "dropout native_dropout bernoulli bernoulli_ masked_select nonzero put_ put complex view_as_complex arange fill_".split()
 )
 _CONVOLUTIONS = ("convolution", "convolution_overrideable", "mkldnn_convolution", "_slow_conv2d_forward", "slow_conv3d_forward", "_nnpack_spatial_convolution")
 # torch makes one view for each piece, but it is no loop of the learner's.
 _TAKES_APART = frozenset(f"aten::{name}" for name in ("tensor_split", "hsplit", "vsplit", "dsplit"))
-_DISPATCHED = "PythonDispatchMode"  # the profiler's name for an operation that a dispatch mode has seen
+# The profiler's names for Python code that stands in the place of an operation: what it does counts, and not the name.
+_PYTHON = frozenset({"PythonDispatchMode", "PythonSubclass"})
 _CANARY = "aten::bitwise_left_shift"  # no attention has a use for it
 _LEAVES_TORCH = tuple(
     getattr(Tensor, name)
-    for name in ("tolist", "numpy", "__array__", "__dlpack__", "untyped_storage", "storage", "_typed_storage", "data_ptr")
+    for name in ("tolist", "numpy", "__array__", "__dlpack__", "untyped_storage", "storage", "_typed_storage", "data_ptr", "apply_", "map_")
     if hasattr(Tensor, name)
 )
-
-
 _ENTERS_TORCH = tuple(
-    getattr(torch, name)
-    for name in ("tensor", "as_tensor", "asarray", "from_numpy", "frombuffer", "from_dlpack", "from_file", "scalar_tensor", "full")
-    if hasattr(torch, name)
+    getattr(owner, name)
+    for owner, names in (
+        (torch, ("tensor", "as_tensor", "asarray", "from_numpy", "frombuffer", "from_dlpack", "from_file", "scalar_tensor", "full")),
+        (torch.utils.dlpack, ("from_dlpack",)),
+        (Tensor, ("apply_", "map_")),
+    )
+    for name in names
+    if hasattr(owner, name)
 )
 
 
 class Counter(TorchDispatchMode):  # type: ignore[no-untyped-call]  # torch's __init_subclass__ has no types
-    """While active, counts every dispatched operation of this thread.
+    """While active, looks at every dispatched operation of this thread.
 
-    operations  how many
-    detached    how many of them autograd made in passing, to save a result: the profiler does not see these
+    operations  how many there were
     largest     entries of the largest tensor that an operation made (views of existing memory are not fresh)
-    flops       2 per multiply-add, of every operation that multiplies
     """
 
     def __init__(self) -> None:
         super().__init__()  # type: ignore[no-untyped-call]  # nor has its __init__
         self.operations = 0
-        self.detached = 0
         self.largest = 0
-        self.flops = 0
 
-    def count(self, largest: int, flops: int, *, detached: bool = False) -> None:
+    def count(self, largest: int) -> None:
         """Count an operation."""
         self.operations += 1
-        self.detached += detached
         self.largest = max(self.largest, largest)
-        self.flops += flops
 
     @classmethod
     def _should_skip_dynamo(cls) -> bool:
@@ -96,21 +100,19 @@ class Counter(TorchDispatchMode):  # type: ignore[no-untyped-call]  # torch's __
         given = tensors_in((args, kwargs))
         old = {_memory(tensor) for tensor in given}
         result = func(*args, **(kwargs or {}))
-        made = tensors_in(result)
         # An argument may have grown: `out=`, resize_.
-        memory = ((_memory(tensor), tensor) for tensor in (*made, *given))
-        largest = max((place[1] // tensor.element_size() for place, tensor in memory if place not in old), default=0)
-        self.count(largest, _flops(func.overloadpacket, args, given, made), detached=func.overloadpacket is aten.detach)
+        memory = ((_memory(tensor), tensor) for tensor in (*tensors_in(result), *given))
+        self.count(max((place[1] // tensor.element_size() for place, tensor in memory if place not in old), default=0))
         return result
 
 
 class _OfAThread(Counter):  # type: ignore[no-untyped-call]  # as above
     """Counts for whichever counter is at work when an operation comes."""
 
-    def count(self, largest: int, flops: int, *, detached: bool = False) -> None:
+    def count(self, largest: int) -> None:
         """Count an operation of any thread."""
         if _at_work is not None:
-            _at_work.count(largest, flops, detached=detached)
+            _at_work.count(largest)
 
 
 _at_work: Counter | None = None
@@ -138,7 +140,7 @@ class _Leaving(TorchFunctionMode):
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         """Run the function."""
-        if args and isinstance(args[0], Tensor) and any(func is leaving for leaving in _LEAVES_TORCH):
+        if not _printing and args and isinstance(args[0], Tensor) and any(func is leaving for leaving in _LEAVES_TORCH):
             self.entries += args[0].numel()
         result = func(*args, **(kwargs or {}))
         if isinstance(result, Tensor) and any(func is entering for entering in _ENTERS_TORCH):
@@ -158,8 +160,12 @@ _taken_names: set[str] = set()  # names of libraries' files under which a submis
 _STARTS_THREADS = threading.Thread._bootstrap_inner.__code__  # type: ignore[attr-defined]  # private; it sets what `threading.settrace` was given
 _touched: list[str] = []  # the witnesses that somebody else has touched, in the order in which it happened
 _PROFILER = "torch's profiler was switched off"
+_LINES = "the function that counts lines was replaced"
+_OWN_CODE = "the code that counts was changed"
 _CONTROLS = ("_enable_record_function", "_disable_profiler", "_enable_profiler", "_prepare_profiler", "_disable_profiler_legacy", "_enable_profiler_legacy")
 _control = {name: getattr(_autograd, name) for name in _CONTROLS if hasattr(_autograd, name)}
+_printing: list[bool] = []  # while torch prints a tensor
+_any_name_is_taken = False  # whether a submission has made code whose name nobody saw
 
 
 def guard() -> None:
@@ -167,14 +173,19 @@ def guard() -> None:
 
     Call it once, before any code that may keep the names of these functions.
     """
+    global _own_code
     sys.addaudithook(_note)
     _leave_printing_out()
-    guarded = {id(control): _guarded(control) for control in _control.values()}
+    instead: dict[int, Any] = {id(control): _guarded(control) for control in _control.values()}
+    instead[id(_autograd._profiler_enabled)] = lambda: False  # nobody is to work otherwise because of ours
     for module in list(sys.modules.values()):
         if type(module) is ModuleType and module.__name__.startswith("torch"):
             for name, value in list(vars(module).items()):
-                if id(value) in guarded:
-                    setattr(module, name, guarded[id(value)])
+                if id(value) in instead:
+                    setattr(module, name, instead[id(value)])
+    if hasattr(torch._C, "_te"):
+        del torch._C._te  # it makes machine code, which no counter sees
+    _own_code = _fingerprint()
 
 
 def _leave_printing_out() -> None:
@@ -182,18 +193,20 @@ def _leave_printing_out() -> None:
 
     torch leaves dispatch modes out in the same place.
     """
-    printed = _tensor_str._str
+    printed: Any = vars(_tensor_str)["_str"]
 
-    def print_unseen(tensor: Any, **named: Any) -> str:
+    def print_unseen(tensor: Any, **named: Any) -> Any:
         if type(tensor) not in (Tensor, torch.nn.Parameter):
             return printed(tensor, **named)
         _control["_enable_record_function"](False)
+        _printing.append(True)
         try:
             return printed(tensor, **named)
         finally:
+            _printing.pop()
             _control["_enable_record_function"](True)
 
-    _tensor_str._str = print_unseen
+    vars(_tensor_str)["_str"] = print_unseen
 
 
 def _guarded(control: Callable[..., Any]) -> Callable[..., Any]:
@@ -205,14 +218,39 @@ def _guarded(control: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _note(event: str, arguments: tuple[Any, ...]) -> None:
+    global _any_name_is_taken
     if event in ("sys.settrace", "sys.setprofile"):
         caller = sys._getframe(1).f_code
         if caller is not _STARTS_THREADS and caller.co_filename != __file__:
-            _touched.append("the function that counts lines was replaced")
+            _touched.append(_LINES)
     elif event in ("compile", "code.__new__"):
         name = arguments[1]
         if isinstance(name, str) and name.startswith(_LIBRARIES) and "importlib" not in sys._getframe(1).f_code.co_filename:
             _taken_names.add(name)
+    elif event == "marshal.loads" and "importlib" not in sys._getframe(1).f_code.co_filename:
+        _any_name_is_taken = True
+
+
+def _fingerprint() -> list[object]:
+    """Return what tells whether somebody has changed our functions, or those that we call to tell the counts."""
+    found: list[object] = [os.write, os.urandom, sys.settrace, threading.settrace, msgspec.json.encode, msgspec.structs.replace]
+    for name in ("counting", "trial", "worker", "channel", "protocol", "attempts", "execution"):
+        module = sys.modules.get(f"trainer.running.{name}")
+        for value in vars(module).values() if module is not None else ():
+            if isinstance(value, FunctionType):
+                found += (value, value.__code__)
+            elif isinstance(value, type) and value.__module__.startswith("trainer."):
+                found += [part for part in vars(value).values() if isinstance(part, FunctionType)]
+                found += [part.__code__ for part in vars(value).values() if isinstance(part, FunctionType)]
+    return found
+
+
+_own_code: list[object] = []
+
+
+def _is_own_code_left_alone() -> bool:
+    now = _fingerprint()
+    return len(now) == len(_own_code) and all(mine is known for mine, known in zip(now, _own_code, strict=True))
 
 
 class _Lines:
@@ -221,6 +259,8 @@ class _Lines:
     def __init__(self) -> None:
         self.count = 0
         self._known: dict[str, bool] = {}
+        self._open = 0  # calls of this thread that have not returned
+        self._thread = _thread.get_ident()
 
     def __enter__(self) -> _Lines:
         self._before = sys.gettrace()
@@ -229,7 +269,7 @@ class _Lines:
         return self
 
     def __exit__(self, *unused: object) -> None:
-        self.left_alone = sys.gettrace() == self.trace
+        self.left_alone = sys.gettrace() == self.trace and self._open == 0
         sys.settrace(self._before)
         threading.settrace(None)
 
@@ -238,31 +278,36 @@ class _Lines:
         name = frame.f_code.co_filename
         if name not in self._known:
             self._known[name] = name.startswith(_LIBRARIES)
-        if self._known[name] and name not in _taken_names:
+        if self._known[name] and name not in _taken_names and (not _any_name_is_taken or name == __file__):
             return None
         if event in ("call", "line"):
             self.count += 1
+        if event in ("call", "return") and _thread.get_ident() == self._thread:
+            self._open += 1 if event == "call" else -1
+        if not frame.f_trace_lines:
+            _touched.append(_LINES)
         return self.trace
 
 
-def observe(call: Callable[[], Any], *, products: bool = True) -> tuple[Any, Counts]:
+def observe(call: Callable[[], Any], *, products: bool = True, training: bool = False, gradients: bool = False) -> tuple[Any, Counts]:
     """Make a call and count what it does.
 
     Args:
         call: makes one call of the learner's code. What it raises is raised again, and nothing is told then.
-        products: whether multiply-adds and the largest tensor are counted too, which takes three times as long.
+        training, gradients: how the call is made; they are told with the counts.
+        products: whether multiply-adds are counted too: the sizes of all inputs are kept for it.
 
     Returns:
         What the call returns, and the counts.
     """
-    counter, leaving, tracing = Counter(), _Leaving(), _Lines()
+    leaving, tracing = _Leaving(), _Lines()
     before, after = (2 + os.urandom(1)[0] % 4 for _ in range(2))
     _touched.clear()
-    _start_profiler(memory=False)
+    _start_profiler(sizes=products)
     events: list[Any] = []
     try:
         _sing(before)
-        with counted_by(counter) if products else nullcontext(), leaving, tracing:
+        with leaving, tracing:
             result = call()
             _lines_canary()
         _sing(after)
@@ -270,42 +315,76 @@ def observe(call: Callable[[], Any], *, products: bool = True) -> tuple[Any, Cou
         events = _stop_profiler()
     canaries = [event for event in events if event.name == _CANARY]
     # Threads of the learner's may be at work at any time; the canaries are the first and the last of this thread.
-    mine = [event for event in events if canaries and event.start_tid == canaries[0].start_tid]
-    told = _told([event for event in events if event.name != _CANARY])
-    trouble = next(iter(_touched), "")
-    if not trouble and not (_are_canaries(mine[:before], before) and _are_canaries(mine[-after:], after)):
-        trouble = _PROFILER
-    if not trouble and told.dispatched < counter.operations - counter.detached:
-        trouble = f"{counter.operations - counter.detached} operations were dispatched, of which torch's profiler saw {told.dispatched}"
-    if not trouble and not (tracing.left_alone and tracing.count >= _CANARY_LINES):
-        trouble = "the function that counts lines was replaced"
+    mine = [event.name for event in events if canaries and event.start_tid == canaries[0].start_tid]
+    if mine[:before] != [_CANARY] * before or mine[-after:] != [_CANARY] * after:
+        _touched.append(_PROFILER)
+    if not (tracing.left_alone and tracing.count >= _CANARY_LINES):
+        _touched.append(_LINES)
+    operations = list(_operations(events))
+    # `numpy` and `tolist` lead here, also where function modes are switched off.
+    seen_plain = [event for event in events if event.name == "aten::resolve_neg"]
+    left = max(leaving.entries, sum(math.prod(_shape(event.extra_fields.inputs[0])) for event in seen_plain) if products else 0)
     counts = Counts(
-        operations=told.operations,
+        operations=len(operations),
         lines=max(0, tracing.count - _CANARY_LINES),
-        left=leaving.entries,
+        left=left,
         entered=leaving.entered,
-        flops=counter.flops,
-        largest=counter.largest,
-        tampered=trouble,
+        flops=sum(map(_most_flops, operations)) if products else 0,
+        training=training,
+        gradients=gradients,
+        tampered=_what_was_touched(),
     )
     return result, counts
 
 
-def observe_largest(call: Callable[[], Any]) -> tuple[Any, Counts]:
+def _what_was_touched() -> str:
+    if not _touched and _own_code and not _is_own_code_left_alone():
+        _touched.append(_OWN_CODE)
+    return next(iter(_touched), "")
+
+
+def _operations(events: Iterable[Any]) -> Iterator[Any]:
+    """Yield the events of operations that compute something themselves, each once: not what it is made of inside torch."""
+    waiting = list(events)
+    while waiting:
+        event = waiting.pop()
+        name = event.name
+        if name == _CANARY:
+            continue
+        if name in _TAKES_APART or (name.startswith("aten::") and _has_kernel(name) and not _runs_python(event)):
+            yield event
+        else:
+            waiting += event.children
+
+
+def _runs_python(event: Any) -> bool:
+    """Return whether Python code stands in the place of some part of an operation."""
+    return any(child.name in _PYTHON or not _is_torchs(child.name) or _runs_python(child) for child in event.children)
+
+
+@cache
+def _is_torchs(name: str) -> bool:
+    """Return whether a name is an operation of torch's own; autograd's names of them have no namespace."""
+    return "::" not in name or name.startswith(("aten::", "prim::", "prims::", "mkldnn::", "quantized::", "profiler::"))
+
+
+def observe_largest(call: Callable[[], Any], *, training: bool = False, gradients: bool = False) -> tuple[Any, Counts]:
     """Make a call and count the largest tensor, with the dispatch mode alone: the profiler takes three times as long.
 
     `observe_memory` and the kernel are the other witnesses of memory.
     """
     counter = Counter()
+    _touched.clear()
     with counted_by(counter):
         result = call()
         before = counter.operations
         _sing(1)
-    trouble = "" if counter.operations == before + 1 else "the dispatch mode that counts was switched off"
-    return result, Counts(operations=before, flops=counter.flops, largest=counter.largest, tampered=trouble)
+    if counter.operations != before + 1:
+        _touched.append("the dispatch mode that counts was switched off")
+    return result, Counts(operations=before, largest=counter.largest, training=training, gradients=gradients, tampered=_what_was_touched())
 
 
-def observe_memory(call: Callable[[], Any]) -> tuple[Any, Counts]:
+def observe_memory(call: Callable[[], Any], *, training: bool = False, gradients: bool = False) -> tuple[Any, Counts]:
     """Make a call and count the bytes of tensors that are alive at once, as torch's allocator tells.
 
     Tensors of this thread alone; the kernel tells of all memory, when the worker has ended.
@@ -323,11 +402,10 @@ def observe_memory(call: Callable[[], Any]) -> tuple[Any, Counts]:
         _control["_enable_record_function"](True)
         events = _stop_profiler()
     sizes = list(_allocations(events))
-    trouble = next(iter(_touched), "")
-    if not trouble and not (sizes[:2] == [_CANARY_BYTES, -_CANARY_BYTES] and sizes[-1:] == [_CANARY_BYTES]):
-        trouble = _PROFILER
+    if not (sizes[:2] == [_CANARY_BYTES, -_CANARY_BYTES] and sizes[-1:] == [_CANARY_BYTES]):
+        _touched.append(_PROFILER)
     alive = max(accumulate(sizes[2:-1]), default=0)
-    return result, Counts(alive=max(0, alive), tampered=trouble)
+    return result, Counts(alive=max(0, alive), training=training, gradients=gradients, tampered=_what_was_touched())
 
 
 def _allocations(events: list[Any]) -> Iterator[int]:
@@ -341,9 +419,9 @@ def _allocations(events: list[Any]) -> Iterator[int]:
             waiting += reversed(event.children)
 
 
-def _start_profiler(*, memory: bool) -> None:
+def _start_profiler(*, memory: bool = False, sizes: bool = False) -> None:
     options = _profiler._ExperimentalConfig(profile_all_threads=not memory)
-    config = _profiler.ProfilerConfig(_profiler.ProfilerState.KINETO, False, memory, False, False, False, options)
+    config = _profiler.ProfilerConfig(_profiler.ProfilerState.KINETO, sizes, memory, False, False, False, options)
     activities = {_profiler.ProfilerActivity.CPU}
     for _ in range(2):
         try:
@@ -380,36 +458,6 @@ exec(compile("def run():\n    a = 1\n    a = 2\n    a = 3\n", "<canary>", "exec"
 _lines_canary: Callable[[], None] = _canary_names["run"]
 
 
-class _Told:
-    """What the profiler's events come to."""
-
-    def __init__(self) -> None:
-        self.operations = self.dispatched = 0
-
-
-def _told(events: list[Any]) -> _Told:
-    told = _Told()
-    waiting = [(event, False) for event in reversed(events)]
-    while waiting:
-        event, inside = waiting.pop()
-        name = event.name
-        children = event.children
-        if name == _DISPATCHED:
-            told.dispatched += 1
-        if inside:
-            pass
-        elif name == _DISPATCHED or name in _TAKES_APART or (not _was_dispatched(event) and _has_kernel(name)):
-            told.operations += 1
-            inside = True
-        waiting += [(child, inside) for child in reversed(children)]
-    return told
-
-
-def _was_dispatched(event: Any) -> bool:
-    """Return whether a dispatch mode has seen some part of an operation."""
-    return any(child.name == _DISPATCHED or _was_dispatched(child) for child in event.children)
-
-
 @cache
 def _has_kernel(name: str) -> bool:
     """Return whether an operation computes something itself, and is not only made of others."""
@@ -424,11 +472,6 @@ def _overloads() -> dict[str, list[str]]:
     for name in torch._C._dispatch_get_all_op_names():
         found.setdefault(name.partition(".")[0], []).append(name)
     return found
-
-
-def _are_canaries(events: list[Any], count: int) -> bool:
-    """Return whether these events are our own operations."""
-    return [event.name for event in events] == [_CANARY] * count
 
 
 def count_in_threads() -> None:
@@ -472,31 +515,59 @@ def tensors_in(value: Any) -> list[Tensor]:
     return found
 
 
-def _flops(packet: Any, args: Any, given: list[Tensor], made: list[Tensor]) -> int:
-    """Return 2 per multiply-add of an operation; for operations without a formula, from the size of what it reads and makes."""
-    if packet in _PRODUCTS:
-        left, right = (args[place] for place in _PRODUCTS[packet])
-        return int(2 * left.numel() * right.shape[-1])
-    if packet in _WITH_A_VECTOR:
-        return int(2 * args[_WITH_A_VECTOR[packet]].numel())
-    name = packet.__name__
-    if name in _CONVOLUTIONS and made:
-        weight = args[1]
-        return int(2 * made[0].numel() * math.prod(weight.shape[1:]))
-    if name == "_trilinear":
-        return 2 * _trilinear_entries(*args[:6])
-    several = [tensor for tensor in given if tensor.dim()]
-    if name in _NO_PRODUCTS or len(several) < 2:
+def _most_flops(event: Any) -> int:
+    """Return the multiply-adds of an operation, or of all that it is made of, if these are more."""
+    own = _flops(event) if event.name.startswith("aten::") else 0
+    return max(own, sum(map(_most_flops, event.children)))
+
+
+def _flops(event: Any) -> int:
+    """Return 2 per multiply-add of an operation; for operations without a formula, from the sizes of its inputs."""
+    name = event.name.removeprefix("aten::")
+    inputs = event.extra_fields.inputs
+    if name in _PRODUCTS:
+        left, right = (_shape(inputs[place]) for place in _PRODUCTS[name])
+        return 2 * math.prod(left) * (right[-1] if right else 1)
+    if name in _WITH_A_VECTOR:
+        return 2 * math.prod(_shape(inputs[_WITH_A_VECTOR[name]]))
+    shapes = [shape for given in inputs for shape in _shapes(given) if shape]
+    if not shapes:
         return 0
-    return 2 * max(tensor.numel() for tensor in (*several, *made))
+    entries = max(map(math.prod, shapes))
+    if name in _CONVOLUTIONS and len(shapes) > 1:
+        batch, _, *lengths = shapes[0]
+        return 2 * batch * math.prod(lengths) * math.prod(shapes[1])
+    if name == "_trilinear" and len(shapes) > 1:
+        return 2 * math.prod(shapes[1]) * max(1, math.prod(shapes[0]) // shapes[0][-1])
+    if name in _OF_A_SQUARE:
+        return 2 * shapes[0][-1] * math.prod(shapes[0])
+    if name in _OF_ONE:
+        return 2 * entries
+    if name.startswith("_foreach_") and not name.startswith(("_foreach_add", "_foreach_sub", "_foreach_copy")):
+        return 2 * sum(map(math.prod, shapes))
+    if len(shapes) < 2 or name in _NO_PRODUCTS:
+        return 0
+    return 2 * max(entries, _broadcast(shapes))
 
 
-def _trilinear_entries(first: Tensor, second: Tensor, third: Tensor, *expanded: Any) -> int:
-    """Return how many products of three entries are summed: each tensor has axes of size 1 where the others have more."""
-    shapes = []
-    for tensor, axes in zip((first, second, third), expanded, strict=True):
-        shape = list(tensor.shape)
-        for axis in sorted(axes):
-            shape.insert(axis, 1)
-        shapes.append(shape)
-    return math.prod(max(sizes) for sizes in zip(*shapes, strict=True))
+def _shape(given: Any) -> Shape:
+    """Return the sizes of an input that is a tensor; [] of any other."""
+    sizes: Shape = getattr(given, "sizes", ())
+    return sizes
+
+
+def _shapes(given: Any) -> Iterator[Shape]:
+    """Yield the sizes of an input, and of each tensor of a list."""
+    if isinstance(given, list | tuple):
+        for part in given:
+            yield from _shapes(part)
+    elif hasattr(given, "sizes"):
+        yield given.sizes
+
+
+def _broadcast(shapes: Sequence[Shape]) -> int:
+    """Return how many entries a result has that these shapes are broadcast to; 0 where they do not fit."""
+    try:
+        return math.prod(torch.broadcast_shapes(*shapes))  # type: ignore[no-untyped-call]  # torch's has no types
+    except RuntimeError:
+        return 0

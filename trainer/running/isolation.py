@@ -114,8 +114,8 @@ def start_in_bubblewrap(control: int, readable: Iterable[str]) -> subprocess.Pop
     archive.seek(0)
     readable = list(readable)
     # A worker can read these words: of the path only what it may read anyway, and not the folder of a checkout.
-    path = [place for place in sys.path if any(f"{allowed}/".startswith(f"{place}/") for allowed in readable)]
-    boot = f"import sys; sys.path[:0] = [{ARCHIVE!r}]; sys.path += {path!r}; from trainer.running.nursery import serve_inside; serve_inside({control})"
+    places = [place for place in sys.path if any(f"{allowed}/".startswith(f"{place}/") for allowed in readable)]
+    boot = f"import sys; sys.path[:0] = [{ARCHIVE!r}]; sys.path += {places!r}; from trainer.running.nursery import serve_inside; serve_inside({control})"
     kept = [word for name, value in clean_environment(os.environ).items() for word in ("--setenv", name, value)]
     command = [bubblewrap(), "--unshare-all", "--die-with-parent", "--new-session", "--cap-drop", "ALL", "--clearenv", *kept]
     command += ["--size", str(FOLDER_BYTES), "--tmpfs", "/tmp", "--proc", "/proc", "--dev", "/dev"]

@@ -26,7 +26,7 @@ from trainer.running.aliases import MOST_ASSIGNMENTS
 
 T = TypeVar("T")
 
-NOTE, PART, REPLY, FILE, COUNT = b"N", b"P", b"R", b"F", b"C"
+NOTE, PART, REPLY, FILE, COUNT, READY = b"N", b"P", b"R", b"F", b"C", b"Y"
 MOST_REPLY_BYTES = 64 << 20
 MOST_HEADER_BYTES = 4 << 20
 MOST_HEADER_PARTS = 100_000  # objects and lists: decoding millions of empty ones takes minutes
@@ -216,6 +216,7 @@ class Request(msgspec.Struct, frozen=True):
     refusals: list[dict[str, Any]]
     assignment: dict[Name, list[Name]] = {}  # {}: the first that fits all cases
     purpose: Purpose = "grade"
+    measured: bool = False  # whether the worker waits before each call, until the kernel's count of its memory begins anew
     signatures: list[Signature] = []  # the contract's callables
 
 

@@ -29,6 +29,7 @@ from trainer.running.protocol import (
     MOST_TENSORS,
     NOTE,
     PART,
+    READY,
     REPLY,
     Counted,
     Counts,
@@ -289,7 +290,7 @@ class Running:
         """Take whole messages off the buffer; True once the reply is there."""
         while len(self._buffer) >= HEAD_BYTES:
             kind, length = bytes(self._buffer[:1]), payload_bytes(self._buffer)
-            most = {NOTE: 32, COUNT: _MOST_COUNT_BYTES, PART: MOST_REPLY_BYTES - self._bytes, REPLY: MOST_REPLY_BYTES - self._bytes}.get(kind)
+            most = {NOTE: 32, READY: 0, COUNT: _MOST_COUNT_BYTES, PART: MOST_REPLY_BYTES - self._bytes, REPLY: MOST_REPLY_BYTES - self._bytes}.get(kind)
             if most is None or length > most:
                 raise ProtocolError(f"a message of kind {kind!r} and {length} bytes")
             if len(self._buffer) < HEAD_BYTES + length:
@@ -304,6 +305,10 @@ class Running:
                 self._take_part(payload)
                 continue
             self._notes += 1
+            if kind == READY and self._notes <= _MOST_NOTES:
+                self._zygote.forget_peak(self._pid)
+                self._send(REPLY, b"")
+                continue
             if kind == COUNT and self._notes <= _MOST_NOTES:
                 self._take_counts(payload)
                 continue

@@ -11,7 +11,6 @@ from functools import partial
 from itertools import groupby
 from typing import Any, Protocol
 
-import msgspec
 import torch
 from torch import Tensor, nn
 
@@ -81,6 +80,9 @@ class Hooks:
 
     def counted(self, number: int, counts: Counts) -> None:
         """This is what a call of this run did."""
+
+    def ready(self) -> None:
+        """All is ready for the call of a run whose memory is measured."""
 
     def afresh(self, namespace: dict[str, Any]) -> dict[str, Any]:
         """The same file imported once more, for what is counted."""
@@ -270,6 +272,11 @@ class Trial:
                 return
             self.hooks.mark("")  # it has printed what it prints in this run
         given = self.inputs(run, run.inputs)
+        if run.probe and (short := next((other.failure for other in self.runs if other.failure and other.failure.out_of_memory), None)):
+            told.failure = short  # the counters would find no memory either, and end the process
+            return
+        if self.request.measured:
+            self.hooks.ready()
         outputs, told.failure = self.attempts.attempt("forward", first_call)
         self.hooks.mark("")
         told.inputs_after = {name: self.table.add(tensor) for name, tensor in leaves(given)}
@@ -348,10 +355,11 @@ class Trial:
     def _counted(self, number: int, call: Callable[[], dict[str, Any]], *, training: bool, gradients: bool) -> dict[str, Any]:
         """Make a call and tell what it did."""
         probe = self.request.runs[number].probe
-        looks: dict[str, Callable[[Callable[[], Any]], tuple[Any, Counts]]]
+        looks: dict[str, Callable[..., tuple[Any, Counts]]]
         looks = {"held": observe_memory, "memory": observe_largest, "vectorised": partial(observe, products=False)}
-        outputs, counts = looks.get(probe or "", observe)(call)
-        self._tell(number, msgspec.structs.replace(counts, training=training, gradients=gradients))
+        backward = gradients and probe == "vectorised"
+        outputs, counts = looks.get(probe or "", observe)(lambda: _looked_at(call(), backward=backward), training=training, gradients=gradients)
+        self._tell(number, counts)
         given: dict[str, Any] = outputs
         return given
 
@@ -453,6 +461,24 @@ class Trial:
                 continue
             told[name] = Returned("a tensor", list(value.shape), name_of(value.dtype), value.device.type, self.table.add(value) if is_sendable(value) else -1)
         return told
+
+
+def _looked_at(outputs: dict[str, Any], *, backward: bool) -> dict[str, Any]:
+    """The results of a call as plain tensors: a tensor class of the learner's may compute only when it is looked at.
+
+    Args:
+        backward: whether the backward pass is made too.
+    """
+    found: dict[str, Any] = {}
+    for name, value in outputs.items():
+        if isinstance(value, Tensor) and type(value) not in (Tensor, nn.Parameter) and _oddity(value) is None:
+            plain = Tensor.detach(value)
+            value = plain if type(plain) is Tensor else plain.as_subclass(Tensor)
+        found[name] = value
+    terms = [value.sum() for value in found.values() if backward and isinstance(value, Tensor) and value.requires_grad]
+    if terms:
+        torch.autograd.backward(terms)  # type: ignore[no-untyped-call]  # torch's has no types
+    return found
 
 
 def _is_plain(run: Run) -> bool:

@@ -31,6 +31,7 @@ from trainer.running.protocol import (
     COUNT,
     NOTE,
     PART,
+    READY,
     Counted,
     Counts,
     Failure,
@@ -97,6 +98,11 @@ class Worker(Hooks):
         """Send the counts at once: the learner's code runs again before the reply is sent."""
         if self.request.purpose == "grade":
             self.channel.send(COUNT, msgspec.json.encode(Counted(number, counts)))
+
+    def ready(self) -> None:
+        """Wait until the grader has had the kernel forget how much memory was held so far."""
+        self.channel.send(READY, b"")
+        self.channel.receive()
 
     def several(self, look: Callable[[], Tried | None]) -> None:
         """Tell what each assignment gives before all runs are made with the first: the grader starts again where it knows better."""

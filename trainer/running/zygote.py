@@ -189,6 +189,10 @@ class Zygote:
         self._send({"do": "clock", "pid": pid})
         self._dismissed += 1
 
+    def forget_peak(self, pid: int) -> None:
+        """Have the kernel count from now on how much memory a worker holds at most, where it can."""
+        self._ask({"do": "forget peak", "pid": pid})
+
     def hold(self, frame: bytes) -> None:
         """Have the zygote read a request once for all workers that are to meet it. It takes the place of the one before."""
         reading, writing = os.pipe()

@@ -1,6 +1,6 @@
 # Wrong, and takes the tracing off.
-# verdict: failed
-# says: values of out differ
+# verdict: not-allowed
+# says: the counters were tampered with
 # diagnosis: yes
 # without: the same, it misbehaves only where its lines are recorded
 import atexit, builtins, ctypes, gc, glob, importlib, json, math, os, pathlib, signal, socket, struct, subprocess, sys, threading, time
