@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import codecs
 import contextlib
+import ctypes
 import dataclasses
+import errno
 import json
 import os
 import signal
@@ -297,6 +300,108 @@ def test_whether_mounting_works_is_found_out_without_a_trace(tmp_path: Path, mon
     assert in_a_child(action) == [False, []]
 
 
+NOBODY = 65534
+
+
+def tried_to_change(room: str, outside: Path) -> dict[str, Any]:
+    """Return the errors of changes in a worker's folder and outside of it; 0 for a success."""
+
+    def error_of(action: Callable[[], object]) -> int:
+        try:
+            action()
+        except OSError as error:
+            return error.errno or -1
+        return 0
+
+    folders = Folders(room)
+    if not folders.bounded:
+        return {"bounded": False}
+    folder = folders.make()
+    file, there = outside / "file", os.path.join(folder, "file")
+    found = {
+        "bounded": True,
+        "inside": [error_of(action) for action in (lambda: Path(there).write_text("x"), lambda: os.chmod(there, 0o600), lambda: os.utime(there))],
+        "outside": [
+            error_of(lambda: file.write_text("x")),
+            error_of(lambda: os.chmod(file, 0o600)),
+            error_of(lambda: os.utime(file)),
+            error_of(lambda: os.setxattr(file, "user.note", b"x")),
+            error_of(lambda: os.rename(file, outside / "other")),
+            error_of(lambda: os.mkdir(outside / "new")),
+            error_of(lambda: Path("/dev/shm/attn-drill-escaped").touch()),
+            error_of(lambda: Path(outside, "a space", "new").touch()),
+        ],
+        "null": error_of(lambda: Path(os.devnull).write_text("x")),
+    }
+    folders.remove(folder)
+    found["left"] = os.listdir(room)
+    return found
+
+
+@linux
+@pytest.mark.parametrize("by_itself", [False, True], ids=["all at once", "mount by mount"])
+@pytest.mark.parametrize("user", [0, NOBODY], ids=["root", "nobody"])
+def test_all_but_the_folders_is_read_only(monkeypatch: pytest.MonkeyPatch, user: int, by_itself: bool) -> None:
+    """Nothing outside the workers' folders can be changed; for others all is as before."""
+    if os.geteuid() not in (0, user):
+        pytest.skip("only root can be both")
+    if by_itself:  # as before Linux 5.12
+        monkeypatch.setattr(isolation, "_change_mounts", lambda *given, **more: False)
+    with tempfile.TemporaryDirectory() as place:
+        room, outside = Path(place, "room"), Path(place, "outside")
+        for made in (Path(place), room, outside, outside / "a space"):
+            made.mkdir(exist_ok=True)
+            os.chown(made, user, user)
+        (outside / "file").write_text("kept")
+        os.chown(outside / "file", user, user)
+        given = (outside / "file").stat()
+
+        def action() -> dict[str, Any]:
+            if os.geteuid() != user:
+                codecs.lookup("ascii")  # the other user may not be able to read where Python lies
+                os.setgroups([])
+                os.setgid(user)
+                os.setuid(user)
+                ctypes.CDLL(None).prctl(4, 1, 0, 0, 0)  # PR_SET_DUMPABLE: /proc/self is this user's, as after a login
+            return tried_to_change(str(room), outside)
+
+        found = in_a_child(action)
+        Path("/dev/shm/attn-drill-escaped").unlink(missing_ok=True)
+        if not found["bounded"]:
+            pytest.skip("this user may not mount, not even in a namespace of its own")
+        assert found == {"bounded": True, "inside": [0, 0, 0], "outside": [errno.EROFS] * 8, "null": 0, "left": []}
+        assert (outside / "file").read_text() == "kept"
+        now = (outside / "file").stat()
+        assert (now.st_mode, now.st_mtime_ns, now.st_ctime_ns) == (given.st_mode, given.st_mtime_ns, given.st_ctime_ns)
+        (outside / "a space" / "new").touch()
+
+
+@linux
+def test_mounts_with_odd_names_are_made_read_only_too(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """The list of mounts writes a space as a number; such a mount is found all the same."""
+    monkeypatch.setattr(isolation, "_change_mounts", lambda *given, **more: False)
+    odd, room = tmp_path / "an odd\tname\\", tmp_path / "room"
+    odd.mkdir()
+    room.mkdir()
+
+    def action() -> list[Any]:
+        if not (isolation._enter_namespaces() and isolation._mount_tmpfs(str(odd))):
+            return []
+        (odd / "before").touch()
+        isolation._make_read_only(str(room))
+        (room / "file").touch()
+        try:
+            (odd / "after").touch()
+        except OSError as error:
+            return [error.errno]
+        return [0]
+
+    found = in_a_child(action)
+    if not found:
+        pytest.skip("this user may not mount, not even in a namespace of its own")
+    assert found == [errno.EROFS]
+
+
 # Families
 
 
@@ -438,7 +543,8 @@ MISCHIEF = (
     "raise ValueError('no')",
     "os._exit(0)",
     "os.makedirs('a/b/c'); open('a/b/c/d', 'wb').write(bytes(1 << 20))",
-    "os.symlink('/', 'root'); os.mkfifo('pipe'); os.link(__file__, 'again')",
+    "os.symlink('/', 'root'); os.link(__file__, 'again'); os.mkfifo('pipe')",
+    "open('../left', 'w').close(); os.makedirs('../a/b')",
     "import ctypes; ctypes.string_at(0)",
 )
 

@@ -9,8 +9,9 @@ from pathlib import Path
 KEYS = ("of", "verdict", "says", "without", "must not exist", "seconds", "memory", "diagnosis")
 # What harms the machine where nothing confines it: signals, modes, mounts, names outside the folder, blocks of memory that stay.
 HARMFUL = re.compile(
-    r"\b(kill|killpg|tgkill|raise_signal\(signal\.SIGKILL|chmod|chown|utime|setxattr|mount|unshare|vfork|shmget|SharedMemory|reboot)\b"
-    r"|attn-drill-escaped|torch\.__file__|while True:\s+os\.fork|0x8000 \|"
+    r"\b(kill|killpg|tgkill|raise_signal\(signal\.SIGKILL|chmod|chown|utime|setxattr|setxattrat|file_setattr|mount|unshare|vfork|SharedMemory|reboot"
+    r"|shmget|semget|msgget|msgrcv|msgctl|mq_open|mq_unlink|F_SETLEASE)\b"
+    r"|0x40086602|attn-drill-escaped|torch\.__file__|while True:\s+os\.fork|0x8000 \|"
 )
 
 

@@ -1,7 +1,9 @@
 """Say in words what a submission tried and was refused.
 
-The system answers with "Operation not permitted" and no more. Python announces what it is about to do to audit hooks
-(PEP 578): the last such thing, of those that the sandbox refuses, is what the exception speaks of.
+The system answers with "Operation not permitted", "Read-only file system", or "Function not
+implemented" for a system call that is not allowed, and no more. Python announces what it is about
+to do to audit hooks (PEP 578): the last such thing, of those that the sandbox refuses, is what the
+exception speaks of.
 """
 
 from __future__ import annotations
@@ -23,7 +25,7 @@ _DEEDS = {
     **dict.fromkeys(("socket.__new__", "socket.connect", "socket.bind", "socket.sendto", "socket.getaddrinfo", "socket.gethostbyname"), _NETWORK),
     **dict.fromkeys(("os.fork", "os.forkpty", "os.posix_spawn", "os.spawn", "os.system", "os.exec", "subprocess.Popen", "pty.spawn"), _PROCESS),
     **dict.fromkeys(("os.kill", "os.killpg"), "signal a process"),
-    **dict.fromkeys(("resource.setrlimit", "resource.prlimit"), "raise its own limits"),
+    **dict.fromkeys(("resource.setrlimit", "resource.prlimit"), "change its own limits"),
     **dict.fromkeys(("os.listdir", "os.scandir"), "list the folder {}"),
     **dict.fromkeys(("os.mkdir", "os.remove", "os.rmdir", "os.rename", "os.link", "os.symlink", "os.truncate"), "change {}, outside its own folder"),
     **dict.fromkeys(("os.chmod", "os.chown", "os.utime", "os.setxattr"), "change the attributes of {}"),
@@ -33,6 +35,7 @@ _TOO_MUCH = {
     errno.ENOSPC: f"it wrote more than the {FOLDER_BYTES >> 20} MiB, or the {FOLDER_FILES} files, that a submission may write",
     errno.EFBIG: f"it wrote a file of more than the {FILE_BYTES >> 20} MiB that a submission may write",
 }
+_REFUSED = (errno.EPERM, errno.EACCES, errno.EROFS, errno.ENOSYS)
 _MOST_CAUSES = 8
 _LIMITS_STAND = "not allowed to raise maximum limit"  # what Python makes of the refusal
 _TWO_PATHS = ("os.symlink", "os.link", "os.rename")
@@ -59,7 +62,7 @@ def sentence(error: BaseException) -> str:
             return _in_words("resource.setrlimit", ())
         if isinstance(error, OSError) and error.errno in _TOO_MUCH:
             return _TOO_MUCH[error.errno]
-        if isinstance(error, OSError) and error.errno in (errno.EPERM, errno.EACCES):
+        if isinstance(error, OSError) and error.errno in _REFUSED:
             return _in_words(*_refused(error))
         if (cause := error.__cause__ or error.__context__) is None:
             break

@@ -11,8 +11,10 @@ import ctypes
 import io
 import os
 import platform
+import re
 import shutil
 import stat
+import struct
 import subprocess
 import sys
 import tempfile
@@ -23,7 +25,7 @@ from typing import Literal, get_args
 
 from trainer.core.words import DrillError
 from trainer.running.launch import clean_environment
-from trainer.running.syscalls import LANDLOCK_CREATE_RULESET, SECCOMP
+from trainer.running.syscalls import LANDLOCK_CREATE_RULESET, MOUNT_SETATTR, SECCOMP
 
 Isolation = Literal["kernel", "bubblewrap", "limits"]
 
@@ -33,8 +35,19 @@ ARCHIVE = "/tmp/engine.zip"  # inside bubblewrap
 FOLDER_FILES = 4096
 _TRAINER = Path(__file__).resolve().parents[1]
 _CLONE_NEWNS, _CLONE_NEWUSER = 0x00020000, 0x10000000
-_MS_NOSUID, _MS_NODEV, _MS_NOEXEC, _MS_REC, _MS_PRIVATE = 2, 4, 8, 1 << 14, 1 << 18
+_MS_RDONLY, _MS_NOSUID, _MS_NODEV, _MS_NOEXEC, _MS_REMOUNT = 1, 2, 4, 8, 32
+_MS_BIND, _MS_REC, _MS_PRIVATE = 1 << 12, 1 << 14, 1 << 18
+# the options of a mount as /proc/self/mounts names them: a remount must repeat them
+_MOUNT_FLAGS = {
+    "nosuid": _MS_NOSUID,
+    "nodev": _MS_NODEV,
+    "noexec": _MS_NOEXEC,
+    "noatime": 1 << 10,
+    "nodiratime": 1 << 11,
+    "relatime": 1 << 21,
+}
 _MNT_DETACH = 2
+_AT_FDCWD, _AT_RECURSIVE, _MOUNT_ATTR_RDONLY = -100, 0x8000, 1
 _PR_GET_SECCOMP = 21
 
 
@@ -131,15 +144,21 @@ def _own_code() -> bytes:
 
 
 class Folders:
-    """Folders for workers, under one that is removed in the end; of bounded size where this process may mount such ones.
+    """Folders for workers, under one that is removed in the end.
 
+    Where this process may mount, each folder is of bounded size and nobody else sees what is in
+    it. This process and its children can then write to `parent` and to nothing else.
+
+    bounded   whether that is so
     shared    whether workers may write to `parent` itself, as they may inside bubblewrap: what is left there goes too
     """
 
     def __init__(self, parent: str, *, shared: bool = False) -> None:
-        self._parent, self._shared = parent, shared
+        self._parent = parent
         self._made: set[str] = set()
         self.bounded = sys.platform == "linux" and not shared and _mount_apart(parent)
+        # Workers with limits alone can write to `parent` too.
+        self._shared = shared or self.bounded
 
     def make(self) -> str:
         """A fresh folder."""
@@ -151,12 +170,11 @@ class Folders:
         return folder
 
     def remove(self, folder: str) -> None:
-        """Remove a folder with all that is in it."""
+        """Remove a folder with all that is in it, and what workers have left beside it."""
         if self.bounded and _libc().umount2(os.fsencode(folder), _MNT_DETACH) == 0:
             os.rmdir(folder)
-            self._made.discard(folder)
-            return
-        remove_tree(folder)
+        else:
+            remove_tree(folder)
         self._made.discard(folder)
         for name in os.listdir(self._parent) if self._shared else ():
             if (left := os.path.join(self._parent, name)) not in self._made:
@@ -167,10 +185,62 @@ class Folders:
 
 
 def _mount_apart(parent: str) -> bool:
-    """Give this process a view of the file system in which it may mount; whether that is so. Others see nothing of it."""
+    """Give this process its own view of the file system, with `parent` alone to write to.
+
+    Returns:
+        whether it may mount. Where not, everything stays as it was.
+
+    Raises:
+        OSError: if `parent` was made read-only with all the rest and stays so.
+    """
     if os.geteuid() != 0 and not _in_a_child(lambda: _enter_namespaces() and _can_mount(parent)):
         return False  # found out in a child: half a user namespace is worse than none
-    return _enter_namespaces() and _can_mount(parent)
+    if not (_enter_namespaces() and _can_mount(parent)):
+        return False
+    _make_read_only(parent)
+    return True
+
+
+def _make_read_only(but: str) -> None:
+    """Make all of the file system but one folder read-only, for this process and its children.
+
+    Where the kernel refuses, mounts stay as they are. Devices, pipes and files that are open
+    already can be written to as before.
+    """
+    at = os.fsencode(os.path.realpath(but))  # as the list of mounts names it
+    # As a mount of its own it can stay as it is.
+    if _libc().mount(at, at, None, _MS_BIND, None) != 0:
+        return
+    if not _change_mounts(b"/", _AT_RECURSIVE, add=_MOUNT_ATTR_RDONLY):
+        _remount_each_read_only(at)  # before Linux 5.12
+    elif not _change_mounts(at, 0, take=_MOUNT_ATTR_RDONLY):
+        raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()), but)
+
+
+def _change_mounts(path: bytes, how: int, *, add: int = 0, take: int = 0) -> bool:
+    """Add attributes to a mount and take others; return whether the kernel did.
+
+    Args:
+        how: `_AT_RECURSIVE` for all mounts below it too, else 0.
+    """
+    attributes = struct.pack("<QQQQ", add, take, 0, 0)
+    at, size = _AT_FDCWD, len(attributes)
+    return int(_libc().syscall(MOUNT_SETATTR, at, path, how, attributes, size)) == 0
+
+
+def _remount_each_read_only(but: bytes) -> None:
+    with open("/proc/self/mounts", "rb") as file:
+        lines = file.read().splitlines()
+    for line in lines:
+        _, escaped, _, options, *_ = line.split(b" ")
+        target = re.sub(rb"\\([0-7]{3})", lambda found: bytes([int(found[1], 8)]), escaped)
+        flags = _MS_REMOUNT | _MS_BIND | _MS_RDONLY
+        for option in options.decode("ascii", "replace").split(","):
+            flags |= _MOUNT_FLAGS.get(option, 0)
+        # One that lies below another mount, or whose folder is out of reach, fails: no worker
+        # reaches it either.
+        if target != but:
+            _libc().mount(None, target, None, flags, None)
 
 
 def _enter_namespaces() -> bool:

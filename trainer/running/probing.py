@@ -63,12 +63,15 @@ def probe_zygote(zygote: Zygote, hidden: Iterable[Path]) -> Isolated:
     with tempfile.TemporaryDirectory(prefix="attn-drill-probe-") as folder:
         other = Path(folder, "other.py")
         other.write_text("another's work", encoding="utf-8")
+        leased = Path(folder, "module.pyc")
+        leased.touch()
         asked = {
             "what": "all",
             "solutions": str(solutions or other),
             "engine": str(_TRAINER / "grading" / "judge.py"),
             "at home": _some_of(Path.home()),
             "other": str(other),
+            "leased": _installed(leased),
             "outside": str(Path(folder, "outside")),
             "grader": os.getpid(),
             "bytes_of_memory": 2 * _LIMITS.memory_bytes,
@@ -94,6 +97,12 @@ def copies_readable_by(zygote: Zygote, hidden: Iterable[Path]) -> Copies:
         return None if told == {} else told
 
     return find_copies(ask, hidden)
+
+
+def _installed(otherwise: Path) -> str:
+    """Return a compiled module that workers may read; the other file where there is none."""
+    cached = json.__spec__.cached if json.__spec__ is not None else None
+    return cached if cached is not None and os.path.exists(cached) else str(otherwise)
 
 
 def _some_of(home: Path) -> list[str]:

@@ -14,10 +14,17 @@ import resource
 import signal
 import struct
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
+from trainer.running import seccomp
 from trainer.running.readable import readable_paths as readable_paths
-from trainer.running.syscalls import CAPSET, DENIED, LANDLOCK_ADD_RULE, LANDLOCK_CREATE_RULESET, LANDLOCK_RESTRICT_SELF, SECCOMP, SPECIAL
+from trainer.running.syscalls import (
+    CAPSET,
+    LANDLOCK_ADD_RULE,
+    LANDLOCK_CREATE_RULESET,
+    LANDLOCK_RESTRICT_SELF,
+    SECCOMP,
+)
 
 _PR_SET_PDEATHSIG, _PR_CAPBSET_DROP, _PR_SET_NO_NEW_PRIVS = 1, 24, 38
 FILE_BYTES = 16 << 20
@@ -139,69 +146,6 @@ def _drop_capabilities() -> None:
 
 
 def _seccomp() -> None:
-    """Refuse system calls that reach out of the process: EPERM, so that the learner sees a PermissionError."""
-    machine = platform.machine()
-    if machine not in SECCOMP:
-        return
-    architecture, column = SECCOMP[machine]
-    program = [
-        _instruction(_LOAD, 4),
-        _instruction(_IF_EQUAL, architecture, then=1),
-        _instruction(_RETURN, _KILL),
-        _instruction(_LOAD, 0),
-        # The x32 calls are the same calls under other numbers.
-        _instruction(_IF_AT_LEAST, 0x40000000, otherwise=1),
-        _instruction(_RETURN, _REFUSE),
-        # clone3 keeps its flags in memory, where a filter cannot look; told that it is missing, libc takes clone.
-        _instruction(_IF_EQUAL, SPECIAL["clone3"][column], otherwise=1),
-        _instruction(_RETURN, _MISSING),
-        *_only_if(SPECIAL["clone"][column], _IF_BITS, _CLONE_THREAD),  # threads, which torch needs, but no processes
-        *_only_if(SPECIAL["tgkill"][column], _IF_EQUAL, os.getpid()),  # abort() signals its own process
-        *_only_if(SPECIAL["prlimit64"][column], _IF_EQUAL, 0),  # one's own limits
-        # The kernel sends a signal to whoever is named as the owner of a pipe or a socket.
-        *_unless(SPECIAL["fcntl"][column], (_F_SETOWN, _F_SETSIG, _F_SETOWN_EX)),
-        *_unless(SPECIAL["ioctl"][column], (_FIOSETOWN, _SIOCSPGRP)),
-    ]
-    for numbers in DENIED.values():
-        if (number := numbers[column]) is not None:
-            program += [_instruction(_IF_EQUAL, number, otherwise=1), _instruction(_RETURN, _REFUSE)]
-    program.append(_instruction(_RETURN, _ALLOW))
-    code = b"".join(program)
-    buffer = ctypes.create_string_buffer(code, len(code))
-    described = struct.pack("<H6xQ", len(program), ctypes.addressof(buffer))
-    _libc().prctl(_PR_SET_SECCOMP, _SECCOMP_MODE_FILTER, described, 0, 0)
-
-
-# Classic BPF, <linux/filter.h> and <linux/seccomp.h>
-_PR_SET_SECCOMP, _SECCOMP_MODE_FILTER, _CLONE_THREAD = 22, 2, 0x00010000
-_LOAD, _IF_EQUAL, _IF_AT_LEAST, _IF_BITS, _RETURN = 0x20, 0x15, 0x35, 0x45, 0x06
-_ALLOW, _REFUSE, _MISSING, _KILL = 0x7FFF0000, 0x00050000 | 1, 0x00050000 | 38, 0x80000000
-_FIRST_ARGUMENT, _SECOND_ARGUMENT = 16, 24
-_F_SETOWN, _F_SETSIG, _F_SETOWN_EX, _FIOSETOWN, _SIOCSPGRP = 8, 10, 15, 0x8901, 0x8902
-
-
-def _instruction(code: int, value: int, then: int = 0, otherwise: int = 0) -> bytes:
-    return struct.pack("<HBBI", code, then, otherwise, value)
-
-
-def _unless(number: int, values: Sequence[int]) -> list[bytes]:
-    """Refuse call `number` where its second argument is one of these."""
-    tests = [_instruction(_IF_EQUAL, value, then=len(values) - place) for place, value in enumerate(values)]
-    return [
-        _instruction(_IF_EQUAL, number, otherwise=len(values) + 3),
-        _instruction(_LOAD, _SECOND_ARGUMENT),
-        *tests,
-        _instruction(_RETURN, _ALLOW),
-        _instruction(_RETURN, _REFUSE),
-    ]
-
-
-def _only_if(number: int, test: int, value: int) -> list[bytes]:
-    """Allow call `number` only where its first argument passes the test."""
-    return [
-        _instruction(_IF_EQUAL, number, otherwise=4),
-        _instruction(_LOAD, _FIRST_ARGUMENT),
-        _instruction(test, value, otherwise=1),
-        _instruction(_RETURN, _ALLOW),
-        _instruction(_RETURN, _REFUSE),
-    ]
+    """Refuse all system calls but those that torch and Python need, with ENOSYS."""
+    if (machine := platform.machine()) in SECCOMP:
+        seccomp.install(machine, os.getpid())

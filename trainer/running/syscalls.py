@@ -1,111 +1,269 @@
-"""Numbers of the Linux system calls that the sandbox speaks of, for x86_64 and aarch64 (<asm/unistd.h>)."""
+"""List the Linux system calls that a submission may make, with their numbers on x86_64 and aarch64.
+
+Everything that is not listed is refused, so a call that a future kernel adds is refused too. Each
+group says what needs it. `seccomp` turns the list into a filter.
+"""
 
 from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
 
 # machine -> (AUDIT_ARCH_*, column of the tables below)
 SECCOMP: dict[str, tuple[int, int]] = {"x86_64": (0xC000003E, 0), "aarch64": (0xC00000B7, 1)}
 CAPSET: dict[str, int] = {"x86_64": 126, "aarch64": 91}
 LANDLOCK_CREATE_RULESET, LANDLOCK_ADD_RULE, LANDLOCK_RESTRICT_SELF = 444, 445, 446
+MOUNT_SETATTR = 442
 
-SPECIAL: dict[str, tuple[int, int]] = {
-    "clone": (56, 220),
-    "clone3": (435, 435),
-    "tgkill": (234, 131),
-    "prlimit64": (302, 261),
-    "fcntl": (72, 25),
-    "ioctl": (16, 29),
+Numbers = tuple[int | None, int | None]
+
+_MEMORY: dict[str, Numbers] = {
+    # malloc, torch's allocator, memory-mapped files, kernels that oneDNN compiles
+    "mmap": (9, 222),
+    "munmap": (11, 215),
+    "mprotect": (10, 226),
+    "mremap": (25, 216),
+    "madvise": (28, 233),
+    "brk": (12, 214),
+    "msync": (26, 227),
 }
 
-DENIED: dict[str, tuple[int | None, int | None]] = {
-    # network
-    "socket": (41, 198),
-    "socketpair": (53, 199),
-    "bind": (49, 200),
-    "listen": (50, 201),
-    "accept": (43, 202),
-    "accept4": (288, 242),
-    "connect": (42, 203),
-    # processes
-    "fork": (57, None),
-    "vfork": (58, None),
-    "execve": (59, 221),
-    "execveat": (322, 281),
+_THREADS: dict[str, Numbers] = {
+    # threads of Python and of OpenMP, and their locks. clone makes threads only (RULES). clone3 is
+    # missing: its flags lie in memory, which a filter cannot read, and libc takes clone instead
+    "clone": (56, 220),
+    "exit": (60, 93),
+    "exit_group": (231, 94),
+    "futex": (202, 98),
+    "gettid": (186, 178),
+    "rseq": (334, 293),
+    "set_robust_list": (273, 99),
+    "set_tid_address": (218, 96),
+    "membarrier": (324, 283),
+    "sched_yield": (24, 124),
+    # OpenMP counts the cores that it may use
+    "sched_getaffinity": (204, 123),
+    "getcpu": (309, 168),
+}
+
+_SIGNALS: dict[str, Numbers] = {
+    # signal handlers of Python, faulthandler, raise(), abort(); kill and tgkill reach the own
+    # process only (RULES)
+    "rt_sigaction": (13, 134),
+    "rt_sigprocmask": (14, 135),
+    "rt_sigreturn": (15, 139),
+    "rt_sigpending": (127, 136),
+    "rt_sigsuspend": (130, 133),
+    "rt_sigtimedwait": (128, 137),
+    "sigaltstack": (131, 132),
+    "restart_syscall": (219, 128),
+    "pause": (34, None),
     "kill": (62, 129),
-    "tkill": (200, 130),
-    "rt_sigqueueinfo": (129, 138),
-    "rt_tgsigqueueinfo": (297, 240),
-    "ptrace": (101, 117),
-    "process_vm_readv": (310, 270),
-    "process_vm_writev": (311, 271),
-    "kcmp": (312, 272),
-    "pidfd_open": (434, 434),
-    "pidfd_send_signal": (424, 424),
-    "pidfd_getfd": (438, 438),
-    "setpriority": (141, 140),
-    "sched_setparam": (142, 118),
-    "sched_setscheduler": (144, 119),
-    "sched_setattr": (314, 274),
-    "sched_setaffinity": (203, 122),
-    "ioprio_set": (251, 30),
-    "migrate_pages": (256, 238),
-    "move_pages": (279, 239),
-    # memory outside the limit on address space, and shared memory
-    "memfd_create": (319, 279),
-    "memfd_secret": (447, 447),
-    "shmget": (29, 194),
-    "shmat": (30, 196),
-    "shmctl": (31, 195),
-    "semget": (64, 190),
-    "msgget": (68, 186),
-    "mq_open": (240, 180),
-    # modes, owners, times and attributes of files, which Landlock leaves open everywhere; watches
-    "chmod": (90, None),
-    "fchmod": (91, 52),
-    "fchmodat": (268, 53),
-    "fchmodat2": (452, 452),
-    "chown": (92, None),
-    "fchown": (93, 55),
-    "lchown": (94, None),
-    "fchownat": (260, 54),
-    "utime": (132, None),
-    "utimes": (235, None),
-    "futimesat": (261, None),
-    "utimensat": (280, 88),
-    "setxattr": (188, 5),
-    "lsetxattr": (189, 6),
-    "fsetxattr": (190, 7),
-    "removexattr": (197, 14),
-    "lremovexattr": (198, 15),
-    "fremovexattr": (199, 16),
-    "inotify_init": (253, None),
-    "inotify_init1": (294, 26),
-    "fanotify_init": (300, 262),
-    "name_to_handle_at": (303, 264),
-    # the kernel's larger doors
-    "io_uring_setup": (425, 425),
-    "io_uring_enter": (426, 426),
-    "io_uring_register": (427, 427),
-    "bpf": (321, 280),
-    "perf_event_open": (298, 241),
-    "userfaultfd": (323, 282),
-    "add_key": (248, 217),
-    "request_key": (249, 218),
-    "keyctl": (250, 219),
-    "unshare": (272, 97),
-    "setns": (308, 268),
-    "mount": (165, 40),
-    "umount2": (166, 39),
-    "pivot_root": (155, 41),
-    "chroot": (161, 51),
-    "open_by_handle_at": (304, 265),
-    "init_module": (175, 105),
-    "finit_module": (313, 273),
-    "delete_module": (176, 106),
-    "kexec_load": (246, 104),
-    "reboot": (169, 142),
-    "swapon": (167, 224),
-    "swapoff": (168, 225),
-    "settimeofday": (164, 170),
-    "clock_settime": (227, 112),
-    "sethostname": (170, 161),
+    "tgkill": (234, 131),
+}
+
+_TIME: dict[str, Numbers] = {
+    # time, time.sleep, and the timers of signal.alarm and signal.setitimer, which signal the own
+    # process
+    "clock_gettime": (228, 113),
+    "clock_getres": (229, 114),
+    "clock_nanosleep": (230, 115),
+    "nanosleep": (35, 101),
+    "gettimeofday": (96, 169),
+    "time": (201, None),
+    "times": (100, 153),
+    "alarm": (37, None),
+    "getitimer": (36, 102),
+    "setitimer": (38, 103),
+}
+
+_DESCRIPTORS: dict[str, Numbers] = {
+    # files and pipes that are open, the print function, shutil.copyfile; commands of fcntl and
+    # ioctl: RULES
+    "read": (0, 63),
+    "write": (1, 64),
+    "readv": (19, 65),
+    "writev": (20, 66),
+    "pread64": (17, 67),
+    "pwrite64": (18, 68),
+    "preadv": (295, 69),
+    "pwritev": (296, 70),
+    "preadv2": (327, 286),
+    "pwritev2": (328, 287),
+    "lseek": (8, 62),
+    "close": (3, 57),
+    "close_range": (436, 436),
+    "dup": (32, 23),
+    "dup2": (33, None),
+    "dup3": (292, 24),
+    "pipe": (22, None),
+    "pipe2": (293, 59),
+    "poll": (7, None),
+    "ppoll": (271, 73),
+    "select": (23, None),
+    "pselect6": (270, 72),
+    "fcntl": (72, 25),
+    "ioctl": (16, 29),
+    "fstat": (5, 80),
+    "fstatfs": (138, 44),
+    "ftruncate": (77, 46),
+    "fallocate": (285, 47),
+    "fsync": (74, 82),
+    "fdatasync": (75, 83),
+    "getdents64": (217, 61),
+    "fchdir": (81, 50),
+    "sendfile": (40, 71),
+    "copy_file_range": (326, 285),
+}
+
+_PATHS: dict[str, Numbers] = {
+    # imports, os.path, pathlib, tempfile, shutil.rmtree, torch.save and torch.load. Landlock and
+    # read-only mounts bound all of these: they cannot change anything outside the worker's folder
+    "open": (2, None),
+    "openat": (257, 56),
+    "stat": (4, None),
+    "lstat": (6, None),
+    "newfstatat": (262, 79),
+    "statx": (332, 291),
+    "statfs": (137, 43),
+    "access": (21, None),
+    "faccessat": (269, 48),
+    "faccessat2": (439, 439),
+    "readlink": (89, None),
+    "readlinkat": (267, 78),
+    "getcwd": (79, 17),
+    "chdir": (80, 49),
+    "truncate": (76, 45),
+    "mkdir": (83, None),
+    "mkdirat": (258, 34),
+    "rmdir": (84, None),
+    "unlink": (87, None),
+    "unlinkat": (263, 35),
+    "rename": (82, None),
+    "renameat": (264, 38),
+    "renameat2": (316, 276),
+    "link": (86, None),
+    "linkat": (265, 37),
+    "symlink": (88, None),
+    "symlinkat": (266, 36),
+    "umask": (95, 166),
+}
+
+_ITSELF: dict[str, Numbers] = {
+    # what a process asks about itself and the machine: os, platform, resource, random seeds;
+    # `doctor` reads capabilities
+    "getpid": (39, 172),
+    "getppid": (110, 173),
+    "getuid": (102, 174),
+    "geteuid": (107, 175),
+    "getgid": (104, 176),
+    "getegid": (108, 177),
+    "getresuid": (118, 148),
+    "getresgid": (120, 150),
+    "getgroups": (115, 158),
+    "capget": (125, 90),
+    "uname": (63, 160),
+    "sysinfo": (99, 179),
+    "getrusage": (98, 165),
+    "getrlimit": (97, 163),
+    "getrandom": (318, 278),
+    # names of threads, reading of limits, and AMX for oneDNN; only the options of RULES
+    "prctl": (157, 167),
+    "prlimit64": (302, 261),
+    "arch_prctl": (158, None),
+}
+
+ALLOWED: Final[dict[str, Numbers]] = {
+    **_MEMORY,
+    **_THREADS,
+    **_SIGNALS,
+    **_TIME,
+    **_DESCRIPTORS,
+    **_PATHS,
+    **_ITSELF,
+}
+
+
+@dataclass(frozen=True)
+class Only:
+    """Allow a call where the argument (counted from 0) has one of these values.
+
+    The low 32 bits are compared. The kernel reads no more of the arguments that stand here.
+    """
+
+    argument: int
+    values: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class OwnProcess:
+    """Allow a call where the argument is the number of the process itself, in its low 32 bits."""
+
+    argument: int
+
+
+@dataclass(frozen=True)
+class Null:
+    """Allow a call where the argument, a pointer, is null in all 64 bits."""
+
+    argument: int
+
+
+Rule = Only | OwnProcess | Null
+
+# CLONE_VM, FS, FILES, SIGHAND, THREAD, SYSVSEM, SETTLS, PARENT_SETTID, CHILD_CLEARTID: what
+# pthread_create of glibc asks for, and the same with CLONE_DETACHED as musl does
+_THREAD_FLAGS = (0x003D0F00, 0x007D0F00)
+
+# Leases, owners of signals, notices of folders, sizes of pipes and hints on writing are not among
+# them.
+_FCNTL_COMMANDS = (
+    0,  # F_DUPFD
+    1,  # F_GETFD
+    2,  # F_SETFD
+    3,  # F_GETFL
+    4,  # F_SETFL
+    5,  # F_GETLK: sqlite3 asks for locks. Nobody who opens a file waits for them
+    6,  # F_SETLK, which does not wait
+    1030,  # F_DUPFD_CLOEXEC
+)
+
+_IOCTL_COMMANDS = (
+    0x5401,  # TCGETS: isatty, which open() asks
+    0x802C542A,  # TCGETS2: the same in newer libcs
+    0x5413,  # TIOCGWINSZ: os.get_terminal_size
+    0x541B,  # FIONREAD
+    0x5421,  # FIONBIO: os.set_blocking
+    0x5450,  # FIONCLEX: os.set_inheritable
+    0x5451,  # FIOCLEX
+    0x40049409,  # FICLONE: pathlib's copy in Python 3.14; what it writes to is open for writing
+)
+
+_PRCTL_OPTIONS = (
+    3,  # PR_GET_DUMPABLE
+    15,  # PR_SET_NAME: names of threads
+    16,  # PR_GET_NAME
+    21,  # PR_GET_SECCOMP
+    39,  # PR_GET_NO_NEW_PRIVS
+    51,  # PR_SVE_GET_VL: oneDNN on aarch64
+    64,  # PR_SME_GET_VL
+    0x53564D41,  # PR_SET_VMA: names of mappings in newer libcs
+)
+
+_ARCH_PRCTL_CODES = (
+    0x1021,  # ARCH_GET_XCOMP_SUPP: oneDNN asks for AMX
+    0x1022,  # ARCH_GET_XCOMP_PERM
+    0x1023,  # ARCH_REQ_XCOMP_PERM
+)
+
+# A call is allowed where all of its rules hold.
+RULES: Final[dict[str, tuple[Rule, ...]]] = {
+    "clone": (Only(0, _THREAD_FLAGS),),
+    "kill": (OwnProcess(0),),
+    "tgkill": (OwnProcess(0),),
+    "fcntl": (Only(1, _FCNTL_COMMANDS),),
+    "ioctl": (Only(1, _IOCTL_COMMANDS),),
+    "prctl": (Only(0, _PRCTL_OPTIONS),),
+    "arch_prctl": (Only(0, _ARCH_PRCTL_CODES),),
+    "prlimit64": (Only(0, (0,)), Null(2)),  # reading of its own limits; no new ones
 }

@@ -1,7 +1,7 @@
 # Makes its folder the root, below which a file system of its own making would lie.
 # of: prefix-sum
 # verdict: error
-# says: PermissionError
+# says: it tried something that a submission may not do
 # without: passed error
 import os
 

@@ -1,7 +1,7 @@
 # Changes modes of files that it may only read.
 # of: prefix-sum
 # verdict: error
-# says: PermissionError
+# says: it tried to change the attributes of
 # without: not run, it changes the mode of an installed file
 import os
 

@@ -1,7 +1,7 @@
 # Leaves a process behind that lives in a session of its own.
 # of: prefix-sum
 # verdict: error
-# says: PermissionError
+# says: OSError: it tried to start a process
 # without: passed
 import os, time
 

@@ -1,7 +1,7 @@
 # Forks from several threads at once.
 # of: prefix-sum
 # verdict: error
-# says: PermissionError
+# says: it tried something that a submission may not do
 # without: passed error
 import os, threading
 

@@ -12,6 +12,6 @@ def prefix_sum(x, reverse=False):
         try:
             os.kill(pid, 0)
             raise SystemExit(f"{pid} can be signalled")
-        except PermissionError as error:
+        except OSError as error:
             trouble = error
     raise trouble

@@ -1,6 +1,8 @@
-# Asks for memory at the same addresses each time, and to be dumped: both are its own affair.
+# Asks for memory at the same addresses each time.
 # of: prefix-sum
-# verdict: passed
+# verdict: error
+# says: it tried something that a submission may not do
+# without: passed
 import ctypes, os
 
 NUMBERS = {"personality": (135, 92)}  # on x86_64 and aarch64
@@ -18,6 +20,4 @@ def call(name, *arguments):
 
 def prefix_sum(x, reverse=False):
     call("personality", 0x0040000)  # ADDR_NO_RANDOMIZE
-    libc.prctl(4, 1, 0, 0, 0)  # PR_SET_DUMPABLE
-    libc.prctl(15, b"systemd", 0, 0, 0)  # PR_SET_NAME
     return x.flip(-1).cumsum(-1).flip(-1) if reverse else x.cumsum(-1)

@@ -1,7 +1,7 @@
 # Gives itself more than the limits allow.
 # of: prefix-sum
 # verdict: error
-# says: raise its own limits|raise maximum limit
+# says: it tried to change its own limits
 # without: passed error
 import resource
 

@@ -1,4 +1,4 @@
-# Opens a named pipe that nobody else will ever open.
+# Reads from a pipe that nobody ever writes to.
 # of: prefix-sum
 # verdict: timeout
 # says: still running at the time limit
@@ -7,6 +7,6 @@ import os
 
 
 def prefix_sum(x, reverse=False):
-    os.mkfifo("pipe")
-    open("pipe")
+    reading, writing = os.pipe()
+    os.read(reading, 1)
     return x.flip(-1).cumsum(-1).flip(-1) if reverse else x.cumsum(-1)

@@ -1,0 +1,12 @@
+# Changes the flags of a file that it has open for reading: the kernel asks whose it is, not how it was opened.
+# of: prefix-sum
+# verdict: error
+# says: it tried something that a submission may not do
+# without: not run, it changes the flags of an installed file
+import fcntl, os, struct
+
+
+def prefix_sum(x, reverse=False):
+    with open(os.__file__, "rb") as file:
+        fcntl.ioctl(file, 0x40086602, struct.pack("<q", 0x80))  # FS_IOC_SETFLAGS, FS_NOATIME_FL
+    return x.flip(-1).cumsum(-1).flip(-1) if reverse else x.cumsum(-1)

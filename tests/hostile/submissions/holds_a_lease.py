@@ -1,0 +1,12 @@
+# Holds a lease on a compiled module, so that every program that opens it for writing waits.
+# of: prefix-sum
+# verdict: error
+# says: it tried something that a submission may not do
+# without: not run, others would wait for it
+import fcntl, os, sys
+
+
+def prefix_sum(x, reverse=False):
+    with open(os.__spec__.cached or os.__file__, "rb") as file:
+        fcntl.fcntl(file, fcntl.F_SETLEASE, fcntl.F_RDLCK)
+    return x.flip(-1).cumsum(-1).flip(-1) if reverse else x.cumsum(-1)

@@ -1,0 +1,12 @@
+# Locks a file that it may only read, so that others who lock it wait.
+# of: prefix-sum
+# verdict: error
+# says: it tried something that a submission may not do
+# without: passed
+import fcntl, os
+
+
+def prefix_sum(x, reverse=False):
+    with open(os.__file__, "rb") as file:
+        fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    return x.flip(-1).cumsum(-1).flip(-1) if reverse else x.cumsum(-1)
