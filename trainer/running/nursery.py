@@ -183,8 +183,7 @@ class _Nursery:
                 self._hold(descriptors[0])
                 return {}
             case "forget peak":
-                with contextlib.suppress(OSError), open(f"/proc/{int(order['pid'])}/clear_refs", "w", encoding="ascii") as file:
-                    file.write("5")
+                forget_peak(order["pid"])
                 return {}
             case "clock":
                 self._start_clock(order["pid"])
@@ -420,6 +419,12 @@ def _is_asleep(pid: int) -> bool:
     except (OSError, IndexError):
         return False
     return True
+
+
+def forget_peak(pid: int) -> None:
+    """Have the kernel count from now on how much memory a process holds at most, where it can (Linux)."""
+    with contextlib.suppress(OSError), open(f"/proc/{pid}/clear_refs", "w", encoding="ascii") as file:
+        file.write("5")
 
 
 def line_of(words: dict[str, Any]) -> bytes:

@@ -191,7 +191,10 @@ class Zygote:
 
     def forget_peak(self, pid: int) -> None:
         """Have the kernel count from now on how much memory a worker holds at most, where it can."""
-        self._ask({"do": "forget peak", "pid": pid})
+        if self._wrapper is not None:  # its number is another outside
+            self._ask({"do": "forget peak", "pid": pid})
+        else:  # to the zygote all of the file system is read-only
+            nursery.forget_peak(pid)
 
     def hold(self, frame: bytes) -> None:
         """Have the zygote read a request once for all workers that are to meet it. It takes the place of the one before."""
