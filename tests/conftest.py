@@ -17,13 +17,14 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 from trainer.cli import common
 from trainer.content import packs
 from trainer.grading.grader import Grader
-from trainer.running import from_scratch, zygote
+from trainer.running import counting, from_scratch, zygote
 from trainer.running.zygote import Limits
 
 # A zygote of its own interpreter takes a second to import torch. Most tests do not ask what a zygote knows, and have it
 # forked from their own process; tests/test_launch.py asks, and has real ones.
 zygote.start = zygote.fork_here
 from_scratch.prepare()  # for all zygotes that are forked from here
+counting.controls_by_name()
 
 # What takes long and has something quicker beside it that meets the same faults first; `python -m pytest -m ""` runs all.
 THOROUGH = {
@@ -40,6 +41,11 @@ THOROUGH = {
     ),
     # Tables over all challenges, from which the thresholds were taken.
     "test_likeness": ("test_a_class_that_writes_as_textbooks_do", "test_many_who_are_nearly_the_same", "test_how_much_of_hostile_text_is_read"),
+    # All of torch's files and kernels: torch is pinned, and the routes are tried one by one beside it.
+    "test_from_scratch": ("test_all_python_code_of_torch_that_computes_attention_is_known", "test_no_kernel_of_torchs_is_left"),
+    "test_unfinished": ("test_known_mistakes_are_finished",),
+    # An installation each; the editable one of the README is always made.
+    "test_copies": ("test_no_walk_finds_a_reference_in_an_installation[wheel]", "test_doctor_names_the_copy"),
     "test_scaffold": ("test_a_project_of_its_own", "test_pack_check_tells_strays", "test_a_pack_may_build_on_another"),
 }
 # Tables of which every so many-th row is run unless all are asked for; every row is one of many of its kind.
@@ -48,6 +54,8 @@ SAMPLED = {
     "test_what_the_contract_calls_right_passes": 4,
     "test_honest_verdict_with_limits_alone": 3,  # the same files as with the sandbox, of which all are run
     "test_forged_records_do_no_harm": 3,
+    "test_every_shown_key_is_seen_to_work": 7,  # states by widths; no width is left out
+    "test_right_answers_are_proved": 3,
     "test_lines_of_every_mistake": 3,
     "test_no_walk_finds_a_reference_in_an_installation": 2,  # an editable install and a wheel
     **dict.fromkeys(
@@ -69,7 +77,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         rows[name] += 1
         # What acts on a zygote is tested by the kernel's means, and as thoroughly by the others only where all tests are asked for.
         other_means = item.path.stem == "test_isolation" and any(how in item.name for how in ("limits", "bubblewrap"))
-        if name in THOROUGH.get(item.path.stem, ()) or (rows[name] - 1) % SAMPLED.get(name, 1) or other_means:
+        if {name, item.name} & set(THOROUGH.get(item.path.stem, ())) or (rows[name] - 1) % SAMPLED.get(name, 1) or other_means:
             item.add_marker(pytest.mark.thorough)
 
 

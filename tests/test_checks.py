@@ -14,6 +14,7 @@ from trainer.core.report import Outcome, Report
 from trainer.grading import evidence
 from trainer.grading.evidence import CaseEvidence, Evidence, name_shape, shape_advice
 from trainer.grading.grader import Grader
+from trainer.running.zygote import Limits
 
 from .conftest import TINY_PACK
 
@@ -578,3 +579,14 @@ def test_report_and_class_result_have_the_same_statuses() -> None:
     kept = Result(schema="", student="", challenge="gqa", file="gqa.py", verdict="error", checks=lines)
     statuses = {"loads": "passed", "runs": "failed", "shapes": "skipped"}
     assert list(report.statuses().items()) == list(kept.statuses().items()) == list(statuses.items())
+
+
+def test_a_loop_that_uses_up_the_time_is_named(grader: Grader, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A loop over positions that hits the limit is told with its counts at two small sizes, and no higher limit is advised."""
+    monkeypatch.setattr(grader, "limits", Limits(seconds=3.0))
+    loop = "for _ in range(x.shape[1] ** 2 * 1500):\n            pass\n        q = self.q_proj(x)"
+    report = grade(grader, ("q = self.q_proj(x)", loop))
+    assert report.verdict == "timeout"
+    message = report.first_failure().message
+    assert re.search(r"still running at the time limit at line \d+: \d+ lines of Python run, and \d+ when B 2→7, L 3→9", message)
+    assert "--time-limit" not in message

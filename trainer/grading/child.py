@@ -62,9 +62,12 @@ class GradingProcess:
         self.orders.flush()
 
     def last_words(self) -> str:
-        """The last line that it wrote to its stderr, or ""."""
-        self._errors.seek(0)
-        lines = self._errors.read()[-4000:].decode("utf-8", "replace").strip().splitlines()
+        """The last line that it wrote to its stderr, or ""; "" too once it is closed, as another thread may have done."""
+        try:
+            self._errors.seek(0)
+            lines = self._errors.read()[-4000:].decode("utf-8", "replace").strip().splitlines()
+        except ValueError:
+            return ""
         return lines[-1] if lines else ""
 
     def close(self, patience: float) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import copy
 import math
+import sys
 import types
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -111,10 +112,16 @@ def load_module(name: str, path: str, source: str) -> dict[str, Any]:
     """Execute trusted content (cases, a reference) as a module; returns its names."""
     module = types.ModuleType(name)
     module.__file__ = path
+    before = sys.modules.get(name)
+    sys.modules[name] = module  # a dataclass looks its own module up
     try:
         exec(compile(source, path, "exec"), module.__dict__)
     except Exception as error:
         raise PackError(f"{path} cannot be loaded: {type(error).__name__}: {error}.") from error
+    finally:
+        sys.modules.pop(name)
+        if before is not None:
+            sys.modules[name] = before
     return module.__dict__
 
 

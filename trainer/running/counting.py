@@ -176,16 +176,26 @@ def guard() -> None:
     global _own_code
     sys.addaudithook(_note)
     _leave_printing_out()
-    instead: dict[int, Any] = {id(control): _guarded(control) for control in _control.values()}
-    instead[id(_autograd._profiler_enabled)] = lambda: False  # nobody is to work otherwise because of ours
-    for module in list(sys.modules.values()):
-        if type(module) is ModuleType and module.__name__.startswith("torch"):
-            for name, value in list(vars(module).items()):
-                if id(value) in instead:
-                    setattr(module, name, instead[id(value)])
+    instead: dict[str, Any] = {name: _guarded(control) for name, control in _control.items()}
+    instead["_profiler_enabled"] = lambda: False  # nobody is to work otherwise because of ours
+    for module, name, of in controls_by_name():
+        setattr(module, name, instead[of])
     if hasattr(torch._C, "_te"):
         del torch._C._te  # it makes machine code, which no counter sees
     _own_code = _fingerprint()
+
+
+@cache
+def controls_by_name() -> list[tuple[ModuleType, str, str]]:
+    """Return all names in torch's modules under which the profiler is controlled: the module, the name, and of what."""
+    wanted = {id(getattr(_autograd, name)): name for name in (*_control, "_profiler_enabled")}
+    return [
+        (module, name, wanted[id(value)])
+        for module in list(sys.modules.values())
+        if type(module) is ModuleType and module.__name__.startswith("torch")
+        for name, value in list(vars(module).items())
+        if id(value) in wanted
+    ]
 
 
 def _leave_printing_out() -> None:
@@ -323,12 +333,15 @@ def observe(call: Callable[[], Any], *, products: bool = True, training: bool = 
     operations = list(_operations(events))
     # `numpy` and `tolist` lead here, also where function modes are switched off.
     seen_plain = [event for event in events if event.name == "aten::resolve_neg"]
+    # `from_numpy` and `tensor` lead here.
+    brought = [event for event in events if event.name == "aten::lift_fresh"] if products else []
+    entered = max(leaving.entered, sum(math.prod(_shape(event.extra_fields.inputs[0])) for event in brought))
     left = max(leaving.entries, sum(math.prod(_shape(event.extra_fields.inputs[0])) for event in seen_plain) if products else 0)
     counts = Counts(
         operations=len(operations),
         lines=max(0, tracing.count - _CANARY_LINES),
         left=left,
-        entered=leaving.entered,
+        entered=entered,
         flops=sum(map(_most_flops, operations)) if products else 0,
         training=training,
         gradients=gradients,

@@ -235,6 +235,11 @@ def prepare() -> _Library:
     return _Library(registrations, frozenset(name for name, _ in registrations), functions, originals)
 
 
+def is_prepared() -> bool:
+    """Return whether all that is to be refused has been found in this process, or before it was forked."""
+    return prepare.cache_info().currsize > 0
+
+
 class Watch:
     """What is refused in this process. Nothing of it can be undone.
 

@@ -129,11 +129,11 @@ def _live(control: socket.socket) -> NoReturn:
 
 def _prepare() -> None:
     """Do once what every worker needs; the grader loads its cases meanwhile."""
-    gc.unfreeze()  # what the grader has frozen before the fork is looked at too
-    from_scratch.prepare()
+    if not from_scratch.is_prepared():
+        gc.unfreeze()  # what was frozen before the fork is looked at too
+        from_scratch.prepare()
     count_in_threads()
     guard()
-    gc.collect(0)
     gc.freeze()
 
 
