@@ -35,8 +35,6 @@ def _raised(check: str, one: CaseEvidence, failure: Failure) -> Outcome:
         "backward": "the backward pass raised ",
         "second call": "a second call on the same object raised ",
         "forward with gradients": "with gradients enabled it raised ",
-        "in training mode": "in training mode it raised ",
-        "in eval mode": "in eval mode it raised ",
     }.get(failure.phase, "")
     memory = "more memory was asked for than the limit allows (`--memory-limit` raises it): " if failure.out_of_memory else ""
     shared = "an input is changed in place, and here several of its entries share memory; work on a copy: " if _WRITES_SHARED in failure.message else ""

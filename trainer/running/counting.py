@@ -343,6 +343,7 @@ def observe(call: Callable[[], Any], *, products: bool = True, training: bool = 
         left=left,
         entered=entered,
         flops=sum(map(_most_flops, operations)) if products else 0,
+        matrix_flops=sum(_most_flops(event, of_matrices=True) for event in operations) if products else 0,
         training=training,
         gradients=gradients,
         tampered=_what_was_touched(),
@@ -528,13 +529,16 @@ def tensors_in(value: Any) -> list[Tensor]:
     return found
 
 
-def _most_flops(event: Any) -> int:
-    """Return the multiply-adds of an operation, or of all that it is made of, if these are more."""
-    own = _flops(event) if event.name.startswith("aten::") else 0
-    return max(own, sum(map(_most_flops, event.children)))
+def _most_flops(event: Any, *, of_matrices: bool = False) -> int:
+    """Return the multiply-adds of an operation, or of all that it is made of, if these are more.
+
+    of_matrices: whether only products of matrices and vectors count, and none of single entries.
+    """
+    own = _flops(event, of_matrices=of_matrices) if event.name.startswith("aten::") else 0
+    return max(own, sum(_most_flops(child, of_matrices=of_matrices) for child in event.children))
 
 
-def _flops(event: Any) -> int:
+def _flops(event: Any, *, of_matrices: bool) -> int:
     """Return 2 per multiply-add of an operation; for operations without a formula, from the sizes of its inputs."""
     name = event.name.removeprefix("aten::")
     inputs = event.extra_fields.inputs
@@ -552,6 +556,8 @@ def _flops(event: Any) -> int:
         return 2 * batch * math.prod(lengths) * math.prod(shapes[1])
     if name == "_trilinear" and len(shapes) > 1:
         return 2 * math.prod(shapes[1]) * max(1, math.prod(shapes[0]) // shapes[0][-1])
+    if of_matrices:
+        return 0
     if name in _OF_A_SQUARE:
         return 2 * shapes[0][-1] * math.prod(shapes[0])
     if name in _OF_ONE:

@@ -155,7 +155,8 @@ class Counts(msgspec.Struct, frozen=True):
     lines       lines of Python that ran, of code that is no library's
     left        entries of tensors that left torch as plain data (`tolist`, `numpy` …)
     entered     entries of tensors that were made of data from outside
-    flops       2 per multiply-add
+    flops       2 per multiply-add, of all products
+    matrix_flops  of those of matrices and vectors alone
     largest     entries of the largest tensor made
     alive       bytes of tensors that were alive at once beyond those before the call; 0 where that was not counted
     training, gradients   how the call was made
@@ -167,6 +168,7 @@ class Counts(msgspec.Struct, frozen=True):
     left: Count = 0
     entered: Count = 0
     flops: Count = 0
+    matrix_flops: Count = 0
     largest: Count = 0
     alive: Count = 0
     training: bool = False

@@ -5,7 +5,6 @@ The worker does this with a submission. The grader does it with its own content,
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from functools import partial
@@ -355,13 +354,10 @@ class Trial:
 
     def _counted(self, number: int, call: Callable[[], dict[str, Any]], *, training: bool, gradients: bool) -> dict[str, Any]:
         """Make a call and tell what it did."""
-        run = self.request.runs[number]
-        probe = run.probe
-        # The backward pass is looked at once: with gradients and in the mode in which the case is not declared.
-        backward = gradients and probe == "vectorised" and (self.request.kind != "module" or training != (run.mode == "train"))
+        probe = self.request.runs[number].probe
 
         def made() -> dict[str, Any]:
-            return _looked_at(call(), backward=backward)
+            return _looked_at(call())
 
         if probe == "held":
             outputs, counts = observe_memory(made, training=training, gradients=gradients)
@@ -384,14 +380,15 @@ class Trial:
         if gradients:
             inputs = map_leaves(inputs, lambda _, tensor: tensor.requires_grad_(tensor.is_floating_point()))
         is_module = isinstance(implementation, nn.Module)
-        phase = ("in training mode" if training else "in eval mode") if is_module and training != (run.mode == "train") else "forward"
 
         def another_call() -> dict[str, Any]:
             if is_module:
                 implementation.train(training)
             return self._counted(number, lambda: call(inputs, grad=gradients), training=training, gradients=gradients)
 
-        told.failure = self.attempts.attempt("forward with gradients" if gradients and phase == "forward" else phase, another_call)[1]
+        failure = self.attempts.attempt("forward with gradients" if gradients else "forward", another_call)[1]
+        if training == (run.mode == "train"):  # what is wrong in the other mode alone, other cases tell
+            told.failure = failure
         if is_module:
             self.attempts.attempt("forward", lambda: implementation.train(run.mode == "train"))
 
@@ -473,22 +470,14 @@ class Trial:
         return told
 
 
-def _looked_at(outputs: dict[str, Any], *, backward: bool) -> dict[str, Any]:
-    """The results of a call as plain tensors: a tensor class of the learner's may compute only when it is looked at.
-
-    Args:
-        backward: whether the backward pass is made too.
-    """
+def _looked_at(outputs: dict[str, Any]) -> dict[str, Any]:
+    """Return the results of a call as plain tensors: a tensor class of the learner's may compute only when it is looked at."""
     found: dict[str, Any] = {}
     for name, value in outputs.items():
         if isinstance(value, Tensor) and type(value) not in (Tensor, nn.Parameter) and _oddity(value) is None:
             plain = Tensor.detach(value)
             value = plain if type(plain) is Tensor else plain.as_subclass(Tensor)
         found[name] = value
-    with contextlib.suppress(Exception):  # `gradients` says it
-        terms = [value.sum() for value in found.values() if backward and isinstance(value, Tensor) and value.requires_grad]
-        if terms:
-            torch.autograd.backward(terms)
     return found
 
 
