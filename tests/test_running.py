@@ -467,6 +467,7 @@ def test_a_file_with_which_every_zygote_dies_has_a_verdict(monkeypatch: pytest.M
 
         def killing(running: Running, file: SubmittedFile) -> None:
             os.kill(running._zygote._pid, signal.SIGKILL)
+            os.waitid(os.P_PID, running._zygote._pid, os.WEXITED | os.WNOWAIT)  # with it, its workers are gone
             submit(running, file)
 
         with monkeypatch.context() as patch:

@@ -10,15 +10,17 @@ call must be seen, and whatever else touches a witness, or our own code, is note
 from __future__ import annotations
 
 import _thread
+import errno
 import math
 import os
 import sys
 import sysconfig
 import threading
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cache, partial
 from itertools import accumulate
+from operator import is_
 from pathlib import Path
 from types import FrameType, FunctionType, ModuleType
 from typing import Any
@@ -71,6 +73,8 @@ _ENTERS_TORCH = tuple(
     for name in names
     if hasattr(owner, name)
 )
+# By `id`: a learner's own function may compare in its own way.
+_LEAVING, _ENTERING = (frozenset(map(id, functions)) for functions in (_LEAVES_TORCH, _ENTERS_TORCH))
 
 
 class Counter(TorchDispatchMode):  # type: ignore[no-untyped-call]  # torch's __init_subclass__ has no types
@@ -140,10 +144,10 @@ class _Leaving(TorchFunctionMode):
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         """Run the function."""
-        if not _printing and args and isinstance(args[0], Tensor) and any(func is leaving for leaving in _LEAVES_TORCH):
+        if id(func) in _LEAVING and not _printing and args and isinstance(args[0], Tensor):
             self.entries += args[0].numel()
         result = func(*args, **(kwargs or {}))
-        if isinstance(result, Tensor) and any(func is entering for entering in _ENTERS_TORCH):
+        if id(func) in _ENTERING and isinstance(result, Tensor):
             self.entered += result.numel()
         return result
 
@@ -173,7 +177,6 @@ def guard() -> None:
 
     Call it once, before any code that may keep the names of these functions: in the zygote, because it takes 50 ms.
     """
-    global _own_code
     sys.addaudithook(_note)
     _leave_printing_out()
     instead: dict[str, Any] = {name: _guarded(control) for name, control in _control.items()}
@@ -182,7 +185,8 @@ def guard() -> None:
         setattr(module, name, instead[of])
     if hasattr(torch._C, "_te"):
         del torch._C._te  # it makes machine code, which no counter sees
-    _own_code = _fingerprint()
+    _overloads()  # it takes 5 ms, which no worker is to spend
+    _find_own_code()
 
 
 @cache
@@ -228,7 +232,7 @@ def _guarded(control: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _note(event: str, arguments: tuple[Any, ...]) -> None:
-    global _any_name_is_taken
+    global _any_name_is_taken, _is_own_code_changed
     if event in ("sys.settrace", "sys.setprofile"):
         caller = sys._getframe(1).f_code
         if caller is not _STARTS_THREADS and caller.co_filename != __file__:
@@ -239,28 +243,32 @@ def _note(event: str, arguments: tuple[Any, ...]) -> None:
             _taken_names.add(name)
     elif event == "marshal.loads" and "importlib" not in sys._getframe(1).f_code.co_filename:
         _any_name_is_taken = True
+    elif event == "object.__setattr__" and id(arguments[0]) in _own_functions and arguments[1] == "__code__":
+        _is_own_code_changed = True
 
 
-def _fingerprint() -> list[object]:
-    """Return what tells whether somebody has changed our functions, or those that we call to tell the counts."""
-    found: list[object] = [os.write, os.urandom, sys.settrace, threading.settrace, msgspec.json.encode, msgspec.structs.replace]
-    for name in ("counting", "trial", "worker", "channel", "protocol", "attempts", "execution"):
-        module = sys.modules.get(f"trainer.running.{name}")
-        for value in vars(module).values() if module is not None else ():
-            if isinstance(value, FunctionType):
-                found += (value, value.__code__)
-            elif isinstance(value, type) and value.__module__.startswith("trainer."):
-                found += [part for part in vars(value).values() if isinstance(part, FunctionType)]
-                found += [part.__code__ for part in vars(value).values() if isinstance(part, FunctionType)]
-    return found
+_Names = tuple[Mapping[str, Any], Sequence[str], Sequence[object]]  # a namespace, and what stands there under which names
+_own_names: list[_Names] = []
+_own_functions: dict[int, FunctionType] = {}  # by `id`
+_is_own_code_changed = False
 
 
-_own_code: list[object] = []
+def _find_own_code() -> None:
+    """Remember all that a submission would have to replace in our code in order to tell other counts."""
+    for module, name in ((os, "write"), (os, "urandom"), (sys, "settrace"), (threading, "settrace"), (msgspec.json, "encode"), (msgspec.structs, "replace")):
+        _own_names.append((vars(module), (name,), (vars(module)[name],)))
+    for module_name in ("counting", "trial", "worker", "channel", "protocol", "attempts", "execution"):
+        namespace = vars(sys.modules[key]) if (key := f"trainer.running.{module_name}") in sys.modules else {}
+        classes = [value for value in namespace.values() if isinstance(value, type) and value.__module__.startswith("trainer.")]
+        for owner in (namespace, *map(vars, classes)):
+            kept = {name: value for name, value in owner.items() if isinstance(value, FunctionType) or value in classes}
+            _own_names.append((owner, tuple(kept), tuple(kept.values())))
+            _own_functions.update({id(value): value for value in kept.values() if isinstance(value, FunctionType)})
 
 
 def _is_own_code_left_alone() -> bool:
-    now = _fingerprint()
-    return len(now) == len(_own_code) and all(mine is known for mine, known in zip(now, _own_code, strict=True))
+    """Return whether all names lead to what they led to (in loops of C, because they are hundreds), and no function got other code."""
+    return not _is_own_code_changed and all(all(map(is_, map(owner.get, names), values)) for owner, names, values in _own_names)
 
 
 class _Lines:
@@ -337,13 +345,14 @@ def observe(call: Callable[[], Any], *, products: bool = True, training: bool = 
     brought = [event for event in events if event.name == "aten::lift_fresh"] if products else []
     entered = max(leaving.entered, sum(math.prod(_shape(event.extra_fields.inputs[0])) for event in brought))
     left = max(leaving.entries, sum(math.prod(_shape(event.extra_fields.inputs[0])) for event in seen_plain) if products else 0)
+    flops, matrix_flops = _sums(map(_most_flops, operations)) if products else (0, 0)
     counts = Counts(
         operations=len(operations),
         lines=max(0, tracing.count - _CANARY_LINES),
         left=left,
         entered=entered,
-        flops=sum(map(_most_flops, operations)) if products else 0,
-        matrix_flops=sum(_most_flops(event, of_matrices=True) for event in operations) if products else 0,
+        flops=flops,
+        matrix_flops=matrix_flops,
         training=training,
         gradients=gradients,
         tampered=_what_was_touched(),
@@ -352,7 +361,7 @@ def observe(call: Callable[[], Any], *, products: bool = True, training: bool = 
 
 
 def _what_was_touched() -> str:
-    if not _touched and _own_code and not _is_own_code_left_alone():
+    if not _touched and not _is_own_code_left_alone():
         _touched.append(_OWN_CODE)
     return next(iter(_touched), "")
 
@@ -437,12 +446,15 @@ def _start_profiler(*, memory: bool = False, sizes: bool = False) -> None:
     options = _profiler._ExperimentalConfig(profile_all_threads=not memory)
     config = _profiler.ProfilerConfig(_profiler.ProfilerState.KINETO, sizes, memory, False, False, False, options)
     activities = {_profiler.ProfilerActivity.CPU}
-    for _ in range(2):
+    for attempt in range(2):
         try:
             _control["_prepare_profiler"](config, activities)
             _control["_enable_profiler"](config, activities)
-        except RuntimeError:  # the learner's own profiler was left on: it makes room for ours
-            _control["_disable_profiler"]()
+        except RuntimeError as error:
+            if os.strerror(errno.EAGAIN) in str(error):  # it starts a thread of its own
+                raise MemoryError("there is no memory left for the profiler that counts") from error
+            if attempt == 0:  # the learner's own profiler was left on: it makes room for ours
+                _control["_disable_profiler"]()
         else:
             return
 
@@ -529,35 +541,49 @@ def tensors_in(value: Any) -> list[Tensor]:
     return found
 
 
-def _most_flops(event: Any, *, of_matrices: bool = False) -> int:
+def _sums(of_each: Iterable[tuple[int, int]]) -> tuple[int, int]:
+    flops = matrix_flops = 0
+    for more, of_matrices in of_each:
+        flops, matrix_flops = flops + more, matrix_flops + of_matrices
+    return flops, matrix_flops
+
+
+def _most_flops(event: Any) -> tuple[int, int]:
     """Return the multiply-adds of an operation, or of all that it is made of, if these are more.
 
-    of_matrices: whether only products of matrices and vectors count, and none of single entries.
+    The second number has those of matrices and vectors alone, and none of single entries.
     """
-    own = _flops(event, of_matrices=of_matrices) if event.name.startswith("aten::") else 0
-    return max(own, sum(_most_flops(child, of_matrices=of_matrices) for child in event.children))
+    own = _flops(event) if event.name.startswith("aten::") else (0, 0)
+    inside = _sums(map(_most_flops, event.children))
+    return max(own[0], inside[0]), max(own[1], inside[1])
 
 
-def _flops(event: Any, *, of_matrices: bool) -> int:
-    """Return 2 per multiply-add of an operation; for operations without a formula, from the sizes of its inputs."""
+def _flops(event: Any) -> tuple[int, int]:
+    """Return 2 per multiply-add of an operation; for operations without a formula, from the sizes of its inputs.
+
+    The second number has products of matrices and vectors alone.
+    """
     name = event.name.removeprefix("aten::")
     inputs = event.extra_fields.inputs
     if name in _PRODUCTS:
         left, right = (_shape(inputs[place]) for place in _PRODUCTS[name])
-        return 2 * math.prod(left) * (right[-1] if right else 1)
+        return (2 * math.prod(left) * (right[-1] if right else 1),) * 2
     if name in _WITH_A_VECTOR:
-        return 2 * math.prod(_shape(inputs[_WITH_A_VECTOR[name]]))
+        return (2 * math.prod(_shape(inputs[_WITH_A_VECTOR[name]])),) * 2
     shapes = [shape for given in inputs for shape in _shapes(given) if shape]
     if not shapes:
-        return 0
-    entries = max(map(math.prod, shapes))
+        return 0, 0
     if name in _CONVOLUTIONS and len(shapes) > 1:
         batch, _, *lengths = shapes[0]
-        return 2 * batch * math.prod(lengths) * math.prod(shapes[1])
+        return (2 * batch * math.prod(lengths) * math.prod(shapes[1]),) * 2
     if name == "_trilinear" and len(shapes) > 1:
-        return 2 * math.prod(shapes[1]) * max(1, math.prod(shapes[0]) // shapes[0][-1])
-    if of_matrices:
-        return 0
+        return (2 * math.prod(shapes[1]) * max(1, math.prod(shapes[0]) // shapes[0][-1]),) * 2
+    return _flops_of_entries(name, shapes), 0
+
+
+def _flops_of_entries(name: str, shapes: Sequence[Shape]) -> int:
+    """Return 2 per product of single entries in an operation whose inputs have these shapes."""
+    entries = max(map(math.prod, shapes))
     if name in _OF_A_SQUARE:
         return 2 * shapes[0][-1] * math.prod(shapes[0])
     if name in _OF_ONE:

@@ -131,6 +131,7 @@ _REFUSED_SYMBOLS = re.compile(
     r"|(qsort|qsort_r|bsearch|lfind|lsearch|tsearch|tfind|twalk|atexit|on_exit|pthread_create|thrd_create|makecontext"
     r"|clone|__clone2?|signal|sigaction|ftw|nftw|call_once|pthread_once)$"
 )
+_MOST_KNOWN = 1000
 _BY_CTYPES = "C code by ctypes"
 _COPY = "a second copy of torch's attention"
 _OVERRIDE = "an override of torch's own attention kernels"
@@ -251,6 +252,8 @@ class Watch:
         self._begun = False
         self._quiet = False
         self._recordings = 0
+        # Code that is no copy: the file is imported again for every case that is counted.
+        self._known: dict[int, CodeType] = {}
         # the files of torch's modules that are being loaded for the first time
         self._loading: set[str] = set()
         self._tracing: Any = None
@@ -294,7 +297,12 @@ class Watch:
         return [function for function in new if self._is_copy(function.__code__)]
 
     def _is_copy(self, code: CodeType) -> bool:
-        return any(_is_of_torch(part) or prepare().originals.include(part) for part in likeness_of_code.parts_of(code))
+        if self._known.get(id(code)) is code:
+            return False
+        is_copy = any(_is_of_torch(part) or prepare().originals.include(part) for part in likeness_of_code.parts_of(code))
+        if not is_copy and len(self._known) < _MOST_KNOWN:
+            self._known[id(code)] = code
+        return is_copy
 
     def _replace_code(self, functions: Sequence[FunctionType]) -> list[tuple[FunctionType, CodeType]]:
         """Let functions raise; return what they were."""

@@ -36,7 +36,7 @@ from trainer.running.counting import count_in_threads, guard
 from trainer.running.execution import Drive
 from trainer.running.isolation import ARCHIVE, FOLDER_BYTES, Folders, Isolation, children, descendants, nameless_bytes, used_bytes
 from trainer.running.protocol import REPLY, Request, SubmittedFile, decode
-from trainer.running.rehearsal import choose_kernels, give_memory_back, have_memory_ready, rehearse
+from trainer.running.rehearsal import choose_kernels, give_memory_back, have_memory_ready, keep_freed_memory, rehearse
 from trainer.running.worker import Worker, load_drive
 
 BROKEN_WORKER = 86  # exit code of a worker whose own code failed, most likely because the submission changed it
@@ -132,6 +132,7 @@ def _prepare() -> None:
     if not from_scratch.is_prepared():
         gc.unfreeze()  # what was frozen before the fork is looked at too
         from_scratch.prepare()
+    keep_freed_memory()
     count_in_threads()
     guard()
     gc.freeze()

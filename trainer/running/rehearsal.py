@@ -67,13 +67,17 @@ def _entries(run: Run, given: Sequence[Tensor]) -> int:
     return sum(tensor.numel() for _, tensor in inputs) + sum(given[one].numel() for one in run.parameters.values())
 
 
-def have_memory_ready() -> None:
-    """Have the allocator keep what is freed, and have it touched once: the kernel clears each page when it is first written to, in the middle of a run."""
+def keep_freed_memory() -> None:
+    """Have the allocator keep what is freed: the profiler takes a megabyte for each call that it counts, and the kernel clears each page of it."""
     if hasattr(libc := ctypes.CDLL(None), "mallopt"):  # glibc
         libc.mallopt(_M_MMAP_THRESHOLD, 4 << 20)
         libc.mallopt(_M_TRIM_THRESHOLD, 64 << 20)
-        blocks = [torch.ones(1 << 18) for _ in range(_READY_BYTES >> 20)]
-        del blocks
+
+
+def have_memory_ready() -> None:
+    """Have memory touched once that the allocator then keeps: the kernel clears each page when it is first written to, in the middle of a run."""
+    blocks = [torch.ones(1 << 18) for _ in range(_READY_BYTES >> 20)]
+    del blocks
 
 
 def give_memory_back() -> None:
