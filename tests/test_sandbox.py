@@ -192,8 +192,8 @@ OUTSIDE = {"write outside its own folder", "change attributes of another's file"
 @pytest.mark.parametrize(
     ("parts", "opened"),
     [
-        pytest.param(["_landlock"], {"read the solutions", "read another submission", "see the grader"}, id="Landlock"),
-        pytest.param(["_landlock", "_mount_apart"], {"write outside its own folder"}, id="Landlock and mounts"),
+        pytest.param(["Landlock.restrict"], {"read the solutions", "read another submission", "see the grader"}, id="Landlock"),
+        pytest.param(["Landlock.restrict", "_mount_apart"], {"write outside its own folder"}, id="Landlock and mounts"),
         pytest.param(["_seccomp"], {"open a network socket", "start a process", "use shared memory of the system"}, id="seccomp"),
         pytest.param(["_seccomp", "_mount_apart"], {"change attributes of another's file", "use an unknown system call"}, id="seccomp and mounts"),
         pytest.param(["readable_paths"], {"read the solutions", "read the engine", "read another submission", COPIES}, id="what is hidden"),
@@ -203,12 +203,13 @@ def test_a_part_that_is_missing_shows(monkeypatch: pytest.MonkeyPatch, parts: li
     """Take a part of the sandbox away, and the probes say what is open then."""
     instead: dict[str, Callable[..., object]] = {"readable_paths": only_readable, "_mount_apart": lambda parent: False}
     for part in parts:
-        monkeypatch.setattr(isolation if part == "_mount_apart" else sandbox, part, instead.get(part, lambda *given: None))
+        module = isolation if part == "_mount_apart" else sandbox
+        monkeypatch.setattr(f"{module.__name__}.{part}", instead.get(part, lambda *given: None))
     assert opened <= set(probe_isolation(HIDDEN, "kernel").open)
 
 
 @needs_kernel
-@pytest.mark.parametrize("part", ["_landlock", "_seccomp"])
+@pytest.mark.parametrize("part", ["Landlock.restrict", "_seccomp"])
 def test_what_lies_outside_is_held_twice(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, part: str) -> None:
     """Nothing outside can be changed though Landlock, or seccomp, is missing."""
     pid = os.fork()
@@ -216,7 +217,7 @@ def test_what_lies_outside_is_held_twice(monkeypatch: pytest.MonkeyPatch, tmp_pa
         os._exit(0 if isolation._mount_apart(str(tmp_path)) else 1)
     if os.waitpid(pid, 0)[1] != 0:
         pytest.skip("this user may not mount, not even in a namespace of its own")
-    monkeypatch.setattr(sandbox, part, lambda *given: None)
+    monkeypatch.setattr(f"{sandbox.__name__}.{part}", lambda *given: None)
     assert OUTSIDE.isdisjoint(probe_isolation(HIDDEN, "kernel").open)
 
 

@@ -310,7 +310,7 @@ def confined(action: Callable[[], Any], tmp_path: Path) -> Any:
     pid = os.fork()
     if pid == 0:
         try:
-            sandbox.confine(["/usr", "/lib", sys.prefix], str(tmp_path))
+            sandbox.confine(sandbox.Landlock.of(["/usr", "/lib", sys.prefix], str(tmp_path)), str(tmp_path))
             os.write(writing, json.dumps(action()).encode())
         finally:
             os._exit(0)

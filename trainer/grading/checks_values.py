@@ -218,7 +218,7 @@ def _dropped_gradients(evidence: Evidence, one: CaseEvidence, name: str) -> str 
     trouble = compare_dropout(name, one.case.dims[name], dict(one.case.sizes), want.value, value, bound, one.case.dropout)
     if trouble is not None:
         return f"with gradients enabled, {trouble}"
-    under = evidence.exam.gradients_under(one.number, name, value)
+    under = evidence.gradients_under(one, name)
     for label, expected in under.gradients.items() if under is not None else ():
         got = evidence.tensor(one.told.gradients.get(label, -1))
         limit = under.gradient_bounds[label] if under is not None else expected.value

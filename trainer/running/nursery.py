@@ -142,7 +142,7 @@ class _Nursery:
     def __init__(self, control: socket.socket) -> None:
         self._control = control
         self._isolation: Isolation = "limits"
-        self._readable: Sequence[str] = ()
+        self._landlock: sandbox.Landlock | None = None
         self._folders: Folders | None = None
         self._wards: dict[int, Ward] = {}
         self._held: Held | None = None
@@ -162,8 +162,10 @@ class _Nursery:
 
     def _open(self, order: dict[str, Any]) -> None:
         """Learn where workers live, how they are shut off, and which paths they may read."""
-        self._isolation, self._readable = order["isolation"], order["readable"]
+        self._isolation = order["isolation"]
         self._folders = Folders(order["room"], shared=self._isolation == "bubblewrap")
+        if self._isolation == "kernel":  # the room is a mount of its own by now
+            self._landlock = sandbox.Landlock.of(order["readable"], order["room"])
 
     @property
     def folders(self) -> Folders:
@@ -324,7 +326,7 @@ class _Nursery:
     def _confine(self, order: dict[str, Any], folder: str) -> None:
         sandbox.limit(order["memory_bytes"], order["seconds"])
         if self._isolation != "limits":
-            sandbox.confine(self._readable, folder, with_landlock=self._isolation == "kernel")
+            sandbox.confine(self._landlock, folder)
 
     def _bury(self, pid: int, *, patiently: bool) -> dict[str, Any]:
         """Kill a worker, its process group and every orphan of its family, and remove its folder.

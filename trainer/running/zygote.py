@@ -135,9 +135,9 @@ class Zygote:
         self.isolation = isolation or chosen_isolation()
         if self.isolation == "bubblewrap":
             bubblewrap()  # before anything is made that would be left behind
+        readable = sandbox.readable_paths(hidden)
         self._room = tempfile.mkdtemp(prefix="attn-drill-")
         self._wrapper: subprocess.Popen[bytes] | None = None
-        readable = sandbox.readable_paths(hidden)
         if self.isolation == "bubblewrap":
             mine, its = socket.socketpair()
             with its:
