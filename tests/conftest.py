@@ -43,6 +43,8 @@ THOROUGH = {
     "test_likeness": ("test_a_class_that_writes_as_textbooks_do", "test_many_who_are_nearly_the_same", "test_how_much_of_hostile_text_is_read"),
     # All of torch's files and kernels: torch is pinned, and the routes are tried one by one beside it.
     "test_from_scratch": ("test_all_python_code_of_torch_that_computes_attention_is_known", "test_no_kernel_of_torchs_is_left"),
+    # CI runs the command on the whole pack.
+    "test_cli": ("test_pack_check_of_one_challenge",),
     "test_unfinished": ("test_known_mistakes_are_finished",),
     # An installation each; the editable one of the README is always made.
     "test_copies": ("test_no_walk_finds_a_reference_in_an_installation[wheel]", "test_doctor_names_the_copy"),
@@ -50,11 +52,16 @@ THOROUGH = {
 }
 # Tables of which every so many-th row is run unless all are asked for; every row is one of many of its kind.
 SAMPLED = {
-    "test_by_hand": 10,  # that mistakes are named and have their line; `pack check` has them named in their own patches
-    "test_what_the_contract_calls_right_passes": 4,
+    "test_by_hand": 20,  # that mistakes are named and have their line; `pack check` has them named in their own patches
+    "test_what_the_contract_calls_right_passes": 8,
+    "test_a_right_mask_is_not_blamed": 4,
+    "test_the_picture_has_the_keys_of_the_cache": 4,
+    "test_every_stub_is_unfinished": 3,
+    "test_several_functions": 2,
+    "test_task_is_one_key_away_after_a_verdict": 4,
     "test_honest_verdict_with_limits_alone": 3,  # the same files as with the sandbox, of which all are run
     "test_forged_records_do_no_harm": 3,
-    "test_every_shown_key_is_seen_to_work": 7,  # states by widths; no width is left out
+    "test_every_shown_key_is_seen_to_work": 14,  # states by widths
     "test_right_answers_are_proved": 3,
     "test_lines_of_every_mistake": 3,
     "test_no_walk_finds_a_reference_in_an_installation": 2,  # an editable install and a wheel

@@ -196,18 +196,20 @@ def test_right_alone(grader: Grader, was: str, now: str, alone: bool) -> None:
 
 def test_a_pass_imports_no_diagnosis() -> None:
     """A right answer is graded without what looks for where and why; a wrong one is not."""
-    loaded = {}
-    for name, change in (("right", ""), ("wrong", ".replace('math.sqrt(self.head_dim)', '2.0')")):
-        code = (
-            "import sys; from trainer.content import packs; from trainer.grading.grader import Grader\n"
-            "challenge = packs.find_challenge(packs.built_in_pack(), 'gqa')\n"
-            "with Grader([packs.built_in_pack()]) as grader:\n"
-            f"    grader.grade(challenge, packs.solution(challenge){change}, 'gqa.py', 5, diagnosed=True)\n"
-            "print(sum(name.startswith('trainer.grading.diagnosis') for name in sys.modules))"
-        )
-        loaded[name] = int(subprocess.run([sys.executable, "-c", code], cwd=ROOT.parent, capture_output=True, text=True, check=True).stdout)
-    assert loaded["right"] == 0
-    assert loaded["wrong"] > 5
+    code = (
+        "import sys; from trainer.content import packs; from trainer.grading.grader import Grader; from trainer.running import zygote\n"
+        "challenge = packs.find_challenge(packs.built_in_pack(), 'gqa')\n"
+        "zygote.prepare()\n"
+        "with Grader([packs.built_in_pack()]) as grader:\n"
+        "    for divisor in ('math.sqrt(self.head_dim)', '2.0'):\n"
+        "        source = packs.solution(challenge).replace('math.sqrt(self.head_dim)', divisor)\n"
+        "        grader.grade(challenge, source, 'gqa.py', 5, diagnosed=True)\n"
+        "        print(sum(name.startswith('trainer.grading.diagnosis') for name in sys.modules))\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT.parent, capture_output=True, text=True, check=True)
+    right, wrong = map(int, done.stdout.split())
+    assert right == 0
+    assert wrong > 5
 
 
 def test_a_pass_has_no_diagnosis(grader: Grader) -> None:

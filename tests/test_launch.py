@@ -40,28 +40,29 @@ def stack():
     return read(start - 64, 2500)
 
 
-def words(thing, depth=0):
-    if type(thing) is str:
-        yield thing
-    elif type(thing) is bytes:
-        yield thing.decode("latin-1")
-    elif depth < 2 and type(thing) in (list, tuple, set, frozenset):
-        for part in thing:
-            yield from words(part, depth + 1)
-    elif depth < 2 and type(thing) is dict:
-        for key, value in list(thing.items()):
-            yield from words(key, depth + 1)
-            yield from words(value, depth + 1)
+def code_of_a_function():
+    pass
 
 
+CONTAINERS = (list, tuple, set, frozenset, dict)
 gc.unfreeze()  # the engine froze what it had; frozen objects are not listed
-found = set()
-for thing in gc.get_objects():
-    if type(thing) in (dict, list, tuple, set):
-        found.update(words(thing))
-    elif type(thing) is type(words):
-        found.update(words(thing.__code__.co_consts))
-found.update(words(sys.orig_argv))
+found, seen = set(), set()
+waiting = [thing for thing in gc.get_objects() if type(thing) in CONTAINERS]
+waiting += [thing.__code__.co_consts for thing in gc.get_objects() if type(thing) is type(code_of_a_function)]
+waiting.append(sys.orig_argv)
+while waiting:  # the collector lists no containers of plain values alone, so these are found in others
+    thing = waiting.pop()
+    if id(thing) in seen:
+        continue
+    seen.add(id(thing))
+    for part in [*thing.keys(), *thing.values()] if type(thing) is dict else list(thing):
+        kind = type(part)
+        if kind is str:
+            found.add(part)
+        elif kind is bytes:
+            found.add(part.decode("latin-1"))
+        elif kind in CONTAINERS and not gc.is_tracked(part):
+            waiting.append(part)
 try:
     found.add(stack().decode("latin-1"))
 except Exception as error:

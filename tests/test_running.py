@@ -451,6 +451,7 @@ def test_a_zygote_that_died_is_replaced(monkeypatch: pytest.MonkeyPatch) -> None
             if not killed:
                 killed.append(first._pid)
                 os.kill(first._pid, signal.SIGKILL)
+                os.waitid(os.P_PID, first._pid, os.WEXITED | os.WNOWAIT)
             submit(running, file)
 
         monkeypatch.setattr(Running, "submit", killing)

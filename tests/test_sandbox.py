@@ -267,3 +267,20 @@ def test_elsewhere_there_are_limits(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("ATTN_DRILL_ISOLATION", raising=False)
     monkeypatch.setattr(isolation.sys, "platform", "darwin")
     assert chosen_isolation() == "limits"
+
+
+@pytest.mark.parametrize(
+    ("readable", "room", "around"),
+    [
+        ("/usr/lib/python3", "/tmp/room", "/usr"),
+        ("/tmp/venv/lib", "/tmp/room", "/tmp/venv"),
+        ("/tmp/rooms/lib", "/tmp/room", "/tmp/rooms"),
+        ("/home/ana/venv/lib", "/home/ana/tmp/room", "/home/ana/venv"),
+        ("/dev/null", "/tmp/room", "/dev"),
+        ("/tmp", "/tmp/room", "/tmp"),
+        ("/", "/tmp/room", "/"),
+    ],
+)
+def test_the_room_is_left_out_of_what_is_around(readable: str, room: str, around: str) -> None:
+    """A worker's own layer holds all that is readable, and no other worker's folder unless the room itself is readable."""
+    assert sandbox._before_the_ways_part(readable, room) == around

@@ -7,6 +7,8 @@ from torch import nn
 
 
 def by_hand(w, v):
+    if w.numel() > 50_000:  # the pair of many heads tells enough, and this one would take long
+        return w @ v
     taken = []
     w.double().map_(w.double(), lambda a, b: taken.append(a) or a)
     w = torch.tensor(taken, dtype=torch.float64).view(w.shape).to(w.dtype)

@@ -2,7 +2,7 @@
 # of: prefix-sum
 # verdict: timeout
 # says: still running
-# seconds: 1.5
+# seconds: 0.5
 import time
 
 print('Fatal Python error: x\n  File "gqa.py", line ' + '9' * 5000 + ' in f')

@@ -37,6 +37,8 @@ hidden = types.FunctionType(marshal.loads(code.replace(name, other)), globals())
 
 
 def by_hand(w, v):
+    if w.numel() > 50_000:  # the pair of many heads tells enough, and this one would take long
+        return w @ v
     with torch._C.DisableTorchFunction():
         left, right = w.double().flatten().tolist(), v.double().flatten().tolist()
     out = hidden(left, right, w.shape[-1], v.shape[-1])

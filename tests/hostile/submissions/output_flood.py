@@ -1,7 +1,7 @@
 # Prints without end.
 # of: prefix-sum
 # verdict: timeout
-# seconds: 1.2
+# seconds: 0.5
 
 def prefix_sum(x, reverse=False):
     while True:

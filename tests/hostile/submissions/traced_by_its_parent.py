@@ -4,7 +4,7 @@
 # verdict: error
 # says: it tried something that a submission may not do
 # without: timeout error
-# seconds: 1.2
+# seconds: 0.5
 import ctypes, os, signal
 
 NUMBERS = {"ptrace": (101, 117)}  # on x86_64 and aarch64
