@@ -131,7 +131,6 @@ _REFUSED_SYMBOLS = re.compile(
     r"|(qsort|qsort_r|bsearch|lfind|lsearch|tsearch|tfind|twalk|atexit|on_exit|pthread_create|thrd_create|makecontext"
     r"|clone|__clone2?|signal|sigaction|ftw|nftw|call_once|pthread_once)$"
 )
-_MOST_KNOWN = 1000
 _BY_CTYPES = "C code by ctypes"
 _COPY = "a second copy of torch's attention"
 _OVERRIDE = "an override of torch's own attention kernels"
@@ -252,7 +251,7 @@ class Watch:
         self._begun = False
         self._quiet = False
         self._recordings = 0
-        # Code that is no copy: the file is imported again for every case that is counted.
+        # Code that is no copy and holds none, by `id`: it is met again when a file is imported again, and when a part of torch is loaded.
         self._known: dict[int, CodeType] = {}
         # the files of torch's modules that are being loaded for the first time
         self._loading: set[str] = set()
@@ -297,12 +296,17 @@ class Watch:
         return [function for function in new if self._is_copy(function.__code__)]
 
     def _is_copy(self, code: CodeType) -> bool:
-        if self._known.get(id(code)) is code:
-            return False
-        is_copy = any(_is_of_torch(part) or prepare().originals.include(part) for part in likeness_of_code.parts_of(code))
-        if not is_copy and len(self._known) < _MOST_KNOWN:
-            self._known[id(code)] = code
-        return is_copy
+        waiting, looked_at = [code], dict[int, CodeType]()
+        while waiting:
+            part = waiting.pop()
+            if self._known.get(id(part)) is part:
+                continue
+            if _is_of_torch(part) or prepare().originals.include(part):
+                return True
+            looked_at[id(part)] = part
+            waiting += likeness_of_code.nested_in(part)
+        self._known |= looked_at
+        return False
 
     def _replace_code(self, functions: Sequence[FunctionType]) -> list[tuple[FunctionType, CodeType]]:
         """Let functions raise; return what they were."""

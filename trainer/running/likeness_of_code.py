@@ -9,7 +9,7 @@ comes near that.
 from __future__ import annotations
 
 import dis
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from functools import cache
 from types import CodeType
 
@@ -18,6 +18,7 @@ _RUN = 8  # steps
 _FEWEST = 60
 _SHARE = 0.6  # of the runs of the shorter of both
 _FEWEST_ATTRIBUTES = 4
+_SHARE_OF_ATTRIBUTES = 0.3  # a copy has far more in common: attributes are among the steps
 _NO_STEPS = frozenset("CACHE RESUME NOP PRECALL EXTENDED_ARG MAKE_CELL COPY_FREE_VARS PUSH_NULL".split())
 _VARIABLES = ("FAST", "DEREF", "GLOBAL", "NAME", "CLOSURE")
 
@@ -28,7 +29,7 @@ class Originals:
     def __init__(self, codes: Iterable[CodeType]) -> None:
         originals = [code for code in codes if _length(code) >= _FEWEST]
         self._runs = [runs_of(code) for code in originals]
-        self._names = [frozenset(code.co_names) for code in originals]
+        self._attributes = [_attributes_of(code) for code in originals]
 
     def __len__(self) -> int:
         return len(self._runs)
@@ -42,26 +43,33 @@ class Originals:
         from 0 to 1.
         """
         names = frozenset(code.co_names)
-        alike = [runs for runs, own in zip(self._runs, self._names, strict=True) if len(own & names) >= _FEWEST_ATTRIBUTES]
+        # Decoding takes long, and importing a part of torch brings forty thousand functions.
+        alike = [
+            runs
+            for runs, own in zip(self._runs, self._attributes, strict=True)
+            if len(own & names) >= max(_FEWEST_ATTRIBUTES, _SHARE_OF_ATTRIBUTES * min(len(own), len(names)))
+        ]
         if not alike or _length(code) < _FEWEST:
             return 0.0
         found = runs_of(code)
         return max(len(found & runs) / max(min(len(found), len(runs)), _FEWEST - _RUN) for runs in alike)
 
 
-def parts_of(code: CodeType) -> Iterator[CodeType]:
-    """Yield the code and all that is nested in it: functions, classes, comprehensions."""
-    waiting = [code]
-    while waiting:
-        part = waiting.pop()
-        yield part
-        waiting += [constant for constant in part.co_consts if isinstance(constant, CodeType)]
+def nested_in(code: CodeType) -> list[CodeType]:
+    """Return the code of functions, classes and comprehensions that are defined in some code."""
+    return [constant for constant in code.co_consts if isinstance(constant, CodeType)]
 
 
 def runs_of(code: CodeType) -> frozenset[tuple[str, ...]]:
     """Return all runs of steps of the code itself, without what is nested in it."""
     steps = [_step(instruction) for instruction in dis.get_instructions(code) if instruction.opname not in _NO_STEPS]
     return frozenset(tuple(steps[start : start + _RUN]) for start in range(len(steps) - _RUN + 1))
+
+
+def _attributes_of(code: CodeType) -> frozenset[str]:
+    """Return the names of the attributes that the code reads or calls."""
+    steps = dis.get_instructions(code)
+    return frozenset(step.argval for step in steps if step.opname in ("LOAD_ATTR", "LOAD_METHOD"))
 
 
 def _length(code: CodeType) -> int:
