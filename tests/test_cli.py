@@ -14,6 +14,7 @@ import pytest
 
 from trainer import __version__
 from trainer.content import packs
+from trainer.running.isolation import descendants
 
 from . import forked
 
@@ -302,13 +303,28 @@ def test_a_full_disk_costs_no_verdict(solved: Path, home: Path) -> None:
     assert "progress is not kept" in done.stderr
 
 
+@pytest.mark.parametrize("seconds", [0.25, 0.6, 1.0])
+def test_interrupted_at_once(tmp_path: Path, seconds: float) -> None:
+    """Ctrl-C while torch is imported: exit 130, no traceback."""
+    (tmp_path / "gqa.py").write_text("while True:\n    pass\n")
+    command = [sys.executable, "-m", "trainer", "check", "gqa"]
+    process = subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    time.sleep(seconds)
+    process.send_signal(signal.SIGINT)
+    _, stderr = process.communicate(timeout=30)
+    assert process.returncode == 130, stderr
+    assert "Traceback" not in stderr
+
+
 def test_interrupted(tmp_path: Path) -> None:
     """Ctrl-C while a file hangs: exit 130, no traceback, nothing left running, and an object with --json."""
     (tmp_path / "gqa.py").write_text("import os\nprint(os.getpid(), flush=True)\nwhile True:\n    pass\n")
     environment = {**os.environ, "PYTHONPATH": str(packs.TRAINER.parent)}
     command = [sys.executable, "-m", "trainer", "check", "gqa", "--json", "--time-limit", "60"]
     process = subprocess.Popen(command, cwd=tmp_path, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    time.sleep(3)
+    deadline = time.monotonic() + 60
+    while len(list(descendants(process.pid))) < 2 and time.monotonic() < deadline:  # the zygote and a worker
+        time.sleep(0.05)
     process.send_signal(signal.SIGINT)
     stdout, stderr = process.communicate(timeout=30)
     assert process.returncode == 130

@@ -94,7 +94,20 @@ def graded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path, Pat
     (class_ / "copy_of_wrong.py").write_text(WRONG)
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("ATTN_DRILL_HOME", str(folder / "home"))
-        arguments = ["class", "--challenge", "prefix-sum", "--out", "out", "--format", "csv,html,junit,gradescope,github", "--time-limit", "2", "--similar", "--jobs", "2"]
+        arguments = [
+            "class",
+            "--challenge",
+            "prefix-sum",
+            "--out",
+            "out",
+            "--format",
+            "csv,html,junit,gradescope,github",
+            "--time-limit",
+            "2",
+            "--similar",
+            "--jobs",
+            "2",
+        ]
         yield class_, folder / "out", grade(*arguments, cwd=folder)
 
 
@@ -335,7 +348,11 @@ def test_killed_leaves_no_process(tmp_path: Path) -> None:
     (tmp_path / "hangs.py").write_text(HANGS)
     (tmp_path / "too.py").write_text(HANGS)
     process = subprocess.Popen(
-        command(".", "--challenge", "prefix-sum", "--time-limit", "600", "--jobs", "2"), cwd=tmp_path, env=environment(), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+        command(".", "--challenge", "prefix-sum", "--time-limit", "600", "--jobs", "2"),
+        cwd=tmp_path,
+        env=environment(),
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
     )
     grown = soon(lambda: len(list(descendants(process.pid))) >= 6)
     family = list(descendants(process.pid))

@@ -18,11 +18,11 @@ _APP = "trainer.cli.app"
 
 def main() -> None:
     """Run the command line."""
-    if starts_workers(sys.argv[1:]) and hasattr(os, "fork"):
-        with contextlib.suppress(OSError):  # the zygote is started in a process of its own then
-            launch.replace_this_process(_APP, sys.argv[1:])
-    from trainer.cli import app  # it imports typer
-
+    with launch.ending_at_once():
+        if starts_workers(sys.argv[1:]) and hasattr(os, "fork"):
+            with contextlib.suppress(OSError):  # the zygote is started in a process of its own then
+                launch.replace_this_process(_APP, sys.argv[1:])
+        from trainer.cli import app  # it imports typer
     app.main()
 
 

@@ -31,7 +31,10 @@ Isolation = Literal["kernel", "bubblewrap", "limits"]
 
 VARIABLE = "ATTN_DRILL_ISOLATION"
 FOLDER_BYTES = 64 << 20  # all that a worker may have written at one time
-ARCHIVE = "/tmp/engine.zip"  # inside bubblewrap
+# Inside bubblewrap workers have their folders here, and can write nowhere else. It is not /tmp: what a worker may read can
+# lie below the user's own /tmp, and what workers leave beside their folders is removed.
+ROOM_INSIDE = "/room"
+ARCHIVE = f"{ROOM_INSIDE}/engine.zip"
 FOLDER_FILES = 4096
 _TRAINER = Path(__file__).resolve().parents[1]
 _CLONE_NEWNS, _CLONE_NEWUSER = 0x00020000, 0x10000000
@@ -118,7 +121,7 @@ def start_in_bubblewrap(control: int, readable: Iterable[str]) -> subprocess.Pop
     boot = f"import sys; sys.path[:0] = [{ARCHIVE!r}]; sys.path += {places!r}; from trainer.running.nursery import serve_inside; serve_inside({control})"
     kept = [word for name, value in clean_environment(os.environ).items() for word in ("--setenv", name, value)]
     command = [bubblewrap(), "--unshare-all", "--die-with-parent", "--new-session", "--cap-drop", "ALL", "--clearenv", *kept]
-    command += ["--size", str(FOLDER_BYTES), "--tmpfs", "/tmp", "--proc", "/proc", "--dev", "/dev"]
+    command += ["--size", str(FOLDER_BYTES), "--tmpfs", ROOM_INSIDE, "--dir", "/tmp", "--proc", "/proc", "--dev", "/dev"]
     interpreter = os.path.realpath(sys.executable)
     for path in (*(one for one in readable if not one.startswith(("/dev/", "/proc/"))), interpreter):
         command += ["--ro-bind-try", path, path]
@@ -127,7 +130,7 @@ def start_in_bubblewrap(control: int, readable: Iterable[str]) -> subprocess.Pop
             command += ["--symlink", os.readlink(path), path]
     # The root and /dev are memory too: what one file leaves there, the next one would find.
     command += ["--remount-ro", "/dev", "--remount-ro", "/"]
-    command += ["--file", str(archive.fileno()), ARCHIVE, "--chdir", "/tmp", interpreter, "-I", "-B", "-c", boot]
+    command += ["--file", str(archive.fileno()), ARCHIVE, "--chdir", ROOM_INSIDE, interpreter, "-I", "-B", "-c", boot]
     with archive:
         environment = clean_environment(os.environ)
         return subprocess.Popen(command, env=environment, pass_fds=(control, archive.fileno()), stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)

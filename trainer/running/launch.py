@@ -12,9 +12,11 @@ import gc
 import importlib
 import json
 import os
+import signal
 import sys
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import NoReturn
 
@@ -91,8 +93,45 @@ def replace_this_process(module: str, arguments: Sequence[str]) -> NoReturn:
         raise
 
 
+@contextmanager
+def ending_at_once() -> Iterator[None]:
+    """Have Ctrl-C end this process with exit code 130, as long as the command that handles it is not there yet.
+
+    An exception would be lost where Python calls what was registered for a fork, for example.
+    """
+    usual = signal.getsignal(signal.SIGINT)
+    if usual is not signal.default_int_handler:  # it is ignored, where a script runs in the background
+        yield
+        return
+    signal.signal(signal.SIGINT, _end)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, usual)
+
+
+def _end(*_: object) -> None:
+    os.write(2, b"Interrupted.\n")
+    os._exit(130)
+
+
 def main() -> None:
     """Import torch, fork the zygote, then become what the inherited file says."""
+    with ending_at_once():
+        _prepare()
+        with open(int(sys.argv[1]), encoding="utf-8") as file:
+            told = json.load(file)
+        os.environ.clear()
+        os.environ.update(told["environment"])
+        os.environ.update(_SET)
+        sys.argv[:] = told["arguments"]
+        sys.path[:] = told["path"]
+        os.chdir(told["folder"])
+        module = importlib.import_module(told["module"])
+    module.main()
+
+
+def _prepare() -> None:
     # The collector would walk over every object that torch makes while it is imported.
     gc.disable()
     try:
@@ -102,15 +141,6 @@ def main() -> None:
     except ImportError:
         pass  # the command says it when it imports torch itself
     gc.enable()
-    with open(int(sys.argv[1]), encoding="utf-8") as file:
-        told = json.load(file)
-    os.environ.clear()
-    os.environ.update(told["environment"])
-    os.environ.update(_SET)
-    sys.argv[:] = told["arguments"]
-    sys.path[:] = told["path"]
-    os.chdir(told["folder"])
-    importlib.import_module(told["module"]).main()
 
 
 if __name__ == "__main__":

@@ -41,7 +41,6 @@ from trainer.running.worker import Worker, load_drive
 
 BROKEN_WORKER = 86  # exit code of a worker whose own code failed, most likely because the submission changed it
 OUT_OF_MEMORY = 87  # … whose own code found no memory left
-ROOM_INSIDE = "/tmp"  # where workers have their folders inside bubblewrap
 SLEEP_FACTOR = 4  # a worker may sleep for so many times its limit of CPU seconds
 _GRACE_SECONDS = 0.2
 _LOOK_SECONDS = 0.05
@@ -112,8 +111,8 @@ def _live(control: socket.socket) -> NoReturn:
     code = 1
     nursery = None
     try:
-        _prepare()
         signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the grader's to handle; it then closes the socket
+        _prepare()
         sandbox.become_subreaper()
         _close_all_but(control.fileno(), 0, 1, 2)
         nursery = _Nursery(control)

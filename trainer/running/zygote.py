@@ -25,7 +25,7 @@ from typing import Any, Literal
 
 from trainer.core.words import GraderError
 from trainer.running import launch, nursery, sandbox
-from trainer.running.isolation import Isolation, bubblewrap, chosen_isolation, descendants, remove_tree, start_in_bubblewrap
+from trainer.running.isolation import ROOM_INSIDE, Isolation, bubblewrap, chosen_isolation, descendants, remove_tree, start_in_bubblewrap
 from trainer.running.nursery import line_of
 from trainer.running.protocol import REPLY, message
 
@@ -148,7 +148,7 @@ class Zygote:
         self._control.settimeout(_ANSWER_SECONDS)
         self._received = b""
         self._dismissed = 0  # orders whose answers nobody has read yet
-        room = self._room if self._wrapper is None else nursery.ROOM_INSIDE
+        room = self._room if self._wrapper is None else ROOM_INSIDE
         self._send({"do": "open", "room": room, "isolation": self.isolation, "readable": readable})
 
     def start_worker(self, limits: Limits, *, held: bool = False, rehearsed: bool = False, measured: bool = False) -> tuple[int, int, int, int]:
