@@ -28,7 +28,7 @@ counting.controls_by_name()
 
 # What takes long and has something quicker beside it that meets the same faults first; `python -m pytest -m ""` runs all.
 THOROUGH = {
-    # `pack check`, which CI runs after the tests, grades all these right answers and stubs, and every eighth mistake.
+    # `pack check`, which CI runs after the tests, grades all these right answers and stubs, and every sixteenth mistake.
     "test_content": ("test_right_passes", "test_mistakes_are_refused_and_named", "test_stub_is_refused_and_is_the_interface"),
     # Real runs of pytest; what becomes of a test is tested without them, and once with.
     "test_pytest_plugin": (
@@ -45,6 +45,8 @@ THOROUGH = {
     "test_from_scratch": ("test_all_python_code_of_torch_that_computes_attention_is_known", "test_no_kernel_of_torchs_is_left"),
     # CI runs the command on the whole pack.
     "test_cli": ("test_pack_check_of_one_challenge",),
+    # `check` is searched in the same way.
+    "test_launch": ("test_a_worker_knows_nothing[grade]",),
     "test_unfinished": ("test_known_mistakes_are_finished",),
     # An installation each; the editable one of the README is always made.
     "test_copies": ("test_no_walk_finds_a_reference_in_an_installation[wheel]", "test_doctor_names_the_copy"),
@@ -52,7 +54,7 @@ THOROUGH = {
 }
 # Tables of which every so many-th row is run unless all are asked for; every row is one of many of its kind.
 SAMPLED = {
-    "test_by_hand": 20,  # that mistakes are named and have their line; `pack check` has them named in their own patches
+    "test_by_hand": 40,  # that mistakes are named and have their line; `pack check` has them named in their own patches
     "test_what_the_contract_calls_right_passes": 8,
     "test_a_right_mask_is_not_blamed": 4,
     "test_the_picture_has_the_keys_of_the_cache": 4,
@@ -60,7 +62,7 @@ SAMPLED = {
     "test_several_functions": 2,
     "test_task_is_one_key_away_after_a_verdict": 4,
     **dict.fromkeys(("test_what_is_wrong_is_told", "test_keys_work_with_any_pane_focused", "test_editor_key_in_a_terminal", "test_allowed"), 2),
-    "test_a_fault_of_the_grader_is_no_failure": 2,
+    **dict.fromkeys(("test_a_fault_of_the_grader_is_no_failure", "test_too_many_processes", "test_fixing_a_bug_never_takes_a_check_away"), 2),
     "test_honest_verdict_with_limits_alone": 5,  # the same files as with the sandbox, of which all are run
     "test_forged_records_do_no_harm": 3,
     "test_every_shown_key_is_seen_to_work": 14,  # states by widths

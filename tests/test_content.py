@@ -45,7 +45,7 @@ def test_right_passes(grader: Grader, challenge: Challenge, path) -> None:
 
 @pytest.mark.parametrize("challenge", CHALLENGES, ids=[one.id for one in CHALLENGES])
 def test_mistakes_are_refused_and_named(grader: Grader, challenge: Challenge) -> None:
-    """A tenth of the known mistakes, others in every run; `pack check` takes them all, and CI an eighth of them after the tests."""
+    """A tenth of the known mistakes, others in every run; `pack check` takes them all, and CI a sixteenth of them after the tests."""
     mistakes = read_mistakes(challenge)
     for mistake in random.Random(SEEDS[-1]).sample(mistakes, max(4, len(mistakes) // 10)):
         source = patch(packs.solution(challenge), mistake, "solution.py")
