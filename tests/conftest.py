@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 
 os.environ["OMP_NUM_THREADS"] = "1"
-os.environ["KINETO_LOG_LEVEL"] = "99"  # as `launch` sets it: torch's profiler is quiet
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     # So it is where a script has put these tests into the background; commands that are tested would inherit it, and Ctrl-C would end none.
     signal.signal(signal.SIGINT, signal.default_int_handler)

@@ -590,3 +590,14 @@ def test_a_loop_that_uses_up_the_time_is_named(grader: Grader, monkeypatch: pyte
     message = report.first_failure().message
     assert re.search(r"still running at the time limit at line \d+: \d+ lines of Python run, and \d+ when B 2→7, L 3→9", message)
     assert "--time-limit" not in message
+
+
+@pytest.mark.parametrize("printed", ["", "print('mine')"])
+def test_what_the_counters_print_is_not_shown(grader: Grader, printed: str) -> None:
+    """In the case of a loop, whose calls are counted, the report shows what the learner's code prints and nothing of the profiler's."""
+    challenge = packs.find_challenge(packs.built_in_pack(), "gqa")
+    loop = f"{printed or 'pass'}\n        scores = torch.stack([head / math.sqrt(self.head_dim) for head in scores.unbind(1)], 1)"
+    source = packs.solution(challenge).replace("scores = scores / math.sqrt(self.head_dim)", loop)
+    report = grader.grade(challenge, source, "gqa.py", 5)
+    assert report.first_failure().check == "vectorised"
+    assert report.stdout == ("mine\n" if printed else "")

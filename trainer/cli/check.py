@@ -6,6 +6,7 @@ import gc
 import os
 import shutil
 import sys
+import textwrap
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -58,7 +59,8 @@ def check(
 
         show(report, sys.stdout, why=not hunted if why is None else why)
         if report.unfinished:
-            typer.echo(f"Not counted as an attempt: the file {report.unfinished}.")
+            said = f"Not counted as an attempt: the file {report.unfinished}."
+            typer.echo(textwrap.fill(said, shutil.get_terminal_size((80, 24)).columns) if sys.stdout.isatty() else said)
         if packed := with_pack(find(report.challenge)):
             typer.echo(f"(each of these commands with{packed})")
         if hunted and report.verdict == "passed":

@@ -37,6 +37,9 @@ from trainer.running.protocol import Counts
 
 Shape = Sequence[int]
 
+QUIET = {"KINETO_LOG_LEVEL": "99"}  # the profiler reads it when it is first used; otherwise it prints what it does
+os.environ.update(QUIET)
+
 # By name: which inputs are multiplied as matrices, or as a matrix and a vector.
 _PRODUCTS = {"mm": (0, 1), "bmm": (0, 1), "addmm": (1, 2), "baddbmm": (1, 2), "addbmm": (1, 2)}
 _WITH_A_VECTOR = {"mv": 0, "dot": 0, "vdot": 0, "addmv": 1}

@@ -28,8 +28,8 @@ _KEPT = frozenset(
     "PYTHONUSERBASE PYTHONNOUSERSITE PYTHONUTF8 PYTHONDONTWRITEBYTECODE PYTHONPYCACHEPREFIX "
     "OPENBLAS_CORETYPE OPENBLAS_L2_SIZE MKL_ENABLE_INSTRUCTIONS ATEN_CPU_CAPABILITY".split()
 )
-# One thread: a process with threads forks badly. The profiler writes to stderr unless it is told not to.
-_SET = {"OMP_NUM_THREADS": "1", "KINETO_LOG_LEVEL": "99"}
+# One thread: a process with threads forks badly.
+_SET = {"OMP_NUM_THREADS": "1"}
 
 
 def clean_environment(environment: Mapping[str, str]) -> dict[str, str]:

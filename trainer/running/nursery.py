@@ -32,7 +32,7 @@ from torch import Tensor
 from trainer.running import denied, from_scratch, probe, sandbox
 from trainer.running.attempts import is_out_of_memory
 from trainer.running.channel import Channel
-from trainer.running.counting import count_in_threads, guard
+from trainer.running.counting import QUIET, count_in_threads, guard
 from trainer.running.execution import Drive
 from trainer.running.isolation import ARCHIVE, FOLDER_BYTES, Folders, Isolation, children, descendants, nameless_bytes, used_bytes
 from trainer.running.protocol import REPLY, Request, SubmittedFile, decode
@@ -448,7 +448,7 @@ def _settle(output: int, folder: str) -> None:
     os.chdir(folder)
     os.environ.clear()
     # torch.compile would start a compiler; with this it leaves functions as they are.
-    os.environ.update(HOME=folder, TMPDIR=folder, PATH=os.defpath, LANG="C.UTF-8", OMP_NUM_THREADS="1", TORCHDYNAMO_DISABLE="1")
+    os.environ.update(HOME=folder, TMPDIR=folder, PATH=os.defpath, LANG="C.UTF-8", OMP_NUM_THREADS="1", TORCHDYNAMO_DISABLE="1", **QUIET)
     tempfile.tempdir = folder
     # The fork has lost torch's thread pool: two threads of a submission's that first ask for it at once would find none.
     torch.set_num_threads(1)

@@ -263,7 +263,16 @@ class Trial:
         def first_call() -> dict[str, Any]:
             if not (run.probe and run.counted) or purpose != "grade":
                 return call(given, grad=False)
-            return self._counted(number, lambda: call(given, grad=False), training=run.mode == "train", gradients=False)
+            # The counters print on their own: what they print is not the learner's.
+            self.hooks.mark("")
+            return self._counted(number, printing_call, training=run.mode == "train", gradients=False)
+
+        def printing_call() -> dict[str, Any]:
+            self.hooks.mark(str(number))
+            try:
+                return call(given, grad=False)
+            finally:
+                self.hooks.mark("")
 
         self.hooks.mark(str(number))
         own_call = run.probe or run.once_more or run.random or self._gradients_matter
