@@ -233,7 +233,7 @@ class Grader:
             best.held = held_memory(
                 exam.cases,
                 lambda number: self._most_held(exam.only([number], alone=True), source, file, best.reply.assignment),
-                lambda: self._own_growth(exam),
+                lambda afresh: self._own_growth(exam, afresh=afresh),
             )
         report = judge(best, file, time.monotonic() - started)
         possible = best.reply.assignments
@@ -261,9 +261,9 @@ class Grader:
         ended = running.finish(self._interrupt)
         return ended.most_bytes if ended.how == "replied" else 0
 
-    def _own_growth(self, exam: Exam) -> int:
+    def _own_growth(self, exam: Exam, *, afresh: bool) -> int:
         """Return what the larger of two measured cases takes more than the smaller, without what an answer holds, in bytes."""
-        if exam not in self._grown:
+        if afresh or exam not in self._grown:
             pair = measured_pair(exam.cases) or (0, 0)
             reference, name = exam.reference_source, exam.challenge.file_name
             few, many = (self._most_held(exam.only([number], alone=True), reference, name, {}) for number in pair)

@@ -85,6 +85,7 @@ def give_memory_back() -> None:
     if hasattr(libc := ctypes.CDLL(None), "mallopt"):  # glibc
         libc.mallopt(_M_MMAP_THRESHOLD, 64 << 10)
         libc.mallopt(_M_TRIM_THRESHOLD, 0)
+        libc.malloc_trim(0)  # what the zygote has freed and kept would hide as much
 
 
 def _drive(implementation: Any, given: Given) -> dict[str, Tensor]:
