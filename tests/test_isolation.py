@@ -577,7 +577,7 @@ def test_the_environment_is_not_the_users(how: Isolation | None, monkeypatch: py
     monkeypatch.setenv("ATTN_DRILL_SECRET", "token")
     with contextlib.nullcontext(request.getfixturevalue("wrapped")) if how == "bubblewrap" else grader_by(how) as grader:
         report = grade(grader, "print(*sorted(os.environ), os.environ['HOME'] == os.getcwd())")
-    assert report.stdout.split() == ["HOME", "LANG", "OMP_NUM_THREADS", "PATH", "TMPDIR", "TORCHDYNAMO_DISABLE", "True"]
+    assert report.stdout.split() == ["HOME", "KINETO_LOG_LEVEL", "LANG", "OMP_NUM_THREADS", "PATH", "TMPDIR", "TORCHDYNAMO_DISABLE", "True"]
 
 
 @linux
@@ -621,6 +621,8 @@ SUBMITTED = {
     "random": SOURCE.format("print(torch.rand(3)); x = x + 0 * torch.randn_like(x)"),
     "no gradients": SOURCE.format("x = x.detach()"),
     "broken": "def prefix_sum(:",
+    # torch takes more lines of Python to print a larger tensor, which are no loop of the file's
+    "prints": RIGHT + "\n\nplain = prefix_sum\n\n\ndef prefix_sum(x, reverse=False):\n    str(x)\n    return plain(x, reverse)\n",
     "nothing": "x = 1",
     "loops": SOURCE.format("return torch.stack([sum(row[i] for row in [x.T]) for i in range(x.shape[-1])])"),
 }
@@ -724,7 +726,16 @@ def wrapped() -> Iterator[Grader]:
 
 @needs_bubblewrap
 @pytest.mark.parametrize(
-    ("name", "verdict"), [("right", "passed"), ("wrong", "failed"), ("raises", "error"), ("random", "passed"), ("no gradients", "failed"), ("broken", "error")]
+    ("name", "verdict"),
+    [
+        ("right", "passed"),
+        ("wrong", "failed"),
+        ("raises", "error"),
+        ("random", "passed"),
+        ("prints", "passed"),
+        ("no gradients", "failed"),
+        ("broken", "error"),
+    ],
 )
 def test_grading_in_bubblewrap(wrapped: Grader, grader: Grader, name: str, verdict: str) -> None:
     """It gives the same reports as any other means."""

@@ -34,6 +34,7 @@ from torch.overrides import TorchFunctionMode
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from trainer.running.protocol import Counts
+from trainer.running.readable import SITE_NAMES
 
 Shape = Sequence[int]
 
@@ -155,14 +156,16 @@ class _Leaving(TorchFunctionMode):
         return result
 
 
-_LIBRARIES = tuple(
-    {
-        os.path.join(os.path.realpath(folder), "")
-        for folder in (*(sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib")), str(Path(__file__).resolve().parents[1]))
-    }
-    | {os.path.join(sysconfig.get_path(name), "") for name in ("stdlib", "platstdlib", "purelib", "platlib")}
-    | {"<frozen "}
-)
+def _folders_of_libraries() -> Iterator[str]:
+    """Yield the folders of all code that is no learner's: Python's, installed packages', our own."""
+    yield from (sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib"))
+    # Inside bubblewrap the environment's packages are on the path of another Python.
+    yield from (path for path in sys.path if os.path.basename(path) in SITE_NAMES)
+    yield str(Path(torch.__file__).parents[1])
+    yield str(Path(__file__).resolve().parents[1])
+
+
+_LIBRARIES = tuple({os.path.join(path, "") for folder in _folders_of_libraries() for path in (folder, os.path.realpath(folder))} | {"<frozen "})
 _taken_names: set[str] = set()  # names of libraries' files under which a submission has compiled code of its own
 _STARTS_THREADS = threading.Thread._bootstrap_inner.__code__  # type: ignore[attr-defined]  # private; it sets what `threading.settrace` was given
 _touched: list[str] = []  # the witnesses that somebody else has touched, in the order in which it happened

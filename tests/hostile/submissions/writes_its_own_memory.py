@@ -2,7 +2,7 @@
 # of: prefix-sum
 # verdict: error
 # says: tried to write to /proc/self/mem
-# without: passed
+# without: passed error
 import ctypes
 
 
