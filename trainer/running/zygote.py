@@ -9,6 +9,7 @@ could connect to, and no worker inherits it. A worker has pipes alone. `nursery`
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import gc
 import json
 import os
@@ -30,6 +31,7 @@ from trainer.running.nursery import line_of
 from trainer.running.protocol import REPLY, message
 
 _GONE_SECONDS = 5.0
+_PIPE_BYTES = 1 << 20
 _ANSWER_SECONDS = 120.0  # a zygote that does not answer for so long is lost
 
 
@@ -66,6 +68,13 @@ class End:
     family: int = 0
     most_bytes: int = 0
     cpu: float = 0.0
+
+
+def _widen(pipe: int) -> None:
+    """Let a pipe hold all that is told at a time, so that the other end goes on with its work meanwhile (Linux)."""
+    if hasattr(fcntl, "F_SETPIPE_SZ"):
+        with contextlib.suppress(OSError):  # where the system allows no more than it gives at first
+            fcntl.fcntl(pipe, fcntl.F_SETPIPE_SZ, _PIPE_BYTES)
 
 
 class ZygoteLostError(GraderError):
@@ -173,6 +182,8 @@ class Zygote:
         its_requests, requests = os.pipe()
         replies, its_replies = os.pipe()
         output, its_output = os.pipe()
+        _widen(requests)
+        _widen(replies)
         try:
             pid = self._ask(order, [its_requests, its_replies, its_output])["pid"]
         except BaseException:
