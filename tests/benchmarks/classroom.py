@@ -82,7 +82,7 @@ def resident(pid: int) -> int:
         except OSError:
             continue
         parent = int(status["PPid"])
-        if b"trainer.classroom.station" in words and parent == pid:  # the stations themselves, not their zygotes and workers
+        if b"trainer.running.launch" in words and parent == pid:  # the stations themselves, not their zygotes and workers
             found.append(int(status["VmRSS"].split()[0]))
     return max(found)
 
