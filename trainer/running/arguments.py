@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping, Sequence
-from types import SimpleNamespace
+from types import FunctionType, SimpleNamespace
 from typing import Any
+from weakref import WeakKeyDictionary
 
 from torch import nn
 
@@ -148,6 +149,10 @@ def _places(contract: Signature | None, thing: Any, *, skip_self: bool) -> _Plac
     return places if places.is_needed else None
 
 
+# Every case constructs the same class: its arguments are looked at once.
+_of_constructors: WeakKeyDictionary[FunctionType, _Places | None] = WeakKeyDictionary()
+
+
 def construct(make: Any, name: str, init: Mapping[str, Any], signatures: Sequence[Signature]) -> Any:
     """Call a constructor with the contract's arguments.
 
@@ -156,8 +161,14 @@ def construct(make: Any, name: str, init: Mapping[str, Any], signatures: Sequenc
         init: the arguments, by the contract's names.
         signatures: the contract's callables.
     """
-    contract = next((one for one in signatures if one.name == f"{name}.__init__"), None)
-    places = _places(contract, getattr(make, "__init__", None), skip_self=True)
+    function = getattr(make, "__init__", None)
+    if type(function) is FunctionType and function in _of_constructors:
+        places = _of_constructors[function]
+    else:
+        contract = next((one for one in signatures if one.name == f"{name}.__init__"), None)
+        places = _places(contract, function, skip_self=True)
+        if type(function) is FunctionType:
+            _of_constructors[function] = places
     by_place, by_name = ([], init) if places is None else places.fill((), init)
     return make(*by_place, **by_name)
 
