@@ -37,7 +37,7 @@ def environment(**more: str) -> dict[str, str]:
 
 
 def command(*arguments: object) -> list[str]:
-    """What is typed; one process grades unless it says otherwise, because the start of each takes seconds."""
+    """Return the command line. One process grades by default, because each takes seconds to start."""
     jobs = () if {"--jobs", "--executor"} & set(arguments) else ("--jobs", "1")
     return [sys.executable, "-m", "trainer", "--pack", str(TINY_PACK), "grade", *map(str, (*arguments, *jobs))]
 

@@ -1,4 +1,4 @@
-"""What the kernel counts of a process's memory: noise refuses nobody, and memory that is held is found."""
+"""Memory as the kernel counts it: noise refuses nobody, and memory that is held is found."""
 
 import pytest
 

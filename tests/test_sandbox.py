@@ -284,3 +284,20 @@ def test_elsewhere_there_are_limits(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_the_room_is_left_out_of_what_is_around(readable: str, room: str, around: str) -> None:
     """A worker's own layer holds all that is readable, and no other worker's folder unless the room itself is readable."""
     assert sandbox._before_the_ways_part(readable, room) == around
+
+
+@needs_kernel
+def test_nothing_runs_without_a_layer_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    """If the kernel makes the rules of all workers but none for this worker, its file is not run."""
+    made, new = list[int](), sandbox._new_ruleset
+
+    def only_the_first() -> int:
+        made.append(1)
+        return new() if len(made) == 1 else -1
+
+    monkeypatch.setattr(sandbox, "_new_ruleset", only_the_first)
+    source = "print('it ran')\n\n\ndef prefix_sum(x, reverse=False):\n    return x\n"
+    with Grader([TINY_PACK], isolation="kernel") as grader:
+        report = grader.grade(packs.find_challenge(TINY_PACK, "prefix-sum"), source, "prefix_sum.py", 7)
+    assert report.verdict == "error"
+    assert "it ran" not in report.stdout

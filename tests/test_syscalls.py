@@ -349,7 +349,7 @@ def test_the_kernel_refuses_every_number_that_is_not_listed(tmp_path: Path) -> N
 
 @needs_seccomp
 def test_the_kernel_refuses_what_the_rules_do(tmp_path: Path) -> None:
-    """The same arguments as above that are refused in the simulation are refused by this kernel."""
+    """This kernel refuses the arguments that the simulation refuses."""
     machine = platform.machine()
     refused = [(name, arguments) for name, arguments, allowed in ARGUMENTS if not allowed]
 

@@ -123,7 +123,10 @@ class Evidence:
         return self._gradients[key]
 
     def gradients_under(self, one: CaseEvidence, output: str) -> Expected | None:
-        """Return the reference's gradients under the dropout that an output shows; None where there is nothing to compare."""
+        """Return the reference's gradients under the dropout that an output shows.
+
+        None if there is nothing to compare.
+        """
         value = self.value_of(one.told.outputs_with_gradients.get(output))
         if value is None or value.shape != one.expected.outputs[output].value.shape:
             return None

@@ -392,7 +392,7 @@ class Exam:
             return None
         weights = self.expected[number].outputs[output].value
         kept = kept_weights(case.dims[output], case.sizes, weights, actual)
-        # Most submissions drop the same weights: torch's generator begins with the same number, and they draw once.
+        # Most submissions drop the same weights: the random seed is the same, and they draw once.
         key = (number, output, next(iter(kept.values())).numpy().tobytes())
         if key not in self._under:
             if len(self._under) >= _MOST_UNDER:
@@ -401,7 +401,10 @@ class Exam:
         return self._under[key]
 
     def _gradients_with(self, number: int, kept: Mapping[str, Tensor]) -> Expected | None:
-        """Return what the reference gives in a case if it keeps these weights; None if it asks for no dropout of their shape."""
+        """Return the reference's outputs and gradients in a case if it keeps these weights.
+
+        None if the reference drops nothing of their shape.
+        """
         case = self.cases[number]
         assert case.dropout is not None
         found: list[tuple[dict[str, Tensor], dict[str, Tensor]]] = []

@@ -41,9 +41,9 @@ def measured_pair(cases: Sequence[Case]) -> tuple[int, int] | None:
 def held_memory(cases: Sequence[Case], most_held: Callable[[int], int], own_bytes: Callable[[bool], int]) -> Held | None:
     """Compare what the kernel tells of the two cases.
 
-    The kernel counts pages of libraries too, and how many of them are there depends on what else the machine does. So a
-    submission that seems to hold too much is measured again, and the reference with it: memory that an answer holds is
-    there each time.
+    The kernel counts pages of libraries too, and their number changes with the load of the machine.
+    So a submission that seems to hold too much is measured again, and the reference with it. Memory
+    that an answer really holds is there each time.
 
     Args:
         cases: all cases of an exam.

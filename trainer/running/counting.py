@@ -260,7 +260,7 @@ _is_own_code_changed = False
 
 
 def _find_own_code() -> None:
-    """Remember all that a submission would have to replace in our code in order to tell other counts."""
+    """Remember our functions and classes that a submission would replace to tell other counts."""
     for module, name in ((os, "write"), (os, "urandom"), (sys, "settrace"), (threading, "settrace"), (msgspec.json, "encode"), (msgspec.structs, "replace")):
         _own_names.append((vars(module), (name,), (vars(module)[name],)))
     for module_name in ("counting", "trial", "worker", "channel", "protocol", "attempts", "execution"):
@@ -273,7 +273,10 @@ def _find_own_code() -> None:
 
 
 def _is_own_code_left_alone() -> bool:
-    """Return whether all names lead to what they led to (in loops of C, because they are hundreds), and no function got other code."""
+    """Return whether each name still leads to the same object and no function got other code.
+
+    The loops run in C, because there are hundreds of names and each counted call asks.
+    """
     return not _is_own_code_changed and all(all(map(is_, map(owner.get, names), values)) for owner, names, values in _own_names)
 
 

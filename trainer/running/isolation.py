@@ -149,7 +149,7 @@ def _own_code() -> bytes:
 class Folders:
     """Folders for workers, under one that is removed in the end.
 
-    Where this process may mount, each folder is of bounded size and nobody else sees what is in
+    If this process may mount, each folder is of bounded size and nobody else sees what is in
     it. This process and its children can then write to `parent` and to nothing else.
 
     bounded   whether that is so
@@ -207,7 +207,7 @@ def _mount_apart(parent: str) -> bool:
 def _make_read_only(but: str) -> None:
     """Make all of the file system but one folder read-only, for this process and its children.
 
-    Where the kernel refuses, mounts stay as they are. Devices, pipes and files that are open
+    If the kernel refuses, mounts stay as they are. Devices, pipes and files that are open
     already can be written to as before.
     """
     at = os.fsencode(os.path.realpath(but))  # as the list of mounts names it

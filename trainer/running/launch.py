@@ -95,9 +95,10 @@ def replace_this_process(module: str, arguments: Sequence[str]) -> NoReturn:
 
 @contextmanager
 def ending_at_once() -> Iterator[None]:
-    """Have Ctrl-C end this process with exit code 130, as long as the command that handles it is not there yet.
+    """While active, Ctrl-C ends this process with exit code 130: the command that handles it is not
+    there yet.
 
-    An exception would be lost where Python calls what was registered for a fork, for example.
+    A KeyboardInterrupt can be lost here, for example in a function that Python calls after a fork.
     """
     usual = signal.getsignal(signal.SIGINT)
     if usual is not signal.default_int_handler:  # it is ignored, where a script runs in the background

@@ -68,14 +68,21 @@ def _entries(run: Run, given: Sequence[Tensor]) -> int:
 
 
 def keep_freed_memory() -> None:
-    """Have the allocator keep what is freed: the profiler takes a megabyte for each call that it counts, and the kernel clears each page of it."""
+    """Have the allocator keep freed memory.
+
+    The profiler takes a megabyte for each call that it counts; otherwise the kernel clears each page
+    of it again.
+    """
     if hasattr(libc := ctypes.CDLL(None), "mallopt"):  # glibc
         libc.mallopt(_M_MMAP_THRESHOLD, 4 << 20)
         libc.mallopt(_M_TRIM_THRESHOLD, 64 << 20)
 
 
 def have_memory_ready() -> None:
-    """Have memory touched once that the allocator then keeps: the kernel clears each page when it is first written to, in the middle of a run."""
+    """Write to some memory once, which the allocator then keeps.
+
+    The kernel clears each page when it is first written to, which would be in the middle of a run.
+    """
     blocks = [torch.ones(1 << 18) for _ in range(_READY_BYTES >> 20)]
     del blocks
 

@@ -97,10 +97,11 @@ def become_subreaper() -> None:
 
 @dataclass(frozen=True)
 class Landlock:
-    """What all workers of a zygote may reach, made once: some hundred paths take 4 ms.
+    """The rules of files for all workers of a zygote, made once: some hundred paths take 4 ms.
 
-    A worker gets two layers, and what it may do is what both allow: the ruleset of all workers, in which the room of
-    their folders is writable, and one of its own, in which its folder is and no other of the room can be reached.
+    A worker gets two layers and may do only what both allow. The first layer is the ruleset of all
+    workers: it lets them write to the room, which holds their folders. The second layer is the
+    worker's own: of the room it allows this worker's folder alone.
 
     ruleset     a descriptor of the ruleset of all workers; -1 where the kernel has no Landlock
     around      folders that hold all that is readable, and of the room nothing (`_before_the_ways_part`)
@@ -126,15 +127,21 @@ class Landlock:
         return cls(ruleset, tuple(dict.fromkeys(_before_the_ways_part(path, room) for path in readable)))
 
     def restrict(self, writable: str) -> None:
-        """Restrict this process for good."""
+        """Restrict this process for good.
+
+        Raises:
+            OSError: if the kernel has Landlock and refuses a layer; nothing may run then.
+        """
         if self.ruleset < 0:
             return
-        own = _new_ruleset()
+        if (own := _new_ruleset()) < 0:
+            raise OSError(ctypes.get_errno(), "the kernel makes no rules of files for this worker")
         for path in self.around:
             _add_rule(own, path, _READ_ONLY | _WRITE_FILE)
         _add_rule(own, writable, _ALL & ~_EXECUTE)
         for ruleset in (self.ruleset, own):
-            _libc().syscall(LANDLOCK_RESTRICT_SELF, ruleset, 0)
+            if _libc().syscall(LANDLOCK_RESTRICT_SELF, ruleset, 0) != 0:
+                raise OSError(ctypes.get_errno(), "the kernel does not apply the rules of files to this worker")
             os.close(ruleset)
 
 
@@ -154,9 +161,10 @@ def _libc() -> ctypes.CDLL:
 
 
 def _before_the_ways_part(path: str, room: str) -> str:
-    """Return the shortest folder on the way to a path that is not on the way to the room; the path itself if the room lies in it.
+    """Return the shortest folder on the way to a path that is not on the way to the room.
 
-    In that case every worker can read every other's folder, which `doctor` tells.
+    If the room lies in the path, return the path. Every worker can then read every other's folder;
+    `doctor` shows it.
     """
     on_the_way = {Path(room), *Path(room).parents}
     return next((str(folder) for folder in (*reversed(Path(path).parents), Path(path)) if folder not in on_the_way), path)
@@ -169,7 +177,9 @@ def _abi() -> int:
 
 
 def _new_ruleset() -> int:
-    """Return a descriptor of rules that allow nothing: no file, no TCP, no signals to processes outside; -1 where that cannot be had."""
+    """Return a descriptor of rules that allow nothing: no file, no TCP, no signals to processes
+    outside; -1 if the kernel makes none.
+    """
     if (abi := _abi()) < 1:
         return -1
     tcp = 3 if abi >= 4 else 0

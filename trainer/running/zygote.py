@@ -71,7 +71,7 @@ class End:
 
 
 def _widen(pipe: int) -> None:
-    """Let a pipe hold all that is told at a time, so that the other end goes on with its work meanwhile (Linux)."""
+    """Make a pipe so large that a writer does not wait for the reader (Linux)."""
     if hasattr(fcntl, "F_SETPIPE_SZ"):
         with contextlib.suppress(OSError):  # where the system allows no more than it gives at first
             fcntl.fcntl(pipe, fcntl.F_SETPIPE_SZ, _PIPE_BYTES)
