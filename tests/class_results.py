@@ -2,7 +2,15 @@
 
 from collections.abc import Mapping, Sequence
 
-from trainer.classroom.words import Asked, Assignment, CheckLine, Excerpt, Found, NamedMistake, Result
+from trainer.classroom.words import (
+    Asked,
+    Assignment,
+    CheckLine,
+    Excerpt,
+    Found,
+    NamedMistake,
+    Result,
+)
 from trainer.core.words import Status, Verdict
 
 CHECKS = (
@@ -30,11 +38,27 @@ HOSTILE_NAMES = (
     "a" * 200,
     "\ufeff\u200b=1",
 )
-PLAIN_NAMES = ("Amélie Dupont", "Bo Li", "Jürgen Müller", "María-José Ruiz", "Priya N.", "Zoë van der Berg", "王小明", "李雷", "עדי כהן", "محمد علي")
+PLAIN_NAMES = (
+    "Amélie Dupont",
+    "Bo Li",
+    "Jürgen Müller",
+    "María-José Ruiz",
+    "Priya N.",
+    "Zoë van der Berg",
+    "王小明",
+    "李雷",
+    "עדי כהן",
+    "محمد علي",
+)
 
 NO_SCALE = NamedMistake("no-scale", "The scores are not divided by sqrt(head_dim).")
-TILED = NamedMistake("heads-tiled", "The key heads are tiled (k.repeat) where each must be repeated for its neighbours.")
-INVERTED = NamedMistake("mask-inverted", "The mask is inverted: what may be seen is hidden & the rest is <seen>.")
+TILED = NamedMistake(
+    "heads-tiled",
+    "The key heads are tiled (k.repeat) where each must be repeated for its neighbours.",
+)
+INVERTED = NamedMistake(
+    "mask-inverted", "The mask is inverted: what may be seen is hidden & the rest is <seen>."
+)
 
 
 def result(
@@ -49,7 +73,10 @@ def result(
     **more: object,
 ) -> Result:
     """One result; its score and its report follow from the checks."""
-    statuses: dict[str, Status] = {name: "failed" if name in failed else "skipped" if name in skipped else "passed" for name in CHECKS}
+    statuses: dict[str, Status] = {
+        name: "failed" if name in failed else "skipped" if name in skipped else "passed"
+        for name in CHECKS
+    }
     worth = weights or {name: float(name in COUNTED) for name in CHECKS}
     earned = sum(worth[name] for name, status in statuses.items() if status == "passed")
     score = 0.0 if verdict == "not-allowed" else 100 * earned / sum(worth.values())
@@ -66,7 +93,13 @@ def result(
         "task": "digest-of-the-task",
     }
     if verdict is None:
-        made |= {"checks": [], "diagnosis": None, "score": None, "text": "", "error": "the grader ran out of disk <here> & stopped\x1b[2J"}
+        made |= {
+            "checks": [],
+            "diagnosis": None,
+            "score": None,
+            "text": "",
+            "error": "the grader ran out of disk <here> & stopped\x1b[2J",
+        }
     return Result(student=student, challenge=challenge, verdict=verdict, **(made | more))  # type: ignore[arg-type]
 
 
@@ -83,17 +116,26 @@ def _lines(name: str, status: Status) -> list[CheckLine]:
     if status == "skipped":
         return [CheckLine(name, status, message="needs values")]
     if name in ("loads", "interface", "parameters", "bad sizes", "from scratch"):
-        return [CheckLine(name, status, message="it says <no> & stops" if status == "failed" else "")]
+        return [
+            CheckLine(name, status, message="it says <no> & stops" if status == "failed" else "")
+        ]
     if status == "failed":
         wrong = "300 of 672 values of out differ (45%); the inputs are SECRET-INPUT"
-        return [CheckLine(name, "passed", "no mask"), CheckLine(name, "failed", "padding mask", wrong, 34), CheckLine(name, "failed", "causal", wrong, 34)]
+        return [
+            CheckLine(name, "passed", "no mask"),
+            CheckLine(name, "failed", "padding mask", wrong, 34),
+            CheckLine(name, "failed", "causal", wrong, 34),
+        ]
     return [CheckLine(name, status, "no mask"), CheckLine(name, status, "padding mask")]
 
 
 def report_text(challenge: str, verdict: Verdict | None, statuses: Mapping[str, Status]) -> str:
     """A report like the terminal's."""
     passed = sum(status == "passed" for status in statuses.values())
-    words = [f"{ {'passed': '✓', 'failed': '✗', 'skipped': '–'}[status] } {name}" for name, status in statuses.items()]
+    words = [
+        f"{ {'passed': '✓', 'failed': '✗', 'skipped': '–'}[status] } {name}"
+        for name, status in statuses.items()
+    ]
     head = f"{str(verdict).upper().replace('-', ' ')}  {challenge}  {passed} of {len(statuses)} checks passed   seed 123456\nanswer.py\n\n"
     body = f"{head}{'  '.join(words[:8])}\n{'  '.join(words[8:])}\n"
     if verdict == "passed":
@@ -138,8 +180,14 @@ def excerpt(student: str) -> Excerpt:
 
 def a_class(challenges: Sequence[str] = ("first",), students: int = 60) -> list[Result]:
     """All kinds of verdicts, mixed; sorted by student."""
-    names = [*HOSTILE_NAMES, *PLAIN_NAMES, *(f"student {number:03}" for number in range(students))][:students]
-    found = [_one(name, challenge, number + 3 * part) for number, name in enumerate(names) for part, challenge in enumerate(challenges)]
+    names = [*HOSTILE_NAMES, *PLAIN_NAMES, *(f"student {number:03}" for number in range(students))][
+        :students
+    ]
+    found = [
+        _one(name, challenge, number + 3 * part)
+        for number, name in enumerate(names)
+        for part, challenge in enumerate(challenges)
+    ]
     return sorted(found, key=lambda one: one.student)
 
 
@@ -149,23 +197,54 @@ def _one(student: str, challenge: str, number: int) -> Result:
         case 0 | 3 | 6 | 9 | 11:
             return result(student, challenge, "passed", late=late)
         case 1:
-            return result(student, challenge, "failed", failed=("values", "masks"), skipped=("gradients", "properties"), mistakes=(NO_SCALE,), late=late)
+            return result(
+                student,
+                challenge,
+                "failed",
+                failed=("values", "masks"),
+                skipped=("gradients", "properties"),
+                mistakes=(NO_SCALE,),
+                late=late,
+            )
         case 2:
-            return result(student, challenge, "failed", failed=("values",), skipped=("masks", "gradients"), mistakes=(TILED,), late=late)
+            return result(
+                student,
+                challenge,
+                "failed",
+                failed=("values",),
+                skipped=("masks", "gradients"),
+                mistakes=(TILED,),
+                late=late,
+            )
         case 4:
-            return result(student, challenge, "failed", failed=("values", "masks"), mistakes=(NO_SCALE, INVERTED), late=late)
+            return result(
+                student,
+                challenge,
+                "failed",
+                failed=("values", "masks"),
+                mistakes=(NO_SCALE, INVERTED),
+                late=late,
+            )
         case 5:
-            return result(student, challenge, "error", failed=("runs",), skipped=CHECKS[4:], late=late)
+            return result(
+                student, challenge, "error", failed=("runs",), skipped=CHECKS[4:], late=late
+            )
         case 7:
-            return result(student, challenge, "failed", failed=("masks",), mistakes=(INVERTED,), late=late)
+            return result(
+                student, challenge, "failed", failed=("masks",), mistakes=(INVERTED,), late=late
+            )
         case 8:
             return result(student, challenge, "not-allowed", failed=("from scratch",), late=late)
         case _:
-            last: Verdict | None = "timeout" if number % 5 == 0 else "memory" if number % 5 == 1 else None
+            last: Verdict | None = (
+                "timeout" if number % 5 == 0 else "memory" if number % 5 == 1 else None
+            )
             return result(student, challenge, last, failed=("runs",), skipped=CHECKS[4:], late=late)
 
 
 def assignment(challenges: Sequence[str] = ("first",), **more: object) -> Assignment:
     """What the class was asked; the second challenge is worth twice the first."""
-    asked = tuple(Asked(challenge, worth=1.0 + number) for number, challenge in enumerate(challenges))
+    asked = tuple(
+        Asked(challenge, worth=1.0 + number) for number, challenge in enumerate(challenges)
+    )
     return Assignment("Attention, week 3 <& more>", asked, **more)  # type: ignore[arg-type]

@@ -28,28 +28,62 @@ counting.controls_by_name()
 # What takes long and has something quicker beside it that meets the same faults first; `python -m pytest -m ""` runs all.
 THOROUGH = {
     # `pack check`, which CI runs after the tests, grades all these right answers and stubs, and every sixteenth mistake.
-    "test_content": ("test_right_passes", "test_mistakes_are_refused_and_named", "test_stub_is_refused_and_is_the_interface"),
+    "test_content": (
+        "test_right_passes",
+        "test_mistakes_are_refused_and_named",
+        "test_stub_is_refused_and_is_the_interface",
+    ),
     # Real runs of pytest; what becomes of a test is tested without them, and once with.
     "test_pytest_plugin": (
-        *("test_real_workers", "test_real_words", "test_a_whole_challenge", "test_an_interrupted_run_leaves_nobody_behind", "test_files_in_odd_places"),
-        *("test_bad_input_is_exit_code_4", "test_the_last_failures_run_again", "test_a_terminal_without_unicode", "test_one_line_where_one_is_asked_for"),
+        *(
+            "test_real_workers",
+            "test_real_words",
+            "test_a_whole_challenge",
+            "test_an_interrupted_run_leaves_nobody_behind",
+            "test_files_in_odd_places",
+        ),
+        *(
+            "test_bad_input_is_exit_code_4",
+            "test_the_last_failures_run_again",
+            "test_a_terminal_without_unicode",
+            "test_one_line_where_one_is_asked_for",
+        ),
     ),
     # A process a command; that one finds the pack is tested by CONTRIBUTING's own commands.
     "test_known_packs": (
-        *("test_every_light_command_finds_it", "test_help_names_the_option", "test_a_notebook_knows_the_variable", "test_a_session_grades_from_any_pack"),
+        *(
+            "test_every_light_command_finds_it",
+            "test_help_names_the_option",
+            "test_a_notebook_knows_the_variable",
+            "test_a_session_grades_from_any_pack",
+        ),
     ),
     # Tables over all challenges, from which the thresholds were taken.
-    "test_likeness": ("test_a_class_that_writes_as_textbooks_do", "test_many_who_are_nearly_the_same", "test_how_much_of_hostile_text_is_read"),
+    "test_likeness": (
+        "test_a_class_that_writes_as_textbooks_do",
+        "test_many_who_are_nearly_the_same",
+        "test_how_much_of_hostile_text_is_read",
+    ),
     # All of torch's files and kernels: torch is pinned, and the routes are tried one by one beside it.
-    "test_from_scratch": ("test_all_python_code_of_torch_that_computes_attention_is_known", "test_no_kernel_of_torchs_is_left"),
+    "test_from_scratch": (
+        "test_all_python_code_of_torch_that_computes_attention_is_known",
+        "test_no_kernel_of_torchs_is_left",
+    ),
     # CI runs the command on the whole pack.
     "test_cli": ("test_pack_check_of_one_challenge",),
     # `check` is searched in the same way.
     "test_launch": ("test_a_worker_knows_nothing[grade]",),
     "test_unfinished": ("test_known_mistakes_are_finished",),
     # An installation each; the editable one of the README is always made.
-    "test_copies": ("test_no_walk_finds_a_reference_in_an_installation[wheel]", "test_doctor_names_the_copy"),
-    "test_scaffold": ("test_a_project_of_its_own", "test_pack_check_tells_strays", "test_a_pack_may_build_on_another"),
+    "test_copies": (
+        "test_no_walk_finds_a_reference_in_an_installation[wheel]",
+        "test_doctor_names_the_copy",
+    ),
+    "test_scaffold": (
+        "test_a_project_of_its_own",
+        "test_pack_check_tells_strays",
+        "test_a_pack_may_build_on_another",
+    ),
 }
 # Tables of which every so many-th row is run unless all are asked for; every row is one of many of its kind.
 SAMPLED = {
@@ -60,8 +94,23 @@ SAMPLED = {
     "test_every_stub_is_unfinished": 3,
     "test_several_functions": 2,
     "test_task_is_one_key_away_after_a_verdict": 4,
-    **dict.fromkeys(("test_what_is_wrong_is_told", "test_keys_work_with_any_pane_focused", "test_editor_key_in_a_terminal", "test_allowed"), 2),
-    **dict.fromkeys(("test_a_fault_of_the_grader_is_no_failure", "test_too_many_processes", "test_fixing_a_bug_never_takes_a_check_away"), 2),
+    **dict.fromkeys(
+        (
+            "test_what_is_wrong_is_told",
+            "test_keys_work_with_any_pane_focused",
+            "test_editor_key_in_a_terminal",
+            "test_allowed",
+        ),
+        2,
+    ),
+    **dict.fromkeys(
+        (
+            "test_a_fault_of_the_grader_is_no_failure",
+            "test_too_many_processes",
+            "test_fixing_a_bug_never_takes_a_check_away",
+        ),
+        2,
+    ),
     "test_honest_verdict_with_limits_alone": 5,  # the same files as with the sandbox, of which all are run
     "test_forged_records_do_no_harm": 3,
     "test_every_shown_key_is_seen_to_work": 14,  # states by widths
@@ -86,8 +135,14 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         name = getattr(item, "originalname", item.name)
         rows[name] += 1
         # What acts on a zygote is tested by the kernel's means, and as thoroughly by the others only where all tests are asked for.
-        other_means = item.path.stem == "test_isolation" and any(how in item.name for how in ("limits", "bubblewrap"))
-        if {name, item.name} & set(THOROUGH.get(item.path.stem, ())) or (rows[name] - 1) % SAMPLED.get(name, 1) or other_means:
+        other_means = item.path.stem == "test_isolation" and any(
+            how in item.name for how in ("limits", "bubblewrap")
+        )
+        if (
+            {name, item.name} & set(THOROUGH.get(item.path.stem, ()))
+            or (rows[name] - 1) % SAMPLED.get(name, 1)
+            or other_means
+        ):
             item.add_marker(pytest.mark.thorough)
 
 
@@ -98,7 +153,9 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     for name in ("ATTN_DRILL_LANG", "NO_COLOR", "FORCE_COLOR", "COLUMNS"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("ATTN_DRILL_HOME", str(folder))
-    monkeypatch.setattr(common, "_named", [])  # what --pack has named, where a test runs a command in this process
+    monkeypatch.setattr(
+        common, "_named", []
+    )  # what --pack has named, where a test runs a command in this process
     return folder
 
 

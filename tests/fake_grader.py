@@ -5,7 +5,17 @@ from collections.abc import AsyncIterator
 
 from trainer.core.report import Diagnosis, Frame, Outcome, Report, Trace
 from trainer.core.words import Mistake
-from trainer.grading.wire import Answer, Grade, Look, Order, Prepare, Ready, Refused, Traced, Verdict
+from trainer.grading.wire import (
+    Answer,
+    Grade,
+    Look,
+    Order,
+    Prepare,
+    Ready,
+    Refused,
+    Traced,
+    Verdict,
+)
 from trainer.session.client import WarmGrader
 
 MISTAKE = Mistake("no-scale", "a", "b", "The scores are not scaled.", "Why sqrt?")
@@ -14,13 +24,30 @@ MISTAKE = Mistake("no-scale", "a", "b", "The scores are not scaled.", "Why sqrt?
 def report_on(challenge: str, file: str, source: str, seed: int) -> Report:
     """Passed where the text says `right`, unfinished where it says `half`; else failed, with a known mistake in line 3."""
     if "half" in source:
-        lost = Outcome("loads", "failed", "SyntaxError: '(' was never closed", frames=(Frame(12, "", "x = ("),))
+        lost = Outcome(
+            "loads", "failed", "SyntaxError: '(' was never closed", frames=(Frame(12, "", "x = ("),)
+        )
         words = "does not parse: line 12, '(' was never closed"
-        return Report(challenge, file, seed, "error", (lost, Outcome("values", "skipped")), unfinished=words)
+        return Report(
+            challenge, file, seed, "error", (lost, Outcome("values", "skipped")), unfinished=words
+        )
     if "right" in source:
-        return Report(challenge, file, seed, "passed", (Outcome("loads", "passed"), Outcome("values", "passed")))
+        return Report(
+            challenge,
+            file,
+            seed,
+            "passed",
+            (Outcome("loads", "passed"), Outcome("values", "passed")),
+        )
     found = Diagnosis(mistakes=(MISTAKE,), first_line=Frame(3, "forward", "scores = q @ k"))
-    return Report(challenge, file, seed, "failed", (Outcome("loads", "passed"), Outcome("values", "failed", "3 of 4 values differ")), diagnosis=found)
+    return Report(
+        challenge,
+        file,
+        seed,
+        "failed",
+        (Outcome("loads", "passed"), Outcome("values", "failed", "3 of 4 values differ")),
+        diagnosis=found,
+    )
 
 
 class FakeGrader(WarmGrader):
@@ -47,7 +74,9 @@ class FakeGrader(WarmGrader):
             case Grade(number=number, source=source) if "refused" in source:
                 self._answers.put_nowait(Refused(number, "No verdict can be given."))
             case Grade(number=number, challenge=challenge, file=file, source=source):
-                self._answers.put_nowait(Verdict(number, report_on(challenge, file, source, number), final=True))
+                self._answers.put_nowait(
+                    Verdict(number, report_on(challenge, file, source, number), final=True)
+                )
             case Look(number=number):
                 self._answers.put_nowait(Traced(number, Trace(None, 1, 7, ())))  # type: ignore[arg-type]  # not drawn
         return True

@@ -22,13 +22,23 @@ from trainer.cli import app
 _CRASHED = 70
 
 
-def run(arguments: Sequence[str], cwd: Path, environment: Mapping[str, str], typed: str = "", timeout: float = 120.0) -> subprocess.CompletedProcess[str]:
+def run(
+    arguments: Sequence[str],
+    cwd: Path,
+    environment: Mapping[str, str],
+    typed: str = "",
+    timeout: float = 120.0,
+) -> subprocess.CompletedProcess[str]:
     """What `attn-drill` with these arguments does in this folder.
 
     Raises:
         subprocess.TimeoutExpired: if it takes longer, in seconds; it is killed then.
     """
-    with tempfile.TemporaryFile() as given, tempfile.TemporaryFile() as output, tempfile.TemporaryFile() as errors:
+    with (
+        tempfile.TemporaryFile() as given,
+        tempfile.TemporaryFile() as output,
+        tempfile.TemporaryFile() as errors,
+    ):
         given.write(typed.encode())
         given.seek(0)
         pid = os.fork()
@@ -66,7 +76,12 @@ def _command(arguments: Sequence[str], cwd: Path, environment: Mapping[str, str]
         encoding = environment.get("PYTHONIOENCODING", "utf-8")
         sys.stdin = io.TextIOWrapper(io.BufferedReader(io.FileIO(0, closefd=False)), encoding)
         sys.stdout = io.TextIOWrapper(io.BufferedWriter(io.FileIO(1, "w", closefd=False)), encoding)
-        sys.stderr = io.TextIOWrapper(io.BufferedWriter(io.FileIO(2, "w", closefd=False)), encoding, "backslashreplace", line_buffering=True)
+        sys.stderr = io.TextIOWrapper(
+            io.BufferedWriter(io.FileIO(2, "w", closefd=False)),
+            encoding,
+            "backslashreplace",
+            line_buffering=True,
+        )
         os.chdir(cwd)
         os.environ.clear()
         os.environ.update(environment)

@@ -4,7 +4,14 @@ import re
 
 import pytest
 
-from trainer.running.aliases import MOST_ASSIGNMENTS, Shapes, assignments, contract_of, in_words, problem
+from trainer.running.aliases import (
+    MOST_ASSIGNMENTS,
+    Shapes,
+    assignments,
+    contract_of,
+    in_words,
+    problem,
+)
 
 GQA = {
     "q_proj.weight": (12, 12),
@@ -31,13 +38,25 @@ def linear(**layers: tuple[int, int]) -> Shapes:
 @pytest.mark.parametrize(
     ("shapes", "roles"),
     [
-        pytest.param(GQA, {"q_proj": ("q",), "k_proj": ("k",), "v_proj": ("v",), "o_proj": ("o",)}, id="the contract's own names"),
         pytest.param(
-            linear(W_q=(12, 12), W_k=(6, 12), W_v=(6, 12), W_o=(12, 12)), {"W_q": ("q",), "W_k": ("k",), "W_v": ("v",), "W_o": ("o",)}, id="another family"
+            GQA,
+            {"q_proj": ("q",), "k_proj": ("k",), "v_proj": ("v",), "o_proj": ("o",)},
+            id="the contract's own names",
         ),
-        pytest.param(linear(c_attn=(24, 12), c_proj=(12, 12)), {"c_attn": ("q", "k", "v"), "c_proj": ("o",)}, id="fused"),
         pytest.param(
-            linear(to_q=(12, 12), to_kv=(12, 12), to_out__0=(12, 12)), {"to_q": ("q",), "to_kv": ("k", "v"), "to_out.0": ("o",)}, id="nested, kv fused"
+            linear(W_q=(12, 12), W_k=(6, 12), W_v=(6, 12), W_o=(12, 12)),
+            {"W_q": ("q",), "W_k": ("k",), "W_v": ("v",), "W_o": ("o",)},
+            id="another family",
+        ),
+        pytest.param(
+            linear(c_attn=(24, 12), c_proj=(12, 12)),
+            {"c_attn": ("q", "k", "v"), "c_proj": ("o",)},
+            id="fused",
+        ),
+        pytest.param(
+            linear(to_q=(12, 12), to_kv=(12, 12), to_out__0=(12, 12)),
+            {"to_q": ("q",), "to_kv": ("k", "v"), "to_out.0": ("o",)},
+            id="nested, kv fused",
         ),
         pytest.param(
             linear(inner__query=(12, 12), inner__key=(6, 12), inner__value=(6, 12), fc=(12, 12)),
@@ -54,40 +73,76 @@ def test_names_decide(shapes: Shapes, roles: dict[str, tuple[str, ...]]) -> None
 def test_fused_contract_split_by_the_learner() -> None:
     """A contract of one fused layer takes three split ones."""
     contract = contract_of({"qkv_proj.weight": (36, 12), "o_proj.weight": (12, 12)})
-    split = {"wq.weight": (12, 12), "wk.weight": (12, 12), "wv.weight": (12, 12), "wo.weight": (12, 12)}
-    assert assignments(contract, split) == [{"wq": ("q",), "wk": ("k",), "wv": ("v",), "wo": ("o",)}]
+    split = {
+        "wq.weight": (12, 12),
+        "wk.weight": (12, 12),
+        "wv.weight": (12, 12),
+        "wo.weight": (12, 12),
+    }
+    assert assignments(contract, split) == [
+        {"wq": ("q",), "wk": ("k",), "wv": ("v",), "wo": ("o",)}
+    ]
     assert contract.atoms["v"].start == 24
 
 
 def test_names_that_say_nothing_are_tried() -> None:
     """Four layers of one shape have 24 assignments, and no more are tried."""
     square = {name: (12, 12) if len(shape) == 2 else (12,) for name, shape in GQA.items()}
-    found = assignments(contract_of(square), linear(fc1=(12, 12), fc2=(12, 12), fc3=(12, 12), fc4=(12, 12)))
+    found = assignments(
+        contract_of(square), linear(fc1=(12, 12), fc2=(12, 12), fc3=(12, 12), fc4=(12, 12))
+    )
     assert len(found) == MOST_ASSIGNMENTS == 24
     assert {"fc1": ("q",), "fc2": ("k",), "fc3": ("v",), "fc4": ("o",)} in found
 
 
 def test_contradicting_names_are_tried() -> None:
     """`proj.0 … proj.3` all say output: shapes decide."""
-    found = assignments(contract_of(GQA), linear(proj__0=(12, 12), proj__1=(6, 12), proj__2=(6, 12), proj__3=(12, 12)))
+    found = assignments(
+        contract_of(GQA),
+        linear(proj__0=(12, 12), proj__1=(6, 12), proj__2=(6, 12), proj__3=(12, 12)),
+    )
     assert len(found) == 4
 
 
 @pytest.mark.parametrize(
     ("shapes", "says"),
     [
-        pytest.param({**GQA, "extra.weight": (3, 12)}, r"your module has extra\.weight \[3, 12\]", id="one too many"),
-        pytest.param({k: v for k, v in GQA.items() if "v_proj" not in k}, r"asks for v_proj\.weight \[6, 12\]", id="one missing"),
-        pytest.param({k: v for k, v in GQA.items() if k != "o_proj.bias"}, r"asks for o_proj\.bias \[12\]", id="no bias"),
-        pytest.param({**GQA, "k_proj.weight": (12, 12), "k_proj.bias": (12,)}, r"k_proj\.weight is \[12, 12\] and must be \[6, 12\]", id="wrong shape"),
-        pytest.param({**GQA, "temperature": (1,)}, r"your module has temperature \[1\]", id="a scalar of one's own"),
+        pytest.param(
+            {**GQA, "extra.weight": (3, 12)},
+            r"your module has extra\.weight \[3, 12\]",
+            id="one too many",
+        ),
+        pytest.param(
+            {k: v for k, v in GQA.items() if "v_proj" not in k},
+            r"asks for v_proj\.weight \[6, 12\]",
+            id="one missing",
+        ),
+        pytest.param(
+            {k: v for k, v in GQA.items() if k != "o_proj.bias"},
+            r"asks for o_proj\.bias \[12\]",
+            id="no bias",
+        ),
+        pytest.param(
+            {**GQA, "k_proj.weight": (12, 12), "k_proj.bias": (12,)},
+            r"k_proj\.weight is \[12, 12\] and must be \[6, 12\]",
+            id="wrong shape",
+        ),
+        pytest.param(
+            {**GQA, "temperature": (1,)},
+            r"your module has temperature \[1\]",
+            id="a scalar of one's own",
+        ),
         pytest.param(
             {**{k: v for k, v in GQA.items() if "o_proj" not in k}, "wo.weight": (12, 12)},
             r"^the contract asks for wo\.bias \[12\], which your module lacks; wo is taken for o_proj$",
             id="no bias under another name",
         ),
         pytest.param(
-            {**{k: v for k, v in GQA.items() if "k_proj" not in k}, "attn.to_k.weight": (12, 12), "attn.to_k.bias": (12,)},
+            {
+                **{k: v for k, v in GQA.items() if "k_proj" not in k},
+                "attn.to_k.weight": (12, 12),
+                "attn.to_k.bias": (12,),
+            },
             r"attn\.to_k\.weight is \[12, 12\] and must be \[6, 12\].*; attn\.to_k is taken for k_proj$",
             id="wrong shape under another name",
         ),
@@ -207,7 +262,10 @@ def test_a_part_of_a_fused_layer_that_is_missing() -> None:
     fused = {"qkv_proj.weight": (36, 12), "o_proj.weight": (12, 12)}
     own = {"wq.weight": (12, 12), "wk.weight": (12, 12), "wo.weight": (12, 12)}
     told = problem(contract_of(fused), fused, own)
-    assert told == "the contract asks for the rows of v in qkv_proj.weight [12, 12], which your module lacks"
+    assert (
+        told
+        == "the contract asks for the rows of v in qkv_proj.weight [12, 12], which your module lacks"
+    )
 
 
 def test_many_foreign_layers_take_no_long_search() -> None:
@@ -219,7 +277,13 @@ def test_many_foreign_layers_take_no_long_search() -> None:
 
 def test_own_names_are_never_reassigned() -> None:
     """k_proj of q_proj's shape is an error, not a q_proj under another name."""
-    swapped = {**GQA, "q_proj.weight": (6, 12), "q_proj.bias": (6,), "k_proj.weight": (12, 12), "k_proj.bias": (12,)}
+    swapped = {
+        **GQA,
+        "q_proj.weight": (6, 12),
+        "q_proj.bias": (6,),
+        "k_proj.weight": (12, 12),
+        "k_proj.bias": (12,),
+    }
     assert assignments(contract_of(GQA), swapped) == []
 
 

@@ -63,8 +63,14 @@ def test_every_key(tmp_path: Path) -> None:
 
 def test_one_key(tmp_path: Path) -> None:
     """A file that names one challenge is what `grade --challenge` asks."""
-    assert read(tmp_path, '[[challenge]]\nid = "gqa"\n') == plain_assignment("gqa") == Assignment("gqa", (Asked("gqa"),))
-    assert read(tmp_path, '[[challenge]]\nid = "gqa"\n[[challenge]]\nid = "mha"\n').title == "gqa, mha"
+    assert (
+        read(tmp_path, '[[challenge]]\nid = "gqa"\n')
+        == plain_assignment("gqa")
+        == Assignment("gqa", (Asked("gqa"),))
+    )
+    assert (
+        read(tmp_path, '[[challenge]]\nid = "gqa"\n[[challenge]]\nid = "mha"\n').title == "gqa, mha"
+    )
 
 
 @pytest.mark.parametrize(
@@ -81,49 +87,141 @@ def test_one_key(tmp_path: Path) -> None:
 @pytest.mark.usefixtures("paris")
 def test_due(due: str, utc: str, tmp_path: Path) -> None:
     """A time without an offset is this machine's, and a day alone lasts until its end."""
-    assert read(tmp_path, WEEK.replace("2026-12-01T23:59:00+01:00", due)).due == datetime.fromisoformat(utc).timestamp()
+    assert (
+        read(tmp_path, WEEK.replace("2026-12-01T23:59:00+01:00", due)).due
+        == datetime.fromisoformat(utc).timestamp()
+    )
 
 
 @pytest.mark.parametrize(
     ("old", "new", "says"),
     [
         pytest.param("title", "tittle", r"unknown field `tittle`", id="an unknown key"),
-        pytest.param("worth", "wort", r"unknown field `wort` - at `\$\.challenge\[0\]`", id="an unknown key of a challenge"),
+        pytest.param(
+            "worth",
+            "wort",
+            r"unknown field `wort` - at `\$\.challenge\[0\]`",
+            id="an unknown key of a challenge",
+        ),
         pytest.param('id = "gqa"', "", r"`id` - at `\$\.challenge\[0\]`", id="no id"),
         pytest.param('title = "Week 3"', "title = 3", r"`\$\.title`", id="a title that is none"),
         pytest.param("[[challenge]]", "[challenge]", r"not valid TOML", id="no TOML"),
-        pytest.param("gqa", "gqq", r"No challenge is called 'gqq'. Did you mean gqa", id="an unknown challenge"),
+        pytest.param(
+            "gqa",
+            "gqq",
+            r"No challenge is called 'gqq'. Did you mean gqa",
+            id="an unknown challenge",
+        ),
         pytest.param("kv_cache", "gqa", r"`challenge` names gqa twice", id="a challenge twice"),
-        pytest.param("gqa", "kv-cache", r"`challenge` names kv-cache twice", id="a challenge twice, in two spellings"),
-        pytest.param(WEEK[WEEK.index("[[") :], "", r"`challenge` names nothing. Add \[\[challenge\]\]", id="no challenge"),
-        pytest.param("masks", "mask", r"`weights` of gqa name 'mask'.*Did you mean \"masks\"", id="a check with a typing error"),
-        pytest.param('"train/eval"', "Bad_Size", r"'Bad_Size'.*Did you mean \"bad sizes\"", id="a check without its space"),
-        pytest.param("masks", "zzz", r"'zzz', which is no check. There are: loads, .*, work", id="a check unlike any"),
+        pytest.param(
+            "gqa",
+            "kv-cache",
+            r"`challenge` names kv-cache twice",
+            id="a challenge twice, in two spellings",
+        ),
+        pytest.param(
+            WEEK[WEEK.index("[[") :],
+            "",
+            r"`challenge` names nothing. Add \[\[challenge\]\]",
+            id="no challenge",
+        ),
+        pytest.param(
+            "masks",
+            "mask",
+            r"`weights` of gqa name 'mask'.*Did you mean \"masks\"",
+            id="a check with a typing error",
+        ),
+        pytest.param(
+            '"train/eval"',
+            "Bad_Size",
+            r"'Bad_Size'.*Did you mean \"bad sizes\"",
+            id="a check without its space",
+        ),
+        pytest.param(
+            "masks",
+            "zzz",
+            r"'zzz', which is no check. There are: loads, .*, work",
+            id="a check unlike any",
+        ),
         pytest.param("2.5", "-1", r"`weights` of gqa give 'masks' -1", id="a negative weight"),
         pytest.param("2.5", "inf", r"`weights` of gqa give 'masks' inf", id="an infinite weight"),
-        pytest.param("2.5", "nan", r"`weights` of gqa give 'masks' nan", id="a weight that is no number"),
-        pytest.param("2.5", "true", r"got `bool` - at `\$\.challenge\[0\]\.weights", id="a weight that is a truth value"),
-        pytest.param("values = 4", ", ".join(f'"{one}" = 0' for one in CHECK_ORDER if one not in ("masks", "memory", "train/eval")), "", id="most weights 0"),
+        pytest.param(
+            "2.5", "nan", r"`weights` of gqa give 'masks' nan", id="a weight that is no number"
+        ),
+        pytest.param(
+            "2.5",
+            "true",
+            r"got `bool` - at `\$\.challenge\[0\]\.weights",
+            id="a weight that is a truth value",
+        ),
+        pytest.param(
+            "values = 4",
+            ", ".join(
+                f'"{one}" = 0'
+                for one in CHECK_ORDER
+                if one not in ("masks", "memory", "train/eval")
+            ),
+            "",
+            id="most weights 0",
+        ),
         pytest.param("worth = 2", "worth = 0", r"`worth` of gqa is 0", id="worth nothing"),
         pytest.param("worth = 2", "worth = -1", r"`worth` of gqa is -1", id="worth less"),
         pytest.param("worth = 2", "worth = inf", r"`worth` of gqa is inf", id="worth everything"),
         pytest.param("worth = 2", "worth = nan", r"`worth` of gqa is nan", id="worth no number"),
-        pytest.param("seconds = 5", "seconds = 0", r"`seconds` is 0; it must be more than 0 and at most 86400", id="no time"),
-        pytest.param("seconds = 5", "seconds = 86400.5", r"`seconds` is 86400.5", id="more than a day"),
-        pytest.param("seconds = 5", "seconds = nan", r"`seconds` is nan", id="seconds that are no number"),
+        pytest.param(
+            "seconds = 5",
+            "seconds = 0",
+            r"`seconds` is 0; it must be more than 0 and at most 86400",
+            id="no time",
+        ),
+        pytest.param(
+            "seconds = 5", "seconds = 86400.5", r"`seconds` is 86400.5", id="more than a day"
+        ),
+        pytest.param(
+            "seconds = 5", "seconds = nan", r"`seconds` is nan", id="seconds that are no number"
+        ),
         pytest.param("seconds = 5", "seconds = 86400", "", id="a day"),
         pytest.param("seconds = 5", "seconds = 0.25", "", id="a quarter of a second"),
-        pytest.param("memory_mib = 512", "memory_mib = 15", r"`memory_mib` is 15; it must be 16 to 1048576", id="too little memory"),
-        pytest.param("memory_mib = 512", "memory_mib = 1048577", r"`memory_mib` is 1048577", id="too much memory"),
+        pytest.param(
+            "memory_mib = 512",
+            "memory_mib = 15",
+            r"`memory_mib` is 15; it must be 16 to 1048576",
+            id="too little memory",
+        ),
+        pytest.param(
+            "memory_mib = 512",
+            "memory_mib = 1048577",
+            r"`memory_mib` is 1048577",
+            id="too much memory",
+        ),
         pytest.param("memory_mib = 512", "memory_mib = 16", "", id="the least memory"),
-        pytest.param("memory_mib = 512", "memory_mib = 16.5", r"`\$\.memory_mib`", id="a fraction of memory"),
-        pytest.param('"checks"', '"all"', r"`students_see` is 'all'; it must be one of report, checks, verdict", id="something else to see"),
+        pytest.param(
+            "memory_mib = 512", "memory_mib = 16.5", r"`\$\.memory_mib`", id="a fraction of memory"
+        ),
+        pytest.param(
+            '"checks"',
+            '"all"',
+            r"`students_see` is 'all'; it must be one of report, checks, verdict",
+            id="something else to see",
+        ),
         pytest.param('"checks"', '"verdict"', "", id="the verdict to see"),
         pytest.param("why = false", "why = 0", r"`\$\.why`", id="a number for a truth value"),
-        pytest.param("2026-12-01T23:59:00+01:00", '"2026-12-01"', r"`due` is '2026-12-01'; it must be .* without quotes", id="a day in quotes"),
-        pytest.param("2026-12-01T23:59:00+01:00", "23:59:00", r"`due` is .*23, 59", id="a time without a day"),
+        pytest.param(
+            "2026-12-01T23:59:00+01:00",
+            '"2026-12-01"',
+            r"`due` is '2026-12-01'; it must be .* without quotes",
+            id="a day in quotes",
+        ),
+        pytest.param(
+            "2026-12-01T23:59:00+01:00", "23:59:00", r"`due` is .*23, 59", id="a time without a day"
+        ),
         pytest.param("2026-12-01T23:59:00+01:00", "20261201", r"`due` is 20261201", id="a number"),
-        pytest.param("2026-12-01T23:59:00+01:00", "0001-01-01", r"`due` is 0001-01-01, which no clock", id="a day before all clocks"),
+        pytest.param(
+            "2026-12-01T23:59:00+01:00",
+            "0001-01-01",
+            r"`due` is 0001-01-01, which no clock",
+            id="a day before all clocks",
+        ),
     ],
 )
 @pytest.mark.usefixtures("paris")
@@ -171,27 +269,98 @@ STATUS: dict[str, Status] = {"p": "passed", "f": "failed", "s": "skipped"}
 @pytest.mark.parametrize(
     ("weights", "statuses", "verdict", "points"),
     [
-        pytest.param({"values": 1, "masks": 1}, {"values": "p", "masks": "p"}, "passed", 100.0, id="a pass"),
-        pytest.param({"values": 1, "masks": 1}, {"values": "p", "masks": "f"}, "failed", 50.0, id="half"),
-        pytest.param({"values": 4, "masks": 2}, {"values": "p", "masks": "f"}, "failed", 66.7, id="two thirds, to one decimal"),
-        pytest.param({"values": 4, "masks": 2}, {"values": "f", "masks": "s"}, "failed", 0.0, id="skipped is not passed"),
-        pytest.param({"values": 4, "masks": 2, "memory": 6}, {"values": "p", "masks": "s"}, "failed", 66.7, id="what is not due does not count"),
-        pytest.param({"values": 1, "loads": 0}, {"loads": "p", "values": "f"}, "failed", 0.0, id="no points for what has no weight"),
-        pytest.param({"values": 1}, {"values": "p", "work": "f"}, "failed", 100.0, id="what has no weight costs nothing"),
-        pytest.param({"values": 1}, {"loads": "p", "values": "p"}, "timeout", 100.0, id="points for what passed, whatever the verdict"),
-        pytest.param({"values": 1, "from scratch": 1}, {"values": "p", "from scratch": "f"}, "not-allowed", 0.0, id="the library's attention"),
-        pytest.param({"values": 0}, {"values": "p"}, "passed", 100.0, id="a pass where nothing has weight"),
-        pytest.param({"values": 0}, {"values": "p", "masks": "f"}, "failed", 0.0, id="no pass where nothing has weight"),
+        pytest.param(
+            {"values": 1, "masks": 1}, {"values": "p", "masks": "p"}, "passed", 100.0, id="a pass"
+        ),
+        pytest.param(
+            {"values": 1, "masks": 1}, {"values": "p", "masks": "f"}, "failed", 50.0, id="half"
+        ),
+        pytest.param(
+            {"values": 4, "masks": 2},
+            {"values": "p", "masks": "f"},
+            "failed",
+            66.7,
+            id="two thirds, to one decimal",
+        ),
+        pytest.param(
+            {"values": 4, "masks": 2},
+            {"values": "f", "masks": "s"},
+            "failed",
+            0.0,
+            id="skipped is not passed",
+        ),
+        pytest.param(
+            {"values": 4, "masks": 2, "memory": 6},
+            {"values": "p", "masks": "s"},
+            "failed",
+            66.7,
+            id="what is not due does not count",
+        ),
+        pytest.param(
+            {"values": 1, "loads": 0},
+            {"loads": "p", "values": "f"},
+            "failed",
+            0.0,
+            id="no points for what has no weight",
+        ),
+        pytest.param(
+            {"values": 1},
+            {"values": "p", "work": "f"},
+            "failed",
+            100.0,
+            id="what has no weight costs nothing",
+        ),
+        pytest.param(
+            {"values": 1},
+            {"loads": "p", "values": "p"},
+            "timeout",
+            100.0,
+            id="points for what passed, whatever the verdict",
+        ),
+        pytest.param(
+            {"values": 1, "from scratch": 1},
+            {"values": "p", "from scratch": "f"},
+            "not-allowed",
+            0.0,
+            id="the library's attention",
+        ),
+        pytest.param(
+            {"values": 0}, {"values": "p"}, "passed", 100.0, id="a pass where nothing has weight"
+        ),
+        pytest.param(
+            {"values": 0},
+            {"values": "p", "masks": "f"},
+            "failed",
+            0.0,
+            id="no pass where nothing has weight",
+        ),
         pytest.param({"values": 1}, {}, "error", 0.0, id="nothing was due"),
         pytest.param(
-            {"values": 1e308, "masks": 1e308, "work": 1e308}, {"values": "p", "masks": "p", "work": "f"}, "failed", 66.7, id="weights whose sum is infinite"
+            {"values": 1e308, "masks": 1e308, "work": 1e308},
+            {"values": "p", "masks": "p", "work": "f"},
+            "failed",
+            66.7,
+            id="weights whose sum is infinite",
         ),
-        pytest.param({"values": 5e-324, "masks": 5e-324}, {"values": "p", "masks": "f"}, "failed", 50.0, id="weights as small as can be"),
+        pytest.param(
+            {"values": 5e-324, "masks": 5e-324},
+            {"values": "p", "masks": "f"},
+            "failed",
+            50.0,
+            id="weights as small as can be",
+        ),
     ],
 )
-def test_score(weights: dict[str, float], statuses: dict[str, str], verdict: Verdict, points: float) -> None:
+def test_score(
+    weights: dict[str, float], statuses: dict[str, str], verdict: Verdict, points: float
+) -> None:
     """The share of the weights of the due checks that passed; a pass is 100, library attention 0."""
-    assert score({check: STATUS[one] for check, one in statuses.items()}, Asked("gqa", weights), verdict) == points
+    assert (
+        score(
+            {check: STATUS[one] for check, one in statuses.items()}, Asked("gqa", weights), verdict
+        )
+        == points
+    )
 
 
 def test_score_is_a_share() -> None:
@@ -200,10 +369,16 @@ def test_score_is_a_share() -> None:
     for _ in range(300):
         due = random.sample(CHECK_ORDER, random.randrange(1, len(CHECK_ORDER)))
         weights = {check: random.choice((0.0, 1.0, random.random() * 10)) for check in CHECK_ORDER}
-        statuses: dict[str, Status] = {check: random.choice(("passed", "failed", "skipped")) for check in due}
+        statuses: dict[str, Status] = {
+            check: random.choice(("passed", "failed", "skipped")) for check in due
+        }
         points = score(statuses, Asked("gqa", weights), "failed")
         assert 0 <= points <= 100
-        assert points == score(statuses, Asked("gqa", {check: 2 * weight for check, weight in weights.items()}), "failed")
+        assert points == score(
+            statuses,
+            Asked("gqa", {check: 2 * weight for check, weight in weights.items()}),
+            "failed",
+        )
         better = {**statuses, due[0]: "passed"}
         assert score(better, Asked("gqa", weights), "failed") >= points
 
@@ -211,7 +386,14 @@ def test_score_is_a_share() -> None:
 def test_default_weights_give_nothing_for_loading() -> None:
     """The stub handed in again, which loads, has the interface and calls no library, has earned nothing."""
     passed = ("loads", "interface", "parameters", "from scratch")
-    assert score({check: "passed" if check in passed else "failed" for check in CHECK_ORDER}, Asked("gqa"), "error") == 0.0
+    assert (
+        score(
+            {check: "passed" if check in passed else "failed" for check in CHECK_ORDER},
+            Asked("gqa"),
+            "error",
+        )
+        == 0.0
+    )
 
 
 @pytest.mark.parametrize(
@@ -222,7 +404,9 @@ def test_default_weights_give_nothing_for_loading() -> None:
         pytest.param({"gqa": 0.0, "mha": 50.0}, 16.7, id="by what the other is worth"),
         pytest.param({"gqa": 100.0, "mha": None}, None, id="the grader failed"),
         pytest.param({"gqa": 100.0}, None, id="not graded yet"),
-        pytest.param({"gqa": 50.0, "mha": 0.0, "sdpa": 100.0}, 33.3, id="what was not asked does not count"),
+        pytest.param(
+            {"gqa": 50.0, "mha": 0.0, "sdpa": 100.0}, 33.3, id="what was not asked does not count"
+        ),
         pytest.param({"gqa": 0.0, "mha": 0.0}, 0.0, id="nothing is a total too"),
     ],
 )
@@ -233,6 +417,9 @@ def test_total(scores: dict[str, float | None], points: float | None) -> None:
 
 def test_total_of_great_worth() -> None:
     """No sum is infinite."""
-    found = total({"gqa": 100.0, "mha": 50.0}, Assignment("x", (Asked("gqa", worth=1e308), Asked("mha", worth=1e308))))
+    found = total(
+        {"gqa": 100.0, "mha": 50.0},
+        Assignment("x", (Asked("gqa", worth=1e308), Asked("mha", worth=1e308))),
+    )
     assert found is not None
     assert math.isclose(found, 75.0)

@@ -70,9 +70,18 @@ def test_from_a_checkout_it_takes_what_is_installed_and_no_more(tmp_path: Path) 
     """Package, content, licence and pins; no tests and no caches. The scripts can be run."""
     folder = tmp_path / "made" / "autograder"
     write_autograder(folder, 'title = "Übung"\n', small_checkout(tmp_path / "checkout"))
-    package = {"pyproject.toml", "README.md", "LICENSE", "constraints.txt", "trainer/__init__.py", "trainer/session/session.tcss"}
+    package = {
+        "pyproject.toml",
+        "README.md",
+        "LICENSE",
+        "constraints.txt",
+        "trainer/__init__.py",
+        "trainer/session/session.tcss",
+    }
     package |= {"challenges/one/stub.py", "solutions/one/solution.py"}
-    assert files(folder) == {"run_autograder", "setup.sh", "assignment.toml", "README.md"} | {f"package/{name}" for name in package}
+    assert files(folder) == {"run_autograder", "setup.sh", "assignment.toml", "README.md"} | {
+        f"package/{name}" for name in package
+    }
     assert (folder / "assignment.toml").read_text(encoding="utf-8") == 'title = "Übung"\n'
     assert (folder / "package" / "constraints.txt").read_text() == "torch==2.13.0\n"
     for name in ("run_autograder", "setup.sh"):
@@ -85,18 +94,35 @@ def test_from_a_wheel_it_is_the_same_package(tmp_path: Path) -> None:
     folder = tmp_path / "autograder"
     write_autograder(folder, "", small_wheel(tmp_path / "site-packages"))
     package = folder / "package"
-    assert files(package) == {"pyproject.toml", "constraints.txt", "LICENSE", "trainer/__init__.py", "challenges/one/stub.py", "solutions/one/solution.py"}
+    assert files(package) == {
+        "pyproject.toml",
+        "constraints.txt",
+        "LICENSE",
+        "trainer/__init__.py",
+        "challenges/one/stub.py",
+        "solutions/one/solution.py",
+    }
     made = tomllib.loads((package / "pyproject.toml").read_text())
-    assert (made["project"]["version"], made["project"]["dependencies"]) == ("1.2", ["torch<2.14,>=2.13", "rich>=14"])
+    assert (made["project"]["version"], made["project"]["dependencies"]) == (
+        "1.2",
+        ["torch<2.14,>=2.13", "rich>=14"],
+    )
     ours = tomllib.loads((built_in_pack() / "pyproject.toml").read_text())
-    for path in (["build-system"], ["project", "scripts"], ["project", "name"], ["project", "requires-python"]):
+    for path in (
+        ["build-system"],
+        ["project", "scripts"],
+        ["project", "name"],
+        ["project", "requires-python"],
+    ):
         mine, other = made, ours
         for key in path:
             mine, other = mine[key], other[key]
         assert mine == other
     wheel, our_wheel = (one["tool"]["hatch"]["build"]["targets"]["wheel"] for one in (made, ours))
     assert wheel["packages"] == our_wheel["packages"]
-    assert wheel["force-include"] == {part: f"trainer/_pack/{part}" for part in ("challenges", "solutions")}
+    assert wheel["force-include"] == {
+        part: f"trainer/_pack/{part}" for part in ("challenges", "solutions")
+    }
     assert (package / "constraints.txt").read_text() == "rich==15.0\ntorch==2.13.0\n"
 
 
@@ -105,12 +131,18 @@ def test_the_real_checkout_gives_a_whole_package(tmp_path: Path) -> None:
     write_autograder(tmp_path / "autograder", "", built_in_pack())
     package = tmp_path / "autograder" / "package"
     made = tomllib.loads((package / "pyproject.toml").read_text())
-    needed = [made["project"]["readme"], *made["project"]["license-files"], "hatch_build.py", "challenges", "solutions"]
+    needed = [
+        made["project"]["readme"],
+        *made["project"]["license-files"],
+        "hatch_build.py",
+        "challenges",
+        "solutions",
+    ]
     assert "custom" in made["tool"]["hatch"]["build"]["targets"]["wheel"]["hooks"]
     assert all((package / name).exists() for name in needed)
-    assert {path.name for path in (package / "challenges").iterdir() if not path.name.startswith("_")} == {
-        path.name for path in (package / "solutions").iterdir()
-    }
+    assert {
+        path.name for path in (package / "challenges").iterdir() if not path.name.startswith("_")
+    } == {path.name for path in (package / "solutions").iterdir()}
     assert "torch==" in (package / "constraints.txt").read_text()
 
 
@@ -126,7 +158,10 @@ def test_an_earlier_autograder_is_replaced_and_nothing_else(tmp_path: Path) -> N
     assert (folder / "pip.conf").read_text() == "mine"
     other = tmp_path / "thesis"
     (other / "package").mkdir(parents=True)
-    with pytest.raises(DrillError, match=r"thesis is not empty and no autograder \(it has no run_autograder\). Name a new folder"):
+    with pytest.raises(
+        DrillError,
+        match=r"thesis is not empty and no autograder \(it has no run_autograder\). Name a new folder",
+    ):
         write_autograder(other, "", root)
     assert (other / "package").is_dir()
 
@@ -139,7 +174,9 @@ def test_an_earlier_autograder_is_replaced_and_nothing_else(tmp_path: Path) -> N
         ("a-file/in", "checkout", "cannot be written"),
     ],
 )
-def test_what_cannot_be_written_is_said_in_a_sentence(tmp_path: Path, folder: str, root: str, words: str) -> None:
+def test_what_cannot_be_written_is_said_in_a_sentence(
+    tmp_path: Path, folder: str, root: str, words: str
+) -> None:
     """With what to do next."""
     (tmp_path / "a-file").write_text("")
     (tmp_path / "nothing").mkdir()
@@ -167,12 +204,22 @@ def autograder(tmp_path: Path, grade: str) -> tuple[Path, dict[str, str]]:
     return root, os.environ | {"AUTOGRADER_ROOT": str(root), "PYTHON": str(fake)}
 
 
-def run(root: Path, environment: dict[str, str]) -> tuple[dict[str, object], subprocess.CompletedProcess[str]]:
+def run(
+    root: Path, environment: dict[str, str]
+) -> tuple[dict[str, object], subprocess.CompletedProcess[str]]:
     """Run it as the platform does: a copy in the root, the root as the working folder."""
     script = root / "run_autograder"
     script.write_text((root / "source" / "run_autograder").read_text())
     script.chmod(0o755)
-    done = subprocess.run([str(script)], cwd=root, env=environment, capture_output=True, text=True, timeout=120, check=False)
+    done = subprocess.run(
+        [str(script)],
+        cwd=root,
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
     return json.loads((root / "results" / "results.json").read_text(encoding="utf-8")), done
 
 
@@ -189,7 +236,15 @@ def test_the_results_of_grade_are_the_results(tmp_path: Path) -> None:
     assert done.returncode == 0
     arguments = (root / "arguments").read_text().splitlines()
     assert arguments == [
-        *("-m", "trainer", "grade", f"{root}/submission", "--single", "--assignment", f"{root}/source/assignment.toml"),
+        *(
+            "-m",
+            "trainer",
+            "grade",
+            f"{root}/submission",
+            "--single",
+            "--assignment",
+            f"{root}/source/assignment.toml",
+        ),
         *("--format", "gradescope", "--out", f"{root}/work"),
     ]
     assert {path.name for path in (root / "results").iterdir()} == {"results.json"}
@@ -232,7 +287,10 @@ def test_without_any_python_there_are_results(tmp_path: Path) -> None:
 
 def test_results_are_there_before_the_grading_begins(tmp_path: Path) -> None:
     """So that even the end of run_autograder itself leaves them; and nothing of an earlier run is left to be taken for new."""
-    root, environment = autograder(tmp_path, f'cp "$root/results/results.json" "$root/before"; ls "$root/work" >"$root/left"; {written(RESULTS)}')
+    root, environment = autograder(
+        tmp_path,
+        f'cp "$root/results/results.json" "$root/before"; ls "$root/work" >"$root/left"; {written(RESULTS)}',
+    )
     old = root / "work" / "gradescope" / "submission"
     old.mkdir(parents=True)
     (old / "results.json").write_text('{"score": 100}')
@@ -245,7 +303,10 @@ def test_results_are_there_before_the_grading_begins(tmp_path: Path) -> None:
 
 def test_the_submission_is_not_where_python_looks(tmp_path: Path) -> None:
     """A student's json.py or trainer/ is not imported, wherever this runs; and the journal is not the user's own."""
-    root, environment = autograder(tmp_path, f'printf "%s\\n" "$PYTHONSAFEPATH" "$ATTN_DRILL_HOME" >"$root/environment"; {written(RESULTS)}')
+    root, environment = autograder(
+        tmp_path,
+        f'printf "%s\\n" "$PYTHONSAFEPATH" "$ATTN_DRILL_HOME" >"$root/environment"; {written(RESULTS)}',
+    )
     for name in ("json.py", "trainer.py"):
         (root / name).write_text("raise SystemExit('imported')")
     assert run(root, environment)[0] == RESULTS
@@ -256,8 +317,17 @@ def test_a_challenge_of_a_course_goes_along(tmp_path: Path) -> None:
     """Asked for by --pack, it is graded when that folder is gone; what is not asked stays behind, and with another assignment so does all of it."""
     course, root = tmp_path / "course", tmp_path / "there"
     shutil.copytree(TINY_PACK, course)
-    environment = {**os.environ, "PYTHONPATH": str(built_in_pack()), "PYTHON": sys.executable, "AUTOGRADER_ROOT": str(root)}
-    made = forked.run(["autograder", str(root / "source"), "--challenge", "prefix-sum", "--pack", str(course)], tmp_path, environment)
+    environment = {
+        **os.environ,
+        "PYTHONPATH": str(built_in_pack()),
+        "PYTHON": sys.executable,
+        "AUTOGRADER_ROOT": str(root),
+    }
+    made = forked.run(
+        ["autograder", str(root / "source"), "--challenge", "prefix-sum", "--pack", str(course)],
+        tmp_path,
+        environment,
+    )
     assert (made.returncode, made.stderr) == (0, "")
     assert {path.name for path in (course / "challenges").iterdir()} > {"prefix_sum"}
     assert sorted(path.relative_to(root).as_posix() for path in root.glob("source/pack/*/*")) == [
@@ -272,7 +342,9 @@ def test_a_challenge_of_a_course_goes_along(tmp_path: Path) -> None:
         results, done = run(root, environment)
         assert results.get("score") is not None, done.stderr
         assert (results["score"] == 100.0) == whole
-    made = forked.run(["autograder", str(root / "source"), "--challenge", "gqa"], tmp_path, environment)
+    made = forked.run(
+        ["autograder", str(root / "source"), "--challenge", "gqa"], tmp_path, environment
+    )
     assert (made.returncode, made.stderr) == (0, "")
     assert not (root / "source" / "pack").exists()
 
@@ -281,7 +353,9 @@ def test_setup_installs_the_package_with_its_pins(tmp_path: Path) -> None:
     """In a virtual environment of its own, without the developer's tools; a pip.conf that lies there is taken."""
     root, environment = autograder(tmp_path, "true")
     recorder = tmp_path / "recorder"
-    recorder.write_text(f'#!/usr/bin/env bash\nprintf "%s\\n" "$PIP_CONFIG_FILE" "$@" >>"{root}/asked"\n')
+    recorder.write_text(
+        f'#!/usr/bin/env bash\nprintf "%s\\n" "$PIP_CONFIG_FILE" "$@" >>"{root}/asked"\n'
+    )
     recorder.chmod(0o755)
     fake = tmp_path / "fake python"
     fake.write_text(
@@ -291,13 +365,28 @@ def test_setup_installs_the_package_with_its_pins(tmp_path: Path) -> None:
     (root / "source" / "pip.conf").write_text("")
     (root / "source" / "pack" / "solutions").mkdir(parents=True)
     done = subprocess.run(
-        ["bash", "source/setup.sh"], cwd=root, env=environment | {"PIP_NO_INDEX": "1"}, capture_output=True, text=True, timeout=120, check=False
+        ["bash", "source/setup.sh"],
+        cwd=root,
+        env=environment | {"PIP_NO_INDEX": "1"},
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
     )
     assert done.returncode == 0, done.stderr
     source = root / "source"
     assert (root / "asked").read_text().splitlines() == [
         f"{source}/pip.conf",
-        *("-m", "pip", "--disable-pip-version-check", "install", "--no-cache-dir", "-c", f"{source}/package/constraints.txt", f"{source}/package"),
+        *(
+            "-m",
+            "pip",
+            "--disable-pip-version-check",
+            "install",
+            "--no-cache-dir",
+            "-c",
+            f"{source}/package/constraints.txt",
+            f"{source}/package",
+        ),
         f"{source}/pip.conf",
         *("-m", "trainer", "doctor"),
     ]

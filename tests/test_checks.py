@@ -82,7 +82,9 @@ def test_refused(grader: Grader, old: str, new: str, check: str, says: str) -> N
     failure = report.first_failure()
     assert failure is not None
     assert failure.check == check, failure
-    messages = [one.message for one in report.outcomes if one.check == check and one.status == "failed"]
+    messages = [
+        one.message for one in report.outcomes if one.check == check and one.status == "failed"
+    ]
     assert any(re.search(says, message) for message in messages), failure.message
 
 
@@ -126,13 +128,21 @@ def test_later_checks_are_skipped_with_the_reason(grader: Grader) -> None:
     """A check that needs a failed one says which; one that does not is made."""
     report = grade(grader, ("math.sqrt(self.head_dim)", "self.head_dim"))
     reasons = {one.check: one.message for one in report.outcomes if one.status == "skipped"}
-    assert reasons == {"masks": "needs values", "gradients": "needs values", "train/eval": "needs values", "properties": "needs values"}
+    assert reasons == {
+        "masks": "needs values",
+        "gradients": "needs values",
+        "train/eval": "needs values",
+        "properties": "needs values",
+    }
     assert report.statuses()["vectorised"] == "passed"
 
 
 # Bugs of gqa that do not touch each other's lines: each can be there with or without the others.
 BUGS = {
-    "a mask raises": ("if mask is not None:", "if mask is not None:\n            raise RuntimeError"),
+    "a mask raises": (
+        "if mask is not None:",
+        "if mask is not None:\n            raise RuntimeError",
+    ),
     "a long input raises": (
         "batch, length, d_model = x.shape",
         "batch, length, d_model = x.shape\n        assert length < 7",
@@ -166,7 +176,11 @@ BUGS = {
 def test_fixing_a_bug_never_takes_a_check_away(grader: Grader, bugs: tuple[str, ...]) -> None:
     """Every check that passes with some bugs passes with fewer of them too."""
     passed = {
-        frozenset(some): {name for name, status in grade(grader, *(BUGS[bug] for bug in some)).statuses().items() if status == "passed"}
+        frozenset(some): {
+            name
+            for name, status in grade(grader, *(BUGS[bug] for bug in some)).statuses().items()
+            if status == "passed"
+        }
         for count in range(len(bugs) + 1)
         for some in combinations(bugs, count)
     }
@@ -193,7 +207,10 @@ def test_a_constructor_that_always_raises_refuses_nothing(grader: Grader) -> Non
     always = ("super().__init__()", "raise ValueError")
     statuses = grade(grader, always).statuses()
     assert statuses["bad sizes"] == "skipped"
-    assert {name for name, status in statuses.items() if status == "passed"} == {"loads", "interface"}
+    assert {name for name, status in statuses.items() if status == "passed"} == {
+        "loads",
+        "interface",
+    }
 
 
 def test_wrong_cases_are_no_reason_for_a_later_check_to_pass(grader: Grader) -> None:
@@ -210,7 +227,9 @@ def test_one_case_alone(grader: Grader) -> None:
     whole = grader.grade(GQA, SOLUTION.replace('float("-inf")', "-100.0"), "gqa.py", 9)
     failure = whole.first_failure()
     assert failure is not None
-    alone = grader.grade(GQA, SOLUTION.replace('float("-inf")', "-100.0"), "gqa.py", 9, only=failure.number)
+    alone = grader.grade(
+        GQA, SOLUTION.replace('float("-inf")', "-100.0"), "gqa.py", 9, only=failure.number
+    )
     assert alone.only_case == failure.number
     assert alone.first_failure() is not None
     assert alone.first_failure().mismatch == failure.mismatch  # type: ignore[union-attr]
@@ -341,7 +360,9 @@ def test_a_complex_buffer_is_cast_as_torch_casts_it(grader: Grader, persistent: 
         ),
     ],
 )  # fmt: skip
-def test_the_layer_that_differs_is_named(grader: Grader, changes: list[tuple[str, str]], says: str) -> None:
+def test_the_layer_that_differs_is_named(
+    grader: Grader, changes: list[tuple[str, str]], says: str
+) -> None:
     """One layer differs, and the report speaks of no other."""
     report = grade(grader, *changes)
     failure = report.first_failure()
@@ -359,7 +380,9 @@ def test_other_names_are_said(grader: Grader) -> None:
         ("batch, length, d_model = x", "mask = attn_mask\n        batch, length, d_model = x"),
     )
     assert report.verdict == "passed"
-    said = "Arguments of GroupedQueryAttention.forward are taken by their places: attn_mask as mask."
+    said = (
+        "Arguments of GroupedQueryAttention.forward are taken by their places: attn_mask as mask."
+    )
     assert said in report.notes
 
 
@@ -392,7 +415,9 @@ def test_other_names_are_said(grader: Grader) -> None:
         ),
     ],
 )
-def test_other_names_in_other_challenges(grader: Grader, challenge: str, changes: dict[str, str]) -> None:
+def test_other_names_in_other_challenges(
+    grader: Grader, challenge: str, changes: dict[str, str]
+) -> None:
     """Whatever is called, and however `drive` calls it."""
     found = packs.find_challenge(packs.built_in_pack(), challenge)
     old, new = next(iter(changes.items()))
@@ -413,19 +438,31 @@ def test_other_names_in_other_challenges(grader: Grader, challenge: str, changes
         pytest.param((2, 15), "", "[B=2, H·L=15]", id="a product"),
         pytest.param((99,), "", "[99]", id="unknown"),
         pytest.param((6, 6), "", "[Lq=6, Lk=6]", id="two letters of one size"),
-        pytest.param((6, 6, 6), "", "[Lq=6, Lk=6, Lq=6]", id="more axes than letters of their size"),
-        pytest.param((2, 12, 12), "B L (H D)", "[B=2, 12, H·D=12]", id="one size wrong, which is another letter's"),
+        pytest.param(
+            (6, 6, 6), "", "[Lq=6, Lk=6, Lq=6]", id="more axes than letters of their size"
+        ),
+        pytest.param(
+            (2, 12, 12),
+            "B L (H D)",
+            "[B=2, 12, H·D=12]",
+            id="one size wrong, which is another letter's",
+        ),
     ],
 )
 def test_name_shape(shape: tuple[int, ...], dims: str, expected: str) -> None:
     """Sizes are told by their letters."""
-    assert name_shape(shape, {"B": 2, "L": 5, "H": 3, "D": 4, "M": 12, "Lq": 6, "Lk": 6}, dims) == expected
+    assert (
+        name_shape(shape, {"B": 2, "L": 5, "H": 3, "D": 4, "M": 12, "Lq": 6, "Lk": 6}, dims)
+        == expected
+    )
 
 
 def test_numbers_that_differ_look_different(grader: Grader) -> None:
     """As many digits as it takes."""
     source = "def prefix_sum(x, reverse=False):\n    return (x.flip(-1).cumsum(-1).flip(-1) if reverse else x.cumsum(-1)) * 1.00001\n"
-    failure = grader.grade(packs.find_challenge(TINY_PACK, "prefix-sum"), source, "prefix_sum.py", 7, only=1).first_failure()
+    failure = grader.grade(
+        packs.find_challenge(TINY_PACK, "prefix-sum"), source, "prefix_sum.py", 7, only=1
+    ).first_failure()
     assert failure is not None
     found = re.search(r"it is (\S+) and must be (\S+)$", failure.message)
     assert found is not None, failure.message
@@ -439,8 +476,12 @@ def test_numbers_that_differ_look_different(grader: Grader) -> None:
         pytest.param((2, 5, 12), (5, 12, 2), "permute(2, 0, 1)", id="all moved"),
         pytest.param((2, 5, 12), (2, 3, 5, 4), "as many entries", id="heads apart"),
         pytest.param((2, 1, 5), (2, 5), "an axis of size 1 is missing", id="an axis of 1 missing"),
-        pytest.param((2, 1, 1, 5), (2, 5), "2 axes of size 1 are missing", id="two axes of 1 missing"),
-        pytest.param((2, 5), (2, 1, 5), "an axis of size 1 is too many", id="an axis of 1 too many"),
+        pytest.param(
+            (2, 1, 1, 5), (2, 5), "2 axes of size 1 are missing", id="two axes of 1 missing"
+        ),
+        pytest.param(
+            (2, 5), (2, 1, 5), "an axis of size 1 is too many", id="an axis of 1 too many"
+        ),
         pytest.param((2, 5, 12), (2, 5, 13), "", id="nothing to say"),
     ],
 )
@@ -466,7 +507,9 @@ SIGNS = packs.find_challenge(TINY_PACK, "signs")
         pytest.param("x.mean() < 0", "sign_of.__dict__.setdefault('kept', x.mean() < 0)", "values", "sign is", id="the answer of another call"),
     ],
 )  # fmt: skip
-def test_outputs_that_are_no_tensors(grader: Grader, old: str, new: str, check: str, says: str) -> None:
+def test_outputs_that_are_no_tensors(
+    grader: Grader, old: str, new: str, check: str, says: str
+) -> None:
     """Ints and strings are compared exactly, and their types are."""
     source = packs.solution(SIGNS)
     assert old in source
@@ -479,13 +522,24 @@ def test_outputs_that_are_no_tensors(grader: Grader, old: str, new: str, check: 
 @pytest.mark.parametrize(
     ("old", "new"),
     [
-        pytest.param("int((x > 0).sum())", "__import__('enum').IntEnum('Count', {'all': int((x > 0).sum())}).all", id="a member of an enumeration"),
-        pytest.param('"minus"', "__import__('enum').StrEnum('Sign', ['minus']).minus", id="a member of an enumeration of strings"),
+        pytest.param(
+            "int((x > 0).sum())",
+            "__import__('enum').IntEnum('Count', {'all': int((x > 0).sum())}).all",
+            id="a member of an enumeration",
+        ),
+        pytest.param(
+            '"minus"',
+            "__import__('enum').StrEnum('Sign', ['minus']).minus",
+            id="a member of an enumeration of strings",
+        ),
     ],
 )
 def test_plain_outputs_of_a_subclass(grader: Grader, old: str, new: str) -> None:
     """What is an int or a string in Python is one here."""
-    assert grader.grade(SIGNS, packs.solution(SIGNS).replace(old, new), "signs.py", 3).verdict == "passed"
+    assert (
+        grader.grade(SIGNS, packs.solution(SIGNS).replace(old, new), "signs.py", 3).verdict
+        == "passed"
+    )
 
 
 PREFIX_SUM = packs.find_challenge(TINY_PACK, "prefix-sum")
@@ -496,9 +550,18 @@ MATRIX = "x @ torch.ones(x.shape[-1], x.shape[-1], dtype=x.dtype).triu()"
     "now",
     [
         pytest.param(f"return {MATRIX}", id="always"),
-        pytest.param(f"return {MATRIX} if torch.is_grad_enabled() else torch.cumsum(x, dim=-1)", id="only with gradients"),
-        pytest.param(f"return torch.cumsum(x, dim=-1) if torch.is_grad_enabled() else {MATRIX}", id="only without"),
-        pytest.param("grown = x.new_empty(0)\n    grown.resize_(x.shape[-1] ** 2)\n    return torch.cumsum(x, dim=-1)", id="a tensor that grows"),
+        pytest.param(
+            f"return {MATRIX} if torch.is_grad_enabled() else torch.cumsum(x, dim=-1)",
+            id="only with gradients",
+        ),
+        pytest.param(
+            f"return torch.cumsum(x, dim=-1) if torch.is_grad_enabled() else {MATRIX}",
+            id="only without",
+        ),
+        pytest.param(
+            "grown = x.new_empty(0)\n    grown.resize_(x.shape[-1] ** 2)\n    return torch.cumsum(x, dim=-1)",
+            id="a tensor that grows",
+        ),
     ],
 )
 def test_memory_is_counted_on_every_way(grader: Grader, now: str) -> None:
@@ -506,9 +569,14 @@ def test_memory_is_counted_on_every_way(grader: Grader, now: str) -> None:
     source = packs.solution(PREFIX_SUM).replace("return torch.cumsum(x, dim=-1)\n", now + "\n")
     assert now in source
     report = grader.grade(PREFIX_SUM, source, "prefix_sum.py", 3)
-    assert {check for check, status in report.statuses().items() if status == "failed"} == {"memory"}
+    assert {check for check, status in report.statuses().items() if status == "failed"} == {
+        "memory"
+    }
     way = " (with gradients)" if "if torch.is_grad_enabled() else torch.cumsum" in now else ""
-    assert report.first_failure().message == f"the largest tensor made has 4,096 entries{way}; it must have fewer than 4,096"
+    assert (
+        report.first_failure().message
+        == f"the largest tensor made has 4,096 entries{way}; it must have fewer than 4,096"
+    )
 
 
 def test_a_gradient_must_arrive_in_bfloat16_too(grader: Grader) -> None:
@@ -528,7 +596,10 @@ def test_dropout_draws_anew(grader: Grader) -> None:
     """A pattern that comes back in every call is no dropout."""
     report = grade(
         grader,
-        ("weights = self.dropout(weights)", "with torch.random.fork_rng():\n            torch.manual_seed(7)\n            weights = self.dropout(weights)"),
+        (
+            "weights = self.dropout(weights)",
+            "with torch.random.fork_rng():\n            torch.manual_seed(7)\n            weights = self.dropout(weights)",
+        ),
     )
     failure = report.first_failure()
     assert failure is not None
@@ -540,12 +611,24 @@ def test_one_look_sees_every_tensor(grader: Grader, monkeypatch: pytest.MonkeyPa
     exam = grader.exam(GQA, 5)
     _, found, _ = grader.judged(exam, SOLUTION, "gqa.py", None)
     compared: list[str] = []
-    monkeypatch.setattr(evidence, "compare_values", lambda name, *more: compared.append(name) or compare_values(name, *more))
+    monkeypatch.setattr(
+        evidence,
+        "compare_values",
+        lambda name, *more: compared.append(name) or compare_values(name, *more),
+    )
     Evidence(exam, found.ended).compare_ahead()
     assert compared == []
-    for number in (0, next(place for place, case in enumerate(exam.cases) if case.dtype == "bfloat16")):
+    for number in (
+        0,
+        next(place for place, case in enumerate(exam.cases) if case.dtype == "bfloat16"),
+    ):
         told = found.reply.runs[number]
-        calls = (told.outputs, told.outputs_with_gradients, told.outputs_once_more, told.outputs_again)
+        calls = (
+            told.outputs,
+            told.outputs_with_gradients,
+            told.outputs_once_more,
+            told.outputs_again,
+        )
         tensors = [returned.tensor for call in calls for returned in call.values()]
         if exam.cases[number].dtype != "bfloat16":  # whose gradients are only asked to arrive
             tensors += [told.gradients[name] for name in exam.expected[number].gradients]
@@ -556,7 +639,9 @@ def test_one_look_sees_every_tensor(grader: Grader, monkeypatch: pytest.MonkeyPa
                 found.ended.tensors[tensor] = was.clone()
                 found.ended.tensors[tensor].view(-1)[-1] += off
                 other = Evidence(exam, found.ended)
-                assert not other._agrees(CaseEvidence(number, exam.cases[number], exam.expected[number], told))
+                assert not other._agrees(
+                    CaseEvidence(number, exam.cases[number], exam.expected[number], told)
+                )
             found.ended.tensors[tensor] = was
 
 
@@ -564,7 +649,10 @@ def test_a_layer_that_is_no_parameter_keeps_its_weights(grader: Grader) -> None:
     """A layer in a plain list has random weights, as it has everywhere: what it adds is wrong, and nothing makes it zero."""
     hidden = grade(
         grader,
-        ("self.dropout = nn", "self.kept = [nn.Linear(d_model, d_model)]\n        self.dropout = nn"),
+        (
+            "self.dropout = nn",
+            "self.kept = [nn.Linear(d_model, d_model)]\n        self.dropout = nn",
+        ),
         ("return self.o_proj(merged)", "return self.o_proj(merged) + self.kept[0].to(x.dtype)(x)"),
     )
     assert next(one.check for one in hidden.outcomes if one.status == "failed") == "values"
@@ -576,19 +664,28 @@ def test_report_and_class_result_have_the_same_statuses() -> None:
     outcomes = tuple(Outcome(check, status) for check, status in said)  # type: ignore[arg-type]
     report = Report("gqa", "gqa.py", 1, "error", outcomes)
     lines = [CheckLine(check, status) for check, status in said]  # type: ignore[arg-type]
-    kept = Result(schema="", student="", challenge="gqa", file="gqa.py", verdict="error", checks=lines)
+    kept = Result(
+        schema="", student="", challenge="gqa", file="gqa.py", verdict="error", checks=lines
+    )
     statuses = {"loads": "passed", "runs": "failed", "shapes": "skipped"}
-    assert list(report.statuses().items()) == list(kept.statuses().items()) == list(statuses.items())
+    assert (
+        list(report.statuses().items()) == list(kept.statuses().items()) == list(statuses.items())
+    )
 
 
-def test_a_loop_that_uses_up_the_time_is_named(grader: Grader, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_loop_that_uses_up_the_time_is_named(
+    grader: Grader, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A loop over positions that hits the limit is told with its counts at two small sizes, and no higher limit is advised."""
     monkeypatch.setattr(grader, "limits", Limits(seconds=3.0))
     loop = "for _ in range(x.shape[1] ** 2 * 1500):\n            pass\n        q = self.q_proj(x)"
     report = grade(grader, ("q = self.q_proj(x)", loop))
     assert report.verdict == "timeout"
     message = report.first_failure().message
-    assert re.search(r"still running at the time limit at line \d+: \d+ lines of Python run, and \d+ when B 2→7, L 3→9", message)
+    assert re.search(
+        r"still running at the time limit at line \d+: \d+ lines of Python run, and \d+ when B 2→7, L 3→9",
+        message,
+    )
     assert "--time-limit" not in message
 
 

@@ -12,7 +12,17 @@ from pathlib import Path
 
 import pytest
 
-from tests.class_results import HOSTILE_NAMES, INVERTED, NO_SCALE, SETTLE, TILED, a_class, assignment, result, unsettled
+from tests.class_results import (
+    HOSTILE_NAMES,
+    INVERTED,
+    NO_SCALE,
+    SETTLE,
+    TILED,
+    a_class,
+    assignment,
+    result,
+    unsettled,
+)
 from trainer.classroom.words import Asked, Assignment, Excerpt, Result
 from trainer.display.class_html import class_html
 from trainer.display.class_html_parts import anchor, coloured
@@ -21,7 +31,14 @@ from trainer.display.class_words import VERDICTS, visible
 
 EVERYONE = a_class()
 TWO = ("first", "second")
-CHROMIUM = next((path for name in ("chromium", "chromium-browser", "google-chrome") if (path := shutil.which(name))), None)
+CHROMIUM = next(
+    (
+        path
+        for name in ("chromium", "chromium-browser", "google-chrome")
+        if (path := shutil.which(name))
+    ),
+    None,
+)
 
 _VOID = {"meta", "br", "input", "hr", "img", "link"}
 _SHAPES = {"rect", "line"}
@@ -77,7 +94,11 @@ class Page(HTMLParser):
         return "".join(data for path, data in self.pieces if tag in path)
 
 
-@pytest.fixture(scope="module", params=[("first",), TWO, "empty"], ids=["one challenge", "two challenges", "nobody"])
+@pytest.fixture(
+    scope="module",
+    params=[("first",), TWO, "empty"],
+    ids=["one challenge", "two challenges", "nobody"],
+)
 def challenges(request: pytest.FixtureRequest) -> Sequence[str]:
     """What the class was asked, or that nobody handed anything in."""
     return request.param
@@ -102,29 +123,58 @@ def test_the_page_is_one_whole(made: tuple[str, Page]) -> None:
 def test_the_page_needs_nothing_from_elsewhere(made: tuple[str, Page]) -> None:
     """No element that loads, no address in an attribute or in the style, no handler; one script and one style, both its own."""
     text, seen = made
-    assert not {tag for tag, _ in seen.tags} & {"img", "link", "iframe", "object", "embed", "form", "base", "video", "audio", "source", "image", "use"}
+    assert not {tag for tag, _ in seen.tags} & {
+        "img",
+        "link",
+        "iframe",
+        "object",
+        "embed",
+        "form",
+        "base",
+        "video",
+        "audio",
+        "source",
+        "image",
+        "use",
+    }
     for tag, attrs in seen.tags:
         for name, value in attrs.items():
             assert not name.startswith("on")
-            assert name not in ("src", "srcset", "style", "action", "xlink:href", "background", "poster")
+            assert name not in (
+                "src",
+                "srcset",
+                "style",
+                "action",
+                "xlink:href",
+                "background",
+                "poster",
+            )
             assert "http" not in (value or "")
             assert tag == "a" or name != "href"
     assert "url(" not in STYLE
     assert "@import" not in STYLE
-    assert not any(word in SCRIPT for word in ("fetch", "XMLHttp", "innerHTML", "eval", "http", "import"))
+    assert not any(
+        word in SCRIPT for word in ("fetch", "XMLHttp", "innerHTML", "eval", "http", "import")
+    )
     assert (len(seen.named("script")), len(seen.named("style"))) == (1, 1)
     assert text.count("<script") == 1
 
 
 def test_the_policy_lets_in_this_style_and_this_script_only(made: tuple[str, Page]) -> None:
     """Their digests are those of what stands in the page, and everything else is refused."""
-    policy = next(attrs["content"] or "" for attrs in made[1].named("meta") if attrs.get("http-equiv") == "Content-Security-Policy")
+    policy = next(
+        attrs["content"] or ""
+        for attrs in made[1].named("meta")
+        if attrs.get("http-equiv") == "Content-Security-Policy"
+    )
     rules = dict(one.strip().split(" ", 1) for one in policy.split(";"))
     for rule, tag in (("script-src", "script"), ("style-src", "style")):
         digest = base64.b64encode(hashlib.sha256(made[1].inside(tag).encode()).digest()).decode()
         assert rules[rule] == f"'sha256-{digest}'"
     assert rules["default-src"] == rules["base-uri"] == rules["form-action"] == "'none'"
-    first = next(number for number, (tag, _) in enumerate(made[1].tags) if tag in ("style", "script"))
+    first = next(
+        number for number, (tag, _) in enumerate(made[1].tags) if tag in ("style", "script")
+    )
     assert any(attrs.get("http-equiv") for _, attrs in made[1].tags[:first])
 
 
@@ -142,13 +192,18 @@ def test_the_page_can_be_read_by_everybody(made: tuple[str, Page]) -> None:
     assert all(attrs.get("aria-label") or attrs.get("aria-hidden") for attrs in seen.named("svg"))
     assert "prefers-color-scheme: dark" in text
     assert "@media print" in text
-    assert {"name": "viewport", "content": "width=device-width, initial-scale=1"} in seen.named("meta")
+    assert {"name": "viewport", "content": "width=device-width, initial-scale=1"} in seen.named(
+        "meta"
+    )
 
 
 def test_no_character_acts(made: tuple[str, Page]) -> None:
     """No control character, override or surrogate is in the page, and it can be written as UTF-8."""
     text, _ = made
-    assert not re.search("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff\ud800-\udfff]", text)
+    assert not re.search(
+        "[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff\ud800-\udfff]",
+        text,
+    )
     text.encode()
 
 
@@ -158,7 +213,9 @@ def test_everybody_is_there_with_name_verdict_and_report(challenges: Sequence[st
     results = a_class(challenges)
     seen = Page(page(results, challenges))
     reports = [attrs for attrs in seen.named("details") if attrs.get("class") == "report"]
-    assert [attrs["id"] for attrs in reports] == [anchor(one.student, one.challenge) for one in results]
+    assert [attrs["id"] for attrs in reports] == [
+        anchor(one.student, one.challenge) for one in results
+    ]
     assert not any("open" in attrs for attrs in reports)
     table = "".join(data for path, data in seen.pieces if "tbody" in path)
     folded = [data for path, data in seen.pieces if "details" in path]
@@ -184,7 +241,17 @@ def test_a_name_stays_a_name(name: str) -> None:
 
 def hostile(words: str) -> Result:
     """A result whose every text is this."""
-    made = result(words, verdict="failed", failed=("values",), mistakes=(NO_SCALE,), late=True, file=words, error=words, excerpt=None, text=f"FAILED  {words}")
+    made = result(
+        words,
+        verdict="failed",
+        failed=("values",),
+        mistakes=(NO_SCALE,),
+        late=True,
+        file=words,
+        error=words,
+        excerpt=None,
+        text=f"FAILED  {words}",
+    )
     return Result(
         **{name: getattr(made, name) for name in made.__struct_fields__ if name != "diagnosis"},
         diagnosis=type(made.diagnosis)(mistakes=[type(NO_SCALE)(words, words)]),
@@ -197,7 +264,10 @@ def test_the_overview_says_verdicts_and_scores_in_words() -> None:
     assert seen.inside("ul").startswith("\n25 ✓ passed 42%\n20 ✗ failed 33%\n5 ! error 8%")
     assert "60 students, mean 70.2, median 90.0 of 100" in seen.text
     label = next(attrs["aria-label"] for attrs in seen.named("svg") if attrs.get("role") == "img")
-    assert label == "first, students by score. 0 to 10: 12, 60 to 70: 5, 70 to 80: 5, 80 to 90: 5, 90 to 100: 30"
+    assert (
+        label
+        == "first, students by score. 0 to 10: 12, 60 to 70: 5, 70 to 80: 5, 80 to 90: 5, 90 to 100: 30"
+    )
     for verdict, (symbol, word) in VERDICTS.items():
         count = sum(one.verdict == verdict for one in EVERYONE)
         assert count
@@ -208,11 +278,25 @@ def test_bars_are_as_long_as_their_numbers() -> None:
     """Failed and not made, as shares of those for whom the check was due."""
     seen = Page(
         page(
-            [result("a", verdict="failed", failed=("values",)), result("b", verdict="failed", failed=("runs",), skipped=("values",)), result("c"), result("d")]
+            [
+                result("a", verdict="failed", failed=("values",)),
+                result("b", verdict="failed", failed=("runs",), skipped=("values",)),
+                result("c"),
+                result("d"),
+            ]
         )
     )
-    bars = [attrs for attrs in seen.named("rect") if attrs.get("class") in ("half", "fill") and "x" not in attrs]
-    assert [(attrs["class"], attrs["width"]) for attrs in bars] == [("half", "25.00"), ("fill", "25.00"), ("half", "50.00"), ("fill", "25.00")]
+    bars = [
+        attrs
+        for attrs in seen.named("rect")
+        if attrs.get("class") in ("half", "fill") and "x" not in attrs
+    ]
+    assert [(attrs["class"], attrs["width"]) for attrs in bars] == [
+        ("half", "25.00"),
+        ("fill", "25.00"),
+        ("half", "50.00"),
+        ("fill", "25.00"),
+    ]
     assert "values25%1 of 41" in seen.inside("tbody").replace("\n", "")
     tall = [attrs["height"] for attrs in seen.named("rect") if attrs.get("rx")]
     assert tall == ["33.3", "100.0"]
@@ -249,9 +333,17 @@ def test_the_first_half_names_nobody() -> None:
 
 def test_what_needs_a_look_is_listed() -> None:
     """Failed gradings with their reason, late ones, and students without a result for another challenge."""
-    results = [result("Ann", "first", None, error="no <room>"), result("Ben", "first", late=True), result("Ben", "second")]
+    results = [
+        result("Ann", "first", None, error="no <room>"),
+        result("Ben", "first", late=True),
+        result("Ben", "second"),
+    ]
     seen = Page(page(results, TWO))
-    assert [data for path, data in seen.pieces if path[-1:] == ("h3",) and "(" in data] == ["Not graded (1)", "Late (1)", "No result (1)"]
+    assert [data for path, data in seen.pieces if path[-1:] == ("h3",) and "(" in data] == [
+        "Not graded (1)",
+        "Late (1)",
+        "No result (1)",
+    ]
     assert "Ann, first: no <room>Ben, first" in seen.inside("li")
     assert "Ann, second" in seen.inside("li")
     assert "Everything was graded" in Page(page([result("Ann")])).text
@@ -271,8 +363,21 @@ def test_what_a_person_has_to_settle_is_listed() -> None:
 
 def test_several_challenges_have_a_column_each() -> None:
     """The total by worth, a score with its symbol and link in each, and an empty total where a score is missing."""
-    seen = Page(page([result("Ann", "first", "failed", failed=("runs",), score=40.0), result("Ann", "second"), result("Ben", "second", None)], TWO))
-    cells = [data for path, data in seen.pieces if path[-3:] == ("table", "tbody", "tr") or "td" in path or path[-1:] == ("bdi",)]
+    seen = Page(
+        page(
+            [
+                result("Ann", "first", "failed", failed=("runs",), score=40.0),
+                result("Ann", "second"),
+                result("Ben", "second", None),
+            ],
+            TWO,
+        )
+    )
+    cells = [
+        data
+        for path, data in seen.pieces
+        if path[-3:] == ("table", "tbody", "tr") or "td" in path or path[-1:] == ("bdi",)
+    ]
     rows = "".join(cells).strip()
     assert re.search(r"Ann80✗ 40✓ 100", rows)
     assert re.search(r"Benno result\? not graded", rows)
@@ -292,7 +397,11 @@ def test_a_report_is_coloured_and_loses_nothing() -> None:
 
 def test_anchors_differ_and_name_nobody() -> None:
     """One for every student and challenge, the same each time."""
-    found = {anchor(student, challenge) for student in (*HOSTILE_NAMES, "ab", "a", "") for challenge in ("first", "bfirst", "second")}
+    found = {
+        anchor(student, challenge)
+        for student in (*HOSTILE_NAMES, "ab", "a", "")
+        for challenge in ("first", "bfirst", "second")
+    }
     assert len(found) == 3 * (len(HOSTILE_NAMES) + 3)
     assert all(re.fullmatch("r-[0-9a-f]{16}", one) for one in found)
 
@@ -320,7 +429,12 @@ def test_the_page_comes_piece_by_piece() -> None:
 
 def test_an_assignment_without_a_title_has_one() -> None:
     """The page is not without a heading."""
-    assert Page("".join(class_html(lambda: [result("Ann")], Assignment(" ", (Asked("first"),))))).inside("h1") == "Results of the class"
+    assert (
+        Page(
+            "".join(class_html(lambda: [result("Ann")], Assignment(" ", (Asked("first"),))))
+        ).inside("h1")
+        == "Results of the class"
+    )
 
 
 # In a browser
@@ -329,11 +443,20 @@ def test_an_assignment_without_a_title_has_one() -> None:
 def in_chromium(text: str, folder: Path, target: str = "") -> tuple[str, str]:
     """The document after its script ran, and what the browser complained of."""
     if CHROMIUM is None:
-        pytest.skip("no chromium, chromium-browser or google-chrome is installed: the page is not tried in a browser")
+        pytest.skip(
+            "no chromium, chromium-browser or google-chrome is installed: the page is not tried in a browser"
+        )
     file = folder / "report.html"
     file.write_text(text, encoding="utf-8")
     flags = "--headless --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking --disable-component-update --disable-sync"
-    command = [CHROMIUM, *flags.split(), f"--user-data-dir={folder / 'profile'}", "--enable-logging=stderr", "--dump-dom", f"{file.as_uri()}{target}"]
+    command = [
+        CHROMIUM,
+        *flags.split(),
+        f"--user-data-dir={folder / 'profile'}",
+        "--enable-logging=stderr",
+        "--dump-dom",
+        f"{file.as_uri()}{target}",
+    ]
     done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True)
     return done.stdout, "\n".join(line for line in done.stderr.splitlines() if "CONSOLE" in line)
 
@@ -355,7 +478,9 @@ def test_a_browser_shows_it_and_runs_its_script_alone(tmp_path: Path) -> None:
 def test_a_browser_refuses_what_is_not_the_pages_own(tmp_path: Path) -> None:
     """Even if something got into the page unescaped, it would not run and not load."""
     injected = "<script>document.title = 'taken'</script><img src='x' onerror=\"document.title = 'taken'\"><p style='color: red'>x</p>"
-    dom, complaints = in_chromium(page(EVERYONE[:3]).replace("<h1>", f"{injected}<h1>", 1), tmp_path)
+    dom, complaints = in_chromium(
+        page(EVERYONE[:3]).replace("<h1>", f"{injected}<h1>", 1), tmp_path
+    )
     assert "<title>taken" not in dom
     assert complaints.count("Content Security Policy") >= 3
     assert '<input type="search"' in dom

@@ -9,7 +9,21 @@ from collections import Counter
 
 import pytest
 
-from tests.class_results import COUNTED, HOSTILE_NAMES, INVERTED, NO_SCALE, PLAIN_NAMES, SETTLE, TILED, TWICE, UNCOUNTED, a_class, assignment, result, unsettled
+from tests.class_results import (
+    COUNTED,
+    HOSTILE_NAMES,
+    INVERTED,
+    NO_SCALE,
+    PLAIN_NAMES,
+    SETTLE,
+    TILED,
+    TWICE,
+    UNCOUNTED,
+    a_class,
+    assignment,
+    result,
+    unsettled,
+)
 from trainer.classroom.excerpts import HIDDEN, anonymous, name_words
 from trainer.classroom.summary import CheckRate, Handed, distribution, summarise
 from trainer.classroom.words import Asked, Assignment, CheckLine, Excerpt, Found, Result
@@ -25,9 +39,30 @@ from trainer.display.told import apportioned
 
 FORMULA = tuple("=+-@\t\r\n＝＋－＠")
 EVERYONE = a_class()
-FAILED = result("Ann", verdict="failed", failed=("values", "masks"), skipped=("gradients",), mistakes=(NO_SCALE, TILED))
-NOT_READ = result("Ann", verdict="error", checks=[], diagnosis=None, score=0.0, text="ERROR  there is no file first.py")
-NEVER_RAN = result("Ann", verdict="error", seed=None, checks=[CheckLine("loads", "failed", message="there is no first.py")], diagnosis=None, score=0.0, text="")
+FAILED = result(
+    "Ann",
+    verdict="failed",
+    failed=("values", "masks"),
+    skipped=("gradients",),
+    mistakes=(NO_SCALE, TILED),
+)
+NOT_READ = result(
+    "Ann",
+    verdict="error",
+    checks=[],
+    diagnosis=None,
+    score=0.0,
+    text="ERROR  there is no file first.py",
+)
+NEVER_RAN = result(
+    "Ann",
+    verdict="error",
+    seed=None,
+    checks=[CheckLine("loads", "failed", message="there is no first.py")],
+    diagnosis=None,
+    score=0.0,
+    text="",
+)
 # What was skipped leaves no failure behind, and is no pass either.
 NOTHING_FAILED = result("Ann", verdict="failed", skipped=("values",))
 
@@ -54,9 +89,20 @@ def test_a_summary_counts_what_there_is() -> None:
     """Verdicts, scores, checks, lateness and failed gradings of a class of five, by hand."""
     results = [
         result("Ann", late=True),
-        result("Ben", verdict="failed", failed=("values",), skipped=("masks", "gradients"), mistakes=(NO_SCALE,)),
+        result(
+            "Ben",
+            verdict="failed",
+            failed=("values",),
+            skipped=("masks", "gradients"),
+            mistakes=(NO_SCALE,),
+        ),
         result("Cy", verdict="failed", failed=("values", "masks"), mistakes=(NO_SCALE, TILED)),
-        result("Di", verdict=None, checks=[CheckLine("runs", "failed")], diagnosis=Found(mistakes=[TILED])),
+        result(
+            "Di",
+            verdict=None,
+            checks=[CheckLine("runs", "failed")],
+            diagnosis=Found(mistakes=[TILED]),
+        ),
         result("Ed", verdict="not-allowed", failed=("from scratch",)),
     ]
     found = summarise(results, assignment())
@@ -68,9 +114,16 @@ def test_a_summary_counts_what_there_is() -> None:
     assert only.scores.mean == pytest.approx(sum(scores) / 4)
     assert only.scores.median == pytest.approx((scores[1] + scores[2]) / 2)
     assert only.scores.bins == (1, 0, 0, 0, 0, 0, 0, 1, 1, 1)
-    assert only.checks[:3] == (CheckRate("values", 4, 2, 0), CheckRate("masks", 4, 1, 1), CheckRate("from scratch", 4, 1, 0))
+    assert only.checks[:3] == (
+        CheckRate("values", 4, 2, 0),
+        CheckRate("masks", 4, 1, 1),
+        CheckRate("from scratch", 4, 1, 0),
+    )
     assert CheckRate("gradients", 4, 0, 1) in only.checks
-    assert [(one.id, one.students, one.says) for one in only.mistakes] == [(NO_SCALE.id, 2, NO_SCALE.says), (TILED.id, 1, TILED.says)]
+    assert [(one.id, one.students, one.says) for one in only.mistakes] == [
+        (NO_SCALE.id, 2, NO_SCALE.says),
+        (TILED.id, 1, TILED.says),
+    ]
     assert found.late == (Handed("Ann", "first"),)
     assert found.not_graded == (Handed("Di", "first", results[3].error or ""),)
     assert found.missing == ()
@@ -119,7 +172,10 @@ def test_no_excerpt_of_a_class_has_anybodys_name() -> None:
         assert one.excerpt is not None
         shown = "\n".join(one.excerpt.lines)
         assert "scores = q @ k.transpose(-2, -1)" in shown
-        assert one.excerpt.lines[one.excerpt.marked - one.excerpt.first] == "scores = q @ k.transpose(-2, -1)"
+        assert (
+            one.excerpt.lines[one.excerpt.marked - one.excerpt.first]
+            == "scores = q @ k.transpose(-2, -1)"
+        )
         assert not name_words(shown) & names
         assert not any(mark in shown for mark in ("#", "uni", "by ", "wrote", '"""'))
 
@@ -130,12 +186,16 @@ def test_the_excerpt_with_the_least_hidden_is_taken() -> None:
     named = Excerpt(first=1, marked=1, lines=["scores = cy @ k.mT"])
     both = Excerpt(first=1, marked=1, lines=["scores = of_two"])
     results = [
-        result("Ann", verdict="failed", failed=("values",), mistakes=(NO_SCALE, TILED), excerpt=both),
+        result(
+            "Ann", verdict="failed", failed=("values",), mistakes=(NO_SCALE, TILED), excerpt=both
+        ),
         result("Cy", verdict="failed", failed=("values",), mistakes=(NO_SCALE,), excerpt=named),
         result("Di", verdict="failed", failed=("values",), mistakes=(NO_SCALE,), excerpt=plain),
         result("Ed", verdict="failed", failed=("values",), mistakes=(TILED,), excerpt=None),
     ]
-    mistakes = {one.id: one.excerpt for one in summarise(results, assignment()).challenges[0].mistakes}
+    mistakes = {
+        one.id: one.excerpt for one in summarise(results, assignment()).challenges[0].mistakes
+    }
     assert mistakes == {NO_SCALE.id: plain, TILED.id: both}
 
 
@@ -147,16 +207,32 @@ def test_the_excerpt_with_the_least_hidden_is_taken() -> None:
         pytest.param("x = f'{q} by {jane}' + y", f'x = "{HIDDEN}" + y', id="formatted string"),
         pytest.param("jane_q = q.view(1)", f"{HIDDEN} = q.view(1)", id="identifier"),
         pytest.param("class JaneAttention: pass", f"class {HIDDEN}: pass", id="camel case"),
-        pytest.param("class LiHead: pass", f"class {HIDDEN}: pass", id="camel case of a short word"),
+        pytest.param(
+            "class LiHead: pass", f"class {HIDDEN}: pass", id="camel case of a short word"
+        ),
         pytest.param("myjanes = q", f"{HIDDEN} = q", id="inside a word"),
-        pytest.param("li = q; like = li", f"{HIDDEN} = q; like = {HIDDEN}", id="short word of the own name"),
+        pytest.param(
+            "li = q; like = li", f"{HIDDEN} = q; like = {HIDDEN}", id="short word of the own name"
+        ),
         pytest.param("seed(20231187)", f"seed({HIDDEN})", id="a long number is an id"),
         pytest.param("x = q * 4711", f"x = q * {HIDDEN}", id="number of the name"),
         pytest.param("x.masked_fill(m, -10000)", "x.masked_fill(m, -10000)", id="a fill is no id"),
-        pytest.param("x = m * -1000000000 + 1e-6", "x = m * -1000000000 + 1e-6", id="nor is a round number"),
-        pytest.param('x = einsum("bhqd,bhkd->bhqk", q, k)', 'x = einsum("bhqd,bhkd->bhqk", q, k)', id="einsum"),
-        pytest.param("x = rearrange(q, 'b (h d) l -> b h l d')", "x = rearrange(q, 'b (h d) l -> b h l d')", id="axes"),
-        pytest.param('x = einsum("jane,doe->x", q)', f'x = einsum("{HIDDEN}", q)', id="a name as axes"),
+        pytest.param(
+            "x = m * -1000000000 + 1e-6", "x = m * -1000000000 + 1e-6", id="nor is a round number"
+        ),
+        pytest.param(
+            'x = einsum("bhqd,bhkd->bhqk", q, k)',
+            'x = einsum("bhqd,bhkd->bhqk", q, k)',
+            id="einsum",
+        ),
+        pytest.param(
+            "x = rearrange(q, 'b (h d) l -> b h l d')",
+            "x = rearrange(q, 'b (h d) l -> b h l d')",
+            id="axes",
+        ),
+        pytest.param(
+            'x = einsum("jane,doe->x", q)', f'x = einsum("{HIDDEN}", q)', id="a name as axes"
+        ),
         pytest.param('x = float("-inf")', 'x = float("-inf")', id="infinity"),
         pytest.param("x = einsum(  # Jane", "x = einsum(", id="first line of a longer statement"),
         pytest.param("    q, k.mT)  # Jane", "q, k.mT)", id="last line of a longer statement"),
@@ -178,7 +254,15 @@ def test_what_is_hidden_in_a_line(line: str, shown: str | None) -> None:
 
 def test_a_piece_of_a_docstring_is_no_code() -> None:
     """Where lines begin inside a string, code and text look exchanged: only what can be read for sure is shown."""
-    lines = ["    Ann Other asked Bo,", '    """', "    x = 'a'", '    """', "    So said Cy Other", '    """', "    y = x @ w"]
+    lines = [
+        "    Ann Other asked Bo,",
+        '    """',
+        "    x = 'a'",
+        '    """',
+        "    So said Cy Other",
+        '    """',
+        "    y = x @ w",
+    ]
     found = anonymous(Excerpt(first=1, marked=7, lines=lines), frozenset())
     assert found is not None
     assert found.lines[-1] == "y = x @ w"
@@ -187,9 +271,18 @@ def test_a_piece_of_a_docstring_is_no_code() -> None:
 
 def test_lines_keep_their_depth_and_their_mark() -> None:
     """Comments in between go, the marked line is still the marked one."""
-    lines = ["        if a:", "            # Jane", "            b = c", "        text = '''", "          Jane", "        ''' + d"]
+    lines = [
+        "        if a:",
+        "            # Jane",
+        "            b = c",
+        "        text = '''",
+        "          Jane",
+        "        ''' + d",
+    ]
     found = anonymous(Excerpt(first=10, marked=12, lines=lines), frozenset({"jane"}))
-    assert found == Excerpt(first=10, marked=12, lines=["if a:", "", "    b = c", f'text = "{HIDDEN}"', "", " + d"])
+    assert found == Excerpt(
+        first=10, marked=12, lines=["if a:", "", "    b = c", f'text = "{HIDDEN}"', "", " + d"]
+    )
 
 
 # Grades as CSV
@@ -202,13 +295,25 @@ def rows(results: list[Result]) -> list[dict[str, str]]:
 
 def test_grades_have_the_columns_of_the_contract() -> None:
     """In this order, with nothing before them."""
-    assert grades_csv([]).splitlines() == ["student,challenge,verdict,score,checks_passed,checks_total,likely_mistake,seconds"]
-    assert rows([FAILED]) == [dict(zip(COLUMNS, ("Ann", "first", "failed", "70", "11", "14", "no-scale+heads-tiled", "1.25"), strict=True))]
+    assert grades_csv([]).splitlines() == [
+        "student,challenge,verdict,score,checks_passed,checks_total,likely_mistake,seconds"
+    ]
+    assert rows([FAILED]) == [
+        dict(
+            zip(
+                COLUMNS,
+                ("Ann", "first", "failed", "70", "11", "14", "no-scale+heads-tiled", "1.25"),
+                strict=True,
+            )
+        )
+    ]
 
 
 def test_a_failed_grading_has_no_score() -> None:
     """Nobody's 0 comes from the grader."""
-    assert rows([result("Ann", verdict=None)])[0] | {"seconds": ""} == dict.fromkeys(COLUMNS, "") | {
+    assert rows([result("Ann", verdict=None)])[0] | {"seconds": ""} == dict.fromkeys(
+        COLUMNS, ""
+    ) | {
         "student": "Ann",
         "challenge": "first",
         "verdict": "not graded",
@@ -217,7 +322,12 @@ def test_a_failed_grading_has_no_score() -> None:
 
 def test_several_submissions_of_one_name_are_one_row() -> None:
     """The row has no score; it names the files and the next step."""
-    expected = {"student": "bob", "challenge": "first", "verdict": "not graded", "likely_mistake": SETTLE}
+    expected = {
+        "student": "bob",
+        "challenge": "first",
+        "verdict": "not graded",
+        "likely_mistake": SETTLE,
+    }
     assert rows([unsettled()])[0] | {"seconds": ""} == dict.fromkeys(COLUMNS, "") | expected
 
 
@@ -251,7 +361,9 @@ def test_many_files_of_one_name_are_cut_on_the_console() -> None:
 
 def test_several_submissions_of_one_name_are_no_failed_grading() -> None:
     """The summary of the class lists them apart, and no score counts."""
-    found = summarise([result("Ann"), unsettled(), result("Di", verdict=None, error="it broke")], assignment())
+    found = summarise(
+        [result("Ann"), unsettled(), result("Di", verdict=None, error="it broke")], assignment()
+    )
     assert found.to_settle == (Handed("bob", "first", SETTLE),)
     assert found.not_graded == (Handed("Di", "first", "it broke"),)
     assert (found.total.count, found.verdicts) == (1, {"passed": 1, None: 2})
@@ -259,13 +371,24 @@ def test_several_submissions_of_one_name_are_no_failed_grading() -> None:
 
 @pytest.mark.parametrize("challenges", [("first",), ("first", "second")])
 @pytest.mark.parametrize("shown", ["report", "checks", "verdict"])
-def test_several_submissions_of_one_name_bring_no_points_on_platforms(shown: str, challenges: tuple[str, ...]) -> None:
+def test_several_submissions_of_one_name_bring_no_points_on_platforms(
+    shown: str, challenges: tuple[str, ...]
+) -> None:
     """The student is told to ask; neither points nor file names nor commands are handed on."""
     asked = assignment(challenges, shown=shown)
-    results = [unsettled(challenge=challenges[0]), *(result("bob", challenge) for challenge in challenges[1:])]
-    for_gradescope, for_github = gradescope_object(results, asked), github_classroom_object(results, asked)
+    results = [
+        unsettled(challenge=challenges[0]),
+        *(result("bob", challenge) for challenge in challenges[1:]),
+    ]
+    for_gradescope, for_github = (
+        gradescope_object(results, asked),
+        github_classroom_object(results, asked),
+    )
     assert "score" not in for_gradescope
-    assert "more than one submission came under this name. Tell your teacher." in for_gradescope["output"]
+    assert (
+        "more than one submission came under this name. Tell your teacher."
+        in for_gradescope["output"]
+    )
     assert (for_github["status"], for_github["max_score"]) == ("error", 0)
     assert not any(test["score"] for test in for_github["tests"])
     told = json.dumps([for_gradescope, for_github])
@@ -275,7 +398,11 @@ def test_several_submissions_of_one_name_bring_no_points_on_platforms(shown: str
 def test_several_submissions_of_one_name_are_an_error_for_junit() -> None:
     """The suite holds one case with the sentence."""
     (suite,) = ElementTree.fromstring(junit_xml([unsettled()]))
-    assert (suite.get("name"), suite.get("errors"), suite.get("failures")) == ("bob: first", "1", "0")
+    assert (suite.get("name"), suite.get("errors"), suite.get("failures")) == (
+        "bob: first",
+        "1",
+        "0",
+    )
     error = suite.find("testcase/error")
     assert error is not None
     assert error.get("message") == SETTLE
@@ -284,7 +411,9 @@ def test_several_submissions_of_one_name_are_an_error_for_junit() -> None:
 def test_one_row_a_student_whatever_the_names() -> None:
     """A reader gets every name back, by lines and by the csv module."""
     found = rows(EVERYONE)
-    assert [one["student"].removeprefix("'") for one in found] == [visible(one.student).removeprefix("'") for one in EVERYONE]
+    assert [one["student"].removeprefix("'") for one in found] == [
+        visible(one.student).removeprefix("'") for one in EVERYONE
+    ]
     assert len(grades_csv(EVERYONE).splitlines()) == len(EVERYONE) + 1
     assert len({one["student"] for one in found}) == len(EVERYONE)
     grades_csv(EVERYONE).encode()
@@ -329,8 +458,13 @@ def test_other_names_stay(name: str) -> None:
 @pytest.mark.parametrize("delimiter", [",", ";", "\t"])
 def test_no_cell_is_a_formula_however_the_file_is_divided(delimiter: str) -> None:
     """Where a country's spreadsheets divide by semicolons, a name cannot begin a cell of its own either."""
-    for row in csv.reader(io.StringIO(grades_csv([*EVERYONE, result("Bo;=1+1"), result("Bo\t=1")]), newline=""), delimiter=delimiter):
-        assert not any(cell.lstrip(" \"'").startswith(FORMULA) and not cell.startswith("'") for cell in row)
+    for row in csv.reader(
+        io.StringIO(grades_csv([*EVERYONE, result("Bo;=1+1"), result("Bo\t=1")]), newline=""),
+        delimiter=delimiter,
+    ):
+        assert not any(
+            cell.lstrip(" \"'").startswith(FORMULA) and not cell.startswith("'") for cell in row
+        )
 
 
 # JUnit
@@ -340,14 +474,23 @@ def test_junit_counts_what_it_holds() -> None:
     """A suite a submission, a case a check; the numbers are those of the elements."""
     root = ElementTree.fromstring(junit_xml(EVERYONE).encode())
     suites = root.findall("testsuite")
-    assert [one.get("name") for one in suites] == [visible(f"{one.student}: first") for one in EVERYONE]
+    assert [one.get("name") for one in suites] == [
+        visible(f"{one.student}: first") for one in EVERYONE
+    ]
     assert float(root.get("time", "")) == pytest.approx(1.25 * len(EVERYONE))
     for element in (root, *suites):
-        for kind, tag in (("tests", "testcase"), ("failures", "failure"), ("errors", "error"), ("skipped", "skipped")):
+        for kind, tag in (
+            ("tests", "testcase"),
+            ("failures", "failure"),
+            ("errors", "error"),
+            ("skipped", "skipped"),
+        ):
             assert int(element.get(kind, "-1")) == len(list(element.iter(tag)))
         assert float(element.get("time", "-1")) > 0
     for suite, one in zip(suites, EVERYONE, strict=True):
-        assert (suite.get("failures") == "0" and suite.get("errors") == "0") == (one.verdict == "passed")
+        assert (suite.get("failures") == "0" and suite.get("errors") == "0") == (
+            one.verdict == "passed"
+        )
         if one.verdict is not None:
             assert [case.get("name") for case in suite.findall("testcase")] == list(one.statuses())
             assert suite.findtext("system-out") == visible(one.text, lines=True)
@@ -359,7 +502,10 @@ def test_a_failure_says_which_cases_and_what() -> None:
     cases = {one.get("name"): one for one in suite.findall("testcase")}
     failure = cases["values"].find("failure")
     assert failure is not None
-    assert failure.get("message") == "padding mask: 300 of 672 values of out differ (45%); the inputs are SECRET-INPUT"
+    assert (
+        failure.get("message")
+        == "padding mask: 300 of 672 values of out differ (45%); the inputs are SECRET-INPUT"
+    )
     assert (failure.text or "").splitlines()[1].startswith("causal: ")
     skipped = cases["gradients"].find("skipped")
     assert skipped is not None
@@ -386,7 +532,10 @@ SHOWN = ("report", "checks", "verdict")
 def as_written(one: Result, **more: object) -> list[str]:
     """What both platforms are given, as text."""
     asked = assignment(**more)
-    return [json.dumps(made([one], asked), allow_nan=False, ensure_ascii=False) for made in (gradescope_object, github_classroom_object)]
+    return [
+        json.dumps(made([one], asked), allow_nan=False, ensure_ascii=False)
+        for made in (gradescope_object, github_classroom_object)
+    ]
 
 
 @pytest.mark.parametrize("one", EVERYONE[::5], ids=lambda one: visible(one.student)[:20])
@@ -398,7 +547,11 @@ def test_points_sum_to_a_hundred(one: Result, shown: str) -> None:
     github = github_classroom_object([one], asked)
     if one.verdict is None:
         assert "score" not in json.dumps(found)
-        assert (github["status"], github["max_score"], [test["score"] for test in github["tests"]]) == ("error", 0, [0])
+        assert (
+            github["status"],
+            github["max_score"],
+            [test["score"] for test in github["tests"]],
+        ) == ("error", 0, [0])
         return
     assert found["score"] == pytest.approx(one.score, abs=0.06)
     assert github["max_score"] == 100
@@ -411,7 +564,8 @@ def test_points_sum_to_a_hundred(one: Result, shown: str) -> None:
         assert sum(test["max_score"] for test in found["tests"]) == pytest.approx(100)
         assert sum(test["score"] for test in found["tests"]) == pytest.approx(one.score, abs=0.1)
         assert {test["name"]: test["status"] for test in found["tests"]} == {
-            name: "passed" if status == "passed" else "failed" for name, status in one.statuses().items()
+            name: "passed" if status == "passed" else "failed"
+            for name, status in one.statuses().items()
         }
 
 
@@ -446,7 +600,13 @@ def test_nothing_that_gives_a_case_away_is_told(shown: str) -> None:
                 assert secret not in text
             assert shown == "checks" or not any(f'"{check}"' in text for check in CHECK_ORDER)
     verdict = gradescope_object([FAILED], assignment(shown="verdict"))
-    assert verdict == {"score": 70.0, "output": "first: failed", "output_format": "text", "visibility": "visible", "stdout_visibility": "hidden"}
+    assert verdict == {
+        "score": 70.0,
+        "output": "first: failed",
+        "output_format": "text",
+        "visibility": "visible",
+        "stdout_visibility": "hidden",
+    }
 
 
 @pytest.mark.parametrize("shown", SHOWN)
@@ -462,11 +622,16 @@ def test_the_whole_report_is_told_where_it_may_be(why: bool) -> None:
     for text in as_written(FAILED, shown="report", why=why):
         assert "seed 123456" in text
         assert "300 of 672" in text
-        assert (NO_SCALE.says in text) == why or "version" in text  # GitHub's message is the check's own
+        assert (
+            NO_SCALE.says in text
+        ) == why or "version" in text  # GitHub's message is the check's own
         assert ("no-scale" in text) is False
     tests = {one["name"]: one for one in gradescope_object([FAILED], assignment())["tests"]}
     assert tests["values"]["output"] == visible(FAILED.text, lines=True)
-    assert [line[:19] for line in tests["masks"]["output"].splitlines()] == ["padding mask: 300 o", "causal: 300 of 672 "]
+    assert [line[:19] for line in tests["masks"]["output"].splitlines()] == [
+        "padding mask: 300 o",
+        "causal: 300 of 672 ",
+    ]
     assert tests["gradients"]["output"].startswith("not made")
     assert tests["shapes"]["output"] == ""
 
@@ -485,13 +650,28 @@ def test_weights_and_worth_make_the_points() -> None:
     """A check's points are its weight's part of its challenge's part of 100."""
     weights = dict.fromkeys(CHECK_ORDER, 0.0) | {"values": 3.0, "masks": 1.0}
     asked = Assignment("x", (Asked("first", weights, 1.0), Asked("second", weights, 2.0)))
-    results = [result("Ann", one, "failed", failed=("masks",), weights=weights) for one in ("first", "second")]
+    results = [
+        result("Ann", one, "failed", failed=("masks",), weights=weights)
+        for one in ("first", "second")
+    ]
     found = gradescope_object(results, asked)
-    worth = {test["name"]: (test["score"], test["max_score"]) for test in found["tests"] if test["max_score"]}
-    assert worth == {"first: values": (25.0, 25.0), "first: masks": (0, 8.33), "second: values": (50.0, 50.0), "second: masks": (0, 16.67)}
+    worth = {
+        test["name"]: (test["score"], test["max_score"])
+        for test in found["tests"]
+        if test["max_score"]
+    }
+    assert worth == {
+        "first: values": (25.0, 25.0),
+        "first: masks": (0, 8.33),
+        "second: values": (50.0, 50.0),
+        "second: masks": (0, 16.67),
+    }
     assert found["score"] == 75
     github = github_classroom_object(results, asked)
-    assert [(one["name"], one["score"]) for one in github["tests"] if one["score"]] == [("first: values", 25), ("second: values", 50)]
+    assert [(one["name"], one["score"]) for one in github["tests"] if one["score"]] == [
+        ("first: values", 25),
+        ("second: values", 50),
+    ]
 
 
 def test_a_part_that_could_not_be_graded_leaves_no_score() -> None:
@@ -502,10 +682,16 @@ def test_a_part_that_could_not_be_graded_leaves_no_score() -> None:
         assert "score" not in json.dumps(found)
         assert "second: This could not be graded" in found["output"]
         github = github_classroom_object([result("Ann"), *others], asked)
-        assert (github["status"], github["max_score"], sum(one["score"] for one in github["tests"])) == ("error", 0, 0)
+        assert (
+            github["status"],
+            github["max_score"],
+            sum(one["score"] for one in github["tests"]),
+        ) == ("error", 0, 0)
 
 
-@pytest.mark.parametrize("one", [NOT_READ, NOTHING_FAILED, result("Ann")], ids=["not read", "nothing failed", "passed"])
+@pytest.mark.parametrize(
+    "one", [NOT_READ, NOTHING_FAILED, result("Ann")], ids=["not read", "nothing failed", "passed"]
+)
 def test_the_verdict_takes_the_points_that_no_check_has(one: Result) -> None:
     """All weights nought, or no checks at all: the maximum is still 100."""
     asked = Assignment("x", (Asked("first", {}),))
@@ -514,20 +700,30 @@ def test_the_verdict_takes_the_points_that_no_check_has(one: Result) -> None:
     assert sum(test["score"] for test in tests) == pytest.approx(one.score or 0.0, abs=0.01)
 
 
-@pytest.mark.parametrize("weights", [[1.0] * 3, [1.0, 2.0, 0.0], [1e308, 1e308], [0.1] * 11, [5e-324, 1.0], [1.0]])
+@pytest.mark.parametrize(
+    "weights", [[1.0] * 3, [1.0, 2.0, 0.0], [1e308, 1e308], [0.1] * 11, [5e-324, 1.0], [1.0]]
+)
 @pytest.mark.parametrize("units", [100, 10_000, 7, 0])
 def test_units_are_shared_out_to_the_last(weights: list[float], units: int) -> None:
     """They sum exactly, none is further than one from its part, and no weight is no unit."""
     found = apportioned(dict(enumerate(weights)), units)
     assert sum(found.values()) == units
     for key, weight in enumerate(weights):
-        assert abs(found[key] - units * (weight / max(weights)) / sum(one / max(weights) for one in weights)) < 1
+        assert (
+            abs(
+                found[key]
+                - units * (weight / max(weights)) / sum(one / max(weights) for one in weights)
+            )
+            < 1
+        )
         assert weight or not found[key]
 
 
 def test_github_gets_it_in_base64() -> None:
     """The line for $GITHUB_OUTPUT is one line of ASCII, and gives the object back; every key of the format is there."""
-    made = github_classroom_object([result(HOSTILE_NAMES[9], verdict="failed", failed=("values",))], assignment())
+    made = github_classroom_object(
+        [result(HOSTILE_NAMES[9], verdict="failed", failed=("values",))], assignment()
+    )
     line = result_line(made)
     assert line.isascii()
     assert line.startswith("result=")
@@ -535,17 +731,39 @@ def test_github_gets_it_in_base64() -> None:
     assert json.loads(base64.b64decode(line.removeprefix("result="), validate=False)) == made
     assert made["version"] == 1
     for test in made["tests"]:
-        assert list(test) == ["name", "status", "message", "test_code", "filename", "line_no", "execution_time", "score"]
+        assert list(test) == [
+            "name",
+            "status",
+            "message",
+            "test_code",
+            "filename",
+            "line_no",
+            "execution_time",
+            "score",
+        ]
     told = {test["name"]: test for test in made["tests"]}
-    assert (told["runs"]["line_no"], told["runs"]["filename"], told["runs"]["status"], told["runs"]["message"]) == (0, "", "pass", "")
-    assert (told["values"]["line_no"], told["values"]["filename"], told["values"]["status"]) == (34, r"\x1b[31mred\x1b[0m\x07.py", "fail")
+    assert (
+        told["runs"]["line_no"],
+        told["runs"]["filename"],
+        told["runs"]["status"],
+        told["runs"]["message"],
+    ) == (0, "", "pass", "")
+    assert (told["values"]["line_no"], told["values"]["filename"], told["values"]["status"]) == (
+        34,
+        r"\x1b[31mred\x1b[0m\x07.py",
+        "fail",
+    )
 
 
 def test_no_log_line_is_an_order() -> None:
     """What a submission printed cannot speak to the machine that runs the workflow."""
     text = "FAILED\n::set-env name=PATH::x\n   ::warning::x\n##[group]x\nx ##[error]x\nfine :: here\n\t::add-mask::x"
     one = result("Ann", verdict="failed", failed=("values",), text=text)
-    message = next(test["message"] for test in github_classroom_object([one], assignment())["tests"] if test["name"] == "values")
+    message = next(
+        test["message"]
+        for test in github_classroom_object([one], assignment())["tests"]
+        if test["name"] == "values"
+    )
     assert "##[" not in message
     assert not any(line.strip().startswith("::") for line in message.splitlines())
     assert "fine :: here" in message
@@ -561,7 +779,12 @@ def test_checks_of_no_weight() -> None:
 
 def test_checks_are_counted_by_the_worst_case() -> None:
     """A check that failed in one case of two has failed, in every output."""
-    one = result("Ann", verdict="failed", checks=[CheckLine("runs", "passed", "a"), CheckLine("runs", "failed", "b", "no")], diagnosis=Found())
+    one = result(
+        "Ann",
+        verdict="failed",
+        checks=[CheckLine("runs", "passed", "a"), CheckLine("runs", "failed", "b", "no")],
+        diagnosis=Found(),
+    )
     assert rows([one])[0]["checks_passed"] == "0"
     assert summarise([one], assignment()).challenges[0].checks == (CheckRate("runs", 1, 1, 0),)
     assert ElementTree.fromstring(junit_xml([one])).get("failures") == "1"

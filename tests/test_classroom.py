@@ -19,9 +19,23 @@ from trainer.classroom.assignment import plain_assignment
 from trainer.classroom.content import content_digest, found_in
 from trainer.classroom.executors import executor_for
 from trainer.classroom.grading import Plan, graded, jobs_of, left_to_do, plan_of, results_of
-from trainer.classroom.orders import Expect, Graded, NotGraded, Task, packed, unpacked_answer, unpacked_order
+from trainer.classroom.orders import (
+    Expect,
+    Graded,
+    NotGraded,
+    Task,
+    packed,
+    unpacked_answer,
+    unpacked_order,
+)
 from trainer.classroom.results import CLASS_FILE, ClassFile, Kept, safe_name, write_whole
-from trainer.classroom.stations import Station, StationLostError, answer, close_stations, open_stations
+from trainer.classroom.stations import (
+    Station,
+    StationLostError,
+    answer,
+    close_stations,
+    open_stations,
+)
 from trainer.classroom.words import Submission
 from trainer.cli.grade import _grade_all, _noted_interrupts, _result
 from trainer.content import packs
@@ -48,7 +62,9 @@ def submission(student: str, source: str | None = RIGHT, **more: object) -> Subm
 
 def task(source: str = RIGHT, **more: object) -> Task:
     """An order to grade."""
-    made = Task((str(TINY_PACK),), "prefix-sum", content_digest(TINY), "ana.py", source, 5, 20.0, 1024)
+    made = Task(
+        (str(TINY_PACK),), "prefix-sum", content_digest(TINY), "ana.py", source, 5, 20.0, 1024
+    )
     return Task(**{name: getattr(made, name) for name in made.__struct_fields__} | more)  # type: ignore[arg-type]
 
 
@@ -76,7 +92,24 @@ def test_ordinary_names_are_kept(name: str, kept: str) -> None:
 
 @pytest.mark.parametrize(
     "name",
-    ["", ".", "..", "../../etc/passwd", "a/b", "a\\b", "new\nline", 'quote"', "CON", "lpt1.x", "x" * 300, " ana", "ana.", "\u202egnp", "a\0b", "😀" * 80],
+    [
+        "",
+        ".",
+        "..",
+        "../../etc/passwd",
+        "a/b",
+        "a\\b",
+        "new\nline",
+        'quote"',
+        "CON",
+        "lpt1.x",
+        "x" * 300,
+        " ana",
+        "ana.",
+        "\u202egnp",
+        "a\0b",
+        "😀" * 80,
+    ],
 )
 def test_other_names_become_safe_ones(name: str) -> None:
     """One component, short enough, no control characters, and no two names the same."""
@@ -88,7 +121,9 @@ def test_other_names_become_safe_ones(name: str) -> None:
     assert made.split(".")[0].lower() not in ("con", "lpt1")
 
 
-def test_a_result_is_written_whole_or_not_at_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_result_is_written_whole_or_not_at_all(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Where there is no room, the old file stays, nothing else is left, and the sentence says what to do."""
     path = tmp_path / "results" / "ana.json"
     write_whole(path, b"old")
@@ -131,7 +166,16 @@ def test_a_record_that_cannot_be_read_is_no_fresh_start(tmp_path: Path) -> None:
         Kept(tmp_path, ["a"]).class_file()
     (tmp_path / CLASS_FILE).write_text(
         json.dumps(
-            {"schema": "attn-drill.class/9", "title": "", "challenges": [], "seed": 1, "per_student_seed": False, "seconds": 1, "memory_mib": 1, "version": ""}
+            {
+                "schema": "attn-drill.class/9",
+                "title": "",
+                "challenges": [],
+                "seed": 1,
+                "per_student_seed": False,
+                "seconds": 1,
+                "memory_mib": 1,
+                "version": "",
+            }
         )
     )
     with pytest.raises(DrillError, match=r"schema attn-drill\.class/9"):
@@ -140,44 +184,96 @@ def test_a_record_that_cannot_be_read_is_no_fresh_start(tmp_path: Path) -> None:
 
 def test_the_record_comes_back(tmp_path: Path) -> None:
     """What a resumed grading has to hold to."""
-    record = ClassFile(title="t", challenges=["a"], seed=7, per_student_seed=True, seconds=3.0, memory_mib=99, version="1")
+    record = ClassFile(
+        title="t",
+        challenges=["a"],
+        seed=7,
+        per_student_seed=True,
+        seconds=3.0,
+        memory_mib=99,
+        version="1",
+    )
     Kept(tmp_path, ["a"]).begin(record)
     assert Kept(tmp_path, ["a"]).class_file() == record
 
 
 CHANGES: list[tuple[str, Callable[[Plan, Submission], tuple[Plan, Submission]]]] = [
     ("source", lambda plan, one: (plan, replace(one, source=WRONG))),
-    ("no source any more", lambda plan, one: (plan, replace(one, source=None, trouble="It is empty."))),
+    (
+        "no source any more",
+        lambda plan, one: (plan, replace(one, source=None, trouble="It is empty.")),
+    ),
     ("file", lambda plan, one: (plan, replace(one, file="other.py"))),
     ("seed", lambda plan, one: (replace(plan, seed=6), one)),
     ("a seed a student", lambda plan, one: (replace(plan, per_student_seed=True), one)),
     ("content", lambda plan, one: (replace(plan, content={"prefix-sum": "other"}), one)),
-    ("time limit", lambda plan, one: (replace(plan, assignment=replace(plan.assignment, seconds=9.0)), one)),
-    ("memory limit", lambda plan, one: (replace(plan, assignment=replace(plan.assignment, memory_mib=99)), one)),
+    (
+        "time limit",
+        lambda plan, one: (replace(plan, assignment=replace(plan.assignment, seconds=9.0)), one),
+    ),
+    (
+        "memory limit",
+        lambda plan, one: (replace(plan, assignment=replace(plan.assignment, memory_mib=99)), one),
+    ),
     (
         "weights",
-        lambda plan, one: (replace(plan, assignment=replace(plan.assignment, asked=(replace(plan.assignment.asked[0], weights={"values": 1.0}),))), one),
+        lambda plan, one: (
+            replace(
+                plan,
+                assignment=replace(
+                    plan.assignment,
+                    asked=(replace(plan.assignment.asked[0], weights={"values": 1.0}),),
+                ),
+            ),
+            one,
+        ),
     ),
-    ("several files", lambda plan, one: (plan, replace(one, source=None, trouble="Two.", unsettled=("ana.py", "ana/x.py")))),
-    ("late now", lambda plan, one: (replace(plan, assignment=replace(plan.assignment, due=10.0)), replace(one, modified=11.0))),
+    (
+        "several files",
+        lambda plan, one: (
+            plan,
+            replace(one, source=None, trouble="Two.", unsettled=("ana.py", "ana/x.py")),
+        ),
+    ),
+    (
+        "late now",
+        lambda plan, one: (
+            replace(plan, assignment=replace(plan.assignment, due=10.0)),
+            replace(one, modified=11.0),
+        ),
+    ),
 ]
 
 
-@pytest.mark.parametrize("change", [change for _, change in CHANGES], ids=[name for name, _ in CHANGES])
-def test_what_decides_a_result_has_it_graded_again(tmp_path: Path, change: Callable[[Plan, Submission], tuple[Plan, Submission]]) -> None:
+@pytest.mark.parametrize(
+    "change", [change for _, change in CHANGES], ids=[name for name, _ in CHANGES]
+)
+def test_what_decides_a_result_has_it_graded_again(
+    tmp_path: Path, change: Callable[[Plan, Submission], tuple[Plan, Submission]]
+) -> None:
     """`--resume` leaves alone what is as it was, and nothing else."""
     kept, before, one = Kept(tmp_path, ["prefix-sum"]), plan(), submission("ana")
     job = jobs_of(before, [one])[0]
     kept.write(*kept_trouble("prefix-sum", "ana.py", "", MORE | {"task": job.digest}))
     assert left_to_do(jobs_of(before, [one]), kept) == []
-    assert len(left_to_do(jobs_of(*(lambda both: (both[0], [both[1]]))(change(before, one))), kept)) == 1
+    assert (
+        len(left_to_do(jobs_of(*(lambda both: (both[0], [both[1]]))(change(before, one))), kept))
+        == 1
+    )
 
 
 def test_what_the_grader_failed_on_is_tried_again(tmp_path: Path) -> None:
     """A result without a verdict says nothing of the submission."""
     kept, one = Kept(tmp_path, ["prefix-sum"]), submission("ana")
     jobs = jobs_of(plan(), [one])
-    kept.write(*kept_failure("prefix-sum", "ana.py", "The grader broke.", MORE | {"task": jobs[0].digest, "score": None}))
+    kept.write(
+        *kept_failure(
+            "prefix-sum",
+            "ana.py",
+            "The grader broke.",
+            MORE | {"task": jobs[0].digest, "score": None},
+        )
+    )
     assert left_to_do(jobs, kept) == jobs
 
 
@@ -188,7 +284,12 @@ def test_what_a_person_has_to_settle_is_kept_until_the_files_change(tmp_path: Pa
     (job,) = jobs_of(plan(), [twice])
     result, text = _result(plan(), job, None)
     kept.write(result, text)
-    assert (result.verdict, result.score, result.error, result.unsettled) == (None, None, "2 submissions.", ["ana.py", "ana/x.py"])
+    assert (result.verdict, result.score, result.error, result.unsettled) == (
+        None,
+        None,
+        "2 submissions.",
+        ["ana.py", "ana/x.py"],
+    )
     assert kept.read("ana", "prefix-sum") == result
     assert left_to_do([job], kept) == []
     other = jobs_of(plan(), [replace(twice, unsettled=("ana.py", "Ana/x.py"))])
@@ -208,7 +309,10 @@ def test_seeds(tmp_path: Path) -> None:
 
 def test_a_digest_has_no_seams() -> None:
     """What ends one part and begins the next is told apart."""
-    one, other = (jobs_of(plan(), [submission("ana", source, file=file)])[0].digest for source, file in (("x", "ya.py"), ("xy", "a.py")))
+    one, other = (
+        jobs_of(plan(), [submission("ana", source, file=file)])[0].digest
+        for source, file in (("x", "ya.py"), ("xy", "a.py"))
+    )
     assert one != other
 
 
@@ -217,7 +321,14 @@ def test_results_come_sorted_and_without_strangers(tmp_path: Path) -> None:
     kept = Kept(tmp_path, ["prefix-sum"])
     jobs = jobs_of(plan(), [submission(name) for name in ("ben", "Ana", "cleo")])
     for job in jobs:
-        kept.write(*kept_trouble("prefix-sum", "x.py", "", MORE | {"student": job.submission.student, "task": job.digest}))
+        kept.write(
+            *kept_trouble(
+                "prefix-sum",
+                "x.py",
+                "",
+                MORE | {"student": job.submission.student, "task": job.digest},
+            )
+        )
     kept.write(*kept_trouble("prefix-sum", "x.py", "", MORE | {"student": "zoe"}))
     assert [one.student for one in results_of(kept, jobs)] == ["Ana", "ben", "cleo"]
     stale = [replace(jobs[0], digest="other"), *jobs[1:]]
@@ -244,15 +355,25 @@ def test_every_job_is_answered_once_and_few_are_under_way(monkeypatch: pytest.Mo
         return answered(one.source)
 
     monkeypatch.setattr(grading, "answer", stand_in)
-    class_ = [submission(f"s{number:03}", None if number % 10 == 3 else f"# {number}") for number in range(60)]
+    class_ = [
+        submission(f"s{number:03}", None if number % 10 == 3 else f"# {number}")
+        for number in range(60)
+    ]
     with ThreadPoolExecutor(8) as pool:
         told = list(graded(plan(), jobs_of(plan(), class_), pool, 3))
     assert sorted(job.submission.student for job, _ in told) == [one.student for one in class_]
-    assert all(found is None if job.submission.source is None else found == NotGraded(job.submission.source) for job, found in told)
+    assert all(
+        found is None
+        if job.submission.source is None
+        else found == NotGraded(job.submission.source)
+        for job, found in told
+    )
     assert 1 <= most <= 3
 
 
-def test_what_is_left_is_cancelled_when_nobody_asks_any_more(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_left_is_cancelled_when_nobody_asks_any_more(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     """After Ctrl-C nothing is begun."""
 
     class Never:
@@ -266,14 +387,18 @@ def test_what_is_left_is_cancelled_when_nobody_asks_any_more(monkeypatch: pytest
             return self.made[-1]
 
     executor = Never()
-    told = graded(plan(), jobs_of(plan(), [submission(f"s{number}") for number in range(9)]), executor, 4)  # type: ignore[arg-type]
+    told = graded(
+        plan(), jobs_of(plan(), [submission(f"s{number}") for number in range(9)]), executor, 4
+    )  # type: ignore[arg-type]
     next(told)
     told.close()  # type: ignore[attr-defined]
     assert len(executor.made) == 4
     assert all(one.cancelled() for one in executor.made[1:])
 
 
-def test_an_interrupt_waits_for_a_moment_in_which_nothing_is_held(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_interrupt_waits_for_a_moment_in_which_nothing_is_held(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Ctrl-C while a job is handed over: that is finished, what hangs is not waited for, and the signal is Python's own again."""
     handed_over: list[Future[bytes]] = []
 
@@ -292,7 +417,9 @@ def test_an_interrupt_waits_for_a_moment_in_which_nothing_is_held(tmp_path: Path
     assert signal.getsignal(signal.SIGINT) is usual
 
 
-def test_an_interrupt_during_the_last_submission_counts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_interrupt_during_the_last_submission_counts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Its result is written, and the command ends all the same."""
 
     class Last:
@@ -347,11 +474,23 @@ def test_a_station_says_what_a_right_answer_gets(station: Station) -> None:
 @pytest.mark.parametrize(
     ("change", "says", "for_all"),
     [
-        pytest.param({"content": "0" * 64}, "not the same here .* as where the grading was started", True, id="another version"),
-        pytest.param({"challenge": "nothing"}, "No challenge is called 'nothing'", False, id="no such challenge"),
+        pytest.param(
+            {"content": "0" * 64},
+            "not the same here .* as where the grading was started",
+            True,
+            id="another version",
+        ),
+        pytest.param(
+            {"challenge": "nothing"},
+            "No challenge is called 'nothing'",
+            False,
+            id="no such challenge",
+        ),
     ],
 )
-def test_a_station_refuses(station: Station, change: dict[str, object], says: str, for_all: bool) -> None:
+def test_a_station_refuses(
+    station: Station, change: dict[str, object], says: str, for_all: bool
+) -> None:
     """In one sentence, and goes on."""
     found = station.ask(task(**change))
     assert isinstance(found, NotGraded)
@@ -439,11 +578,25 @@ def test_a_lost_station_is_replaced(monkeypatch: pytest.MonkeyPatch) -> None:
     finally:
         close_stations()
     assert soon(lambda: all(one._process.has_ended() for one in made))
-    assert "ended" in unpacked_answer(answer(packed(task()))).sentence, "no station is started after the end"  # type: ignore[union-attr]
+    assert "ended" in unpacked_answer(answer(packed(task()))).sentence, (
+        "no station is started after the end"
+    )  # type: ignore[union-attr]
     open_stations()
 
 
-@pytest.mark.parametrize("where", ["", "dask", "dask://", "dask://host", "dask://host:port", "dask://host:123456", "ray://a:1", "dask://a/b:80"])
+@pytest.mark.parametrize(
+    "where",
+    [
+        "",
+        "dask",
+        "dask://",
+        "dask://host",
+        "dask://host:port",
+        "dask://host:123456",
+        "ray://a:1",
+        "dask://a/b:80",
+    ],
+)
 def test_an_executor_that_is_none(where: str) -> None:
     """One sentence with what was said and what can be said."""
     with pytest.raises(DrillError, match="local or dask://HOST:PORT"), executor_for(where, 1):
@@ -457,7 +610,9 @@ def test_content_is_told_apart(tmp_path: Path) -> None:
     copied = Path(shutil.copytree(TINY_PACK, tmp_path / "pack"))
     same = found_in([str(copied)], "prefix-sum")
     assert content_digest(same) == content_digest(TINY)
-    (same.solutions / "mistakes.toml").write_text((same.solutions / "mistakes.toml").read_text() + "\n")
+    (same.solutions / "mistakes.toml").write_text(
+        (same.solutions / "mistakes.toml").read_text() + "\n"
+    )
     assert content_digest(same) != content_digest(TINY)
     with pytest.raises(DrillError, match="No challenge is called 'other'"):
         found_in([str(copied)], "other")
@@ -485,7 +640,11 @@ def test_excerpts_stay_within_the_file(line: int, first: int, count: int) -> Non
     """Two lines before and after, where there are so many."""
     found = excerpt_of("a\nb\nc\nd\ne\nf", line)
     assert found is not None
-    assert (found.first, len(found.lines), found.lines[line - first]) == (first, count, "abcdef"[line - 1])
+    assert (found.first, len(found.lines), found.lines[line - first]) == (
+        first,
+        count,
+        "abcdef"[line - 1],
+    )
 
 
 @pytest.mark.parametrize("line", [None, 0, -1, 7])

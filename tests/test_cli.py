@@ -21,14 +21,34 @@ from . import forked
 ROOT = packs.built_in_pack()
 GQA = packs.find_challenge(ROOT, "gqa")
 LIGHT = [
-    *(["list"], ["--help"], ["start", "gqa"], ["hint", "gqa"], ["solution", "gqa", "--give-up"], ["reset", "gqa"], ["--version"], ["list", "--json"]),
-    *(["review", "--list"], ["review"], ["quiz", "--list"], ["hunt", "gqa"], ["compare"], ["export"]),
+    *(
+        ["list"],
+        ["--help"],
+        ["start", "gqa"],
+        ["hint", "gqa"],
+        ["solution", "gqa", "--give-up"],
+        ["reset", "gqa"],
+        ["--version"],
+        ["list", "--json"],
+    ),
+    *(
+        ["review", "--list"],
+        ["review"],
+        ["quiz", "--list"],
+        ["hunt", "gqa"],
+        ["compare"],
+        ["export"],
+    ),
 ]
 
 
-def drill(*arguments: str, cwd: Path, code: int | None = 0, **environment: str) -> subprocess.CompletedProcess[str]:
+def drill(
+    *arguments: str, cwd: Path, code: int | None = 0, **environment: str
+) -> subprocess.CompletedProcess[str]:
     """Run attn-drill in a folder; its output and exit code."""
-    done = forked.run(arguments, cwd, {**os.environ, "PYTHONPATH": str(packs.TRAINER.parent), **environment})
+    done = forked.run(
+        arguments, cwd, {**os.environ, "PYTHONPATH": str(packs.TRAINER.parent), **environment}
+    )
     assert code is None or done.returncode == code, done.stdout + done.stderr
     return done
 
@@ -80,11 +100,15 @@ def test_list_shows_state_and_fits_narrow_terminals(solved: Path) -> None:
         lines = drill("list", cwd=solved, COLUMNS=str(columns)).stdout.splitlines()
         assert max(len(line) for line in lines) <= columns
         for one in packs.read_pack(packs.built_in_pack()):
-            (place,) = (number for number, line in enumerate(lines) if line.startswith(f"{one.id} "))
+            (place,) = (
+                number for number, line in enumerate(lines) if line.startswith(f"{one.id} ")
+            )
             own = " ".join(lines[place : place + 3])
             assert re.search(rf"{one.level} +{one.minutes} +(new|started|passed)", lines[place])
             assert all(other in own for other in one.builds_on)
-    assert {one["id"]: one["state"] for one in json.loads(drill("list", "--json", cwd=solved).stdout)}["gqa"] == "passed"
+    assert {
+        one["id"]: one["state"] for one in json.loads(drill("list", "--json", cwd=solved).stdout)
+    }["gqa"] == "passed"
 
 
 def read_all(terminal: int) -> str:
@@ -103,7 +127,13 @@ def test_list_on_a_terminal(solved: Path, no_color: str) -> None:
     drill("start", "gqa", cwd=solved)
     command = [sys.executable, "-m", "trainer", "list"]
     mine, its = os.openpty()
-    subprocess.run(command, cwd=solved, env={**os.environ, "PYTHONPATH": str(packs.TRAINER.parent), "NO_COLOR": no_color}, stdout=its, check=True)
+    subprocess.run(
+        command,
+        cwd=solved,
+        env={**os.environ, "PYTHONPATH": str(packs.TRAINER.parent), "NO_COLOR": no_color},
+        stdout=its,
+        check=True,
+    )
     os.close(its)
     shown = read_all(mine)
     assert "started" in shown
@@ -159,7 +189,10 @@ def test_solution_only_after_a_pass_or_given_up(solved: Path) -> None:
     refused = drill("solution", "gqa", cwd=solved, code=2)
     assert refused.stdout == ""
     assert "--give-up" in refused.stderr
-    assert drill("solution", "gqa", "--give-up", cwd=solved).stdout.strip() == packs.solution(GQA).strip()
+    assert (
+        drill("solution", "gqa", "--give-up", cwd=solved).stdout.strip()
+        == packs.solution(GQA).strip()
+    )
     drill("check", "gqa", cwd=solved)
     assert drill("solution", "gqa", cwd=solved).stdout.strip() == packs.solution(GQA).strip()
 
@@ -167,7 +200,9 @@ def test_solution_only_after_a_pass_or_given_up(solved: Path) -> None:
 def test_check_passes_and_fails(solved: Path) -> None:
     """Exit codes 0 and 1, verdict first."""
     assert drill("check", "gqa", cwd=solved).stdout.startswith("PASSED  gqa")
-    (solved / "wrong.py").write_text(packs.solution(GQA).replace("math.sqrt(self.head_dim)", "self.head_dim"))
+    (solved / "wrong.py").write_text(
+        packs.solution(GQA).replace("math.sqrt(self.head_dim)", "self.head_dim")
+    )
     done = drill("check", "gqa", "wrong.py", "--seed", "5", cwd=solved, code=1)
     assert done.stdout.startswith("FAILED  gqa")
     assert "attn-drill check gqa wrong.py --seed 5 --case 1" in done.stdout
@@ -178,13 +213,27 @@ def test_the_case_again(solved: Path) -> None:
     (solved / "gqa.py").write_text(packs.solution(GQA).replace('float("-inf")', "-100.0"))
     whole = json.loads(drill("check", "gqa", "--json", cwd=solved, code=1).stdout)
     failed = next(one for one in whole["checks"] if one["status"] == "failed")
-    again = json.loads(drill("check", "gqa", "--json", "--seed", str(whole["seed"]), "--case", str(failed["case_number"]), cwd=solved, code=1).stdout)
+    again = json.loads(
+        drill(
+            "check",
+            "gqa",
+            "--json",
+            "--seed",
+            str(whole["seed"]),
+            "--case",
+            str(failed["case_number"]),
+            cwd=solved,
+            code=1,
+        ).stdout
+    )
     assert next(one for one in again["checks"] if one["status"] == "failed") == failed
 
 
 def test_json_is_one_object(solved: Path) -> None:
     """The contract's keys; nothing else on stdout; the learner's prints are inside."""
-    (solved / "gqa.py").write_text("print('hi')\n" + packs.solution(GQA).replace("math.sqrt(self.head_dim)", "self.head_dim"))
+    (solved / "gqa.py").write_text(
+        "print('hi')\n" + packs.solution(GQA).replace("math.sqrt(self.head_dim)", "self.head_dim")
+    )
     report = json.loads(drill("check", "gqa", "--json", cwd=solved, code=1).stdout)
     assert report["schema"] == "attn-drill.report/1"
     assert (report["challenge"], report["file"], report["verdict"]) == ("gqa", "gqa.py", "failed")
@@ -258,11 +307,23 @@ def test_unreadable_file(solved: Path) -> None:
     [
         pytest.param(["check", "gqq"], "Did you mean gqa", id="unknown id"),
         pytest.param(["check", "gqa"], "attn-drill start gqa", id="no file yet"),
-        pytest.param(["check", "gqa", "gqa.py", "--time-limit", "0"], "--time-limit is 0", id="no time"),
-        pytest.param(["check", "gqa", "gqa.py", "--memory-limit", "1"], "--memory-limit is 1", id="no memory"),
-        pytest.param(["check", "gqa", "gqa.py", "--seed", "-1"], "--seed is -1", id="negative seed"),
-        pytest.param(["check", "gqa", "gqa.py", "--case", "99"], "--case 99 is none", id="no such case"),
-        pytest.param(["check", "gqa", "gqa.py", "--seed", "x"], "'x' is not a valid int", id="seed that is no number"),
+        pytest.param(
+            ["check", "gqa", "gqa.py", "--time-limit", "0"], "--time-limit is 0", id="no time"
+        ),
+        pytest.param(
+            ["check", "gqa", "gqa.py", "--memory-limit", "1"], "--memory-limit is 1", id="no memory"
+        ),
+        pytest.param(
+            ["check", "gqa", "gqa.py", "--seed", "-1"], "--seed is -1", id="negative seed"
+        ),
+        pytest.param(
+            ["check", "gqa", "gqa.py", "--case", "99"], "--case 99 is none", id="no such case"
+        ),
+        pytest.param(
+            ["check", "gqa", "gqa.py", "--seed", "x"],
+            "'x' is not a valid int",
+            id="seed that is no number",
+        ),
         pytest.param(["check"], "Missing argument", id="no id"),
         pytest.param(["chekc"], "No such command 'chekc'", id="no such command"),
         pytest.param(["start", "gqq"], "Did you mean gqa", id="start unknown"),
@@ -278,7 +339,14 @@ def test_usage_errors(tmp_path: Path, arguments: list[str], says: str) -> None:
     assert "Traceback" not in done.stderr
 
 
-@pytest.mark.parametrize("arguments", [["check", "--json"], ["check", "gqa", "--json", "--seed", "x"], ["check", "gqa", "--json", "--nope"]])
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["check", "--json"],
+        ["check", "gqa", "--json", "--seed", "x"],
+        ["check", "gqa", "--json", "--nope"],
+    ],
+)
 def test_usage_errors_with_json(tmp_path: Path, arguments: list[str]) -> None:
     """Even a wrong command line gives the object, if it is `check --json`."""
     told = json.loads(drill(*arguments, cwd=tmp_path, code=2).stdout)
@@ -309,9 +377,13 @@ def test_interrupted_at_once(tmp_path: Path, seconds: float) -> None:
     """Ctrl-C while torch is imported, so many seconds after Python was started for it: exit 130, no traceback."""
     (tmp_path / "gqa.py").write_text("while True:\n    pass\n")
     command = [sys.executable, "-m", "trainer", "check", "gqa"]
-    process = subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    process = subprocess.Popen(
+        command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
     deadline = time.monotonic() + 60
-    while "torch" not in Path(f"/proc/{process.pid}/maps").read_text() and time.monotonic() < deadline:
+    while (
+        "torch" not in Path(f"/proc/{process.pid}/maps").read_text() and time.monotonic() < deadline
+    ):
         time.sleep(0.01)
     time.sleep(seconds)
     process.send_signal(signal.SIGINT)
@@ -322,19 +394,32 @@ def test_interrupted_at_once(tmp_path: Path, seconds: float) -> None:
 
 def test_interrupted(tmp_path: Path) -> None:
     """Ctrl-C while a file hangs: exit 130, no traceback, nothing left running, and an object with --json."""
-    (tmp_path / "gqa.py").write_text("import os\nprint(os.getpid(), flush=True)\nwhile True:\n    pass\n")
+    (tmp_path / "gqa.py").write_text(
+        "import os\nprint(os.getpid(), flush=True)\nwhile True:\n    pass\n"
+    )
     environment = {**os.environ, "PYTHONPATH": str(packs.TRAINER.parent)}
     command = [sys.executable, "-m", "trainer", "check", "gqa", "--json", "--time-limit", "60"]
-    process = subprocess.Popen(command, cwd=tmp_path, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    process = subprocess.Popen(
+        command,
+        cwd=tmp_path,
+        env=environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
     deadline = time.monotonic() + 60
-    while len(list(descendants(process.pid))) < 2 and time.monotonic() < deadline:  # the zygote and a worker
+    while (
+        len(list(descendants(process.pid))) < 2 and time.monotonic() < deadline
+    ):  # the zygote and a worker
         time.sleep(0.05)
     process.send_signal(signal.SIGINT)
     stdout, stderr = process.communicate(timeout=30)
     assert process.returncode == 130
     assert "Traceback" not in stderr
     assert json.loads(stdout)["verdict"] is None
-    alive = subprocess.run(["ps", "-eo", "args"], capture_output=True, text=True, check=False).stdout
+    alive = subprocess.run(
+        ["ps", "-eo", "args"], capture_output=True, text=True, check=False
+    ).stdout
     assert str(tmp_path) not in alive
     assert "--time-limit 60" not in alive
 
@@ -343,14 +428,22 @@ def test_a_reader_that_goes_away(solved: Path) -> None:
     """`| head -1` is no crash."""
     command = f"{sys.executable} -m trainer list | head -1"
     done = subprocess.run(
-        command, shell=True, cwd=solved, env={**os.environ, "PYTHONPATH": str(packs.TRAINER.parent)}, capture_output=True, text=True, check=False
+        command,
+        shell=True,
+        cwd=solved,
+        env={**os.environ, "PYTHONPATH": str(packs.TRAINER.parent)},
+        capture_output=True,
+        text=True,
+        check=False,
     )
     assert "Traceback" not in done.stderr
 
 
 def test_user_frames_only(solved: Path) -> None:
     """A traceback shows the learner's lines and none of the grader's or torch's."""
-    (solved / "gqa.py").write_text(packs.solution(GQA).replace("scores = q @ k.transpose(-2, -1)", "scores = q @ k"))
+    (solved / "gqa.py").write_text(
+        packs.solution(GQA).replace("scores = q @ k.transpose(-2, -1)", "scores = q @ k")
+    )
     done = drill("check", "gqa", cwd=solved, code=1)
     assert "scores = q @ k" in done.stdout
     assert "site-packages" not in done.stdout
@@ -360,11 +453,29 @@ def test_user_frames_only(solved: Path) -> None:
 
 def test_pack_check_of_one_challenge(tmp_path: Path) -> None:
     """The table, the count, exit 0; a pack that breaks the rules exits 1 and says which."""
-    done = drill("pack", "check", "--challenge", "attention-cost", "--seeds", "1", "--table", "table.md", cwd=tmp_path)
+    done = drill(
+        "pack",
+        "check",
+        "--challenge",
+        "attention-cost",
+        "--seeds",
+        "1",
+        "--table",
+        "table.md",
+        cwd=tmp_path,
+    )
     assert re.search(r"\| attention-cost +\| float-head-dim +\|", done.stdout)
     assert ", 0 failed (1 challenge, 1 seed)" in done.stdout
     assert (tmp_path / "table.md").read_text().startswith("| challenge")
-    tiny = drill("pack", "check", str(Path(__file__).parent / "packs/tiny"), "--seeds", "1", cwd=tmp_path, code=1)
+    tiny = drill(
+        "pack",
+        "check",
+        str(Path(__file__).parent / "packs/tiny"),
+        "--seeds",
+        "1",
+        cwd=tmp_path,
+        code=1,
+    )
     assert "has 2 mistakes of at least 12" in tiny.stdout
 
 
@@ -378,12 +489,19 @@ def test_doctor(tmp_path: Path) -> None:
 def test_completion(tmp_path: Path) -> None:
     """The shell completes ids."""
     done = drill(
-        cwd=tmp_path, code=None, _TRAINER_COMPLETE="complete_bash", COMP_WORDS="attn-drill start g", COMP_CWORD="2", _ATTN_DRILL_COMPLETE="complete_bash"
+        cwd=tmp_path,
+        code=None,
+        _TRAINER_COMPLETE="complete_bash",
+        COMP_WORDS="attn-drill start g",
+        COMP_CWORD="2",
+        _ATTN_DRILL_COMPLETE="complete_bash",
     )
     assert "gqa" in done.stdout
 
 
-TILED = packs.solution(GQA).replace("k = k.repeat_interleave(group_size, dim=1)", "k = k.repeat(1, group_size, 1, 1)")
+TILED = packs.solution(GQA).replace(
+    "k = k.repeat_interleave(group_size, dim=1)", "k = k.repeat(1, group_size, 1, 1)"
+)
 
 
 @pytest.fixture
@@ -404,15 +522,29 @@ def test_check_says_where_and_why(tiled: Path) -> None:
     held_back = drill("check", "gqa", "gqa.py", "--seed", "3", "--no-why", cwd=tiled, code=1).stdout
     assert f"line {line}" in held_back
     assert "The key heads are tiled" not in held_back
-    found = json.loads(drill("check", "gqa", "gqa.py", "--seed", "3", "--json", cwd=tiled, code=1).stdout)["diagnosis"]
+    found = json.loads(
+        drill("check", "gqa", "gqa.py", "--seed", "3", "--json", cwd=tiled, code=1).stdout
+    )["diagnosis"]
     assert [one["id"] for one in found["mistakes"]] == ["keys-tiled"]
     assert found["first_line"] == line
-    assert found.keys() == {"mistakes", "first_line", "case_number", "last_reached", "first_missed", "layout", "effective_mask", "cleared"}
+    assert found.keys() == {
+        "mistakes",
+        "first_line",
+        "case_number",
+        "last_reached",
+        "first_missed",
+        "layout",
+        "effective_mask",
+        "cleared",
+    }
 
 
 def test_json_of_a_pass_has_no_diagnosis(solved: Path) -> None:
     """Null, as of everything that does not apply."""
-    assert json.loads(drill("check", "gqa", "gqa.py", "--json", cwd=solved).stdout)["diagnosis"] is None
+    assert (
+        json.loads(drill("check", "gqa", "gqa.py", "--json", cwd=solved).stdout)["diagnosis"]
+        is None
+    )
 
 
 def test_trace_shows_every_line_beside_the_reference(tiled: Path) -> None:
@@ -429,12 +561,16 @@ def test_trace_without_a_case_takes_the_failing_one(tiled: Path) -> None:
     number = json.loads(drill("check", "gqa", "gqa.py", "--json", cwd=tiled, code=1).stdout)
     first = next(one["case_number"] for one in number["checks"] if one["status"] == "failed")
     assert drill("trace", "gqa", "gqa.py", cwd=tiled).stdout.startswith(f"case {first}:")
-    assert f"seed {number['seed']}" in " ".join(drill("trace", "gqa", "gqa.py", cwd=tiled).stdout.split())
+    assert f"seed {number['seed']}" in " ".join(
+        drill("trace", "gqa", "gqa.py", cwd=tiled).stdout.split()
+    )
 
 
 def test_trace_of_what_raises_says_so(tmp_path: Path) -> None:
     """The lines up to the exception, then the exception."""
-    (tmp_path / "gqa.py").write_text(TILED.replace("weights = self.dropout(weights)", "weights = weights @ weights[0, 0, 0]"))
+    (tmp_path / "gqa.py").write_text(
+        TILED.replace("weights = self.dropout(weights)", "weights = weights @ weights[0, 0, 0]")
+    )
     shown = drill("trace", "gqa", "gqa.py", "--seed", "3", "--case", "1", cwd=tmp_path).stdout
     assert "RuntimeError" in shown.splitlines()[-2] + shown.splitlines()[-1] + shown
     assert "torch.softmax" in shown
@@ -442,12 +578,21 @@ def test_trace_of_what_raises_says_so(tmp_path: Path) -> None:
 
 def test_repro_runs_and_gives_the_same_numbers(tiled: Path) -> None:
     """The script runs by itself and prints the learner's outputs; a file that is not ours is left alone."""
-    report = json.loads(drill("check", "gqa", "gqa.py", "--seed", "3", "--json", cwd=tiled, code=1).stdout)
+    report = json.loads(
+        drill("check", "gqa", "gqa.py", "--seed", "3", "--json", cwd=tiled, code=1).stdout
+    )
     failing = next(one for one in report["checks"] if one["status"] == "failed")
     told = drill("repro", "gqa", "gqa.py", "--seed", "3", cwd=tiled).stdout
     assert f"Case {failing['case_number']} with seed 3" in told
     environment = {**os.environ, "PYTHONPATH": str(packs.TRAINER.parent)}
-    done = subprocess.run([sys.executable, "gqa_repro.py"], cwd=tiled, env=environment, capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "gqa_repro.py"],
+        cwd=tiled,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
     assert done.stdout.startswith(f"out {tuple(failing['mismatch']['actual_shape'])}")
     assert "expected" not in (tiled / "gqa_repro.py").read_text()
     (tiled / "gqa_repro.py").write_text("mine = 1\n")
@@ -467,13 +612,18 @@ def test_repro_calls_arguments_with_other_names(tmp_path: Path) -> None:
     drill("repro", "gqa", "gqa.py", "--seed", "3", "--case", "10", cwd=tmp_path)
     environment = {**os.environ, "PYTHONPATH": str(packs.TRAINER.parent)}
     script = [sys.executable, "gqa_repro.py"]
-    done = subprocess.run(script, cwd=tmp_path, env=environment, capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        script, cwd=tmp_path, env=environment, capture_output=True, text=True, check=True
+    )
     assert done.stdout.startswith("out (")
 
 
 def test_repro_of_a_pass_says_so(solved: Path) -> None:
     """Nothing fails, so nothing is written; a named case is."""
-    assert "nothing fails there" in drill("repro", "gqa", "gqa.py", "--seed", "3", cwd=solved, code=2).stderr
+    assert (
+        "nothing fails there"
+        in drill("repro", "gqa", "gqa.py", "--seed", "3", cwd=solved, code=2).stderr
+    )
     assert not (solved / "gqa_repro.py").exists()
     drill("repro", "gqa", "gqa.py", "--seed", "3", "--case", "2", cwd=solved)
     assert (solved / "gqa_repro.safetensors").exists()

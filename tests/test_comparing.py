@@ -9,7 +9,14 @@ from trainer.comparing.compare import compare_dropout, compare_values
 from trainer.comparing.tolerance import allowed, loss, lower_dtype
 
 
-def mismatch(expected: torch.Tensor, actual: torch.Tensor, dtype: str = "float32", lost: float = 0.0, dims: str = "", **sizes: int):
+def mismatch(
+    expected: torch.Tensor,
+    actual: torch.Tensor,
+    dtype: str = "float32",
+    lost: float = 0.0,
+    dims: str = "",
+    **sizes: int,
+):
     """Compare under the default rule."""
     expected = expected.to(torch.float64)
     return compare_values("out", dims, sizes, expected, actual, allowed(expected, dtype, lost))
@@ -20,29 +27,52 @@ def mismatch(expected: torch.Tensor, actual: torch.Tensor, dtype: str = "float32
     [
         pytest.param([1.0, -2.0], [1.0, -2.0], "float32", True, id="equal"),
         pytest.param([1.0, -2.0], [1.0 + 1e-6, -2.0], "float32", True, id="float32 rounding"),
-        pytest.param([1.0, -2.0], [1.0 + 1e-4, -2.0], "float32", False, id="beyond float32 rounding"),
-        pytest.param([1.0, -2.0], [1.0 + 5e-7, -2.0], "float64", True, id="softmax in float32 at float64"),
-        pytest.param([1.0, -2.0], [1.0 + 1e-5, -2.0], "float64", False, id="beyond float32 at float64"),
+        pytest.param(
+            [1.0, -2.0], [1.0 + 1e-4, -2.0], "float32", False, id="beyond float32 rounding"
+        ),
+        pytest.param(
+            [1.0, -2.0], [1.0 + 5e-7, -2.0], "float64", True, id="softmax in float32 at float64"
+        ),
+        pytest.param(
+            [1.0, -2.0], [1.0 + 1e-5, -2.0], "float64", False, id="beyond float32 at float64"
+        ),
         pytest.param([1.0, -2.0], [1.02, -2.0], "bfloat16", True, id="bfloat16 rounding"),
         pytest.param([1.0, -2.0], [1.1, -2.0], "bfloat16", False, id="beyond bfloat16 rounding"),
-        pytest.param([1e-7, -2e-7], [0.0, 0.0], "float32", False, id="tiny outputs do not pass zeros"),
-        pytest.param([1e-7, -2e-7], [1.0000001e-7, -2e-7], "float32", True, id="tiny outputs pass themselves"),
+        pytest.param(
+            [1e-7, -2e-7], [0.0, 0.0], "float32", False, id="tiny outputs do not pass zeros"
+        ),
+        pytest.param(
+            [1e-7, -2e-7], [1.0000001e-7, -2e-7], "float32", True, id="tiny outputs pass themselves"
+        ),
         pytest.param([0.0, 0.0], [0.0, -0.0], "float32", True, id="zeros"),
         pytest.param([0.0, 0.0], [1e-30, 0.0], "float32", False, id="exact zeros are exact"),
         pytest.param([1.0, 2.0], [1.0, math.nan], "float32", False, id="NaN"),
         pytest.param([1.0, 2.0], [1.0, math.inf], "float32", False, id="infinity"),
-        pytest.param([1e4, 0.1], [1e4, 0.10001], "float32", True, id="the absolute part is as in torch.testing"),
+        pytest.param(
+            [1e4, 0.1],
+            [1e4, 0.10001],
+            "float32",
+            True,
+            id="the absolute part is as in torch.testing",
+        ),
     ],
 )
 def test_bounds(expected: list[float], actual: list[float], dtype: str, accepted: bool) -> None:
     """The two tables of what is accepted and what is refused."""
-    found = mismatch(torch.tensor(expected, dtype=torch.float64), torch.tensor(actual, dtype=torch.float64), dtype)
+    found = mismatch(
+        torch.tensor(expected, dtype=torch.float64),
+        torch.tensor(actual, dtype=torch.float64),
+        dtype,
+    )
     assert (found is None) is accepted
 
 
 def test_loss_of_the_dtype_widens_the_bound() -> None:
     """What the reference loses in the case's dtype, another right order of operations may lose several times."""
-    expected, lowered = torch.tensor([100.0, 1.0], dtype=torch.float64), torch.tensor([100.001, 1.0])
+    expected, lowered = (
+        torch.tensor([100.0, 1.0], dtype=torch.float64),
+        torch.tensor([100.001, 1.0]),
+    )
     lost = loss(expected, lowered)
     assert 0.0009 < lost < 0.0011
     assert mismatch(expected, torch.tensor([100.004, 1.004]), lost=lost) is None
@@ -58,7 +88,11 @@ def test_gradients_are_measured_by_their_group() -> None:
 
 def test_lower_dtype() -> None:
     """float64 is measured against float32, all others against themselves."""
-    assert [lower_dtype(one) for one in ("float64", "float32", "bfloat16")] == ["float32", "float32", "bfloat16"]
+    assert [lower_dtype(one) for one in ("float64", "float32", "bfloat16")] == [
+        "float32",
+        "float32",
+        "bfloat16",
+    ]
 
 
 def test_counts_and_places() -> None:
@@ -74,7 +108,12 @@ def test_counts_and_places() -> None:
     assert found.max_abs_error_index == (1, 0, 5)
     assert found.first is not None
     assert found.first.index[:2] == (1, 0)
-    assert {one.dim: one.wrong for one in found.affected} == {"B": (1,), "L": (0, 2), "H": (1,), "D": (0, 1)}
+    assert {one.dim: one.wrong for one in found.affected} == {
+        "B": (1,),
+        "L": (0, 2),
+        "H": (1,),
+        "D": (0, 1),
+    }
 
 
 def test_nan_is_the_worst() -> None:
@@ -103,9 +142,21 @@ P = 0.3
 def dropout_trouble(change) -> str | None:
     """What is said of weights [B, L, H, copy, K] after `change(weights, keep)`; keep has no copy axis."""
     generator = torch.Generator().manual_seed(3)
-    weights = torch.rand(2, 9, 3, 1, 9, generator=generator, dtype=torch.float64).softmax(-1).expand(2, 9, 3, 2, 9)
+    weights = (
+        torch.rand(2, 9, 3, 1, 9, generator=generator, dtype=torch.float64)
+        .softmax(-1)
+        .expand(2, 9, 3, 2, 9)
+    )
     keep = torch.rand(2, 9, 3, 1, 9, generator=generator) >= P
-    return compare_dropout("w", "B L (H copy K)", SIZES, weights.flatten(2), change(weights, keep).flatten(2), allowed(weights.flatten(2), "float32", 0), P)
+    return compare_dropout(
+        "w",
+        "B L (H copy K)",
+        SIZES,
+        weights.flatten(2),
+        change(weights, keep).flatten(2),
+        allowed(weights.flatten(2), "float32", 0),
+        P,
+    )
 
 
 @pytest.mark.parametrize(
@@ -116,18 +167,42 @@ def dropout_trouble(change) -> str | None:
         pytest.param(lambda w, keep: w * keep, "divided by 1 - p", id="not rescaled"),
         pytest.param(lambda w, keep: w * keep / P, "neither 0 nor", id="rescaled by p"),
         pytest.param(lambda w, keep: w * ~keep / (1 - P), "must be 30%", id="p is the share kept"),
-        pytest.param(lambda w, keep: w * torch.nn.functional.dropout(torch.ones_like(w), P), "dropped apart", id="on the output"),
-        pytest.param(lambda w, keep: w * keep[:1] / (1 - P), "several indices of B", id="one pattern for the batch"),
-        pytest.param(lambda w, keep: w * keep[:, :, :1] / (1 - P), "several indices of H", id="one pattern for all heads"),
         pytest.param(
-            lambda w, keep: w * torch.cat([keep[:, :, :1], keep[:, :, :1], keep[:, :, 2:]], 2) / (1 - P), "several indices of H", id="one pattern for a group"
+            lambda w, keep: w * torch.nn.functional.dropout(torch.ones_like(w), P),
+            "dropped apart",
+            id="on the output",
         ),
-        pytest.param(lambda w, keep: w * keep[:, :1] / (1 - P), "several indices of L", id="whole keys"),
+        pytest.param(
+            lambda w, keep: w * keep[:1] / (1 - P),
+            "several indices of B",
+            id="one pattern for the batch",
+        ),
+        pytest.param(
+            lambda w, keep: w * keep[:, :, :1] / (1 - P),
+            "several indices of H",
+            id="one pattern for all heads",
+        ),
+        pytest.param(
+            lambda w, keep: (
+                w * torch.cat([keep[:, :, :1], keep[:, :, :1], keep[:, :, 2:]], 2) / (1 - P)
+            ),
+            "several indices of H",
+            id="one pattern for a group",
+        ),
+        pytest.param(
+            lambda w, keep: w * keep[:, :1] / (1 - P), "several indices of L", id="whole keys"
+        ),
         # Where heads share what is dropped two rows may be equal by chance as well.
         pytest.param(
-            lambda w, keep: w * torch.cat([keep[:, :1], keep[:, :1], keep[:, 2:]], 1)[:, :, :1] / (1 - P), "several indices of H", id="one pattern, rows alike"
+            lambda w, keep: (
+                w * torch.cat([keep[:, :1], keep[:, :1], keep[:, 2:]], 1)[:, :, :1] / (1 - P)
+            ),
+            "several indices of H",
+            id="one pattern, rows alike",
         ),
-        pytest.param(lambda w, keep: w * keep / (1 - P) * 1.01, "neither 0 nor", id="another factor"),
+        pytest.param(
+            lambda w, keep: w * keep / (1 - P) * 1.01, "neither 0 nor", id="another factor"
+        ),
     ],
 )
 def test_dropout(change, says: str | None) -> None:
@@ -144,7 +219,10 @@ def test_a_masked_weight_counts_in_training_too() -> None:
     dropped = weights * (torch.rand(2, 9, 3, 12, generator=generator) >= P) / (1 - P)
     sizes = {"B": 2, "L": 9, "H": 3, "K": 12}
     assert compare_dropout("w", "B L H K", sizes, weights, dropped, bound, P) is None
-    assert "a masked position has weight" in (compare_dropout("w", "B L H K", sizes, weights, dropped + 0.01 * (weights == 0), bound, P) or "")
+    assert "a masked position has weight" in (
+        compare_dropout("w", "B L H K", sizes, weights, dropped + 0.01 * (weights == 0), bound, P)
+        or ""
+    )
 
 
 @pytest.mark.parametrize("dtype", ["bool", "int64"])
@@ -152,7 +230,17 @@ def test_what_is_no_float_is_exact(dtype: str) -> None:
     """Booleans and integers have no tolerance."""
     expected = torch.tensor([[1, 0], [0, 1]]).to(getattr(torch, dtype))
     bound = allowed(expected, "float32", 0.0)
-    assert compare_values("mask", "Lq Lk", {"Lq": 2, "Lk": 2}, expected, expected.clone(), bound) is None
-    found = compare_values("mask", "Lq Lk", {"Lq": 2, "Lk": 2}, expected, expected.logical_not().to(expected.dtype), bound)
+    assert (
+        compare_values("mask", "Lq Lk", {"Lq": 2, "Lk": 2}, expected, expected.clone(), bound)
+        is None
+    )
+    found = compare_values(
+        "mask",
+        "Lq Lk",
+        {"Lq": 2, "Lk": 2},
+        expected,
+        expected.logical_not().to(expected.dtype),
+        bound,
+    )
     assert found is not None
     assert (found.mismatched, found.max_abs_error) == (4, 1.0)

@@ -21,22 +21,37 @@ SEEDS = (1, secrets.randbelow(1 << 31))
 SOFTMAX = r"torch\.softmax\((\w+), dim=-1\)"
 AS_RIGHT = {
     "softmax in float32": (SOFTMAX, r"torch.softmax(\1.float(), dim=-1).to(\1.dtype)"),
-    "softmax by hand": (SOFTMAX, r"(lambda e: e / e.sum(-1, keepdim=True))((\1 - \1.amax(-1, keepdim=True)).exp())"),
+    "softmax by hand": (
+        SOFTMAX,
+        r"(lambda e: e / e.sum(-1, keepdim=True))((\1 - \1.amax(-1, keepdim=True)).exp())",
+    ),
     "exp(score - logsumexp)": (SOFTMAX, r"(\1 - torch.logsumexp(\1, dim=-1, keepdim=True)).exp()"),
     "a root in float32": (r"math\.sqrt\(([^()\n]*)\)", r"torch.tensor(float(\1)).sqrt()"),
     "a fill of -1e9": (r'float\("-inf"\)', "-1e9"),
-    "a fill of finfo.min": (r"masked_fill\((.*), float\(\"-inf\"\)\)", r"masked_fill(\1, torch.finfo(scores.dtype).min)"),
+    "a fill of finfo.min": (
+        r"masked_fill\((.*), float\(\"-inf\"\)\)",
+        r"masked_fill(\1, torch.finfo(scores.dtype).min)",
+    ),
     "an added mask": (
         r"scores\.masked_fill\((.*), float\(\"-inf\"\)\)",
         r'(scores + torch.zeros((\1).shape, dtype=scores.dtype).masked_fill(\1, float("-inf")))',
     ),
-    "where": (r"scores\.masked_fill\((.*), float\(\"-inf\"\)\)", r'torch.where(\1, float("-inf"), scores)'),
+    "where": (
+        r"scores\.masked_fill\((.*), float\(\"-inf\"\)\)",
+        r'torch.where(\1, float("-inf"), scores)',
+    ),
 }
 CHALLENGES = packs.read_pack(packs.built_in_pack())
-RIGHT = [(one, path) for one in CHALLENGES for path in (one.solutions / "solution.py", *packs.also_right(one))]
+RIGHT = [
+    (one, path)
+    for one in CHALLENGES
+    for path in (one.solutions / "solution.py", *packs.also_right(one))
+]
 
 
-@pytest.mark.parametrize(("challenge", "path"), RIGHT, ids=[f"{one.id}-{path.stem}" for one, path in RIGHT])
+@pytest.mark.parametrize(
+    ("challenge", "path"), RIGHT, ids=[f"{one.id}-{path.stem}" for one, path in RIGHT]
+)
 def test_right_passes(grader: Grader, challenge: Challenge, path) -> None:
     """The reference and every other right answer, with a seed that nobody chose; `pack check` takes others."""
     report = grader.grade(challenge, path.read_text(), path.name, SEEDS[-1])
@@ -64,12 +79,20 @@ def test_stub_is_refused_and_is_the_interface(grader: Grader, challenge: Challen
 @pytest.mark.parametrize("challenge", CHALLENGES, ids=[one.id for one in CHALLENGES])
 def test_sizes_differ_within_a_case(grader: Grader, challenge: Challenge) -> None:
     """For every pair of letters there is a case in which their sizes differ, so that no axis passes by luck."""
-    cases = [case for case in grader.exam(challenge, SEEDS[0]).cases if case.probe is None and case.check in ("values", "masks")]
+    cases = [
+        case
+        for case in grader.exam(challenge, SEEDS[0]).cases
+        if case.probe is None and case.check in ("values", "masks")
+    ]
     letters = sorted({letter for case in cases for letter in case.sizes})
     for one in letters:
         for other in letters:
             together = [case for case in cases if one in case.sizes and other in case.sizes]
-            assert one == other or not together or any(case.sizes[one] != case.sizes[other] for case in together), f"{one} = {other} in every case"
+            assert (
+                one == other
+                or not together
+                or any(case.sizes[one] != case.sizes[other] for case in together)
+            ), f"{one} = {other} in every case"
 
 
 def in_another_way(challenge: Challenge, rule: str) -> str | None:
@@ -78,13 +101,21 @@ def in_another_way(challenge: Challenge, rule: str) -> str | None:
     return None if variant == source else variant
 
 
-VARIANTS = [(one, rule) for rule in AS_RIGHT for one in CHALLENGES if in_another_way(one, rule) is not None]
+VARIANTS = [
+    (one, rule) for rule in AS_RIGHT for one in CHALLENGES if in_another_way(one, rule) is not None
+]
 
 
-@pytest.mark.parametrize(("challenge", "rule"), VARIANTS, ids=[f"{one.id}-{rule}" for one, rule in VARIANTS])
-def test_what_the_contract_calls_right_passes(grader: Grader, challenge: Challenge, rule: str) -> None:
+@pytest.mark.parametrize(
+    ("challenge", "rule"), VARIANTS, ids=[f"{one.id}-{rule}" for one, rule in VARIANTS]
+)
+def test_what_the_contract_calls_right_passes(
+    grader: Grader, challenge: Challenge, rule: str
+) -> None:
     """Other ways of the same precision, applied to every reference that has the line."""
-    report = grader.grade(challenge, in_another_way(challenge, rule) or "", "solution.py", SEEDS[-1])
+    report = grader.grade(
+        challenge, in_another_way(challenge, rule) or "", "solution.py", SEEDS[-1]
+    )
     assert report.verdict == "passed", f"seed {report.seed}: {in_words(report)}"
 
 

@@ -27,10 +27,15 @@ from .conftest import TINY_PACK
 from .test_sandbox import needs_bubblewrap, needs_kernel
 
 ROOT = packs.built_in_pack()
-HIDDEN = [packs.TRAINER, *(root / part for root in (TINY_PACK, ROOT) for part in ("challenges", "solutions"))]
+HIDDEN = [
+    packs.TRAINER,
+    *(root / part for root in (TINY_PACK, ROOT) for part in ("challenges", "solutions")),
+]
 REFERENCE = TINY_PACK / "solutions" / "prefix_sum" / "solution.py"
 WALKS = Path(__file__).parent / "hostile" / "submissions" / "walks_the_installation.py"
-needs_pip = pytest.mark.skipif(importlib.util.find_spec("pip") is None, reason="this environment has no pip")
+needs_pip = pytest.mark.skipif(
+    importlib.util.find_spec("pip") is None, reason="this environment has no pip"
+)
 COMPILED = f"__pycache__/solution.{sys.implementation.cache_tag}.pyc"
 
 
@@ -47,7 +52,9 @@ def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def planted(folder: Path) -> Path:
     """Copy the tiny pack into a folder; return the folder."""
     for part in ("challenges", "solutions"):
-        shutil.copytree(TINY_PACK / part, folder / part, ignore=shutil.ignore_patterns("__pycache__"))
+        shutil.copytree(
+            TINY_PACK / part, folder / part, ignore=shutil.ignore_patterns("__pycache__")
+        )
     return folder
 
 
@@ -61,7 +68,9 @@ def compiled_alone(site: Path) -> Path:
 def registered(site: Path) -> Path:
     """Install a pack that lies deep in a package, with an entry point."""
     (site / "course-1.dist-info").mkdir()
-    (site / "course-1.dist-info" / "entry_points.txt").write_text("[attn_drill.packs]\ncourse = course.of.this.year\n")
+    (site / "course-1.dist-info" / "entry_points.txt").write_text(
+        "[attn_drill.packs]\ncourse = course.of.this.year\n"
+    )
     return planted(site / "course" / "of" / "this" / "year")
 
 
@@ -82,12 +91,16 @@ def an_environment(site: Path) -> Path:
 def metadata(site: Path) -> Path:
     """Install the names of attn-drill's files."""
     (site / "attn_drill-9.dist-info").mkdir()
-    (site / "attn_drill-9.dist-info" / "RECORD").write_text("trainer/_pack/solutions/gqa/solution.py,,\n")
+    (site / "attn_drill-9.dist-info" / "RECORD").write_text(
+        "trainer/_pack/solutions/gqa/solution.py,,\n"
+    )
     return site / "attn_drill-9.dist-info" / "RECORD"
 
 
 PLACES = [
-    pytest.param(lambda site: planted(site / "trainer" / "_pack"), id="a wheel, or an old editable install"),
+    pytest.param(
+        lambda site: planted(site / "trainer" / "_pack"), id="a wheel, or an old editable install"
+    ),
     pytest.param(lambda site: planted(site / "~rainer" / "_pack"), id="an interrupted uninstall"),
     pytest.param(lambda site: planted(site / "course"), id="a package"),
     pytest.param(lambda site: planted(site / "school" / "course"), id="a package in a package"),
@@ -97,7 +110,10 @@ PLACES = [
     pytest.param(as_wheel, id="an archive"),
     pytest.param(an_environment, id="another environment"),
     pytest.param(metadata, id="metadata"),
-    pytest.param(lambda site: planted(site.parent / "dist-packages" / "course"), id="a folder that is not imported from"),
+    pytest.param(
+        lambda site: planted(site.parent / "dist-packages" / "course"),
+        id="a folder that is not imported from",
+    ),
 ]
 
 
@@ -110,7 +126,9 @@ def allows(allowed: list[str], path: Path) -> bool:
 def test_no_copy_is_readable(site: Path, plant: Callable[[Path], Path]) -> None:
     """Each file of a copy is left out wherever it lies; the packages around it are readable."""
     place = plant(site)
-    files = [path for path in place.rglob("*") if path.is_file() and path.parent.name != "neighbour"]
+    files = [
+        path for path in place.rglob("*") if path.is_file() and path.parent.name != "neighbour"
+    ]
     allowed = readable.readable_paths([])
     assert not [path for path in files or [place] if allows(allowed, path)]
     assert allows(allowed, site / "neighbour" / "module.py")
@@ -119,15 +137,30 @@ def test_no_copy_is_readable(site: Path, plant: Callable[[Path], Path]) -> None:
 def test_other_interpreters_packages_are_not_readable(site: Path) -> None:
     """Of folders of packages those alone that this process imports from."""
     allowed = readable.readable_paths([])
-    base = Path(sys.base_prefix, "lib", f"python{sys.version_info.major}.{sys.version_info.minor}", "site-packages")
-    elsewhere = [base, Path("/usr/lib/python3/dist-packages"), Path(f"/usr/local/lib/{base.parent.name}/dist-packages")]
+    base = Path(
+        sys.base_prefix,
+        "lib",
+        f"python{sys.version_info.major}.{sys.version_info.minor}",
+        "site-packages",
+    )
+    elsewhere = [
+        base,
+        Path("/usr/lib/python3/dist-packages"),
+        Path(f"/usr/local/lib/{base.parent.name}/dist-packages"),
+    ]
     imported = {os.path.realpath(path) for path in sys.path}
-    assert not [path for path in elsewhere if os.path.realpath(path) not in imported and allows(allowed, path.resolve() / "x.py")]
+    assert not [
+        path
+        for path in elsewhere
+        if os.path.realpath(path) not in imported and allows(allowed, path.resolve() / "x.py")
+    ]
     assert allows(allowed, Path(os.__file__).resolve())
     assert allows(allowed, Path(pytest.__file__).resolve())
 
 
-def test_the_checkout_is_not_readable_beside_a_hidden_pack(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_checkout_is_not_readable_beside_a_hidden_pack(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The history of a checkout in a readable tree holds what its folders hold."""
     tree = tmp_path / "usr" / "lib"
     pack = planted(tree / "a" / "b" / "c" / "d" / "checkout")
@@ -168,16 +201,28 @@ FORMS: dict[str, Callable[[Path], object]] = {
     "text": lambda folder: shutil.copy(REFERENCE, folder / "solution.py"),
     "another name": lambda folder: shutil.copy(REFERENCE, folder / "notes.txt"),
     "cases": lambda folder: shutil.copy(TINY_PACK / "challenges/prefix_sum/cases.py", folder / "c"),
-    "line ends": lambda folder: (folder / "solution.py").write_bytes(REFERENCE.read_bytes().replace(b"\n", b"\r\n")),
-    "compiled": lambda folder: py_compile.compile(str(REFERENCE), str(folder / "x.pyc"), doraise=True),
-    "compiled without docstrings": lambda folder: py_compile.compile(str(REFERENCE), str(folder / "x.pyc"), doraise=True, optimize=2),
-    "compiled, by hash": lambda folder: py_compile.compile(
-        str(REFERENCE), str(folder / "x.pyc"), doraise=True, invalidation_mode=py_compile.PycInvalidationMode.UNCHECKED_HASH
+    "line ends": lambda folder: (folder / "solution.py").write_bytes(
+        REFERENCE.read_bytes().replace(b"\n", b"\r\n")
     ),
-    "compiled by another Python": lambda folder: of_another_python(folder / "solution.cpython-399.pyc"),
+    "compiled": lambda folder: py_compile.compile(
+        str(REFERENCE), str(folder / "x.pyc"), doraise=True
+    ),
+    "compiled without docstrings": lambda folder: py_compile.compile(
+        str(REFERENCE), str(folder / "x.pyc"), doraise=True, optimize=2
+    ),
+    "compiled, by hash": lambda folder: py_compile.compile(
+        str(REFERENCE),
+        str(folder / "x.pyc"),
+        doraise=True,
+        invalidation_mode=py_compile.PycInvalidationMode.UNCHECKED_HASH,
+    ),
+    "compiled by another Python": lambda folder: of_another_python(
+        folder / "solution.cpython-399.pyc"
+    ),
     "zip": lambda folder: zipped(folder / "a.zip", REFERENCE),
     "wheel of compiled modules": lambda folder: zipped(
-        folder / "a.whl", Path(py_compile.compile(str(REFERENCE), str(folder.parent / "y"), doraise=True) or "")
+        folder / "a.whl",
+        Path(py_compile.compile(str(REFERENCE), str(folder.parent / "y"), doraise=True) or ""),
     ),
     "tar": lambda folder: tarred(folder / "a.tar.gz"),
 }
@@ -216,7 +261,10 @@ def quickly(monkeypatch: pytest.MonkeyPatch, site: Path) -> None:
 
     def places(hidden: list[Path]) -> list[str]:
         # Inside bubblewrap /tmp is another folder, and this test's may lie elsewhere in it.
-        return [*(path for path in readable.readable_paths(hidden) if path.startswith(str(site))), "/tmp"]
+        return [
+            *(path for path in readable.readable_paths(hidden) if path.startswith(str(site))),
+            "/tmp",
+        ]
 
     monkeypatch.setattr(copy_probe, "_everywhere", places)
     monkeypatch.setattr(copy_probe, "_near", lambda: [str(site)])
@@ -246,7 +294,9 @@ def test_what_is_no_copy_is_not_found(site: Path, monkeypatch: pytest.MonkeyPatc
     (folder / "solution.py").write_bytes(b"#" * size)
     (folder / "other.py").write_text("x = 1\n".ljust(size))
     py_compile.compile(str(folder / "other.py"), str(folder / "solution.pyc"), doraise=True)
-    (folder / "torn.pyc").write_bytes(importlib.util.MAGIC_NUMBER + bytes(8) + size.to_bytes(4, "little") + b"x")
+    (folder / "torn.pyc").write_bytes(
+        importlib.util.MAGIC_NUMBER + bytes(8) + size.to_bytes(4, "little") + b"x"
+    )
     for name in ("torn.zip", "torn.whl", "torn.tar.gz"):
         (folder / name).write_bytes(b"PK\x03\x04 torn")
     (folder / "empty").touch()
@@ -257,8 +307,16 @@ def test_what_is_no_copy_is_not_found(site: Path, monkeypatch: pytest.MonkeyPatc
 
 
 @pytest.mark.usefixtures("quickly")
-@pytest.mark.parametrize("how", [pytest.param("kernel", marks=needs_kernel), pytest.param("bubblewrap", marks=needs_bubblewrap)])
-def test_a_copy_is_found_where_it_is_not_hidden(site: Path, monkeypatch: pytest.MonkeyPatch, how: str) -> None:
+@pytest.mark.parametrize(
+    "how",
+    [
+        pytest.param("kernel", marks=needs_kernel),
+        pytest.param("bubblewrap", marks=needs_bubblewrap),
+    ],
+)
+def test_a_copy_is_found_where_it_is_not_hidden(
+    site: Path, monkeypatch: pytest.MonkeyPatch, how: str
+) -> None:
     """Hidden, a worker reads none of it; with the hiding switched off, the search finds it."""
     planted(site / "trainer" / "_pack")
     assert found_by_a_worker(how).none
@@ -269,7 +327,9 @@ def test_a_copy_is_found_where_it_is_not_hidden(site: Path, monkeypatch: pytest.
 
 
 @needs_kernel
-def test_the_search_does_not_trust_the_engines_list(site: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_search_does_not_trust_the_engines_list(
+    site: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A file in a folder that a worker cannot list is found though the list of what is readable omits it."""
     metadata(site)  # the folder is split
     shutil.copy(REFERENCE, site / "notes.txt")
@@ -279,7 +339,11 @@ def test_the_search_does_not_trust_the_engines_list(site: Path, monkeypatch: pyt
     zygote = Zygote(HIDDEN, "kernel")
     try:
         copies_readable_by(zygote, HIDDEN)  # the zygote has made its list now
-        monkeypatch.setattr(readable, "readable_paths", lambda hidden: [path for path in real(hidden) if not path.startswith(str(site))])
+        monkeypatch.setattr(
+            readable,
+            "readable_paths",
+            lambda hidden: [path for path in real(hidden) if not path.startswith(str(site))],
+        )
         assert copies_readable_by(zygote, HIDDEN).found == (str(site / "notes.txt"),)
     finally:
         zygote.close()
@@ -311,13 +375,19 @@ def test_links_are_followed_once(tmp_path: Path) -> None:
     (tmp_path / "start" / "out").symlink_to(tmp_path / "other")
     shutil.copy(REFERENCE, tmp_path / "other")
     wanted = list(copies.wanted_of("solution", REFERENCE.read_bytes()))
-    assert copies.Search(wanted, 60.0).through([str(tmp_path / "start")]).found == [str(tmp_path / "other" / "solution.py")]
+    assert copies.Search(wanted, 60.0).through([str(tmp_path / "start")]).found == [
+        str(tmp_path / "other" / "solution.py")
+    ]
 
 
 def test_a_worker_is_told_no_content() -> None:
     """What is looked for is told by sizes and digests."""
     told = repr(list(copies.wanted_of("solution", REFERENCE.read_bytes())))
-    assert not [line for line in REFERENCE.read_text().splitlines() if len(line.strip()) > 8 and line.strip() in told]
+    assert not [
+        line
+        for line in REFERENCE.read_text().splitlines()
+        if len(line.strip()) > 8 and line.strip() in told
+    ]
 
 
 # grade and doctor
@@ -335,7 +405,17 @@ def copied(site: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def a_task(**change: bool) -> Task:
     """Return an order to grade the reference of the tiny pack."""
     challenge = packs.find_challenge(TINY_PACK, "prefix-sum")
-    return Task((str(TINY_PACK),), challenge.id, content_digest(challenge), "p.py", packs.solution(challenge), 3, 60.0, 2048, **change)
+    return Task(
+        (str(TINY_PACK),),
+        challenge.id,
+        content_digest(challenge),
+        "p.py",
+        packs.solution(challenge),
+        3,
+        60.0,
+        2048,
+        **change,
+    )
 
 
 @needs_kernel
@@ -357,9 +437,18 @@ def test_a_class_is_not_graded_beside_a_copy(copied: Path) -> None:
 @needs_kernel
 def test_doctor_names_the_copy(copied: Path, tmp_path: Path) -> None:
     """The row is OPEN, and the path stands below."""
-    done = subprocess.run([sys.executable, "-m", "trainer", "--pack", str(TINY_PACK), "doctor"], cwd=tmp_path, capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-m", "trainer", "--pack", str(TINY_PACK), "doctor"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
     assert f"OPEN  {COPIES}" in done.stdout
-    assert f"A submission can read {copied}, a copy of a reference or of its cases. Remove it" in done.stdout
+    assert (
+        f"A submission can read {copied}, a copy of a reference or of its cases. Remove it"
+        in done.stdout
+    )
     assert "Isolation is limited" not in done.stdout
 
 
@@ -377,7 +466,13 @@ def wheels(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
 
     def built(kind: str, root: Path, place: Path) -> Path:
         place.mkdir()
-        done = subprocess.run([sys.executable, "-c", code, kind, str(place)], cwd=root, capture_output=True, text=True, check=True)
+        done = subprocess.run(
+            [sys.executable, "-c", code, kind, str(place)],
+            cwd=root,
+            capture_output=True,
+            text=True,
+            check=True,
+        )
         return place / done.stdout.split()[-1]
 
     made = {kind: built(kind, ROOT, folder / kind) for kind in ("editable", "wheel", "sdist")}
@@ -390,10 +485,18 @@ def wheels(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
 
 def test_the_pack_is_in_wheels_alone(wheels: dict[str, Path]) -> None:
     """An editable install finds it in the checkout; a second copy would lie where submissions read."""
-    held = {kind: [name for name in zipfile.ZipFile(path).namelist() if name.startswith("trainer/_pack/")] for kind, path in wheels.items()}
+    held = {
+        kind: [
+            name for name in zipfile.ZipFile(path).namelist() if name.startswith("trainer/_pack/")
+        ]
+        for kind, path in wheels.items()
+    }
     assert held.pop("editable") == []
     ours = {
-        f"trainer/_pack/{path.relative_to(ROOT).as_posix()}" for part in ("challenges", "solutions") for path in (ROOT / part).rglob("*.*") if path.is_file()
+        f"trainer/_pack/{path.relative_to(ROOT).as_posix()}"
+        for part in ("challenges", "solutions")
+        for path in (ROOT / part).rglob("*.*")
+        if path.is_file()
     }
     ours = {name for name in ours if "__pycache__" not in name}
     for names in held.values():
@@ -405,22 +508,41 @@ def installed(how: str, wheels: dict[str, Path], folder: Path) -> tuple[Path, di
 
     What it needs is found in the environment of this test.
     """
-    environment = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
+    environment = {
+        name: value for name, value in os.environ.items() if not name.startswith("PYTHON")
+    }
     python = Path(sys._base_executable)  # type: ignore[attr-defined]
-    pip = [sys.executable, "-m", "pip", "--disable-pip-version-check", "install", "-q", "--no-deps", "--no-index"]
+    pip = [
+        sys.executable,
+        "-m",
+        "pip",
+        "--disable-pip-version-check",
+        "install",
+        "-q",
+        "--no-deps",
+        "--no-index",
+    ]
     if how == "user":
         base = folder / "base"
         environment["PYTHONUSERBASE"] = str(base)
         asked = "import site; print(site.getusersitepackages())"
-        place = Path(subprocess.run([python, "-c", asked], env=environment, capture_output=True, text=True, check=True).stdout.strip())
+        place = Path(
+            subprocess.run(
+                [python, "-c", asked], env=environment, capture_output=True, text=True, check=True
+            ).stdout.strip()
+        )
         place.mkdir(parents=True)
         pip += ["--target", str(place), str(wheels["wheel"])]
     else:
-        subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(folder / "venv")], check=True)
+        subprocess.run(
+            [sys.executable, "-m", "venv", "--without-pip", str(folder / "venv")], check=True
+        )
         python = folder / "venv" / "bin" / "python"
         (place,) = (folder / "venv" / "lib").glob("*/site-packages")
         pip[3:3] = ["--python", str(python)]
-        pip += [str(wheels["wheel" if how == "wheel" else "editable"])]  # pip -e installs the latter
+        pip += [
+            str(wheels["wheel" if how == "wheel" else "editable"])
+        ]  # pip -e installs the latter
     subprocess.run(pip, env=environment, check=True, capture_output=True)
     if how == "editable, by an earlier version":
         for part in ("challenges", "solutions"):
@@ -433,15 +555,30 @@ def installed(how: str, wheels: dict[str, Path], folder: Path) -> tuple[Path, di
 @needs_pip
 @needs_kernel
 @pytest.mark.parametrize("how", ["editable", "user", "wheel", "editable, by an earlier version"])
-def test_no_walk_finds_a_reference_in_an_installation(wheels: dict[str, Path], tmp_path: Path, how: str) -> None:
+def test_no_walk_finds_a_reference_in_an_installation(
+    wheels: dict[str, Path], tmp_path: Path, how: str
+) -> None:
     """A submission that executes each reference it finds passes where nothing is hidden, and not otherwise."""
     python, environment = installed(how, wheels, tmp_path)
     (tmp_path / "gqa.py").write_text(WALKS.read_text())
 
     def verdict(*before: str) -> str:
         code = "\n".join((*before, "from trainer.cli.app import main", "main()"))
-        command = [python, "-c", code, "check", "gqa", "gqa.py", "--json", "--no-why", "--time-limit", "60"]
-        done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
+        command = [
+            python,
+            "-c",
+            code,
+            "check",
+            "gqa",
+            "gqa.py",
+            "--json",
+            "--no-why",
+            "--time-limit",
+            "60",
+        ]
+        done = subprocess.run(
+            command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
+        )
         assert done.stdout, done.stderr
         found: str = json.loads(done.stdout)["verdict"]
         return found

@@ -12,7 +12,15 @@ import torch
 import torch.utils.checkpoint
 from torch.utils import _python_dispatch as modes
 
-from trainer.running.counting import Counter, count_in_threads, counted_by, guard, observe, observe_memory, tensors_in
+from trainer.running.counting import (
+    Counter,
+    count_in_threads,
+    counted_by,
+    guard,
+    observe,
+    observe_memory,
+    tensors_in,
+)
 from trainer.running.protocol import Counts
 
 
@@ -21,7 +29,9 @@ def test_operations_grow_with_a_loop_and_not_without() -> None:
     counts = []
     for heads in (2, 8):
         x = torch.randn(heads, 3, 3)
-        loop = counted(lambda x=x, heads=heads: torch.stack([x[head] @ x[head] for head in range(heads)]))
+        loop = counted(
+            lambda x=x, heads=heads: torch.stack([x[head] @ x[head] for head in range(heads)])
+        )
         batched = counted(lambda x=x: x @ x)
         counts.append((loop.operations, batched.operations))
     assert counts[1][0] > counts[0][0] + 6
@@ -33,11 +43,15 @@ def counted(call: Callable[[], object]) -> Counts:
     return observe(call)[1]
 
 
-@pytest.mark.parametrize("name", ["tensor_split", "chunk", "split", "unbind", "hsplit", "vsplit", "dsplit"])
+@pytest.mark.parametrize(
+    "name", ["tensor_split", "chunk", "split", "unbind", "hsplit", "vsplit", "dsplit"]
+)
 def test_taking_apart_is_one_operation(name: str) -> None:
     """Torch's own ways to take a tensor apart are no loops, however torch does them; the same views one by one are."""
     x = torch.randn(12, 12, 12)
-    given = {"tensor_split": (12, 1), "chunk": (12, 1), "split": (1, 1), "unbind": (1,)}.get(name, (12,))
+    given = {"tensor_split": (12, 1), "chunk": (12, 1), "split": (1, 1), "unbind": (1,)}.get(
+        name, (12,)
+    )
     for split in (getattr(torch, name), lambda tensor, *rest: getattr(tensor, name)(*rest)):
         whole, parts = observe(lambda split=split: split(x, *given))[::-1]
         one_by_one = counted(lambda: [x[:, place] for place in range(12)])
@@ -71,7 +85,9 @@ def test_both_witnesses_agree_on_all_kinds_of_calls() -> None:
         lambda: Twice.apply(x),
         lambda: torch.vmap(lambda row: row * 2)(x),
         lambda: scripted(x),
-        lambda: torch.utils.checkpoint.checkpoint(lambda given: given.exp(), x, use_reentrant=False),
+        lambda: torch.utils.checkpoint.checkpoint(
+            lambda given: given.exp(), x, use_reentrant=False
+        ),
         lambda: torch.tensor([1, 2]) + 1,
         lambda: [float(row.sum()) for row in x.detach()],
         in_a_thread,
@@ -94,7 +110,11 @@ def test_lines_of_python_are_counted(size: int) -> None:
         for number in range(size):
             total += number
 
-    for call in (loop, lambda: [number * 2 for number in range(size)], lambda: sum(number for number in range(size))):
+    for call in (
+        loop,
+        lambda: [number * 2 for number in range(size)],
+        lambda: sum(number for number in range(size)),
+    ):
         assert size <= counted(call).lines <= 4 * size + 12
     assert counted(lambda: torch.ones(size).sum()).lines <= 4
 
@@ -103,7 +123,12 @@ def test_lines_under_a_library_s_name_are_counted() -> None:
     """Code that is compiled under the name of one of torch's files is the learner's all the same."""
     guard()
     names: dict[str, Callable[[], None]] = {}
-    exec(compile("def loop():\n    for number in range(50):\n        number\n", torch.__file__, "exec"), names)
+    exec(
+        compile(
+            "def loop():\n    for number in range(50):\n        number\n", torch.__file__, "exec"
+        ),
+        names,
+    )
     moved = names["loop"].__code__.replace(co_filename=torch.nn.__file__)
     for code in (names["loop"].__code__, moved):
         names["loop"].__code__ = code
@@ -111,7 +136,9 @@ def test_lines_under_a_library_s_name_are_counted() -> None:
 
 
 @pytest.mark.parametrize(
-    "leave", [torch.Tensor.tolist, torch.Tensor.numpy, numpy.asarray, lambda x: numpy.from_dlpack(x)], ids=["tolist", "numpy", "asarray", "dlpack"]
+    "leave",
+    [torch.Tensor.tolist, torch.Tensor.numpy, numpy.asarray, lambda x: numpy.from_dlpack(x)],
+    ids=["tolist", "numpy", "asarray", "dlpack"],
 )
 def test_values_that_leave_torch_are_counted(leave: Callable[[torch.Tensor], object]) -> None:
     """Every way to see a tensor as plain data tells how many entries are seen."""
@@ -161,14 +188,36 @@ def test_operations_without_dispatch_modes_are_counted() -> None:
 @pytest.mark.parametrize(
     ("call", "products"),
     [
-        pytest.param(lambda a, b: (a[:, :, None] * b.T[None].transpose(1, 2)).sum(1), 3 * 5 * 7, id="mul and sum"),
-        pytest.param(lambda a, b: torch.conv1d(a[None].mT, b.T[:, :, None])[0].T, 3 * 5 * 7, id="conv1d"),
-        pytest.param(lambda a, b: torch.bilinear(a, torch.ones(3, 1), b.T[:, :, None].contiguous()), 3 * 5 * 7, id="bilinear"),
+        pytest.param(
+            lambda a, b: (a[:, :, None] * b.T[None].transpose(1, 2)).sum(1),
+            3 * 5 * 7,
+            id="mul and sum",
+        ),
+        pytest.param(
+            lambda a, b: torch.conv1d(a[None].mT, b.T[:, :, None])[0].T, 3 * 5 * 7, id="conv1d"
+        ),
+        pytest.param(
+            lambda a, b: torch.bilinear(a, torch.ones(3, 1), b.T[:, :, None].contiguous()),
+            3 * 5 * 7,
+            id="bilinear",
+        ),
         pytest.param(lambda a, b: torch.einsum("ij,jk->ik", a, b), 3 * 5 * 7, id="einsum"),
-        pytest.param(lambda a, b: torch.zeros(3, 5, 7).addcmul(a[:, :, None], b[None]).sum(1), 3 * 5 * 7, id="addcmul"),
-        pytest.param(lambda a, b: torch.stack([torch.outer(column, row) for column, row in zip(a.T, b, strict=True)]).sum(0), 3 * 5 * 7, id="outer"),
+        pytest.param(
+            lambda a, b: torch.zeros(3, 5, 7).addcmul(a[:, :, None], b[None]).sum(1),
+            3 * 5 * 7,
+            id="addcmul",
+        ),
+        pytest.param(
+            lambda a, b: torch.stack(
+                [torch.outer(column, row) for column, row in zip(a.T, b, strict=True)]
+            ).sum(0),
+            3 * 5 * 7,
+            id="outer",
+        ),
         pytest.param(lambda a, b: torch.tensordot(a, b, 1), 3 * 5 * 7, id="tensordot"),
-        pytest.param(lambda a, b: (a[:, :, None] / b.reciprocal()[None]).sum(1), 3 * 5 * 7, id="division"),
+        pytest.param(
+            lambda a, b: (a[:, :, None] / b.reciprocal()[None]).sum(1), 3 * 5 * 7, id="division"
+        ),
     ],
 )
 def test_products_are_counted_however_they_are_written(call, products: int) -> None:
@@ -249,7 +298,10 @@ def test_largest_sees_an_argument_that_grows() -> None:
 @pytest.fixture
 def threads_counted(monkeypatch: pytest.MonkeyPatch) -> None:
     """As in the worker; undone after the test."""
-    for module, names in ((_thread, ("start_new_thread", "start_new", "start_joinable_thread")), (threading, ("_start_new_thread", "_start_joinable_thread"))):
+    for module, names in (
+        (_thread, ("start_new_thread", "start_new", "start_joinable_thread")),
+        (threading, ("_start_new_thread", "_start_joinable_thread")),
+    ):
         for name in names:
             if hasattr(module, name):
                 monkeypatch.setattr(module, name, getattr(module, name))

@@ -18,14 +18,17 @@ from .conftest import TINY_PACK
 SUMS = packs.find_challenge(TINY_PACK, "prefix-sum")
 SOURCE = "import os, sys, torch\ndef prefix_sum(x, reverse=False):\n    {}\n    return x.flip(-1).cumsum(-1).flip(-1) if reverse else x.cumsum(-1)\n"
 needs_kernel = pytest.mark.skipif(
-    sys.platform != "linux" or not (isolation._has_landlock() and isolation._has_seccomp()), reason="this kernel has no Landlock, or no seccomp"
+    sys.platform != "linux" or not (isolation._has_landlock() and isolation._has_seccomp()),
+    reason="this kernel has no Landlock, or no seccomp",
 )
 
 
 def said(grader: Grader, body: str) -> str:
     """What the report says of a prefix sum that does this first; the grader's workers must be confined by the kernel."""
     if grader._zygote.isolation != "kernel":
-        pytest.skip(f"workers are confined by {grader._zygote.isolation} here, which refuses in other words")
+        pytest.skip(
+            f"workers are confined by {grader._zygote.isolation} here, which refuses in other words"
+        )
     failure = grader.grade(SUMS, SOURCE.format(body), "prefix_sum.py", 3).first_failure()
     assert failure is not None
     return failure.message
@@ -41,44 +44,118 @@ SOMETHING = "it tried something that a submission may not do"
 @pytest.mark.parametrize(
     ("body", "says"),
     [
-        pytest.param("import socket; socket.socket(socket.AF_INET, socket.SOCK_DGRAM)", NETWORK, id="datagrams"),
-        pytest.param("import socket; socket.create_server(('127.0.0.1', 0))", NETWORK, id="a server"),
-        pytest.param("import urllib.request; urllib.request.urlopen('http://127.0.0.1:9')", NETWORK, id="a page, by a library that wraps the error"),
-        pytest.param("import http.client; http.client.HTTPConnection('127.0.0.1', 9).connect()", NETWORK, id="a connection"),
+        pytest.param(
+            "import socket; socket.socket(socket.AF_INET, socket.SOCK_DGRAM)",
+            NETWORK,
+            id="datagrams",
+        ),
+        pytest.param(
+            "import socket; socket.create_server(('127.0.0.1', 0))", NETWORK, id="a server"
+        ),
+        pytest.param(
+            "import urllib.request; urllib.request.urlopen('http://127.0.0.1:9')",
+            NETWORK,
+            id="a page, by a library that wraps the error",
+        ),
+        pytest.param(
+            "import http.client; http.client.HTTPConnection('127.0.0.1', 9).connect()",
+            NETWORK,
+            id="a connection",
+        ),
         pytest.param("os.fork()", PROCESS, id="fork"),
         pytest.param("os.posix_spawn('/bin/true', ['true'], {})", PROCESS, id="posix_spawn"),
         pytest.param("os.spawnv(os.P_WAIT, '/bin/true', ['true'])", PROCESS, id="spawn"),
         pytest.param("os.execv('/bin/true', ['true'])", PROCESS, id="exec"),
-        pytest.param("import subprocess; subprocess.run('true', shell=True)", PROCESS, id="a shell"),
-        pytest.param("import multiprocessing as m; m.Process(target=print).start()", PROCESS, id="multiprocessing"),
+        pytest.param(
+            "import subprocess; subprocess.run('true', shell=True)", PROCESS, id="a shell"
+        ),
+        pytest.param(
+            "import multiprocessing as m; m.Process(target=print).start()",
+            PROCESS,
+            id="multiprocessing",
+        ),
         pytest.param("os.kill(os.getppid(), 0)", SIGNAL, id="kill"),
         pytest.param("os.killpg(0, 0)", SIGNAL, id="kill a group"),
-        pytest.param("import resource; resource.prlimit(0, resource.RLIMIT_NOFILE, (9999, 9999))", "it tried to change its own limits, which", id="prlimit"),
-        pytest.param("import resource; resource.setrlimit(resource.RLIMIT_NOFILE, (9999, 9999))", "it tried to change its own limits, which", id="setrlimit"),
-        pytest.param("os.listdir('/')", "it tried to list the folder /, which", id="listdir"),
-        pytest.param("list(os.scandir('/etc'))", "it tried to list the folder /etc, which", id="scandir"),
-        pytest.param("open('/etc/passwd')", "it tried to read /etc/passwd, which", id="open"),
-        pytest.param("os.open('/etc/passwd', os.O_RDONLY)", "it tried to read /etc/passwd, which", id="os.open"),
-        pytest.param("import pathlib; pathlib.Path('/etc/passwd').read_bytes()", "it tried to read /etc/passwd, which", id="pathlib"),
-        pytest.param("open('/tmp/attn-drill-no', 'w')", "it tried to write to /tmp/attn-drill-no, outside its own folder, which", id="open to write"),
-        pytest.param("open('/tmp/attn-drill-no', 'x')", "it tried to write to /tmp/attn-drill-no, outside its own folder, which", id="open to make"),
         pytest.param(
-            "os.open('/tmp/attn-drill-no', os.O_CREAT)", "it tried to write to /tmp/attn-drill-no, outside its own folder, which", id="os.open to make"
+            "import resource; resource.prlimit(0, resource.RLIMIT_NOFILE, (9999, 9999))",
+            "it tried to change its own limits, which",
+            id="prlimit",
         ),
-        pytest.param("open(torch.__file__, 'r+')", "__init__.py, outside its own folder, which", id="open to change"),
-        pytest.param("os.mkdir('/tmp/attn-drill-no')", "it tried to change /tmp/attn-drill-no, outside its own folder, which", id="mkdir"),
-        pytest.param("os.truncate('/etc/hostname', 0)", "it tried to change /etc/hostname, outside its own folder, which", id="truncate"),
+        pytest.param(
+            "import resource; resource.setrlimit(resource.RLIMIT_NOFILE, (9999, 9999))",
+            "it tried to change its own limits, which",
+            id="setrlimit",
+        ),
+        pytest.param("os.listdir('/')", "it tried to list the folder /, which", id="listdir"),
+        pytest.param(
+            "list(os.scandir('/etc'))", "it tried to list the folder /etc, which", id="scandir"
+        ),
+        pytest.param("open('/etc/passwd')", "it tried to read /etc/passwd, which", id="open"),
+        pytest.param(
+            "os.open('/etc/passwd', os.O_RDONLY)",
+            "it tried to read /etc/passwd, which",
+            id="os.open",
+        ),
+        pytest.param(
+            "import pathlib; pathlib.Path('/etc/passwd').read_bytes()",
+            "it tried to read /etc/passwd, which",
+            id="pathlib",
+        ),
+        pytest.param(
+            "open('/tmp/attn-drill-no', 'w')",
+            "it tried to write to /tmp/attn-drill-no, outside its own folder, which",
+            id="open to write",
+        ),
+        pytest.param(
+            "open('/tmp/attn-drill-no', 'x')",
+            "it tried to write to /tmp/attn-drill-no, outside its own folder, which",
+            id="open to make",
+        ),
+        pytest.param(
+            "os.open('/tmp/attn-drill-no', os.O_CREAT)",
+            "it tried to write to /tmp/attn-drill-no, outside its own folder, which",
+            id="os.open to make",
+        ),
+        pytest.param(
+            "open(torch.__file__, 'r+')",
+            "__init__.py, outside its own folder, which",
+            id="open to change",
+        ),
+        pytest.param(
+            "os.mkdir('/tmp/attn-drill-no')",
+            "it tried to change /tmp/attn-drill-no, outside its own folder, which",
+            id="mkdir",
+        ),
+        pytest.param(
+            "os.truncate('/etc/hostname', 0)",
+            "it tried to change /etc/hostname, outside its own folder, which",
+            id="truncate",
+        ),
         pytest.param("os.remove(os.__file__)", "os.py, outside its own folder, which", id="remove"),
         pytest.param(
-            "os.symlink('/etc/passwd', '/tmp/attn-drill-no')", "it tried to change /tmp/attn-drill-no, outside its own folder", id="a link, by its own name"
+            "os.symlink('/etc/passwd', '/tmp/attn-drill-no')",
+            "it tried to change /tmp/attn-drill-no, outside its own folder",
+            id="a link, by its own name",
         ),
-        pytest.param("os.chmod('.', 0o700)", "it tried to change the attributes of ., which", id="chmod"),
-        pytest.param("os.chown('.', 0, 0)", "it tried to change the attributes of ., which", id="chown"),
+        pytest.param(
+            "os.chmod('.', 0o700)", "it tried to change the attributes of ., which", id="chmod"
+        ),
+        pytest.param(
+            "os.chown('.', 0, 0)", "it tried to change the attributes of ., which", id="chown"
+        ),
         pytest.param("os.memfd_create('x')", SOMETHING, id="what Python does not announce"),
         pytest.param("os.nice(1)", SOMETHING, id="nice"),
         pytest.param("os.chroot('.')", SOMETHING, id="not announced, with a path of its own"),
-        pytest.param("from multiprocessing.shared_memory import SharedMemory; SharedMemory(create=True, size=9)", SOMETHING, id="not announced, after imports"),
-        pytest.param("import mmap; mmap.mmap(-1, 40 << 30)", "more memory was asked for than the limit allows", id="a mapping"),
+        pytest.param(
+            "from multiprocessing.shared_memory import SharedMemory; SharedMemory(create=True, size=9)",
+            SOMETHING,
+            id="not announced, after imports",
+        ),
+        pytest.param(
+            "import mmap; mmap.mmap(-1, 40 << 30)",
+            "more memory was asked for than the limit allows",
+            id="a mapping",
+        ),
     ],
 )
 def test_deeds_in_words(grader: Grader, body: str, says: str) -> None:
@@ -96,14 +173,20 @@ def test_deeds_in_words(grader: Grader, body: str, says: str) -> None:
             id="its folder is cleared up after",
         ),
         pytest.param(
-            "try:\n        os.fork()\n    finally:\n        open('note.txt', 'w').close()", "it tried to start a process, which", id="it writes a note after"
+            "try:\n        os.fork()\n    finally:\n        open('note.txt', 'w').close()",
+            "it tried to start a process, which",
+            id="it writes a note after",
         ),
         pytest.param(
             "try:\n        os.mkdir('/tmp/attn-drill-no')\n    except OSError as error:\n        os.makedirs('here', exist_ok=True)\n        raise error",
             "it tried to change /tmp/attn-drill-no, outside",
             id="it is raised again later",
         ),
-        pytest.param("os.listdir('.')\n    os.chdir('/')\n    open('etc/passwd')", "it tried to read etc/passwd, which", id="something went well before"),
+        pytest.param(
+            "os.listdir('.')\n    os.chdir('/')\n    open('etc/passwd')",
+            "it tried to read etc/passwd, which",
+            id="something went well before",
+        ),
         pytest.param(
             "try:\n        os.fork()\n    except OSError:\n        raise ValueError('no workers')",
             "ValueError: it tried to start a process, .* \\(no workers\\)",
@@ -120,8 +203,16 @@ def test_the_deed_that_was_refused(grader: Grader, body: str, says: str) -> None
 @pytest.mark.parametrize(
     ("body", "says"),
     [
-        pytest.param("open('f', 'wb').write(bytes(17 << 20))", "it wrote a file of more than the 16 MiB that a submission may write", id="one file"),
-        pytest.param("os.truncate(__file__, 1 << 40)", "it wrote a file of more than the 16 MiB that a submission may write", id="a sparse file"),
+        pytest.param(
+            "open('f', 'wb').write(bytes(17 << 20))",
+            "it wrote a file of more than the 16 MiB that a submission may write",
+            id="one file",
+        ),
+        pytest.param(
+            "os.truncate(__file__, 1 << 40)",
+            "it wrote a file of more than the 16 MiB that a submission may write",
+            id="a sparse file",
+        ),
         pytest.param(
             "[open(f'{n}', 'wb').write(bytes(8 << 20)) for n in range(9)]\n    import time; time.sleep(9)",
             "it wrote more than the 64 MiB",
@@ -137,7 +228,9 @@ def test_too_much_in_words(grader: Grader, body: str, says: str) -> None:
 @needs_kernel
 def test_many_small_files_are_no_megabytes(grader: Grader) -> None:
     """Of files without a byte in them it is not said that they were too long."""
-    text = said(grader, "[open(f'{n}', 'w').close() for n in range(20_000)]\n    import time; time.sleep(9)")
+    text = said(
+        grader, "[open(f'{n}', 'w').close() for n in range(20_000)]\n    import time; time.sleep(9)"
+    )
     assert "files" in text or "MiB" not in text, text
 
 
@@ -174,30 +267,90 @@ def sentence(*deeds: tuple[str, tuple[object, ...]], error: BaseException) -> st
 
 def refusal(filename: str | None = None, number: int = errno.EPERM) -> OSError:
     """The system's."""
-    return OSError(number, os.strerror(number)) if filename is None else OSError(number, os.strerror(number), filename)
+    return (
+        OSError(number, os.strerror(number))
+        if filename is None
+        else OSError(number, os.strerror(number), filename)
+    )
 
 
 @pytest.mark.parametrize(
     ("deed", "error", "says"),
     [
-        pytest.param(("socket.__new__", (None, 2, 1, 0)), refusal(), "it tried to open a network socket, which a submission may not do", id="EPERM"),
-        pytest.param(("os.fork", ()), refusal(number=errno.EACCES), "it tried to start a process, which a submission may not do", id="EACCES"),
-        pytest.param(("open", ("/a", "r", 0)), refusal("/a"), "it tried to read /a, which a submission may not do", id="read"),
-        pytest.param(("open", (b"/a", "rb", 0)), refusal("/a"), "it tried to read /a, which a submission may not do", id="a path of bytes"),
         pytest.param(
-            ("open", (Path("/a"), "a", 0)), refusal("/a"), "it tried to write to /a, outside its own folder, which a submission may not do", id="append"
+            ("socket.__new__", (None, 2, 1, 0)),
+            refusal(),
+            "it tried to open a network socket, which a submission may not do",
+            id="EPERM",
         ),
         pytest.param(
-            ("open", ("/a", None, os.O_RDWR)), refusal("/a"), "it tried to write to /a, outside its own folder, which a submission may not do", id="by flags"
+            ("os.fork", ()),
+            refusal(number=errno.EACCES),
+            "it tried to start a process, which a submission may not do",
+            id="EACCES",
         ),
-        pytest.param(("open", (7, "r", 0)), refusal(), "it tried something that a submission may not do", id="opened by a number, which went well"),
-        pytest.param(("os.fork", ()), refusal(number=errno.ENOSYS), "it tried to start a process, which a submission may not do", id="ENOSYS"),
-        pytest.param(("open", ("/a", "w", 0)), refusal("/a", errno.EROFS), "it tried to write to /a, outside its own folder, which", id="EROFS"),
+        pytest.param(
+            ("open", ("/a", "r", 0)),
+            refusal("/a"),
+            "it tried to read /a, which a submission may not do",
+            id="read",
+        ),
+        pytest.param(
+            ("open", (b"/a", "rb", 0)),
+            refusal("/a"),
+            "it tried to read /a, which a submission may not do",
+            id="a path of bytes",
+        ),
+        pytest.param(
+            ("open", (Path("/a"), "a", 0)),
+            refusal("/a"),
+            "it tried to write to /a, outside its own folder, which a submission may not do",
+            id="append",
+        ),
+        pytest.param(
+            ("open", ("/a", None, os.O_RDWR)),
+            refusal("/a"),
+            "it tried to write to /a, outside its own folder, which a submission may not do",
+            id="by flags",
+        ),
+        pytest.param(
+            ("open", (7, "r", 0)),
+            refusal(),
+            "it tried something that a submission may not do",
+            id="opened by a number, which went well",
+        ),
+        pytest.param(
+            ("os.fork", ()),
+            refusal(number=errno.ENOSYS),
+            "it tried to start a process, which a submission may not do",
+            id="ENOSYS",
+        ),
+        pytest.param(
+            ("open", ("/a", "w", 0)),
+            refusal("/a", errno.EROFS),
+            "it tried to write to /a, outside its own folder, which",
+            id="EROFS",
+        ),
         pytest.param(("os.fork", ()), refusal(number=errno.ENOENT), "", id="another error"),
-        pytest.param(("os.fork", ()), refusal(number=errno.ENOSPC), "it wrote more than the 64 MiB", id="a full folder"),
-        pytest.param(("os.fork", ()), refusal("x", errno.EFBIG), "it wrote a file of more than the 16 MiB", id="a long file"),
+        pytest.param(
+            ("os.fork", ()),
+            refusal(number=errno.ENOSPC),
+            "it wrote more than the 64 MiB",
+            id="a full folder",
+        ),
+        pytest.param(
+            ("os.fork", ()),
+            refusal("x", errno.EFBIG),
+            "it wrote a file of more than the 16 MiB",
+            id="a long file",
+        ),
         pytest.param(("os.fork", ()), ValueError("x"), "", id="no refusal at all"),
-        pytest.param(("import", ("x", None, None)), refusal(), "it tried something that a submission may not do", id="nothing was announced"),
+        pytest.param(
+            ("import", ("x", None, None)),
+            refusal(),
+            "it tried something that a submission may not do",
+            id="nothing was announced",
+        ),
     ],
 )
 def test_sentence(deed: tuple[str, tuple[object, ...]], error: BaseException, says: str) -> None:
@@ -236,10 +389,18 @@ def test_deeds_of_another_thread_are_not_this_ones() -> None:
 
 def test_a_path_that_no_refusal_names_is_not_blamed() -> None:
     """The refusal is of another path than the last one that was announced: that one went well."""
-    assert "note.txt" not in sentence(("open", ("/own/note.txt", "w", 0)), error=refusal("/elsewhere"))
+    assert "note.txt" not in sentence(
+        ("open", ("/own/note.txt", "w", 0)), error=refusal("/elsewhere")
+    )
 
 
 def test_the_path_that_the_refusal_names_is() -> None:
     """However many others were announced since."""
-    deeds = [("open", ("/elsewhere", "r", 0)), ("open", ("/own/note.txt", "w", 0)), ("os.rmdir", ("/own/folder", -1))]
-    assert sentence(*deeds, error=refusal("/elsewhere")).startswith("it tried to read /elsewhere, which")
+    deeds = [
+        ("open", ("/elsewhere", "r", 0)),
+        ("open", ("/own/note.txt", "w", 0)),
+        ("os.rmdir", ("/own/folder", -1)),
+    ]
+    assert sentence(*deeds, error=refusal("/elsewhere")).startswith(
+        "it tried to read /elsewhere, which"
+    )

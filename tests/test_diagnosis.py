@@ -13,7 +13,13 @@ from trainer.core.report import Diagnosis, Report
 from trainer.core.words import Challenge
 from trainer.grading.diagnosis import bank
 from trainer.grading.diagnosis.bank import Bank
-from trainer.grading.diagnosis.calls import branch_not_taken, function_around, is_called_from_several_places, is_told_a_constant, where_gradients_are_cut
+from trainer.grading.diagnosis.calls import (
+    branch_not_taken,
+    function_around,
+    is_called_from_several_places,
+    is_told_a_constant,
+    where_gradients_are_cut,
+)
 from trainer.grading.diagnosis.diagnose import _outputs
 from trainer.grading.diagnosis.effective_mask import _what, attended, probe
 from trainer.grading.diagnosis.first_line import Path as Path_
@@ -43,10 +49,16 @@ def header(path: Path, key: str) -> list[str]:
 
 def marked(path: Path) -> list[int]:
     """The lines that are marked as wrong."""
-    return [number for number, line in enumerate(path.read_text().splitlines(), 1) if line.endswith(("# first wrong", "# also wrong"))]
+    return [
+        number
+        for number, line in enumerate(path.read_text().splitlines(), 1)
+        if line.endswith(("# first wrong", "# also wrong"))
+    ]
 
 
-def diagnosed(grader: Grader, challenge: Challenge, source: str, name: str = "answer.py", seed: int = SEED) -> tuple[Report, Diagnosis]:
+def diagnosed(
+    grader: Grader, challenge: Challenge, source: str, name: str = "answer.py", seed: int = SEED
+) -> tuple[Report, Diagnosis]:
     """A failing report and its diagnosis."""
     report = grader.grade(challenge, source, name, seed, diagnosed=True)
     assert report.verdict != "passed"
@@ -54,30 +66,46 @@ def diagnosed(grader: Grader, challenge: Challenge, source: str, name: str = "an
     return report, report.diagnosis
 
 
-@pytest.mark.parametrize("path", BY_HAND, ids=[f"{path.parent.name}-{path.stem}" for path in BY_HAND])
+@pytest.mark.parametrize(
+    "path", BY_HAND, ids=[f"{path.parent.name}-{path.stem}" for path in BY_HAND]
+)
 def test_by_hand(grader: Grader, path: Path) -> None:
     """A known mistake in another style: named, or nothing is; its line within one of the marked one, but for what the header says."""
     report, found = diagnosed(grader, CHALLENGES[path.parent.name], path.read_text(), path.name)
-    truth, named, unable = set(header(path, "mistakes")), {one.id for one in found.mistakes}, header(path, "diagnosis")
+    truth, named, unable = (
+        set(header(path, "mistakes")),
+        {one.id for one in found.mistakes},
+        header(path, "diagnosis"),
+    )
     assert named in (truth, set()), f"named wrongly: {named}"
     assert ("not named" in unable) == (not named), report.first_failure()
     about = " ".join(truth)
-    assert re.search("mask|causal|past|block|one-key", about) or found.effective_mask is None, "a picture blames a right mask"
+    assert re.search("mask|causal|past|block|one-key", about) or found.effective_mask is None, (
+        "a picture blames a right mask"
+    )
     assert "mask" not in found.cleared or not re.search("mask|causal|one-key", about)
     line = None if found.first_line is None else found.first_line.line
     close = line is not None and any(abs(line - one) <= 1 for one in marked(path))
     told = "no line" if line is None else "" if close else "line elsewhere"
-    assert [one for one in unable if "line" in one] == ([told] if told else []), f"line {line}, marked {marked(path)}"
+    assert [one for one in unable if "line" in one] == ([told] if told else []), (
+        f"line {line}, marked {marked(path)}"
+    )
 
 
 def test_how_much_is_named() -> None:
     """At least 95 % of single mistakes and 80 % of pairs are named; in 85 % the line is within one, of those reported in 90 %; every challenge has ten files."""
     single = [path for path in BY_HAND if len(header(path, "mistakes")) == 1]
     pairs = [path for path in BY_HAND if len(header(path, "mistakes")) == 2]
-    unnamed = [sum("not named" in header(path, "diagnosis") for path in some) / len(some) for some in (single, pairs)]
+    unnamed = [
+        sum("not named" in header(path, "diagnosis") for path in some) / len(some)
+        for some in (single, pairs)
+    ]
     assert unnamed[0] <= 0.05
     assert unnamed[1] <= 0.2
-    silent, wrong = (sum(words in header(path, "diagnosis") for path in BY_HAND) for words in ("no line", "line elsewhere"))
+    silent, wrong = (
+        sum(words in header(path, "diagnosis") for path in BY_HAND)
+        for words in ("no line", "line elsewhere")
+    )
     assert silent + wrong <= 0.15 * len(BY_HAND)
     assert wrong <= 0.1 * (len(BY_HAND) - silent)
     assert all(sum(path.parent.name == folder for path in BY_HAND) >= 10 for folder in CHALLENGES)
@@ -94,7 +122,9 @@ def test_marks_stand() -> None:
 def test_what_nobody_knows_is_not_named(grader: Grader) -> None:
     """An error that no mistake describes: no name, but the line, and what came before it."""
     challenge = CHALLENGES["gqa"]
-    source = packs.solution(challenge).replace("weights = self.dropout(weights)", "weights = torch.tanh(self.dropout(weights))")
+    source = packs.solution(challenge).replace(
+        "weights = self.dropout(weights)", "weights = torch.tanh(self.dropout(weights))"
+    )
     _, found = diagnosed(grader, challenge, source)
     assert found.mistakes == ()
     assert found.first_line is not None
@@ -107,7 +137,11 @@ def test_what_nobody_knows_is_not_named(grader: Grader) -> None:
 @pytest.mark.parametrize(
     ("now", "words"),
     [
-        pytest.param("nn.functional.linear(x, self.q_proj.weight)", "it is what comes out without the bias of q_proj", id="a bias left out"),
+        pytest.param(
+            "nn.functional.linear(x, self.q_proj.weight)",
+            "it is what comes out without the bias of q_proj",
+            id="a bias left out",
+        ),
         pytest.param(
             "nn.functional.linear(x, self.q_proj.weight.t(), self.q_proj.bias)",
             "it is what comes out where the weight of q_proj is used transposed",
@@ -130,9 +164,21 @@ def test_what_no_patch_describes(grader: Grader, now: str, words: str | None) ->
 @pytest.mark.parametrize(
     ("folder", "was", "now", "told", "not_told"),
     [
-        pytest.param("gqa", '~mask, float("-inf")', "mask, -1e9", {"mask-inverted"}, set(), id="another fill beside the mistake"),
         pytest.param(
-            "mha", "dropout=0.0", "dropout=0.1", set(), {"keys-detached", "d-model-not-checked"}, id="a wrong default is no pair of what changes no value"
+            "gqa",
+            '~mask, float("-inf")',
+            "mask, -1e9",
+            {"mask-inverted"},
+            set(),
+            id="another fill beside the mistake",
+        ),
+        pytest.param(
+            "mha",
+            "dropout=0.0",
+            "dropout=0.1",
+            set(),
+            {"keys-detached", "d-model-not-checked"},
+            id="a wrong default is no pair of what changes no value",
         ),
         pytest.param(
             "mha_fused",
@@ -160,7 +206,9 @@ def test_what_no_patch_describes(grader: Grader, now: str, words: str | None) ->
         ),
     ],
 )
-def test_names_of_what_is_nearly_a_known_mistake(grader: Grader, folder: str, was: str, now: str, told: set[str], not_told: set[str]) -> None:
+def test_names_of_what_is_nearly_a_known_mistake(
+    grader: Grader, folder: str, was: str, now: str, told: set[str], not_told: set[str]
+) -> None:
     """A mistake is named in whatever style; what only fails the same checks is another."""
     challenge = CHALLENGES[folder]
     right = packs.solution(challenge)
@@ -181,7 +229,9 @@ KEPT = """    global kept
 @pytest.mark.parametrize(
     ("was", "now", "alone"),
     [
-        pytest.param("    scores = q @", KEPT, True, id="a mask kept from the first call of its shape"),
+        pytest.param(
+            "    scores = q @", KEPT, True, id="a mask kept from the first call of its shape"
+        ),
         pytest.param("weights @ v", "(weights @ v).float()", False, id="float32 whatever comes"),
     ],
 )
@@ -191,7 +241,9 @@ def test_right_alone(grader: Grader, was: str, now: str, alone: bool) -> None:
     right = packs.solution(challenge)
     assert right.count(was) == 1
     _, found = diagnosed(grader, challenge, "kept = {}\n" + right.replace(was, now))
-    assert (found.layout is not None and found.layout.startswith("alone this case is right")) == alone
+    assert (
+        found.layout is not None and found.layout.startswith("alone this case is right")
+    ) == alone
 
 
 def test_a_pass_imports_no_diagnosis() -> None:
@@ -206,7 +258,9 @@ def test_a_pass_imports_no_diagnosis() -> None:
         "        grader.grade(challenge, source, 'gqa.py', 5, diagnosed=True)\n"
         "        print(sum(name.startswith('trainer.grading.diagnosis') for name in sys.modules))\n"
     )
-    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT.parent, capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=ROOT.parent, capture_output=True, text=True, check=True
+    )
     right, wrong = map(int, done.stdout.split())
     assert right == 0
     assert wrong > 5
@@ -240,7 +294,10 @@ def test_effective_mask(grader: Grader, name: str) -> None:
 
 HEAD_BY_HEAD = [
     ("qkv.permute(2, 0, 3, 1, 4)", "qkv.permute(3, 0, 2, 1, 4)"),
-    ("(batch, length, 3, self.num_heads, self.head_dim)", "(batch, length, self.num_heads, 3, self.head_dim)"),
+    (
+        "(batch, length, 3, self.num_heads, self.head_dim)",
+        "(batch, length, self.num_heads, 3, self.head_dim)",
+    ),
 ]
 NO_TRAINING = ("self.dropout(weights)", "nn.functional.dropout(weights, self.dropout.p)")
 ALWAYS_DROPPED = ("self.dropout(weights)", "nn.functional.dropout(weights, 0.1)")
@@ -281,7 +338,9 @@ NO_MASK_MISTAKE = [
 
 @pytest.mark.parametrize("seed", [SEED, 19])
 @pytest.mark.parametrize(("folder", "changes"), NO_MASK_MISTAKE)
-def test_a_right_mask_is_not_blamed(grader: Grader, folder: str, changes: list[tuple[str, str]], seed: int) -> None:
+def test_a_right_mask_is_not_blamed(
+    grader: Grader, folder: str, changes: list[tuple[str, str]], seed: int
+) -> None:
     """Where an output moves for another reason than attention, no picture is shown."""
     source = packs.solution(CHALLENGES[folder])
     for was, now in changes:
@@ -292,7 +351,10 @@ def test_a_right_mask_is_not_blamed(grader: Grader, folder: str, changes: list[t
 
 
 CACHED = {
-    "the past is hidden": ("tril(diagonal=past_length)", "tril(diagonal=past_length).triu(past_length)"),
+    "the past is hidden": (
+        "tril(diagonal=past_length)",
+        "tril(diagonal=past_length).triu(past_length)",
+    ),
     "counted from the first key": ("tril(diagonal=past_length)", "tril()"),
     "one key too many": ("tril(diagonal=past_length)", "tril(diagonal=past_length + 1)"),
     "the past is dropped": ("if past_kv is not None:", "if False:"),
@@ -364,7 +426,10 @@ def test_right_answers_are_proved(grader: Grader, challenge: Challenge) -> None:
         ),
         pytest.param(
             "gqa",
-            [("self.dropout(weights)", "torch.tanh(self.dropout(weights))"), ('float("-inf")', "-20.0")],
+            [
+                ("self.dropout(weights)", "torch.tanh(self.dropout(weights))"),
+                ('float("-inf")', "-20.0"),
+            ],
             id="two that nobody knows",
         ),
         pytest.param(
@@ -385,7 +450,9 @@ def test_right_answers_are_proved(grader: Grader, challenge: Challenge) -> None:
         ),
     ],
 )
-def test_a_wrong_mask_is_not_cleared(grader: Grader, folder: str, changes: list[tuple[str, str]]) -> None:
+def test_a_wrong_mask_is_not_cleared(
+    grader: Grader, folder: str, changes: list[tuple[str, str]]
+) -> None:
     """A mask that is wrong in some cases is not ruled out by the others."""
     source = packs.solution(CHALLENGES[folder])
     for was, now in changes:
@@ -398,7 +465,11 @@ def test_a_wrong_mask_is_not_cleared(grader: Grader, folder: str, changes: list[
 def test_a_right_mask_is_cleared(grader: Grader) -> None:
     """Where every query attends to the right keys, the mask is ruled out and no picture drawn."""
     challenge = CHALLENGES["gqa"]
-    _, found = diagnosed(grader, challenge, packs.solution(challenge).replace("scores = scores / math.sqrt(self.head_dim)", ""))
+    _, found = diagnosed(
+        grader,
+        challenge,
+        packs.solution(challenge).replace("scores = scores / math.sqrt(self.head_dim)", ""),
+    )
     assert found.effective_mask is None
     assert "mask" in found.cleared
 
@@ -407,7 +478,10 @@ def test_a_mask_that_is_wrong_a_head_is_not_cleared(grader: Grader) -> None:
     """Which heads see what, the effective mask does not show: where masks fail it clears nothing."""
     challenge = CHALLENGES["gqa"]
     right = packs.solution(challenge)
-    mixed = right.replace("masked_fill(~mask,", "masked_fill(~mask.expand(-1, self.num_heads, -1, -1).flip(1) if mask.dim() == 4 else ~mask,")
+    mixed = right.replace(
+        "masked_fill(~mask,",
+        "masked_fill(~mask.expand(-1, self.num_heads, -1, -1).flip(1) if mask.dim() == 4 else ~mask,",
+    )
     report, found = diagnosed(grader, challenge, mixed)
     assert report.first_failure().check == "masks"  # type: ignore[union-attr]  # it failed
     assert "mask" not in found.cleared
@@ -418,15 +492,23 @@ def test_differences_of_masks_in_words() -> None:
     causal = torch.ones(2, 5, 5, dtype=torch.bool).tril()
     two = torch.stack([causal[0], torch.ones(5, 5, dtype=torch.bool).triu()])
     assert "inverted" in _what(~causal, causal)
-    assert "1 key too far to the right" in _what(torch.ones(2, 5, 5, dtype=torch.bool).tril(1), causal)
-    assert "2 keys too far to the left" in _what(torch.ones(2, 4, 6, dtype=torch.bool).tril(), torch.ones(2, 4, 6, dtype=torch.bool).tril(2))
+    assert "1 key too far to the right" in _what(
+        torch.ones(2, 5, 5, dtype=torch.bool).tril(1), causal
+    )
+    assert "2 keys too far to the left" in _what(
+        torch.ones(2, 4, 6, dtype=torch.bool).tril(), torch.ones(2, 4, 6, dtype=torch.bool).tril(2)
+    )
     assert "transposed" in _what(causal.transpose(1, 2), causal)
     ragged = torch.rand(2, 5, 5) > 0.4
     eye = torch.eye(5, dtype=torch.bool)
     assert "does not attend to itself" in _what(ragged & ~eye, ragged | eye)
     assert "item 0" in _what(two[:1].expand(2, 5, 5), two)
     assert "1 hidden keys are attended to" in _what(
-        causal | (torch.arange(5)[:, None] == 0) & (torch.arange(5) == 4) & (torch.arange(2) == 0)[:, None, None], causal
+        causal
+        | (torch.arange(5)[:, None] == 0)
+        & (torch.arange(5) == 4)
+        & (torch.arange(2) == 0)[:, None, None],
+        causal,
     )
 
 
@@ -496,16 +578,29 @@ def test_a_mask_is_the_same_however_it_is_written() -> None:
 def test_relations_in_words() -> None:
     """A factor, slices moved along an axis, dims in another order."""
     heads = torch.randn(2, 7, 4, 3)
-    assert relation(heads / 2, heads, "B L H D", SIZES) == "it is the right result times 0.5 = 1/sqrt(H)"
-    assert "along H it holds the right slices 0 2 1 3" in (relation(heads[:, :, [0, 2, 1, 3]], heads, "B L H D", SIZES) or "")
-    assert "along L it is the right result moved by 1" in (relation(torch.cat([torch.randn(2, 1, 4, 3), heads[:, :-1]], 1), heads, "B L H D", SIZES) or "")
-    assert "[B, H, L, D] where [B, L, H, D]" in (relation(heads.transpose(1, 2).reshape(2, 7, 12), heads.reshape(2, 7, 12), "B L M", SIZES) or "")
+    assert (
+        relation(heads / 2, heads, "B L H D", SIZES)
+        == "it is the right result times 0.5 = 1/sqrt(H)"
+    )
+    assert "along H it holds the right slices 0 2 1 3" in (
+        relation(heads[:, :, [0, 2, 1, 3]], heads, "B L H D", SIZES) or ""
+    )
+    assert "along L it is the right result moved by 1" in (
+        relation(torch.cat([torch.randn(2, 1, 4, 3), heads[:, :-1]], 1), heads, "B L H D", SIZES)
+        or ""
+    )
+    assert "[B, H, L, D] where [B, L, H, D]" in (
+        relation(heads.transpose(1, 2).reshape(2, 7, 12), heads.reshape(2, 7, 12), "B L M", SIZES)
+        or ""
+    )
     assert relation(torch.randn(2, 7, 4, 3), heads, "B L H D", SIZES) is None
 
 
 def test_a_lying_trail_points_backwards() -> None:
     """Steps of a worker that point at later ones, or at tensors that are not there, are read without harm."""
-    told = RunReply(steps=[Step([1], "mul", 7, [1, 0, -1, 5]), Step([2], "mul", -1, [0])], made_by={"out": 99})
+    told = RunReply(
+        steps=[Step([1], "mul", 7, [1, 0, -1, 5]), Step([2], "mul", -1, [0])], made_by={"out": 99}
+    )
     trail = trail_of(told, [])
     assert [step.parents for step in trail.steps] == [(), (0,)]
     assert trail.made_by == {}
@@ -516,7 +611,12 @@ def test_a_number_is_followed_back_to_a_line_of_the_file() -> None:
     """Where an output is no tensor: back from what the known mistake makes to the first step whose parents are right; what has no line is passed over."""
 
     def trail(*steps: tuple[list[int], int, list[int]]) -> Trail:
-        told = RunReply(steps=[Step(lines, "number", place, parents) for place, (lines, _, parents) in enumerate(steps)])
+        told = RunReply(
+            steps=[
+                Step(lines, "number", place, parents)
+                for place, (lines, _, parents) in enumerate(steps)
+            ]
+        )
         return trail_of(told, [torch.tensor(value) for _, value, _ in steps])
 
     right = trail(([1], 3001, []), ([2], 9004, [0]))
@@ -531,7 +631,9 @@ def test_a_number_is_followed_back_to_a_line_of_the_file() -> None:
 def test_the_shelf_holds_what_led_to_outputs(grader: Grader) -> None:
     """What a right answer makes and throws away vouches for nothing."""
     exam = grader.exam(CHALLENGES["sdpa"], SEED).only([0])
-    wasteful = packs.solution(CHALLENGES["sdpa"]).replace("scores = q @", "thrown_away = q.exp()\n    scores = q @")
+    wasteful = packs.solution(CHALLENGES["sdpa"]).replace(
+        "scores = q @", "thrown_away = q.exp()\n    scores = q @"
+    )
     trail = content_trail(exam, wasteful, "solution.py")
     assert trail is not None
     (thrown,) = [step for step in trail.steps if step.name == "thrown_away"]
@@ -546,11 +648,19 @@ def test_lines_are_cleared_by_their_results(grader: Grader) -> None:
     lines = source.splitlines()
     (line,) = [number for number, text in enumerate(lines, 1) if "torch.softmax(" in text]
     reference = content_trail(exam, source, "solution.py")
-    wrong = content_trail(exam, source.replace(lines[line - 1], lines[line - 1].replace("dim=-1", "dim=-2")), "wrong.py")
+    wrong = content_trail(
+        exam,
+        source.replace(lines[line - 1], lines[line - 1].replace("dim=-1", "dim=-2")),
+        "wrong.py",
+    )
     assert reference is not None
     assert wrong is not None
     found = reached(wrong, reference, source, dict(exam.cases[0].sizes))
-    used = {reference.steps[number].lines[0] for number in reference.leading_to_outputs if reference.steps[number].lines}
+    used = {
+        reference.steps[number].lines[0]
+        for number in reference.leading_to_outputs
+        if reference.steps[number].lines
+    }
     assert found.missed is not None
     assert found.missed.name == "weights"
     assert {one for one in used if one < line} <= found.right_lines
@@ -572,19 +682,29 @@ def test_figures_are_those_of_the_trail(grader: Grader) -> None:
     number = next(number for number, case in enumerate(exam.cases) if case.dtype == "float64")
     trail = content_trail(exam.only([number]), bank.source, "solution.py", "tensors")
     assert trail is not None
-    given = max(place for place, step in enumerate(trail.steps) if step.operation.startswith("input "))
-    computed = {step.features for step in trail.steps[given + 1 :] if step.operation not in LAYOUTS and step.features is not None}
+    given = max(
+        place for place, step in enumerate(trail.steps) if step.operation.startswith("input ")
+    )
+    computed = {
+        step.features
+        for step in trail.steps[given + 1 :]
+        if step.operation not in LAYOUTS and step.features is not None
+    }
     assert len(computed) >= 10
     assert bank.figures((), number) == computed
     assert not bank.figures(("no-scale",), number) <= bank.figures((), number)
 
 
-def test_a_fault_of_the_diagnosis_leaves_the_verdict_and_no_worker(grader: Grader, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_fault_of_the_diagnosis_leaves_the_verdict_and_no_worker(
+    grader: Grader, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The verdict stands, a warning says what failed, and workers that were begun are ended."""
     stopped: list[Running] = []
     stop = Running.stop
     monkeypatch.setattr(Bank, "rights", lambda bank, number: 1 / 0)
-    monkeypatch.setattr(Running, "stop", lambda running: (stopped.append(running), stop(running))[1])
+    monkeypatch.setattr(
+        Running, "stop", lambda running: (stopped.append(running), stop(running))[1]
+    )
     source = packs.solution(CHALLENGES["sdpa"]).replace("dim=-1", "dim=-2")
     with pytest.warns(UserWarning, match="ZeroDivisionError.*the verdict stands"):
         report = grader.grade(CHALLENGES["sdpa"], source, "answer.py", SEED, diagnosed=True)
@@ -616,7 +736,9 @@ def test_an_undeclared_twin_is_refused(grader: Grader, tmp_path: Path) -> None:
     first = before.split("[[mistake]]")[1]
     name = first.split('"')[1]
     for declared in (False, True):
-        twin = first.rstrip().replace(f'id = "{name}"', 'id = "twin"') + (f'\ntwins = ["{name}"]\n' if declared else "\n")
+        twin = first.rstrip().replace(f'id = "{name}"', 'id = "twin"') + (
+            f'\ntwins = ["{name}"]\n' if declared else "\n"
+        )
         path.write_text(before + "\n[[mistake]]" + twin)
         (challenge,) = packs.read_pack(tmp_path)
         with Grader([tmp_path]) as fresh:
@@ -644,7 +766,10 @@ def test_from_where_a_function_is_called(line: int, *, several: bool) -> None:
     assert is_called_from_several_places(CALLS, line) == several
 
 
-@pytest.mark.parametrize(("line", "call", "constant"), [(3, 7, True), (4, 7, False), (3, 10, False), (7, 10, False), (1, 10, False)])
+@pytest.mark.parametrize(
+    ("line", "call", "constant"),
+    [(3, 7, True), (4, 7, False), (3, 10, False), (7, 10, False), (1, 10, False)],
+)
 def test_an_argument_that_is_written_out(line: int, call: int, *, constant: bool) -> None:
     """Only what the statement reads counts, and only if the call writes it out."""
     assert is_told_a_constant(CALLS, line, call) == constant
@@ -684,13 +809,17 @@ def test_lines_of_functions() -> None:
     assert function_around(BRANCHES, 1) == range(1, 2)
 
 
-def test_what_a_class_shares_is_recorded_once(grader: Grader, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_a_class_shares_is_recorded_once(
+    grader: Grader, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The second wrong submission of an exam has none of the pack's right answers recorded again, and its diagnosis is the same."""
     challenge = CHALLENGES["sdpa"]
     wrong = packs.solution(challenge).replace("math.sqrt", "float")
     first = diagnosed(grader, challenge, wrong)[1]
     recorded: list[str] = []
-    monkeypatch.setattr(bank, "content_trail", lambda exam, source, path, purpose="lines": recorded.append(path))
+    monkeypatch.setattr(
+        bank, "content_trail", lambda exam, source, path, purpose="lines": recorded.append(path)
+    )
     monkeypatch.setattr(bank, "right_trails", lambda exam: recorded.append("rights"))
     assert diagnosed(grader, challenge, wrong)[1] == first
     assert recorded == []
@@ -699,17 +828,31 @@ def test_what_a_class_shares_is_recorded_once(grader: Grader, monkeypatch: pytes
 def test_only_what_lasts_is_kept(grader: Grader) -> None:
     """A mistake that met its time limit once, on a busy machine, is graded again; one that failed is not."""
     exam = grader.exam(CHALLENGES["sdpa"], SEED)
-    reports = [Report("sdpa", "x.py", SEED, verdict, (), (), "", 0.0) for verdict in ("timeout", "failed", "passed")]
+    reports = [
+        Report("sdpa", "x.py", SEED, verdict, (), (), "", 0.0)
+        for verdict in ("timeout", "failed", "passed")
+    ]
     asked = iter(reports)
     kept = bank.Bank(exam)
-    found = [kept.report(exam, "the same", lambda exam, source: (Evidence(exam, Ended("died")), next(asked))).verdict for _ in range(3)]
+    found = [
+        kept.report(
+            exam, "the same", lambda exam, source: (Evidence(exam, Ended("died")), next(asked))
+        ).verdict
+        for _ in range(3)
+    ]
     assert found == ["timeout", "failed", "failed"]
 
 
 def test_what_a_constructor_leaves_for_all_is_kept_from_an_earlier_call(grader: Grader) -> None:
     """A number that the class keeps, and every new object overwrites: alone the case is right, and nothing that the diagnosis builds beside it changes that."""
     gqa = CHALLENGES["gqa"]
-    source = packs.solution(gqa).replace("self.dropout = nn", "type(self).scale = self.head_dim**-0.5\n        self.dropout = nn")
-    found = diagnosed(grader, gqa, source.replace("scores / math.sqrt(self.head_dim)", "scores * type(self).scale"))[1]
+    source = packs.solution(gqa).replace(
+        "self.dropout = nn", "type(self).scale = self.head_dim**-0.5\n        self.dropout = nn"
+    )
+    found = diagnosed(
+        grader,
+        gqa,
+        source.replace("scores / math.sqrt(self.head_dim)", "scores * type(self).scale"),
+    )[1]
     assert found.layout is not None
     assert "kept from an earlier call" in found.layout

@@ -14,7 +14,17 @@ from rich.console import Console
 import trainer
 from trainer.comparing.compare import compare_values
 from trainer.content import packs
-from trainer.core.report import Affected, Diagnosis, EffectiveMask, Frame, Mismatch, Outcome, Report, Slice, Summary
+from trainer.core.report import (
+    Affected,
+    Diagnosis,
+    EffectiveMask,
+    Frame,
+    Mismatch,
+    Outcome,
+    Report,
+    Slice,
+    Summary,
+)
 from trainer.core.words import Case, Mistake
 from trainer.display.as_json import as_object, error_to_json, to_json
 from trainer.display.literal import console, grid
@@ -25,12 +35,20 @@ from trainer.grading.grader import Grader
 from trainer.grading.pack_check import Row
 
 GQA = packs.find_challenge(packs.built_in_pack(), "gqa")
-TILED = packs.solution(GQA).replace("k.repeat_interleave(group_size, dim=1)", "k.repeat(1, group_size, 1, 1)")
+TILED = packs.solution(GQA).replace(
+    "k.repeat_interleave(group_size, dim=1)", "k.repeat(1, group_size, 1, 1)"
+)
 
 
 def as_text(report: Report, width: int = 80, *, unicode: bool = True, colour: bool = False) -> str:
     """The report as a terminal of this width shows it."""
-    console = Console(width=width, no_color=not colour, force_terminal=colour, highlight=False, color_system="truecolor" if colour else None)
+    console = Console(
+        width=width,
+        no_color=not colour,
+        force_terminal=colour,
+        highlight=False,
+        color_system="truecolor" if colour else None,
+    )
     with console.capture() as capture:
         console.print(render(report, width, unicode=unicode))
     return capture.get()
@@ -46,7 +64,10 @@ def failed(grader: Grader) -> Report:
 @pytest.mark.parametrize("unicode", [True, False])
 def test_fits_the_width(failed: Report, width: int, unicode: bool) -> None:
     """No line is longer than the terminal is wide."""
-    assert max(len(line.rstrip()) for line in as_text(failed, width, unicode=unicode).splitlines()) <= width
+    assert (
+        max(len(line.rstrip()) for line in as_text(failed, width, unicode=unicode).splitlines())
+        <= width
+    )
 
 
 def test_says_what_differs_and_where(failed: Report) -> None:
@@ -117,7 +138,16 @@ def made(outcome: Outcome, **more: object) -> Report:
     return Report("gqa", "f.py", 1, "failed", (outcome,), (case,), **more)  # type: ignore[arg-type]
 
 
-HOSTILE = ("[axis 0, two]", "[bold]", "[/]", "[/red]", "[link=x]y[/link]", ":smile:", "[[x]]", "\\[z]")
+HOSTILE = (
+    "[axis 0, two]",
+    "[bold]",
+    "[/]",
+    "[/red]",
+    "[link=x]y[/link]",
+    ":smile:",
+    "[[x]]",
+    "\\[z]",
+)
 
 
 @pytest.mark.parametrize("word", HOSTILE)
@@ -134,7 +164,24 @@ def test_words_in_brackets_stand_as_they_are(word: str) -> None:
     part = Slice((0, 0), (2.0, 1.0), (1.0, 1.0), (True, False))
     whole = Summary(0.0, 1.0, -1.0, 1.0, 0)
     affected = (Affected(f"dim {word}", 2, (0,)),)
-    value = Mismatch(f"tensor {word}", "value", "", (3, 2), (3, 2), None, None, 1, 6, 1.0, (0, 0), part, part, affected, whole, whole)
+    value = Mismatch(
+        f"tensor {word}",
+        "value",
+        "",
+        (3, 2),
+        (3, 2),
+        None,
+        None,
+        1,
+        6,
+        1.0,
+        (0, 0),
+        part,
+        part,
+        affected,
+        whole,
+        whole,
+    )
     shape = Mismatch("out", "shape", f"dims {word}", (2, 3), (2, 4))
     plain = Mismatch(f"rows {word}", "plain")
     diagnosis = Diagnosis(
@@ -166,7 +213,17 @@ def test_words_in_brackets_stand_as_they_are(word: str) -> None:
         shown += as_text(report, 300)
         shown += as_text(replace(report, diagnosis=replace(diagnosis, first_line=None)), 300)
     said = ("case", "name", "size", "init", "layout", "tensor", "dims", "rows", "says", "code")
-    said += ("last", "missed", "made", "layout-of", "mask", "cleared", "function", "text", "message")
+    said += (
+        "last",
+        "missed",
+        "made",
+        "layout-of",
+        "mask",
+        "cleared",
+        "function",
+        "text",
+        "message",
+    )
     said += ("challenge", "file", "printed", "note", "dim")
     assert [one for one in said if f"{one} {word}" not in shown] == []
 
@@ -200,14 +257,26 @@ def test_no_other_place_makes_consoles_or_tables() -> None:
 def test_no_widget_reads_markup() -> None:
     """A sentence that a session shows may hold a name in brackets."""
     folder = Path(trainer.__file__).parent / "session"
-    calls = [line for path in folder.glob("*.py") for line in path.read_text().splitlines() if "Static(id" in line]
+    calls = [
+        line
+        for path in folder.glob("*.py")
+        for line in path.read_text().splitlines()
+        if "Static(id" in line
+    ]
     assert len(calls) >= 7
     assert [line for line in calls if "markup=False" not in line] == []
 
 
 def test_markup_and_escapes_are_text() -> None:
     """What comes from a submission is shown as it is and cannot draw on the terminal."""
-    outcome = Outcome("runs", "failed", "Error: [bold]x[/bold] \x1b[2Jy", "a [case]", 1, frames=(Frame(3, "f[x]", "\x1b[31mline"),))
+    outcome = Outcome(
+        "runs",
+        "failed",
+        "Error: [bold]x[/bold] \x1b[2Jy",
+        "a [case]",
+        1,
+        frames=(Frame(3, "f[x]", "\x1b[31mline"),),
+    )
     text = as_text(made(outcome, stdout="\x1b[1mhi\x07\n[red]there[/red]"))
     for word in ("[bold]x[/bold] y", "in f[x]", "a [case]", "hi", "[red]there[/red]"):
         assert word in text
@@ -237,7 +306,24 @@ def test_not_finite_values() -> None:
     """NaN is shown, and is null in JSON."""
     part = Slice((0, 0), (math.nan, 1.0), (1.0, 1.0), (True, False))
     empty = Summary(math.nan, math.nan, math.nan, math.nan, 6)
-    mismatch = Mismatch("out", "value", "B L", (2, 3), (2, 3), None, None, 1, 6, None, (0, 0), part, part, (), empty, empty)
+    mismatch = Mismatch(
+        "out",
+        "value",
+        "B L",
+        (2, 3),
+        (2, 3),
+        None,
+        None,
+        1,
+        6,
+        None,
+        (0, 0),
+        part,
+        part,
+        (),
+        empty,
+        empty,
+    )
     report = made(Outcome("values", "failed", "m", "a [case]", 1, mismatch))
     assert "nan*" in as_text(report)
     assert "not finite at b=0 l=0" in as_text(report)
@@ -254,15 +340,37 @@ def test_long_output_is_cut() -> None:
 def test_json_has_the_keys_of_the_contract(failed: Report) -> None:
     """Schema, verdict, checks with their mismatches."""
     found = as_object(replace(failed, stdout="é"))
-    assert list(found) == ["schema", "challenge", "file", "seed", "verdict", "checks", "diagnosis", "stdout", "elapsed_seconds"]
+    assert list(found) == [
+        "schema",
+        "challenge",
+        "file",
+        "seed",
+        "verdict",
+        "checks",
+        "diagnosis",
+        "stdout",
+        "elapsed_seconds",
+    ]
     assert json.loads(to_json(replace(failed, stdout="é\x9b")))["stdout"] == "é\x9b"
     to_json(replace(failed, stdout="é\x9b")).encode("ascii")
-    assert json.loads(error_to_json("why")) == {"schema": "attn-drill.report/1", "verdict": None, "error": "why"}
+    assert json.loads(error_to_json("why")) == {
+        "schema": "attn-drill.report/1",
+        "verdict": None,
+        "error": "why",
+    }
 
 
 @pytest.mark.parametrize(
     ("value", "text"),
-    [(0.0, "0"), (0.36612, "0.3661"), (-123.456, "-123.46"), (1e-7, "1.0e-07"), (12345.6, "1.2e+04"), (math.nan, "nan"), (-math.inf, "-inf")],
+    [
+        (0.0, "0"),
+        (0.36612, "0.3661"),
+        (-123.456, "-123.46"),
+        (1e-7, "1.0e-07"),
+        (12345.6, "1.2e+04"),
+        (math.nan, "nan"),
+        (-math.inf, "-inf"),
+    ],
 )
 def test_number(value: float, text: str) -> None:
     """Short and readable at any size."""
@@ -281,9 +389,17 @@ def test_words() -> None:
 
 def test_mistakes_table() -> None:
     """A column a check, a cross where it refuses; what is not refused is shouted."""
-    rows = [Row("gqa", "mistake", "a", True, "", ("values",)), Row("gqa", "mistake", "b", False), Row("gqa", "stub", "stub.py", True, "", ("runs",))]
+    rows = [
+        Row("gqa", "mistake", "a", True, "", ("values",)),
+        Row("gqa", "mistake", "b", False),
+        Row("gqa", "stub", "stub.py", True, "", ("runs",)),
+    ]
     lines = mistakes_table(rows).splitlines()
-    assert [cell.strip() for cell in lines[0].strip("|").split("|")] == ["challenge", "mistake", "values"]
+    assert [cell.strip() for cell in lines[0].strip("|").split("|")] == [
+        "challenge",
+        "mistake",
+        "values",
+    ]
     assert [cell.strip() for cell in lines[2].strip("|").split("|")] == ["gqa", "a", "x"]
     assert "NOT REFUSED" in lines[3]
 
@@ -291,7 +407,9 @@ def test_mistakes_table() -> None:
 def test_booleans_are_words() -> None:
     """A wrong mask shows True and False, and no mean."""
     expected = torch.tensor([[True, True, False]])
-    found = compare_values("mask", "Lq Lk", {"Lq": 1, "Lk": 3}, expected, ~expected, torch.zeros(1, 3))
+    found = compare_values(
+        "mask", "Lq Lk", {"Lq": 1, "Lk": 3}, expected, ~expected, torch.zeros(1, 3)
+    )
     assert found is not None
     case = Case("causal", inputs={"q_len": 1}, dims={"mask": "Lq Lk"}, sizes={"Lq": 1, "Lk": 3})
     outcome = Outcome("values", "failed", "3 of 3 differ", "causal", 1, found)
@@ -306,7 +424,9 @@ def test_the_matrix_of_a_plain_answer() -> None:
     inputs = {"other": torch.ones(2, 2), "kind": torch.tensor([[0.25, 0.75], [0.5, 0.5]])}
     case = Case("kinds", inputs=inputs, dims={}, sizes={}, plain={"kind": "str"})
     mismatch = Mismatch("kind", "plain", expected_value="'mixed'", actual_value="'global'")
-    outcome = Outcome("values", "failed", "kind is 'global'; it must be 'mixed'", "kinds", 1, mismatch)
+    outcome = Outcome(
+        "values", "failed", "kind is 'global'; it must be 'mixed'", "kinds", 1, mismatch
+    )
     text = as_text(Report("head-analysis", "head_analysis.py", 1, "failed", (outcome,), (case,)))
     assert "0.2500   0.7500" in text
     assert "1.0000" not in text

@@ -33,7 +33,9 @@ def test_a_seed_gives_the_same_exam() -> None:
 def test_the_reference_is_built_twice_a_case(monkeypatch: pytest.MonkeyPatch) -> None:
     """Once in float64, for its parameters and its values, and once in a lower dtype."""
     built: list[torch.dtype] = []
-    monkeypatch.setattr(exam_module, "build", lambda *given: built.append(given[4]) or build(*given))
+    monkeypatch.setattr(
+        exam_module, "build", lambda *given: built.append(given[4]) or build(*given)
+    )
     exam = Exam(packs.find_challenge(packs.built_in_pack(), "gqa"), 2)
     assert len(exam.expected) == len(exam.cases)
     assert len(built) == 2 * len(exam.cases)
@@ -48,24 +50,55 @@ def test_the_worker_is_told_no_expected_value() -> None:
     for one in exam.expected:
         for value in [*one.outputs.values(), *one.again.values()]:
             if bool((value.value != 0).any()):
-                assert not any(tensor.shape == value.value.shape and torch.allclose(tensor, value.value) for tensor in told)
+                assert not any(
+                    tensor.shape == value.value.shape and torch.allclose(tensor, value.value)
+                    for tensor in told
+                )
 
 
 def test_inputs_are_rounded_to_the_dtype_before_the_reference_sees_them() -> None:
     """What the dtype cannot hold is not held against the submission."""
     exam = Exam(GQA, 3)
     number = next(index for index, case in enumerate(exam.cases) if case.dtype == "bfloat16")
-    assert all(tensor.dtype in (torch.bfloat16, torch.bool) for tensor in exam.inputs(number).values())
+    assert all(
+        tensor.dtype in (torch.bfloat16, torch.bool) for tensor in exam.inputs(number).values()
+    )
 
 
 @pytest.mark.parametrize(
     ("file", "old", "new", "error", "says"),
     [
-        pytest.param("challenges/prefix_sum/cases.py", "def drive", "def driven", PackError, "defines no `drive`", id="no drive"),
-        pytest.param("challenges/prefix_sum/cases.py", 'dims={"out": "B L"}', 'dims={"out": "L B"}', PackError, "the reference gives", id="wrong dims"),
-        pytest.param("challenges/prefix_sum/cases.py", 'case(draw, "forwards", 3, 5)', "1 / 0", PackError, r"cases\(\) raises ZeroDivisionError", id="raises"),
         pytest.param(
-            "challenges/prefix_sum/cases.py", 'return {"out"', 'return {"other"', PackError, "names \\['out'\\], drive gives \\['other'\\]", id="wrong name"
+            "challenges/prefix_sum/cases.py",
+            "def drive",
+            "def driven",
+            PackError,
+            "defines no `drive`",
+            id="no drive",
+        ),
+        pytest.param(
+            "challenges/prefix_sum/cases.py",
+            'dims={"out": "B L"}',
+            'dims={"out": "L B"}',
+            PackError,
+            "the reference gives",
+            id="wrong dims",
+        ),
+        pytest.param(
+            "challenges/prefix_sum/cases.py",
+            'case(draw, "forwards", 3, 5)',
+            "1 / 0",
+            PackError,
+            r"cases\(\) raises ZeroDivisionError",
+            id="raises",
+        ),
+        pytest.param(
+            "challenges/prefix_sum/cases.py",
+            'return {"out"',
+            'return {"other"',
+            PackError,
+            "names \\['out'\\], drive gives \\['other'\\]",
+            id="wrong name",
         ),
         pytest.param(
             "challenges/prefix_sum/cases.py",
@@ -75,7 +108,14 @@ def test_inputs_are_rounded_to_the_dtype_before_the_reference_sees_them() -> Non
             "draws a plain input",
             id="plain input of the values",
         ),
-        pytest.param("challenges/prefix_sum/cases.py", '"""Cases', "1/0\n'''Cases", PackError, "cannot be loaded", id="broken cases"),
+        pytest.param(
+            "challenges/prefix_sum/cases.py",
+            '"""Cases',
+            "1/0\n'''Cases",
+            PackError,
+            "cannot be loaded",
+            id="broken cases",
+        ),
         pytest.param(
             "solutions/prefix_sum/solution.py",
             "torch.cumsum(x, dim=-1)",
@@ -85,11 +125,18 @@ def test_inputs_are_rounded_to_the_dtype_before_the_reference_sees_them() -> Non
             id="broken reference",
         ),
         pytest.param(
-            "solutions/prefix_sum/solution.py", "return torch.cumsum(x, dim=-1)", "return x / 0 * 0", GraderError, "not finite", id="NaN from the reference"
+            "solutions/prefix_sum/solution.py",
+            "return torch.cumsum(x, dim=-1)",
+            "return x / 0 * 0",
+            GraderError,
+            "not finite",
+            id="NaN from the reference",
         ),
     ],
 )
-def test_broken_content(pack: Path, file: str, old: str, new: str, error: type[Exception], says: str) -> None:
+def test_broken_content(
+    pack: Path, file: str, old: str, new: str, error: type[Exception], says: str
+) -> None:
     """The pack's own faults are named as such, never put on the learner."""
     path = pack / file
     text = path.read_text()

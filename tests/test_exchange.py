@@ -28,7 +28,15 @@ from .test_cli import drill
 
 HEADER = b'{"attn-drill": "journal", "version": 3}\n'
 HINT = b'{"table": "hints", "id": "a", "challenge": "gqa", "at": 1.5, "level": 2}\n'
-TEXTS = ("", "x = 1\n", "a\0b", "\r\n\u2028\x85\x1b[31m", "é 注意力 🙂", '"\\u00e9"', "\x7f\ufeff\uffff")
+TEXTS = (
+    "",
+    "x = 1\n",
+    "a\0b",
+    "\r\n\u2028\x85\x1b[31m",
+    "é 注意力 🙂",
+    '"\\u00e9"',
+    "\x7f\ufeff\uffff",
+)
 
 
 def filled(folder: Path, seed: int = 0) -> Journal:
@@ -40,7 +48,20 @@ def filled(folder: Path, seed: int = 0) -> Journal:
         text = draw.choice(TEXTS)
         journal.record_start("gqa", Path(f"/{text.replace('/', '')}"), at, "guided")
         first = journal.record_attempt(
-            Attempt("gqa", at, draw.getrandbits(63), "failed", number, 14, TEXTS[number], {"loads": "passed"}, draw.random() / 3, number, True, "review")
+            Attempt(
+                "gqa",
+                at,
+                draw.getrandbits(63),
+                "failed",
+                number,
+                14,
+                TEXTS[number],
+                {"loads": "passed"},
+                draw.random() / 3,
+                number,
+                True,
+                "review",
+            )
         )
         journal.record_attempt(Attempt("mha", at + 1, 0, "passed", 14, 14, TEXTS[-number]))
         journal.record_diagnosis(first, ["no-scale", "x"], 3 if number else None)
@@ -49,7 +70,12 @@ def filled(folder: Path, seed: int = 0) -> Journal:
         journal.record_solution("gqa", 1e-300 * number)
         journal.overrule(journal.record_review("question:a", at, 1 + number, text), at, 4)
         journal.record_hunt("gqa", at, [text], Path("/x"))
-        journal.record_event(journal.record_interview(at, {"minutes": 45.5, text: [None, float("nan")]}), at, "answer", {"right": True})
+        journal.record_event(
+            journal.record_interview(at, {"minutes": 45.5, text: [None, float("nan")]}),
+            at,
+            "answer",
+            {"right": True},
+        )
     assert journal.trouble is None
     return journal
 
@@ -77,13 +103,18 @@ def test_lines(home: Path) -> None:
         rows = journal.rows()
     assert json.loads(lines[0]) == {"attn-drill": "journal", "version": VERSION}
     assert lines[-1] == ""
-    assert [json.loads(line) for line in lines[1:-1]] == [{"table": table, **row} for table, row in rows]
+    assert [json.loads(line) for line in lines[1:-1]] == [
+        {"table": table, **row} for table, row in rows
+    ]
     assert all(tuple(row) == COLUMNS[table] for table, row in rows)
 
 
 def test_into_an_empty_journal_and_out_again(home: Path, tmp_path: Path) -> None:
     """The same bytes, and everything that is asked of the journal has the same answer."""
-    with contextlib.closing(filled(home)) as one, contextlib.closing(Journal(tmp_path / "other")) as other:
+    with (
+        contextlib.closing(filled(home)) as one,
+        contextlib.closing(Journal(tmp_path / "other")) as other,
+    ):
         rows = taken(everything(one))
         assert other.add_rows(rows) == len(rows) > 30
         assert everything(other) == everything(one)
@@ -107,7 +138,9 @@ def test_ones_own_export_adds_nothing(home: Path) -> None:
 
 def test_put_together_both_ways_round(tmp_path: Path) -> None:
     """Two journals with a part in common: whichever comes first, the same rows are there, each once."""
-    exports = [everything(journal) for seed in (1, 2) for journal in [filled(tmp_path / str(seed), seed)]]
+    exports = [
+        everything(journal) for seed in (1, 2) for journal in [filled(tmp_path / str(seed), seed)]
+    ]
     common = everything(filled(tmp_path / "common", 3))
     found = set()
     for number, order in enumerate(itertools.permutations((0, 1))):
@@ -125,25 +158,47 @@ def test_from_a_migrated_journal(home: Path, tmp_path: Path) -> None:
     from .test_journal import FIRST_ROWS, first_version
 
     first_version(home / "journal.sqlite3")
-    with contextlib.closing(Journal(home)) as one, contextlib.closing(Journal(tmp_path / "other")) as other:
-        assert other.add_rows(taken(everything(one))) == sum(len(rows) for rows in FIRST_ROWS.values())
+    with (
+        contextlib.closing(Journal(home)) as one,
+        contextlib.closing(Journal(tmp_path / "other")) as other,
+    ):
+        assert other.add_rows(taken(everything(one))) == sum(
+            len(rows) for rows in FIRST_ROWS.values()
+        )
         assert everything(other) == everything(one)
 
 
 def changed(**columns: object) -> bytes:
     """The line of a hint with other columns; `...` leaves one out."""
     row = {**json.loads(HINT), **columns}
-    return json.dumps({name: value for name, value in row.items() if value is not ...}).encode() + b"\n"
+    return (
+        json.dumps({name: value for name, value in row.items() if value is not ...}).encode()
+        + b"\n"
+    )
 
 
 def of(table: str, **columns: object) -> bytes:
     """A line of another table, right but for these columns."""
     usual: dict[str, object] = {
-        **{"at": 1.0, "seed": 1, "checks": "{}", "checks_passed": 0, "checks_total": 1, "seconds": None, "hints": 0, "solution": 0},
+        **{
+            "at": 1.0,
+            "seed": 1,
+            "checks": "{}",
+            "checks_passed": 0,
+            "checks_total": 1,
+            "seconds": None,
+            "hints": 0,
+            "solution": 0,
+        },
         **{"mistakes": "[]", "line": None, "rating": 3, "plan": "{}", "data": "{}"},
         **({"level": 1} if table == "hints" else {}),
     }
-    return json.dumps({"table": table, **{name: usual.get(name, "x") for name in COLUMNS[table]}, **columns}).encode() + b"\n"
+    return (
+        json.dumps(
+            {"table": table, **{name: usual.get(name, "x") for name in COLUMNS[table]}, **columns}
+        ).encode()
+        + b"\n"
+    )
 
 
 REFUSED = {
@@ -176,7 +231,10 @@ REFUSED = {
     "half a surrogate pair": (HINT.replace(b"gqa", b"\\ud800"), "surrogate"),
     "a rating that is none": (of("reviews", rating=5), "rating"),
     "an overrule that is none": (of("overrules", rating=0), "rating"),
-    "infinite seconds": (of("attempts", seconds=None).replace(b'"seconds": null', b'"seconds": Infinity'), "seconds"),
+    "infinite seconds": (
+        of("attempts", seconds=None).replace(b'"seconds": null', b'"seconds": Infinity'),
+        "seconds",
+    ),
     "null for a seed": (of("attempts", seed=None), "seed"),
     "checks that are no JSON": (of("attempts", checks="{"), "`checks`"),
     "checks of numbers": (of("attempts", checks='{"loads": 1}'), "`checks`"),
@@ -202,7 +260,10 @@ ACCEPTED = {
     "with the ends of lines of Windows": (HINT.replace(b"\n", b"\r\n"), 1),
     "with empty lines": (b"\n" + HINT + b" \n\n", 1),
     "a whole number for a time": (changed(at=1), 1),
-    "other spaces and another order": (b'{"id":"a","level":2,\t"at":15e-1 ,"challenge":"gqa","table":"hints"}', 1),
+    "other spaces and another order": (
+        b'{"id":"a","level":2,\t"at":15e-1 ,"challenge":"gqa","table":"hints"}',
+        1,
+    ),
     "in UTF-8": (HINT.replace(b"gqa", "注意力🙂".encode()), 1),
     "the same line twice": (HINT + HINT, 2),
     "the last second": (changed(at=1e11), 1),
@@ -217,7 +278,9 @@ def test_what_is_right_is_taken(lines: bytes, count: int, home: Path) -> None:
     for before in (b"", b"\xef\xbb\xbf"):
         assert len(taken(before + HEADER + lines)) == count
     with contextlib.closing(Journal(home)) as journal:
-        assert journal.add_rows(taken(HEADER + lines)) == min(count, len(set(lines.split(b"\n")) - {b"", b" "}))
+        assert journal.add_rows(taken(HEADER + lines)) == min(
+            count, len(set(lines.split(b"\n")) - {b"", b" "})
+        )
 
 
 NO_EXPORT = {
@@ -239,11 +302,21 @@ NO_EXPORT = {
 @pytest.mark.parametrize("data", NO_EXPORT.values(), ids=NO_EXPORT.keys())
 def test_what_is_no_export(data: bytes) -> None:
     """It is said of the first line, whatever follows."""
-    with pytest.raises(DrillError, match=r"it, line 1: this is no journal that was exported\..*Nothing was imported"):
+    with pytest.raises(
+        DrillError,
+        match=r"it, line 1: this is no journal that was exported\..*Nothing was imported",
+    ):
         taken(data)
 
 
-@pytest.mark.parametrize(("version", "words"), [(VERSION + 1, "Upgrade attn-drill"), (10**30, "Upgrade"), (1, "there is no export of version 1")])
+@pytest.mark.parametrize(
+    ("version", "words"),
+    [
+        (VERSION + 1, "Upgrade attn-drill"),
+        (10**30, "Upgrade"),
+        (1, "there is no export of version 1"),
+    ],
+)
 def test_another_version(version: int, words: str) -> None:
     """A newer one asks for a newer attn-drill; an older one there is not."""
     with pytest.raises(DrillError, match=f"line 1: .*version {version}.*") as caught:
@@ -270,8 +343,12 @@ def test_a_row_that_was_edited(home: Path) -> None:
     with contextlib.closing(filled(home)) as journal:
         before = everything(journal)
         table, row = journal.rows()[0]
-        with pytest.raises(DrillError, match=f"{row['id']}.*with another challenge, at.*Nothing was added"):
-            journal.add_rows([*taken(HEADER + HINT), (table, {**row, "challenge": "mha", "at": 5.0})])
+        with pytest.raises(
+            DrillError, match=f"{row['id']}.*with another challenge, at.*Nothing was added"
+        ):
+            journal.add_rows(
+                [*taken(HEADER + HINT), (table, {**row, "challenge": "mha", "at": 5.0})]
+            )
         assert everything(journal) == before
         assert journal.add_rows(taken(HEADER + HINT)) == 1, "the journal can still be used"
 
@@ -284,7 +361,10 @@ def test_a_row_that_no_program_wrote_is_not_exported(home: Path) -> None:
         with contextlib.closing(sqlite3.connect(path)) as connection, connection:
             connection.execute(f"UPDATE hints SET at = {value} WHERE rowid = 2")
             ((name,),) = connection.execute("SELECT id FROM hints WHERE rowid = 2").fetchall()
-        with contextlib.closing(Journal(home)) as journal, pytest.raises(DrillError, match=f"row '{name}' of hints"):
+        with (
+            contextlib.closing(Journal(home)) as journal,
+            pytest.raises(DrillError, match=f"row '{name}' of hints"),
+        ):
             everything(journal)
 
 
@@ -334,14 +414,18 @@ PLACES: dict[str, Callable[[Path], Path]] = {
     "a folder": lambda folder: folder,
     "no such folder": lambda folder: folder / "absent" / "a",
     "under a file": lambda folder: folder / "file" / "a",
-    "a pipe": lambda folder: folder / "pipe",  # and no device of the machine, which a fault would replace
+    "a pipe": lambda folder: (
+        folder / "pipe"
+    ),  # and no device of the machine, which a fault would replace
     "a name too long": lambda folder: folder / ("x" * 300),
 }
 
 
 @pytest.mark.parametrize("over", [False, True])
 @pytest.mark.parametrize("place", PLACES.values(), ids=PLACES.keys())
-def test_where_nothing_can_be_written(tmp_path: Path, place: Callable[[Path], Path], over: bool) -> None:
+def test_where_nothing_can_be_written(
+    tmp_path: Path, place: Callable[[Path], Path], over: bool
+) -> None:
     """A sentence, and nothing has changed."""
     (tmp_path / "file").write_text("mine")
     os.mkfifo(tmp_path / "pipe")
@@ -367,7 +451,13 @@ for over in (False, True):
     except DrillError as error:
         print(error)
 """
-    done = subprocess.run([sys.executable, "-c", script, str(tmp_path)], cwd=packs.TRAINER.parent, capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", script, str(tmp_path)],
+        cwd=packs.TRAINER.parent,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
     assert done.stdout.count("cannot be written") == 2
     assert [(one.name, one.read_bytes()) for one in tmp_path.iterdir()] == [("a", b"old")]
     assert resource.getrlimit(resource.RLIMIT_FSIZE)[0] != 5000
@@ -396,7 +486,9 @@ def test_a_kill_in_the_middle(command: str, home: Path, tmp_path: Path) -> None:
     with contextlib.closing(Journal(home)) as journal:
         journal.record_hint("mha", 1, 1.0)
     environment = {**os.environ, "PYTHONPATH": str(packs.TRAINER.parent)}
-    done = subprocess.run([sys.executable, "-c", KILLED, command], cwd=tmp_path, env=environment, check=False)
+    done = subprocess.run(
+        [sys.executable, "-c", KILLED, command], cwd=tmp_path, env=environment, check=False
+    )
     assert done.returncode == -signal.SIGKILL
     with contextlib.closing(Journal(home)) as journal:
         assert journal.progress().keys() == {"mha"}
@@ -420,12 +512,26 @@ def test_export_and_import_by_command(there: bytes, tmp_path: Path) -> None:
     for arguments in ([], ["-"]):
         assert drill("export", *arguments, cwd=tmp_path).stdout.encode() == there
     done = drill("export", "my journal.jsonl", cwd=tmp_path)
-    assert done.stdout == f"my journal.jsonl has the journal's {count} rows. `attn-drill import 'my journal.jsonl'` reads it, on any machine.\n"
+    assert (
+        done.stdout
+        == f"my journal.jsonl has the journal's {count} rows. `attn-drill import 'my journal.jsonl'` reads it, on any machine.\n"
+    )
     assert (tmp_path / "my journal.jsonl").read_bytes() == there
     other = str(tmp_path / "other")
-    assert drill("import", "my journal.jsonl", cwd=tmp_path, ATTN_DRILL_HOME=other).stdout == f"{count} rows were new, 0 were there already.\n"
-    assert drill("import", "my journal.jsonl", cwd=tmp_path, ATTN_DRILL_HOME=other).stdout == f"0 rows were new, {count} were there already.\n"
-    assert drill("export", cwd=tmp_path, ATTN_DRILL_HOME=other, PYTHONIOENCODING="ascii", LC_ALL="C").stdout.encode() == there
+    assert (
+        drill("import", "my journal.jsonl", cwd=tmp_path, ATTN_DRILL_HOME=other).stdout
+        == f"{count} rows were new, 0 were there already.\n"
+    )
+    assert (
+        drill("import", "my journal.jsonl", cwd=tmp_path, ATTN_DRILL_HOME=other).stdout
+        == f"0 rows were new, {count} were there already.\n"
+    )
+    assert (
+        drill(
+            "export", cwd=tmp_path, ATTN_DRILL_HOME=other, PYTHONIOENCODING="ascii", LC_ALL="C"
+        ).stdout.encode()
+        == there
+    )
 
 
 def test_import_from_stdin(there: bytes, tmp_path: Path) -> None:
@@ -433,7 +539,11 @@ def test_import_from_stdin(there: bytes, tmp_path: Path) -> None:
     done = subprocess.run(
         [sys.executable, "-m", "trainer", "import", "-"],
         input=there,
-        env={**os.environ, "PYTHONPATH": str(packs.TRAINER.parent), "ATTN_DRILL_HOME": str(tmp_path / "other")},
+        env={
+            **os.environ,
+            "PYTHONPATH": str(packs.TRAINER.parent),
+            "ATTN_DRILL_HOME": str(tmp_path / "other"),
+        },
         capture_output=True,
         check=False,
         cwd=tmp_path,
@@ -448,7 +558,10 @@ def test_export_leaves_a_file_alone(there: bytes, tmp_path: Path) -> None:
     assert (tmp_path / "a").read_text() == "mine"
     drill("export", "a", "--force", cwd=tmp_path)
     assert (tmp_path / "a").read_bytes() == there
-    assert "the journal itself" in drill("export", "home/journal.sqlite3", "--force", cwd=tmp_path, code=2).stderr
+    assert (
+        "the journal itself"
+        in drill("export", "home/journal.sqlite3", "--force", cwd=tmp_path, code=2).stderr
+    )
     assert drill("export", cwd=tmp_path).stdout.encode() == there
 
 

@@ -63,7 +63,10 @@ def test_torch_stays_on_its_floors(path: Path) -> None:
 def test_the_words_need_nothing() -> None:
     """Floor 0 imports the standard library and itself only."""
     for path in (TRAINER / "core").glob("*.py"):
-        assert all(name.startswith("trainer.core.") or name.split(".")[0] in sys.stdlib_module_names for name in imports(path))
+        assert all(
+            name.startswith("trainer.core.") or name.split(".")[0] in sys.stdlib_module_names
+            for name in imports(path)
+        )
 
 
 @pytest.mark.parametrize("path", FILES, ids=[str(path.relative_to(TRAINER)) for path in FILES])
@@ -73,10 +76,14 @@ def test_the_engine_names_no_challenge(path: Path) -> None:
     names = {one.id for one in challenges} | {entry for one in challenges for entry in one.entry}
     names -= set(CHECK_ORDER)  # a check and a challenge are called `masks`
     tree = ast.parse(path.read_text())
-    allowed_strings = {"scaled_dot_product_attention"}  # torch's own function, which is refused by this name
+    allowed_strings = {
+        "scaled_dot_product_attention"
+    }  # torch's own function, which is refused by this name
     for node in ast.walk(tree):
         if isinstance(node, ast.Constant) and isinstance(node.value, str):
-            assert node.value not in names - allowed_strings, f"{path}, line {node.lineno}: {node.value!r}"
+            assert node.value not in names - allowed_strings, (
+                f"{path}, line {node.lineno}: {node.value!r}"
+            )
         if isinstance(node, ast.Name | ast.Attribute):
             word = node.id if isinstance(node, ast.Name) else node.attr
             assert word not in names, f"{path}, line {node.lineno}: {word}"

@@ -51,7 +51,11 @@ def test_results_are_those_of_plain_numbers(name: str, one: float, other: float)
     """Of the same value and, apart from being followed, of the same type, whichever of the two is followed."""
     heard, compute = Heard(), COMPUTED[name]
     plain = compute(one, other)
-    for a, b in ((followed(one, 100, heard), other), (one, followed(other, 101, heard)), (followed(one, 100, heard), followed(other, 101, heard))):
+    for a, b in (
+        (followed(one, 100, heard), other),
+        (one, followed(other, 101, heard)),
+        (followed(one, 100, heard), followed(other, 101, heard)),
+    ):
         result = compute(a, b)
         assert result == plain
         parts = zip(result, plain, strict=True) if isinstance(plain, tuple) else [(result, plain)]

@@ -27,7 +27,20 @@ RIGHT = packs.solution(TINY)
 WRONG = "import torch\ndef prefix_sum(x, reverse=False):\n    return x.cumsum(-1) * 2\n"
 SLOW = "import time\n" + RIGHT.replace("def prefix_sum", "time.sleep(0.05)\n\n\ndef prefix_sum", 1)
 HANGS = "while True: pass\n"
-ODD_NAMES = ["Ana López", "O'Brien", 'quo"te', "漢字 😀", "new\nline", "=cmd|' calc'", "-1+2", "x..", "tab\tname", "\u202egnp", " ana", "n" * 200]
+ODD_NAMES = [
+    "Ana López",
+    "O'Brien",
+    'quo"te',
+    "漢字 😀",
+    "new\nline",
+    "=cmd|' calc'",
+    "-1+2",
+    "x..",
+    "tab\tname",
+    "\u202egnp",
+    " ana",
+    "n" * 200,
+]
 Command = Callable[..., "subprocess.CompletedProcess[str]"]
 
 
@@ -39,12 +52,30 @@ def environment(**more: str) -> dict[str, str]:
 def command(*arguments: object) -> list[str]:
     """Return the command line. One process grades by default, because each takes seconds to start."""
     jobs = () if {"--jobs", "--executor"} & set(arguments) else ("--jobs", "1")
-    return [sys.executable, "-m", "trainer", "--pack", str(TINY_PACK), "grade", *map(str, (*arguments, *jobs))]
+    return [
+        sys.executable,
+        "-m",
+        "trainer",
+        "--pack",
+        str(TINY_PACK),
+        "grade",
+        *map(str, (*arguments, *jobs)),
+    ]
 
 
-def grade(*arguments: object, code: int = 0, cwd: Path, **more: str) -> "subprocess.CompletedProcess[str]":
+def grade(
+    *arguments: object, code: int = 0, cwd: Path, **more: str
+) -> "subprocess.CompletedProcess[str]":
     """Grade a class to its end."""
-    done = subprocess.run(command(*arguments), cwd=cwd, env=environment(**more), capture_output=True, text=True, timeout=300, check=False)
+    done = subprocess.run(
+        command(*arguments),
+        cwd=cwd,
+        env=environment(**more),
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
     assert done.returncode == code, done.stdout + done.stderr
     return done
 
@@ -58,7 +89,10 @@ def results(out: Path) -> dict[str, dict[str, object]]:
 
 def told(out: Path) -> dict[str, object]:
     """Results without what no two runs share: how long it took."""
-    return {name: {key: value for key, value in one.items() if key != "elapsed_seconds"} for name, one in results(out).items()}
+    return {
+        name: {key: value for key, value in one.items() if key != "elapsed_seconds"}
+        for name, one in results(out).items()
+    }
 
 
 def soon(condition: Callable[[], object], seconds: float = 60.0) -> bool:
@@ -72,7 +106,9 @@ def soon(condition: Callable[[], object], seconds: float = 60.0) -> bool:
 
 
 @pytest.fixture(scope="module")
-def graded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path, Path, "subprocess.CompletedProcess[str]"]]:
+def graded(
+    tmp_path_factory: pytest.TempPathFactory,
+) -> Iterator[tuple[Path, Path, "subprocess.CompletedProcess[str]"]]:
     """A class of all sorts, graded once with every output."""
     folder = tmp_path_factory.mktemp("class")
     class_ = folder / "class"
@@ -111,19 +147,37 @@ def graded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path, Pat
         yield class_, folder / "out", grade(*arguments, cwd=folder)
 
 
-def test_everybody_has_a_result(graded: tuple[Path, Path, "subprocess.CompletedProcess[str]"]) -> None:
+def test_everybody_has_a_result(
+    graded: tuple[Path, Path, "subprocess.CompletedProcess[str]"],
+) -> None:
     """Whatever they are called and whatever they handed in: each their own verdict."""
     _, out, _ = graded
     verdicts = {name: one["verdict"] for name, one in results(out).items()}
-    expected: dict[str, object] = {**dict.fromkeys(ODD_NAMES, "passed"), "wrong": "failed", "copy_of_wrong": "failed", "hangs": "timeout", "dies": "error"}
-    expected |= {"floods": "timeout", "empty": "error", "binary": "error", "twice": None, "nothing": "error"}
+    expected: dict[str, object] = {
+        **dict.fromkeys(ODD_NAMES, "passed"),
+        "wrong": "failed",
+        "copy_of_wrong": "failed",
+        "hangs": "timeout",
+        "dies": "error",
+    }
+    expected |= {
+        "floods": "timeout",
+        "empty": "error",
+        "binary": "error",
+        "twice": None,
+        "nothing": "error",
+    }
     assert verdicts == expected
 
 
-def test_one_seed_for_the_class(graded: tuple[Path, Path, "subprocess.CompletedProcess[str]"]) -> None:
+def test_one_seed_for_the_class(
+    graded: tuple[Path, Path, "subprocess.CompletedProcess[str]"],
+) -> None:
     """All have the same cases, and it is the one that is kept for --resume."""
     _, out, _ = graded
-    assert {one["seed"] for one in results(out).values()} - {None} == {json.loads((out / "class.json").read_text())["seed"]}
+    assert {one["seed"] for one in results(out).values()} - {None} == {
+        json.loads((out / "class.json").read_text())["seed"]
+    }
 
 
 def test_the_summary(graded: tuple[Path, Path, "subprocess.CompletedProcess[str]"]) -> None:
@@ -135,21 +189,33 @@ def test_the_summary(graded: tuple[Path, Path, "subprocess.CompletedProcess[str]
     assert "21 of 21 graded" in done.stderr
 
 
-def test_two_submissions_of_one_name_are_for_a_person_to_settle(graded: tuple[Path, Path, "subprocess.CompletedProcess[str]"]) -> None:
+def test_two_submissions_of_one_name_are_for_a_person_to_settle(
+    graded: tuple[Path, Path, "subprocess.CompletedProcess[str]"],
+) -> None:
     """Both files are named on the console, in the table and in the report; no name is invented and no points are given."""
     _, out, done = graded
     says = "2 submissions have the name twice: twice.py, twice/prefix_sum.py. None of them is graded. Remove or rename all but one"
     assert done.stderr.count(says) == 1
-    assert "1 to settle: more than one submission of one name\n  twice: twice.py, twice/prefix_sum.py\n" in done.stdout
+    assert (
+        "1 to settle: more than one submission of one name\n  twice: twice.py, twice/prefix_sum.py\n"
+        in done.stdout
+    )
     assert says in (out / "report.html").read_text()
-    assert not any("twice (2)" in path.read_text() for path in (out / "grades.csv", out / "report.html", out / "junit.xml"))
+    assert not any(
+        "twice (2)" in path.read_text()
+        for path in (out / "grades.csv", out / "report.html", out / "junit.xml")
+    )
     with (out / "grades.csv").open(newline="", encoding="utf-8") as file:
         (row,) = [row for row in csv.DictReader(file) if row["student"] == "twice"]
     assert (row["verdict"], row["score"]) == ("not graded", "")
     assert row["likely_mistake"].startswith(says)
     assert "score" not in json.loads((out / "gradescope" / "twice" / "results.json").read_text())
     assert json.loads((out / "github" / "twice.json").read_text())["max_score"] == 0
-    (suite,) = [suite for suite in ET.parse(out / "junit.xml").getroot() if suite.get("name") == "twice: prefix-sum"]
+    (suite,) = [
+        suite
+        for suite in ET.parse(out / "junit.xml").getroot()
+        if suite.get("name") == "twice: prefix-sum"
+    ]
     assert suite.get("errors") == "1"
 
 
@@ -158,9 +224,15 @@ def test_the_table(graded: tuple[Path, Path, "subprocess.CompletedProcess[str]"]
     _, out, _ = graded
     with (out / "grades.csv").open(newline="", encoding="utf-8-sig") as file:
         rows = list(csv.DictReader(file))
-    assert list(rows[0]) == "student,challenge,verdict,score,checks_passed,checks_total,likely_mistake,seconds".split(",")
+    assert list(
+        rows[0]
+    ) == "student,challenge,verdict,score,checks_passed,checks_total,likely_mistake,seconds".split(
+        ","
+    )
     assert len(rows) == 21
-    assert not any(cell.lstrip().startswith(("=", "+", "-", "@")) for row in rows for cell in row.values())
+    assert not any(
+        cell.lstrip().startswith(("=", "+", "-", "@")) for row in rows for cell in row.values()
+    )
     by_name = {row["student"]: row for row in rows}
     assert (by_name["Ana López"]["score"], by_name["empty"]["score"]) == ("100", "0")
 
@@ -183,32 +255,68 @@ def test_likeness(graded: tuple[Path, Path, "subprocess.CompletedProcess[str]"])
     assert "similar.csv" in done.stdout
 
 
-def test_nothing_is_written_over_an_earlier_grading(graded: tuple[Path, Path, "subprocess.CompletedProcess[str]"]) -> None:
+def test_nothing_is_written_over_an_earlier_grading(
+    graded: tuple[Path, Path, "subprocess.CompletedProcess[str]"],
+) -> None:
     """Without --resume it is refused, with another challenge or seed too; with it, nothing is graded again."""
     class_, out, _ = graded
     before = {path: path.stat().st_mtime_ns for path in (out / "results").glob("*.json")}
     base = [class_.name, "--challenge", "prefix-sum", "--out", out.name, "--time-limit", "2"]
     assert "--resume goes on with it" in grade(*base, code=2, cwd=out.parent).stderr
     seed = json.loads((out / "class.json").read_text())["seed"]
-    assert f"the seed: {seed}; now it is {seed + 1}" in grade(*base, "--resume", "--seed", seed + 1, code=2, cwd=out.parent).stderr
-    assert "challenges: prefix-sum; now it is signs" in grade(class_.name, "--challenge", "signs", "--out", out.name, "--resume", code=2, cwd=out.parent).stderr
+    assert (
+        f"the seed: {seed}; now it is {seed + 1}"
+        in grade(*base, "--resume", "--seed", seed + 1, code=2, cwd=out.parent).stderr
+    )
+    assert (
+        "challenges: prefix-sum; now it is signs"
+        in grade(
+            class_.name,
+            "--challenge",
+            "signs",
+            "--out",
+            out.name,
+            "--resume",
+            code=2,
+            cwd=out.parent,
+        ).stderr
+    )
     assert "All 21 have their results already" in grade(*base, "--resume", cwd=out.parent).stderr
     assert {path: path.stat().st_mtime_ns for path in (out / "results").glob("*.json")} == before
 
 
-def test_what_changed_is_graded_again(tmp_path: Path, graded: tuple[Path, Path, "subprocess.CompletedProcess[str]"]) -> None:
+def test_what_changed_is_graded_again(
+    tmp_path: Path, graded: tuple[Path, Path, "subprocess.CompletedProcess[str]"]
+) -> None:
     """--resume grades the one that was handed in anew and the one that is new, and leaves out who is gone."""
     class_, out, _ = graded
     shutil.copytree(class_, tmp_path / "class")
     shutil.copytree(out, tmp_path / "out")
-    before = {path.name: path.stat().st_mtime_ns for path in (tmp_path / "out" / "results").glob("*.json")}
+    before = {
+        path.name: path.stat().st_mtime_ns for path in (tmp_path / "out" / "results").glob("*.json")
+    }
     (tmp_path / "class" / "wrong.py").write_text(RIGHT)
     (tmp_path / "class" / "late.py").write_text(WRONG)
     (tmp_path / "class" / "dies.py").unlink()
-    done = grade("class", "--challenge", "prefix-sum", "--out", "out", "--resume", "--time-limit", "2", cwd=tmp_path)
+    done = grade(
+        "class",
+        "--challenge",
+        "prefix-sum",
+        "--out",
+        "out",
+        "--resume",
+        "--time-limit",
+        "2",
+        cwd=tmp_path,
+    )
     assert "21 results" in done.stdout
-    after = {path.name: path.stat().st_mtime_ns for path in (tmp_path / "out" / "results").glob("*.json")}
-    assert {name for name in after if after[name] != before.get(name)} == {"wrong.json", "late.json"}
+    after = {
+        path.name: path.stat().st_mtime_ns for path in (tmp_path / "out" / "results").glob("*.json")
+    }
+    assert {name for name in after if after[name] != before.get(name)} == {
+        "wrong.json",
+        "late.json",
+    }
     assert results(tmp_path / "out")["wrong"]["verdict"] == "passed"
     assert "\ndies," not in (tmp_path / "out" / "grades.csv").read_text()
 
@@ -222,7 +330,10 @@ def test_a_settled_name_is_graded(tmp_path: Path) -> None:
     (class_ / "Bob" / "prefix_sum.py").write_text(RIGHT)
     base = ["class", "--challenge", "prefix-sum", "--out", "out", "--format", "csv,gradescope"]
     first = grade(*base, cwd=tmp_path)
-    assert {name: one["verdict"] for name, one in results(tmp_path / "out").items()} == {"ana": "passed", "Bob": None}
+    assert {name: one["verdict"] for name, one in results(tmp_path / "out").items()} == {
+        "ana": "passed",
+        "Bob": None,
+    }
     again = grade(*base, "--resume", cwd=tmp_path)
     assert "All 2 have their results already" in again.stderr
     for done in (first, again):
@@ -234,11 +345,16 @@ def test_a_settled_name_is_graded(tmp_path: Path) -> None:
     assert "2 of 2 graded" in done.stderr
     assert "to settle" not in done.stdout
     assert results(tmp_path / "out")["Bob"]["verdict"] == "passed"
-    assert json.loads((tmp_path / "out" / "gradescope" / "Bob" / "results.json").read_text())["score"] == 100
+    assert (
+        json.loads((tmp_path / "out" / "gradescope" / "Bob" / "results.json").read_text())["score"]
+        == 100
+    )
     (class_ / "bob.py").write_text(WRONG)
     grade(*base, "--resume", cwd=tmp_path)
     assert results(tmp_path / "out")["Bob"]["verdict"] is None
-    assert "score" not in json.loads((tmp_path / "out" / "gradescope" / "Bob" / "results.json").read_text())
+    assert "score" not in json.loads(
+        (tmp_path / "out" / "gradescope" / "Bob" / "results.json").read_text()
+    )
 
 
 def test_a_blackboard_name_poses_as_nobody_else(tmp_path: Path) -> None:
@@ -248,12 +364,18 @@ def test_a_blackboard_name_poses_as_nobody_else(tmp_path: Path) -> None:
     (class_ / f"Week 3_eve_x_attempt_{day}_a_bob_attempt_{day}_gqa.py").write_text(WRONG)
     (class_ / f"Week 3_bob_attempt_{day}_gqa.py").write_text(RIGHT)
     grade("class", "--challenge", "prefix-sum", "--out", "out", cwd=tmp_path)
-    assert {name: one["verdict"] for name, one in results(tmp_path / "out").items()} == {"bob": "passed", "eve_x": "failed"}
+    assert {name: one["verdict"] for name, one in results(tmp_path / "out").items()} == {
+        "bob": "passed",
+        "eve_x": "failed",
+    }
 
 
 def test_an_assignment(tmp_path: Path) -> None:
     """Several challenges, weights, a due time: from one file."""
-    for student, files in {"ana": {"prefix_sum.py": RIGHT, "signs.py": "x = 1\n"}, "ben": {"prefix_sum.py": WRONG}}.items():
+    for student, files in {
+        "ana": {"prefix_sum.py": RIGHT, "signs.py": "x = 1\n"},
+        "ben": {"prefix_sum.py": WRONG},
+    }.items():
         (tmp_path / "class" / student).mkdir(parents=True)
         for name, text in files.items():
             (tmp_path / "class" / student / name).write_text(text)
@@ -263,7 +385,10 @@ def test_an_assignment(tmp_path: Path) -> None:
         '[[challenge]]\nid = "signs"\n'
     )
     grade("class", "--assignment", "week.toml", "--out", "out", cwd=tmp_path)
-    found = {(path.parent.name, path.stem): json.loads(path.read_text()) for path in (tmp_path / "out" / "results").rglob("*.json")}
+    found = {
+        (path.parent.name, path.stem): json.loads(path.read_text())
+        for path in (tmp_path / "out" / "results").rglob("*.json")
+    }
     assert {key: (one["verdict"], one["late"]) for key, one in found.items()} == {
         ("prefix-sum", "ana"): ("passed", False),
         ("signs", "ana"): ("failed", False),
@@ -276,15 +401,45 @@ def test_an_assignment(tmp_path: Path) -> None:
     ("arguments", "says"),
     [
         pytest.param(["class"], "--challenge ID, or --assignment FILE", id="no challenge"),
-        pytest.param(["class", "--challenge", "prefix-summ"], "No challenge is called 'prefix-summ'.*prefix-sum", id="unknown challenge"),
-        pytest.param(["nowhere", "--challenge", "prefix-sum"], "nowhere cannot be read", id="no such folder"),
-        pytest.param(["empty", "--challenge", "prefix-sum"], "holds no submission", id="nothing in it"),
-        pytest.param(["class", "--challenge", "prefix-sum", "--jobs", "0"], "--jobs is 0; it must be 1", id="no jobs"),
-        pytest.param(["class", "--challenge", "prefix-sum", "--format", "csv,pdf"], "--format names pdf; there are csv", id="format"),
-        pytest.param(["class", "--challenge", "prefix-sum", "--time-limit", "0"], "0.*must be more than 0", id="time limit"),
-        pytest.param(["class", "--challenge", "prefix-sum", "--seed", "-1"], "--seed is -1", id="seed"),
-        pytest.param(["class", "--challenge", "prefix-sum", "--executor", "ray://x"], "--executor is 'ray://x'", id="executor"),
-        pytest.param(["class", "--challenge", "prefix-sum", "--out", "file"], "file is a file", id="out is a file"),
+        pytest.param(
+            ["class", "--challenge", "prefix-summ"],
+            "No challenge is called 'prefix-summ'.*prefix-sum",
+            id="unknown challenge",
+        ),
+        pytest.param(
+            ["nowhere", "--challenge", "prefix-sum"], "nowhere cannot be read", id="no such folder"
+        ),
+        pytest.param(
+            ["empty", "--challenge", "prefix-sum"], "holds no submission", id="nothing in it"
+        ),
+        pytest.param(
+            ["class", "--challenge", "prefix-sum", "--jobs", "0"],
+            "--jobs is 0; it must be 1",
+            id="no jobs",
+        ),
+        pytest.param(
+            ["class", "--challenge", "prefix-sum", "--format", "csv,pdf"],
+            "--format names pdf; there are csv",
+            id="format",
+        ),
+        pytest.param(
+            ["class", "--challenge", "prefix-sum", "--time-limit", "0"],
+            "0.*must be more than 0",
+            id="time limit",
+        ),
+        pytest.param(
+            ["class", "--challenge", "prefix-sum", "--seed", "-1"], "--seed is -1", id="seed"
+        ),
+        pytest.param(
+            ["class", "--challenge", "prefix-sum", "--executor", "ray://x"],
+            "--executor is 'ray://x'",
+            id="executor",
+        ),
+        pytest.param(
+            ["class", "--challenge", "prefix-sum", "--out", "file"],
+            "file is a file",
+            id="out is a file",
+        ),
     ],
 )
 def test_usage(tmp_path: Path, arguments: list[str], says: str) -> None:
@@ -303,7 +458,9 @@ def test_usage(tmp_path: Path, arguments: list[str], says: str) -> None:
 def test_weaker_isolation_is_refused(tmp_path: Path) -> None:
     """Nothing is graded where a submission is not shut off, and the sentence says what could happen."""
     (tmp_path / "ana.py").write_text(RIGHT)
-    done = grade(".", "--challenge", "prefix-sum", code=3, cwd=tmp_path, ATTN_DRILL_ISOLATION="limits")
+    done = grade(
+        ".", "--challenge", "prefix-sum", code=3, cwd=tmp_path, ATTN_DRILL_ISOLATION="limits"
+    )
     assert "a submission could open a network socket" in done.stderr
     assert not (tmp_path / "grades" / "results").exists()
 
@@ -313,7 +470,9 @@ def test_killed_and_resumed(tmp_path: Path, kills: int) -> None:
     """kill -9 at random moments: in the end the results are those of an undisturbed run, and what was done was not done again."""
     (tmp_path / "class").mkdir()
     for number in range(12):
-        (tmp_path / "class" / f"s{number:02}.py").write_text(f"# {number}\n{(SLOW, WRONG, RIGHT)[number % 3]}")
+        (tmp_path / "class" / f"s{number:02}.py").write_text(
+            f"# {number}\n{(SLOW, WRONG, RIGHT)[number % 3]}"
+        )
     base = ["class", "--challenge", "prefix-sum", "--seed", "11", "--jobs", "1"]
     grade(*base, "--out", "undisturbed", cwd=tmp_path)
     out = tmp_path / "out"
@@ -329,17 +488,30 @@ def test_killed_and_resumed(tmp_path: Path, kills: int) -> None:
             start_new_session=True,
         )
         enough = len(written) + draw.randrange(4)  # results, from none at all to a few
-        soon(lambda enough=enough, process=process: len(list((out / "results").glob("*.json"))) >= enough or process.poll() is not None)  # type: ignore[misc]
-        time.sleep(draw.random() * (1.5 if kill < 2 else 0.1))  # before the first result too, and in the middle of one
+        soon(
+            lambda enough=enough, process=process: (
+                len(list((out / "results").glob("*.json"))) >= enough or process.poll() is not None
+            )
+        )  # type: ignore[misc]
+        time.sleep(
+            draw.random() * (1.5 if kill < 2 else 0.1)
+        )  # before the first result too, and in the middle of one
         process.kill()
         process.wait()
         for path in (out / "results").glob("*.json"):
             assert json.loads(path.read_text())["verdict"], f"{path.name} is whole"
-            assert written.setdefault(path.name, path.stat().st_mtime_ns) == path.stat().st_mtime_ns, "graded again"
+            assert (
+                written.setdefault(path.name, path.stat().st_mtime_ns) == path.stat().st_mtime_ns
+            ), "graded again"
     grade(*base, "--out", "out", "--resume", cwd=tmp_path)
     assert told(out) == told(tmp_path / "undisturbed")
-    assert all((out / "results" / name).stat().st_mtime_ns == when for name, when in written.items())
-    assert not list((out / "results").glob(".new-*")) or len(list((out / "results").glob("*.json"))) == 12
+    assert all(
+        (out / "results" / name).stat().st_mtime_ns == when for name, when in written.items()
+    )
+    assert (
+        not list((out / "results").glob(".new-*"))
+        or len(list((out / "results").glob("*.json"))) == 12
+    )
     assert (out / "grades.csv").exists()
 
 
@@ -368,7 +540,14 @@ def test_interrupted(tmp_path: Path) -> None:
     (tmp_path / "class" / "a.py").write_text(RIGHT)
     (tmp_path / "class" / "b.py").write_text(HANGS)
     base = ["class", "--challenge", "prefix-sum", "--time-limit", "600", "--jobs", "1"]
-    process = subprocess.Popen(command(*base), cwd=tmp_path, env=environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    process = subprocess.Popen(
+        command(*base),
+        cwd=tmp_path,
+        env=environment(),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
     begun = soon(lambda: list((tmp_path / "grades" / "results").glob("a.json")))
     process.send_signal(signal.SIGINT)
     _, errors = process.communicate(timeout=60)
@@ -378,12 +557,19 @@ def test_interrupted(tmp_path: Path) -> None:
     assert "--resume goes on" in errors
     (tmp_path / "class" / "b.py").write_text(WRONG)
     grade(*base, "--resume", cwd=tmp_path)
-    assert {name: one["verdict"] for name, one in results(tmp_path / "grades").items()} == {"a": "passed", "b": "failed"}
+    assert {name: one["verdict"] for name, one in results(tmp_path / "grades").items()} == {
+        "a": "passed",
+        "b": "failed",
+    }
 
 
 def can_mount() -> bool:
     """Whether this user may mount a small file system."""
-    return sys.platform == "linux" and subprocess.run(["unshare", "-rm", "true"], check=False, capture_output=True).returncode == 0
+    return (
+        sys.platform == "linux"
+        and subprocess.run(["unshare", "-rm", "true"], check=False, capture_output=True).returncode
+        == 0
+    )
 
 
 @pytest.mark.skipif(
@@ -396,20 +582,37 @@ def test_a_full_disk(tmp_path: Path) -> None:
     (tmp_path / "out").mkdir()
     for number in range(12):
         (tmp_path / "class" / f"s{number:02}.py").write_text(f"# {number}\n{RIGHT}")
-    typed = " ".join(f"'{part}'" for part in command("class", "--challenge", "prefix-sum", "--seed", "3", "--out", "out/small", "--jobs", "1"))
-    script = (
-        f"mount -t tmpfs -o size=40k tmpfs out && {{ {typed}; echo exit $?; cp -r out kept; mount -o remount,size=4m out; {typed} --resume; cp -r out done; }}"
+    typed = " ".join(
+        f"'{part}'"
+        for part in command(
+            "class", "--challenge", "prefix-sum", "--seed", "3", "--out", "out/small", "--jobs", "1"
+        )
     )
-    done = subprocess.run(["unshare", "-rm", "sh", "-c", script], cwd=tmp_path, env=environment(), capture_output=True, text=True, timeout=300, check=False)
+    script = f"mount -t tmpfs -o size=40k tmpfs out && {{ {typed}; echo exit $?; cp -r out kept; mount -o remount,size=4m out; {typed} --resume; cp -r out done; }}"
+    done = subprocess.run(
+        ["unshare", "-rm", "sh", "-c", script],
+        cwd=tmp_path,
+        env=environment(),
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
     assert "exit 3" in done.stdout, done.stdout + done.stderr
-    assert re.search(r"out/small/\S+ cannot be written: No space left on device\. What was written before is whole", done.stderr)
+    assert re.search(
+        r"out/small/\S+ cannot be written: No space left on device\. What was written before is whole",
+        done.stderr,
+    )
     before, after = results(tmp_path / "kept" / "small"), results(tmp_path / "done" / "small")
     assert 0 < len(before) < 12
     assert len(after) == 12
     assert all(after[name] == one for name, one in before.items())
 
 
-@pytest.mark.skipif(os.geteuid() == 0, reason="root reads every file; test_collect has unreadable ones by other means")
+@pytest.mark.skipif(
+    os.geteuid() == 0,
+    reason="root reads every file; test_collect has unreadable ones by other means",
+)
 def test_an_unreadable_submission(tmp_path: Path) -> None:
     """It is reported, the others are graded."""
     (tmp_path / "class").mkdir()
@@ -417,26 +620,66 @@ def test_an_unreadable_submission(tmp_path: Path) -> None:
     (tmp_path / "class" / "ben.py").write_text(RIGHT)
     (tmp_path / "class" / "ben.py").chmod(0)
     grade("class", "--challenge", "prefix-sum", cwd=tmp_path)
-    assert {name: one["verdict"] for name, one in results(tmp_path / "grades").items()} == {"ana": "passed", "ben": "error"}
+    assert {name: one["verdict"] for name, one in results(tmp_path / "grades").items()} == {
+        "ana": "passed",
+        "ben": "error",
+    }
 
 
 def test_a_cluster(tmp_path: Path) -> None:
     """A real scheduler and two workers, one of them killed in the middle: nothing is lost, and the results are those of one machine."""
     (tmp_path / "class").mkdir()
     for number in range(12):
-        (tmp_path / "class" / f"s{number:02}.py").write_text(f"# {number}\n{(SLOW, WRONG, RIGHT)[number % 3]}")
+        (tmp_path / "class" / f"s{number:02}.py").write_text(
+            f"# {number}\n{(SLOW, WRONG, RIGHT)[number % 3]}"
+        )
     base = ["class", "--challenge", "prefix-sum", "--seed", "11"]
     dask = [sys.executable, "-m", "dask"]
-    quiet = {"cwd": tmp_path, "env": environment(), "stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL, "start_new_session": True}
+    quiet = {
+        "cwd": tmp_path,
+        "env": environment(),
+        "stdout": subprocess.DEVNULL,
+        "stderr": subprocess.DEVNULL,
+        "start_new_session": True,
+    }
     started: list[subprocess.Popen[bytes]] = []
     try:
         place = tmp_path / "scheduler.json"
-        started.append(subprocess.Popen([*dask, "scheduler", "--host", "127.0.0.1", "--port", "0", "--no-dashboard", "--scheduler-file", place], **quiet))  # type: ignore[call-overload]
+        started.append(
+            subprocess.Popen(
+                [
+                    *dask,
+                    "scheduler",
+                    "--host",
+                    "127.0.0.1",
+                    "--port",
+                    "0",
+                    "--no-dashboard",
+                    "--scheduler-file",
+                    place,
+                ],
+                **quiet,
+            )
+        )  # type: ignore[call-overload]
         assert soon(lambda: place.exists() and place.read_text().strip().endswith("}"))
         address = json.loads(place.read_text())["address"].removeprefix("tcp://")
-        assert "has no workers" in grade(*base, "--out", "none", "--executor", f"dask://{address}", code=2, cwd=tmp_path).stderr
+        assert (
+            "has no workers"
+            in grade(
+                *base, "--out", "none", "--executor", f"dask://{address}", code=2, cwd=tmp_path
+            ).stderr
+        )
         for number in range(2):
-            worker = [*dask, "worker", address, "--nthreads", "1", "--no-dashboard", "--local-directory", tmp_path / f"w{number}"]
+            worker = [
+                *dask,
+                "worker",
+                address,
+                "--nthreads",
+                "1",
+                "--no-dashboard",
+                "--local-directory",
+                tmp_path / f"w{number}",
+            ]
             started.append(subprocess.Popen(worker, **quiet))  # type: ignore[call-overload]
         out = tmp_path / "out"
         from distributed import Client
@@ -444,7 +687,11 @@ def test_a_cluster(tmp_path: Path) -> None:
         with Client(address, timeout=60, set_as_default=False) as client:  # type: ignore[no-untyped-call]
             client.wait_for_workers(2, timeout=60)  # type: ignore[no-untyped-call]
         process = subprocess.Popen(
-            command(*base, "--out", "out", "--executor", f"dask://{address}"), cwd=tmp_path, env=environment(), stderr=subprocess.PIPE, text=True
+            command(*base, "--out", "out", "--executor", f"dask://{address}"),
+            cwd=tmp_path,
+            env=environment(),
+            stderr=subprocess.PIPE,
+            text=True,
         )
         assert soon(lambda: len(list((out / "results").glob("*.json"))) >= 2)
         os.killpg(started[1].pid, signal.SIGKILL)  # its nanny too: it does not come back
@@ -453,7 +700,10 @@ def test_a_cluster(tmp_path: Path) -> None:
         assert process.returncode == 0, errors
         assert all(path.stat().st_mtime_ns == when for path, when in written.items())
         assert len(results(out)) == 12
-        assert "All 12 have their results" in grade(*base, "--out", "out", "--resume", cwd=tmp_path).stderr
+        assert (
+            "All 12 have their results"
+            in grade(*base, "--out", "out", "--resume", cwd=tmp_path).stderr
+        )
     finally:
         for one in started:
             with contextlib.suppress(ProcessLookupError):

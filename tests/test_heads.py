@@ -36,17 +36,28 @@ def exact(length: int) -> tuple[int, int]:
     return length, length
 
 
-def facts(weights: Tensor | list[list[float]], name: str = "", size: int | None = None) -> list[HeadFacts]:
+def facts(
+    weights: Tensor | list[list[float]], name: str = "", size: int | None = None
+) -> list[HeadFacts]:
     """The facts of one tensor, with pictures of `size` cells."""
     tensor = torch.tensor(weights, dtype=torch.float64) if isinstance(weights, list) else weights
     count = count_heads({name: tensor})
-    return list(facts_of({name: tensor}, range(count), range(count), exact if size is None else lambda _: (size, size)))
+    return list(
+        facts_of(
+            {name: tensor},
+            range(count),
+            range(count),
+            exact if size is None else lambda _: (size, size),
+        )
+    )
 
 
 def random_weights(*leading: int, length: int = 7, seed: int = 0) -> Tensor:
     """Rows of a softmax, float64 [..., L, L]."""
     draw = torch.Generator().manual_seed(seed)
-    return torch.softmax(2 * torch.randn(*leading, length, length, generator=draw, dtype=torch.float64), dim=-1)
+    return torch.softmax(
+        2 * torch.randn(*leading, length, length, generator=draw, dtype=torch.float64), dim=-1
+    )
 
 
 @pytest.fixture(scope="module")
@@ -76,10 +87,24 @@ def test_numbers_by_hand() -> None:
         pytest.param([[1, 0], [0.5, 0.5]], "positional", id="diagonal 0.75"),
         pytest.param([[0.51, 0.49], [0.49, 0.51]], "positional", id="diagonal 0.51"),
         pytest.param([[0, 1], [1, 0]], "global", id="first key 0.5"),
-        pytest.param([[0.5, 0.5], [0.5, 0.5]], "global", id="half is no positional head, then the first key counts"),
-        pytest.param([[0, 0, 0], [0.4, 0, 0], [0.5, 0.5, 0]], "backward", id="the first key has 0.3, which is not above"),
-        pytest.param([[0, 0.5, 0.5], [0, 0.5, 0.5], [0, 0, 1]], "forward", id="above the diagonal only"),
-        pytest.param([[0.3, 0.7, 0], [0, 0.3, 0.7], [0.2, 0.5, 0.3]], "mixed", id="1.4 above is twice 0.7 below, and not more"),
+        pytest.param(
+            [[0.5, 0.5], [0.5, 0.5]],
+            "global",
+            id="half is no positional head, then the first key counts",
+        ),
+        pytest.param(
+            [[0, 0, 0], [0.4, 0, 0], [0.5, 0.5, 0]],
+            "backward",
+            id="the first key has 0.3, which is not above",
+        ),
+        pytest.param(
+            [[0, 0.5, 0.5], [0, 0.5, 0.5], [0, 0, 1]], "forward", id="above the diagonal only"
+        ),
+        pytest.param(
+            [[0.3, 0.7, 0], [0, 0.3, 0.7], [0.2, 0.5, 0.3]],
+            "mixed",
+            id="1.4 above is twice 0.7 below, and not more",
+        ),
     ],
 )
 def test_classes_by_hand(weights: list[list[float]], kind: str) -> None:
@@ -87,23 +112,39 @@ def test_classes_by_hand(weights: list[list[float]], kind: str) -> None:
     assert facts(weights)[0].kind == kind
 
 
-@pytest.mark.parametrize("leading", [(), (3,), (2, 3, 5)], ids=["one matrix", "heads", "layers, batch, heads"])
+@pytest.mark.parametrize(
+    "leading", [(), (3,), (2, 3, 5)], ids=["one matrix", "heads", "layers, batch, heads"]
+)
 def test_the_same_as_the_reference(leading: tuple[int, ...], reference: ModuleType) -> None:
     """Entropy, distance and class of every head, in the order of the leading dims."""
     weights = random_weights(*leading)
     found = facts(weights)
     assert [one.index for one in found] == list(product(*map(range, leading)))
     assert [one.number for one in found] == list(range(len(found)))
-    torch.testing.assert_close(torch.tensor([one.entropy for one in found], dtype=torch.float64), reference.attention_entropy(weights).flatten())
-    torch.testing.assert_close(torch.tensor([one.distance for one in found], dtype=torch.float64), reference.mean_attention_distance(weights).flatten())
-    assert [one.kind for one in found] == [reference.classify_head(weights[one.index]) for one in found]
+    torch.testing.assert_close(
+        torch.tensor([one.entropy for one in found], dtype=torch.float64),
+        reference.attention_entropy(weights).flatten(),
+    )
+    torch.testing.assert_close(
+        torch.tensor([one.distance for one in found], dtype=torch.float64),
+        reference.mean_attention_distance(weights).flatten(),
+    )
+    assert [one.kind for one in found] == [
+        reference.classify_head(weights[one.index]) for one in found
+    ]
 
 
 def test_the_classes_of_the_reference_all_come_up(reference: ModuleType) -> None:
     """Heads that lean to either side, to the diagonal and to the first key: five classes, each as the reference says."""
     position = torch.arange(7, dtype=torch.float64)
     ahead = position - position[:, None]
-    leaning = [4.0 * -ahead.abs(), 3 * -position.expand(7, 7), ahead, -ahead - 5 * (position == 0), 0 * ahead]
+    leaning = [
+        4.0 * -ahead.abs(),
+        3 * -position.expand(7, 7),
+        ahead,
+        -ahead - 5 * (position == 0),
+        0 * ahead,
+    ]
     weights = torch.stack([torch.softmax(scores, dim=-1) for scores in leaning])
     kinds = [one.kind for one in facts(weights)]
     assert kinds == [reference.classify_head(head) for head in weights]
@@ -128,7 +169,12 @@ def test_only_the_heads_that_are_asked_for() -> None:
     """Numbers run over all tensors, and only what is drawn has a grid."""
     tensors = {"a": random_weights(3), "b": random_weights(2, 2, seed=1)}
     found = list(facts_of(tensors, range(2, 6), range(4, 5), exact))
-    assert [(one.number, one.tensor, one.index) for one in found] == [(2, "a", (2,)), (3, "b", (0, 0)), (4, "b", (0, 1)), (5, "b", (1, 0))]
+    assert [(one.number, one.tensor, one.index) for one in found] == [
+        (2, "a", (2,)),
+        (3, "b", (0, 0)),
+        (4, "b", (0, 1)),
+        (5, "b", (1, 0)),
+    ]
     assert [bool(one.grid) for one in found] == [False, False, True, False]
     assert found[3].entropy == facts(tensors["b"])[2].entropy
 
@@ -138,7 +184,9 @@ def test_pooling_takes_means_over_blocks() -> None:
     weights = torch.arange(25, dtype=torch.float64).reshape(5, 5)
     (one,) = list(facts_of({"": weights}, range(1), range(1), lambda _: (2, 3)))
     rows, columns = [slice(0, 3), slice(3, 5)], [slice(0, 2), slice(2, 4), slice(4, 5)]
-    assert numpy.allclose(one.grid, [[float(weights[row, column].mean()) for column in columns] for row in rows])
+    assert numpy.allclose(
+        one.grid, [[float(weights[row, column].mean()) for column in columns] for row in rows]
+    )
 
 
 def test_a_short_head_is_not_pooled() -> None:
@@ -151,10 +199,18 @@ def test_a_short_head_is_not_pooled() -> None:
     ("change", "says"),
     [
         pytest.param({(0, 1): math.nan}, ["1 of 16 weights is not finite"], id="NaN"),
-        pytest.param({(0, 1): math.inf, (2, 2): -math.inf}, ["2 of 16 weights are not finite", "1 of 16 weights is negative"], id="infinite"),
+        pytest.param(
+            {(0, 1): math.inf, (2, 2): -math.inf},
+            ["2 of 16 weights are not finite", "1 of 16 weights is negative"],
+            id="infinite",
+        ),
         pytest.param({(1, 1): -0.25, (1, 2): 0.75}, ["1 of 16 weights is negative"], id="negative"),
         pytest.param({(3, 0): 0.5}, ["1 of 4 rows does not sum to 1 (1.25)"], id="a row of 1.25"),
-        pytest.param({(3, 0): 0.5, (0, 0): 0.0}, ["2 of 4 rows do not sum to 1 (0.75 to 1.25)"], id="two rows"),
+        pytest.param(
+            {(3, 0): 0.5, (0, 0): 0.0},
+            ["2 of 4 rows do not sum to 1 (0.75 to 1.25)"],
+            id="two rows",
+        ),
         pytest.param({(3, 0): 0.2505}, [], id="within rounding"),
     ],
 )
@@ -192,7 +248,9 @@ def test_one_position_and_no_weight() -> None:
     assert "nan" not in "".join(shown_lines([single, nothing], 80))
 
 
-@pytest.mark.parametrize("dtype", [torch.float64, torch.float32, torch.float16, torch.bfloat16], ids=str)
+@pytest.mark.parametrize(
+    "dtype", [torch.float64, torch.float32, torch.float16, torch.bfloat16], ids=str
+)
 def test_safetensors_of_every_dtype(tmp_path: Path, dtype: torch.dtype) -> None:
     """The weights come back as they were written."""
     weights = random_weights(2, 3).to(dtype)
@@ -222,7 +280,10 @@ def test_npz(tmp_path: Path, save: object) -> None:
 def test_tensors_in_their_order_and_one_by_name(tmp_path: Path) -> None:
     """layer.10 after layer.9; --name picks one; what has no such shape is left out."""
     tensors = {f"layer.{number}": random_weights(2, seed=number) for number in (10, 9)}
-    save_file({**tensors, "bias": torch.zeros(4), "ids": torch.zeros(3, 3, dtype=torch.int64)}, tmp_path / "w.safetensors")
+    save_file(
+        {**tensors, "bias": torch.zeros(4), "ids": torch.zeros(3, 3, dtype=torch.int64)},
+        tmp_path / "w.safetensors",
+    )
     assert list(read_weights(tmp_path / "w.safetensors")) == ["layer.9", "layer.10"]
     assert list(read_weights(tmp_path / "w.safetensors", "layer.10")) == ["layer.10"]
 
@@ -260,7 +321,10 @@ def write_bad(folder: Path, kind: str) -> Path:
             with path.open("wb") as file:
                 file.truncate(MOST_BYTES + 1)
         case "unpacks huge":
-            with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive, archive.open("x.npy", "w") as member:
+            with (
+                zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive,
+                archive.open("x.npy", "w") as member,
+            ):
                 for _ in range(65):
                     member.write(bytes(1 << 24))
         case "cut npy" | "cut header" | "cut npz":
@@ -269,10 +333,14 @@ def write_bad(folder: Path, kind: str) -> Path:
             path.write_bytes(whole[:40] if kind == "cut header" else whole[:-80])
         case "forged npy":
             with path.open("wb") as file:
-                numpy.lib.format.write_array_header_1_0(file, {"descr": "<f8", "fortran_order": False, "shape": (1 << 40, 8, 8)})
+                numpy.lib.format.write_array_header_1_0(
+                    file, {"descr": "<f8", "fortran_order": False, "shape": (1 << 40, 8, 8)}
+                )
         case "open header":
             numpy.save(folder / "whole", weights.numpy())
-            path.write_bytes((folder / "whole.npy").read_bytes().replace(b"(2, 7, 7)", b"(2, 7, 7 "))
+            path.write_bytes(
+                (folder / "whole.npy").read_bytes().replace(b"(2, 7, 7)", b"(2, 7, 7 ")
+            )
         case "cut safetensors" | "cut safetensors header":
             save_file({"w": weights}, folder / "whole")
             whole = (folder / "whole").read_bytes()
@@ -290,21 +358,45 @@ def write_bad(folder: Path, kind: str) -> Path:
         pytest.param("missing", r"There is no file .*bad\. Check the name", id="missing"),
         pytest.param("folder", r"is a folder\. Name the file", id="folder"),
         pytest.param("empty", r"is empty\. Save the weights", id="empty"),
-        pytest.param("text", r"neither \.safetensors nor \.npy nor \.npz: it begins with b'no weights'", id="text"),
+        pytest.param(
+            "text",
+            r"neither \.safetensors nor \.npy nor \.npz: it begins with b'no weights'",
+            id="text",
+        ),
         pytest.param("pickle", r"neither \.safetensors nor", id="pickle"),
-        pytest.param("torch.save", r"a zip file without a \.npy.*pickles are not read", id="torch.save"),
-        pytest.param("objects", r"holds Python objects.*pickles are not read", id="pickled objects"),
-        pytest.param("objects in npz", r"x in .*bad holds Python objects", id="pickled objects in npz"),
+        pytest.param(
+            "torch.save", r"a zip file without a \.npy.*pickles are not read", id="torch.save"
+        ),
+        pytest.param(
+            "objects", r"holds Python objects.*pickles are not read", id="pickled objects"
+        ),
+        pytest.param(
+            "objects in npz", r"x in .*bad holds Python objects", id="pickled objects in npz"
+        ),
         pytest.param("huge", r"has 1,073,741,825 bytes; at most 1,073,741,824", id="huge"),
-        pytest.param("unpacks huge", r"unpacks to 1,090,519,040 bytes; at most 1,073,741,824", id="unpacks to too much"),
-        pytest.param("cut npy", r"cut short: \[2, 7, 7\] of float64 takes 784 bytes, and 704 are there", id="cut npy"),
+        pytest.param(
+            "unpacks huge",
+            r"unpacks to 1,090,519,040 bytes; at most 1,073,741,824",
+            id="unpacks to too much",
+        ),
+        pytest.param(
+            "cut npy",
+            r"cut short: \[2, 7, 7\] of float64 takes 784 bytes, and 704 are there",
+            id="cut npy",
+        ),
         pytest.param("cut header", r"damaged or cut short", id="cut npy header"),
         pytest.param("open header", r"damaged or cut short", id="npy header without an end"),
         pytest.param("cut npz", r"damaged or cut short", id="cut npz"),
-        pytest.param("forged npy", r"takes 562,949,953,421,312 bytes, and 0 are there", id="forged header"),
+        pytest.param(
+            "forged npy", r"takes 562,949,953,421,312 bytes, and 0 are there", id="forged header"
+        ),
         pytest.param("cut safetensors", r"damaged or cut short", id="cut safetensors"),
-        pytest.param("cut safetensors header", r"damaged or cut short", id="cut safetensors header"),
-        pytest.param("endless safetensors header", r"damaged or cut short", id="endless safetensors header"),
+        pytest.param(
+            "cut safetensors header", r"damaged or cut short", id="cut safetensors header"
+        ),
+        pytest.param(
+            "endless safetensors header", r"damaged or cut short", id="endless safetensors header"
+        ),
         pytest.param("device", r"not a regular file", id="device"),
     ],
 )
@@ -318,12 +410,22 @@ def test_bad_files(tmp_path: Path, kind: str, says: str) -> None:
 @pytest.mark.parametrize(
     ("array", "says"),
     [
-        pytest.param(numpy.zeros((2, 3, 5)), r"has the shape \[2, 3, 5\]: 3 queries and 5 keys", id="not square"),
+        pytest.param(
+            numpy.zeros((2, 3, 5)),
+            r"has the shape \[2, 3, 5\]: 3 queries and 5 keys",
+            id="not square",
+        ),
         pytest.param(numpy.zeros(4), r"has the shape \[4\], 1 dim;", id="one dim"),
         pytest.param(numpy.zeros(()), r"has the shape \[\], 0 dims;", id="a number"),
         pytest.param(numpy.zeros((0, 4, 4)), r"\[0, 4, 4\], which holds nothing", id="no heads"),
-        pytest.param(numpy.zeros((2, 0, 0)), r"\[2, 0, 0\], which holds nothing", id="no positions"),
-        pytest.param(numpy.zeros((3, 3), dtype=numpy.int64), r"holds int64; attention weights are float64", id="integers"),
+        pytest.param(
+            numpy.zeros((2, 0, 0)), r"\[2, 0, 0\], which holds nothing", id="no positions"
+        ),
+        pytest.param(
+            numpy.zeros((3, 3), dtype=numpy.int64),
+            r"holds int64; attention weights are float64",
+            id="integers",
+        ),
         pytest.param(numpy.zeros((3, 3), dtype=bool), r"holds bool", id="a mask"),
         pytest.param(numpy.zeros((3, 3), dtype=complex), r"holds complex128", id="complex"),
     ],
@@ -337,8 +439,14 @@ def test_arrays_that_are_no_weights(tmp_path: Path, array: numpy.ndarray, says: 
 
 def test_none_of_several_tensors_fits(tmp_path: Path) -> None:
     """The sentence names the tensors with their shapes, the first six of them."""
-    save_file({f"t{number}": torch.zeros(number + 1, number + 2) for number in range(8)}, tmp_path / "w.safetensors")
-    with pytest.raises(DrillError, match=r"None of the 8 tensors in .*: t0 \[1, 2\] F32, t1 \[2, 3\] F32.*t5 \[6, 7\] F32 and 2 more"):
+    save_file(
+        {f"t{number}": torch.zeros(number + 1, number + 2) for number in range(8)},
+        tmp_path / "w.safetensors",
+    )
+    with pytest.raises(
+        DrillError,
+        match=r"None of the 8 tensors in .*: t0 \[1, 2\] F32, t1 \[2, 3\] F32.*t5 \[6, 7\] F32 and 2 more",
+    ):
         read_weights(tmp_path / "w.safetensors")
     with pytest.raises(DrillError, match=r"t3 in .* has the shape \[4, 5\]: 4 queries and 5 keys"):
         read_weights(tmp_path / "w.safetensors", "t3")
@@ -347,14 +455,25 @@ def test_none_of_several_tensors_fits(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("tensors", "name", "says"),
     [
-        pytest.param({"attention": 2}, "atention", r"no tensor 'atention'\. Did you mean attention\?", id="nearly"),
-        pytest.param({"a": 2, "b": 2}, "weights", r"no tensor 'weights'\. It has a, b\.", id="not at all"),
+        pytest.param(
+            {"attention": 2},
+            "atention",
+            r"no tensor 'atention'\. Did you mean attention\?",
+            id="nearly",
+        ),
+        pytest.param(
+            {"a": 2, "b": 2}, "weights", r"no tensor 'weights'\. It has a, b\.", id="not at all"
+        ),
         pytest.param({}, None, r"holds no tensor", id="none there"),
     ],
 )
-def test_names_that_are_not_there(tmp_path: Path, tensors: dict[str, int], name: str | None, says: str) -> None:
+def test_names_that_are_not_there(
+    tmp_path: Path, tensors: dict[str, int], name: str | None, says: str
+) -> None:
     """The sentence names what there is."""
-    save_file({one: random_weights(count) for one, count in tensors.items()}, tmp_path / "w.safetensors")
+    save_file(
+        {one: random_weights(count) for one, count in tensors.items()}, tmp_path / "w.safetensors"
+    )
     with pytest.raises(DrillError, match=says):
         read_weights(tmp_path / "w.safetensors", name)
 
@@ -379,10 +498,17 @@ def drawn(*leading: int, length: int = 7, width: int = 80) -> list[HeadFacts]:
     return list(facts_of(tensors, range(count), range(12), lambda one: small_cells(one, width)))
 
 
-def shown_lines(found: list[HeadFacts], width: int, encoding: str = "utf-8", *, whole: bool = False) -> list[str]:
+def shown_lines(
+    found: list[HeadFacts], width: int, encoding: str = "utf-8", *, whole: bool = False
+) -> list[str]:
     """What a pipe of this encoding gets."""
     stream = io.TextIOWrapper(io.BytesIO(), encoding=encoding)
-    show_heads(found, "w.safetensors", Console(file=stream, width=width, highlight=False, emoji=False), whole=whole)
+    show_heads(
+        found,
+        "w.safetensors",
+        Console(file=stream, width=width, highlight=False, emoji=False),
+        whole=whole,
+    )
     stream.flush()
     return stream.buffer.getvalue().decode(encoding).splitlines()  # type: ignore[attr-defined]
 
@@ -393,7 +519,9 @@ def test_pictures_stand_side_by_side(width: int, beside: int, length: int) -> No
     """As many in a row as the width has room for, each in a whole frame, and nothing is wider than the terminal."""
     lines = shown_lines(drawn(5, length=length, width=width), width)
     assert max(map(len, lines)) <= width
-    assert [line.count("┌") for line in lines if "┌" in line] == [beside] * (5 // beside) + [5 % beside] * (5 % beside > 0)
+    assert [line.count("┌") for line in lines if "┌" in line] == [beside] * (5 // beside) + [
+        5 % beside
+    ] * (5 % beside > 0)
     assert sum(line.count("┘") for line in lines) == 5
 
 
@@ -442,7 +570,10 @@ def test_lengths_that_differ_are_told() -> None:
     tensors = {"a": random_weights(length=3), "b": random_weights(length=5)}
     lines = shown_lines(list(facts_of(tensors, range(2), range(2), exact)), 80)
     assert "L=3 to 5" in lines[0]
-    assert [line.split()[:2] for line in lines if re.match(r" +[01] ", line)] == [["0", "3"], ["1", "5"]]
+    assert [line.split()[:2] for line in lines if re.match(r" +[01] ", line)] == [
+        ["0", "3"],
+        ["1", "5"],
+    ]
 
 
 def test_shades_by_hand() -> None:
@@ -479,7 +610,10 @@ def test_more_heads_than_are_shown() -> None:
     assert "8 more heads, 1 of them unlike attention weights: --head N shows one" in last
 
 
-@pytest.mark.parametrize(("length", "width", "frame"), [(20, 80, 42), (32, 80, 66), (33, 80, 35), (64, 80, 66), (200, 80, 66), (200, 50, 50)])
+@pytest.mark.parametrize(
+    ("length", "width", "frame"),
+    [(20, 80, 42), (32, 80, 66), (33, 80, 35), (64, 80, 66), (200, 80, 66), (200, 50, 50)],
+)
 def test_one_head_in_full_size(length: int, width: int, frame: int) -> None:
     """Up to 64 columns, every weight of up to 64 positions a row and a column of its own."""
     tensors = {"": random_weights(length=length)}
@@ -501,7 +635,14 @@ def test_names_cannot_draw_on_the_terminal() -> None:
 def test_colour_only_adds(no_color: bool) -> None:
     """A terminal gets colours, with NO_COLOR none, and the characters are the same."""
     stream = io.StringIO()
-    console = Console(file=stream, width=80, force_terminal=True, no_color=no_color, color_system="256", highlight=False)
+    console = Console(
+        file=stream,
+        width=80,
+        force_terminal=True,
+        no_color=no_color,
+        color_system="256",
+        highlight=False,
+    )
     show_heads(drawn(2), "w.safetensors", console)
     assert bool(re.search(r"\x1b\[[0-9;]*38;5;33m", stream.getvalue())) == (not no_color)
     plain = re.sub(r"\x1b\[[0-9;]*m", "", stream.getvalue())
@@ -516,7 +657,11 @@ def test_the_page_opens_offline() -> None:
     assert not re.search(r"http|src\s*=|url\(|@import|<script|<link|<i>|<b>layer", page)
     for one in found:
         assert page.count(f'<figure id="head-{one.number}"><svg ') == 1
-        row = next(line for line in page.splitlines() if line.startswith(f'<tr><td><a href="#head-{one.number}">'))
+        row = next(
+            line
+            for line in page.splitlines()
+            if line.startswith(f'<tr><td><a href="#head-{one.number}">')
+        )
         assert f"<td>{one.entropy:.4f}</td>" in row
         assert f"<td>{one.distance:.4f}</td>" in row
         assert f"[{one.index[0]}, {one.index[1]}]" in row
@@ -592,7 +737,9 @@ def test_the_command_writes_a_page(saved: Path) -> None:
     done = drill("heads", "w.safetensors", "--html", "out.html", cwd=saved)
     assert done.stdout == "out.html is written, with 14 of 14 heads.\n"
     assert (saved / "out.html").read_text().count("<figure ") == 14
-    again = drill("heads", "w.safetensors", "--html", "one.html", "--head", "3", "--json", cwd=saved)
+    again = drill(
+        "heads", "w.safetensors", "--html", "one.html", "--head", "3", "--json", cwd=saved
+    )
     assert [one["number"] for one in json.loads(again.stdout)["heads"]] == [3]
     assert (saved / "one.html").read_text().count("<figure ") == 1
 
@@ -601,11 +748,23 @@ def test_the_command_writes_a_page(saved: Path) -> None:
     ("arguments", "says"),
     [
         pytest.param(["nowhere.npy"], "There is no file nowhere.npy", id="no file"),
-        pytest.param(["w.safetensors", "--head", "14"], "--head is 14; w.safetensors has heads 0 to 13", id="no such head"),
+        pytest.param(
+            ["w.safetensors", "--head", "14"],
+            "--head is 14; w.safetensors has heads 0 to 13",
+            id="no such head",
+        ),
         pytest.param(["w.safetensors", "--head", "-1"], "--head is -1", id="negative head"),
         pytest.param(["w.safetensors", "--name", "attm"], "Did you mean attn", id="no such tensor"),
-        pytest.param(["w.safetensors", "--html", "w.safetensors"], "must end in .html", id="would write over the weights"),
-        pytest.param(["w.safetensors", "--html", "nowhere/out.html"], "nowhere/out.html cannot be written", id="no such folder"),
+        pytest.param(
+            ["w.safetensors", "--html", "w.safetensors"],
+            "must end in .html",
+            id="would write over the weights",
+        ),
+        pytest.param(
+            ["w.safetensors", "--html", "nowhere/out.html"],
+            "nowhere/out.html cannot be written",
+            id="no such folder",
+        ),
         pytest.param([], "Missing argument", id="no argument"),
     ],
 )
@@ -620,5 +779,11 @@ def test_usage_errors(saved: Path, arguments: list[str], says: str) -> None:
 def test_the_command_imports_torch_only_when_it_runs() -> None:
     """The module of the command, which every start of attn-drill imports, and what draws need no torch, numpy or rich."""
     script = "import sys; import trainer.cli.heads; print(sorted(set(sys.modules) & {'torch', 'numpy', 'rich'})); import trainer.display.heads_html; print('torch' in sys.modules)"
-    done = subprocess.run([sys.executable, "-c", script], cwd=packs.TRAINER.parent, capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", script],
+        cwd=packs.TRAINER.parent,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
     assert done.stdout.split("\n")[:2] == ["[]", "False"]

@@ -5,7 +5,10 @@ import pytest
 from trainer.core.words import Case
 from trainer.grading.held_memory import held_memory, most_bytes
 
-SMALL, LARGE = (Case(name, {}, {}, {"L": size}, probe="held", limit=size * 1000) for name, size in (("small", 16), ("large", 4096)))
+SMALL, LARGE = (
+    Case(name, {}, {}, {"L": size}, probe="held", limit=size * 1000)
+    for name, size in (("small", 16), ("large", 4096))
+)
 MOST = most_bytes(LARGE)
 BASE = 200 << 20
 
@@ -20,7 +23,9 @@ BASE = 200 << 20
         ([2 * MOST, 3 * MOST, 2 * MOST, 3 * MOST], [MOST // 4] * 4, True),
     ],
 )
-def test_what_is_too_much_is_measured_again(grown: list[int], own: list[int], refused: bool) -> None:
+def test_what_is_too_much_is_measured_again(
+    grown: list[int], own: list[int], refused: bool
+) -> None:
     """Only a submission that takes too much each time is refused, and the reference is measured anew as well."""
     taken, told = iter(grown), iter(own)
     known: list[int] = []

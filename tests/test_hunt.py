@@ -42,7 +42,11 @@ def twice(x):
 
 def comments(text: str) -> list[str]:
     """All comments of a Python text."""
-    return [token.string for token in tokenize.generate_tokens(io.StringIO(text).readline) if token.type == tokenize.COMMENT]
+    return [
+        token.string
+        for token in tokenize.generate_tokens(io.StringIO(text).readline)
+        if token.type == tokenize.COMMENT
+    ]
 
 
 def code(text: str) -> str:
@@ -80,10 +84,16 @@ def test_the_changed_lines_are_all_that_differ(challenge: Challenge) -> None:
         lines = found.source.splitlines()
         assert found.changed, mistake.id
         assert all(lines[number - 1].strip() for number in found.changed), mistake.id
-        others = Counter(line for number, line in enumerate(lines, start=1) if line and number not in found.changed)
+        others = Counter(
+            line
+            for number, line in enumerate(lines, start=1)
+            if line and number not in found.changed
+        )
         assert not others - reference, mistake.id
         lost = (mistake.was.strip("\n").count("\n") + 1) + (2 if found.missing else 0)
-        assert others.total() >= sum(many for line, many in reference.items() if line) - lost, mistake.id
+        assert others.total() >= sum(many for line, many in reference.items() if line) - lost, (
+            mistake.id
+        )
 
 
 @pytest.mark.parametrize("challenge", CHALLENGES, ids=IDS)
@@ -105,7 +115,11 @@ def test_two_mistakes_are_both_there() -> None:
     scale, tiled = known["no-scale"], known["heads-tiled"]
     source = packs.solution(challenge)
     both = hunt.together(source, (scale, tiled), "")
-    assert both == hunt.together(source, (tiled, scale), "") == patch(patch(source, scale, ""), tiled, "")
+    assert (
+        both
+        == hunt.together(source, (tiled, scale), "")
+        == patch(patch(source, scale, ""), tiled, "")
+    )
     found = hunt.broken(source, (scale, tiled), "").changed
     assert set(found) > set(hunt.broken(source, (tiled,), "").changed)
     assert "two mistakes" in hunt.handed_out(challenge, (scale, tiled))
@@ -116,11 +130,24 @@ def test_two_mistakes_are_both_there() -> None:
 def test_pairs_lie_on_different_lines(challenge: Challenge) -> None:
     """Each of two chosen mistakes changes lines that the other leaves alone, so that each has to be repaired."""
     source, mistakes = packs.solution(challenge), read_mistakes(challenge)
-    pairs = [chosen for seed in range(40) if len(chosen := hunt.choose(mistakes, source, (), Random(seed))) == 2]
+    pairs = [
+        chosen
+        for seed in range(40)
+        if len(chosen := hunt.choose(mistakes, source, (), Random(seed))) == 2
+    ]
     assert pairs
     for one, other in pairs:
         both = code(hunt.handed_out(challenge, (one, other)))
-        assert len({both, code(hunt.handed_out(challenge, (one,))), code(hunt.handed_out(challenge, (other,)))}) == 3
+        assert (
+            len(
+                {
+                    both,
+                    code(hunt.handed_out(challenge, (one,))),
+                    code(hunt.handed_out(challenge, (other,))),
+                }
+            )
+            == 3
+        )
         assert source.index(one.was) + len(one.was) <= source.index(other.was)
 
 
@@ -147,7 +174,9 @@ def test_never_the_same_twice_in_a_row() -> None:
 
 def test_two_mistakes_in_turns() -> None:
     """Where there are only two, on one line, they take turns; where there is only one, it comes again."""
-    one, other = (Mistake(name, "x * 2", now, "", "") for name, now in (("a", "x * 3"), ("b", "x * 4")))
+    one, other = (
+        Mistake(name, "x * 2", now, "", "") for name, now in (("a", "x * 3"), ("b", "x * 4"))
+    )
     for seed in range(20):
         assert hunt.choose((one, other), SOURCE, ("a",), Random(seed)) == (other,)
         assert hunt.choose((one,), SOURCE, ("a",), Random(seed)) == (one,)
@@ -158,15 +187,23 @@ def test_what_is_seen_at_once_is_not_handed_out() -> None:
     plain = Mistake("b", "x * 2", "x * 3", "", "")
     for now in ("if False:", "while True:", "a = 1\n    if True:"):
         assert hunt.fair((Mistake("a", "x", now, "", ""), plain)) == [plain]
-    assert all("if False" not in one.now for challenge in CHALLENGES for one in hunt.fair(read_mistakes(challenge)))
-    assert any("if False" in one.now for challenge in CHALLENGES for one in read_mistakes(challenge))
+    assert all(
+        "if False" not in one.now
+        for challenge in CHALLENGES
+        for one in hunt.fair(read_mistakes(challenge))
+    )
+    assert any(
+        "if False" in one.now for challenge in CHALLENGES for one in read_mistakes(challenge)
+    )
 
 
 def test_texts_are_no_comments() -> None:
     """A `#` in a text stays, and so do the empty lines of a docstring; comments go, with the spaces before them."""
     bare = hunt.bare(SOURCE)
     assert comments(bare) == []
-    assert bare == SOURCE.replace("    # why it is so\n", "").replace("  # [B, L]", "").replace("  # [B]", "")
+    assert bare == SOURCE.replace("    # why it is so\n", "").replace("  # [B, L]", "").replace(
+        "  # [B]", ""
+    )
 
 
 def test_a_taken_out_line_leaves_no_gap() -> None:
@@ -176,13 +213,20 @@ def test_a_taken_out_line_leaves_no_gap() -> None:
     assert '# no comment"""\n    z = ' in found.source.replace("\n\n", "\n")
     assert "    \n" not in found.source
     assert found.missing
-    assert [found.source.splitlines()[number - 1].strip() for number in found.changed] == ['"""Shapes. # no comment"""', 'z = "# no comment"']
+    assert [found.source.splitlines()[number - 1].strip() for number in found.changed] == [
+        '"""Shapes. # no comment"""',
+        'z = "# no comment"',
+    ]
 
 
 @pytest.mark.parametrize(
     ("mistakes", "says"),
     [
-        pytest.param((Mistake("a", "x * 2", "x", "", ""), Mistake("b", "y = x * 2", "y = 1", "", "")), "overlaps", id="overlapping"),
+        pytest.param(
+            (Mistake("a", "x * 2", "x", "", ""), Mistake("b", "y = x * 2", "y = 1", "", "")),
+            "overlaps",
+            id="overlapping",
+        ),
         pytest.param((Mistake("a", "q", "x", "", ""),), "found 0 times", id="not there"),
         pytest.param((Mistake("a", "comment", "x", "", ""),), "found 2 times", id="twice"),
         pytest.param((Mistake("a", "x * 2", "x *", "", ""),), "do not compile", id="no Python"),
@@ -220,7 +264,10 @@ def test_from_the_hunt_to_the_repair(name: str, tmp_path: Path, home: Path) -> N
         for change in hunt.told(packs.solution(challenge), one, name):
             assert f"reference, line {change.first}" in passing
     attempts = Journal(home).attempts()
-    assert [(one.purpose, one.verdict == "passed") for one in attempts] == [("hunt", False), ("hunt", True)]
+    assert [(one.purpose, one.verdict == "passed") for one in attempts] == [
+        ("hunt", False),
+        ("hunt", True),
+    ]
     assert attempts[0].checks
 
 
@@ -236,7 +283,10 @@ def test_two_are_told_one_after_the_other(tmp_path: Path, home: Path) -> None:
 def test_a_mistake_that_is_gone_is_said(tmp_path: Path, home: Path) -> None:
     """A pack may have changed since."""
     Journal(home).record_hunt("gqa", 1.0, ["of-another-time"], tmp_path / "gqa_hunt.py")
-    assert "of-another-time, which gqa no longer has" in drill("hunt", "gqa", "--reveal", cwd=tmp_path).stdout
+    assert (
+        "of-another-time, which gqa no longer has"
+        in drill("hunt", "gqa", "--reveal", cwd=tmp_path).stdout
+    )
 
 
 def test_never_over_work(tmp_path: Path) -> None:
@@ -283,13 +333,18 @@ def test_a_file_that_is_gone_or_in_the_way(tmp_path: Path) -> None:
     """What to do next is said; a folder of that name is left alone."""
     drill("hunt", "gqa", cwd=tmp_path)
     (tmp_path / "gqa_hunt.py").unlink()
-    assert "is gone. `attn-drill hunt gqa` begins another" in drill("hunt", "gqa", "--check", cwd=tmp_path, code=2).stderr
+    assert (
+        "is gone. `attn-drill hunt gqa` begins another"
+        in drill("hunt", "gqa", "--check", cwd=tmp_path, code=2).stderr
+    )
     (tmp_path / "gqa_hunt.py").mkdir()
     assert "is a folder" in drill("hunt", "gqa", cwd=tmp_path, code=2).stderr
     assert (tmp_path / "gqa_hunt.py").is_dir()
 
 
-@pytest.mark.parametrize("arguments", [["hunt", "gqa"], ["quiz", "--count", "8"], ["quiz", "--list"]], ids=" ".join)
+@pytest.mark.parametrize(
+    "arguments", [["hunt", "gqa"], ["quiz", "--count", "8"], ["quiz", "--list"]], ids=" ".join
+)
 def test_no_torch_is_imported(arguments: list[str], tmp_path: Path) -> None:
     """Handing out and asking need no torch, no numpy and no rich."""
     script = (
@@ -297,7 +352,9 @@ def test_no_torch_is_imported(arguments: list[str], tmp_path: Path) -> None:
         "print(json.dumps(sorted(set(sys.modules) & {'torch', 'numpy', 'rich'})), file=sys.stderr); sys.exit(code)"
     )
     command = [sys.executable, "-c", script, *arguments]
-    done = subprocess.run(command, cwd=tmp_path, input="a\n?\n?\n", capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        command, cwd=tmp_path, input="a\n?\n?\n", capture_output=True, text=True, check=True
+    )
     assert json.loads(done.stderr) == []
     assert done.stdout
 
@@ -308,10 +365,14 @@ def test_a_plain_check_of_the_hunts_file(tmp_path: Path, home: Path) -> None:
     failed = drill("check", "gqa", "gqa_hunt.py", cwd=tmp_path, code=1).stdout
     assert "LIKELY" not in failed
     assert "LIKELY" in drill("check", "gqa", "gqa_hunt.py", "--why", cwd=tmp_path, code=1).stdout
-    (tmp_path / "gqa_hunt.py").write_text(packs.solution(packs.find_challenge(packs.built_in_pack(), "gqa")))
+    (tmp_path / "gqa_hunt.py").write_text(
+        packs.solution(packs.find_challenge(packs.built_in_pack(), "gqa"))
+    )
     passed = drill("check", "gqa", "gqa_hunt.py", cwd=tmp_path).stdout
     assert "It was " in passed
     assert "It was " not in failed
-    assert " new " in next(line for line in drill("list", cwd=tmp_path).stdout.splitlines() if line.startswith("gqa "))
+    assert " new " in next(
+        line for line in drill("list", cwd=tmp_path).stdout.splitlines() if line.startswith("gqa ")
+    )
     assert {one.purpose for one in Journal(home).attempts()} == {"hunt"}
     assert Journal(home).reviews() == []

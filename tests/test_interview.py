@@ -21,9 +21,27 @@ from trainer.content.questions import read_questions, read_topics
 from trainer.core.report import Report
 from trainer.core.words import Attempt, Challenge, DrillError
 from trainer.grading.grader import Grader
-from trainer.practice.interview import Plan, Stage, as_data, asked_of, known, main_problems, plan, plan_from, prerequisites
+from trainer.practice.interview import (
+    Plan,
+    Stage,
+    as_data,
+    asked_of,
+    known,
+    main_problems,
+    plan,
+    plan_from,
+    prerequisites,
+)
 from trainer.practice.interview_score import ProblemRow, QuestionRow, parts, score_sheet
-from trainer.practice.interview_state import Event, Result, StageState, allowed_seconds, overtime_seconds, state_of, unrecorded
+from trainer.practice.interview_state import (
+    Event,
+    Result,
+    StageState,
+    allowed_seconds,
+    overtime_seconds,
+    state_of,
+    unrecorded,
+)
 from trainer.practice.journal import Journal, Review
 from trainer.practice.quiz import Asked
 from trainer.practice.schedule import item_of, items
@@ -39,9 +57,21 @@ BEFORE = prerequisites(CHALLENGES)
 WANTED = [None, *sorted({one.topic for one in CHALLENGES}), *BY_ID]
 
 
-def planned(minutes: int = 45, wanted: str | None = None, seed: int = 1, known_items: dict[str, float] | None = None) -> Plan:
+def planned(
+    minutes: int = 45,
+    wanted: str | None = None,
+    seed: int = 1,
+    known_items: dict[str, float] | None = None,
+) -> Plan:
     """The plan of an interview."""
-    return plan(CHALLENGES, QUESTIONS, minutes, main_problems(CHALLENGES, TOPICS, wanted), known_items or {}, seed)
+    return plan(
+        CHALLENGES,
+        QUESTIONS,
+        minutes,
+        main_problems(CHALLENGES, TOPICS, wanted),
+        known_items or {},
+        seed,
+    )
 
 
 # The plan
@@ -57,7 +87,9 @@ def test_the_plan_fits(wanted: str | None, minutes: int) -> None:
         assert len(by_role) == len({stage.challenge for stage in made.stages}) == len(made.stages)
         main = by_role["main problem"]
         assert wanted in (None, main.id, main.topic)
-        assert len(made.stages) == 1 or sum(one.minutes for one in by_role.values()) <= 1.2 * minutes
+        assert (
+            len(made.stages) == 1 or sum(one.minutes for one in by_role.values()) <= 1.2 * minutes
+        )
         if follow_up := by_role.get("follow-up"):
             later = {one.id for one in CHALLENGES if main.id in BEFORE[one.id]}
             assert follow_up.id in later if later else follow_up.id not in BEFORE[main.id]
@@ -65,8 +97,12 @@ def test_the_plan_fits(wanted: str | None, minutes: int) -> None:
             assert warm_up.level == "easy" or warm_up.minutes <= 15
             assert warm_up.minutes <= main.minutes
             assert not {main.id, getattr(follow_up, "id", "")} & BEFORE[warm_up.id]
-        assert [stage.role for stage in made.stages] == [role for role in ("warm-up", "main problem", "follow-up") if role in by_role]
-        assert sum(stage.seconds for stage in made.stages) + made.question_seconds == pytest.approx(60 * minutes)
+        assert [stage.role for stage in made.stages] == [
+            role for role in ("warm-up", "main problem", "follow-up") if role in by_role
+        ]
+        assert sum(stage.seconds for stage in made.stages) + made.question_seconds == pytest.approx(
+            60 * minutes
+        )
         assert min(stage.seconds for stage in made.stages) > 0
 
 
@@ -81,7 +117,9 @@ def test_questions_follow_up_the_problems(wanted: str | None, minutes: int) -> N
     assert 3 <= len(made.questions) <= 5
     assert len(set(made.questions)) == len(made.questions)
     others = [one for one in QUESTIONS if one.id in made.questions and one.id not in fitting]
-    assert not others or (all(one.topic in topics for one in others) and fitting <= set(made.questions))
+    assert not others or (
+        all(one.topic in topics for one in others) and fitting <= set(made.questions)
+    )
 
 
 def test_minutes_decide_how_many_problems() -> None:
@@ -92,7 +130,10 @@ def test_minutes_decide_how_many_problems() -> None:
 def test_the_seed_decides() -> None:
     """The same seed, the same interview; other seeds, others."""
     assert planned(seed=7) == planned(seed=7)
-    assert len({tuple(stage.challenge for stage in planned(seed=seed).stages) for seed in range(20)}) > 4
+    assert (
+        len({tuple(stage.challenge for stage in planned(seed=seed).stages) for seed in range(20)})
+        > 4
+    )
 
 
 def test_what_is_known_is_left_out() -> None:
@@ -114,8 +155,21 @@ def test_how_well_something_is_known() -> None:
         return Attempt(name, when, 1, verdict, 1, 1, "")  # type: ignore[arg-type]
 
     now = 100 * day
-    reviewed = items([Review("1", "challenge:due", 0.0, 3, ""), Review("2", "challenge:new", now - 60, 4, "")], now)
-    found = known([tried("a", now), tried("b", now - 15 * day), tried("c", 0.0), tried("d", now, "failed"), tried("due", now)], reviewed, now)
+    reviewed = items(
+        [Review("1", "challenge:due", 0.0, 3, ""), Review("2", "challenge:new", now - 60, 4, "")],
+        now,
+    )
+    found = known(
+        [
+            tried("a", now),
+            tried("b", now - 15 * day),
+            tried("c", 0.0),
+            tried("d", now, "failed"),
+            tried("due", now),
+        ],
+        reviewed,
+        now,
+    )
     assert found["challenge:a"] == 1.0
     assert found["challenge:b"] == pytest.approx(0.5)
     assert found["challenge:c"] == 0.0
@@ -124,7 +178,10 @@ def test_how_well_something_is_known() -> None:
     assert found["challenge:new"] > 0.9
 
 
-@pytest.mark.parametrize(("wanted", "says"), [("shaering", "sharing"), ("gqua", "gqa"), ("", "attention, cache"), ("zzz", "The topics are")])
+@pytest.mark.parametrize(
+    ("wanted", "says"),
+    [("shaering", "sharing"), ("gqua", "gqa"), ("", "attention, cache"), ("zzz", "The topics are")],
+)
 def test_an_unknown_topic_is_refused(wanted: str, says: str) -> None:
     """With the nearest names, or with all topics."""
     with pytest.raises(DrillError, match=says):
@@ -155,7 +212,9 @@ def test_questions_come_back_as_they_were() -> None:
 
 # What has happened
 
-PLAN = Plan(20, 1, (Stage("sdpa", "warm-up", 300.0), Stage("mha", "main problem", 600.0)), ("x", "y"))
+PLAN = Plan(
+    20, 1, (Stage("sdpa", "warm-up", 300.0), Stage("mha", "main problem", 600.0)), ("x", "y")
+)
 FAILED = {"verdict": "failed", "passed": 9, "total": 12, "failed": ["values"]}
 PASSED = {"verdict": "passed", "passed": 12, "total": 12, "failed": []}
 EVENTS: list[Event] = [
@@ -165,11 +224,19 @@ EVENTS: list[Event] = [
     (4.0, "why", {"stage": 0, "seconds": 61.0}),
     (5.0, "attempt", {"stage": 0, "seconds": 100.0, **PASSED}),
     (6.0, "left", {"stage": 0, "seconds": 110.0}),
-    (7.0, "ended", {"stage": 0, "seconds": 110.0, "code": "x", "note": "", "reference_seen": False}),
+    (
+        7.0,
+        "ended",
+        {"stage": 0, "seconds": 110.0, "code": "x", "note": "", "reference_seen": False},
+    ),
     (8.0, "begun", {"stage": 1, "seconds": 0.0}),
     (9.0, "attempt", {"stage": 1, "seconds": 900.0, **FAILED, "count": 3}),
     (10.0, "of a later version", {"stage": 1, "what": "ever"}),
-    (11.0, "ended", {"stage": 1, "seconds": 910.0, "code": None, "note": "gone", "reference_seen": True}),
+    (
+        11.0,
+        "ended",
+        {"stage": 1, "seconds": 910.0, "code": None, "note": "gone", "reference_seen": True},
+    ),
     (12.0, "answer", {"seconds": 20.0, "item": "question:x", "given": "a", "right": True}),
     (13.0, "answer", {"seconds": 50.0, "item": "question:y", "given": "?", "right": False}),
     (14.0, "finished", {}),
@@ -179,10 +246,20 @@ EVENTS: list[Event] = [
 def test_events_add_up() -> None:
     """Attempts, help, seconds and results, stage by stage; nothing handed in takes the result with it."""
     state = state_of(PLAN, EVENTS)
-    assert state.stages[0] == StageState(True, True, 110.0, 2, 1, 1, Result("passed", 12, 12), False, "x", "")
+    assert state.stages[0] == StageState(
+        True, True, 110.0, 2, 1, 1, Result("passed", 12, 12), False, "x", ""
+    )
     assert state.stages[1] == StageState(True, True, 910.0, 3, 0, 0, None, True, None, "gone")
-    assert [(one.item, one.right) for one in state.answers] == [("question:x", True), ("question:y", False)]
-    assert (state.seconds, state.question_seconds, state.finished, state.stage) == (1070.0, 50.0, True, None)
+    assert [(one.item, one.right) for one in state.answers] == [
+        ("question:x", True),
+        ("question:y", False),
+    ]
+    assert (state.seconds, state.question_seconds, state.finished, state.stage) == (
+        1070.0,
+        50.0,
+        True,
+        None,
+    )
 
 
 @pytest.mark.parametrize("count", range(len(EVENTS) + 1))
@@ -194,18 +271,54 @@ def test_every_prefix_is_a_state_to_go_on_from(count: int) -> None:
     assert len(state.answers) == sum(kind == "answer" for _, kind, _ in EVENTS[:count])
     told = [data["seconds"] for _, _, data in EVENTS[:count] if data.get("stage") == 0]
     assert state.stages[0].seconds == max(told, default=0.0)
-    assert state_of(PLAN, json.loads(json.dumps(EVENTS[:count])) + EVENTS[count:]) == state_of(PLAN, EVENTS)
+    assert state_of(PLAN, json.loads(json.dumps(EVENTS[:count])) + EVENTS[count:]) == state_of(
+        PLAN, EVENTS
+    )
 
 
 def test_attempts_after_a_kill_are_taken_in() -> None:
     """Those of this stage and this interview that came after its last event, and no others."""
 
     def tried(when: float, name: str = "mha", purpose: Any = "interview") -> Attempt:
-        return Attempt(name, when, 1, "failed", 1, 2, "", {"loads": "passed", "runs": "failed"}, 70.0, purpose=purpose)
+        return Attempt(
+            name,
+            when,
+            1,
+            "failed",
+            1,
+            2,
+            "",
+            {"loads": "passed", "runs": "failed"},
+            70.0,
+            purpose=purpose,
+        )
 
-    attempts = [tried(0.5), tried(8.0), tried(8.5), tried(8.6, purpose="practice"), tried(8.7, "sdpa"), tried(9.0)]
+    attempts = [
+        tried(0.5),
+        tried(8.0),
+        tried(8.5),
+        tried(8.6, purpose="practice"),
+        tried(8.7, "sdpa"),
+        tried(9.0),
+    ]
     found = unrecorded(PLAN, 1.0, EVENTS[:8], attempts)
-    assert found == [("attempt", {"stage": 1, "seconds": 70.0, "verdict": "failed", "passed": 1, "total": 2, "failed": ["runs"]})] * 2
+    assert (
+        found
+        == [
+            (
+                "attempt",
+                {
+                    "stage": 1,
+                    "seconds": 70.0,
+                    "verdict": "failed",
+                    "passed": 1,
+                    "total": 2,
+                    "failed": ["runs"],
+                },
+            )
+        ]
+        * 2
+    )
     assert unrecorded(PLAN, 1.0, EVENTS, attempts) == []
 
 
@@ -216,7 +329,10 @@ def test_there_is_one_clock() -> None:
     slow = state_of(PLAN, [(1.0, "ended", {**EVENTS[6][2], "seconds": 700.0})])
     assert allowed_seconds(PLAN, slow, 1) == 200
     assert overtime_seconds(PLAN, slow, 0) == 400
-    assert overtime_seconds(PLAN, state_of(PLAN, [(1.0, "left", {"stage": 0, "seconds": 350.0})]), 0) == 0
+    assert (
+        overtime_seconds(PLAN, state_of(PLAN, [(1.0, "left", {"stage": 0, "seconds": 350.0})]), 0)
+        == 0
+    )
     slower = state_of(PLAN, [(1.0, "ended", {**EVENTS[6][2], "seconds": 5000.0})])
     assert allowed_seconds(PLAN, slower, 1) == 60
 
@@ -226,7 +342,16 @@ def test_there_is_one_clock() -> None:
 
 def row(weight: float, result: Result | None, **changes: Any) -> ProblemRow:
     """One problem of the sheet."""
-    return ProblemRow("c", "C", "main problem", weight, 600.0, 0.0, StageState(result=result, code="x", **changes), "")
+    return ProblemRow(
+        "c",
+        "C",
+        "main problem",
+        weight,
+        600.0,
+        0.0,
+        StageState(result=result, code="x", **changes),
+        "",
+    )
 
 
 RIGHT = Result("passed", 12, 12)
@@ -246,12 +371,24 @@ HALF = Result("failed", 6, 12, ("values",))
         ([row(1.0, None)], 0.1, (0, 0, 0)),
         ([row(0.25, RIGHT), row(0.75, HALF)], 1.0, (15 + 0.75 * 15, 3.75, 2.5)),
     ],
-    ids=["all", "half over", "far over", "help", "much help", "reference", "half the checks", "nothing", "two"],
+    ids=[
+        "all",
+        "half over",
+        "far over",
+        "help",
+        "much help",
+        "reference",
+        "half the checks",
+        "nothing",
+        "two",
+    ],
 )
 def test_the_formula(problems: list[ProblemRow], share: float, expected: tuple[float, ...]) -> None:
     """Correctness, time and help, as the sheet states it."""
     question = Asked("question:x", "t", "number", "?", "1", "so")
-    found = parts(problems, [QuestionRow(question, "1", True), QuestionRow(question, None, False)], share)
+    found = parts(
+        problems, [QuestionRow(question, "1", True), QuestionRow(question, None, False)], share
+    )
     assert [part.points for part in found] == pytest.approx([*expected, 7.5])
     assert sum(part.most for part in found) == 100
     assert sum(part.most for part in parts(problems, [], share)) == 100
@@ -259,13 +396,34 @@ def test_the_formula(problems: list[ProblemRow], share: float, expected: tuple[f
 
 def test_the_sheet_of_an_interview() -> None:
     """It has every problem and question, and says what to practise: what failed, what took help, the topics of wrong answers."""
-    asked = [Asked(f"question:{name}", "cache", "number", "?", "1", "so") for name in ("x", "y", "z")]
-    sheet = score_sheet(PLAN, state_of(PLAN, EVENTS), BY_ID, {"sdpa": "ref", "mha": "ref"}, asked, 5.0)
-    assert [(one.challenge, one.passed, one.weight) for one in sheet.problems] == [("sdpa", True, 1 / 3), ("mha", False, 2 / 3)]
-    assert [(one.given, one.right) for one in sheet.questions] == [("a", True), ("?", False), (None, False)]
-    assert sheet.total == round(sum(part.points for part in sheet.parts)) == 20 + 5 + round(10 / 3 * 0.5) + 5
-    assert [one.split(":")[0] for one in sheet.practise] == ["attn-drill start mha", "attn-drill start sdpa", "attn-drill quiz --topic cache"]
-    assert score_sheet(PLAN, state_of(PLAN, EVENTS), {}, {}, asked, 5.0).total == sheet.total, "a pack that lost the challenges changes no score"
+    asked = [
+        Asked(f"question:{name}", "cache", "number", "?", "1", "so") for name in ("x", "y", "z")
+    ]
+    sheet = score_sheet(
+        PLAN, state_of(PLAN, EVENTS), BY_ID, {"sdpa": "ref", "mha": "ref"}, asked, 5.0
+    )
+    assert [(one.challenge, one.passed, one.weight) for one in sheet.problems] == [
+        ("sdpa", True, 1 / 3),
+        ("mha", False, 2 / 3),
+    ]
+    assert [(one.given, one.right) for one in sheet.questions] == [
+        ("a", True),
+        ("?", False),
+        (None, False),
+    ]
+    assert (
+        sheet.total
+        == round(sum(part.points for part in sheet.parts))
+        == 20 + 5 + round(10 / 3 * 0.5) + 5
+    )
+    assert [one.split(":")[0] for one in sheet.practise] == [
+        "attn-drill start mha",
+        "attn-drill start sdpa",
+        "attn-drill quiz --topic cache",
+    ]
+    assert score_sheet(PLAN, state_of(PLAN, EVENTS), {}, {}, asked, 5.0).total == sheet.total, (
+        "a pack that lost the challenges changes no score"
+    )
 
 
 # A stage by commands
@@ -315,7 +473,15 @@ def under_way(tmp_path: Path, home: Path) -> Iterator[Callable[..., Interview]]:
         journals.append(journal)
         made = Plan(11, 1, (Stage("sdpa", "main problem", 600.0),), (), str(tmp_path / "stubs"))
         left = list(times or (0.0,))
-        run = Interview(journal.record_interview(1.0, as_data(made)), 1.0, made, BY_ID, journal, lambda: 2.0, lambda: left.pop(0) if len(left) > 1 else left[0])
+        run = Interview(
+            journal.record_interview(1.0, as_data(made)),
+            1.0,
+            made,
+            BY_ID,
+            journal,
+            lambda: 2.0,
+            lambda: left.pop(0) if len(left) > 1 else left[0],
+        )
         open_stage(run, 0)
         return run
 
@@ -329,11 +495,15 @@ MISTAKE = read_mistakes(BY_ID["sdpa"])[0]
 BROKEN = SOLUTION.replace(MISTAKE.was, MISTAKE.now)
 
 
-def test_a_problem_by_commands(under_way: Callable[..., Interview], desk: SharedDesk, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_problem_by_commands(
+    under_way: Callable[..., Interview], desk: SharedDesk, capsys: pytest.CaptureFixture[str]
+) -> None:
     """The report holds the likely mistake back until it is asked for; that and hints are noted; `next` grades what is there once more only if it changed."""
     run = under_way()
     run.path(0).write_text(BROKEN)
-    assert PlainStage(run, 0, Typist().types("why", "check", "time", "what?"), desk).stay() == "quit"
+    assert (
+        PlainStage(run, 0, Typist().types("why", "check", "time", "what?"), desk).stay() == "quit"
+    )
     shown = capsys.readouterr().out
     assert "Nothing was checked yet" in shown
     assert "FAILED" in shown
@@ -342,14 +512,25 @@ def test_a_problem_by_commands(under_way: Callable[..., Interview], desk: Shared
     assert "--why" not in shown, "that one would not be noted"
     assert "'what?' is no command" in shown
     assert (run.state.stages[0].attempts, run.state.stages[0].whys, run.state.stage) == (1, 0, 0)
-    assert PlainStage(run, 0, Typist().types("check", "why", "hint", "hint", "hint", "hint", "next"), desk).stay() == "next"
+    assert (
+        PlainStage(
+            run, 0, Typist().types("check", "why", "hint", "hint", "hint", "hint", "next"), desk
+        ).stay()
+        == "next"
+    )
     shown = capsys.readouterr().out
     assert f"LIKELY  {MISTAKE.says}" in shown
     assert shown.count("LIKELY") == 1
     assert "Hint 3 of 3" in shown
     assert "That was the last hint" in shown
     done = run.state.stages[0]
-    assert (done.attempts, done.whys, done.hints, done.code, run.state.stage) == (2, 1, 3, BROKEN, None)
+    assert (done.attempts, done.whys, done.hints, done.code, run.state.stage) == (
+        2,
+        1,
+        3,
+        BROKEN,
+        None,
+    )
     assert done.result is not None
     assert done.result.failed
     assert len(desk.graded) == 2
@@ -360,7 +541,9 @@ def test_a_problem_by_commands(under_way: Callable[..., Interview], desk: Shared
     assert state_of(run.plan, run.journal.events(run.id)) == run.state
 
 
-def test_what_is_handed_in_is_graded(under_way: Callable[..., Interview], desk: SharedDesk, capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_is_handed_in_is_graded(
+    under_way: Callable[..., Interview], desk: SharedDesk, capsys: pytest.CaptureFixture[str]
+) -> None:
     """A file that changed after the last check is graded at `next`, off the clock."""
     run = under_way(0.0, 30.0)
     run.path(0).write_text(SOLUTION)
@@ -370,8 +553,17 @@ def test_what_is_handed_in_is_graded(under_way: Callable[..., Interview], desk: 
     assert "All checks" not in capsys.readouterr().out
 
 
-@pytest.mark.parametrize(("change", "note"), [("keep", "as it was handed out"), ("remove", "was gone"), ("empty", "is empty")])
-def test_nothing_handed_in(under_way: Callable[..., Interview], desk: SharedDesk, capsys: pytest.CaptureFixture[str], change: str, note: str) -> None:
+@pytest.mark.parametrize(
+    ("change", "note"),
+    [("keep", "as it was handed out"), ("remove", "was gone"), ("empty", "is empty")],
+)
+def test_nothing_handed_in(
+    under_way: Callable[..., Interview],
+    desk: SharedDesk,
+    capsys: pytest.CaptureFixture[str],
+    change: str,
+    note: str,
+) -> None:
     """The untouched stub, no file, an empty one: nothing is graded, it is said why, and no check counts."""
     run = under_way()
     if change == "remove":
@@ -385,7 +577,9 @@ def test_nothing_handed_in(under_way: Callable[..., Interview], desk: SharedDesk
     assert done.note in capsys.readouterr().out
 
 
-def test_a_file_that_went_missing(under_way: Callable[..., Interview], desk: SharedDesk, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_file_that_went_missing(
+    under_way: Callable[..., Interview], desk: SharedDesk, capsys: pytest.CaptureFixture[str]
+) -> None:
     """`check` says that it is gone and goes on; when the stage is opened again there is a stub."""
     run = under_way()
     run.path(0).unlink()
@@ -397,7 +591,9 @@ def test_a_file_that_went_missing(under_way: Callable[..., Interview], desk: Sha
     assert len([kind for _, kind, _ in run.events if kind == "begun"]) == 1
 
 
-def test_a_file_that_was_there_is_left_alone(under_way: Callable[..., Interview], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_file_that_was_there_is_left_alone(
+    under_way: Callable[..., Interview], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     """The learner may have begun ahead."""
     (tmp_path / "stubs").mkdir()
     (tmp_path / "stubs" / "sdpa.py").write_text("mine")
@@ -406,7 +602,9 @@ def test_a_file_that_was_there_is_left_alone(under_way: Callable[..., Interview]
     assert "left as it is" in capsys.readouterr().out
 
 
-def test_time_is_up(under_way: Callable[..., Interview], desk: SharedDesk, capsys: pytest.CaptureFixture[str]) -> None:
+def test_time_is_up(
+    under_way: Callable[..., Interview], desk: SharedDesk, capsys: pytest.CaptureFixture[str]
+) -> None:
     """It is said once; whoever goes on can, and is noted; Enter then hands in, which it does not before."""
     run = under_way(0.0, 1.0, 1.0, 700.0)
     run.path(0).write_text(SOLUTION)
@@ -418,7 +616,9 @@ def test_time_is_up(under_way: Callable[..., Interview], desk: SharedDesk, capsy
     assert run.state.stages[0].result is not None
 
 
-def test_time_is_up_while_nothing_is_typed(under_way: Callable[..., Interview], desk: SharedDesk, capsys: pytest.CaptureFixture[str]) -> None:
+def test_time_is_up_while_nothing_is_typed(
+    under_way: Callable[..., Interview], desk: SharedDesk, capsys: pytest.CaptureFixture[str]
+) -> None:
     """Nobody need type a thing to be told."""
     waits: list[float | None] = []
 
@@ -449,10 +649,25 @@ def test_a_pause_does_not_count(under_way: Callable[..., Interview], desk: Share
     assert run.state.stages[0].seconds == 45.0
 
 
-def test_what_a_kill_left_is_taken_in(under_way: Callable[..., Interview], capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_a_kill_left_is_taken_in(
+    under_way: Callable[..., Interview], capsys: pytest.CaptureFixture[str]
+) -> None:
     """An attempt of the session's screen that the interview had not heard of counts when it is resumed, with its seconds."""
     run = under_way()
-    run.journal.record_attempt(Attempt("sdpa", 5.0, 1, "failed", 1, 2, "x", {"loads": "passed", "runs": "failed"}, 77.0, purpose="interview"))
+    run.journal.record_attempt(
+        Attempt(
+            "sdpa",
+            5.0,
+            1,
+            "failed",
+            1,
+            2,
+            "x",
+            {"loads": "passed", "runs": "failed"},
+            77.0,
+            purpose="interview",
+        )
+    )
     assert resumed(run).state.stages[0].attempts == 1
     assert run.state.stages[0].seconds == 77.0
     assert "1:17 of 11:00" in capsys.readouterr().out
@@ -476,18 +691,25 @@ def test_lines() -> None:
     os.close(reading)
 
 
-def test_questions_tell_nothing_until_the_end(under_way: Callable[..., Interview], capsys: pytest.CaptureFixture[str]) -> None:
+def test_questions_tell_nothing_until_the_end(
+    under_way: Callable[..., Interview], capsys: pytest.CaptureFixture[str]
+) -> None:
     """An answer is kept and not judged aloud; what is not understood is asked again; after a pause only what is left is asked."""
     run = under_way()
     asked = asked_of(planned(60, "gqa"), QUESTIONS)
     choice = next(one for one in asked if one.kind == "choice")
     other = next(one for one in asked if one is not choice)
-    assert ask_questions(run, [choice, other], Typist().types("perhaps", choice.answer[0], "quit")) == "quit"
+    assert (
+        ask_questions(run, [choice, other], Typist().types("perhaps", choice.answer[0], "quit"))
+        == "quit"
+    )
     shown = capsys.readouterr().out
     assert "Answer with a letter" in shown
     assert choice.explanation not in shown
     assert "right" not in shown.replace(choice.text, "").lower()
-    assert [(one.item, one.given, one.right) for one in run.state.answers] == [(choice.item, choice.answer[0], True)]
+    assert [(one.item, one.given, one.right) for one in run.state.answers] == [
+        (choice.item, choice.answer[0], True)
+    ]
     assert ask_questions(run, [choice, other], Typist().types("?")) == "next"
     shown = capsys.readouterr().out
     assert "Question 1 of 2" not in shown
@@ -498,9 +720,13 @@ def test_questions_tell_nothing_until_the_end(under_way: Callable[..., Interview
 # The command
 
 
-def drill(*arguments: str, cwd: Path, typed: str = "", code: int = 0, **environment: str) -> subprocess.CompletedProcess[str]:
+def drill(
+    *arguments: str, cwd: Path, typed: str = "", code: int = 0, **environment: str
+) -> subprocess.CompletedProcess[str]:
     """Run attn-drill in a folder with these lines on its stdin."""
-    done = forked.run(["interview", *arguments], cwd, {**os.environ, **ENVIRONMENT, **environment}, typed)
+    done = forked.run(
+        ["interview", *arguments], cwd, {**os.environ, **ENVIRONMENT, **environment}, typed
+    )
     assert done.returncode == code, done.stdout + done.stderr
     return done
 
@@ -536,16 +762,26 @@ def test_one_at_a_time(tmp_path: Path) -> None:
     assert "The interview waits" in first.stdout
     assert "--resume" in (said := drill(cwd=tmp_path, code=2).stderr)
     assert "--fresh" in said
-    assert "leave --minutes out" in drill("--resume", "--minutes", "10", cwd=tmp_path, code=2).stderr
+    assert (
+        "leave --minutes out" in drill("--resume", "--minutes", "10", cwd=tmp_path, code=2).stderr
+    )
     assert "not finished" in drill("--sheet", cwd=tmp_path, code=2).stderr
     drill("--fresh", cwd=tmp_path)
-    assert len(list(tmp_path.glob("interview-*/*.py"))) == len(list(tmp_path.glob("interview-*"))) == 2
+    assert (
+        len(list(tmp_path.glob("interview-*/*.py"))) == len(list(tmp_path.glob("interview-*"))) == 2
+    )
 
 
 def test_without_a_journal(tmp_path: Path) -> None:
     """It works, and says that it cannot be resumed."""
     (tmp_path / "file").write_text("")
-    done = drill("--minutes", "5", cwd=tmp_path, typed="hint\n", ATTN_DRILL_HOME=str(tmp_path / "file" / "home"))
+    done = drill(
+        "--minutes",
+        "5",
+        cwd=tmp_path,
+        typed="hint\n",
+        ATTN_DRILL_HOME=str(tmp_path / "file" / "home"),
+    )
     assert "cannot be resumed" in done.stdout
     assert "Hint 1 of 3" in done.stdout
     assert "could not be kept" in done.stdout
@@ -602,7 +838,9 @@ def test_a_whole_interview(tmp_path: Path, home: Path) -> None:
     assert len(made.stages) == 3
     first, second, third = (BY_ID[stage.challenge] for stage in made.stages)
     folder = tmp_path / "here"
-    assert [path.name for path in folder.iterdir()] == [first.file_name], "what comes later is not given away"
+    assert [path.name for path in folder.iterdir()] == [first.file_name], (
+        "what comes later is not given away"
+    )
     (folder / first.file_name).write_text(packs.solution(first))
     talk.types("check")
     talk.until("All checks hold")
@@ -632,7 +870,11 @@ def test_a_whole_interview(tmp_path: Path, home: Path) -> None:
     assert f"attn-drill start {third.id}" in shown
 
     state = state_of(made, found.events(kept[0]))
-    assert [one.result is not None and one.result.verdict for one in state.stages] == ["passed", "passed", False]
+    assert [one.result is not None and one.result.verdict for one in state.stages] == [
+        "passed",
+        "passed",
+        False,
+    ]
     assert [one.hints for one in state.stages] == [1, 0, 0]
     assert all(one.right for one in state.answers)
     assert len(state.answers) == len(asked)

@@ -25,7 +25,15 @@ from trainer.core.report import Report
 from trainer.core.words import DrillError, GraderError
 from trainer.grading.grader import Grader
 from trainer.running import isolation
-from trainer.running.isolation import FOLDER_BYTES, Folders, Isolation, children, descendants, remove_tree, used_bytes
+from trainer.running.isolation import (
+    FOLDER_BYTES,
+    Folders,
+    Isolation,
+    children,
+    descendants,
+    remove_tree,
+    used_bytes,
+)
 from trainer.running.zygote import Limits, Zygote
 
 from .conftest import TINY_PACK
@@ -33,11 +41,18 @@ from .conftest import TINY_PACK
 SUMS = packs.find_challenge(TINY_PACK, "prefix-sum")
 SOURCE = "import os, sys, time, torch\ndef prefix_sum(x, reverse=False):\n    {}\n    return x.flip(-1).cumsum(-1).flip(-1) if reverse else x.cumsum(-1)\n"
 RIGHT = SOURCE.format("pass")
-linux = pytest.mark.skipif(sys.platform != "linux", reason="it is read from /proc, which is Linux's")
-needs_bubblewrap = pytest.mark.skipif(not isolation.bubblewrap_works(), reason="bubblewrap is not installed here, or this user may not start it")
+linux = pytest.mark.skipif(
+    sys.platform != "linux", reason="it is read from /proc, which is Linux's"
+)
+needs_bubblewrap = pytest.mark.skipif(
+    not isolation.bubblewrap_works(),
+    reason="bubblewrap is not installed here, or this user may not start it",
+)
 
 
-def grade(grader: Grader, body: str, *, seconds: float = 60.0, memory_bytes: int = 1 << 30) -> Report:
+def grade(
+    grader: Grader, body: str, *, seconds: float = 60.0, memory_bytes: int = 1 << 30
+) -> Report:
     """Grade a prefix sum that does this first."""
     grader.limits = Limits(seconds, memory_bytes)
     return grader.grade(SUMS, SOURCE.format(body), "prefix_sum.py", 5)
@@ -120,7 +135,11 @@ def test_used_bytes_follows_no_link(tmp_path: Path) -> None:
     (tmp_path / "large" / "file").write_bytes(os.urandom(1 << 20))
     looked_at = tmp_path / "looked at"
     looked_at.mkdir()
-    for name, target in (("out", tmp_path / "large"), ("round", looked_at), ("nowhere", tmp_path / "gone")):
+    for name, target in (
+        ("out", tmp_path / "large"),
+        ("round", looked_at),
+        ("nowhere", tmp_path / "gone"),
+    ):
         (looked_at / name).symlink_to(target)
     assert used_bytes(str(looked_at), 1 << 30) < 100_000
 
@@ -130,7 +149,9 @@ def test_used_bytes_stops_early(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     for number in range(1000):
         (tmp_path / f"{number}").touch()
     size_of, asked = isolation._size_of, list[str]()
-    monkeypatch.setattr(isolation, "_size_of", lambda entry: asked.append(entry.name) or size_of(entry))
+    monkeypatch.setattr(
+        isolation, "_size_of", lambda entry: asked.append(entry.name) or size_of(entry)
+    )
     assert used_bytes(str(tmp_path), 20_000) > 20_000
     assert len(asked) < 10
 
@@ -260,8 +281,15 @@ def test_folders_with_mounts(tmp_path: Path) -> None:
             os._exit(0)
     os.close(writing)
     told = tmp_path / "told"
-    wait_until(lambda: (told.exists() and bool(told.read_text())) or os.waitid(os.P_PID, pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None)
-    seen_from_here = [os.listdir(folder) for folder in json.loads(told.read_text())] if told.exists() else []
+    wait_until(
+        lambda: (
+            (told.exists() and bool(told.read_text()))
+            or os.waitid(os.P_PID, pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
+        )
+    )
+    seen_from_here = (
+        [os.listdir(folder) for folder in json.loads(told.read_text())] if told.exists() else []
+    )
     (tmp_path / "seen").touch()
     with os.fdopen(reading) as file:
         found = json.loads(file.read())
@@ -286,7 +314,9 @@ def test_folders_without_mounts(tmp_path: Path, without_mounts: None) -> None:
 
 
 @linux
-def test_whether_mounting_works_is_found_out_without_a_trace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_whether_mounting_works_is_found_out_without_a_trace(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A mount that fails leaves a process that still makes folders."""
     monkeypatch.setattr(isolation, "_mount_tmpfs", lambda folder: False)
 
@@ -320,7 +350,14 @@ def tried_to_change(room: str, outside: Path) -> dict[str, Any]:
     file, there = outside / "file", os.path.join(folder, "file")
     found = {
         "bounded": True,
-        "inside": [error_of(action) for action in (lambda: Path(there).write_text("x"), lambda: os.chmod(there, 0o600), lambda: os.utime(there))],
+        "inside": [
+            error_of(action)
+            for action in (
+                lambda: Path(there).write_text("x"),
+                lambda: os.chmod(there, 0o600),
+                lambda: os.utime(there),
+            )
+        ],
         "outside": [
             error_of(lambda: file.write_text("x")),
             error_of(lambda: os.chmod(file, 0o600)),
@@ -341,7 +378,9 @@ def tried_to_change(room: str, outside: Path) -> dict[str, Any]:
 @linux
 @pytest.mark.parametrize("by_itself", [False, True], ids=["all at once", "mount by mount"])
 @pytest.mark.parametrize("user", [0, NOBODY], ids=["root", "nobody"])
-def test_all_but_the_folders_is_read_only(monkeypatch: pytest.MonkeyPatch, user: int, by_itself: bool) -> None:
+def test_all_but_the_folders_is_read_only(
+    monkeypatch: pytest.MonkeyPatch, user: int, by_itself: bool
+) -> None:
     """Nothing outside the workers' folders can be changed; for others all is as before."""
     if os.geteuid() not in (0, user):
         pytest.skip("only root can be both")
@@ -362,22 +401,36 @@ def test_all_but_the_folders_is_read_only(monkeypatch: pytest.MonkeyPatch, user:
                 os.setgroups([])
                 os.setgid(user)
                 os.setuid(user)
-                ctypes.CDLL(None).prctl(4, 1, 0, 0, 0)  # PR_SET_DUMPABLE: /proc/self is this user's, as after a login
+                ctypes.CDLL(None).prctl(
+                    4, 1, 0, 0, 0
+                )  # PR_SET_DUMPABLE: /proc/self is this user's, as after a login
             return tried_to_change(str(room), outside)
 
         found = in_a_child(action)
         Path("/dev/shm/attn-drill-escaped").unlink(missing_ok=True)
         if not found["bounded"]:
             pytest.skip("this user may not mount, not even in a namespace of its own")
-        assert found == {"bounded": True, "inside": [0, 0, 0], "outside": [errno.EROFS] * 8, "null": 0, "left": []}
+        assert found == {
+            "bounded": True,
+            "inside": [0, 0, 0],
+            "outside": [errno.EROFS] * 8,
+            "null": 0,
+            "left": [],
+        }
         assert (outside / "file").read_text() == "kept"
         now = (outside / "file").stat()
-        assert (now.st_mode, now.st_mtime_ns, now.st_ctime_ns) == (given.st_mode, given.st_mtime_ns, given.st_ctime_ns)
+        assert (now.st_mode, now.st_mtime_ns, now.st_ctime_ns) == (
+            given.st_mode,
+            given.st_mtime_ns,
+            given.st_ctime_ns,
+        )
         (outside / "a space" / "new").touch()
 
 
 @linux
-def test_mounts_with_odd_names_are_made_read_only_too(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_mounts_with_odd_names_are_made_read_only_too(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     """The list of mounts writes a space as a number; such a mount is found all the same."""
     monkeypatch.setattr(isolation, "_change_mounts", lambda *given, **more: False)
     odd, room = tmp_path / "an odd\tname\\", tmp_path / "room"
@@ -408,7 +461,9 @@ def test_mounts_with_odd_names_are_made_read_only_too(monkeypatch: pytest.Monkey
 @linux
 def test_descendants() -> None:
     """Children and their children are found, and nobody else's."""
-    with subprocess.Popen(["sh", "-c", "(sleep 60 & wait) & sleep 60 & wait"], start_new_session=True) as shell:
+    with subprocess.Popen(
+        ["sh", "-c", "(sleep 60 & wait) & sleep 60 & wait"], start_new_session=True
+    ) as shell:
         try:
             wait_until(lambda: len(list(descendants(shell.pid))) == 3)
             assert len(children(shell.pid)) == 2
@@ -423,7 +478,9 @@ def test_descendants() -> None:
 def test_children_of_a_thread() -> None:
     """A process that another thread has started is a child as well."""
     script = "import subprocess, sys, threading, time\ndef go():\n    subprocess.Popen(['sleep', '60'])\n    print('ready', flush=True)\n    time.sleep(60)\nthreading.Thread(target=go).start()"
-    with subprocess.Popen([sys.executable, "-S", "-c", script], stdout=subprocess.PIPE, start_new_session=True) as process:
+    with subprocess.Popen(
+        [sys.executable, "-S", "-c", script], stdout=subprocess.PIPE, start_new_session=True
+    ) as process:
         try:
             assert process.stdout is not None
             assert process.stdout.readline() == b"ready\n"
@@ -448,7 +505,9 @@ FILL = """n = 0
 
 
 @pytest.mark.parametrize("how", [None, "limits"])
-def test_a_full_folder_on_the_disk_ends_its_worker(how: Isolation | None, without_mounts: None) -> None:
+def test_a_full_folder_on_the_disk_ends_its_worker(
+    how: Isolation | None, without_mounts: None
+) -> None:
     """Without mounts the zygote looks after it: the worker is ended and told why, before it has written much more than its share."""
     with grader_by(how) as grader:
         report = grade(grader, FILL)
@@ -470,7 +529,11 @@ def test_open_files_without_a_name_count(without_mounts: None) -> None:
 def test_many_files_on_the_disk_end_their_worker(without_mounts: None) -> None:
     """Empty files count for a block each."""
     with grader_by() as grader:
-        report = grade(grader, "for n in range(30_000):\n        open(f'{n}', 'w').close()\n    time.sleep(60)", seconds=30)
+        report = grade(
+            grader,
+            "for n in range(30_000):\n        open(f'{n}', 'w').close()\n    time.sleep(60)",
+            seconds=30,
+        )
         assert "it wrote more than" in message_of(report)
         assert bytes_left(grader) == 0
 
@@ -488,7 +551,11 @@ def test_too_many_threads(how: Isolation | None) -> None:
     """Threads are needed, a few; hundreds end the worker, which is told why."""
     body = "import threading\n    threading.stack_size(64 << 10)\n    for _ in range({}):\n        threading.Thread(target=time.sleep, args=({},), daemon=True).start()\n    time.sleep({})"
     with grader_by(how) as grader:
-        few = grade(grader, "if len(x) == 3:\n        " + body.format(100, 0.2, 0.2).replace("\n    ", "\n        "))
+        few = grade(
+            grader,
+            "if len(x) == 3:\n        "
+            + body.format(100, 0.2, 0.2).replace("\n    ", "\n        "),
+        )
         assert few.verdict == "passed", message_of(few)
         report = grade(grader, body.format(400, 60, 60))
         assert report.verdict == "error"
@@ -555,9 +622,16 @@ def test_nothing_is_left_behind(how: Isolation | None) -> None:
     """Twenty runs later the zygote has as many mounts, descriptors, folders and children as before."""
 
     def there() -> dict[str, object]:
-        found: dict[str, object] = {"family": family(grader), "folders": os.listdir(grader._zygote._room), "own": len(os.listdir("/proc/self/fd"))}
+        found: dict[str, object] = {
+            "family": family(grader),
+            "folders": os.listdir(grader._zygote._room),
+            "own": len(os.listdir("/proc/self/fd")),
+        }
         pid = grader._zygote._pid
-        return found | {"mounts": Path(f"/proc/{pid}/mounts").read_text(), "descriptors": len(os.listdir(f"/proc/{pid}/fd"))}
+        return found | {
+            "mounts": Path(f"/proc/{pid}/mounts").read_text(),
+            "descriptors": len(os.listdir(f"/proc/{pid}/fd")),
+        }
 
     with grader_by(how) as grader:
         room, pid = grader._zygote._room, grader._zygote._pid
@@ -571,13 +645,30 @@ def test_nothing_is_left_behind(how: Isolation | None) -> None:
     assert not os.path.exists(f"/proc/{pid}")
 
 
-@pytest.mark.parametrize("how", [None, "limits", pytest.param("bubblewrap", marks=needs_bubblewrap)])
-def test_the_environment_is_not_the_users(how: Isolation | None, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> None:
+@pytest.mark.parametrize(
+    "how", [None, "limits", pytest.param("bubblewrap", marks=needs_bubblewrap)]
+)
+def test_the_environment_is_not_the_users(
+    how: Isolation | None, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
+) -> None:
     """A worker's variables are the few that it needs, whatever the grader was started with."""
     monkeypatch.setenv("ATTN_DRILL_SECRET", "token")
-    with contextlib.nullcontext(request.getfixturevalue("wrapped")) if how == "bubblewrap" else grader_by(how) as grader:
+    with (
+        contextlib.nullcontext(request.getfixturevalue("wrapped"))
+        if how == "bubblewrap"
+        else grader_by(how) as grader
+    ):
         report = grade(grader, "print(*sorted(os.environ), os.environ['HOME'] == os.getcwd())")
-    assert report.stdout.split() == ["HOME", "KINETO_LOG_LEVEL", "LANG", "OMP_NUM_THREADS", "PATH", "TMPDIR", "TORCHDYNAMO_DISABLE", "True"]
+    assert report.stdout.split() == [
+        "HOME",
+        "KINETO_LOG_LEVEL",
+        "LANG",
+        "OMP_NUM_THREADS",
+        "PATH",
+        "TMPDIR",
+        "TORCHDYNAMO_DISABLE",
+        "True",
+    ]
 
 
 @linux
@@ -606,7 +697,9 @@ def test_workers_that_cannot_be_started_cost_nothing(monkeypatch: pytest.MonkeyP
         there = f"/proc/{grader._zygote._pid}/fd"
         before = None
         for _ in range(5):
-            with pytest.raises(GraderError, match="No worker could be started: OSError: no folder today"):
+            with pytest.raises(
+                GraderError, match="No worker could be started: OSError: no folder today"
+            ):
                 grade(grader, "pass")
             before = before or os.listdir(there)
         assert len(os.listdir(there)) == len(before or [])
@@ -622,9 +715,12 @@ SUBMITTED = {
     "no gradients": SOURCE.format("x = x.detach()"),
     "broken": "def prefix_sum(:",
     # torch takes more lines of Python to print a larger tensor, which are no loop of the file's
-    "prints": RIGHT + "\n\nplain = prefix_sum\n\n\ndef prefix_sum(x, reverse=False):\n    str(x)\n    return plain(x, reverse)\n",
+    "prints": RIGHT
+    + "\n\nplain = prefix_sum\n\n\ndef prefix_sum(x, reverse=False):\n    str(x)\n    return plain(x, reverse)\n",
     "nothing": "x = 1",
-    "loops": SOURCE.format("return torch.stack([sum(row[i] for row in [x.T]) for i in range(x.shape[-1])])"),
+    "loops": SOURCE.format(
+        "return torch.stack([sum(row[i] for row in [x.T]) for i in range(x.shape[-1])])"
+    ),
 }
 
 
@@ -637,9 +733,15 @@ def test_a_held_request_gives_the_same_reports() -> None:
     """Whether a request is read once for all files or once for each, every report is the same, also of chance; and so it is under another seed."""
     with grader_by() as grader:
         for seed in (11, 12):
-            plain = {name: without_time(grader.grade(SUMS, source, "prefix_sum.py", seed)) for name, source in SUBMITTED.items()}
+            plain = {
+                name: without_time(grader.grade(SUMS, source, "prefix_sum.py", seed))
+                for name, source in SUBMITTED.items()
+            }
             grader.hold(SUMS, seed)
-            held = {name: without_time(grader.grade(SUMS, source, "prefix_sum.py", seed)) for name, source in SUBMITTED.items()}
+            held = {
+                name: without_time(grader.grade(SUMS, source, "prefix_sum.py", seed))
+                for name, source in SUBMITTED.items()
+            }
             assert held == plain
             assert {name: report.verdict for name, report in held.items()} == {
                 **dict.fromkeys(SUBMITTED, "error"),
@@ -698,7 +800,9 @@ def test_what_is_held_cannot_be_changed(how: Isolation | None) -> None:
         grader.hold(SUMS, 11)
         before = without_time(grader.grade(SUMS, RIGHT, "a.py", 11))
         spoilt = grader.grade(SUMS, SOURCE.format(SPOILS), "a.py", 11)
-        assert spoilt.verdict in ("failed", "not-allowed"), message_of(spoilt)  # our own code is changed too
+        assert spoilt.verdict in ("failed", "not-allowed"), message_of(
+            spoilt
+        )  # our own code is changed too
         assert without_time(grader.grade(SUMS, RIGHT, "a.py", 11)) == before
         assert before.verdict == "passed"
 
@@ -715,7 +819,9 @@ def test_a_request_that_is_none_is_not_held() -> None:
 # bubblewrap
 
 
-def test_without_bubblewrap_it_cannot_be_chosen(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_without_bubblewrap_it_cannot_be_chosen(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     """The error says what is missing, and no folder is left by it."""
     monkeypatch.setattr(isolation.shutil, "which", lambda name: None)
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
@@ -747,16 +853,38 @@ def wrapped() -> Iterator[Grader]:
 )
 def test_grading_in_bubblewrap(wrapped: Grader, grader: Grader, name: str, verdict: str) -> None:
     """It gives the same reports as any other means."""
-    reports = [without_time(one.grade(SUMS, SUBMITTED[name], "prefix_sum.py", 11)) for one in (wrapped, grader)]
+    reports = [
+        without_time(one.grade(SUMS, SUBMITTED[name], "prefix_sum.py", 11))
+        for one in (wrapped, grader)
+    ]
     assert reports[0] == reports[1]
     assert reports[0].verdict == verdict
 
 
 @needs_bubblewrap
-@pytest.mark.parametrize("place", ["..", "/tmp", "/dev/shm", "/dev", "/", "/root", "/home", "/usr", "/etc", "/var/tmp", "/run", "/proc/self/cwd/.."])
+@pytest.mark.parametrize(
+    "place",
+    [
+        "..",
+        "/tmp",
+        "/dev/shm",
+        "/dev",
+        "/",
+        "/root",
+        "/home",
+        "/usr",
+        "/etc",
+        "/var/tmp",
+        "/run",
+        "/proc/self/cwd/..",
+    ],
+)
 def test_in_bubblewrap_nothing_is_left_for_the_next_one(wrapped: Grader, place: str) -> None:
     """What one file writes outside its own folder, the next one does not find: they are different students'."""
-    grade(wrapped, f"try:\n        open('{place}/attn-drill-left', 'w').write('x' * 9)\n    except OSError:\n        pass")
+    grade(
+        wrapped,
+        f"try:\n        open('{place}/attn-drill-left', 'w').write('x' * 9)\n    except OSError:\n        pass",
+    )
     report = grade(wrapped, f"assert not os.path.exists('{place}/attn-drill-left'), 'found'")
     assert report.verdict == "passed", message_of(report)
 
@@ -803,7 +931,9 @@ OWNS_A_PIPE = """import fcntl
     os.write(w, b'x')"""
 
 
-@pytest.mark.parametrize("how", [pytest.param("kernel", marks=linux), pytest.param("bubblewrap", marks=needs_bubblewrap)])
+@pytest.mark.parametrize(
+    "how", [pytest.param("kernel", marks=linux), pytest.param("bubblewrap", marks=needs_bubblewrap)]
+)
 def test_no_signal_by_way_of_a_pipe(how: Isolation) -> None:
     """The zygote, which is named as the pipe's owner, lives on; and when it ends all that was started for it ends."""
     if how == "kernel" and not (isolation._has_landlock() and isolation._has_seccomp()):
@@ -813,4 +943,6 @@ def test_no_signal_by_way_of_a_pipe(how: Isolation) -> None:
         with contextlib.suppress(GraderError):
             grade(grader, OWNS_A_PIPE)
         assert grade(grader, "pass").verdict == "passed"
-    wait_until(lambda: not any(os.path.exists(f"/proc/{pid}") for pid in started))  # who was inside bubblewrap dies a moment after it
+    wait_until(
+        lambda: not any(os.path.exists(f"/proc/{pid}") for pid in started)
+    )  # who was inside bubblewrap dies a moment after it

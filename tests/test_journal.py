@@ -36,7 +36,11 @@ FIRST_VERSION = """
 """
 FIRST_ROWS = {
     "started": [("gqa", "/a/gqa.py", 1.0), ("mha", "/a/mha.py", 2.5)],
-    "attempts": [("gqa", 3.0, 7, "failed", 3, 14, "one\n"), ("gqa", 4.0, 8, "passed", 14, 14, "two\n"), ("mha", 4.0, 9, "timeout", 0, 0, "é\0🙂")],
+    "attempts": [
+        ("gqa", 3.0, 7, "failed", 3, 14, "one\n"),
+        ("gqa", 4.0, 8, "passed", 14, 14, "two\n"),
+        ("mha", 4.0, 9, "timeout", 0, 0, "é\0🙂"),
+    ],
     "hints": [("gqa", 1, 3.25), ("gqa", 2, 3.5)],
     "solutions": [("gqa", 5.0)],
 }
@@ -67,7 +71,9 @@ def first_version(path: Path, rows: dict[str, list[tuple[object, ...]]] = FIRST_
     with contextlib.closing(sqlite3.connect(path)) as connection, connection:
         connection.executescript(FIRST_VERSION)
         for table, some in rows.items():
-            connection.executemany(f"INSERT INTO {table} VALUES ({', '.join('?' * len(some[0]))})", some)
+            connection.executemany(
+                f"INSERT INTO {table} VALUES ({', '.join('?' * len(some[0]))})", some
+            )
 
 
 def asked(path: Path, statement: str) -> list[tuple[object, ...]]:
@@ -84,7 +90,17 @@ def script(text: str, *arguments: object) -> list[str]:
 
 def all_at_once(commands: list[list[str]]) -> list[str]:
     """Run scripts that print a line, wait for one, and go on: all are let go together. What each prints then, both streams."""
-    running = [subprocess.Popen(one, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) for one in commands]
+    running = [
+        subprocess.Popen(
+            one,
+            cwd=ROOT,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
+        for one in commands
+    ]
     for one in running:
         assert one.stdout is not None
         assert one.stdout.readline() == "ready\n"
@@ -166,11 +182,23 @@ def test_what_was_done_since_the_start(opened: Open) -> None:
     assert journal.since_start("gqa").passed, "where nothing was handed out, all that there is"
     journal.record_start("gqa", Path("/a/gqa.py"), 10.0)
     assert not journal.since_start("gqa").passed
-    for when, verdict in ((20.0, "failed"), (30.0, "error"), (40.0, "timeout"), (50.0, "passed"), (60.0, "failed")):
+    for when, verdict in (
+        (20.0, "failed"),
+        (30.0, "error"),
+        (40.0, "timeout"),
+        (50.0, "passed"),
+        (60.0, "failed"),
+    ):
         journal.record_attempt(attempt(verdict, when))
     journal.record_attempt(Attempt("mha", 55.0, 1, "failed", 0, 1, ""))
     since = journal.since_start("gqa")
-    assert (since.started_at, since.last_at, since.attempts, since.failed, since.passed) == (10.0, 60.0, 5, 4, True)
+    assert (since.started_at, since.last_at, since.attempts, since.failed, since.passed) == (
+        10.0,
+        60.0,
+        5,
+        4,
+        True,
+    )
 
 
 def test_seconds_leave_out_pauses(opened: Open) -> None:
@@ -180,7 +208,9 @@ def test_seconds_leave_out_pauses(opened: Open) -> None:
     assert journal.since_start("gqa").seconds_at(1060.0) == 60.0
     journal.record_hint("gqa", 1, 1600.0)
     journal.record_attempt(attempt("failed", 2200.0))
-    assert journal.since_start("gqa").seconds == 1200.0, "two gaps of ten minutes, with a hint between"
+    assert journal.since_start("gqa").seconds == 1200.0, (
+        "two gaps of ten minutes, with a hint between"
+    )
     assert journal.since_start("gqa").seconds_at(2200.0 + 86_400) == 1200.0 + 900
     journal.record_attempt(attempt("failed", 90_000.0, seconds=1500.0))
     assert journal.since_start("gqa").seconds_at(90_030.0) == 1530.0
@@ -204,7 +234,15 @@ def test_a_clock_that_goes_backwards(opened: Open) -> None:
 def test_an_attempt_comes_back_as_it_was(opened: Open) -> None:
     """Everything but the source, and the mistakes that were named later."""
     journal = opened()
-    given = attempt("failed", 2.0, checks={"loads": "passed", "values": "failed"}, seconds=61.5, hints=2, solution=True, purpose="review")
+    given = attempt(
+        "failed",
+        2.0,
+        checks={"loads": "passed", "values": "failed"},
+        seconds=61.5,
+        hints=2,
+        solution=True,
+        purpose="review",
+    )
     first = journal.record_attempt(given)
     journal.record_attempt(attempt("passed", 1.0))
     journal.record_diagnosis(first, ["no-scale", "mask-after"], 12)
@@ -212,7 +250,13 @@ def test_an_attempt_comes_back_as_it_was(opened: Open) -> None:
     assert earlier.when == 1.0
     assert earlier.seconds is None
     assert earlier.mistakes == ()
-    assert (later.checks, later.seconds, later.hints, later.solution, later.purpose) == (given.checks, 61.5, 2, True, "review")
+    assert (later.checks, later.seconds, later.hints, later.solution, later.purpose) == (
+        given.checks,
+        61.5,
+        2,
+        True,
+        "review",
+    )
     assert later.mistakes == ("no-scale", "mask-after")
 
 
@@ -224,7 +268,10 @@ def test_reviews_and_overrules(opened: Open) -> None:
     assert first != second
     journal.overrule(first, 3.0, 4)
     journal.overrule(first, 4.0, 2)
-    assert opened().reviews() == [Review(second, "question:sqrt%", 1.0, 1, "wrong"), Review(first, "challenge:gqa", 2.0, 2, "20 of 20 min")]
+    assert opened().reviews() == [
+        Review(second, "question:sqrt%", 1.0, 1, "wrong"),
+        Review(first, "challenge:gqa", 2.0, 2, "20 of 20 min"),
+    ]
     assert [one.id for one in journal.reviews("challenge:")] == [first]
     assert journal.reviews("challenge:%") == []
 
@@ -248,8 +295,15 @@ def test_interviews_and_events(opened: Open) -> None:
     journal.record_event(interview, 5.0, "part", {"number": 1})
     journal.record_event(interview, 4.0, "answer", {"right": True})
     journal.record_event("another", 4.0, "answer", {})
-    assert opened().last_interview() == (interview, 2.0, {"minutes": 45, "parts": ["gqa", {"quiz": 3}]})
-    assert journal.events(interview) == [(5.0, "part", {"number": 1}), (4.0, "answer", {"right": True})]
+    assert opened().last_interview() == (
+        interview,
+        2.0,
+        {"minutes": 45, "parts": ["gqa", {"quiz": 3}]},
+    )
+    assert journal.events(interview) == [
+        (5.0, "part", {"number": 1}),
+        (4.0, "answer", {"right": True}),
+    ]
 
 
 def test_the_last_seed(opened: Open) -> None:
@@ -268,7 +322,10 @@ def test_text_of_any_kind(opened: Open, tmp_path: Path) -> None:
     journal.record_attempt(Attempt("gqa", 2.0, 1, "failed", 0, 1, "\ud800"))
     journal.record_start("gqa", Path(os.fsdecode(b"/a/\xff/gqa.py")), 1.0)
     assert journal.trouble is None
-    assert [row["source"] for table, row in journal.rows() if table == "attempts"] == ["a\0b\r\n🙂\u2028", "\\ud800"]
+    assert [row["source"] for table, row in journal.rows() if table == "attempts"] == [
+        "a\0b\r\n🙂\u2028",
+        "\\ud800",
+    ]
     assert journal.path_of("gqa") == Path("/a/\\udcff/gqa.py")
     assert journal.progress().get("\udcff") is None
     assert journal.path_of("\udcff") is None
@@ -276,7 +333,12 @@ def test_text_of_any_kind(opened: Open, tmp_path: Path) -> None:
 
 def test_two_processes_at_once(opened: Open, home: Path) -> None:
     """Journals on one file write in turn, from the very first entry."""
-    told = all_at_once([script(f"{READY}for i in range(30): j.record_hint('gqa', 1, i)\nprint(j.trouble)", home) for _ in range(4)])
+    told = all_at_once(
+        [
+            script(f"{READY}for i in range(30): j.record_hint('gqa', 1, i)\nprint(j.trouble)", home)
+            for _ in range(4)
+        ]
+    )
     assert told == ["None\n"] * 4
     assert opened().progress()["gqa"].hints == 120
 
@@ -286,7 +348,9 @@ def test_a_kill_loses_nothing_that_was_there(home: Path) -> None:
     text = "n = int(sys.argv[2])\nwhile True:\n    n += 1\n    j.record_hint('gqa', 1, n)\n    print(n, flush=True)"
     written = 0
     for delay in (0.0, 0.003, 0.01, 0.02, 0.05):
-        process = subprocess.Popen(script(text, home, written), stdout=subprocess.PIPE, text=True, cwd=ROOT)
+        process = subprocess.Popen(
+            script(text, home, written), stdout=subprocess.PIPE, text=True, cwd=ROOT
+        )
         assert process.stdout is not None
         told = [process.stdout.readline()]
         time.sleep(delay)
@@ -302,7 +366,10 @@ def test_a_kill_loses_nothing_that_was_there(home: Path) -> None:
         written = int(kept)
 
 
-BROKEN = {"text": b"this is no database, but it is somebody's file", "header": b"SQLite format 3\0" + bytes(200)}
+BROKEN = {
+    "text": b"this is no database, but it is somebody's file",
+    "header": b"SQLite format 3\0" + bytes(200),
+}
 
 
 @pytest.mark.parametrize("content", BROKEN.values(), ids=BROKEN.keys())
@@ -350,10 +417,17 @@ def test_a_journal_with_broken_pages_is_set_aside(opened: Open, home: Path) -> N
 def test_several_processes_find_the_same_broken_file(opened: Open, home: Path) -> None:
     """It is set aside once, one says so, and what all of them write then is there."""
     content = broken_journal(home)
-    told = all_at_once([script(f"{READY}for i in range(20): j.record_hint('gqa', 1, i)\nprint(j.trouble)", home) for _ in range(5)])
+    told = all_at_once(
+        [
+            script(f"{READY}for i in range(20): j.record_hint('gqa', 1, i)\nprint(j.trouble)", home)
+            for _ in range(5)
+        ]
+    )
     assert told.count("None\n") == 4
     assert sum("journal.broken-1.sqlite3" in one for one in told) == 1
-    assert sorted(path.name for path in home.iterdir() if "broken" in path.name) == ["journal.broken-1.sqlite3"]
+    assert sorted(path.name for path in home.iterdir() if "broken" in path.name) == [
+        "journal.broken-1.sqlite3"
+    ]
     assert (home / "journal.broken-1.sqlite3").read_bytes() == content
     assert opened().progress()["gqa"].hints == 100
 
@@ -388,18 +462,33 @@ def test_every_row_of_version_1_survives(opened: Open, home: Path) -> None:
     assert kept.keys() == FIRST_ROWS.keys()
     columns = {
         "started": ("challenge", "path", "at"),
-        "attempts": ("challenge", "at", "seed", "verdict", "checks_passed", "checks_total", "source"),
+        "attempts": (
+            "challenge",
+            "at",
+            "seed",
+            "verdict",
+            "checks_passed",
+            "checks_total",
+            "source",
+        ),
         "hints": ("challenge", "level", "at"),
         "solutions": ("challenge", "at"),
     }
     for table, names in columns.items():
         assert [tuple(row[name] for name in names) for row in kept[table]] == FIRST_ROWS[table]
     assert {row["level"] for row in kept["started"]} == {"standard"}
-    assert {(row["checks"], row["seconds"], row["hints"], row["solution"], row["purpose"]) for row in kept["attempts"]} == {("{}", None, 0, 0, "practice")}
+    assert {
+        (row["checks"], row["seconds"], row["hints"], row["solution"], row["purpose"])
+        for row in kept["attempts"]
+    } == {("{}", None, 0, 0, "practice")}
     assert all(len({row["id"] for row in rows}) == len(rows) for rows in kept.values())
     assert journal.progress() == {"gqa": Progress("passed", 2, 2), "mha": Progress("started", 1, 0)}
     assert journal.since_start("gqa").hint == 2
-    assert not [name for (name,) in asked(home / "journal.sqlite3", "SELECT name FROM sqlite_master") if str(name).endswith("_1") and "auto" not in str(name)]
+    assert not [
+        name
+        for (name,) in asked(home / "journal.sqlite3", "SELECT name FROM sqlite_master")
+        if str(name).endswith("_1") and "auto" not in str(name)
+    ]
     assert asked(home / "journal.sqlite3", "PRAGMA user_version") == [(VERSION,)]
 
 
@@ -438,11 +527,16 @@ j.progress()
     done = subprocess.run(script(text, home, moment), cwd=ROOT, check=False)
     assert done.returncode == -signal.SIGKILL
     assert asked(home / "journal.sqlite3", "PRAGMA integrity_check") == [("ok",)]
-    assert asked(home / "journal.sqlite3", "PRAGMA user_version") == [(VERSION if moment == "after" else 1,)]
+    assert asked(home / "journal.sqlite3", "PRAGMA user_version") == [
+        (VERSION if moment == "after" else 1,)
+    ]
     for table, rows in FIRST_ROWS.items():
         assert asked(home / "journal.sqlite3", f"SELECT COUNT(*) FROM {table}") == [(len(rows),)]
     if moment != "after":
-        assert asked(home / "journal.sqlite3", "SELECT * FROM attempts ORDER BY rowid") == FIRST_ROWS["attempts"]
+        assert (
+            asked(home / "journal.sqlite3", "SELECT * FROM attempts ORDER BY rowid")
+            == FIRST_ROWS["attempts"]
+        )
     journal = opened()
     assert journal.progress() == {"gqa": Progress("passed", 2, 2), "mha": Progress("started", 1, 0)}
     assert journal.trouble is None
@@ -452,12 +546,16 @@ def test_processes_that_migrate_at_once(opened: Open, home: Path) -> None:
     """One does it, the others go on from there."""
     many = [("gqa", float(number), 7, "failed", 3, 14, "x" * 500) for number in range(2000)]
     first_version(home / "journal.sqlite3", {"attempts": many})
-    told = all_at_once([script(f"{READY}j.record_hint('gqa', 1, 1.0); print(j.trouble)", home) for _ in range(5)])
+    told = all_at_once(
+        [script(f"{READY}j.record_hint('gqa', 1, 1.0); print(j.trouble)", home) for _ in range(5)]
+    )
     assert told == ["None\n"] * 5
     assert opened().progress()["gqa"] == Progress("started", 2000, 5)
 
 
-def test_who_hangs_in_the_door_keeps_nobody_out(opened: Open, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_who_hangs_in_the_door_keeps_nobody_out(
+    opened: Open, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A process that stopped while it opened the journal is waited for, but not for ever."""
     home.mkdir()
     waits: list[float] = []
@@ -484,12 +582,24 @@ for n in range(200):
 print(n, j.trouble)
 """
     for limit in (0, 5000, 200_000):
-        done = subprocess.run(script(text, home, limit), cwd=ROOT, capture_output=True, text=True, check=True)
+        done = subprocess.run(
+            script(text, home, limit), cwd=ROOT, capture_output=True, text=True, check=True
+        )
         number, _, trouble = done.stdout.strip().partition(" ")
         assert "progress is not kept" in trouble or "this was not kept" in trouble, done.stdout
         assert int(number) < 199
-        kept = asked(home / "journal.sqlite3", "SELECT COUNT(*) FROM sqlite_master WHERE name = 'attempts'") == [(1,)] if limit else False
-        assert (asked(home / "journal.sqlite3", "SELECT COUNT(*) FROM attempts") if kept else [(0,)]) == [(int(number),)]
+        kept = (
+            asked(
+                home / "journal.sqlite3",
+                "SELECT COUNT(*) FROM sqlite_master WHERE name = 'attempts'",
+            )
+            == [(1,)]
+            if limit
+            else False
+        )
+        assert (
+            asked(home / "journal.sqlite3", "SELECT COUNT(*) FROM attempts") if kept else [(0,)]
+        ) == [(int(number),)]
     assert int(number) > 0
     journal = opened()
     journal.record_attempt(attempt())
@@ -497,7 +607,12 @@ print(n, j.trouble)
     assert journal.progress()["gqa"].attempts == int(number) + 1
 
 
-HOMES = {"under a file": "file/home", "a file": "file", "a name too long": "x" * 300, "a loop of links": "loop/home"}
+HOMES = {
+    "under a file": "file/home",
+    "a file": "file",
+    "a name too long": "x" * 300,
+    "a loop of links": "loop/home",
+}
 
 
 @pytest.mark.parametrize("place", HOMES.values(), ids=HOMES.keys())

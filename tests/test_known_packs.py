@@ -58,7 +58,9 @@ def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.fixture
-def run(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Callable[..., tuple[int, str, str]]:
+def run(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> Callable[..., tuple[int, str, str]]:
     """Run a command that needs no torch, in this process: its exit code, and what it wrote to stdout and to stderr."""
     work = tmp_path / "work"
     work.mkdir()
@@ -83,7 +85,9 @@ def pack_of(places: Places, challenge: str) -> Path:
 
 def test_the_earlier_pack_wins(tmp_path: Path, site: Path) -> None:
     """Named by --pack, in the order of naming, then by the variable, then the built-in pack, then what is installed."""
-    one, two, three, four = (make(tmp_path / name, "gqa", "extra") for name in ("one", "two", "three", "four"))
+    one, two, three, four = (
+        make(tmp_path / name, "gqa", "extra") for name in ("one", "two", "three", "four")
+    )
     make(site / "precedence_pack", "gqa", "extra", "installed_only")
     install(site, "precedence", "[attn_drill.packs]\nprecedence = precedence_pack\n")
     variable = os.pathsep.join(["", str(three), str(four), ""])
@@ -94,7 +98,14 @@ def test_the_earlier_pack_wins(tmp_path: Path, site: Path) -> None:
     assert pack_of(Places(), "extra") == site / "precedence_pack"
     assert pack_of(Places((), variable), "extra") == three
     assert pack_of(Places((one, two), variable), "installed-only") == site / "precedence_pack"
-    assert [pack.root for pack in known_packs.known_packs(Places((one, two), variable))] == [one, two, three, four, ROOT, site / "precedence_pack"]
+    assert [pack.root for pack in known_packs.known_packs(Places((one, two), variable))] == [
+        one,
+        two,
+        three,
+        four,
+        ROOT,
+        site / "precedence_pack",
+    ]
 
 
 def test_a_pack_is_known_once(tmp_path: Path, site: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -113,7 +124,9 @@ def test_what_is_hidden_is_told(tmp_path: Path) -> None:
     pack = make(tmp_path / "mine", "gqa", "extra")
     known = catalogue(Places((pack,)))
     (trouble,) = known.troubles
-    assert f"{ROOT / 'challenges/gqa'} is hidden: {pack / 'challenges/gqa'} has the same id" in trouble
+    assert (
+        f"{ROOT / 'challenges/gqa'} is hidden: {pack / 'challenges/gqa'} has the same id" in trouble
+    )
     assert [one.folder.parent.parent for one in known.challenges if one.id == "gqa"] == [pack]
 
 
@@ -123,8 +136,14 @@ def test_what_is_hidden_is_told(tmp_path: Path) -> None:
     [
         pytest.param("nowhere", "nowhere, and there is no such folder", id="nowhere"),
         pytest.param("file", "file, and there is no such folder", id="a file"),
-        pytest.param("empty", "empty, which is no pack: it has no folder challenges/ and no folder solutions/", id="an empty folder"),
-        pytest.param("half", "half, which is no pack: it has no folder solutions/", id="no solutions"),
+        pytest.param(
+            "empty",
+            "empty, which is no pack: it has no folder challenges/ and no folder solutions/",
+            id="an empty folder",
+        ),
+        pytest.param(
+            "half", "half, which is no pack: it has no folder solutions/", id="no solutions"
+        ),
     ],
 )
 def test_a_folder_that_is_no_pack(tmp_path: Path, name: str, says: str, by_variable: bool) -> None:
@@ -134,13 +153,23 @@ def test_a_folder_that_is_no_pack(tmp_path: Path, name: str, says: str, by_varia
     (tmp_path / "half" / "challenges").mkdir(parents=True)
     folder = tmp_path / name
     who = "ATTN_DRILL_PACK names" if by_variable else "--pack names"
-    places = Places((), str(folder)) if by_variable else Places((make(tmp_path / "right", "gqa"), folder))
-    for ask in (lambda: find(places, "gqa"), lambda: catalogue(places), lambda: known_packs.known_packs(places)):
+    places = (
+        Places((), str(folder))
+        if by_variable
+        else Places((make(tmp_path / "right", "gqa"), folder))
+    )
+    for ask in (
+        lambda: find(places, "gqa"),
+        lambda: catalogue(places),
+        lambda: known_packs.known_packs(places),
+    ):
         with pytest.raises(DrillError, match=rf"^{who} .*{says}.*pack new"):
             ask()
 
 
-def test_installed_packages_are_looked_for_only_where_needed(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_installed_packages_are_looked_for_only_where_needed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     """An id that an earlier pack has costs no look at every package."""
     monkeypatch.setattr(known_packs, "_installed", lambda path: 1 / 0)
     assert find(Places(), "gqa").id == "gqa"
@@ -159,21 +188,31 @@ def test_an_unknown_id_is_answered_from_all_packs(tmp_path: Path) -> None:
 
 def test_a_package_is_not_imported(site: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Neither the package that an entry point names, nor one that it lies in; comments, other groups and extras are no matter."""
-    for package, folder in (("silent_pack", "silent_pack"), ("silent_outer", "silent_outer/inner/pack")):
+    for package, folder in (
+        ("silent_pack", "silent_pack"),
+        ("silent_outer", "silent_outer/inner/pack"),
+    ):
         (make(site / folder, "extra") / "__init__.py").write_text("raise ImportError('imported')\n")
         (site / package / "__init__.py").write_text("raise ImportError('imported')\n")
     lines = "[console_scripts]\nx = nowhere:main\n\n[ attn_drill.packs ]\n# a comment\n; another\nplain=silent_pack\ndeep = silent_outer.inner.pack [more]\n[other]\ny = z\n"
     install(site, "silent", lines)
     found, troubles = installed_packs([str(site)])
-    assert [(one.name, one.root) for one in found] == [("plain", site / "silent_pack"), ("deep", site / "silent_outer/inner/pack")]
+    assert [(one.name, one.root) for one in found] == [
+        ("plain", site / "silent_pack"),
+        ("deep", site / "silent_outer/inner/pack"),
+    ]
     assert troubles == []
     assert not {"silent_pack", "silent_outer"} & set(sys.modules)
 
 
 @pytest.mark.parametrize(
-    "value", ["str(HERE / 'pack')", "HERE / 'pack'", "'pack'", "'../attribute_module/pack'"], ids=["text", "path", "relative", "relative, up"]
+    "value",
+    ["str(HERE / 'pack')", "HERE / 'pack'", "'pack'", "'../attribute_module/pack'"],
+    ids=["text", "path", "relative", "relative, up"],
 )
-def test_an_attribute_names_the_folder(site: Path, value: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_attribute_names_the_folder(
+    site: Path, value: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     """As text or as a path, absolute or from where the module lies; what the module prints does not get between a command's words."""
     make(site / "attribute_module" / "pack", "extra")
     (site / "attribute_module" / "__init__.py").write_text(
@@ -191,19 +230,39 @@ def test_an_attribute_names_the_folder(site: Path, value: str, monkeypatch: pyte
     ("value", "says"),
     [
         pytest.param("broken_nowhere", "there is no package 'broken_nowhere'", id="no package"),
-        pytest.param("broken_empty.nowhere", "broken_empty.nowhere is no package with a folder of its own", id="no package in a package"),
-        pytest.param("broken_module", "broken_module is no package with a folder of its own", id="a module"),
-        pytest.param("broken_empty", "broken_empty has no challenges/ and solutions/", id="no pack in it"),
+        pytest.param(
+            "broken_empty.nowhere",
+            "broken_empty.nowhere is no package with a folder of its own",
+            id="no package in a package",
+        ),
+        pytest.param(
+            "broken_module", "broken_module is no package with a folder of its own", id="a module"
+        ),
+        pytest.param(
+            "broken_empty", "broken_empty has no challenges/ and solutions/", id="no pack in it"
+        ),
         pytest.param("", "there is no package ''", id="nothing"),
         pytest.param("broken_raises:PACK", "ZeroDivisionError", id="a module that raises"),
         pytest.param("broken_exits:PACK", "SystemExit: 5", id="a module that ends the process"),
         pytest.param("broken_module:PACK", "AttributeError", id="no such attribute"),
-        pytest.param("broken_module:number", "broken_module:number is 7, and no folder", id="an attribute that is a number"),
-        pytest.param("broken_module:folder", "broken_empty has no challenges/", id="an attribute that names no pack"),
+        pytest.param(
+            "broken_module:number",
+            "broken_module:number is 7, and no folder",
+            id="an attribute that is a number",
+        ),
+        pytest.param(
+            "broken_module:folder",
+            "broken_empty has no challenges/",
+            id="an attribute that names no pack",
+        ),
     ],
 )
 def test_a_broken_entry_point_is_one_sentence(
-    site: Path, value: str, says: str, run: Callable[..., tuple[int, str, str]], monkeypatch: pytest.MonkeyPatch
+    site: Path,
+    value: str,
+    says: str,
+    run: Callable[..., tuple[int, str, str]],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """It names the pack and its package; other packs are there, and every command works."""
     (site / "broken_empty").mkdir()
@@ -229,13 +288,17 @@ def test_a_broken_entry_point_is_one_sentence(
 def test_entry_points_that_cannot_be_read(site: Path) -> None:
     """Bytes that are no text, and lines that say nothing: no crash."""
     install(site, "bytes", "")
-    (site / "bytes-1.0.dist-info" / "entry_points.txt").write_bytes(b"\xff\xfe[attn_drill.packs]\n\xff = \xff\nalone\n")
+    (site / "bytes-1.0.dist-info" / "entry_points.txt").write_bytes(
+        b"\xff\xfe[attn_drill.packs]\n\xff = \xff\nalone\n"
+    )
     found, troubles = installed_packs([str(site), str(site / "nowhere"), ""])
     assert found == []
     assert len(troubles) <= 2
 
 
-def test_a_project_that_is_installed_as_it_stands(tmp_path: Path, site: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_project_that_is_installed_as_it_stands(
+    tmp_path: Path, site: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The pack lies beside its package; what an installer copied among the packages is hidden from what is graded as well."""
     project = make(tmp_path / "project", "extra")
     (project / "standing_pack").mkdir()
@@ -243,9 +306,13 @@ def test_a_project_that_is_installed_as_it_stands(tmp_path: Path, site: Path, mo
     copy = make(site / "standing_pack", "extra")
     install(site, "standing", "[attn_drill.packs]\nstanding = standing_pack\n")
     monkeypatch.setattr(sys, "path", [*sys.path, str(project)])
-    assert installed_packs(sys.path)[0] == []  # what lies beside a package is no pack unless that is a project
+    assert (
+        installed_packs(sys.path)[0] == []
+    )  # what lies beside a package is no pack unless that is a project
     (project / "pyproject.toml").write_text("")
-    monkeypatch.setattr(sys, "path", [*sys.path, str(tmp_path)])  # another key for what is kept of a process
+    monkeypatch.setattr(
+        sys, "path", [*sys.path, str(tmp_path)]
+    )  # another key for what is kept of a process
     (pack,) = (one for one in known_packs.known_packs(Places()) if one.how == "installed")
     assert (pack.root, pack.copies) == (project, (copy,))
     assert common.pack_roots() == (ROOT, project, copy)
@@ -254,7 +321,9 @@ def test_a_project_that_is_installed_as_it_stands(tmp_path: Path, site: Path, mo
 # What they hold
 
 
-def test_a_broken_challenge_is_left_out(tmp_path: Path, run: Callable[..., tuple[int, str, str]]) -> None:
+def test_a_broken_challenge_is_left_out(
+    tmp_path: Path, run: Callable[..., tuple[int, str, str]]
+) -> None:
     """The others are listed, and a sentence names the file; asked for by name, it is an error."""
     pack = make(tmp_path / "mine", "fine", "torn", "a-hyphen", "Capital", "unreadable")
     file = pack / "challenges" / "torn" / "challenge.toml"
@@ -301,10 +370,20 @@ def test_challenges_stand_where_they_belong(tmp_path: Path) -> None:
 def test_question_banks_are_one(tmp_path: Path) -> None:
     """Of one id and one topic the earlier pack's counts, in the packs' order; a broken bank is left out and told."""
     roots = [make(tmp_path / name, name) for name in ("one", "two", "torn")]
-    for root, files in zip(roots, ({"t": ("First", "q"), "u": ("U", "r")}, {"t": ("Second", "s"), "v": ("V", "q")}, {"t": ("Third", "")}), strict=True):
+    for root, files in zip(
+        roots,
+        (
+            {"t": ("First", "q"), "u": ("U", "r")},
+            {"t": ("Second", "s"), "v": ("V", "q")},
+            {"t": ("Third", "")},
+        ),
+        strict=True,
+    ):
         (root / "challenges" / "_questions").mkdir()
         for name, words in files.items():
-            (root / "challenges" / "_questions" / f"{name}.toml").write_text(BANK.format(*words) if words[1] else "title =")
+            (root / "challenges" / "_questions" / f"{name}.toml").write_text(
+                BANK.format(*words) if words[1] else "title ="
+            )
     bank = read_bank(roots)
     assert dict(bank.titles) == {"t": "First", "u": "U", "v": "V"}
     assert [(one.id, one.topic) for one in bank.questions] == [("q", "t"), ("r", "u"), ("s", "t")]
@@ -313,7 +392,9 @@ def test_question_banks_are_one(tmp_path: Path) -> None:
     assert f"questions of {roots[2]} are left out" in torn
 
 
-def test_mistakes_that_cannot_be_read(tmp_path: Path, run: Callable[..., tuple[int, str, str]]) -> None:
+def test_mistakes_that_cannot_be_read(
+    tmp_path: Path, run: Callable[..., tuple[int, str, str]]
+) -> None:
     """Told, and the quiz goes on without them."""
     pack = make(tmp_path / "mine", "fine", "torn")
     (pack / "solutions" / "torn" / "mistakes.toml").write_text("[[mistake]]\n")
@@ -333,7 +414,9 @@ TAKE_IT = "list start check hint solution trace repro reset review stats hunt qu
 
 
 @pytest.mark.parametrize("command", [[one] for one in TAKE_IT] + [["pack", "check"]], ids=" ".join)
-def test_help_names_the_option(command: list[str], run: Callable[..., tuple[int, str, str]]) -> None:
+def test_help_names_the_option(
+    command: list[str], run: Callable[..., tuple[int, str, str]]
+) -> None:
     """Every command that looks for challenges says that it takes --pack."""
     assert "--pack DIR" in run(*command, "--help")[1]
 
@@ -346,7 +429,9 @@ def test_the_option_stands_before_the_command_too(run: Callable[..., tuple[int, 
 
 
 @pytest.mark.parametrize("before", [True, False], ids=["before the command", "after it"])
-def test_every_light_command_finds_it(before: bool, tmp_path: Path, run: Callable[..., tuple[int, str, str]]) -> None:
+def test_every_light_command_finds_it(
+    before: bool, tmp_path: Path, run: Callable[..., tuple[int, str, str]]
+) -> None:
     """list, start, hint, reset, solution, hunt, review, stats and quiz, with the option on either side; nothing is left of it for the next call."""
     pack = make(tmp_path / "mine", "extra")
     (pack / "challenges" / "_questions").mkdir()
@@ -358,8 +443,14 @@ def test_every_light_command_finds_it(before: bool, tmp_path: Path, run: Callabl
         assert code == 0, err
         return out
 
-    assert "mine" in next(line for line in with_it("list").splitlines() if line.startswith("extra "))
-    assert {one["id"]: one["pack"] for one in json.loads(with_it("list", "--json")) if one["id"] in ("extra", "gqa")} == {"extra": "mine", "gqa": None}
+    assert "mine" in next(
+        line for line in with_it("list").splitlines() if line.startswith("extra ")
+    )
+    assert {
+        one["id"]: one["pack"]
+        for one in json.loads(with_it("list", "--json"))
+        if one["id"] in ("extra", "gqa")
+    } == {"extra": "mine", "gqa": None}
     assert f"attn-drill check extra --pack {pack}" in with_it("start", "extra")
     assert Path("extra.py").read_text() == packs.stub(packs.find_challenge(pack, "extra"))
     assert "Hint 1 of 3: Add." in with_it("hint", "extra")
@@ -375,11 +466,17 @@ def test_every_light_command_finds_it(before: bool, tmp_path: Path, run: Callabl
     assert "extra" not in run("list")[1]
 
 
-def test_several_packs_and_the_variable(tmp_path: Path, run: Callable[..., tuple[int, str, str]], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_several_packs_and_the_variable(
+    tmp_path: Path, run: Callable[..., tuple[int, str, str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The option several times, on both sides, and the variable: all are known, the first that was typed first."""
-    one, two, three, four = (make(tmp_path / name, "shared", name) for name in ("one", "two", "three", "four"))
+    one, two, three, four = (
+        make(tmp_path / name, "shared", name) for name in ("one", "two", "three", "four")
+    )
     monkeypatch.setenv("ATTN_DRILL_PACK", str(four))
-    code, out, err = run("--pack", str(one), "--pack", str(two), "list", f"--pack={three}", "--json")
+    code, out, err = run(
+        "--pack", str(one), "--pack", str(two), "list", f"--pack={three}", "--json"
+    )
     assert code == 0
     assert {item["pack"] for item in json.loads(out)} == {None, "one", "two", "three", "four"}
     assert [item["pack"] for item in json.loads(out) if item["id"] == "shared"] == ["one"]
@@ -388,7 +485,12 @@ def test_several_packs_and_the_variable(tmp_path: Path, run: Callable[..., tuple
 
 
 @pytest.mark.parametrize("columns", [44, 60, 80, 120])
-def test_the_list_fits(columns: int, tmp_path: Path, run: Callable[..., tuple[int, str, str]], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_list_fits(
+    columns: int,
+    tmp_path: Path,
+    run: Callable[..., tuple[int, str, str]],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     """The pack's name in a column of its own, or below where the terminal is narrow."""
     monkeypatch.setenv("COLUMNS", str(columns))
     pack = make(tmp_path / "a-pack-of-a-course", "extra")
@@ -400,10 +502,22 @@ def test_the_list_fits(columns: int, tmp_path: Path, run: Callable[..., tuple[in
 
 @pytest.mark.parametrize(
     "arguments",
-    [["list"], ["hint", "gqa"], ["quiz", "--list"], ["stats"], ["doctor"], ["review", "--list"], ["check", "gqa"], ["pack", "check"], ["interview", "--fresh"]],
+    [
+        ["list"],
+        ["hint", "gqa"],
+        ["quiz", "--list"],
+        ["stats"],
+        ["doctor"],
+        ["review", "--list"],
+        ["check", "gqa"],
+        ["pack", "check"],
+        ["interview", "--fresh"],
+    ],
     ids=" ".join,
 )
-def test_a_bad_option_is_a_usage_error(arguments: list[str], run: Callable[..., tuple[int, str, str]]) -> None:
+def test_a_bad_option_is_a_usage_error(
+    arguments: list[str], run: Callable[..., tuple[int, str, str]]
+) -> None:
     """One sentence on stderr and exit code 2, also where the challenge is in another pack."""
     code, _, err = run(*arguments, "--pack", "nowhere")
     assert code == 2
@@ -429,9 +543,20 @@ def test_completion_knows_packs(tmp_path: Path) -> None:
     script = "import sys; sys.argv = ['attn-drill']; from trainer.cli.app import main; main()"
 
     def completed(line: str) -> subprocess.CompletedProcess[str]:
-        words = {"_ATTN_DRILL_COMPLETE": "complete_bash", "COMP_WORDS": line, "COMP_CWORD": str(len(line.split()) - 1)}
+        words = {
+            "_ATTN_DRILL_COMPLETE": "complete_bash",
+            "COMP_WORDS": line,
+            "COMP_CWORD": str(len(line.split()) - 1),
+        }
         environment = {**os.environ, "PYTHONPATH": str(packs.TRAINER.parent), **words}
-        return subprocess.run([sys.executable, "-c", script], cwd=tmp_path, env=environment, capture_output=True, text=True, check=True)
+        return subprocess.run(
+            [sys.executable, "-c", script],
+            cwd=tmp_path,
+            env=environment,
+            capture_output=True,
+            text=True,
+            check=True,
+        )
 
     for line in (f"attn-drill --pack {pack} start ex", f"attn-drill start --pack {pack} ex"):
         assert completed(line).stdout.split() == ["extra"]
@@ -442,7 +567,9 @@ def test_completion_knows_packs(tmp_path: Path) -> None:
 # Grading
 
 
-def test_the_grader_hides_all_packs(tmp_path: Path, site: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_grader_hides_all_packs(
+    tmp_path: Path, site: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """What is graded sees the content of no known pack, whichever its challenge is of."""
     make(site / "hiding_pack", "extra")
     install(site, "hiding", "[attn_drill.packs]\nhiding = hiding_pack\n")
@@ -450,7 +577,9 @@ def test_the_grader_hides_all_packs(tmp_path: Path, site: Path, monkeypatch: pyt
     monkeypatch.setenv("ATTN_DRILL_PACK", str(other))
     monkeypatch.setattr(common, "_named", [mine])
     hidden: list[Path] = []
-    monkeypatch.setattr("trainer.grading.grader.Grader", lambda packs, limits, **more: hidden.extend(packs))
+    monkeypatch.setattr(
+        "trainer.grading.grader.Grader", lambda packs, limits, **more: hidden.extend(packs)
+    )
     grader_for()
     assert hidden == [mine, other, ROOT, site / "hiding_pack"]
 
@@ -462,7 +591,14 @@ def test_a_session_grades_from_any_pack() -> None:
     try:
         assert isinstance(process.answer(), Ready)
         process.order(Prepare("prefix-sum"))
-        process.order(Grade(1, "prefix-sum", "prefix_sum.py", packs.solution(packs.find_challenge(TINY_PACK, "prefix-sum"))))
+        process.order(
+            Grade(
+                1,
+                "prefix-sum",
+                "prefix_sum.py",
+                packs.solution(packs.find_challenge(TINY_PACK, "prefix-sum")),
+            )
+        )
         answer = process.answer()
         assert isinstance(answer, Verdict)
         assert answer.report.verdict == "passed"
@@ -472,7 +608,9 @@ def test_a_session_grades_from_any_pack() -> None:
 
 def test_a_notebook_knows_the_variable(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """`check` grades challenges of packs that ATTN_DRILL_PACK names."""
-    (tmp_path / "an_answer.py").write_text(packs.solution(packs.find_challenge(TINY_PACK, "prefix-sum")))
+    (tmp_path / "an_answer.py").write_text(
+        packs.solution(packs.find_challenge(TINY_PACK, "prefix-sum"))
+    )
     monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.setenv("ATTN_DRILL_PACK", str(TINY_PACK))
     assert check("prefix-sum", importlib.import_module("an_answer")).passed

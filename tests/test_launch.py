@@ -12,7 +12,9 @@ from trainer.cli.entry import starts_workers
 from trainer.content import packs
 from trainer.running import launch
 
-linux = pytest.mark.skipif(sys.platform != "linux", reason="it looks for what Linux keeps on the stack")
+linux = pytest.mark.skipif(
+    sys.platform != "linux", reason="it looks for what Linux keeps on the stack"
+)
 TOKEN = "token-of-a-teacher-8341"
 
 # All writable memory of the process is searched, by whichever address Python gives away; numpy reads any address.
@@ -115,7 +117,17 @@ def test_a_worker_knows_nothing(tmp_path: Path, how: str) -> None:
         printed = json.loads(done.stdout)["stdout"]
     else:
         out = tmp_path / "out"
-        done = run("grade", str(folder), "--challenge", "gqa", "--out", str(out), "--jobs", "1", cwd=tmp_path)
+        done = run(
+            "grade",
+            str(folder),
+            "--challenge",
+            "gqa",
+            "--out",
+            str(out),
+            "--jobs",
+            "1",
+            cwd=tmp_path,
+        )
         assert done.returncode == 0, done.stderr
         printed = json.loads(next((out / "results").glob("*.json")).read_text())["stdout"]
     lines = [line for line in printed.splitlines() if line.startswith(("LEAKED", "kept"))]
@@ -126,7 +138,14 @@ def test_a_worker_knows_nothing(tmp_path: Path, how: str) -> None:
 
 def test_only_known_variables_reach_a_launched_process() -> None:
     """What Python and the system's loader need stays; everything else goes, whatever its name."""
-    given = {"PATH": "/bin", "LANG": "C", "HOME": "/home/ana", "API_KEY": "1", "SSH_AUTH_SOCK": "x", "PYTHONSTARTUP": "y"}
+    given = {
+        "PATH": "/bin",
+        "LANG": "C",
+        "HOME": "/home/ana",
+        "API_KEY": "1",
+        "SSH_AUTH_SOCK": "x",
+        "PYTHONSTARTUP": "y",
+    }
     assert launch.clean_environment(given) == {"PATH": "/bin", "LANG": "C", "OMP_NUM_THREADS": "1"}
 
 
@@ -154,7 +173,9 @@ def test_a_launched_process_goes_on_as_it_was_told(tmp_path: Path) -> None:
         ([], False),
     ],
 )
-def test_which_commands_are_launched(arguments: list[str], expected: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_which_commands_are_launched(
+    arguments: list[str], expected: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Commands that start workers themselves are launched; help, light commands and unknown ids are answered at once."""
     monkeypatch.delenv("ATTN_DRILL_PACK", raising=False)
     assert starts_workers(arguments) is expected

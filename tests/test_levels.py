@@ -28,7 +28,9 @@ class A:
         #    goes on. -> [L]
         raise NotImplementedError
 '''
-STANDARD = GUIDED.replace("        # 1. First. -> [B]\n        # 2. Second, which\n        #    goes on. -> [L]\n", "")
+STANDARD = GUIDED.replace(
+    "        # 1. First. -> [B]\n        # 2. Second, which\n        #    goes on. -> [L]\n", ""
+)
 BLANK = """import torch  # stays, it is no line of its own
 
 
@@ -49,7 +51,11 @@ def test_levels_of_every_challenge(challenge: packs.Challenge) -> None:
     """Every level compiles and defines the entries; guided has shapes at its steps, blank neither a docstring nor a comment."""
     texts = {level: packs.stub(challenge, level) for level in LEVELS}
     for text in texts.values():
-        assert set(challenge.entry) <= {node.name for node in ast.parse(text).body if isinstance(node, ast.ClassDef | ast.FunctionDef)}
+        assert set(challenge.entry) <= {
+            node.name
+            for node in ast.parse(text).body
+            if isinstance(node, ast.ClassDef | ast.FunctionDef)
+        }
     assert len(texts["guided"]) > len(texts["standard"]) > len(texts["blank"])
     assert '"""' not in texts["blank"]
     assert "#" not in texts["blank"] + texts["standard"]
@@ -62,9 +68,10 @@ def test_levels_of_every_challenge(challenge: packs.Challenge) -> None:
         (STANDARD, "f has fewer than 2 steps"),
         (GUIDED.replace("1. First. -> [B]", "1. First."), "does not say what it makes"),
         (
-            GUIDED.replace("        raise NotImplementedError\n", "        '''not a docstring'''\n        raise NotImplementedError\n").replace(
-                '"""Doc of f."""', "pass"
-            ),
+            GUIDED.replace(
+                "        raise NotImplementedError\n",
+                "        '''not a docstring'''\n        raise NotImplementedError\n",
+            ).replace('"""Doc of f."""', "pass"),
             "",
         ),
     ],
@@ -76,15 +83,39 @@ def test_what_a_stub_lacks(text: str, says: str) -> None:
 
 @pytest.mark.parametrize(
     ("formula", "value"),
-    [("2 * a ** b // 3", 10), ("-a + sqrt(b * 4)", 0), ("bytes_of(kind) * ceil(a / 3)", 4), ("min(a, 3) % 2", 1), ("log2(8)", 3)],
+    [
+        ("2 * a ** b // 3", 10),
+        ("-a + sqrt(b * 4)", 0),
+        ("bytes_of(kind) * ceil(a / 3)", 4),
+        ("min(a, 3) % 2", 1),
+        ("log2(8)", 3),
+    ],
 )
 def test_formulas(formula: str, value: float) -> None:
     """Arithmetic over what is given."""
-    assert evaluate(formula, {"a": 4, "b": 2, "kind": "float16"} | ({"b": 4} if "sqrt" in formula else {})) == value
+    assert (
+        evaluate(
+            formula, {"a": 4, "b": 2, "kind": "float16"} | ({"b": 4} if "sqrt" in formula else {})
+        )
+        == value
+    )
 
 
 @pytest.mark.parametrize(
-    "formula", ["a.b", "__import__('os')", "[1]", "a if b else c", "unknown + 1", "1 / 0", "'word'", "f(x=1)", "a +", "open('x')", "True and 1"]
+    "formula",
+    [
+        "a.b",
+        "__import__('os')",
+        "[1]",
+        "a if b else c",
+        "unknown + 1",
+        "1 / 0",
+        "'word'",
+        "f(x=1)",
+        "a +",
+        "open('x')",
+        "True and 1",
+    ],
 )
 def test_no_formulas(formula: str) -> None:
     """Anything else is refused in words, and nothing of it is run."""

@@ -30,13 +30,20 @@ def reviewed(challenge: str, days_ago: float, rating: int = 3) -> Review:
 
 ENTRIES = agenda(
     CHALLENGES,
-    {"gqa": Progress("passed", 1), "mha": Progress("passed", 1), "rope": Progress("started"), "sdpa": Progress("passed", 2)},
+    {
+        "gqa": Progress("passed", 1),
+        "mha": Progress("passed", 1),
+        "rope": Progress("started"),
+        "sdpa": Progress("passed", 2),
+    },
     [reviewed("mha", 40), reviewed("gqa", 90), reviewed("sdpa", 0.1)],
     NOW,
 )
 
 
-def drive(script: Callable[[Pilot[Entry]], Awaitable[None]], size: tuple[int, int] = (80, 24)) -> Entry | None:
+def drive(
+    script: Callable[[Pilot[Entry]], Awaitable[None]], size: tuple[int, int] = (80, 24)
+) -> Entry | None:
     """Run the menu without a terminal; what was chosen."""
     app = MenuApp(ENTRIES, lambda: NOW)
 
@@ -51,7 +58,10 @@ def drive(script: Callable[[Pilot[Entry]], Awaitable[None]], size: tuple[int, in
 
 def screen(pilot: Pilot[Entry]) -> str:
     """What is drawn, as text."""
-    return "\n".join("".join(segment.text for segment in line) for line in pilot.app.screen._compositor.render_strips())
+    return "\n".join(
+        "".join(segment.text for segment in line)
+        for line in pilot.app.screen._compositor.render_strips()
+    )
 
 
 def test_the_agenda() -> None:
@@ -60,7 +70,12 @@ def test_the_agenda() -> None:
     assert sections[:3] == [("due", "gqa"), ("due", "mha"), ("under way", "rope")]
     assert sections[-1] == ("passed", "sdpa")
     assert sorted(name for _, name in sections) == sorted(one.id for one in CHALLENGES)
-    assert [in_days(days * DAY) for days in (-3, 0.2, 1, 5)] == ["today", "today", "tomorrow", "in 5 days"]
+    assert [in_days(days * DAY) for days in (-3, 0.2, 1, 5)] == [
+        "today",
+        "today",
+        "tomorrow",
+        "in 5 days",
+    ]
 
 
 @pytest.mark.parametrize("size", [(80, 24), (60, 20), (200, 50)], ids=["80x24", "60x20", "200x50"])
@@ -69,7 +84,13 @@ def test_it_shows_sections(size: tuple[int, int]) -> None:
 
     async def script(pilot: Pilot[Entry]) -> None:
         drawn = screen(pilot)
-        assert drawn.index("Due today (2)") < drawn.index("gqa") < drawn.index("mha") < drawn.index("Under way (1)") < drawn.index("New (14)")
+        assert (
+            drawn.index("Due today (2)")
+            < drawn.index("gqa")
+            < drawn.index("mha")
+            < drawn.index("Under way (1)")
+            < drawn.index("New (14)")
+        )
         assert len(drawn.splitlines()) == size[1]
 
     drive(script, size)
@@ -156,9 +177,14 @@ def test_a_pass_is_graded_and_can_be_overruled(tmp_path: Path, home: Path) -> No
     assert attempt.hints == 1
     assert attempt.seconds is not None
     assert 0 <= attempt.seconds < 600
-    assert "graded hard, as you say (was good" in drill("review", "gqa", "--grade", "hard", cwd=tmp_path).stdout
+    assert (
+        "graded hard, as you say (was good"
+        in drill("review", "gqa", "--grade", "hard", cwd=tmp_path).stdout
+    )
     assert [one.rating for one in Journal(home).reviews()] == [2]
-    assert "no review of mha" in drill("review", "mha", "--grade", "hard", cwd=tmp_path, code=2).stderr
+    assert (
+        "no review of mha" in drill("review", "mha", "--grade", "hard", cwd=tmp_path, code=2).stderr
+    )
 
 
 def test_check_of_an_unfinished_file_is_no_failed_attempt(tmp_path: Path, home: Path) -> None:
@@ -166,7 +192,12 @@ def test_check_of_an_unfinished_file_is_no_failed_attempt(tmp_path: Path, home: 
     gqa = packs.find_challenge(ROOT, "gqa")
     solution = packs.solution(gqa)
     drill("start", "gqa", cwd=tmp_path)
-    for text in (packs.stub(gqa), solution + "(", "import torch\n", solution.replace("def forward", "def run")):
+    for text in (
+        packs.stub(gqa),
+        solution + "(",
+        "import torch\n",
+        solution.replace("def forward", "def run"),
+    ):
         (tmp_path / "gqa.py").write_text(text)
         shown = drill("check", "gqa", cwd=tmp_path, code=1).stdout
         assert "Not counted as an attempt: the file " in shown

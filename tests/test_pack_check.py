@@ -15,7 +15,10 @@ from .conftest import TINY_PACK
 def checked(root: Path, processes: int) -> list[Row]:
     """All rows of a pack, in order."""
     challenges = packs.read_pack(root)
-    return in_order(challenges, [row for rows in check_pack(root, challenges, [1, 2], processes) for row in rows])
+    return in_order(
+        challenges,
+        [row for rows in check_pack(root, challenges, [1, 2], processes) for row in rows],
+    )
 
 
 @pytest.fixture
@@ -28,7 +31,9 @@ def test_processes_give_the_rows_of_one() -> None:
     """The same rows, one for every item."""
     alone = checked(TINY_PACK, 1)
     assert checked(TINY_PACK, 2) == alone
-    assert [(row.challenge, row.kind, row.name) for row in alone] == [(one.id, *item) for one in packs.read_pack(TINY_PACK) for item in items(one)]
+    assert [(row.challenge, row.kind, row.name) for row in alone] == [
+        (one.id, *item) for one in packs.read_pack(TINY_PACK) for item in items(one)
+    ]
     assert {row.name: row.refused_by for row in alone if row.kind == "mistake"} == {
         "wrong-axis": ("values",),
         "matrix": ("memory",),
@@ -43,7 +48,9 @@ def test_every_so_many_mistakes() -> None:
     parts = [some_of(found, 3, first) for first in (7, 8, 9)]
     others = [item for item in found if item[0] != "mistake"]
     assert all([item for item in part if item[0] != "mistake"] == others for part in parts)
-    assert sorted(item for part in parts for item in part if item[0] == "mistake") == sorted(item for item in found if item[0] == "mistake")
+    assert sorted(item for part in parts for item in part if item[0] == "mistake") == sorted(
+        item for item in found if item[0] == "mistake"
+    )
     assert max(len(part) for part in parts) - min(len(part) for part in parts) <= 1
     assert some_of(found, 1, 5) == found
 
@@ -54,7 +61,9 @@ def test_a_fault_is_told_once(pack: Path, processes: int) -> None:
     path = pack / "challenges" / "prefix_sum" / "cases.py"
     path.write_text(path.read_text().replace("def drive", "def driven"))
     rows = checked(pack, processes)
-    assert [row.message for row in rows if row.challenge == "prefix-sum"] == [f"{path} defines no `drive`."]
+    assert [row.message for row in rows if row.challenge == "prefix-sum"] == [
+        f"{path} defines no `drive`."
+    ]
     assert len([row for row in rows if row.challenge == "signs"]) == 4
 
 
@@ -70,13 +79,19 @@ def test_a_fault_is_told_once(pack: Path, processes: int) -> None:
         pytest.param("challenges/prefix_sum/prompt.md", "Write", "", "prompt, hints, cases", "", id="an empty prompt"),
     ],
 )  # fmt: skip
-def test_what_is_wrong_is_told(pack: Path, file: str, old: str, new: str, row: str, says: str) -> None:
+def test_what_is_wrong_is_told(
+    pack: Path, file: str, old: str, new: str, row: str, says: str
+) -> None:
     """The row that is not ok, and why."""
     path = pack / file
     text = path.read_text()
     assert old in text
     path.write_text("" if file.endswith(".md") else text.replace(old, new, 1))
-    found = next(one for one in checked(pack, 1) if one.challenge == "prefix-sum" and one.name == row and not one.ok)
+    found = next(
+        one
+        for one in checked(pack, 1)
+        if one.challenge == "prefix-sum" and one.name == row and not one.ok
+    )
     assert says in found.message
 
 
@@ -84,7 +99,9 @@ def test_another_right_answer_that_is_refused(pack: Path) -> None:
     """Either it or the grader is wrong: the row names the seed, the check and the case."""
     folder = pack / "solutions" / "prefix_sum" / "also_right"
     folder.mkdir(exist_ok=True)
-    (folder / "forwards_only.py").write_text("def prefix_sum(x, reverse=False):\n    return x.cumsum(-1)\n")
+    (folder / "forwards_only.py").write_text(
+        "def prefix_sum(x, reverse=False):\n    return x.cumsum(-1)\n"
+    )
     found = next(row for row in checked(pack, 1) if row.kind == "also right")
     assert not found.ok
     assert found.message.startswith("seed 1: failed: values, case 'backwards'")

@@ -34,7 +34,11 @@ def test_prerequisites_come_first() -> None:
 
 @pytest.mark.parametrize(
     ("wanted", "near"),
-    [pytest.param("gqq", "gqa", id="one letter off"), pytest.param("kvcache", "kv-cache", id="no hyphen"), pytest.param("cache", "kv-cache", id="a part")],
+    [
+        pytest.param("gqq", "gqa", id="one letter off"),
+        pytest.param("kvcache", "kv-cache", id="no hyphen"),
+        pytest.param("cache", "kv-cache", id="a part"),
+    ],
 )
 def test_unknown_id_names_the_nearest(wanted: str, near: str) -> None:
     """A mistyped id is answered with what it may have meant."""
@@ -52,12 +56,22 @@ def test_an_id_is_no_path(wanted: str) -> None:
 @pytest.mark.parametrize(
     ("old", "new", "says"),
     [
-        pytest.param("minutes = 5", 'minutes = "five"', r"challenge\.toml.*minutes", id="wrong type"),
+        pytest.param(
+            "minutes = 5", 'minutes = "five"', r"challenge\.toml.*minutes", id="wrong type"
+        ),
         pytest.param("minutes = 5\n", "", r"challenge\.toml.*minutes", id="missing key"),
-        pytest.param("minutes = 5", "minutes = 5\ncolour = 1", r"challenge\.toml.*colour", id="unknown key"),
-        pytest.param('level = "easy"', 'level = "trivial"', r"challenge\.toml.*level", id="wrong level"),
-        pytest.param("minutes = 5", "minutes = ", r"challenge\.toml is not valid TOML", id="no TOML"),
-        pytest.param('entry = ["prefix_sum"]', "entry = []", r"challenge\.toml.*entry", id="no entry"),
+        pytest.param(
+            "minutes = 5", "minutes = 5\ncolour = 1", r"challenge\.toml.*colour", id="unknown key"
+        ),
+        pytest.param(
+            'level = "easy"', 'level = "trivial"', r"challenge\.toml.*level", id="wrong level"
+        ),
+        pytest.param(
+            "minutes = 5", "minutes = ", r"challenge\.toml is not valid TOML", id="no TOML"
+        ),
+        pytest.param(
+            'entry = ["prefix_sum"]', "entry = []", r"challenge\.toml.*entry", id="no entry"
+        ),
     ],
 )
 def test_broken_challenge_file(pack: Path, old: str, new: str, says: str) -> None:
@@ -84,7 +98,10 @@ def test_missing_folder(tmp_path: Path) -> None:
 
 def test_signatures_come_from_the_stub() -> None:
     """Constructor and forward with names, order and defaults; `self` left out."""
-    found = {one.name: one.parameters for one in signatures(packs.find_challenge(packs.built_in_pack(), "gqa"))}
+    found = {
+        one.name: one.parameters
+        for one in signatures(packs.find_challenge(packs.built_in_pack(), "gqa"))
+    }
     assert list(found) == ["GroupedQueryAttention.__init__", "GroupedQueryAttention.forward"]
     assert [one.name for one in found["GroupedQueryAttention.forward"]] == ["x", "mask"]
     assert found["GroupedQueryAttention.__init__"][3].default == 0.0
@@ -122,7 +139,9 @@ def test_mistakes_with_one_id(pack: Path) -> None:
     """Ids are unique within a challenge."""
     file = pack / "solutions/prefix_sum/mistakes.toml"
     text = file.read_text()
-    file.write_text(text + text[text.index("[[mistake]]") :].split("[[mistake]]")[1].join(["\n[[mistake]]", ""]))
+    file.write_text(
+        text + text[text.index("[[mistake]]") :].split("[[mistake]]")[1].join(["\n[[mistake]]", ""])
+    )
     with pytest.raises(PackError, match="two mistakes have the id"):
         read_mistakes(packs.find_challenge(pack, "prefix-sum"))
 

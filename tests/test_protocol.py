@@ -6,7 +6,17 @@ import struct
 import pytest
 import torch
 
-from trainer.running.protocol import DTYPES, ProtocolError, Reply, RunReply, TensorTable, cap, decode, encode, fill
+from trainer.running.protocol import (
+    DTYPES,
+    ProtocolError,
+    Reply,
+    RunReply,
+    TensorTable,
+    cap,
+    decode,
+    encode,
+    fill,
+)
 
 
 def frame(header: object, tail: bytes = b"") -> bytes:
@@ -18,12 +28,19 @@ def frame(header: object, tail: bytes = b"") -> bytes:
 @pytest.mark.parametrize("dtype", list(DTYPES.values()), ids=list(DTYPES))
 def test_tensors_survive(dtype: torch.dtype) -> None:
     """Every dtype, transposed, scalar and empty tensors arrive bit by bit."""
-    tensors = [torch.arange(6).reshape(2, 3).to(dtype).T, torch.ones((), dtype=dtype), torch.empty(0, 3, dtype=dtype)]
+    tensors = [
+        torch.arange(6).reshape(2, 3).to(dtype).T,
+        torch.ones((), dtype=dtype),
+        torch.empty(0, 3, dtype=dtype),
+    ]
     table = TensorTable()
     for tensor in tensors:
         table.add(tensor)
     _, found = decode(encode(Reply(), table), Reply)
-    assert all(one.dtype == two.dtype and torch.equal(one, two) for one, two in zip(tensors, found, strict=True))
+    assert all(
+        one.dtype == two.dtype and torch.equal(one, two)
+        for one, two in zip(tensors, found, strict=True)
+    )
 
 
 def test_special_values_survive() -> None:
@@ -65,12 +82,22 @@ GOOD = json.loads(encode(Reply(), TensorTable())[4:])
         pytest.param(struct.pack("<I", 3) + b"\xff\xfe\xfd", id="no UTF-8"),
         pytest.param(struct.pack("<I", 200_000) + b"[" * 200_000, id="nested too deep"),
         pytest.param(frame({**GOOD, "body": {**GOOD["body"], "runs": 5}}), id="a wrong type"),
-        pytest.param(frame({**GOOD, "body": {**GOOD["body"], "defined": [1]}}), id="a wrong type inside"),
-        pytest.param(frame({**GOOD, "tensors": [["float32", [3]]]}), id="a tensor without its bytes"),
+        pytest.param(
+            frame({**GOOD, "body": {**GOOD["body"], "defined": [1]}}), id="a wrong type inside"
+        ),
+        pytest.param(
+            frame({**GOOD, "tensors": [["float32", [3]]]}), id="a tensor without its bytes"
+        ),
         pytest.param(frame({**GOOD, "tensors": [["float32", [-1]]]}), id="a negative size"),
-        pytest.param(frame({**GOOD, "tensors": [["float32", [1 << 62, 1 << 62]]]}), id="a huge tensor"),
-        pytest.param(frame({**GOOD, "tensors": [["object", [1]]]}, bytes(8)), id="a dtype that is none"),
-        pytest.param(frame({**GOOD, "tensors": [["float32", [0]]] * 20_001}), id="too many tensors"),
+        pytest.param(
+            frame({**GOOD, "tensors": [["float32", [1 << 62, 1 << 62]]]}), id="a huge tensor"
+        ),
+        pytest.param(
+            frame({**GOOD, "tensors": [["object", [1]]]}, bytes(8)), id="a dtype that is none"
+        ),
+        pytest.param(
+            frame({**GOOD, "tensors": [["float32", [0]]] * 20_001}), id="too many tensors"
+        ),
         pytest.param(frame({**GOOD, "tensors": [["float32", [0] * 17]]}), id="too many dims"),
     ],
 )

@@ -24,7 +24,15 @@ RIGHT = Question(
     vary={"a": (1, 2, 3), "b": (4, 5, 6, 7)},
     derive={"c": "a + b"},
 )
-CHOICE = Question(id="pick", topic="t", kind="choice", asks="Which?", explains="This.", right="this", wrong=("that", "those"))
+CHOICE = Question(
+    id="pick",
+    topic="t",
+    kind="choice",
+    asks="Which?",
+    explains="This.",
+    right="this",
+    wrong=("that", "those"),
+)
 WRONG: list[tuple[str, Mapping[str, object], str]] = [
     ("no such challenge", {"challenges": ("nowhere",)}, "'nowhere', which the pack does not have"),
     ("tolerance", {"tolerance": 0.5}, "tolerance 0.5"),
@@ -51,7 +59,11 @@ def test_the_bank_is_large_and_complete() -> None:
     assert bank_troubles(ROOT) == []
 
 
-@pytest.mark.parametrize(("changes", "says"), [(changes, says) for _, changes, says in WRONG], ids=[name for name, *_ in WRONG])
+@pytest.mark.parametrize(
+    ("changes", "says"),
+    [(changes, says) for _, changes, says in WRONG],
+    ids=[name for name, *_ in WRONG],
+)
 def test_what_is_wrong_is_said(changes: Mapping[str, object], says: str) -> None:
     """One fault at a time in a question that is right otherwise, also where it shows in one draw only."""
     assert question_troubles(RIGHT, ()) == []
@@ -63,13 +75,17 @@ def test_what_is_wrong_is_said(changes: Mapping[str, object], says: str) -> None
 def test_too_many_options_are_said() -> None:
     """There are eight letters."""
     assert question_troubles(CHOICE, ()) == []
-    assert "more than 8 options" in question_troubles(replace(CHOICE, wrong=tuple("stuvwxyz")), ())[0]
+    assert (
+        "more than 8 options" in question_troubles(replace(CHOICE, wrong=tuple("stuvwxyz")), ())[0]
+    )
 
 
 def test_draws_reach_every_value() -> None:
     """All of them where they are few; of many a part, in which every value stands."""
     assert len(list(draws(RIGHT, 12))) == 12
-    many = replace(RIGHT, vary={"a": tuple(range(12)), "b": tuple(range(10)), "c": tuple(range(35))})
+    many = replace(
+        RIGHT, vary={"a": tuple(range(12)), "b": tuple(range(10)), "c": tuple(range(35))}
+    )
     some = list(draws(many, 100))
     assert 50 <= len(some) <= 100
     for name, values in (many.vary or {}).items():

@@ -33,7 +33,15 @@ POOL = pool_of(BANK.questions, CHALLENGES, readable_mistakes(CHALLENGES)[0])
 NAMES = [*BANK.titles, *(one.id for one in CHALLENGES)]
 DAY = 86_400.0
 PROMPT = rb"\n[^\n]*(?:line|bytes|percent|factor|FLOPs|number|a-[a-h]): $"
-COLOURS = Question(id="c", topic="t", kind="choice", asks="Which colour?", explains="It is.", right="blue", wrong=("orange", "a", "2"))
+COLOURS = Question(
+    id="c",
+    topic="t",
+    kind="choice",
+    asks="Which colour?",
+    explains="It is.",
+    right="blue",
+    wrong=("orange", "a", "2"),
+)
 SHARE = Question(
     id="s",
     topic="t",
@@ -50,9 +58,16 @@ SHARE = Question(
 def test_numbers_are_drawn_anew() -> None:
     """Every draw is among those that are varied, all come, and the texts are filled in with them."""
     texts = {draw(SHARE, Random(seed)).text for seed in range(40)}
-    assert texts == {f"{part} of {whole}, in percent?" for part in (1, 3) for whole in ("40", "20,000")}
+    assert texts == {
+        f"{part} of {whole}, in percent?" for part in (1, 3) for whole in ("40", "20,000")
+    }
     asked = with_values(SHARE, {"part": 3, "whole": 40})
-    assert (asked.item, asked.answer, asked.value, asked.options) == ("question:s", "7.5 %", 7.5, ())
+    assert (asked.item, asked.answer, asked.value, asked.options) == (
+        "question:s",
+        "7.5 %",
+        7.5,
+        (),
+    )
     assert asked.explanation == "3 / 40 = 7.5 %, and {what} stays."
 
 
@@ -91,17 +106,27 @@ def test_options_are_shuffled() -> None:
 @pytest.mark.parametrize(
     ("given", "chosen"),
     [
-        *[pytest.param(given, 2, id=given) for given in ("c", "C", "c)", "(c)", " c. ", "3", "blue", "Blue", "  blue ")],
+        *[
+            pytest.param(given, 2, id=given)
+            for given in ("c", "C", "c)", "(c)", " c. ", "3", "blue", "Blue", "  blue ")
+        ],
         *[pytest.param(given, 0, id=given) for given in ("a", "orange", "1")],
-        *[pytest.param(given, 3, id=given) for given in ("d", "4", "2")],  # the text "2" goes before the second place
-        *[pytest.param(given, None, id=given or "nothing") for given in ("e", "5", "0", "", "blu", "ab", "²")],
+        *[
+            pytest.param(given, 3, id=given) for given in ("d", "4", "2")
+        ],  # the text "2" goes before the second place
+        *[
+            pytest.param(given, None, id=given or "nothing")
+            for given in ("e", "5", "0", "", "blu", "ab", "²")
+        ],
     ],
 )
 def test_a_choice_is_judged(given: str, chosen: int | None) -> None:
     """By letter, by text or by number; of anything else nothing is made."""
     options = ("orange", "a", "blue", "2")
     for index, option in enumerate(options):
-        asked = Asked("question:c", "t", "choice", "Which?", f"{'abcd'[index]}) {option}", "", options=options)
+        asked = Asked(
+            "question:c", "t", "choice", "Which?", f"{'abcd'[index]}) {option}", "", options=options
+        )
         judged = judge(asked, given)
         assert judged.right is (None if chosen is None else chosen == index)
         assert judged.message == ("Answer with a letter, a to d." if chosen is None else "")
@@ -118,12 +143,16 @@ def test_lines_of_every_mistake(challenge: Challenge) -> None:
         assert asked.topic == challenge.topic
         assert asked.lines, mistake.id
         assert all(shown[number - 1].strip() for number in asked.lines), mistake.id
-        others = Counter(line for number, line in enumerate(shown, start=1) if line and number not in asked.lines)
+        others = Counter(
+            line for number, line in enumerate(shown, start=1) if line and number not in asked.lines
+        )
         assert not others - reference, mistake.id
         assert mistake.was not in asked.code or mistake.was in mistake.now, mistake.id
         assert mistake.says not in asked.text + asked.code, mistake.id
         assert mistake.says in asked.explanation, mistake.id
-        assert [judge(asked, str(number)).right for number in range(1, len(shown) + 1)] == [number in asked.lines for number in range(1, len(shown) + 1)]
+        assert [judge(asked, str(number)).right for number in range(1, len(shown) + 1)] == [
+            number in asked.lines for number in range(1, len(shown) + 1)
+        ]
         assert judge(asked, str(len(shown) + 1)).right is None
 
 
@@ -136,17 +165,33 @@ def test_a_long_reference_is_cut() -> None:
     assert shown[2:4] == ["", "    def forward(self, x, mask=None):"]
     assert "def __init__" not in asked.code
     assert "beside which something is missing" in asked.answer
-    assert [shown[number - 1].strip() for number in asked.lines] == ["scores = q @ k.transpose(-2, -1)", "if mask is not None:"]
+    assert [shown[number - 1].strip() for number in asked.lines] == [
+        "scores = q @ k.transpose(-2, -1)",
+        "if mask is not None:",
+    ]
     assert "The reference has: scores = scores / math.sqrt(self.head_dim)" in asked.explanation
 
 
 @pytest.mark.parametrize(
     ("given", "right"),
-    [("2", True), ("line 2", True), ("Line 2.", True), ("l2", True), ("1", False), ("?", False), ("4", None), ("0", None), ("two", None), ("", None)],
+    [
+        ("2", True),
+        ("line 2", True),
+        ("Line 2.", True),
+        ("l2", True),
+        ("1", False),
+        ("?", False),
+        ("4", None),
+        ("0", None),
+        ("two", None),
+        ("", None),
+    ],
 )
 def test_a_line_is_judged(given: str, right: bool | None) -> None:
     """By its number; one that is not there asks again."""
-    judged = judge(Asked("line:a:b", "t", "line", "Which?", "line 2", "", code="a\nb\nc", lines=(2,)), given)
+    judged = judge(
+        Asked("line:a:b", "t", "line", "Which?", "line 2", "", code="a\nb\nc", lines=(2,)), given
+    )
     assert judged.right is right
     assert (judged.message == "Answer with the number of a line, 1 to 3.") == (right is None)
 
@@ -161,14 +206,20 @@ def test_lines_come_from_every_challenge() -> None:
 
 def reviewed(*names: str, now: float) -> Mapping[str, Item]:
     """Items that were answered rightly, the first the longest ago, a day apart, so that they come due one after the other."""
-    return items([Review(name, name, now - DAY * (100 - index), 3, "") for index, name in enumerate(names)], now)
+    return items(
+        [Review(name, name, now - DAY * (100 - index), 3, "") for index, name in enumerate(names)],
+        now,
+    )
 
 
 def test_due_ones_come_first() -> None:
     """The longest due first, then new ones; what is not due yet does not come, and nothing comes twice."""
     old = list(POOL.questions)[5:8]
     fresh = list(POOL.lines)[3]
-    known = {**reviewed(*old, "question:of-another-pack", now=200 * DAY), **items([Review("x", fresh, 199.9 * DAY, 3, "")], 200 * DAY)}
+    known = {
+        **reviewed(*old, "question:of-another-pack", now=200 * DAY),
+        **items([Review("x", fresh, 199.9 * DAY, 3, "")], 200 * DAY),
+    }
     assert [known[name].is_due(200 * DAY) for name in (*old, fresh)] == [True, True, True, False]
     for seed in range(20):
         found = order(POOL, known, 200 * DAY, 10, Random(seed))
@@ -182,8 +233,16 @@ def test_what_is_not_due_comes_only_where_nothing_else_is_left() -> None:
     """Then the one that is due first comes first."""
     names = list(POOL.questions)[:3]
     pool = Pool({name: POOL.questions[name] for name in names}, {})
-    known = items([Review(name, name, 10 * DAY, rating, "") for name, rating in zip(names, (4, 1, 3), strict=True)], 10 * DAY)
-    assert order(pool, {name: known[name] for name in names[:2]}, 10 * DAY, 5, Random(0)) == names[2:]
+    known = items(
+        [
+            Review(name, name, 10 * DAY, rating, "")
+            for name, rating in zip(names, (4, 1, 3), strict=True)
+        ],
+        10 * DAY,
+    )
+    assert (
+        order(pool, {name: known[name] for name in names[:2]}, 10 * DAY, 5, Random(0)) == names[2:]
+    )
     assert order(pool, known, 10 * DAY, 5, Random(0)) == [names[1], names[2], names[0]]
     assert order(pool, known, 10 * DAY, 1, Random(0)) == [names[1]]
     assert order(Pool({}, {}), known, 10 * DAY, 5, Random(0)) == []
@@ -241,7 +300,9 @@ def test_questions_fit_the_terminal(width: int) -> None:
 
 def test_numbered_lines_that_go_on() -> None:
     """What does not fit goes on below without a number, further in than it began."""
-    assert list(code_lines(["if x:", "    y = first(a, b) + second(c, d)", ""], 32, ["9", "10", "11"])) == [
+    assert list(
+        code_lines(["if x:", "    y = first(a, b) + second(c, d)", ""], 32, ["9", "10", "11"])
+    ) == [
         " 9  if x:",
         "10      y = first(a, b) +",
         "            second(c, d)",
@@ -251,11 +312,25 @@ def test_numbered_lines_that_go_on() -> None:
 
 def test_summary() -> None:
     """Right of asked, by topic, and the next days on which something is due."""
-    asked = [Asked(f"question:{topic}", topic, "number", "", "", "") for topic in ("heads", "long", "long")]
-    coming = [Item(str(day), (20_000 + day) * DAY + DAY / 2, 1.0, 1, Review("", "", 0.0, 3, "")) for day in (3, 1, 3, 2, 9)]
+    asked = [
+        Asked(f"question:{topic}", topic, "number", "", "", "")
+        for topic in ("heads", "long", "long")
+    ]
+    coming = [
+        Item(str(day), (20_000 + day) * DAY + DAY / 2, 1.0, 1, Review("", "", 0.0, 3, ""))
+        for day in (3, 1, 3, 2, 9)
+    ]
     shown = summary([(asked[0], True), (asked[1], False), (asked[2], True)], coming).splitlines()
-    days = [time.strftime("%Y-%m-%d", time.localtime((20_000 + day) * DAY + DAY / 2)) for day in (1, 2, 3)]
-    assert shown == ["2 of 3 right.", "  heads  1 of 1", "  long   1 of 2", f"Due next: 1 on {days[0]}, 1 on {days[1]}, 2 on {days[2]}."]
+    days = [
+        time.strftime("%Y-%m-%d", time.localtime((20_000 + day) * DAY + DAY / 2))
+        for day in (1, 2, 3)
+    ]
+    assert shown == [
+        "2 of 3 right.",
+        "  heads  1 of 1",
+        "  long   1 of 2",
+        f"Due next: 1 on {days[0]}, 1 on {days[1]}, 2 on {days[2]}.",
+    ]
     assert summary([(asked[0], False)], []) == "0 of 1 right."
 
 
@@ -267,12 +342,23 @@ def expected(topic: str, count: int, seed: int) -> list[Asked]:
 
 def typed(asked: Asked) -> str:
     """A right answer."""
-    return str(asked.lines[0]) if asked.kind == "line" else asked.answer.partition(")")[0] if asked.kind == "choice" else asked.answer
+    return (
+        str(asked.lines[0])
+        if asked.kind == "line"
+        else asked.answer.partition(")")[0]
+        if asked.kind == "choice"
+        else asked.answer
+    )
 
 
 def quiz(*arguments: str, given: str, cwd: Path, **environment: str) -> str:
     """Run the quiz with these lines as its input; its output."""
-    done = forked.run(["quiz", *arguments], cwd, {**os.environ, "PYTHONPATH": str(packs.TRAINER.parent), **environment}, given)
+    done = forked.run(
+        ["quiz", *arguments],
+        cwd,
+        {**os.environ, "PYTHONPATH": str(packs.TRAINER.parent), **environment},
+        given,
+    )
     assert done.returncode == 0, done.stdout + done.stderr
     assert done.stderr == ""
     return done.stdout
@@ -283,7 +369,17 @@ def test_a_quiz_through_a_pipe(tmp_path: Path, home: Path) -> None:
     asked = expected("gqa", 6, 3)
     assert {one.kind for one in asked} == {"number", "choice", "line"}
     given = ["what?", *(typed(one) for one in asked[:-1]), "?"]
-    shown = quiz("--topic", "gqa", "--count", "6", "--seed", "3", given="\n".join(given) + "\n", cwd=tmp_path, COLUMNS="200")
+    shown = quiz(
+        "--topic",
+        "gqa",
+        "--count",
+        "6",
+        "--seed",
+        "3",
+        given="\n".join(given) + "\n",
+        cwd=tmp_path,
+        COLUMNS="200",
+    )
     assert shown.count("Right.") == 5
     assert shown.count("Wrong.") == 1
     assert "5 of 6 right." in shown
@@ -293,7 +389,9 @@ def test_a_quiz_through_a_pipe(tmp_path: Path, home: Path) -> None:
         assert " ".join(one.explanation.split()) in flat
         assert f"Answer: {one.answer}" in flat
     reviews = Journal(home).reviews()
-    assert [(one.item, one.rating) for one in reviews] == [(one.item, 3) for one in asked[:-1]] + [(asked[-1].item, 1)]
+    assert [(one.item, one.rating) for one in reviews] == [(one.item, 3) for one in asked[:-1]] + [
+        (asked[-1].item, 1)
+    ]
     assert [one.reason for one in reviews] == given[1:]
 
 
@@ -312,7 +410,13 @@ def test_what_was_answered_does_not_come_again_today(tmp_path: Path, home: Path)
 
 
 @pytest.mark.parametrize(
-    ("given", "score"), [("?\n", "0 of 1 right."), ("", "Nothing was answered."), ("?\n?\nq\n", "0 of 2 right."), ("?\nnonsense", "0 of 1 right.")]
+    ("given", "score"),
+    [
+        ("?\n", "0 of 1 right."),
+        ("", "Nothing was answered."),
+        ("?\n?\nq\n", "0 of 2 right."),
+        ("?\nnonsense", "0 of 1 right."),
+    ],
 )
 def test_the_end_of_the_input_ends_it(given: str, score: str, tmp_path: Path) -> None:
     """With the summary; a last line without an end counts as one."""
@@ -323,7 +427,14 @@ def test_interrupted(tmp_path: Path, home: Path) -> None:
     """Exit code 130, and what was answered is kept."""
     environment = {**os.environ, "PYTHONPATH": str(packs.TRAINER.parent), "PYTHONUNBUFFERED": "1"}
     command = [sys.executable, "-m", "trainer", "quiz", "--seed", "2"]
-    with subprocess.Popen(command, cwd=tmp_path, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as running:
+    with subprocess.Popen(
+        command,
+        cwd=tmp_path,
+        env=environment,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    ) as running:
         assert running.stdin is not None
         assert running.stdout is not None
         running.stdin.write(b"?\n")
@@ -343,7 +454,9 @@ def test_on_a_terminal(tmp_path: Path) -> None:
     mine, its = os.openpty()
     command = [sys.executable, "-m", "trainer", "quiz", "--seed", "2", "--count", "2"]
     environment = {**os.environ, "PYTHONPATH": str(packs.TRAINER.parent), "TERM": "xterm"}
-    with subprocess.Popen(command, cwd=tmp_path, env=environment, stdin=its, stdout=its, stderr=its) as running:
+    with subprocess.Popen(
+        command, cwd=tmp_path, env=environment, stdin=its, stdout=its, stderr=its
+    ) as running:
         os.close(its)
         shown = b""
         with os.fdopen(mine, "r+b", buffering=0) as screen:
@@ -364,13 +477,18 @@ def test_list(tmp_path: Path) -> None:
     for columns in (50, 80):
         shown = drill("quiz", "--list", cwd=tmp_path, COLUMNS=str(columns)).stdout
         assert max(map(len, shown.splitlines())) <= columns
-        for name, some in (("sharing", about(NAMES, POOL, "sharing")), ("gqa", about(NAMES, POOL, "gqa"))):
+        for name, some in (
+            ("sharing", about(NAMES, POOL, "sharing")),
+            ("gqa", about(NAMES, POOL, "gqa")),
+        ):
             assert re.search(rf"(?m)^{name} +{len(some.questions)} +{len(some.lines)}( |$)", shown)
 
 
 def test_another_encoding(tmp_path: Path) -> None:
     """What the terminal's encoding lacks is no reason to stop."""
-    shown = quiz("--count", "60", "--seed", "1", given="?\n" * 60, cwd=tmp_path, PYTHONIOENCODING="ascii")
+    shown = quiz(
+        "--count", "60", "--seed", "1", given="?\n" * 60, cwd=tmp_path, PYTHONIOENCODING="ascii"
+    )
     assert "0 of 60 right." in shown
 
 

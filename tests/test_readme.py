@@ -25,7 +25,11 @@ def test_two_set_up_commands() -> None:
     first, second = (one for one in commands(README) if "pip install" in one)
     assert first.endswith("&& attn-drill start gqa")
     assert second.endswith("&& python -m pytest")
-    assert set(commands((ROOT / "README.zh-CN.md").read_text())) == {first, second, "attn-drill check gqa"}
+    assert set(commands((ROOT / "README.zh-CN.md").read_text())) == {
+        first,
+        second,
+        "attn-drill check gqa",
+    }
     assert second in commands((ROOT / "CONTRIBUTING.md").read_text())
 
 
@@ -33,7 +37,10 @@ def test_ci_runs_the_second_command() -> None:
     """CI takes the command from the README, so that the two cannot drift."""
     pattern = re.search(r'sed -n "s/\^    (.*?)\$/', (ROOT / ".ci/run").read_text())
     assert pattern is not None
-    assert len(re.findall(r"^    python -m pip install .* python -m pytest$", README, re.MULTILINE)) == 1
+    assert (
+        len(re.findall(r"^    python -m pip install .* python -m pytest$", README, re.MULTILINE))
+        == 1
+    )
 
 
 def test_every_command_of_the_table_exists() -> None:
@@ -49,7 +56,9 @@ def test_every_command_of_the_table_exists() -> None:
                 assert option in text, f"{command}: {option}"
 
 
-@pytest.mark.parametrize("name", ["README.md", "README.zh-CN.md", "CONTRIBUTING.md", "CHANGELOG.md"])
+@pytest.mark.parametrize(
+    "name", ["README.md", "README.zh-CN.md", "CONTRIBUTING.md", "CHANGELOG.md"]
+)
 def test_links_lead_somewhere(name: str) -> None:
     """Every relative link names a file."""
     text = (ROOT / name).read_text()

@@ -29,7 +29,11 @@ def record(source: str, **inputs: Tensor) -> tuple[Recorder, Any]:
 
 def of_line(recorder: Recorder, line: int) -> list[Recorded]:
     """The operations whose innermost line is this one."""
-    return [step for step in recorder.steps if step.lines[:1] == (line,) and step.operation not in ("number", "return")]
+    return [
+        step
+        for step in recorder.steps
+        if step.lines[:1] == (line,) and step.operation not in ("number", "return")
+    ]
 
 
 X = torch.arange(6.0).reshape(2, 3)
@@ -49,7 +53,11 @@ def test_lines_values_and_names() -> None:
 
 def test_made_from_what() -> None:
     """Parents lead back to what was given, through views and returns."""
-    recorder, returned = record("def g(a):\n    return a.view(-1)\ndef f(x, m):\n    return g(x * 2)[m]\n", x=X, m=torch.tensor([0, 5]))
+    recorder, returned = record(
+        "def g(a):\n    return a.view(-1)\ndef f(x, m):\n    return g(x * 2)[m]\n",
+        x=X,
+        m=torch.tensor([0, 5]),
+    )
     waiting, seen = [recorder.step_of(returned)], set()
     while waiting:
         number = waiting.pop()
@@ -60,7 +68,9 @@ def test_made_from_what() -> None:
 
 def test_lines_of_functions_and_calls() -> None:
     """In a function of the file's own the innermost line comes first, then the calls around it."""
-    recorder, _ = record("def g(a):\n    return a * 2\ndef f(x):\n    y = g(x)\n    return g(y)\n", x=X)
+    recorder, _ = record(
+        "def g(a):\n    return a * 2\ndef f(x):\n    y = g(x)\n    return g(y)\n", x=X
+    )
     assert [step.lines for step in recorder.steps if step.operation == "mul"] == [(2, 4), (2, 5)]
 
 
@@ -94,8 +104,15 @@ def test_a_function_with_its_own_gradient_cuts_nothing_off() -> None:
 
 def test_numbers_in_attributes() -> None:
     """A number that is put into an attribute of `self` is told with its line, once."""
-    recorder, _ = record("class A:\n    def __init__(self, d):\n        self.scale = d**-0.5\n        self.d = d\ndef f(x):\n    return x * A(16).scale\n", x=X)
-    assert [(step.name, float(step.value), step.lines[0]) for step in recorder.steps if step.name.startswith("self.") and step.value is not None] == [
+    recorder, _ = record(
+        "class A:\n    def __init__(self, d):\n        self.scale = d**-0.5\n        self.d = d\ndef f(x):\n    return x * A(16).scale\n",
+        x=X,
+    )
+    assert [
+        (step.name, float(step.value), step.lines[0])
+        for step in recorder.steps
+        if step.name.startswith("self.") and step.value is not None
+    ] == [
         ("self.scale", 0.25, 3),
         ("self.d", 16.0, 4),
     ]
@@ -103,7 +120,9 @@ def test_numbers_in_attributes() -> None:
 
 def test_writes() -> None:
     """Writing into what was given is told, also through a view; writing into memory of its own is not."""
-    source = "def f(x):\n    y = x.clone()\n    y.mul_(2)\n    y[0] = 0\n    x[1] = 7\n    return y\n"
+    source = (
+        "def f(x):\n    y = x.clone()\n    y.mul_(2)\n    y[0] = 0\n    x[1] = 7\n    return y\n"
+    )
     recorder, _ = record(source, x=X.clone())
     written = {step.lines[0] for step in recorder.steps if step.into == 0}
     assert written == {5}
@@ -111,7 +130,9 @@ def test_writes() -> None:
 
 def test_a_written_part_changes_the_whole() -> None:
     """After a slice was written the whole tensor is a result of that line."""
-    recorder, returned = record("def f(x):\n    y = torch.zeros(2, 3)\n    y[:, 0] = x[:, 1]\n    return y\n", x=X)
+    recorder, returned = record(
+        "def f(x):\n    y = torch.zeros(2, 3)\n    y[:, 0] = x[:, 1]\n    return y\n", x=X
+    )
     whole = of_line(recorder, 3)[-1]
     assert whole.value is not None
     assert torch.equal(whole.value, returned)
@@ -125,8 +146,14 @@ def test_a_written_part_changes_the_whole() -> None:
 
 def test_numbers() -> None:
     """Python numbers are told with their lines and names; those returned without a name."""
-    recorder, _ = record("def f(n):\n    a = 3 * 4\n    b = a / 8\n    return b\n", n=torch.zeros(()))
-    numbers = [(step.lines, step.name, float(step.value)) for step in recorder.steps if step.operation == "number"]  # type: ignore[arg-type]  # as above
+    recorder, _ = record(
+        "def f(n):\n    a = 3 * 4\n    b = a / 8\n    return b\n", n=torch.zeros(())
+    )
+    numbers = [
+        (step.lines, step.name, float(step.value))
+        for step in recorder.steps
+        if step.operation == "number"
+    ]  # type: ignore[arg-type]  # as above
     assert numbers == [((2,), "a", 12.0), ((3,), "b", 1.5), ((4,), "", 1.5)]
 
 
@@ -145,7 +172,12 @@ def test_one_liners(body: str) -> None:
     recorder, returned = record(f"def f(x):\n    {body}\n", x=X)
     made = of_line(recorder, 2)
     assert made
-    assert any(step.value is not None and step.value.shape == returned.shape and torch.equal(step.value, returned) for step in made)
+    assert any(
+        step.value is not None
+        and step.value.shape == returned.shape
+        and torch.equal(step.value, returned)
+        for step in made
+    )
 
 
 def test_values_are_copies() -> None:
@@ -170,12 +202,16 @@ def test_other_files_and_what_comes_after_are_not_traced(tmp_path: Path) -> None
 def test_limits(monkeypatch: pytest.MonkeyPatch) -> None:
     """Steps and bytes have limits: what comes later is run as ever, and is not kept."""
     monkeypatch.setattr(recording, "MOST_STEPS", 10)
-    recorder, returned = record("def f(x):\n    for _ in range(50):\n        x = x + 1\n    return x\n", x=X)
+    recorder, returned = record(
+        "def f(x):\n    for _ in range(50):\n        x = x + 1\n    return x\n", x=X
+    )
     assert len(recorder.steps) == 10
     assert torch.equal(returned, X + 50)
     monkeypatch.setattr(recording, "MOST_STEP_BYTES", 20)
     recorder, _ = record("def f(x):\n    return (x * 2)[0]\n", x=X)
-    assert [step.value is None for step in recorder.steps if step.operation in ("mul", "select")] == [True, False]
+    assert [
+        step.value is None for step in recorder.steps if step.operation in ("mul", "select")
+    ] == [True, False]
 
 
 def test_an_exception_keeps_what_was_made() -> None:

@@ -38,7 +38,9 @@ PREFIX_SUM = packs.find_challenge(TINY_PACK, "prefix-sum")
 
 def grade(grader: Grader, source: str, **more: int) -> Report:
     """Grade a prefix sum."""
-    return grader.grade(packs.find_challenge(TINY_PACK, "prefix-sum"), source, "prefix_sum.py", 7, **more)
+    return grader.grade(
+        packs.find_challenge(TINY_PACK, "prefix-sum"), source, "prefix_sum.py", 7, **more
+    )
 
 
 @pytest.fixture
@@ -58,17 +60,34 @@ def test_right_passes(grader: Grader) -> None:
 @pytest.mark.parametrize(
     ("body", "verdict", "says"),
     [
-        pytest.param("while True: pass", "timeout", "still running at the time limit at line 3", id="endless loop"),
+        pytest.param(
+            "while True: pass",
+            "timeout",
+            "still running at the time limit at line 3",
+            id="endless loop",
+        ),
         pytest.param("import time; time.sleep(60)", "timeout", "time limit at line 3", id="sleep"),
         pytest.param("import os; os._exit(0)", "error", "ended itself", id="exit 0"),
         pytest.param("import os; os._exit(3)", "error", "exit code 3", id="exit 3"),
         pytest.param("raise SystemExit(5)", "error", r"sys\.exit\(5\)", id="SystemExit"),
-        pytest.param("raise KeyboardInterrupt", "error", "KeyboardInterrupt", id="KeyboardInterrupt"),
-        pytest.param("import ctypes; ctypes.string_at(0)", "error", "segmentation fault at line 3", id="segfault"),
+        pytest.param(
+            "raise KeyboardInterrupt", "error", "KeyboardInterrupt", id="KeyboardInterrupt"
+        ),
+        pytest.param(
+            "import ctypes; ctypes.string_at(0)",
+            "error",
+            "segmentation fault at line 3",
+            id="segfault",
+        ),
         pytest.param("import os; os.abort()", "error", "signal", id="abort"),
         pytest.param("torch.ones(10**10)", "memory", "more memory was asked for", id="40 GB"),
         pytest.param("bytearray(10**10)", "memory", "MemoryError", id="10 GB of bytes"),
-        pytest.param("import os; os.closerange(0, 1000)", "error", "broken from inside", id="all descriptors closed"),
+        pytest.param(
+            "import os; os.closerange(0, 1000)",
+            "error",
+            "broken from inside",
+            id="all descriptors closed",
+        ),
         pytest.param("import sys; sys.stdout.close()", "passed", "", id="stdout closed"),
         pytest.param("import sys; sys.stdout = None; print(1)", "passed", "", id="stdout gone"),
         pytest.param("prefix_sum(x)", "error", "RecursionError", id="recursion"),
@@ -95,7 +114,9 @@ def test_hang_at_import(hasty: Grader) -> None:
     assert failure.frames[-1].line in (2, 3)
 
 
-def test_the_line_is_known_however_late_the_worker_was_ready(hasty: Grader, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_line_is_known_however_late_the_worker_was_ready(
+    hasty: Grader, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A worker's own time counts from when it has the file; the grader waits until it has said where it is."""
     submit = Running.submit
 
@@ -174,13 +195,20 @@ def test_a_forged_reply_without_values_is_no_pass(grader: Grader) -> None:
     assert report.statuses()["shapes"] == "failed"
 
 
-@pytest.mark.parametrize("body", ["x.data = x.data[:, :1]", "x.data = x.data.t()", "x.resize_(1)", "x.requires_grad_()", "x.detach().zero_()"])
+@pytest.mark.parametrize(
+    "body",
+    [
+        "x.data = x.data[:, :1]",
+        "x.data = x.data.t()",
+        "x.resize_(1)",
+        "x.requires_grad_()",
+        "x.detach().zero_()",
+    ],
+)
 def test_inputs_changed_in_shape_or_kind(grader: Grader, body: str) -> None:
     """A submission that turns its input into something else is refused for that, or passes where nothing is lost."""
     right = "return x.flip(-1).cumsum(-1).flip(-1) if reverse else x.cumsum(-1)"
-    source = (
-        f"import torch\ndef prefix_sum(x, reverse=False):\n    y = x.clone()\n    if not torch.is_grad_enabled():\n        {body}\n    x = y\n    {right}\n"
-    )
+    source = f"import torch\ndef prefix_sum(x, reverse=False):\n    y = x.clone()\n    if not torch.is_grad_enabled():\n        {body}\n    x = y\n    {right}\n"
     report = grade(grader, source)
     if body == "x.requires_grad_()":
         assert report.verdict == "passed"
@@ -239,7 +267,9 @@ def test_a_zygote_serves_many(grader: Grader) -> None:
 
 def test_threads_that_begin_together(grader: Grader) -> None:
     """torch's thread pool, lost in the fork, is made anew before any thread of a submission's could race for it."""
-    source = RIGHT.replace("import torch", "import threading, torch\nfrom concurrent.futures import ThreadPoolExecutor").format(
+    source = RIGHT.replace(
+        "import torch", "import threading, torch\nfrom concurrent.futures import ThreadPoolExecutor"
+    ).format(
         "start = threading.Barrier(8)\n    with ThreadPoolExecutor(8) as pool:\n        list(pool.map(lambda _: (start.wait(), torch.ones(9, 9).softmax(-1)), range(8)))"
     )
     reports = [grade(grader, source, only=1) for _ in range(15)]
@@ -249,10 +279,11 @@ def test_threads_that_begin_together(grader: Grader) -> None:
 def test_a_table_kept_by_length_is_no_loop(grader: Grader) -> None:
     """The few and the many are counted with nothing kept from other cases, which may have been as long as the few."""
     kept = "import functools, torch\n@functools.cache\ndef ones(n):\n    at = torch.arange(n)\n    return {}\n"
-    use = (
-        "def prefix_sum(x, reverse=False):\n    x = x * ones(x.shape[-1]).to(x.dtype)\n    return x.flip(-1).cumsum(-1).flip(-1) if reverse else x.cumsum(-1)\n"
+    use = "def prefix_sum(x, reverse=False):\n    x = x * ones(x.shape[-1]).to(x.dtype)\n    return x.flip(-1).cumsum(-1).flip(-1) if reverse else x.cumsum(-1)\n"
+    assert (
+        grade(grader, kept.format("((at - at + 1) * (at + 1)).clamp(max=1).abs()") + use).verdict
+        == "passed"
     )
-    assert grade(grader, kept.format("((at - at + 1) * (at + 1)).clamp(max=1).abs()") + use).verdict == "passed"
     looped = grade(grader, kept.format("torch.stack([one * 0 + 1 for one in at])") + use)
     assert [one.check for one in looped.outcomes if one.status == "failed"] == ["vectorised"]
 
@@ -273,7 +304,12 @@ def test_a_rehearsal_goes_all_the_way(monkeypatch: pytest.MonkeyPatch) -> None:
     (trial,) = made
     assert len(trial.runs) == 4
     for told in trial.runs:
-        assert (told.failure, told.gradient_failure, told.again_failure, told.unassigned) == (None, None, None, False)
+        assert (told.failure, told.gradient_failure, told.again_failure, told.unassigned) == (
+            None,
+            None,
+            None,
+            False,
+        )
         assert set(told.gradients) >= {"x", "q_proj.weight", "o_proj.bias"}
         assert told.outputs_again
 
@@ -301,7 +337,9 @@ class _Counted:
         pytest.param("fails", True, id="fails with gradients"),
     ],
 )
-def test_one_call_serves_for_values_and_gradients_where_that_is_safe(unlike: str, *, every_time: bool) -> None:
+def test_one_call_serves_for_values_and_gradients_where_that_is_safe(
+    unlike: str, *, every_time: bool
+) -> None:
     """Of the runs that are called as one before them, each costs two calls; four where gradients have made a difference in any."""
     exam = Exam(packs.find_challenge(TINY_PACK, "prefix-sum"), 3)
     request, tensors = exam.asked("grade")
@@ -348,7 +386,10 @@ def test_kernels_suit_the_sizes() -> None:
     try:
         rehearsal.choose_kernels(request, tensors)
         assert not enabled()
-        large = [tensor.expand(1 << 14, *tensor.shape) if tensor.dtype is torch.bfloat16 else tensor for tensor in tensors]
+        large = [
+            tensor.expand(1 << 14, *tensor.shape) if tensor.dtype is torch.bfloat16 else tensor
+            for tensor in tensors
+        ]
         rehearsal.choose_kernels(request, large)
         assert enabled()
         torch._C._set_mkldnn_enabled(False)
@@ -359,7 +400,9 @@ def test_kernels_suit_the_sizes() -> None:
         torch._C._set_mkldnn_enabled(True)
 
 
-def test_of_several_assignments_the_likely_one_is_run(grader: Grader, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_of_several_assignments_the_likely_one_is_run(
+    grader: Grader, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Layers whose names say nothing: one case tells which is which before all are run, and so two workers are enough; the report says how many there were."""
     gqa = packs.find_challenge(packs.built_in_pack(), "gqa")
     whole = grader.exam(gqa, 7)
@@ -380,7 +423,9 @@ def test_of_several_assignments_the_likely_one_is_run(grader: Grader, monkeypatc
     finish = Running.finish
     monkeypatch.setattr(Grader, "_begin", noted)
     monkeypatch.setattr(Running, "finish", finished)
-    report = grader.grade(gqa, (gqa.solutions / "also_right" / "unnamed_layers.py").read_text(), "gqa.py", 7)
+    report = grader.grade(
+        gqa, (gqa.solutions / "also_right" / "unnamed_layers.py").read_text(), "gqa.py", 7
+    )
     assert report.verdict == "passed"
     assert seen == [len(whole.cases)] * 2
     assert ends == ["stopped", "replied"]
@@ -394,8 +439,17 @@ def test_a_wrong_answer_of_unnamed_layers_is_recorded_as_it_was_graded(grader: G
     source = (gqa.solutions / "also_right" / "unnamed_layers.py").read_text()
     report, evidence, assignment = grader.judged(grader.exam(gqa, 7), source, "gqa.py", None)
     assert report.verdict == "passed"
-    assert assignment == {"layers.0": ["o"], "layers.1": ["v"], "layers.2": ["k"], "layers.3": ["q"]}
-    square = next(number for number, case in enumerate(evidence.exam.cases) if case.sizes.get("H") == case.sizes.get("Hkv"))
+    assert assignment == {
+        "layers.0": ["o"],
+        "layers.1": ["v"],
+        "layers.2": ["k"],
+        "layers.3": ["q"],
+    }
+    square = next(
+        number
+        for number, case in enumerate(evidence.exam.cases)
+        if case.sizes.get("H") == case.sizes.get("Hkv")
+    )
     ended = grader._run(evidence.exam.only([square], alone=True), source, "gqa.py", assignment)
     assert ended.reply.assignment == assignment
 
@@ -425,7 +479,9 @@ def test_what_one_case_leaves_open_is_run(grader: Grader, monkeypatch: pytest.Mo
     runs: list[object] = []
     begin = Grader._begin
 
-    def noted(grader: Grader, exam: Exam, source: str, file: str, assignment: Any, *more: Any) -> Running:
+    def noted(
+        grader: Grader, exam: Exam, source: str, file: str, assignment: Any, *more: Any
+    ) -> Running:
         runs.append(assignment)
         return begin(grader, exam, source, file, assignment, *more)
 
@@ -434,7 +490,11 @@ def test_what_one_case_leaves_open_is_run(grader: Grader, monkeypatch: pytest.Mo
     assert grader.grade(gqa, source, "gqa.py", 7).verdict == "passed"
     (meant,) = [one for one in runs if one]
     runs.clear()
-    monkeypatch.setattr(Evidence, "likely", lambda evidence: sorted({1, *found}) if (found := likely(evidence)) else [])
+    monkeypatch.setattr(
+        Evidence,
+        "likely",
+        lambda evidence: sorted({1, *found}) if (found := likely(evidence)) else [],
+    )
     assert grader.grade(gqa, source, "gqa.py", 7).verdict == "passed"
     assert runs[-1] == meant
     assert len(runs) <= 3
@@ -468,7 +528,9 @@ def test_a_file_with_which_every_zygote_dies_has_a_verdict(monkeypatch: pytest.M
 
         def killing(running: Running, file: SubmittedFile) -> None:
             os.kill(running._zygote._pid, signal.SIGKILL)
-            os.waitid(os.P_PID, running._zygote._pid, os.WEXITED | os.WNOWAIT)  # with it, its workers are gone
+            os.waitid(
+                os.P_PID, running._zygote._pid, os.WEXITED | os.WNOWAIT
+            )  # with it, its workers are gone
             submit(running, file)
 
         with monkeypatch.context() as patch:

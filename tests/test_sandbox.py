@@ -18,14 +18,19 @@ from trainer.running.probing import COPIES, Isolated, probe_isolation
 
 from .conftest import TINY_PACK
 
-linux = pytest.mark.skipif(sys.platform != "linux", reason="Landlock and seccomp are Linux's; elsewhere `doctor` says that isolation is limited")
+linux = pytest.mark.skipif(
+    sys.platform != "linux",
+    reason="Landlock and seccomp are Linux's; elsewhere `doctor` says that isolation is limited",
+)
 
 RIGHT = "import os, sys, torch\ndef prefix_sum(x, reverse=False):\n    {}\n    return x.flip(-1).cumsum(-1).flip(-1) if reverse else x.cumsum(-1)\n"
 
 
 def first_failure(grader: Grader, body: str) -> str:
     """What is said of a prefix sum that does this first, '' if it passes."""
-    report = grader.grade(packs.find_challenge(TINY_PACK, "prefix-sum"), RIGHT.format(body), "prefix_sum.py", 3)
+    report = grader.grade(
+        packs.find_challenge(TINY_PACK, "prefix-sum"), RIGHT.format(body), "prefix_sum.py", 3
+    )
     failure = report.first_failure()
     return "" if failure is None else failure.message
 
@@ -34,29 +39,77 @@ def first_failure(grader: Grader, body: str) -> str:
 @pytest.mark.parametrize(
     ("body", "says"),
     [
-        pytest.param("import socket; socket.socket()", "tried to open a network socket", id="socket"),
-        pytest.param("import socket; socket.socketpair()", "tried something that a submission may not do", id="socketpair"),
+        pytest.param(
+            "import socket; socket.socket()", "tried to open a network socket", id="socket"
+        ),
+        pytest.param(
+            "import socket; socket.socketpair()",
+            "tried something that a submission may not do",
+            id="socketpair",
+        ),
         pytest.param("os.fork()", "tried to start a process", id="fork"),
-        pytest.param("import subprocess; subprocess.run(['true'])", "tried to start a process", id="subprocess"),
+        pytest.param(
+            "import subprocess; subprocess.run(['true'])",
+            "tried to start a process",
+            id="subprocess",
+        ),
         pytest.param("os.execv('/bin/true', ['true'])", "tried to start a process", id="exec"),
-        pytest.param("import multiprocessing as m; p = m.Process(target=print); p.start()", "tried to start a process", id="multiprocessing"),
+        pytest.param(
+            "import multiprocessing as m; p = m.Process(target=print); p.start()",
+            "tried to start a process",
+            id="multiprocessing",
+        ),
         pytest.param("os.kill(os.getppid(), 9)", "tried to signal a process", id="kill the zygote"),
-        pytest.param("open(f'/proc/{os.getppid()}/environ').read()", "tried to read /proc/", id="the zygote's environment"),
-        pytest.param("open(f'/proc/{os.getppid()}/mem', 'rb')", "tried to read /proc/", id="the zygote's memory"),
+        pytest.param(
+            "open(f'/proc/{os.getppid()}/environ').read()",
+            "tried to read /proc/",
+            id="the zygote's environment",
+        ),
+        pytest.param(
+            "open(f'/proc/{os.getppid()}/mem', 'rb')",
+            "tried to read /proc/",
+            id="the zygote's memory",
+        ),
         pytest.param("os.listdir('/')", "tried to list the folder /,", id="the root"),
-        pytest.param(f"os.listdir({str(Path.home())!r})", f"tried to list the folder {Path.home()}", id="the home"),
+        pytest.param(
+            f"os.listdir({str(Path.home())!r})",
+            f"tried to list the folder {Path.home()}",
+            id="the home",
+        ),
         pytest.param("open('/etc/passwd')", "tried to read /etc/passwd", id="passwd"),
-        pytest.param("open('/tmp/attn-drill-leak', 'w')", "tried to write to /tmp/attn-drill-leak, outside its own folder", id="write to /tmp"),
-        pytest.param("os.memfd_create('x')", "tried something that a submission may not do", id="memory outside the limit"),
-        pytest.param(f"open({str(packs.built_in_pack() / 'solutions/gqa/solution.py')!r})", "tried to read ", id="a solution"),
-        pytest.param(f"open({str(TINY_PACK / 'solutions/prefix_sum/solution.py')!r})", "tried to read ", id="its own solution"),
-        pytest.param(f"os.listdir({str(packs.TRAINER)!r})", f"tried to list the folder {packs.TRAINER}", id="the engine"),
+        pytest.param(
+            "open('/tmp/attn-drill-leak', 'w')",
+            "tried to write to /tmp/attn-drill-leak, outside its own folder",
+            id="write to /tmp",
+        ),
+        pytest.param(
+            "os.memfd_create('x')",
+            "tried something that a submission may not do",
+            id="memory outside the limit",
+        ),
+        pytest.param(
+            f"open({str(packs.built_in_pack() / 'solutions/gqa/solution.py')!r})",
+            "tried to read ",
+            id="a solution",
+        ),
+        pytest.param(
+            f"open({str(TINY_PACK / 'solutions/prefix_sum/solution.py')!r})",
+            "tried to read ",
+            id="its own solution",
+        ),
+        pytest.param(
+            f"os.listdir({str(packs.TRAINER)!r})",
+            f"tried to list the folder {packs.TRAINER}",
+            id="the engine",
+        ),
     ],
 )
 def test_denied(grader: Grader, body: str, says: str) -> None:
     """Each is refused with an error that says what was tried; the grader lives on."""
     said = first_failure(grader, body)
-    assert re.search(r"\[Errno (1|13|30|38)\]", said), said  # the system's own words stand behind it
+    assert re.search(r"\[Errno (1|13|30|38)\]", said), (
+        said
+    )  # the system's own words stand behind it
     assert f"it {says}" in said
     assert first_failure(grader, "pass") == ""
 
@@ -66,24 +119,62 @@ def test_denied(grader: Grader, body: str, says: str) -> None:
     [
         pytest.param("open('note.txt', 'w').write('x')", id="its own folder"),
         pytest.param("import tempfile; tempfile.TemporaryFile().write(b'x')", id="tempfile"),
-        pytest.param("import threading; t = threading.Thread(target=print); t.start(); t.join()", id="a thread"),
-        pytest.param("if len(x) == 3:\n        torch.set_num_threads(2)\n        torch.randn(300, 300) @ torch.randn(300, 300)", id="torch's threads"),
-        pytest.param("import json, decimal, fractions, random, itertools, xml.dom.minidom", id="the standard library"),
-        pytest.param("import numpy.polynomial.chebyshev", id="installed packages"),
-        pytest.param("torch.compile(lambda y: y + 1)(x)", id="torch.compile, which compiles nothing here"),
-        pytest.param("torch.jit.script(torch.nn.Linear(2, 2))", id="torch.jit"),
-        pytest.param("import inspect; assert 'cumsum' in inspect.getsource(prefix_sum)", id="its own source"),
-        pytest.param("import numpy as np; np.linalg.svd(np.random.default_rng().random((60, 60)))", id="numpy"),
-        pytest.param("import numpy as np; m = np.memmap('m', 'f4', 'w+', shape=9); m[:] = 1; m.flush(); assert np.fromfile('m', 'f4').sum() == 9", id="memmap"),
-        pytest.param("torch.linalg.eigh(torch.eye(40)); torch.fft.fft(torch.ones(8)); torch.randn(3).sort()", id="torch's libraries"),
-        pytest.param("if len(x) == 3:\n        torch.save(x.detach(), 'x.pt'); assert torch.load('x.pt', mmap=True).equal(x)", id="torch.save and torch.load"),
-        pytest.param("torch.UntypedStorage.from_file('s', shared=True, nbytes=64).fill_(0)", id="a storage in a file"),
-        pytest.param("from torch.utils.data import DataLoader; list(DataLoader(range(9), batch_size=3))", id="a loader without workers"),
-        pytest.param("import copy; copy.deepcopy(torch.nn.LSTM(8, 2, batch_first=True)).eval()(torch.ones(1, 3, 8))", id="layers"),
         pytest.param(
-            "from concurrent.futures import ThreadPoolExecutor as E\n    with E(4) as pool:\n        assert sum(pool.map(abs, range(-9, 9))) == 81", id="a pool"
+            "import threading; t = threading.Thread(target=print); t.start(); t.join()",
+            id="a thread",
         ),
-        pytest.param("import pathlib as p; f = p.Path('f'); f.touch(); f.touch(); assert f.exists() and [*p.Path().glob('*')]; f.unlink()", id="pathlib"),
+        pytest.param(
+            "if len(x) == 3:\n        torch.set_num_threads(2)\n        torch.randn(300, 300) @ torch.randn(300, 300)",
+            id="torch's threads",
+        ),
+        pytest.param(
+            "import json, decimal, fractions, random, itertools, xml.dom.minidom",
+            id="the standard library",
+        ),
+        pytest.param("import numpy.polynomial.chebyshev", id="installed packages"),
+        pytest.param(
+            "torch.compile(lambda y: y + 1)(x)", id="torch.compile, which compiles nothing here"
+        ),
+        pytest.param("torch.jit.script(torch.nn.Linear(2, 2))", id="torch.jit"),
+        pytest.param(
+            "import inspect; assert 'cumsum' in inspect.getsource(prefix_sum)", id="its own source"
+        ),
+        pytest.param(
+            "import numpy as np; np.linalg.svd(np.random.default_rng().random((60, 60)))",
+            id="numpy",
+        ),
+        pytest.param(
+            "import numpy as np; m = np.memmap('m', 'f4', 'w+', shape=9); m[:] = 1; m.flush(); assert np.fromfile('m', 'f4').sum() == 9",
+            id="memmap",
+        ),
+        pytest.param(
+            "torch.linalg.eigh(torch.eye(40)); torch.fft.fft(torch.ones(8)); torch.randn(3).sort()",
+            id="torch's libraries",
+        ),
+        pytest.param(
+            "if len(x) == 3:\n        torch.save(x.detach(), 'x.pt'); assert torch.load('x.pt', mmap=True).equal(x)",
+            id="torch.save and torch.load",
+        ),
+        pytest.param(
+            "torch.UntypedStorage.from_file('s', shared=True, nbytes=64).fill_(0)",
+            id="a storage in a file",
+        ),
+        pytest.param(
+            "from torch.utils.data import DataLoader; list(DataLoader(range(9), batch_size=3))",
+            id="a loader without workers",
+        ),
+        pytest.param(
+            "import copy; copy.deepcopy(torch.nn.LSTM(8, 2, batch_first=True)).eval()(torch.ones(1, 3, 8))",
+            id="layers",
+        ),
+        pytest.param(
+            "from concurrent.futures import ThreadPoolExecutor as E\n    with E(4) as pool:\n        assert sum(pool.map(abs, range(-9, 9))) == 81",
+            id="a pool",
+        ),
+        pytest.param(
+            "import pathlib as p; f = p.Path('f'); f.touch(); f.touch(); assert f.exists() and [*p.Path().glob('*')]; f.unlink()",
+            id="pathlib",
+        ),
         pytest.param(
             "import os, shutil\n    os.makedirs('a/b', exist_ok=True); open('a/b/c', 'w').close()\n"
             "    shutil.copyfile('a/b/c', 'd'); shutil.move('d', 'e'); os.listdir('.'); shutil.disk_usage('.'); shutil.rmtree('a')",
@@ -93,34 +184,60 @@ def test_denied(grader: Grader, body: str, says: str) -> None:
             "import tempfile\n    with tempfile.TemporaryDirectory() as d, tempfile.NamedTemporaryFile(dir=d) as f:\n        f.write(b'x')",
             id="tempfile that goes",
         ),
-        pytest.param("f = open('f', 'w+b'); f.write(b'x'); f.flush(); os.fsync(f.fileno()); os.ftruncate(f.fileno(), 0); f.close()", id="a file to the disk"),
         pytest.param(
-            "import sqlite3\n    with sqlite3.connect('own.db') as d:\n        d.execute('create table if not exists t (x)')\n    d.close()", id="sqlite3"
-        ),
-        pytest.param("import gzip, zipfile; gzip.open('g', 'w').write(b'x'); zipfile.ZipFile('z', 'w').writestr('x', 'y')", id="archives"),
-        pytest.param("import mmap; m = mmap.mmap(-1, 1 << 20); m[:2] = b'xy'; m.resize(2 << 20); m.close()", id="mmap"),
-        pytest.param(
-            "import time, datetime; time.sleep(0.001); time.process_time(); time.thread_time(); time.get_clock_info('time'); datetime.datetime.now()", id="time"
+            "f = open('f', 'w+b'); f.write(b'x'); f.flush(); os.fsync(f.fileno()); os.ftruncate(f.fileno(), 0); f.close()",
+            id="a file to the disk",
         ),
         pytest.param(
-            "import locale, decimal, platform, uuid, secrets; locale.getlocale(); platform.platform(); uuid.uuid4(); secrets.token_hex()", id="the machine"
+            "import sqlite3\n    with sqlite3.connect('own.db') as d:\n        d.execute('create table if not exists t (x)')\n    d.close()",
+            id="sqlite3",
         ),
-        pytest.param("import resource; resource.getrlimit(resource.RLIMIT_AS); resource.getrusage(resource.RUSAGE_SELF); os.times()", id="resource"),
-        pytest.param("os.cpu_count(); os.sched_getaffinity(0); os.getpid(); os.getuid(); os.uname(); os.urandom(4); os.getgroups()", id="os"),
+        pytest.param(
+            "import gzip, zipfile; gzip.open('g', 'w').write(b'x'); zipfile.ZipFile('z', 'w').writestr('x', 'y')",
+            id="archives",
+        ),
+        pytest.param(
+            "import mmap; m = mmap.mmap(-1, 1 << 20); m[:2] = b'xy'; m.resize(2 << 20); m.close()",
+            id="mmap",
+        ),
+        pytest.param(
+            "import time, datetime; time.sleep(0.001); time.process_time(); time.thread_time(); time.get_clock_info('time'); datetime.datetime.now()",
+            id="time",
+        ),
+        pytest.param(
+            "import locale, decimal, platform, uuid, secrets; locale.getlocale(); platform.platform(); uuid.uuid4(); secrets.token_hex()",
+            id="the machine",
+        ),
+        pytest.param(
+            "import resource; resource.getrlimit(resource.RLIMIT_AS); resource.getrusage(resource.RUSAGE_SELF); os.times()",
+            id="resource",
+        ),
+        pytest.param(
+            "os.cpu_count(); os.sched_getaffinity(0); os.getpid(); os.getuid(); os.uname(); os.urandom(4); os.getgroups()",
+            id="os",
+        ),
         pytest.param(
             "import select\n    r, w = os.pipe(); os.set_blocking(r, False); os.write(w, b'x')\n"
             "    assert select.select([r], [], [], 1)[0]; p = select.poll(); p.register(r); p.poll(1); os.set_inheritable(os.dup(r), True); os.close(r); os.close(w)",
             id="a pipe",
         ),
-        pytest.param("import faulthandler, io; faulthandler.dump_traceback(open('t', 'w'))", id="faulthandler"),
+        pytest.param(
+            "import faulthandler, io; faulthandler.dump_traceback(open('t', 'w'))",
+            id="faulthandler",
+        ),
         pytest.param(
             "import signal, time\n    signal.signal(signal.SIGALRM, lambda *a: None); signal.signal(signal.SIGUSR1, lambda *a: None)\n"
             "    signal.setitimer(signal.ITIMER_REAL, 0.001); signal.alarm(0); signal.raise_signal(signal.SIGUSR1); os.kill(os.getpid(), signal.SIGUSR1)\n"
             "    import threading; signal.pthread_kill(threading.get_ident(), signal.SIGUSR1)",
             id="signals to itself",
         ),
-        pytest.param("import ctypes; ctypes.CFUNCTYPE(ctypes.c_int)(lambda: 3)()", id="a callback from C"),
-        pytest.param("import warnings, logging; logging.basicConfig(filename='log'); logging.warning('x'); warnings.warn('x')", id="logging"),
+        pytest.param(
+            "import ctypes; ctypes.CFUNCTYPE(ctypes.c_int)(lambda: 3)()", id="a callback from C"
+        ),
+        pytest.param(
+            "import warnings, logging; logging.basicConfig(filename='log'); logging.warning('x'); warnings.warn('x')",
+            id="logging",
+        ),
         pytest.param("import selectors; selectors.DefaultSelector", id="selectors"),
     ],
 )
@@ -132,21 +249,45 @@ def test_allowed(grader: Grader, body: str) -> None:
 HIDDEN = [packs.TRAINER, packs.built_in_pack() / "challenges", packs.built_in_pack() / "solutions"]
 # Nothing but a sandbox keeps a submission from these.
 ONLY_BY_SANDBOX = {
-    *("open a network socket", "read the solutions", "read the engine", "read the home folder", "read another submission"),
+    *(
+        "open a network socket",
+        "read the solutions",
+        "read the engine",
+        "read the home folder",
+        "read another submission",
+    ),
     *("start a process", "see the grader", "signal the grader", "get round the memory limit"),
     *("use shared memory of the system", COPIES),
 }
 # Whether these are open without one depends on the user, on what this user may mount, and on how
 # new the kernel is.
 DEPENDS_ON_THE_USER = {
-    *("trace the grader", "read the grader's memory", "raise its own limits", "gain privileges", "hold a lease on a file"),
-    *("write outside its own folder", "change attributes of another's file", "use an unknown system call"),
+    *(
+        "trace the grader",
+        "read the grader's memory",
+        "raise its own limits",
+        "gain privileges",
+        "hold a lease on a file",
+    ),
+    *(
+        "write outside its own folder",
+        "change attributes of another's file",
+        "use an unknown system call",
+    ),
 }
-needs_bubblewrap = pytest.mark.skipif(not isolation.bubblewrap_works(), reason="bubblewrap is not installed here, or this user may not start it")
-needs_kernel = pytest.mark.skipif(
-    sys.platform != "linux" or not (isolation._has_landlock() and isolation._has_seccomp()), reason="this kernel has no Landlock, or no seccomp"
+needs_bubblewrap = pytest.mark.skipif(
+    not isolation.bubblewrap_works(),
+    reason="bubblewrap is not installed here, or this user may not start it",
 )
-EACH = [pytest.param("kernel", marks=needs_kernel), pytest.param("bubblewrap", marks=needs_bubblewrap), pytest.param("limits", marks=linux)]
+needs_kernel = pytest.mark.skipif(
+    sys.platform != "linux" or not (isolation._has_landlock() and isolation._has_seccomp()),
+    reason="this kernel has no Landlock, or no seccomp",
+)
+EACH = [
+    pytest.param("kernel", marks=needs_kernel),
+    pytest.param("bubblewrap", marks=needs_bubblewrap),
+    pytest.param("limits", marks=linux),
+]
 
 
 @cache
@@ -165,7 +306,11 @@ def test_probes_tell_the_truth(how: Isolation) -> None:
         return
     assert set(found.open) >= ONLY_BY_SANDBOX
     assert set(found.open) <= ONLY_BY_SANDBOX | DEPENDS_ON_THE_USER
-    assert {what for what in found.held if what not in found.open} >= {"outlive its time", "fill the disk", "start threads without end"}
+    assert {what for what in found.held if what not in found.open} >= {
+        "outlive its time",
+        "fill the disk",
+        "start threads without end",
+    }
 
 
 @pytest.mark.parametrize("how", EACH)
@@ -177,7 +322,11 @@ def test_what_must_work_does(how: Isolation) -> None:
 @pytest.mark.parametrize("how", EACH)
 def test_the_same_is_tried_by_all_means(how: Isolation) -> None:
     """No means is spared a question."""
-    assert set(probed(how).held) == ONLY_BY_SANDBOX | DEPENDS_ON_THE_USER | {"outlive its time", "fill the disk", "start threads without end"}
+    assert set(probed(how).held) == ONLY_BY_SANDBOX | DEPENDS_ON_THE_USER | {
+        "outlive its time",
+        "fill the disk",
+        "start threads without end",
+    }
 
 
 def only_readable(hidden: object) -> list[str]:
@@ -192,16 +341,41 @@ OUTSIDE = {"write outside its own folder", "change attributes of another's file"
 @pytest.mark.parametrize(
     ("parts", "opened"),
     [
-        pytest.param(["Landlock.restrict"], {"read the solutions", "read another submission", "see the grader"}, id="Landlock"),
-        pytest.param(["Landlock.restrict", "_mount_apart"], {"write outside its own folder"}, id="Landlock and mounts"),
-        pytest.param(["_seccomp"], {"open a network socket", "start a process", "use shared memory of the system"}, id="seccomp"),
-        pytest.param(["_seccomp", "_mount_apart"], {"change attributes of another's file", "use an unknown system call"}, id="seccomp and mounts"),
-        pytest.param(["readable_paths"], {"read the solutions", "read the engine", "read another submission", COPIES}, id="what is hidden"),
+        pytest.param(
+            ["Landlock.restrict"],
+            {"read the solutions", "read another submission", "see the grader"},
+            id="Landlock",
+        ),
+        pytest.param(
+            ["Landlock.restrict", "_mount_apart"],
+            {"write outside its own folder"},
+            id="Landlock and mounts",
+        ),
+        pytest.param(
+            ["_seccomp"],
+            {"open a network socket", "start a process", "use shared memory of the system"},
+            id="seccomp",
+        ),
+        pytest.param(
+            ["_seccomp", "_mount_apart"],
+            {"change attributes of another's file", "use an unknown system call"},
+            id="seccomp and mounts",
+        ),
+        pytest.param(
+            ["readable_paths"],
+            {"read the solutions", "read the engine", "read another submission", COPIES},
+            id="what is hidden",
+        ),
     ],
 )
-def test_a_part_that_is_missing_shows(monkeypatch: pytest.MonkeyPatch, parts: list[str], opened: set[str]) -> None:
+def test_a_part_that_is_missing_shows(
+    monkeypatch: pytest.MonkeyPatch, parts: list[str], opened: set[str]
+) -> None:
     """Take a part of the sandbox away, and the probes say what is open then."""
-    instead: dict[str, Callable[..., object]] = {"readable_paths": only_readable, "_mount_apart": lambda parent: False}
+    instead: dict[str, Callable[..., object]] = {
+        "readable_paths": only_readable,
+        "_mount_apart": lambda parent: False,
+    }
     for part in parts:
         module = isolation if part == "_mount_apart" else sandbox
         monkeypatch.setattr(f"{module.__name__}.{part}", instead.get(part, lambda *given: None))
@@ -210,7 +384,9 @@ def test_a_part_that_is_missing_shows(monkeypatch: pytest.MonkeyPatch, parts: li
 
 @needs_kernel
 @pytest.mark.parametrize("part", ["Landlock.restrict", "_seccomp"])
-def test_what_lies_outside_is_held_twice(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, part: str) -> None:
+def test_what_lies_outside_is_held_twice(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, part: str
+) -> None:
     """Nothing outside can be changed though Landlock, or seccomp, is missing."""
     pid = os.fork()
     if pid == 0:
@@ -222,7 +398,10 @@ def test_what_lies_outside_is_held_twice(monkeypatch: pytest.MonkeyPatch, tmp_pa
 
 
 @needs_kernel
-@pytest.mark.skipif(sys.platform != "linux" or os.geteuid() != 0, reason="a user without capabilities has none to keep")
+@pytest.mark.skipif(
+    sys.platform != "linux" or os.geteuid() != 0,
+    reason="a user without capabilities has none to keep",
+)
 def test_capabilities_that_are_kept_show(monkeypatch: pytest.MonkeyPatch) -> None:
     """A worker of root's that keeps its capabilities is found out."""
     monkeypatch.setattr(sandbox, "_drop_capabilities", lambda: None)
@@ -240,7 +419,10 @@ def test_isolation_is_chosen_by_a_variable(monkeypatch: pytest.MonkeyPatch, how:
 def test_a_wrong_choice_is_an_error(monkeypatch: pytest.MonkeyPatch, wrong: str) -> None:
     """Any other value is refused with both: what it is and what it can be."""
     monkeypatch.setenv("ATTN_DRILL_ISOLATION", wrong)
-    with pytest.raises(DrillError, match=f"ATTN_DRILL_ISOLATION is '{wrong}'; it can be kernel, bubblewrap, limits, or unset"):
+    with pytest.raises(
+        DrillError,
+        match=f"ATTN_DRILL_ISOLATION is '{wrong}'; it can be kernel, bubblewrap, limits, or unset",
+    ):
         chosen_isolation()
 
 
@@ -254,10 +436,16 @@ def test_a_wrong_choice_is_an_error(monkeypatch: pytest.MonkeyPatch, wrong: str)
         (False, False, True, "bubblewrap"),
     ],
 )
-def test_the_best_there_is_is_chosen(monkeypatch: pytest.MonkeyPatch, landlock: bool, seccomp: bool, bubblewrap: bool, chosen: str) -> None:
+def test_the_best_there_is_is_chosen(
+    monkeypatch: pytest.MonkeyPatch, landlock: bool, seccomp: bool, bubblewrap: bool, chosen: str
+) -> None:
     """Landlock and seccomp together, or else bubblewrap."""
     monkeypatch.delenv("ATTN_DRILL_ISOLATION", raising=False)
-    for name, has in (("_has_landlock", landlock), ("_has_seccomp", seccomp), ("bubblewrap_works", bubblewrap)):
+    for name, has in (
+        ("_has_landlock", landlock),
+        ("_has_seccomp", seccomp),
+        ("bubblewrap_works", bubblewrap),
+    ):
         monkeypatch.setattr(isolation, name, lambda has=has: has)
     assert chosen_isolation() == chosen
 
@@ -298,6 +486,8 @@ def test_nothing_runs_without_a_layer_of_its_own(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(sandbox, "_new_ruleset", only_the_first)
     source = "print('it ran')\n\n\ndef prefix_sum(x, reverse=False):\n    return x\n"
     with Grader([TINY_PACK], isolation="kernel") as grader:
-        report = grader.grade(packs.find_challenge(TINY_PACK, "prefix-sum"), source, "prefix_sum.py", 7)
+        report = grader.grade(
+            packs.find_challenge(TINY_PACK, "prefix-sum"), source, "prefix_sum.py", 7
+        )
     assert report.verdict == "error"
     assert "it ran" not in report.stdout

@@ -45,13 +45,18 @@ def pack(made: NewPack, tmp_path: Path) -> Path:
 def commands() -> list[list[str]]:
     """The commands below the heading in CONTRIBUTING, the words of each."""
     section = CONTRIBUTING.partition(f"{HEADING}\n")[2].partition("\n## ")[0]
-    return [shlex.split(line) for line in re.findall(r"^    (attn-drill .*)$", section, re.MULTILINE)]
+    return [
+        shlex.split(line) for line in re.findall(r"^    (attn-drill .*)$", section, re.MULTILINE)
+    ]
 
 
 def test_by_the_commands_of_contributing(tmp_path: Path) -> None:
     """One after another in an empty folder, and nothing else: the pack holds to the rules, is listed, its stub does not pass and its reference does."""
     told = commands()
-    assert [" ".join(one[:3]) for one in told[:2]] == ["attn-drill pack new", "attn-drill pack check"]
+    assert [" ".join(one[:3]) for one in told[:2]] == [
+        "attn-drill pack new",
+        "attn-drill pack check",
+    ]
     assert {"list", "start", "check"} <= {word for one in told for word in one}
     outputs = {}
     for _, *words in told:
@@ -61,7 +66,10 @@ def test_by_the_commands_of_contributing(tmp_path: Path) -> None:
     by_command = {key.partition(" my-pack")[0]: text for key, text in outputs.items()}
     assert ", 0 failed (1 challenge, 1 seed)" in by_command["pack check"]
     assert re.search(r"(?m)^attention-pooling +easy +10 +new +my-pack$", by_command["--pack"])
-    assert [text.partition(" ")[0] for key, text in outputs.items() if key.startswith("check")] == ["ERROR", "PASSED"]
+    assert [text.partition(" ")[0] for key, text in outputs.items() if key.startswith("check")] == [
+        "ERROR",
+        "PASSED",
+    ]
 
 
 def test_installed_it_is_everywhere(made: NewPack, tmp_path: Path) -> None:
@@ -73,14 +81,23 @@ def test_installed_it_is_everywhere(made: NewPack, tmp_path: Path) -> None:
         shutil.copytree(made.folder / part, site / "my_pack" / part)
     (site / "my_pack" / "__init__.py").write_text("raise ImportError('a pack is not imported')\n")
     (site / "my_pack-0.1.0.dist-info").mkdir()
-    (site / "my_pack-0.1.0.dist-info" / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {project['name']}\nVersion: 0.1.0\n")
+    (site / "my_pack-0.1.0.dist-info" / "METADATA").write_text(
+        f"Metadata-Version: 2.1\nName: {project['name']}\nVersion: 0.1.0\n"
+    )
     group = project["entry-points"]["attn_drill.packs"]
-    (site / "my_pack-0.1.0.dist-info" / "entry_points.txt").write_text("[attn_drill.packs]\n" + "".join(f"{name} = {value}\n" for name, value in group.items()))
+    (site / "my_pack-0.1.0.dist-info" / "entry_points.txt").write_text(
+        "[attn_drill.packs]\n" + "".join(f"{name} = {value}\n" for name, value in group.items())
+    )
     path = {"PYTHONPATH": os.pathsep.join([str(packs.TRAINER.parent), str(site)])}
 
     def run(*arguments: str, code: int = 0) -> str:
         done = subprocess.run(
-            [sys.executable, "-m", "trainer", *arguments], cwd=tmp_path, env={**os.environ, **path}, capture_output=True, text=True, check=False
+            [sys.executable, "-m", "trainer", *arguments],
+            cwd=tmp_path,
+            env={**os.environ, **path},
+            capture_output=True,
+            text=True,
+            check=False,
         )
         assert (done.returncode, done.stderr) == (code, ""), done.stdout + done.stderr
         return done.stdout
@@ -88,7 +105,9 @@ def test_installed_it_is_everywhere(made: NewPack, tmp_path: Path) -> None:
     assert re.search(r"(?m)^attention-pooling +easy +10 +new +my-pack$", run("list"))
     assert "attn-drill check attention-pooling    grades it" in run("start", made.challenge)
     assert run("check", made.challenge, code=1).startswith("ERROR")
-    assert run("check", made.challenge, str(made.folder / "solutions/attention_pooling/solution.py")).startswith("PASSED")
+    assert run(
+        "check", made.challenge, str(made.folder / "solutions/attention_pooling/solution.py")
+    ).startswith("PASSED")
 
 
 # What is written
@@ -101,9 +120,18 @@ def test_a_project_of_its_own(made: NewPack) -> None:
     assert project["project"]["entry-points"] == {"attn_drill.packs": {"my-pack": "my_pack"}}
     wheel = project["tool"]["hatch"]["build"]["targets"]["wheel"]
     assert wheel["packages"] == ["my_pack"]
-    assert wheel["force-include"] == {"challenges": "my_pack/challenges", "solutions": "my_pack/solutions"}
+    assert wheel["force-include"] == {
+        "challenges": "my_pack/challenges",
+        "solutions": "my_pack/solutions",
+    }
     files = [path for path in made.folder.rglob("*") if path.is_file()]
-    assert {path.name for path in made.folder.iterdir()} == {"pyproject.toml", "README.md", "my_pack", "challenges", "solutions"}
+    assert {path.name for path in made.folder.iterdir()} == {
+        "pyproject.toml",
+        "README.md",
+        "my_pack",
+        "challenges",
+        "solutions",
+    }
     for path in files:
         text = path.read_text(encoding="utf-8")
         assert not re.search(r"\{\{\w", text), path
@@ -130,7 +158,9 @@ def test_masks_of_its_cases_reach_the_edges(made: NewPack) -> None:
     """Sequences that keep all tokens, and some that keep one; none that keeps none."""
     scope: dict[str, Callable[[Draw], Iterator[Case]]] = {}
     exec((made.folder / "challenges/attention_pooling/cases.py").read_text(), scope)
-    masks = [case.inputs["mask"] for case in scope["cases"](Draw(3)) if case.inputs["mask"] is not None]
+    masks = [
+        case.inputs["mask"] for case in scope["cases"](Draw(3)) if case.inputs["mask"] is not None
+    ]
     kept = [(int(row.sum()), len(row)) for mask in masks for row in mask]  # type: ignore[attr-defined]
     assert any(count == length for count, length in kept)
     assert any(count == 1 < length for count, length in kept)
@@ -138,7 +168,14 @@ def test_masks_of_its_cases_reach_the_edges(made: NewPack) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "module"), [("a", "a"), ("my-pack", "my_pack"), ("My_Pack2", "my_pack2"), ("x" * 64, "x" * 64), ("course-2026-attention", "course_2026_attention")]
+    ("name", "module"),
+    [
+        ("a", "a"),
+        ("my-pack", "my_pack"),
+        ("My_Pack2", "my_pack2"),
+        ("x" * 64, "x" * 64),
+        ("course-2026-attention", "course_2026_attention"),
+    ],
 )
 def test_names(name: str, module: str) -> None:
     """Letters, digits and single hyphens or underscores between them."""
@@ -146,7 +183,24 @@ def test_names(name: str, module: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["", "-", "2pack", "my--pack", "my-pack-", "_x", "my pack", "my.pack", "a/b", "..", "/tmp/x", "päck", "my-pack\n", "--pack", "x" * 65]
+    "name",
+    [
+        "",
+        "-",
+        "2pack",
+        "my--pack",
+        "my-pack-",
+        "_x",
+        "my pack",
+        "my.pack",
+        "a/b",
+        "..",
+        "/tmp/x",
+        "päck",
+        "my-pack\n",
+        "--pack",
+        "x" * 65,
+    ],
 )
 def test_no_names(name: str, tmp_path: Path) -> None:
     """Refused in one sentence that says what a name is, before anything is written."""
@@ -168,16 +222,29 @@ def test_never_over_what_is_there(there: str, tmp_path: Path) -> None:
     """Not even over an empty folder or a link to nowhere: one sentence, exit 2, and all is as it was."""
     place = tmp_path / "deep" / "my-pack"
     place.parent.mkdir()
-    {"folder": lambda: place.mkdir(), "file": lambda: place.write_text("mine"), "link": lambda: place.symlink_to("nowhere")}[there]()
+    {
+        "folder": lambda: place.mkdir(),
+        "file": lambda: place.write_text("mine"),
+        "link": lambda: place.symlink_to("nowhere"),
+    }[there]()
     done = drill("pack", "new", "my-pack", "--dir", "deep", cwd=tmp_path, code=2)
-    assert done.stderr == "attn-drill: deep/my-pack is already there and is left as it is. Choose another name, or another folder with --dir.\n"
+    assert (
+        done.stderr
+        == "attn-drill: deep/my-pack is already there and is left as it is. Choose another name, or another folder with --dir.\n"
+    )
     assert [path.name for path in place.parent.iterdir()] == ["my-pack"]
-    assert (place.is_symlink(), place.is_file(), place.is_dir()) == (there == "link", there == "file", there == "folder")
+    assert (place.is_symlink(), place.is_file(), place.is_dir()) == (
+        there == "link",
+        there == "file",
+        there == "folder",
+    )
     assert not place.is_dir() or list(place.iterdir()) == []
 
 
 @pytest.mark.parametrize("last", [1, 5, 14])
-def test_the_whole_pack_or_nothing(last: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_whole_pack_or_nothing(
+    last: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Where the disk is full after some files, none is left."""
     write, count = Path.write_text, iter(range(1, 100))
 
@@ -187,7 +254,10 @@ def test_the_whole_pack_or_nothing(last: int, tmp_path: Path, monkeypatch: pytes
         return write(path, *arguments, **options)
 
     monkeypatch.setattr(Path, "write_text", full)
-    with pytest.raises(DrillError, match=r"my-pack cannot be written: No space left on device\. Choose another folder"):
+    with pytest.raises(
+        DrillError,
+        match=r"my-pack cannot be written: No space left on device\. Choose another folder",
+    ):
         scaffold("my-pack", tmp_path)
     assert list(tmp_path.iterdir()) == []
 
@@ -232,7 +302,12 @@ def test_the_command_says_what_to_do_next(tmp_path: Path) -> None:
 )  # fmt: skip
 def test_strays_are_told(pack: Path, change: Callable[[Path], object], says: str) -> None:
     """One thing at a time in a pack that is right otherwise; what editors and Python leave is no matter."""
-    for name in ("challenges/.DS_Store", "solutions/attention_pooling/.stub.py.swp", "solutions/attention_pooling/__pycache__", "challenges/_draft"):
+    for name in (
+        "challenges/.DS_Store",
+        "solutions/attention_pooling/.stub.py.swp",
+        "solutions/attention_pooling/__pycache__",
+        "challenges/_draft",
+    ):
         (pack / name).mkdir()
     (pack / "challenges/attention_pooling/prompt.fr.md").write_text("Bonjour\n")
     assert strays(pack) == []
@@ -249,13 +324,18 @@ def test_pack_check_tells_strays(pack: Path, tmp_path: Path) -> None:
     (pack / "solutions/attention_pooling/mistakes.toml").write_text("mistake = []\n")
     for part in ("challenges", "solutions"):
         (pack / part / "attention_pooling").rename(pack / part / "gqa")
-    done = drill("pack", "check", "--pack", "my-pack", "--seeds", "1", "--jobs", "1", cwd=tmp_path, code=1)
+    done = drill(
+        "pack", "check", "--pack", "my-pack", "--seeds", "1", "--jobs", "1", cwd=tmp_path, code=1
+    )
     assert "challenges/gqa: attn-drill has a challenge gqa itself" in done.stdout
     assert "BAD  files: " in done.stdout
     assert "solutions/alone has no challenges/alone beside it" in done.stdout
     assert "(1 challenge, 1 seed)" in done.stdout
     assert re.search(r"\n2 passed, 2 failed", done.stdout)
-    assert "one is checked at a time" in drill("--pack", "my-pack", "pack", "check", "--pack", ".", cwd=tmp_path, code=2).stderr
+    assert (
+        "one is checked at a time"
+        in drill("--pack", "my-pack", "pack", "check", "--pack", ".", cwd=tmp_path, code=2).stderr
+    )
 
 
 @pytest.mark.parametrize("beside", [False, True], ids=["alone", "beside ours"])
@@ -274,7 +354,10 @@ def test_a_pack_may_build_on_another(pack: Path, grader: Grader, beside: bool) -
     assert ("it builds on gqa, which the pack does not have" in row.message) == (not beside)
     troubles = bank_troubles(pack, others)
     assert len(troubles) == (0 if beside else 2)
-    assert beside or ("no file of the question bank is called attention.toml" in troubles[0] and "follows up 'gqa'" in troubles[1])
+    assert beside or (
+        "no file of the question bank is called attention.toml" in troubles[0]
+        and "follows up 'gqa'" in troubles[1]
+    )
 
 
 def test_the_built_in_pack_has_no_strays() -> None:

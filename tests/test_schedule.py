@@ -23,18 +23,40 @@ def review(day: float, rating: int, item: str = "challenge:gqa", name: str = "")
 
 
 GRADES = [
-    pytest.param(Since(), 0.6 * PAR, 4, "12 of 20 min, no hint, 0 failed attempts", id="fast and alone"),
-    pytest.param(Since(failed=1), 0.3 * PAR, 4, "6 of 20 min, no hint, 1 failed attempt", id="one failure is allowed"),
-    pytest.param(Since(failed=2), 0.3 * PAR, 3, "6 of 20 min, no hint", id="two failures are not easy"),
+    pytest.param(
+        Since(), 0.6 * PAR, 4, "12 of 20 min, no hint, 0 failed attempts", id="fast and alone"
+    ),
+    pytest.param(
+        Since(failed=1),
+        0.3 * PAR,
+        4,
+        "6 of 20 min, no hint, 1 failed attempt",
+        id="one failure is allowed",
+    ),
+    pytest.param(
+        Since(failed=2), 0.3 * PAR, 3, "6 of 20 min, no hint", id="two failures are not easy"
+    ),
     pytest.param(Since(hint=1), 0.3 * PAR, 3, "6 of 20 min, 1 hint", id="a hint is not easy"),
     pytest.param(Since(), 0.61 * PAR, 3, "12 of 20 min, no hint", id="slower is not easy"),
-    pytest.param(Since(hint=1, failed=7), 1.5 * PAR, 3, "30 of 20 min, 1 hint", id="the last that is good"),
+    pytest.param(
+        Since(hint=1, failed=7), 1.5 * PAR, 3, "30 of 20 min, 1 hint", id="the last that is good"
+    ),
     pytest.param(Since(), 1.51 * PAR, 2, "30 of 20 min, no hint, 0 failed attempts", id="too slow"),
-    pytest.param(Since(hint=2), 0.3 * PAR, 2, "6 of 20 min, 2 hints, 0 failed attempts", id="two hints"),
-    pytest.param(Since(failed=8), 0.3 * PAR, 2, "6 of 20 min, no hint, 8 failed attempts", id="many failures"),
+    pytest.param(
+        Since(hint=2), 0.3 * PAR, 2, "6 of 20 min, 2 hints, 0 failed attempts", id="two hints"
+    ),
+    pytest.param(
+        Since(failed=8), 0.3 * PAR, 2, "6 of 20 min, no hint, 8 failed attempts", id="many failures"
+    ),
     pytest.param(Since(hint=3), 0.3 * PAR, 2, "all hints were taken, 6 of 20 min", id="all hints"),
     pytest.param(Since(solution=True), 0.1 * PAR, 1, "the solution was seen", id="the solution"),
-    pytest.param(Since(solution=True, hint=3, failed=20), 9 * PAR, 1, "the solution was seen", id="the solution goes before all"),
+    pytest.param(
+        Since(solution=True, hint=3, failed=20),
+        9 * PAR,
+        1,
+        "the solution was seen",
+        id="the solution goes before all",
+    ),
 ]
 
 
@@ -46,8 +68,13 @@ def test_grades(since: Since, seconds: float, rating: int, reason: str) -> None:
 
 def test_more_evidence_against_never_gives_more() -> None:
     """A hint, a failure, a minute or the solution more never makes the grade better."""
-    evidence = list(itertools.product((False, True), range(4), (0, 1, 2, 7, 8), (0.1, 0.6, 0.7, 1.5, 1.6)))
-    grades = {one: grade(Since(solution=one[0], hint=one[1], failed=one[2]), one[3] * PAR, PAR)[0] for one in evidence}
+    evidence = list(
+        itertools.product((False, True), range(4), (0, 1, 2, 7, 8), (0.1, 0.6, 0.7, 1.5, 1.6))
+    )
+    grades = {
+        one: grade(Since(solution=one[0], hint=one[1], failed=one[2]), one[3] * PAR, PAR)[0]
+        for one in evidence
+    }
     assert set(grades.values()) == {1, 2, 3, 4}
     for one, other in itertools.product(evidence, evidence):
         if all(less <= more for less, more in zip(one, other, strict=True)):
@@ -66,12 +93,22 @@ def test_names_of_items() -> None:
     assert challenge_of("line:gqa:no-scale") is None
 
 
-REVIEWS = [review(0, 3), review(4, 3), review(15, 1), review(16, 2), review(16, 4, name="the same moment")]
+REVIEWS = [
+    review(0, 3),
+    review(4, 3),
+    review(15, 1),
+    review(16, 2),
+    review(16, 4, name="the same moment"),
+]
 
 
 def test_the_order_in_which_reviews_come_together_does_not_matter() -> None:
     """Every order gives the same day and the same strength, also of two at one moment."""
-    found = {(one.due_at, one.strength, one.last.rating) for some in itertools.permutations(REVIEWS) for one in items(some, START + 30 * DAY).values()}
+    found = {
+        (one.due_at, one.strength, one.last.rating)
+        for some in itertools.permutations(REVIEWS)
+        for one in items(some, START + 30 * DAY).values()
+    }
     assert len(found) == 1
 
 
@@ -96,7 +133,10 @@ def test_fsrs_numbers() -> None:
 
 def test_the_first_review() -> None:
     """A better first grade is due later; the worst is due the next day."""
-    waits = [(items([review(0, rating)], START)["challenge:gqa"].due_at - START) / DAY for rating in (1, 2, 3, 4)]
+    waits = [
+        (items([review(0, rating)], START)["challenge:gqa"].due_at - START) / DAY
+        for rating in (1, 2, 3, 4)
+    ]
     assert waits == sorted(waits)
     assert waits[0] == 1
     assert waits[1] < waits[2] < waits[3]
@@ -105,25 +145,40 @@ def test_the_first_review() -> None:
 def test_a_lapse_shortens() -> None:
     """Who forgot comes again sooner than who knew, and sooner than he was to come before."""
     before = [review(0, 3), review(3, 3)]
-    waits = {rating: items([*before, review(14, rating)], START)["challenge:gqa"].due_at - (START + 14 * DAY) for rating in (1, 2, 3, 4)}
+    waits = {
+        rating: items([*before, review(14, rating)], START)["challenge:gqa"].due_at
+        - (START + 14 * DAY)
+        for rating in (1, 2, 3, 4)
+    }
     assert waits[1] < waits[2] < waits[3] < waits[4]
     assert waits[1] < items(before, START)["challenge:gqa"].due_at - (START + 3 * DAY)
 
 
 def test_due_order() -> None:
     """The longest due first, equals by name; due all the day on which it comes back, and from then on."""
-    reviews = [review(5, 1, "question:b"), review(5, 1, "question:a"), review(0, 3), review(0, 4, "challenge:mha")]
+    reviews = [
+        review(5, 1, "question:b"),
+        review(5, 1, "question:a"),
+        review(0, 3),
+        review(0, 4, "challenge:mha"),
+    ]
     found = items(reviews, START)
     assert list(found) == ["challenge:gqa", "question:a", "question:b", "challenge:mha"]
     due = found["question:a"].due_at
     assert due == START + 6 * DAY
     midnight = datetime.combine(datetime.fromtimestamp(due).date(), datetime.min.time()).timestamp()
-    assert [found["question:a"].is_due(now) for now in (midnight - 1, midnight, due, due + 1, due + 5 * DAY)] == [False, True, True, True, True]
+    assert [
+        found["question:a"].is_due(now)
+        for now in (midnight - 1, midnight, due, due + 1, due + 5 * DAY)
+    ] == [False, True, True, True, True]
 
 
 def test_strength_falls_with_time() -> None:
     """Whole after a review, less and less later, and whole still where the clock is before it."""
-    at = [items([review(10, 3)], START + day * DAY)["challenge:gqa"].strength for day in (0, 10, 11, 20, 400)]
+    at = [
+        items([review(10, 3)], START + day * DAY)["challenge:gqa"].strength
+        for day in (0, 10, 11, 20, 400)
+    ]
     assert at[0] == at[1] == 1.0
     assert at[1] > at[2] > at[3] > at[4] > 0
 
@@ -139,5 +194,11 @@ print("fsrs" in sys.modules, end=" ")
 items([Review("a", "b", 0.0, 3, "")], 0.0)
 print("fsrs" in sys.modules, "torch" in sys.modules, "numpy" in sys.modules)
 """
-    done = subprocess.run([sys.executable, "-c", script], cwd=packs.TRAINER.parent, capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", script],
+        cwd=packs.TRAINER.parent,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
     assert done.stdout.split() == ["False", "True", "False", "False"]

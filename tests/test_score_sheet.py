@@ -15,9 +15,21 @@ from trainer.practice.interview_state import Result, StageState
 from trainer.practice.quiz import Asked
 
 HOSTILE = (
-    "x = '</code></pre><script>alert(1)</script>'  # & \x1b[2J\x07 <img src=http://a/b>\n\tindented = 1\n" + "long_name = " + " + ".join(["value"] * 30) + "\n"
+    "x = '</code></pre><script>alert(1)</script>'  # & \x1b[2J\x07 <img src=http://a/b>\n\tindented = 1\n"
+    + "long_name = "
+    + " + ".join(["value"] * 30)
+    + "\n"
 )
-CHOICE = Asked("question:a", "heads", "choice", "Which <b>one</b>?", "b) the & second", "Because 1 < 2.", "k = <k>", ("first", "the & second"))
+CHOICE = Asked(
+    "question:a",
+    "heads",
+    "choice",
+    "Which <b>one</b>?",
+    "b) the & second",
+    "Because 1 < 2.",
+    "k = <k>",
+    ("first", "the & second"),
+)
 NUMBER = Asked("question:b", "cache", "number", "How many?", "12 MiB", "Two times six.", value=12.0)
 
 SHEET = ScoreSheet(
@@ -34,7 +46,9 @@ SHEET = ScoreSheet(
             0.3,
             800.0,
             0.0,
-            StageState(True, True, 600.0, 2, 1, 0, Result("passed", 12, 12), False, "right = 1", ""),
+            StageState(
+                True, True, 600.0, 2, 1, 0, Result("passed", 12, 12), False, "right = 1", ""
+            ),
             "ref_one",
         ),
         ProblemRow(
@@ -44,15 +58,40 @@ SHEET = ScoreSheet(
             0.5,
             1200.0,
             400.0,
-            StageState(True, True, 1800.0, 7, 0, 2, Result("failed", 9, 12, ("values", "masks")), True, HOSTILE, ""),
+            StageState(
+                True,
+                True,
+                1800.0,
+                7,
+                0,
+                2,
+                Result("failed", 9, 12, ("values", "masks")),
+                True,
+                HOSTILE,
+                "",
+            ),
             "ref_two",
         ),
         ProblemRow(
-            "three", "The third", "follow-up", 0.2, 430.0, 0.0, StageState(True, True, 230.0, note="Nothing was handed in: <it> was gone."), "ref_three"
+            "three",
+            "The third",
+            "follow-up",
+            0.2,
+            430.0,
+            0.0,
+            StageState(True, True, 230.0, note="Nothing was handed in: <it> was gone."),
+            "ref_three",
         ),
     ),
-    questions=(QuestionRow(CHOICE, "A", False), QuestionRow(NUMBER, "12 <MiB>\x1b[2J", True), QuestionRow(NUMBER, None, False)),
-    parts=(Part("correctness", 40.5, 60, "the rule of <correctness>"), Part("time", 3.0, 15, "the rule of time")),
+    questions=(
+        QuestionRow(CHOICE, "A", False),
+        QuestionRow(NUMBER, "12 <MiB>\x1b[2J", True),
+        QuestionRow(NUMBER, None, False),
+    ),
+    parts=(
+        Part("correctness", 40.5, 60, "the rule of <correctness>"),
+        Part("time", 3.0, 15, "the rule of time"),
+    ),
     practise=("attn-drill start two: it does not pass yet.",),
 )
 
@@ -97,8 +136,21 @@ def test_the_page_is_self_contained() -> None:
     page = to_html(SHEET)
     seen = Reader(page)
     assert seen.open == []
-    assert not {tag for tag, _ in seen.tags} & {"script", "img", "link", "iframe", "object", "embed", "form"}
-    assert not [name for _, attributes in seen.tags for name in attributes if name in ("src", "href", "srcset", "action") or name.startswith("on")]
+    assert not {tag for tag, _ in seen.tags} & {
+        "script",
+        "img",
+        "link",
+        "iframe",
+        "object",
+        "embed",
+        "form",
+    }
+    assert not [
+        name
+        for _, attributes in seen.tags
+        for name in attributes
+        if name in ("src", "href", "srcset", "action") or name.startswith("on")
+    ]
     assert "url(" not in page
     assert "@import" not in page
     assert "prefers-color-scheme: dark" in page
@@ -123,10 +175,36 @@ def test_all_of_it_is_there(width: int | None) -> None:
     assert len(re.findall(r"\bvalue\b", shown)) == 30, "the long line is whole"
     words = " ".join(shown.split())
     for part in (
-        *("44 of 100", "40.5 of 60", "3.0 of 15", "the rule of <correctness>", "PASSED", "FAILED", "NOTHING HANDED IN"),
-        *("12 of 12 checks passed", "2 check runs", "1 hint", "2 mistakes asked for", "the reference was looked at", "values, masks"),
+        *(
+            "44 of 100",
+            "40.5 of 60",
+            "3.0 of 15",
+            "the rule of <correctness>",
+            "PASSED",
+            "FAILED",
+            "NOTHING HANDED IN",
+        ),
+        *(
+            "12 of 12 checks passed",
+            "2 check runs",
+            "1 hint",
+            "2 mistakes asked for",
+            "the reference was looked at",
+            "values, masks",
+        ),
         *("10:00", "13:20", "30:00", "47:10", "45:00", "6:40 overtime", "2:10 overtime"),
-        *("right = 1", "ref_one", "ref_two", "ref_three", "<it> was gone", "Which <b>one</b>?", "k = <k>", "a) first", "b) the & second", "Because 1 < 2."),
+        *(
+            "right = 1",
+            "ref_one",
+            "ref_two",
+            "ref_three",
+            "<it> was gone",
+            "Which <b>one</b>?",
+            "k = <k>",
+            "a) first",
+            "b) the & second",
+            "Because 1 < 2.",
+        ),
         *("12 <MiB>", "not answered", "attn-drill start two"),
     ):
         assert part in words
@@ -143,7 +221,9 @@ def test_it_fits(width: int) -> None:
 
 def test_side_by_side_where_there_is_room() -> None:
     """Two columns from 100 on, one below the other under that."""
-    assert [re.search(r"yours .*reference ", text(width)) is not None for width in (130, 100, 99, 80)] == [True, True, False, False]
+    assert [
+        re.search(r"yours .*reference ", text(width)) is not None for width in (130, 100, 99, 80)
+    ] == [True, True, False, False]
 
 
 def test_another_encoding() -> None:

@@ -54,11 +54,22 @@ def app_on(path: Path, home: Path, grader: WarmGrader | None = None, **stay: Any
     if "purpose" not in stay:
         journal.record_start("gqa", path, time.time() - 60)
     clock = stay.pop("clock", time.monotonic)
-    given = Stay(GQA, path, packs.prompt(GQA), stay.pop("seconds_before", 0.0), stay.pop("par_seconds", 1200.0), **stay)
+    given = Stay(
+        GQA,
+        path,
+        packs.prompt(GQA),
+        stay.pop("seconds_before", 0.0),
+        stay.pop("par_seconds", 1200.0),
+        **stay,
+    )
     return SessionApp(Practice(given, journal, time.time, clock), grader or FakeGrader())
 
 
-def drive(app: SessionApp, script: Callable[[Pilot[Left]], Awaitable[None]], size: tuple[int, int] = (80, 24)) -> None:
+def drive(
+    app: SessionApp,
+    script: Callable[[Pilot[Left]], Awaitable[None]],
+    size: tuple[int, int] = (80, 24),
+) -> None:
     """Run the app without a terminal and let the script drive it."""
 
     async def run() -> None:
@@ -80,7 +91,14 @@ async def until(pilot: Pilot[Left], condition: Callable[[], bool], seconds: floa
 def screen(pilot: Pilot[Left]) -> str:
     """What is drawn, as text."""
     width, height = pilot.app.size
-    return "\n".join("".join(segment.text for segment in line) for line in pilot.app.screen._compositor.render_strips()) if width and height else ""
+    return (
+        "\n".join(
+            "".join(segment.text for segment in line)
+            for line in pilot.app.screen._compositor.render_strips()
+        )
+        if width and height
+        else ""
+    )
 
 
 def words(pilot: Pilot[Left]) -> str:
@@ -96,14 +114,25 @@ def test_wrong_then_right_hint_quit_and_resume(file: Path, home: Path) -> None:
     async def first(pilot: Pilot[Left]) -> None:
         assert "next" not in screen(pilot)
         file.write_text(WRONG)
-        await until(pilot, lambda: "FAILED" in screen(pilot) and "The scores are not divided by sqrt(head_dim)" in words(pilot))
+        await until(
+            pilot,
+            lambda: (
+                "FAILED" in screen(pilot)
+                and "The scores are not divided by sqrt(head_dim)" in words(pilot)
+            ),
+        )
         await pilot.press("h")
         await until(pilot, lambda: "Hint 1" in screen(pilot))
         await asyncio.sleep(SETTLE_SECONDS)  # the wrong answer stood: it counts
         file.write_text(RIGHT)
         await until(pilot, lambda: "PASSED 14/14" in screen(pilot) and "n next" in screen(pilot))
         await pilot.press("t")
-        await until(pilot, lambda: app.trace is not None and ("= scores" in screen(pilot) or "= q" in screen(pilot)))
+        await until(
+            pilot,
+            lambda: (
+                app.trace is not None and ("= scores" in screen(pilot) or "= q" in screen(pilot))
+            ),
+        )
         await pilot.press("q")
 
     try:
@@ -111,16 +140,26 @@ def test_wrong_then_right_hint_quit_and_resume(file: Path, home: Path) -> None:
     finally:
         grader.close()
     assert app.return_value is not None
-    assert (app.return_value.how, app.return_value.passed, app.return_value.attempts, app.return_value.hints) == ("quit", True, 2, 1)
+    assert (
+        app.return_value.how,
+        app.return_value.passed,
+        app.return_value.attempts,
+        app.return_value.hints,
+    ) == ("quit", True, 2, 1)
     journal = Journal(home)
-    assert [(one.verdict, one.hints, one.mistakes) for one in journal.attempts()] == [("failed", 0, ("no-scale",)), ("passed", 1, ())]
+    assert [(one.verdict, one.hints, one.mistakes) for one in journal.attempts()] == [
+        ("failed", 0, ("no-scale",)),
+        ("passed", 1, ()),
+    ]
     assert [one.rating for one in journal.reviews()] == [3]
     assert journal.rows()
     again = app_on(file, home, seconds_before=90.0, purpose="practice")
 
     async def second(pilot: Pilot[Left]) -> None:
         await until(pilot, lambda: again.practice.attempts == 1)
-        await until(pilot, lambda: bool(re.search(r"  1:[3-5]\d of 20:00", screen(pilot))))  # what was spent before counts
+        await until(
+            pilot, lambda: bool(re.search(r"  1:[3-5]\d of 20:00", screen(pilot)))
+        )  # what was spent before counts
         assert again.practice.hints == (GQA.hints[0],)
 
     drive(again, second)
@@ -164,7 +203,9 @@ def test_the_grading_process_is_killed(file: Path, home: Path) -> None:
         app.grader.close()
 
 
-def test_a_grading_process_that_does_not_stay_up(file: Path, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_grading_process_that_does_not_stay_up(
+    file: Path, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """After a few deaths no other one is started; a sentence says what its last words were and what to do."""
     monkeypatch.setattr("trainer.session.app._REST_SECONDS", 0.01)
     monkeypatch.setattr("trainer.session.app.WarmGrader", lambda root: FakeGrader())
@@ -210,7 +251,9 @@ def test_every_kind_of_save(file: Path, home: Path) -> None:
     drive(app, script)
 
 
-def test_without_events_the_file_is_looked_at(file: Path, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_events_the_file_is_looked_at(
+    file: Path, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Where the system sends no events (a network folder), a save is noticed all the same."""
     import watchfiles
 
@@ -240,7 +283,9 @@ def test_without_events_the_file_is_looked_at(file: Path, home: Path, monkeypatc
     ],
     ids=["deleted", "a folder", "half-written", "no text", "nul", "refused"],
 )
-def test_a_sentence_and_on(file: Path, home: Path, harm: Callable[[Path], object], says: str) -> None:
+def test_a_sentence_and_on(
+    file: Path, home: Path, harm: Callable[[Path], object], says: str
+) -> None:
     """What cannot be graded is said, the session stays, and the next whole save is graded."""
     app = app_on(file, home)
 
@@ -261,11 +306,20 @@ def test_only_the_keys_that_work(file: Path, home: Path) -> None:
     app = app_on(file, home)
 
     def keys() -> set[str]:
-        return {name for name in ("again", "hint", "why", "trace", "next", "overrule", "reset", "leave") if app._works(name)}
+        return {
+            name
+            for name in ("again", "hint", "why", "trace", "next", "overrule", "reset", "leave")
+            if app._works(name)
+        }
 
     async def script(pilot: Pilot[Left]) -> None:
         assert keys() == {"again", "hint", "reset", "leave"}
-        for key, says in (("w", "graded yet"), ("t", "graded yet"), ("n", "is passed"), ("1", "no grade")):
+        for key, says in (
+            ("w", "graded yet"),
+            ("t", "graded yet"),
+            ("n", "is passed"),
+            ("1", "no grade"),
+        ):
             await pilot.press(key)
             assert says in words(pilot), "a key that does nothing says why"
         assert app.return_value is None
@@ -342,7 +396,9 @@ def test_a_verdict_that_comes_after_a_reset(file: Path, home: Path) -> None:
     drive(app, script)
 
 
-def test_what_breaks_inside_ends_the_session_with_words(file: Path, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_breaks_inside_ends_the_session_with_words(
+    file: Path, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A fault of the screen's own is not swallowed by a task: the session ends, and the journal is whole."""
     app = app_on(file, home)
 
@@ -455,7 +511,12 @@ def test_a_clock_that_goes_backwards(file: Path, home: Path) -> None:
     journal = Journal(home)
     journal.record_start("gqa", file, 1000.0)
     times = iter(range(2000, 0, -50))
-    practice = Practice(Stay(GQA, file, "", 5.0, 60.0), journal, lambda: float(next(times)), iter(range(100, 200)).__next__)
+    practice = Practice(
+        Stay(GQA, file, "", 5.0, 60.0),
+        journal,
+        lambda: float(next(times)),
+        iter(range(100, 200)).__next__,
+    )
     report = report_on("gqa", "gqa.py", "wrong", 1)
     for _ in range(3):
         practice.attempted(report, "text")
@@ -556,7 +617,12 @@ def test_what_counts_at_once(file: Path, home: Path) -> None:
     save(practice, "right")
     save(practice, "wrong 2")
     assert practice.left("quit").attempts == 4
-    assert [row.verdict for row in Journal(home).attempts()] == ["failed", "failed", "passed", "failed"]
+    assert [row.verdict for row in Journal(home).attempts()] == [
+        "failed",
+        "failed",
+        "passed",
+        "failed",
+    ]
 
 
 def test_each_attempt_is_taken_back_once(file: Path, home: Path) -> None:
@@ -639,9 +705,13 @@ def test_two_sessions_on_one_file(file: Path, home: Path) -> None:
     assert len(Journal(home).reviews()) == 1, "one pass is graded once"
 
 
-def test_a_trace_is_asked_of_what_was_graded(file: Path, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_trace_is_asked_of_what_was_graded(
+    file: Path, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """`t` asks for the lines of the text and the seed that the report is of, and the next verdict takes its place."""
-    monkeypatch.setattr("trainer.session.app.render_trace", lambda trace: f"trace of seed {trace.seed}")
+    monkeypatch.setattr(
+        "trainer.session.app.render_trace", lambda trace: f"trace of seed {trace.seed}"
+    )
     app = app_on(file, home)
     assert isinstance(app.grader, FakeGrader)
     grader = app.grader
@@ -651,7 +721,9 @@ def test_a_trace_is_asked_of_what_was_graded(file: Path, home: Path, monkeypatch
         await until(pilot, lambda: app.practice.attempts == 1)
         await pilot.press("t")
         await until(pilot, lambda: "trace of seed 7" in screen(pilot))
-        assert [(one.source, one.seed) for one in grader.orders if isinstance(one, Look)] == [("wrong", 1)]
+        assert [(one.source, one.seed) for one in grader.orders if isinstance(one, Look)] == [
+            ("wrong", 1)
+        ]
         file.write_text("right")
         await until(pilot, lambda: "PASSED" in screen(pilot))
         assert app.trace is None
@@ -661,7 +733,12 @@ def test_a_trace_is_asked_of_what_was_graded(file: Path, home: Path, monkeypatch
 
 def test_small_words() -> None:
     """Clock and keys."""
-    assert [_clock(seconds) for seconds in (-5, 0, 247, 3723)] == ["0:00", "0:00", "4:07", "1:02:03"]
+    assert [_clock(seconds) for seconds in (-5, 0, 247, 3723)] == [
+        "0:00",
+        "0:00",
+        "4:07",
+        "1:02:03",
+    ]
     assert _keys([("a", "one"), ("b", "two"), ("c", "three")], 14).plain == "a one  b two\nc three"
     assert theme(None, {"COLORFGBG": "0;15"}) == "textual-light"
     assert theme(None, {"COLORFGBG": "0;15", "ATTN_DRILL_THEME": "dark"}) == "textual-dark"
@@ -677,7 +754,11 @@ def terminal(arguments: list[str], cwd: Path, **environment: str) -> Iterator[tu
     if pid == 0:
         os.chdir(cwd)
         path = os.pathsep.join([str(packs.TRAINER.parent), str(Path(__file__).parents[1])])
-        os.execve(sys.executable, [sys.executable, *arguments], {**os.environ, "PYTHONPATH": path, "TERM": "xterm-256color", **environment})
+        os.execve(
+            sys.executable,
+            [sys.executable, *arguments],
+            {**os.environ, "PYTHONPATH": path, "TERM": "xterm-256color", **environment},
+        )
     fcntl.ioctl(end, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 80, 0, 0))
     try:
         yield pid, end
@@ -732,7 +813,12 @@ def test_no_color_in_a_terminal(file: Path) -> None:
     """With NO_COLOR nothing is drawn in a colour other than grey."""
 
     def colours(**environment: str) -> set[tuple[str, ...]]:
-        with terminal(["-m", "tests.session_in_a_terminal", str(file)], file.parent, COLORTERM="truecolor", **environment) as (_, end):
+        with terminal(
+            ["-m", "tests.session_in_a_terminal", str(file)],
+            file.parent,
+            COLORTERM="truecolor",
+            **environment,
+        ) as (_, end):
             file.write_text("right")
             drawn = read_until(end, lambda seen: "PASSED" in seen)
         file.write_text("")

@@ -9,7 +9,18 @@ import pytest
 from textual.pilot import Pilot
 
 from tests.fake_grader import FakeGrader
-from tests.test_session import Clock, app_on, file, practice_on, read_until, save, screen, terminal, until, words
+from tests.test_session import (
+    Clock,
+    app_on,
+    file,
+    practice_on,
+    read_until,
+    save,
+    screen,
+    terminal,
+    until,
+    words,
+)
 from tests.test_session_keys import run_app
 from trainer.cli import interview_stages
 from trainer.cli.interview_run import Desk, Interview, open_stage
@@ -80,7 +91,9 @@ def test_leaving_from_the_opening_page_costs_nothing(file: Path, home: Path) -> 
 
 @pytest.mark.parametrize("size", SIZES, ids=str)
 @pytest.mark.parametrize("key", ["r", "h", "w", "tab"])
-def test_path_and_time_stay_in_view(tmp_path: Path, home: Path, size: tuple[int, int], key: str) -> None:
+def test_path_and_time_stay_in_view(
+    tmp_path: Path, home: Path, size: tuple[int, int], key: str
+) -> None:
     """The whole path, wrapped where it is long; the time goes on whatever is shown."""
     path = tmp_path / "an interview folder" / "gqa.py"
     path.parent.mkdir()
@@ -96,9 +109,13 @@ def test_path_and_time_stay_in_view(tmp_path: Path, home: Path, size: tuple[int,
         drawn = screen(pilot)
         assert re.search(r"1 of 2 · (30:00|29:5\d) left", drawn)
         if size != (40, 10):
-            assert str(path).replace(" ", "") in "".join(line.strip() for line in drawn.splitlines()).replace(" ", "")
+            assert str(path).replace(" ", "") in "".join(
+                line.strip() for line in drawn.splitlines()
+            ).replace(" ", "")
         else:
-            assert re.search(r"^ /\S*….*gqa\.py", drawn, re.MULTILINE), "there the middle is left out"
+            assert re.search(r"^ /\S*….*gqa\.py", drawn, re.MULTILINE), (
+                "there the middle is left out"
+            )
 
     run_app(app, script, size)
 
@@ -150,16 +167,31 @@ class NoDesk(Desk):
 
 def interview(tmp_path: Path, home: Path) -> Interview:
     """An interview of two problems whose first stage is open, for a terminal."""
-    made = Plan(30, 1, (PlannedStage("sdpa", "warm-up", 600.0), PlannedStage("gqa", "main problem", 1000.0)), ("x",))
+    made = Plan(
+        30,
+        1,
+        (PlannedStage("sdpa", "warm-up", 600.0), PlannedStage("gqa", "main problem", 1000.0)),
+        ("x",),
+    )
     made = Plan(made.minutes, made.seed, made.stages, made.questions, str(tmp_path / "stubs"))
     journal = Journal(home)
-    run = Interview(journal.record_interview(1.0, as_data(made)), 1.0, made, CHALLENGES, journal, lambda: 2.0, lambda: 0.0)
+    run = Interview(
+        journal.record_interview(1.0, as_data(made)),
+        1.0,
+        made,
+        CHALLENGES,
+        journal,
+        lambda: 2.0,
+        lambda: 0.0,
+    )
     run.watched = True
     open_stage(run, 0)
     return run
 
 
-def test_opening_page_says_all(tmp_path: Path, home: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_opening_page_says_all(
+    tmp_path: Path, home: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     """The problems without the titles of later ones, minutes, full path, rules; nothing is printed behind the screen."""
     run = interview(tmp_path, home)
     seen: list[Stay] = []
@@ -176,8 +208,19 @@ def test_opening_page_says_all(tmp_path: Path, home: Path, monkeypatch: pytest.M
     first, second = (given.sitting for given in seen)
     assert first is not None
     assert second is not None
-    assert (first.number, first.count, first.seconds_left, second.seconds_left) == (1, 2, 1800.0, 1675.0)
-    for part in (str(run.path(0)), CHALLENGES["sdpa"].title, "2. main problem, 17 min", "1 questions", "a quarter"):
+    assert (first.number, first.count, first.seconds_left, second.seconds_left) == (
+        1,
+        2,
+        1800.0,
+        1675.0,
+    )
+    for part in (
+        str(run.path(0)),
+        CHALLENGES["sdpa"].title,
+        "2. main problem, 17 min",
+        "1 questions",
+        "a quarter",
+    ):
         assert part in first.opening, part
     assert CHALLENGES["gqa"].title not in first.opening, "what comes later is not given away"
     assert "30:00 of 30:00 min are left, 10:00 min of them for this problem" in first.opening
@@ -214,14 +257,21 @@ def test_what_is_handed_in_is_what_is_scored(
     assert interview_stages.watched_stage(run, 0, desk) == "next"
     done = state_of(run.plan, run.events).stages[0]
     assert done.result is not None
-    assert (done.attempts, done.result.verdict, desk.graded) == (attempts, verdict, [now] if graded else [])
+    assert (done.attempts, done.result.verdict, desk.graded) == (
+        attempts,
+        verdict,
+        [now] if graded else [],
+    )
 
 
 def test_interview_in_a_terminal(tmp_path: Path, home: Path) -> None:
     """As a user: the page comes first, Enter starts, q leaves; resumed, the page says how much is left."""
     (tmp_path / "here").mkdir()
     arguments = ["-m", "trainer", "interview"]
-    with terminal([*arguments, "--minutes", "30", "--seed", "3", "--dir", "here"], tmp_path) as (_, end):
+    with terminal([*arguments, "--minutes", "30", "--seed", "3", "--dir", "here"], tmp_path) as (
+        _,
+        end,
+    ):
         drawn = read_until(end, lambda seen: "starts the clock" in seen)
         assert "A mock interview" not in drawn.partition("\x1b[?1049h")[0], "it would be covered"
         assert "30:00 left" in drawn

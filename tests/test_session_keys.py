@@ -127,7 +127,9 @@ def shown_keys(app: SessionApp) -> list[str]:
 @pytest.fixture
 def keys_work(file: Path, home: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., list[str]]:
     """Press every key of the footer, each in a session of its own that stands still but for that key."""
-    monkeypatch.setattr("trainer.session.app.render_trace", lambda trace: f"trace of seed {trace.seed}")
+    monkeypatch.setattr(
+        "trainer.session.app.render_trace", lambda trace: f"trace of seed {trace.seed}"
+    )
     monkeypatch.setenv("EDITOR", "no-such-editor")
     monkeypatch.delenv("VISUAL", raising=False)
     stub = file.read_text()
@@ -180,9 +182,15 @@ def keys_work(file: Path, home: Path, monkeypatch: pytest.MonkeyPatch) -> Callab
 
 @pytest.mark.parametrize(
     ("state", "width"),
-    [(state, width) for state in STATES for width in (WIDTHS if state in ("failed", "passed") else EDGES)],
+    [
+        (state, width)
+        for state in STATES
+        for width in (WIDTHS if state in ("failed", "passed") else EDGES)
+    ],
 )
-def test_every_shown_key_is_seen_to_work(keys_work: Callable[..., list[str]], state: str, width: int) -> None:
+def test_every_shown_key_is_seen_to_work(
+    keys_work: Callable[..., list[str]], state: str, width: int
+) -> None:
     """Each key that the footer shows changes what is drawn, or leaves."""
     pressed = keys_work(state, width)
     assert {"tab", "q", "e", "x", "h"} <= set(pressed)
@@ -194,7 +202,9 @@ def test_every_shown_key_is_seen_to_work(keys_work: Callable[..., list[str]], st
 
 @pytest.mark.parametrize("focus", ["task", "report"])
 @pytest.mark.parametrize("width", [80, 140])
-def test_keys_work_with_any_pane_focused(keys_work: Callable[..., list[str]], width: int, focus: str) -> None:
+def test_keys_work_with_any_pane_focused(
+    keys_work: Callable[..., list[str]], width: int, focus: str
+) -> None:
     """The focus, which a click may have moved, takes no key away."""
     assert len(keys_work("failed", width, focus)) == 8
 
@@ -223,7 +233,10 @@ def test_task_is_one_key_away_after_a_verdict(file: Path, home: Path, width: int
         await pilot.press("end")
         await until(pilot, lambda: app.query_one("#task").scroll_offset.y > 0)
         await pilot.press(key)
-        await until(pilot, lambda: "3 of 4 values" in screen(pilot) and app.focused is app.query_one("#report"))
+        await until(
+            pilot,
+            lambda: "3 of 4 values" in screen(pilot) and app.focused is app.query_one("#report"),
+        )
 
     run_app(app, script, (width, 12))
 
@@ -269,7 +282,9 @@ def test_why_leaves_the_trace(file: Path, home: Path, monkeypatch: pytest.Monkey
         await until(pilot, lambda: app.warm)
         await to_trace(app, file, pilot)
         await pilot.press("w")
-        await until(pilot, lambda: "the trace" not in screen(pilot) and "not scaled" in words(pilot))
+        await until(
+            pilot, lambda: "the trace" not in screen(pilot) and "not scaled" in words(pilot)
+        )
 
     run_app(app, script, (80, 24))
 
@@ -288,10 +303,14 @@ def test_why_leaves_the_trace(file: Path, home: Path, monkeypatch: pytest.Monkey
         ({}, ("vi",), ""),
     ],
 )
-def test_editor_is_found(environment: dict[str, str], command: tuple[str, ...], origin: str) -> None:
+def test_editor_is_found(
+    environment: dict[str, str], command: tuple[str, ...], origin: str
+) -> None:
     """VISUAL before EDITOR, with arguments and quotes; empty is unset; without both, the one that is there."""
     there = {"ed", "code", "gui", "vi", "/my programs/ed"}
-    assert find_editor(environment, lambda name: name if name in there else None) == Editor(command, origin)
+    assert find_editor(environment, lambda name: name if name in there else None) == Editor(
+        command, origin
+    )
 
 
 @pytest.mark.parametrize(
@@ -306,7 +325,9 @@ def test_editor_is_found(environment: dict[str, str], command: tuple[str, ...], 
         (None, "No editor is named"),
     ],
 )
-def test_editor_that_cannot_be_started_is_told(tmp_path: Path, value: str | None, says: str) -> None:
+def test_editor_that_cannot_be_started_is_told(
+    tmp_path: Path, value: str | None, says: str
+) -> None:
     """One sentence, and what to do next."""
     (tmp_path / "plain").write_text("#!/bin/sh\n")
     environment = {} if value is None else {"EDITOR": value.replace("{folder}", str(tmp_path))}
@@ -319,7 +340,11 @@ def test_editor_that_cannot_be_started_is_told(tmp_path: Path, value: str | None
 
 @pytest.mark.parametrize(
     ("text", "says"),
-    [("#!/bin/sh\nexit 3\n", "exit code 3"), ("#!/bin/sh\nkill -9 $$\n", "signal 9"), ("#!/no/such\n", "could not be")],
+    [
+        ("#!/bin/sh\nexit 3\n", "exit code 3"),
+        ("#!/bin/sh\nkill -9 $$\n", "signal 9"),
+        ("#!/no/such\n", "could not be"),
+    ],
 )
 def test_editor_that_fails_is_told(tmp_path: Path, text: str, says: str) -> None:
     """An exit code, a signal, a program that the system cannot run."""
@@ -349,7 +374,16 @@ def quoted_editor(folder: Path, text: str) -> str:
         ("#!/bin/sh\nexit 0\n", "is unchanged"),
         ('#!/bin/sh\necho "wrong $1" > "$2"\n', "FAILED"),
     ],
-    ids=["missing", "not executable", "quotes", "bad interpreter", "exit code", "interrupted", "nothing done", "edits"],
+    ids=[
+        "missing",
+        "not executable",
+        "quotes",
+        "bad interpreter",
+        "exit code",
+        "interrupted",
+        "nothing done",
+        "edits",
+    ],
 )
 def test_editor_key_in_a_terminal(file: Path, tmp_path: Path, editor: str, says: str) -> None:
     """The screen comes back with what happened, and the next key works."""
@@ -358,7 +392,9 @@ def test_editor_key_in_a_terminal(file: Path, tmp_path: Path, editor: str, says:
     with terminal(arguments, file.parent, EDITOR=named, VISUAL="") as (_, end):
         read_until(end, lambda seen: "Every save of" in seen)
         os.write(end, b"e")
-        drawn = read_until(end, lambda seen: says in " ".join(seen.split()) or "took too long" in seen)
+        drawn = read_until(
+            end, lambda seen: says in " ".join(seen.split()) or "took too long" in seen
+        )
         assert "\x1b[?1049l" not in drawn or "\x1b[?1049h" in drawn.rpartition("\x1b[?1049l")[2]
         os.write(end, b"h")
         read_until(end, lambda seen: "Hint 1" in seen)
@@ -374,7 +410,12 @@ def test_what_an_editor_wrote_is_kept_whole(file: Path, home: Path) -> None:
     async def script(pilot: Pilot[Left]) -> None:
         await until(pilot, lambda: app.warm)
         await pilot.press("e")  # this terminal of the test cannot be lent
-        await until(pilot, lambda: "Edit the file in another window" in words(pilot) or "Set EDITOR" in words(pilot))
+        await until(
+            pilot,
+            lambda: (
+                "Edit the file in another window" in words(pilot) or "Set EDITOR" in words(pilot)
+            ),
+        )
 
     run_app(app, script, (80, 24))
     assert file.read_text() == before

@@ -35,17 +35,57 @@ DAY = 86_400.0
 
 def challenge(name: str, *builds_on: str, topic: str = "basics", minutes: int = 10) -> Challenge:
     """One of a pack."""
-    return Challenge(name, f"About {name}", "easy", minutes, "function", (name,), builds_on, ("", "", ""), Path("/c"), Path("/s"), topic)
+    return Challenge(
+        name,
+        f"About {name}",
+        "easy",
+        minutes,
+        "function",
+        (name,),
+        builds_on,
+        ("", "", ""),
+        Path("/c"),
+        Path("/s"),
+        topic,
+    )
 
 
-A, B, C, D = challenge("a"), challenge("b", "a", topic="caches"), challenge("c", "a", "b", topic="caches", minutes=20), challenge("d", "c", "elsewhere")
+A, B, C, D = (
+    challenge("a"),
+    challenge("b", "a", topic="caches"),
+    challenge("c", "a", "b", topic="caches", minutes=20),
+    challenge("d", "c", "elsewhere"),
+)
 PACK = (A, B, C, D)
-MISTAKES = {"a": [Mistake("no-scale", "", "", "It is not scaled.", ""), Mistake("late", "", "", "It comes late.", "")]}
+MISTAKES = {
+    "a": [
+        Mistake("no-scale", "", "", "It is not scaled.", ""),
+        Mistake("late", "", "", "It comes late.", ""),
+    ]
+}
 
 
-def tried(name: str, days: float, verdict: str = "failed", *mistakes: str, seconds: float | None = None, purpose: str = "practice") -> Attempt:
+def tried(
+    name: str,
+    days: float,
+    verdict: str = "failed",
+    *mistakes: str,
+    seconds: float | None = None,
+    purpose: str = "practice",
+) -> Attempt:
     """An attempt, so many days before now."""
-    return Attempt(name, NOW - days * DAY, 1, verdict, 0, 1, "", seconds=seconds, mistakes=mistakes, purpose=purpose)  # type: ignore[arg-type]
+    return Attempt(
+        name,
+        NOW - days * DAY,
+        1,
+        verdict,
+        0,
+        1,
+        "",
+        seconds=seconds,
+        mistakes=mistakes,
+        purpose=purpose,
+    )  # type: ignore[arg-type]
 
 
 def review(item: str, days: float, rating: int = 3) -> Review:
@@ -53,9 +93,16 @@ def review(item: str, days: float, rating: int = 3) -> Review:
     return Review(f"{item} {days}", item, NOW - days * DAY, rating, "")
 
 
-def counted(*attempts: Attempt, reviews: tuple[Review, ...] = (), starts: dict[str, list[float]] | None = None, zone: tzinfo | None = UTC) -> Stats:
+def counted(
+    *attempts: Attempt,
+    reviews: tuple[Review, ...] = (),
+    starts: dict[str, list[float]] | None = None,
+    zone: tzinfo | None = UTC,
+) -> Stats:
     """The statistics of this pack; starts in days before now."""
-    since = {name: sorted(NOW - days * DAY for days in some) for name, some in (starts or {}).items()}
+    since = {
+        name: sorted(NOW - days * DAY for days in some) for name, some in (starts or {}).items()
+    }
     return statistics(attempts, reviews, PACK, MISTAKES, NOW, starts=since, zone=zone)
 
 
@@ -64,8 +111,17 @@ def counted(*attempts: Attempt, reviews: tuple[Review, ...] = (), starts: dict[s
 
 def test_weeks() -> None:
     """Twelve of them from Monday on, the last with today; days to come are none, days before them are only in the totals."""
-    stats = counted(tried("a", 0), tried("a", 0.1), tried("b", 3), tried("a", 7 * 11 + 3), tried("a", 7 * 11 + 4), tried("a", 300, purpose="hunt"))
-    assert [week.monday for week in stats.weeks] == [date(2026, 3, 2) - timedelta(weeks=number) for number in reversed(range(WEEKS))]
+    stats = counted(
+        tried("a", 0),
+        tried("a", 0.1),
+        tried("b", 3),
+        tried("a", 7 * 11 + 3),
+        tried("a", 7 * 11 + 4),
+        tried("a", 300, purpose="hunt"),
+    )
+    assert [week.monday for week in stats.weeks] == [
+        date(2026, 3, 2) - timedelta(weeks=number) for number in reversed(range(WEEKS))
+    ]
     assert stats.weeks[-1].days == (1, 0, 0, 2, None, None, None)
     assert stats.weeks[0].days == (1, 0, 0, 0, 0, 0, 0)
     assert all(sum(day or 0 for day in week.days) == 0 for week in stats.weeks[1:-1])
@@ -95,8 +151,20 @@ def new_york(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 def test_the_zone_of_the_machine_has_summer_time() -> None:
     """Half past four in Greenwich is before midnight there in winter, and after it in summer."""
     winter, summer = (datetime(2026, month, 12, 4, 30, tzinfo=UTC).timestamp() for month in (2, 3))
-    stats = statistics([Attempt("a", at, 1, "failed", 0, 1, "") for at in (winter, summer)], [], PACK, {}, summer, zone=None)
-    days = {week.monday + timedelta(days=number) for week in stats.weeks for number, day in enumerate(week.days) if day}
+    stats = statistics(
+        [Attempt("a", at, 1, "failed", 0, 1, "") for at in (winter, summer)],
+        [],
+        PACK,
+        {},
+        summer,
+        zone=None,
+    )
+    days = {
+        week.monday + timedelta(days=number)
+        for week in stats.weeks
+        for number, day in enumerate(week.days)
+        if day
+    }
     assert days == {date(2026, 2, 11), date(2026, 3, 12)}
 
 
@@ -123,18 +191,39 @@ def test_streaks(days: list[float], streak: int) -> None:
 def test_nothing() -> None:
     """No attempts: empty weeks, what is open, and nothing else."""
     stats = counted()
-    assert (stats.attempts, stats.streak, stats.passed, stats.trends, stats.mistakes, stats.due, stats.next_due) == (0, 0, 0, (), (), (), None)
+    assert (
+        stats.attempts,
+        stats.streak,
+        stats.passed,
+        stats.trends,
+        stats.mistakes,
+        stats.due,
+        stats.next_due,
+    ) == (0, 0, 0, (), (), (), None)
     assert stats.ready == ("a",)
     assert [one.recall for one in stats.topics] == [None, None]
 
 
 def test_topics() -> None:
     """How many are passed, and the mean of how likely the reviewed ones are recalled now; a hunt's pass and a question are none of it."""
-    reviews = (review("challenge:b", 10), review("challenge:c", 40), review("question:x", 1), review("challenge:gone", 1))
-    stats = counted(tried("b", 10, "passed"), tried("a", 9, "passed", purpose="hunt"), tried("c", 8, "passed", purpose="interview"), reviews=reviews)
+    reviews = (
+        review("challenge:b", 10),
+        review("challenge:c", 40),
+        review("question:x", 1),
+        review("challenge:gone", 1),
+    )
+    stats = counted(
+        tried("b", 10, "passed"),
+        tried("a", 9, "passed", purpose="hunt"),
+        tried("c", 8, "passed", purpose="interview"),
+        reviews=reviews,
+    )
     alone = [items([one], NOW)[one.item].strength for one in reviews[:2]]
     assert alone[0] != alone[1]
-    assert stats.topics == (Topic("basics", 2, 0, 0, None), Topic("caches", 2, 2, 2, sum(alone) / 2))
+    assert stats.topics == (
+        Topic("basics", 2, 0, 0, None),
+        Topic("caches", 2, 2, 2, sum(alone) / 2),
+    )
     assert (stats.passed, stats.challenges) == (2, 4)
 
 
@@ -172,7 +261,9 @@ def test_times_against_par() -> None:
 def test_a_challenge_without_par_time() -> None:
     """It has no trend, and nothing is divided by nothing."""
     pack = (replace(A, minutes=0),)
-    assert statistics([tried("a", 1, "passed", seconds=60)], [], pack, {}, NOW, zone=UTC).trends == ()
+    assert (
+        statistics([tried("a", 1, "passed", seconds=60)], [], pack, {}, NOW, zone=UTC).trends == ()
+    )
 
 
 def test_own_mistakes() -> None:
@@ -208,7 +299,13 @@ def test_the_order_of_mistakes() -> None:
 
 def test_what_is_due() -> None:
     """The longest due first, questions among them; then the first that is not; what the pack no longer has is left out."""
-    reviews = (review("challenge:b", 30), review("question:q", 40), review("challenge:a", 0.5, 4), review("challenge:c", 0.5, 3), review("challenge:gone", 90))
+    reviews = (
+        review("challenge:b", 30),
+        review("question:q", 40),
+        review("challenge:a", 0.5, 4),
+        review("challenge:c", 0.5, 3),
+        review("challenge:gone", 90),
+    )
     stats = counted(reviews=reviews)
     assert [one.name for one in stats.due] == ["question:q", "challenge:b"]
     assert stats.next_due is not None
@@ -220,7 +317,13 @@ def test_any_order_gives_the_same() -> None:
     attempts = [
         tried(name, days / 3, verdict, *mistakes, seconds=days * 7.0)
         for days, (name, verdict, mistakes) in enumerate(
-            [("a", "failed", ("no-scale",)), ("a", "passed", ()), ("b", "failed", ("late", "no-scale")), ("zz", "passed", ())] * 9
+            [
+                ("a", "failed", ("no-scale",)),
+                ("a", "passed", ()),
+                ("b", "failed", ("late", "no-scale")),
+                ("zz", "passed", ()),
+            ]
+            * 9
         )
     ]
     reviews = [review("challenge:a", days, 1 + days % 4) for days in range(9)]
@@ -237,7 +340,9 @@ def test_any_order_gives_the_same() -> None:
 # What is shown
 
 
-LONG = "Attention – with a very long title, of which nobody has ever read the end on a narrow terminal"
+LONG = (
+    "Attention – with a very long title, of which nobody has ever read the end on a narrow terminal"
+)
 TITLES = {"basics": "Basics", "caches": LONG}
 
 
@@ -245,15 +350,32 @@ TITLES = {"basics": "Basics", "caches": LONG}
 def full() -> Stats:
     """A learner with something of everything."""
     days = [(0, 1), (1, 3), (2, 6), (3, 10), (10, 2), (40, 5), (80, 30)]
-    attempts = [tried("a", day + save / 1e4, "failed", "no-scale") for day, saves in days for save in range(saves)]
-    attempts += [tried("a", day, "passed", seconds=seconds) for day, seconds in ((79, 1080.0), (39, 700.0), (0.05, 540.0))]
-    reviews = (review("challenge:a", 79), review("challenge:a", 39), review("question:why-sqrt", 39))
+    attempts = [
+        tried("a", day + save / 1e4, "failed", "no-scale")
+        for day, saves in days
+        for save in range(saves)
+    ]
+    attempts += [
+        tried("a", day, "passed", seconds=seconds)
+        for day, seconds in ((79, 1080.0), (39, 700.0), (0.05, 540.0))
+    ]
+    reviews = (
+        review("challenge:a", 79),
+        review("challenge:a", 39),
+        review("question:why-sqrt", 39),
+    )
     return counted(*attempts, reviews=reviews, starts={"a": [81, 41, 3.5]})
 
 
 def shown(stats: Stats, width: int = 80, *, unicode: bool = True, colour: bool = False) -> str:
     """The text on a terminal of this width."""
-    console = Console(width=width, no_color=not colour, force_terminal=colour, highlight=False, color_system="truecolor" if colour else None)
+    console = Console(
+        width=width,
+        no_color=not colour,
+        force_terminal=colour,
+        highlight=False,
+        color_system="truecolor" if colour else None,
+    )
     with console.capture() as capture:
         console.print(render(stats, TITLES, NOW, width, unicode=unicode))
     return capture.get()
@@ -266,12 +388,21 @@ def test_everything_is_there_at_every_width(full: Stats, width: int, unicode: bo
     text = shown(full, width, unicode=unicode)
     assert max(len(line) for line in text.splitlines()) <= width
     words = " ".join(text.split())
-    for fact in ("4 days in a row", "1 of 4 challenges passed", "open b", "c (first b)", "first 1.8, last 0.9 x par", "1 of 2"):
+    for fact in (
+        "4 days in a row",
+        "1 of 4 challenges passed",
+        "open b",
+        "c (first b)",
+        "first 1.8, last 0.9 x par",
+        "1 of 2",
+    ):
         assert fact in words, fact
     assert re.search(r"\ba: It is not scaled\. \(today\)", words)
     assert all(word in text for word in ("Attention", "with", "terminal"))
     assert "…" not in text, "nothing is cut off"
-    assert (("█▆▅" if unicode else "1.8 1.2 0.9") in text) == (width >= 60), "bars where there is room"
+    assert (("█▆▅" if unicode else "1.8 1.2 0.9") in text) == (width >= 60), (
+        "bars where there is room"
+    )
     assert re.search(r"question why-sqrt +recall \d\d% +\d+ days ago", text)
     assert unicode or text.isascii()
 
@@ -282,7 +413,10 @@ def test_the_calendar_at_its_place(full: Stats) -> None:
     assert lines[1].rstrip() == "       Dec Jan     Feb     Mar"
     rows = {line.split()[0]: line for line in lines[2:9]}
     assert list(rows) == ["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"]
-    at = {name: [line[7 + 2 * number : 8 + 2 * number] for number in range(WEEKS)] for name, line in rows.items()}
+    at = {
+        name: [line[7 + 2 * number : 8 + 2 * number] for number in range(WEEKS)]
+        for name, line in rows.items()
+    }
     assert (at["Thu"][-1], at["Wed"][-1], at["Tue"][-1], at["Mon"][-1]) == ("░", "▒", "▓", "█")
     assert at["Mon"][-2] == "░", "ten days ago"
     assert at["Fri"][-1] == "", "tomorrow"
@@ -333,7 +467,11 @@ def test_no_color_is_heard(full: Stats, monkeypatch: pytest.MonkeyPatch) -> None
 
 def test_words_of_a_pack_cannot_draw() -> None:
     """Escape sequences and brackets in a title or a mistake are text."""
-    stats = replace(counted(), mistakes=(OwnMistake("a", "x", "\x1b[31mred[/] [bold]x", 1, NOW),), topics=(Topic("t\x1b[2J", 1, 0, 0, None),))
+    stats = replace(
+        counted(),
+        mistakes=(OwnMistake("a", "x", "\x1b[31mred[/] [bold]x", 1, NOW),),
+        topics=(Topic("t\x1b[2J", 1, 0, 0, None),),
+    )
     text = shown(stats)
     assert "\x1b" not in text
     assert "red[/] [bold]x" in text
@@ -343,15 +481,26 @@ def test_many_are_told_in_short() -> None:
     """Of a long list the first, and how many more there are; a long way is a short line."""
     stats = replace(
         counted(),
-        mistakes=tuple(OwnMistake("a", f"m{number}", f"says {number}.", 50 - number, NOW) for number in range(20)),
-        due=tuple(items([review(f"question:q{number:02}", 50) for number in range(30)], NOW).values()),
+        mistakes=tuple(
+            OwnMistake("a", f"m{number}", f"says {number}.", 50 - number, NOW)
+            for number in range(20)
+        ),
+        due=tuple(
+            items([review(f"question:q{number:02}", 50) for number in range(30)], NOW).values()
+        ),
         trends=(Trend(None, tuple(float(number) for number in range(200))), Trend("a", (0.0, 0.0))),
         waiting=tuple(Waiting(f"w{number}", ("a",)) for number in range(20)),
     )
     for unicode in (True, False):
         text = shown(stats, unicode=unicode)
         assert text.count("says ") + int(re.findall(r"and (\d+) more; --json", text)[0]) == 20
-        assert text.count("question q") + int(re.findall(r"and (\d+) more$", re.sub(" +$", "", text, flags=re.M), flags=re.M)[0]) == 30
+        assert (
+            text.count("question q")
+            + int(
+                re.findall(r"and (\d+) more$", re.sub(" +$", "", text, flags=re.M), flags=re.M)[0]
+            )
+            == 30
+        )
         assert max(map(len, text.splitlines())) <= 80
         assert "first 0.0, last 199.0 x par" in text
     assert "█" in shown(stats).split("Time against par")[1]
@@ -363,8 +512,13 @@ def test_days_in_words(full: Stats) -> None:
     assert "1 day in a row up to yesterday." in shown(counted(tried("a", 1)))
     assert "1 day in a row." in shown(counted(tried("a", 0)))
     assert "no day in a row yet." in shown(counted(tried("a", 5)))
-    assert re.search(r"Nothing today\. a is next, in \d+ days\.", shown(counted(reviews=(review("challenge:a", 0, 4),))))
-    assert "Every challenge is passed." in shown(counted(*(tried(name, 1, "passed") for name in "abcd")))
+    assert re.search(
+        r"Nothing today\. a is next, in \d+ days\.",
+        shown(counted(reviews=(review("challenge:a", 0, 4),))),
+    )
+    assert "Every challenge is passed." in shown(
+        counted(*(tried(name, 1, "passed") for name in "abcd"))
+    )
 
 
 def test_values_for_json(full: Stats) -> None:
@@ -373,7 +527,10 @@ def test_values_for_json(full: Stats) -> None:
     assert json.loads(json.dumps(values, allow_nan=False)) == values
     assert values["schema"] == "attn-drill.stats/1"
     assert values["streak_days"] == 4
-    assert values["weeks"][-1] == {"monday": "2026-03-02", "attempts": [10, 6, 3, 2, None, None, None]}
+    assert values["weeks"][-1] == {
+        "monday": "2026-03-02",
+        "attempts": [10, 6, 3, 2, None, None, None],
+    }
     assert values["par"][0] == {"challenge": None, "shares": list(full.trends[0].shares)}
     assert values["waiting"][0] == {"challenge": "c", "missing": ["b"]}
     assert values["topics"][1]["title"] == LONG
@@ -392,7 +549,9 @@ def lived(home: Path) -> Path:
     with contextlib.closing(Journal(home)) as journal:
         now = time.time()
         journal.record_start(PASSED.id, Path("/x"), now - 2)
-        first = journal.record_attempt(Attempt(PASSED.id, now - 1, 1, "failed", 3, 14, "", seconds=60.0))
+        first = journal.record_attempt(
+            Attempt(PASSED.id, now - 1, 1, "failed", 3, 14, "", seconds=60.0)
+        )
         journal.record_diagnosis(first, [read_mistakes(PASSED)[0].id], 3)
         journal.record_attempt(Attempt(PASSED.id, now, 1, "passed", 14, 14, "", seconds=90.0))
         journal.record_review(f"challenge:{PASSED.id}", now, 3, "")
@@ -422,7 +581,9 @@ def test_the_command(tmp_path: Path) -> None:
     assert values["mistakes"][0]["says"] == read_mistakes(PASSED)[0].says
     assert values["par"] == [{"challenge": None, "shares": [90.0 / (60 * PASSED.minutes)]}]
     assert values["next_due"]["item"] == f"challenge:{PASSED.id}"
-    assert all(one["title"] != one["name"] for one in values["topics"]), "titles come from the question bank"
+    assert all(one["title"] != one["name"] for one in values["topics"]), (
+        "titles come from the question bank"
+    )
 
 
 def test_days_of_the_command_are_local(tmp_path: Path, home: Path) -> None:
@@ -432,7 +593,12 @@ def test_days_of_the_command_are_local(tmp_path: Path, home: Path) -> None:
     days = set()
     for zone in ("XXX-14", "XXX+12"):
         weeks = json.loads(drill("stats", "--json", cwd=tmp_path, TZ=zone).stdout)["weeks"]
-        days |= {date.fromisoformat(week["monday"]) + timedelta(days=number) for week in weeks for number, count in enumerate(week["attempts"]) if count}
+        days |= {
+            date.fromisoformat(week["monday"]) + timedelta(days=number)
+            for week in weeks
+            for number, count in enumerate(week["attempts"])
+            if count
+        }
     assert len(days) == 2
 
 
@@ -452,7 +618,11 @@ def test_no_torch(tmp_path: Path) -> None:
         "import sys; from trainer.cli import app; sys.argv = ['attn-drill', *sys.argv[1:]]; code = app._run(); sys.stdout.flush();"
         "print(sorted(set(sys.modules) & {'torch', 'numpy', 'rich'}), file=sys.stderr); sys.exit(code)"
     )
-    for arguments, modules in ((["stats"], "['rich']"), (["export", "a"], "[]"), (["import", "a"], "[]")):
+    for arguments, modules in (
+        (["stats"], "['rich']"),
+        (["export", "a"], "[]"),
+        (["import", "a"], "[]"),
+    ):
         done = subprocess.run(
             [sys.executable, "-c", script, *arguments],
             cwd=tmp_path,

@@ -27,7 +27,10 @@ from .syscall_table import NUMBERS
 ALLOW, REFUSE, KILL = 0x7FFF0000, 0x00050000 | 38, 0x80000000  # 38 is ENOSYS
 OWN = 4321
 MACHINES = ["x86_64", "aarch64"]
-needs_seccomp = pytest.mark.skipif(sys.platform != "linux" or not isolation._has_seccomp(), reason="this kernel has no seccomp, or no table for this machine")
+needs_seccomp = pytest.mark.skipif(
+    sys.platform != "linux" or not isolation._has_seccomp(),
+    reason="this kernel has no seccomp, or no table for this machine",
+)
 
 # The kernel lets these pass by every filter. They belong to its own probes, and end whoever else
 # calls them with SIGILL.
@@ -109,13 +112,21 @@ REFUSED = {
 }
 
 
-def answer(code: bytes, machine: str, number: int, arguments: Sequence[int] = (), architecture: int | None = None) -> int:
+def answer(
+    code: bytes,
+    machine: str,
+    number: int,
+    arguments: Sequence[int] = (),
+    architecture: int | None = None,
+) -> int:
     """Return what the filter answers to one call. An instruction that it should not have is an
     error.
     """
     padded = [*arguments, *[0] * (6 - len(arguments))]
     architecture = SECCOMP[machine][0] if architecture is None else architecture
-    data = struct.pack("<IIQ6Q", number, architecture, 0, *(value & (1 << 64) - 1 for value in padded))
+    data = struct.pack(
+        "<IIQ6Q", number, architecture, 0, *(value & (1 << 64) - 1 for value in padded)
+    )
     loaded, place = 0, 0
     while True:
         kind, then, otherwise, value = struct.unpack_from("<HBBI", code, 8 * place)
@@ -160,13 +171,21 @@ def test_every_call_is_allowed_or_refused_by_name() -> None:
 def test_numbers_are_those_of_the_table(machine: str) -> None:
     """An allowed name has the number of that name, and none on a machine that lacks it."""
     column = SECCOMP[machine][1]
-    assert {name: numbers[column] for name, numbers in ALLOWED.items()} == {name: NUMBERS[machine].get(name) for name in ALLOWED}
+    assert {name: numbers[column] for name, numbers in ALLOWED.items()} == {
+        name: NUMBERS[machine].get(name) for name in ALLOWED
+    }
 
 
-@pytest.mark.skipif(not Path("/usr/include/asm-generic/unistd.h").exists(), reason="the kernel's headers are not installed")
+@pytest.mark.skipif(
+    not Path("/usr/include/asm-generic/unistd.h").exists(),
+    reason="the kernel's headers are not installed",
+)
 @pytest.mark.parametrize(
     ("of", "header"),
-    [("x86_64", "/usr/include/x86_64-linux-gnu/asm/unistd_64.h"), ("aarch64", "/usr/include/asm-generic/unistd.h")],
+    [
+        ("x86_64", "/usr/include/x86_64-linux-gnu/asm/unistd_64.h"),
+        ("aarch64", "/usr/include/asm-generic/unistd.h"),
+    ],
 )
 def test_the_table_is_that_of_the_kernels_headers(of: str, header: str) -> None:
     """The kernel's headers give every name that they know the same number."""
@@ -186,8 +205,14 @@ def test_the_table_is_that_of_the_kernels_headers(of: str, header: str) -> None:
 def test_exactly_the_listed_numbers_pass(machine: str, code: bytes) -> None:
     """The listed numbers pass with lawful arguments; every other number is answered ENOSYS."""
     column = SECCOMP[machine][1]
-    passing = {numbers[column]: lawful(name) for name, numbers in ALLOWED.items() if numbers[column] is not None}
-    for number in chain(range(1024), range(0x40000000, 0x40000400), (0x7FFFFFFF, 0x80000000, 0xFFFFFFFF)):
+    passing = {
+        numbers[column]: lawful(name)
+        for name, numbers in ALLOWED.items()
+        if numbers[column] is not None
+    }
+    for number in chain(
+        range(1024), range(0x40000000, 0x40000400), (0x7FFFFFFF, 0x80000000, 0xFFFFFFFF)
+    ):
         expected = ALLOW if number in passing else REFUSE
         assert answer(code, machine, number, passing.get(number, ())) == expected, number
 
@@ -201,8 +226,12 @@ def test_every_refused_name_is_refused_whatever_its_arguments(machine: str, code
                     assert answer(code, machine, number, [value] * 6) == REFUSE, (family, name)
 
 
-@pytest.mark.parametrize("architecture", [0x40000003, 0x40000028, 0xC000003E, 0xC00000B7, 0x80000015, 0])
-def test_calls_of_another_architecture_end_the_process(machine: str, code: bytes, architecture: int) -> None:
+@pytest.mark.parametrize(
+    "architecture", [0x40000003, 0x40000028, 0xC000003E, 0xC00000B7, 0x80000015, 0]
+)
+def test_calls_of_another_architecture_end_the_process(
+    machine: str, code: bytes, architecture: int
+) -> None:
     """The numbers of a 32-bit program mean other calls; they are not looked up in this table."""
     for number in range(0, 512):
         found = answer(code, machine, number, architecture=architecture)
@@ -228,53 +257,153 @@ ARGUMENTS: list[tuple[str, list[int], bool]] = [
     *[("fcntl", [3, command], True) for command in (0, 1, 2, 3, 4, 5, 6, 1030, 1 + HIGH)],
     # F_SETLKW, F_SETOWN, F_GETOWN, F_SETSIG, F_GETSIG, F_SETOWN_EX, F_GETOWN_EX, F_OFD_GETLK,
     # F_OFD_SETLK, F_OFD_SETLKW
-    *[("fcntl", [3, command], False) for command in (7, 8, 9, 10, 11, 15, 16, 36, 37, 38, 8 + HIGH)],
+    *[
+        ("fcntl", [3, command], False)
+        for command in (7, 8, 9, 10, 11, 15, 16, 36, 37, 38, 8 + HIGH)
+    ],
     # F_SETLEASE, F_GETLEASE, F_NOTIFY, F_DUPFD_QUERY, F_CREATED_QUERY, F_CANCELLK, F_SETPIPE_SZ,
     # F_GETPIPE_SZ, F_ADD_SEALS, F_GET_SEALS, F_GET_RW_HINT, F_SET_RW_HINT, F_GET_FILE_RW_HINT,
     # F_SET_FILE_RW_HINT, F_SETDELEG
-    *[("fcntl", [3, command], False) for command in (*range(1024, 1030), *range(1031, 1045), 1024 + HIGH)],
-    *[("ioctl", [3, command], True) for command in (0x5401, 0x802C542A, 0x5413, 0x541B, 0x5421, 0x5450, 0x5451, 0x40049409, 0x5401 + HIGH)],
+    *[
+        ("fcntl", [3, command], False)
+        for command in (*range(1024, 1030), *range(1031, 1045), 1024 + HIGH)
+    ],
+    *[
+        ("ioctl", [3, command], True)
+        for command in (
+            0x5401,
+            0x802C542A,
+            0x5413,
+            0x541B,
+            0x5421,
+            0x5450,
+            0x5451,
+            0x40049409,
+            0x5401 + HIGH,
+        )
+    ],
     # FIOASYNC, FIOSETOWN, SIOCSPGRP, TIOCSTI, TIOCSCTTY, TCSETS, TIOCLINUX, TIOCCONS
-    *[("ioctl", [3, command], False) for command in (0x5452, 0x8901, 0x8902, 0x5412, 0x540E, 0x5402, 0x541C, 0x541D)],
+    *[
+        ("ioctl", [3, command], False)
+        for command in (0x5452, 0x8901, 0x8902, 0x5412, 0x540E, 0x5402, 0x541C, 0x541D)
+    ],
     # FS_IOC_SETFLAGS, FS_IOC_GETFLAGS, FS_IOC_FSSETXATTR, FS_IOC_SETVERSION, FICLONERANGE,
     # FIDEDUPERANGE, FIFREEZE, FITRIM, FS_IOC_ENABLE_VERITY, FS_IOC_SET_ENCRYPTION_POLICY
-    *[("ioctl", [3, command], False) for command in (0x40086602, 0x80086601, 0x401C5820, 0x40087602, 0x4020940D, 0xC0189436)],
-    *[("ioctl", [3, command], False) for command in (0xC0045877, 0xC0185879, 0x40806685, 0x800C6613, 0x40086602 + HIGH, HIGH, 0)],
+    *[
+        ("ioctl", [3, command], False)
+        for command in (0x40086602, 0x80086601, 0x401C5820, 0x40087602, 0x4020940D, 0xC0189436)
+    ],
+    *[
+        ("ioctl", [3, command], False)
+        for command in (0xC0045877, 0xC0185879, 0x40806685, 0x800C6613, 0x40086602 + HIGH, HIGH, 0)
+    ],
     *[("clone", [flags], True) for flags in (0x003D0F00, 0x007D0F00, 0x003D0F00 + HIGH)],
     # SIGCHLD, vfork's, a thread with files of its own, with a new user, mount or process namespace,
     # traced, of its grandparent
-    *[("clone", [flags], False) for flags in (0, 17, 0x4111, 0x003D0B00, 0x103D0F00, 0x003F0F00, 0x203D0F00, 0x003D2F00, 0x003D8F00)],
-    *[("clone", [flags], False) for flags in (0x00010000, 0x00010900, 0xFFFFFFFF, HIGH, 0x003D0F11)],
-    *[(name, [pid, pid, 9], pid in (OWN, OWN + HIGH)) for name in ("kill", "tgkill") for pid in (OWN, OWN + HIGH, 0, 1, -1, -OWN, OWN + 1)],
+    *[
+        ("clone", [flags], False)
+        for flags in (
+            0,
+            17,
+            0x4111,
+            0x003D0B00,
+            0x103D0F00,
+            0x003F0F00,
+            0x203D0F00,
+            0x003D2F00,
+            0x003D8F00,
+        )
+    ],
+    *[
+        ("clone", [flags], False)
+        for flags in (0x00010000, 0x00010900, 0xFFFFFFFF, HIGH, 0x003D0F11)
+    ],
+    *[
+        (name, [pid, pid, 9], pid in (OWN, OWN + HIGH))
+        for name in ("kill", "tgkill")
+        for pid in (OWN, OWN + HIGH, 0, 1, -1, -OWN, OWN + 1)
+    ],
     *[("prctl", [option], True) for option in (3, 15, 16, 21, 39, 51, 64, 0x53564D41)],
     # PDEATHSIG, DUMPABLE, KEEPCAPS, TIMING, SECCOMP, CAPBSET_DROP, TSC, SECUREBITS, TIMERSLACK,
     # TASK_PERF_EVENTS, MCE_KILL, SET_MM, CHILD_SUBREAPER, NO_NEW_PRIVS, THP_DISABLE, CAP_AMBIENT,
     # SPECULATION, IO_FLUSHER, SYSCALL_USER_DISPATCH, SCHED_CORE, MDWE, PTRACER
-    *[("prctl", [option], False) for option in (1, 4, 8, 14, 22, 24, 26, 28, 29, 31, 32, 33, 35, 36, 38, 41, 47, 53, 57, 59, 62, 65)],
+    *[
+        ("prctl", [option], False)
+        for option in (
+            1,
+            4,
+            8,
+            14,
+            22,
+            24,
+            26,
+            28,
+            29,
+            31,
+            32,
+            33,
+            35,
+            36,
+            38,
+            41,
+            47,
+            53,
+            57,
+            59,
+            62,
+            65,
+        )
+    ],
     *[("prctl", [option], False) for option in (0x59616D61, 0, 1 + HIGH, 0xFFFFFFFF)],
     *[("prlimit64", [0, 7, 0, there], True) for there in (0, 1 << 40)],
     ("prlimit64", [HIGH, 7, 0, 1], True),
-    *[("prlimit64", given, False) for given in ([0, 7, 1, 0], [0, 7, HIGH, 0], [1, 7, 0, 1], [OWN, 7, 0, 1], [0, 7, 1 << 63, 1])],
+    *[
+        ("prlimit64", given, False)
+        for given in (
+            [0, 7, 1, 0],
+            [0, 7, HIGH, 0],
+            [1, 7, 0, 1],
+            [OWN, 7, 0, 1],
+            [0, 7, 1 << 63, 1],
+        )
+    ],
 ]
 
 
 @pytest.mark.parametrize(("name", "arguments", "allowed"), ARGUMENTS)
-def test_rules_on_arguments(machine: str, code: bytes, name: str, arguments: list[int], allowed: bool) -> None:
+def test_rules_on_arguments(
+    machine: str, code: bytes, name: str, arguments: list[int], allowed: bool
+) -> None:
     """A call that is needed in one form is refused in all others."""
     number = NUMBERS[machine][name]
     assert answer(code, machine, number, arguments) == (ALLOW if allowed else REFUSE)
 
 
-@pytest.mark.parametrize(("code_of", "allowed"), [(0x1021, True), (0x1022, True), (0x1023, True), (0x1001, False), (0x1002, False), (0x5001, False)])
+@pytest.mark.parametrize(
+    ("code_of", "allowed"),
+    [
+        (0x1021, True),
+        (0x1022, True),
+        (0x1023, True),
+        (0x1001, False),
+        (0x1002, False),
+        (0x5001, False),
+    ],
+)
 def test_rules_on_arch_prctl(code_of: int, allowed: bool) -> None:
     """oneDNN may ask for AMX; segment bases and shadow stacks stay as they are."""
-    found = answer(seccomp.program("x86_64", OWN), "x86_64", NUMBERS["x86_64"]["arch_prctl"], [code_of])
+    found = answer(
+        seccomp.program("x86_64", OWN), "x86_64", NUMBERS["x86_64"]["arch_prctl"], [code_of]
+    )
     assert found == (ALLOW if allowed else REFUSE)
 
 
 def test_every_rule_is_tested() -> None:
     """A call that gets a rule gets arguments above that pass and arguments that do not."""
-    tested = {(name, allowed) for name, _, allowed in ARGUMENTS} | {("arch_prctl", True), ("arch_prctl", False)}
+    tested = {(name, allowed) for name, _, allowed in ARGUMENTS} | {
+        ("arch_prctl", True),
+        ("arch_prctl", False),
+    }
     assert tested == {(name, allowed) for name in RULES for allowed in (True, False)}
 
 
@@ -296,7 +425,9 @@ def steps(code: bytes, number: int) -> int:
             case 0x05:
                 place += value
             case 0x15 | 0x35:
-                place += then if (loaded == value if kind == 0x15 else loaded >= value) else otherwise
+                place += (
+                    then if (loaded == value if kind == 0x15 else loaded >= value) else otherwise
+                )
             case 0x06:
                 return taken
 
@@ -310,7 +441,9 @@ def confined(action: Callable[[], Any], tmp_path: Path) -> Any:
     pid = os.fork()
     if pid == 0:
         try:
-            sandbox.confine(sandbox.Landlock.of(["/usr", "/lib", sys.prefix], str(tmp_path)), str(tmp_path))
+            sandbox.confine(
+                sandbox.Landlock.of(["/usr", "/lib", sys.prefix], str(tmp_path)), str(tmp_path)
+            )
             os.write(writing, json.dumps(action()).encode())
         finally:
             os._exit(0)
@@ -328,12 +461,20 @@ def test_the_kernel_refuses_every_number_that_is_not_listed(tmp_path: Path) -> N
     call.
     """
     column = SECCOMP[platform.machine()][1]
-    listed = {numbers[column] for numbers in ALLOWED.values()} | {NUMBERS[platform.machine()].get(name) for name in NO_FILTER}
-    tried = [number for number in chain(range(1024), range(0x40000000, 0x40000200)) if number not in listed]
+    listed = {numbers[column] for numbers in ALLOWED.values()} | {
+        NUMBERS[platform.machine()].get(name) for name in NO_FILTER
+    }
+    tried = [
+        number
+        for number in chain(range(1024), range(0x40000000, 0x40000200))
+        if number not in listed
+    ]
 
     def action() -> list[int] | str:
         libc = ctypes.CDLL(None, use_errno=True)
-        if libc.prctl(21, 0, 0, 0, 0) != 2:  # PR_GET_SECCOMP; some of these calls would not be harmless
+        if (
+            libc.prctl(21, 0, 0, 0, 0) != 2
+        ):  # PR_GET_SECCOMP; some of these calls would not be harmless
             return "there is no filter"
         nothing = [ctypes.c_long(-1)] * 6
         wrong = []
@@ -361,7 +502,10 @@ def test_the_kernel_refuses_what_the_rules_do(tmp_path: Path) -> None:
             if name in ("kill", "tgkill"):
                 given[-1] = 0  # should it get through, no harm is done
             ctypes.set_errno(0)
-            found = libc.syscall(ctypes.c_long(NUMBERS[machine][name]), *(ctypes.c_ulong(value & (1 << 64) - 1) for value in given))
+            found = libc.syscall(
+                ctypes.c_long(NUMBERS[machine][name]),
+                *(ctypes.c_ulong(value & (1 << 64) - 1) for value in given),
+            )
             if found != -1 or ctypes.get_errno() != 38:
                 wrong.append([name, given, found, ctypes.get_errno()])
         return wrong
@@ -378,7 +522,11 @@ def test_a_lease_is_refused_and_the_file_stays_free(tmp_path: Path) -> None:
     def action() -> list[Any]:
         with open(compiled, "rb") as file:
             found = []
-            for command, value in ((fcntl.F_SETLEASE, fcntl.F_RDLCK), (fcntl.F_NOTIFY, 2), (fcntl.F_GETLEASE, 0)):
+            for command, value in (
+                (fcntl.F_SETLEASE, fcntl.F_RDLCK),
+                (fcntl.F_NOTIFY, 2),
+                (fcntl.F_GETLEASE, 0),
+            ):
                 try:
                     found.append(fcntl.fcntl(file, command, value))
                 except OSError as error:

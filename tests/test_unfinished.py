@@ -29,7 +29,10 @@ def grade(grader: Grader, source: str) -> Report:
 
 
 UNFINISHED = {
-    "no colon": (SOLUTION.replace("mask=None):", "mask=None)"), r"does not parse: line \d+, expected ':'"),
+    "no colon": (
+        SOLUTION.replace("mask=None):", "mask=None)"),
+        r"does not parse: line \d+, expected ':'",
+    ),
     "open bracket": (SOLUTION.replace("(merged)", "(merged"), r"does not parse: line \d+"),
     "indentation": (SOLUTION + "   x = 1\n", r"does not parse: line \d+"),
     "a tab among spaces": ("if True:\n        x = 1\n\ty = 2\n", r"does not parse: line 3"),
@@ -37,15 +40,22 @@ UNFINISHED = {
     "nested too deeply": ("x = " + "(" * 5000 + "1" + ")" * 5000, r"does not parse"),
     "half a keyword": (SOLUTION + "\nimport \n", r"does not parse: line \d+"),
     "no class": ("import torch\n", "the file defines no GroupedQueryAttention"),
-    "half a name": (SOLUTION.replace("class GroupedQueryAttention", "class Grouped"), "defines no GroupedQ"),
+    "half a name": (
+        SOLUTION.replace("class GroupedQueryAttention", "class Grouped"),
+        "defines no GroupedQ",
+    ),
     "a stub at import": ("raise NotImplementedError\n", "the file raises NotImplementedError"),
     "no forward": (HEAD, r"GroupedQueryAttention.forward is missing"),
     "no constructor": (BEFORE_INIT + TAIL, r"GroupedQueryAttention.__init__ is missing"),
     "no forward in a base": (
-        HEAD.replace("class GroupedQueryAttention(nn.Module)", "class Base(nn.Module)") + "\n\nclass GroupedQueryAttention(Base):\n    pass\n",
+        HEAD.replace("class GroupedQueryAttention(nn.Module)", "class Base(nn.Module)")
+        + "\n\nclass GroupedQueryAttention(Base):\n    pass\n",
         "GroupedQueryAttention.forward is missing",
     ),
-    "the stub's forward": (HEAD + FORWARD + "        raise NotImplementedError\n", "forward raises NotImplementedError"),
+    "the stub's forward": (
+        HEAD + FORWARD + "        raise NotImplementedError\n",
+        "forward raises NotImplementedError",
+    ),
     "the stub's line at the end": (
         SOLUTION.replace(f"        {RETURN}", "        raise NotImplementedError"),
         "forward raises NotImplementedError",
@@ -55,11 +65,14 @@ UNFINISHED = {
         "forward raises NotImplementedError",
     ),
     "in a branch": (
-        SOLUTION.replace("if mask is not None:", "if mask is not None:\n            raise NotImplementedError"),
+        SOLUTION.replace(
+            "if mask is not None:", "if mask is not None:\n            raise NotImplementedError"
+        ),
         "forward raises NotImplementedError",
     ),
     "in a helper": (
-        SOLUTION.replace(RETURN, "return self.join(merged)") + "\n    def join(self, x):\n        raise NotImplementedError\n",
+        SOLUTION.replace(RETURN, "return self.join(merged)")
+        + "\n    def join(self, x):\n        raise NotImplementedError\n",
         "join raises NotImplementedError",
     ),
     # The layers are missing, so that no run ever comes to forward.
@@ -91,13 +104,22 @@ FINISHED = {
     "another error": SOLUTION.replace(RETURN, "raise ValueError('no')\n        return merged"),
     "SyntaxError while it runs": "eval('1 +')\n" + SOLUTION,
     # torch raises NotImplementedError for types it has no kernel for.
-    "a kernel that is not there": SOLUTION.replace(RETURN, "return self.o_proj(torch.softmax(merged > 0, -1))"),
-    "a line left behind": WRONG.replace("return self.o_proj(merged) * 2", "return self.o_proj(merged) * 2\n        raise NotImplementedError"),
+    "a kernel that is not there": SOLUTION.replace(
+        RETURN, "return self.o_proj(torch.softmax(merged > 0, -1))"
+    ),
+    "a line left behind": WRONG.replace(
+        "return self.o_proj(merged) * 2",
+        "return self.o_proj(merged) * 2\n        raise NotImplementedError",
+    ),
     "renamed argument": SOLUTION.replace("x, mask=None", "x, attention_mask=None"),
-    "a layer too few": SOLUTION.replace("self.v_proj =", "self.v_proj = self.k_proj\n        unused ="),
+    "a layer too few": SOLUTION.replace(
+        "self.v_proj =", "self.v_proj = self.k_proj\n        unused ="
+    ),
     "another exception for bad sizes": SOLUTION.replace("ValueError", "NotImplementedError"),
     "a forward from elsewhere": WRONG.replace("def forward(", "def run(") + "\n    forward = run\n",
-    "a forward from a base": WRONG.replace("class GroupedQueryAttention(nn.Module)", "class Base(nn.Module)")
+    "a forward from a base": WRONG.replace(
+        "class GroupedQueryAttention(nn.Module)", "class Base(nn.Module)"
+    )
     + "\n\nclass GroupedQueryAttention(Base):\n    pass\n",
 }
 
@@ -131,7 +153,9 @@ def test_every_stub_is_unfinished(grader: Grader, challenge: Challenge) -> None:
     """The stub at every level with a space at its end, as an editor may save it."""
     for level in LEVELS:
         source = packs.stub(challenge, level) + " \n"
-        assert grader.grade(challenge, source, challenge.file_name, 5).unfinished.startswith("is not finished: "), level
+        assert grader.grade(challenge, source, challenge.file_name, 5).unfinished.startswith(
+            "is not finished: "
+        ), level
 
 
 def test_known_mistakes_are_finished(grader: Grader) -> None:

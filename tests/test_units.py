@@ -133,13 +133,17 @@ SHOWN: list[tuple[Unit, float, str]] = [
 ]
 
 
-@pytest.mark.parametrize(("unit", "text", "value"), UNDERSTOOD, ids=[f"{unit} {text}" for unit, text, _ in UNDERSTOOD])
+@pytest.mark.parametrize(
+    ("unit", "text", "value"), UNDERSTOOD, ids=[f"{unit} {text}" for unit, text, _ in UNDERSTOOD]
+)
 def test_understood(unit: Unit, text: str, value: float) -> None:
     """In the base unit."""
     assert parse(text, unit).value == pytest.approx(value, rel=1e-12)
 
 
-@pytest.mark.parametrize(("unit", "text", "says"), ASKED_AGAIN, ids=[f"{unit} {text}" for unit, text, _ in ASKED_AGAIN])
+@pytest.mark.parametrize(
+    ("unit", "text", "says"), ASKED_AGAIN, ids=[f"{unit} {text}" for unit, text, _ in ASKED_AGAIN]
+)
 def test_asked_again(unit: Unit, text: str, says: str) -> None:
     """What is no amount of this kind is said in one line, with an example."""
     with pytest.raises(NotAnAmountError, match=r"e\.g\.") as caught:
@@ -149,7 +153,9 @@ def test_asked_again(unit: Unit, text: str, says: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("unit", "text", "answer", "tolerance", "right"), ROUNDED, ids=[f"{text} for {answer:.6g} {unit}" for unit, text, answer, *_ in ROUNDED]
+    ("unit", "text", "answer", "tolerance", "right"),
+    ROUNDED,
+    ids=[f"{text} for {answer:.6g} {unit}" for unit, text, answer, *_ in ROUNDED],
 )
 def test_rounded(unit: Unit, text: str, answer: float, tolerance: float, right: bool) -> None:
     """Within the tolerance, or half a unit of the last of at least three digits."""
@@ -167,7 +173,13 @@ def test_what_is_shown_is_taken_back(unit: Unit) -> None:
     """Any answer, typed in as it is shown, is right without any tolerance; a tenth more is not."""
     rng = Random(3)
     for _ in range(2000):
-        value = rng.choice([float(rng.randrange(1, 10**12)), 10 ** rng.uniform(-8, 17), rng.randrange(1, 4096) / 64])
+        value = rng.choice(
+            [
+                float(rng.randrange(1, 10**12)),
+                10 ** rng.uniform(-8, 17),
+                rng.randrange(1, 4096) / 64,
+            ]
+        )
         amount = parse(shown(value, unit), unit)
         assert amount.is_right(value, 0.0), (value, shown(value, unit))
         assert not amount.is_right(1.1 * value, 0.0), (value, shown(value, unit))
@@ -175,4 +187,11 @@ def test_what_is_shown_is_taken_back(unit: Unit) -> None:
 
 def test_numbers_in_texts() -> None:
     """Separators from 10,000 on, as a size of four digits is read at once."""
-    assert [number(one) for one in (8, 8192, 10_000, 131_072, 0.5, 1e-7)] == ["8", "8192", "10,000", "131,072", "0.5", "1e-07"]
+    assert [number(one) for one in (8, 8192, 10_000, 131_072, 0.5, 1e-7)] == [
+        "8",
+        "8192",
+        "10,000",
+        "131,072",
+        "0.5",
+        "1e-07",
+    ]

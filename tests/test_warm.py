@@ -46,7 +46,10 @@ class Process:
 
     def __init__(self, *roots: Path) -> None:
         self.popen = subprocess.Popen(
-            [sys.executable, "-m", "trainer.grading.warm", *map(str, roots or [ROOT])], stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd=packs.TRAINER.parent
+            [sys.executable, "-m", "trainer.grading.warm", *map(str, roots or [ROOT])],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            cwd=packs.TRAINER.parent,
         )
         assert self.popen.stdin is not None
         assert self.popen.stdout is not None
@@ -69,7 +72,9 @@ class Process:
         while waiting:
             pid = waiting.pop()
             try:
-                children = [int(one) for one in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+                children = [
+                    int(one) for one in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+                ]
             except OSError:
                 children = []
             found += children
@@ -128,7 +133,12 @@ def test_verdicts_come_in_two_steps(process: Process) -> None:
     early, late = process.answer(), process.answer()
     assert isinstance(early, Verdict)
     assert isinstance(late, Verdict)
-    assert (early.final, early.report.diagnosis, early.report.verdict, early.report.seed) == (False, None, "failed", 5)
+    assert (early.final, early.report.diagnosis, early.report.verdict, early.report.seed) == (
+        False,
+        None,
+        "failed",
+        5,
+    )
     assert late.final
     assert late.report.diagnosis is not None
     assert [one.id for one in late.report.diagnosis.mistakes] == ["no-scale"]
@@ -144,13 +154,21 @@ def test_the_same_verdict_as_a_check(process: Process) -> None:
 
     for name in ("gqa", "sdpa", "attention-cost"):
         challenge = packs.find_challenge(ROOT, name)
-        file = sorted((ROOT / "tests" / "by_hand" / challenge.folder.name).glob("*.py"))[0] if (ROOT / "tests" / "by_hand").exists() else None
+        file = (
+            sorted((ROOT / "tests" / "by_hand" / challenge.folder.name).glob("*.py"))[0]
+            if (ROOT / "tests" / "by_hand").exists()
+            else None
+        )
         source = file.read_text() if file is not None else packs.stub(challenge)
         process.order(Grade(1, name, challenge.file_name, source, seed=11))
         while not (isinstance(answer := process.answer(), Verdict) and answer.final):
             pass
-        (path := Path(os.environ["ATTN_DRILL_HOME"]).parent / challenge.file_name).write_text(source)
-        done = forked.run(["check", name, str(path), "--seed", "11", "--json"], packs.TRAINER.parent, os.environ)
+        (path := Path(os.environ["ATTN_DRILL_HOME"]).parent / challenge.file_name).write_text(
+            source
+        )
+        done = forked.run(
+            ["check", name, str(path), "--seed", "11", "--json"], packs.TRAINER.parent, os.environ
+        )
         whole = json.loads(done.stdout)
         assert answer.report.verdict == whole["verdict"]
         assert [(one.check, one.status, one.message) for one in answer.report.outcomes] == [
@@ -211,12 +229,16 @@ def test_reports_travel_whole() -> None:
 
     inputs = {"mask": torch.tensor([[1.0, 0.0]]), "x": torch.zeros(2, 3, 4), "n": 3, "pair": (1, 2)}
     case = Case("a", inputs, {"out": "L"}, {"L": 2}, constants=frozenset({"x"}))
-    report = Report("c", "f.py", 1 << 62, "failed", (Outcome("values", "failed", "m", "a", 1),), (case,))
+    report = Report(
+        "c", "f.py", 1 << 62, "failed", (Outcome("values", "failed", "m", "a", 1),), (case,)
+    )
     numbers = Slice((0,), (math.nan, math.inf), (1.0, -math.inf), (True, False))
     from trainer.core.report import Mismatch
 
     outcome = Outcome("values", "failed", mismatch=Mismatch("out", "value", first=numbers))
-    answer = unpacked_answer(packed(Verdict(1, Report("c", "f", 1, "failed", (outcome,)), final=True))[4:])
+    answer = unpacked_answer(
+        packed(Verdict(1, Report("c", "f", 1, "failed", (outcome,)), final=True))[4:]
+    )
     assert isinstance(answer, Verdict)
     found = answer.report.outcomes[0].mismatch
     assert found is not None
@@ -234,5 +256,9 @@ def test_reports_travel_whole() -> None:
 
 def test_orders_travel_whole() -> None:
     """What is sent is what is read, whatever the text holds."""
-    for order in (Grade(1, "gqa", "ü.py", "x = '\\udc80\n\0'", 7), Look(2, "a", "b", "", 0), Prepare("a")):
+    for order in (
+        Grade(1, "gqa", "ü.py", "x = '\\udc80\n\0'", 7),
+        Look(2, "a", "b", "", 0),
+        Prepare("a"),
+    ):
         assert unpacked_order(packed(order)[4:]) == order

@@ -35,8 +35,14 @@ def test_load_stacks_rows_in_the_order_q_k_v() -> None:
     contract = contract_of(SHAPES)
     (assignment,) = assignments(contract, parameter_names(module)[0])
     load(module, contract, assignment, VALUES)
-    assert torch.equal(module.qkv.weight, torch.cat([VALUES["q_proj.weight"], VALUES["k_proj.weight"], VALUES["v_proj.weight"]]))
-    assert torch.equal(module.qkv.bias, torch.cat([VALUES["q_proj.bias"], VALUES["k_proj.bias"], VALUES["v_proj.bias"]]))
+    assert torch.equal(
+        module.qkv.weight,
+        torch.cat([VALUES["q_proj.weight"], VALUES["k_proj.weight"], VALUES["v_proj.weight"]]),
+    )
+    assert torch.equal(
+        module.qkv.bias,
+        torch.cat([VALUES["q_proj.bias"], VALUES["k_proj.bias"], VALUES["v_proj.bias"]]),
+    )
     assert torch.equal(module.out_proj.weight, VALUES["o_proj.weight"])
 
 
@@ -57,7 +63,12 @@ def test_a_gradient_that_never_came_is_none() -> None:
     module = Fused()
     contract = contract_of(SHAPES)
     (assignment,) = assignments(contract, parameter_names(module)[0])
-    found = by_contract(contract, assignment, {"qkv.weight": torch.ones(8, 4), "qkv.bias": None, "out_proj.weight": None}, SHAPES)
+    found = by_contract(
+        contract,
+        assignment,
+        {"qkv.weight": torch.ones(8, 4), "qkv.bias": None, "out_proj.weight": None},
+        SHAPES,
+    )
     assert found["o_proj.weight"] is None
     assert found["q_proj.bias"] is None
     assert found["q_proj.weight"] is not None

@@ -28,7 +28,12 @@ def test_output_shape_multiplies_groups() -> None:
 
 def test_report_orders_checks_and_finds_the_first_failure() -> None:
     """One failed case fails its check; the earliest check is explained first."""
-    outcomes = (Outcome("values", "failed", "b", "two", 2), Outcome("shapes", "passed"), Outcome("values", "passed"), Outcome("dtype", "failed", "a"))
+    outcomes = (
+        Outcome("values", "failed", "b", "two", 2),
+        Outcome("shapes", "passed"),
+        Outcome("values", "passed"),
+        Outcome("dtype", "failed", "a"),
+    )
     report = Report("gqa", "f.py", 1, "failed", outcomes)
     assert report.statuses() == {"shapes": "passed", "dtype": "failed", "values": "failed"}
     assert report.first_failure() is outcomes[3]

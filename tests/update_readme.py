@@ -46,10 +46,19 @@ def draw() -> str:
     root = packs.built_in_pack()
     with Grader([root]) as grader:  # before anything of solutions/ is read
         gqa = packs.find_challenge(root, "gqa")
-        tiled = packs.solution(gqa).replace("k = k.repeat_interleave(group_size, dim=1)", "k = k.repeat(1, group_size, 1, 1)")
+        tiled = packs.solution(gqa).replace(
+            "k = k.repeat_interleave(group_size, dim=1)", "k = k.repeat(1, group_size, 1, 1)"
+        )
         report = grader.grade(gqa, tiled, "gqa.py", SEED, diagnosed=True)
     console = Console(
-        record=True, width=WIDTH, file=io.StringIO(), force_terminal=True, color_system="truecolor", highlight=False, emoji=False, legacy_windows=False
+        record=True,
+        width=WIDTH,
+        file=io.StringIO(),
+        force_terminal=True,
+        color_system="truecolor",
+        highlight=False,
+        emoji=False,
+        legacy_windows=False,
     )
     console.print(render(report, WIDTH))
     return console.export_svg(title="attn-drill check gqa", code_format=FRAME, unique_id="report")
@@ -57,9 +66,17 @@ def draw() -> str:
 
 def current_picture() -> str:
     """The same from a process of its own, as a user's terminal would have it."""
-    environment = {name: value for name, value in os.environ.items() if name not in ("NO_COLOR", "FORCE_COLOR", "COLUMNS", "TERM")}
+    environment = {
+        name: value
+        for name, value in os.environ.items()
+        if name not in ("NO_COLOR", "FORCE_COLOR", "COLUMNS", "TERM")
+    }
     return subprocess.run(
-        [sys.executable, __file__, "--print"], capture_output=True, text=True, check=True, env={**environment, "PYTHONPATH": str(ROOT)}
+        [sys.executable, __file__, "--print"],
+        capture_output=True,
+        text=True,
+        check=True,
+        env={**environment, "PYTHONPATH": str(ROOT)},
     ).stdout
 
 

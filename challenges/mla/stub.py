@@ -11,7 +11,9 @@ class MultiHeadLatentAttention(nn.Module):
     k_rope (M, rope_dim), o_proj (H * v_dim, M).
     """
 
-    def __init__(self, d_model, num_heads, q_rank, kv_rank, nope_dim, rope_dim, v_dim, rope_base=10000.0):
+    def __init__(
+        self, d_model, num_heads, q_rank, kv_rank, nope_dim, rope_dim, v_dim, rope_base=10000.0
+    ):
         super().__init__()
         # 1. Keep the number of heads, the widths of a head's parts and the base. -> int, float
         # 2. Make q_down, to the latent of the queries; no layer has a bias. -> Linear(M, q_rank)

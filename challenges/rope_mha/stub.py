@@ -9,7 +9,9 @@ class RoPEMultiHeadAttention(nn.Module):
     Layers: qkv_proj Linear(M, 3M), rows: all of q, then k, then v; o_proj Linear(M, M).
     """
 
-    def __init__(self, d_model, num_heads, max_seq_len=2048, rope_base=10000.0, dropout=0.0, bias=True):
+    def __init__(
+        self, d_model, num_heads, max_seq_len=2048, rope_base=10000.0, dropout=0.0, bias=True
+    ):
         super().__init__()
         # 1. Refuse an M that H does not divide. -> ValueError
         # 2. Keep the head dim D = M / H and the number of heads. -> int

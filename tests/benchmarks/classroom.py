@@ -57,7 +57,15 @@ def sources(count: int) -> list[str]:
     draw = random.Random(7)
     made = []
     for number in range(count):
-        kind = hanging if number % 150 == 75 else hostile if number % 15 == 7 else wrong if number % 3 == 1 else right
+        kind = (
+            hanging
+            if number % 150 == 75
+            else hostile
+            if number % 15 == 7
+            else wrong
+            if number % 3 == 1
+            else right
+        )
         made.append(f"# {number}\n{draw.choice(kind)}")  # no two files are the same
     return made
 
@@ -65,7 +73,10 @@ def sources(count: int) -> list[str]:
 def fresh(path: Path) -> None:
     """One process for one submission."""
     subprocess.run(
-        [sys.executable, "-m", "trainer", "check", "gqa", str(path), "--time-limit", str(SECONDS)], cwd=path.parent, capture_output=True, check=False
+        [sys.executable, "-m", "trainer", "check", "gqa", str(path), "--time-limit", str(SECONDS)],
+        cwd=path.parent,
+        capture_output=True,
+        check=False,
     )
 
 
@@ -77,12 +88,16 @@ def resident(pid: int) -> int:
         one = waiting.pop()
         try:
             waiting += children(one)
-            status = dict(line.split(":", 1) for line in Path(f"/proc/{one}/status").read_text().splitlines())
+            status = dict(
+                line.split(":", 1) for line in Path(f"/proc/{one}/status").read_text().splitlines()
+            )
             words = Path(f"/proc/{one}/cmdline").read_bytes().split(b"\0")
         except OSError:
             continue
         parent = int(status["PPid"])
-        if b"trainer.running.launch" in words and parent == pid:  # the stations themselves, not their zygotes and workers
+        if (
+            b"trainer.running.launch" in words and parent == pid
+        ):  # the stations themselves, not their zygotes and workers
             found.append(int(status["VmRSS"].split()[0]))
     return max(found)
 
@@ -113,9 +128,26 @@ def main() -> None:
             return sample / (time.monotonic() - started)
 
         loop_before = in_a_loop()
-        grade = [sys.executable, "-m", "trainer", "grade", str(class_), "--challenge", "gqa", "--out", str(out), "--time-limit", str(SECONDS)]
+        grade = [
+            sys.executable,
+            "-m",
+            "trainer",
+            "grade",
+            str(class_),
+            "--challenge",
+            "gqa",
+            "--out",
+            str(out),
+            "--time-limit",
+            str(SECONDS),
+        ]
         started = time.monotonic()
-        process = subprocess.Popen([*grade, "--jobs", str(cores)], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        process = subprocess.Popen(
+            [*grade, "--jobs", str(cores)],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
         sizes: list[tuple[int, int]] = []
 
         def watch() -> None:
@@ -139,10 +171,21 @@ def main() -> None:
     last = max((size for number, size in sizes if number > count * 0.9), default=0)
     print(told)
     print(f"grade: {graded:.1f} a second, {done} of {count} results, {cores} jobs")
-    print(f"one fresh process each, in a loop: {loop:.2f} a second ({loop_before:.2f} before, {loop_after:.2f} after); {cores} at a time: {parallel:.2f}")
-    print(f"ratio to the loop {graded / loop:.1f} (at least {LEAST_RATIO:g}); to {cores} fresh processes at a time {graded / parallel:.1f}")
-    print(f"the largest grader: {settled / 1024:.0f} MiB by {SETTLED} submissions, {last / 1024:.0f} MiB at the end (at most {MOST_GROWTH:g} times)")
-    if process.returncode != 0 or done != count or graded / loop < LEAST_RATIO or not 0 < last <= MOST_GROWTH * settled:
+    print(
+        f"one fresh process each, in a loop: {loop:.2f} a second ({loop_before:.2f} before, {loop_after:.2f} after); {cores} at a time: {parallel:.2f}"
+    )
+    print(
+        f"ratio to the loop {graded / loop:.1f} (at least {LEAST_RATIO:g}); to {cores} fresh processes at a time {graded / parallel:.1f}"
+    )
+    print(
+        f"the largest grader: {settled / 1024:.0f} MiB by {SETTLED} submissions, {last / 1024:.0f} MiB at the end (at most {MOST_GROWTH:g} times)"
+    )
+    if (
+        process.returncode != 0
+        or done != count
+        or graded / loop < LEAST_RATIO
+        or not 0 < last <= MOST_GROWTH * settled
+    ):
         sys.exit(1)
 
 

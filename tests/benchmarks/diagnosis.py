@@ -64,7 +64,9 @@ def main() -> int:
     over = False
     with Grader([packs.built_in_pack()]) as grader:
         for challenge in challenges if asked.all else largest:
-            paths = sorted((ROOT / "tests" / "by_hand" / challenge.folder.name).glob("*.py"))[:: asked.every]
+            paths = sorted((ROOT / "tests" / "by_hand" / challenge.folder.name).glob("*.py"))[
+                :: asked.every
+            ]
             ratios = []
             torch = 0.0
             for number, path in enumerate(paths):
@@ -72,9 +74,13 @@ def main() -> int:
                     torch = min(seconds_of_import() for _ in range(asked.rounds))
                 tries = (added(grader, challenge, path, asked.rounds, torch) for _ in range(3))
                 ratio = next(tries)
-                ratios.append(ratio if ratio <= MOST or challenge not in largest else min(ratio, *tries))
+                ratios.append(
+                    ratio if ratio <= MOST or challenge not in largest else min(ratio, *tries)
+                )
             bound = f" (the bound: {MOST})" if challenge in largest else ""
-            print(f"{challenge.id:<18} adds {statistics.median(ratios):.2f} in the middle, {max(ratios):.2f} at most x the bare check{bound}")
+            print(
+                f"{challenge.id:<18} adds {statistics.median(ratios):.2f} in the middle, {max(ratios):.2f} at most x the bare check{bound}"
+            )
             over |= challenge in largest and max(ratios) > MOST
     return 1 if over else 0
 

@@ -30,7 +30,9 @@ def screen_until(terminal: int, word: bytes, seconds: float = 30.0) -> None:
     end = time.monotonic() + seconds
     while word not in seen:
         if not select.select([terminal], [], [], max(0.0, end - time.monotonic()))[0]:
-            raise SystemExit(f"the session has not drawn {word!r} within {seconds:.0f} s; the last it drew: {seen[-400:]!r}")
+            raise SystemExit(
+                f"the session has not drawn {word!r} within {seconds:.0f} s; the last it drew: {seen[-400:]!r}"
+            )
         seen = seen[-64:] + os.read(terminal, 1 << 16)
 
 
@@ -71,7 +73,13 @@ def saves(folder: Path, environment: dict[str, str], count: int) -> list[float]:
 def cold(folder: Path, environment: dict[str, str]) -> float:
     """Seconds of a whole check from the shell."""
     began = time.perf_counter()
-    subprocess.run([sys.executable, "-m", "trainer", "check", ID], cwd=folder, env=environment, check=True, stdout=subprocess.DEVNULL)
+    subprocess.run(
+        [sys.executable, "-m", "trainer", "check", ID],
+        cwd=folder,
+        env=environment,
+        check=True,
+        stdout=subprocess.DEVNULL,
+    )
     return time.perf_counter() - began
 
 
@@ -79,7 +87,12 @@ def measured(count: int) -> float:
     """One run; prints it and returns the ratio."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        environment = {**os.environ, "ATTN_DRILL_HOME": str(folder / "home"), "PYTHONPATH": str(packs.TRAINER.parent), "TERM": "xterm-256color"}
+        environment = {
+            **os.environ,
+            "ATTN_DRILL_HOME": str(folder / "home"),
+            "PYTHONPATH": str(packs.TRAINER.parent),
+            "TERM": "xterm-256color",
+        }
         warm = saves(folder, environment, count)
         check = statistics.median(cold(folder, environment) for _ in range(3))
     median, late = statistics.median(warm), statistics.quantiles(warm, n=20)[-1]

@@ -29,7 +29,9 @@ COMMANDS = {
 
 def seconds(command: list[str], folder: str) -> float:
     """Wall-clock time of one process, with our modules compiled once as the yardstick's are: who installs the package has them so."""
-    environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+    environment = {
+        name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"
+    }
     environment["ATTN_DRILL_HOME"] = folder
     started = time.perf_counter()
     done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, check=False)
@@ -39,7 +41,9 @@ def seconds(command: list[str], folder: str) -> float:
     return elapsed
 
 
-def measured(arguments: list[str], yardstick: str, rounds: int, bound: float, folder: str) -> tuple[float, float]:
+def measured(
+    arguments: list[str], yardstick: str, rounds: int, bound: float, folder: str
+) -> tuple[float, float]:
     """The ratio to the yardstick, and the seconds, in the best round of each."""
     mine, its = [], []
     for number in range(1 + MOST_TIMES * rounds):
@@ -60,7 +64,9 @@ def main() -> int:
         for name, (arguments, yardstick, bound) in COMMANDS.items():
             ratio, best = measured(arguments, yardstick, rounds, bound, folder)
             over += ratio > bound
-            print(f"{name:<10} {1000 * best:7.0f} ms = {ratio:.2f} x `{yardstick}` (at most {bound})")
+            print(
+                f"{name:<10} {1000 * best:7.0f} ms = {ratio:.2f} x `{yardstick}` (at most {bound})"
+            )
     return 1 if over else 0
 
 

@@ -15,8 +15,15 @@ _graders: list[Grader] = []
 
 def pytest_collection_finish(session: pytest.Session) -> None:
     """Start it where a test asks for it, and before any test has loaded a reference: nothing else keeps these workers from its values."""
-    if any("unconfined" in getattr(item, "fixturenames", ()) for item in session.items) and not session.config.option.collectonly:
-        _graders.append(Grader([packs.built_in_pack(), TINY_PACK, PACK], Limits(seconds=60.0), isolation="limits"))
+    if (
+        any("unconfined" in getattr(item, "fixturenames", ()) for item in session.items)
+        and not session.config.option.collectonly
+    ):
+        _graders.append(
+            Grader(
+                [packs.built_in_pack(), TINY_PACK, PACK], Limits(seconds=60.0), isolation="limits"
+            )
+        )
 
 
 def pytest_sessionfinish() -> None:

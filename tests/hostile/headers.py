@@ -61,14 +61,18 @@ def read(path: Path, source: str) -> Hostile:
     one = {key: values[0] if values else "" for key, values in found.items()}
     if not one["verdict"]:
         raise ValueError(f"{path.name} has no line `# verdict: …`")
-    not_run = one["without"].removeprefix("not run, ") if one["without"].startswith("not run, ") else ""
+    not_run = (
+        one["without"].removeprefix("not run, ") if one["without"].startswith("not run, ") else ""
+    )
     return Hostile(
         path=path,
         source=source,
         of=one["of"] or "gqa",
         verdicts=tuple(one["verdict"].split()),
         says=one["says"],
-        without=() if not_run or one["without"].startswith("the same, ") else tuple((one["without"] or one["verdict"]).split()),
+        without=()
+        if not_run or one["without"].startswith("the same, ")
+        else tuple((one["without"] or one["verdict"]).split()),
         not_run=not_run,
         must_not_exist=tuple(Path(name) for name in found["must not exist"]),
         seconds=float(one["seconds"]) if one["seconds"] else None,

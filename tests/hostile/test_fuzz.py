@@ -16,7 +16,17 @@ from trainer.grading.evidence import Evidence
 from trainer.grading.grader import Grader
 from trainer.grading.judge import judge
 from trainer.running.channel import HEAD_BYTES
-from trainer.running.protocol import COUNT, NOTE, PART, REPLY, Part, ProtocolError, Reply, decode, message
+from trainer.running.protocol import (
+    COUNT,
+    NOTE,
+    PART,
+    REPLY,
+    Part,
+    ProtocolError,
+    Reply,
+    decode,
+    message,
+)
 from trainer.running.run import Running
 
 SUMS = packs.find_challenge(TINY_PACK, "prefix-sum")
@@ -32,13 +42,18 @@ _streams: dict[tuple[str, str], bytes] = {}
 def streams(grader: Grader, monkeypatch: pytest.MonkeyPatch) -> dict[str, bytes]:
     """What workers sent for a right answer and for a wrong one."""
     found: dict[str, bytes] = {}
-    sources = {"right": packs.solution(SUMS), "wrong": packs.solution(SUMS).replace("cumsum(x, dim=-1)", "cumsum(x, dim=0)")}
+    sources = {
+        "right": packs.solution(SUMS),
+        "wrong": packs.solution(SUMS).replace("cumsum(x, dim=-1)", "cumsum(x, dim=0)"),
+    }
     for name, source in sources.items():
         if ("sums", name) not in _streams:
             kept: list[bytes] = []
             take = Running._take_messages
 
-            def keep(running: Running, kept: list[bytes] = kept, take: Callable[[Running], bool] = take) -> bool:
+            def keep(
+                running: Running, kept: list[bytes] = kept, take: Callable[[Running], bool] = take
+            ) -> bool:
                 before = bytes(running._buffer)
                 done = take(running)
                 kept.append(before[: len(before) - len(running._buffer)])
@@ -124,7 +139,9 @@ def changed_header(draw: random.Random, stream: bytes) -> bytes:
     for index, (kind, payload) in enumerate(told):
         if index == chosen or draw.random() < 0.1:
             payload = _changed_payload(draw, kind, payload)
-        made += message(kind if draw.random() < 0.97 else draw.choice([NOTE, PART, REPLY, COUNT]), payload)
+        made += message(
+            kind if draw.random() < 0.97 else draw.choice([NOTE, PART, REPLY, COUNT]), payload
+        )
     return made
 
 
@@ -146,7 +163,9 @@ def _changed(draw: random.Random, tree: Any) -> Any:
         return {key: _changed(draw, value) if key == name else value for key, value in tree.items()}
     if isinstance(tree, list) and tree and draw.random() < 0.95:
         place = draw.randrange(len(tree))
-        return [_changed(draw, value) if index == place else value for index, value in enumerate(tree)]
+        return [
+            _changed(draw, value) if index == place else value for index, value in enumerate(tree)
+        ]
     if isinstance(tree, int | float):
         return draw.choice(ODD_NUMBERS)
     return draw.choice([*ODD_VALUES, *ODD_NUMBERS])
@@ -154,7 +173,12 @@ def _changed(draw: random.Random, tree: Any) -> Any:
 
 @pytest.mark.parametrize("name", ["right", "wrong"])
 @pytest.mark.parametrize("change", [changed_bytes, changed_header])
-def test_changed_replies_end_in_verdicts(grader: Grader, streams: dict[str, bytes], change: Callable[[random.Random, bytes], bytes], name: str) -> None:
+def test_changed_replies_end_in_verdicts(
+    grader: Grader,
+    streams: dict[str, bytes],
+    change: Callable[[random.Random, bytes], bytes],
+    name: str,
+) -> None:
     """Two thousand changed replies of each kind: no exception but the one error of the protocol, and no wrong answer passes."""
     assert verdict_on(grader, streams[name]) == ("passed" if name == "right" else "failed")
     seen = set()
@@ -173,12 +197,20 @@ def test_random_frames_are_protocol_errors(shape: type) -> None:
     read = 0
     for seed in range(5000):
         draw = random.Random(seed)
-        sizes = [[draw.choice([0, 1, 2, 3, 1 << 20, 1 << 39, 1 << 40]) for _ in range(draw.randrange(6))] for _ in range(draw.randrange(4))]
+        sizes = [
+            [draw.choice([0, 1, 2, 3, 1 << 20, 1 << 39, 1 << 40]) for _ in range(draw.randrange(6))]
+            for _ in range(draw.randrange(4))
+        ]
         dtypes = ["float32", "bool", "int64", "bfloat16", "complex64", ""]
-        header = {"body": {"runs": []} if draw.random() < 0.8 else draw.choice(ODD_VALUES), "tensors": [[draw.choice(dtypes), size] for size in sizes]}
+        header = {
+            "body": {"runs": []} if draw.random() < 0.8 else draw.choice(ODD_VALUES),
+            "tensors": [[draw.choice(dtypes), size] for size in sizes],
+        }
         text = json.dumps(header).encode()
         try:
-            decode(struct.pack("<I", len(text)) + text + draw.randbytes(draw.choice([0, 8, 64])), shape)
+            decode(
+                struct.pack("<I", len(text)) + text + draw.randbytes(draw.choice([0, 8, 64])), shape
+            )
             read += 1
         except ProtocolError:
             pass

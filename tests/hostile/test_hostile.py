@@ -34,11 +34,17 @@ from .conftest import PACK
 from .generated import GENERATED, Generated
 from .headers import HARMFUL, Hostile, read
 
-SUBMISSIONS = [read(path, read_source(path)) for path in sorted((Path(__file__).parent / "submissions").glob("*.py"))]
+SUBMISSIONS = [
+    read(path, read_source(path))
+    for path in sorted((Path(__file__).parent / "submissions").glob("*.py"))
+]
 GQA = packs.find_challenge(packs.built_in_pack(), "gqa")
 SUMS = packs.find_challenge(TINY_PACK, "prefix-sum")
 FLASH, CACHE = (packs.find_challenge(packs.built_in_pack(), name) for name in ("flash", "kv-cache"))
-ASKED = {challenge.id: challenge for challenge in (GQA, FLASH, CACHE, SUMS, packs.find_challenge(PACK, "one-head"))}
+ASKED = {
+    challenge.id: challenge
+    for challenge in (GQA, FLASH, CACHE, SUMS, packs.find_challenge(PACK, "one-head"))
+}
 
 
 def named(hostile: Hostile) -> str:
@@ -61,7 +67,9 @@ def test_honest_verdict(grader: Grader, monkeypatch: pytest.MonkeyPatch, hostile
 
 
 @pytest.mark.parametrize("hostile", [one for one in SUBMISSIONS if one.without], ids=named)
-def test_honest_verdict_with_limits_alone(unconfined: Grader, monkeypatch: pytest.MonkeyPatch, hostile: Hostile) -> None:
+def test_honest_verdict_with_limits_alone(
+    unconfined: Grader, monkeypatch: pytest.MonkeyPatch, hostile: Hostile
+) -> None:
     """Without a sandbox a file may do more, and what it does is an outcome of its own all the same: nothing is left, the grader lives on."""
     report = graded(unconfined, hostile, monkeypatch)
     assert report.verdict in hostile.without, report.first_failure()
@@ -98,14 +106,18 @@ def test_forged_records_do_no_harm(grader: Grader, seed: int) -> None:
     trail = with_numbers(trail_of(told, tensors), packs.solution(GQA))
     sizes = dict(exam.cases[0].sizes)
     for mistaken in (None, rights[1]):
-        parting = first_line.Path(trail, Shelf(rights, sizes), rights[0], mistaken).parting(["out", "nothing"])
+        parting = first_line.Path(trail, Shelf(rights, sizes), rights[0], mistaken).parting(
+            ["out", "nothing"]
+        )
         assert parting is None or 0 <= parting.step < len(trail.steps)
     for check in ("properties", "gradients", "train/eval", "memory"):
         line = telling_line(trail, check, 7)
         assert line is None or line >= 0
     growth(trail, trail_of(*forged(draw, tensors)))
     reached(trail, rights[0], packs.solution(GQA), sizes)
-    rows = traced(exam, 1, Ended("replied", Reply(runs=[told]), tensors), packs.solution(GQA), 21).rows
+    rows = traced(
+        exam, 1, Ended("replied", Reply(runs=[told]), tensors), packs.solution(GQA), 21
+    ).rows
     assert all(row.line >= 0 for row in rows)
 
 
@@ -115,10 +127,15 @@ def test_a_forged_record_of_many_ways_is_read_soon(grader: Grader, operation: st
     exam = grader.exam(GQA, 21).only([0])
     rights = right_trails(exam)
     tensors = [torch.full((4,), 7.5), torch.randn(3, 5)]
-    steps = [Step([2 + number], operation, number % 2, list(range(max(0, number - 64), number))) for number in range(400)]
+    steps = [
+        Step([2 + number], operation, number % 2, list(range(max(0, number - 64), number)))
+        for number in range(400)
+    ]
     trail = trail_of(RunReply(steps=steps, made_by={"out": 398, "kept": 399}), tensors)
     for name in trail.made_by:
-        parting = first_line.Path(trail, Shelf(rights, dict(exam.cases[0].sizes)), rights[0], rights[1]).parting([name])
+        parting = first_line.Path(
+            trail, Shelf(rights, dict(exam.cases[0].sizes)), rights[0], rights[1]
+        ).parting([name])
         assert parting is None or 0 <= parting.step < len(trail.steps)
     assert telling_line(trail, "gradients") is None
 
@@ -139,7 +156,10 @@ def test_a_forged_chain_is_read_soon(grader: Grader, monkeypatch: pytest.MonkeyP
     shelf = Shelf(rights, dict(exam.cases[0].sizes))
     scale = next(iter(shelf._factors))
     tensors = [value, value * scale]
-    steps = [Step([], "input x", 0, [])] + [Step([2 + number], ("mul", "div")[number % 2], (number + 1) % 2, [number]) for number in range(2000)]
+    steps = [Step([], "input x", 0, [])] + [
+        Step([2 + number], ("mul", "div")[number % 2], (number + 1) % 2, [number])
+        for number in range(2000)
+    ]
     trail = trail_of(RunReply(steps=steps, made_by={"out": 2000}), tensors)
     parting = first_line.Path(trail, shelf, rights[0], rights[1]).parting(["out"])
     assert parting is not None
@@ -148,11 +168,36 @@ def test_a_forged_chain_is_read_soon(grader: Grader, monkeypatch: pytest.MonkeyP
 
 def forged(draw: random.Random, tensors: list[torch.Tensor]) -> tuple[RunReply, list[torch.Tensor]]:
     """A reply of nonsense, among it tensors of a right answer, and the tensors that it speaks of."""
-    odd = [torch.empty(0), torch.full((2, 3), float("nan")), torch.full((4,), float("inf")), torch.zeros(()), torch.ones(1, dtype=torch.int8)]
-    odd += [torch.arange(5), torch.ones(3, dtype=torch.bool), torch.rand(2, 3, dtype=torch.complex64), torch.rand([1] * 12), torch.empty(3, 0, 2)]
+    odd = [
+        torch.empty(0),
+        torch.full((2, 3), float("nan")),
+        torch.full((4,), float("inf")),
+        torch.zeros(()),
+        torch.ones(1, dtype=torch.int8),
+    ]
+    odd += [
+        torch.arange(5),
+        torch.ones(3, dtype=torch.bool),
+        torch.rand(2, 3, dtype=torch.complex64),
+        torch.rand([1] * 12),
+        torch.empty(3, 0, 2),
+    ]
     tensors = [*tensors, *odd]
     number = partial(draw.choice, [-1, 0, 1, 2, 3, 5, 8, 20, 1 << 31])
-    names = ["view", "mul", "add", "number", "return", "input x", "input parameter q_proj.weight", "bernoulli", "split", "\x1b[2J", "input ", "detach"]
+    names = [
+        "view",
+        "mul",
+        "add",
+        "number",
+        "return",
+        "input x",
+        "input parameter q_proj.weight",
+        "bernoulli",
+        "split",
+        "\x1b[2J",
+        "input ",
+        "detach",
+    ]
     steps = [
         Step(
             [draw.choice([0, 1, 9, 10**9]) for _ in range(draw.randrange(4))],
@@ -168,13 +213,19 @@ def forged(draw: random.Random, tensors: list[torch.Tensor]) -> tuple[RunReply, 
     return RunReply(steps=steps, made_by={"out": number(), "weights": number()}), tensors
 
 
-def graded(grader: Grader, hostile: Hostile, monkeypatch: pytest.MonkeyPatch, *, diagnosed: bool = False) -> Report:
+def graded(
+    grader: Grader, hostile: Hostile, monkeypatch: pytest.MonkeyPatch, *, diagnosed: bool = False
+) -> Report:
     """The report on a hostile file, which can be shown; nothing is left when it is there."""
     # Only what is to meet its time limit has a short one: a busy machine is no reason for a verdict.
-    monkeypatch.setattr(grader, "limits", Limits(seconds=hostile.seconds or 60.0, memory_bytes=hostile.memory << 20))
+    monkeypatch.setattr(
+        grader, "limits", Limits(seconds=hostile.seconds or 60.0, memory_bytes=hostile.memory << 20)
+    )
     grader.hold(SUMS, 21)
     with nothing_left(grader, hostile.must_not_exist):
-        report = grader.grade(ASKED[hostile.of], hostile.source, hostile.path.name, 21, diagnosed=diagnosed)
+        report = grader.grade(
+            ASKED[hostile.of], hostile.source, hostile.path.name, 21, diagnosed=diagnosed
+        )
     assert shown(report)
     return report
 
@@ -201,7 +252,10 @@ def surroundings(grader: Grader, must_not_exist: tuple[Path, ...]) -> dict[str, 
     if sys.platform == "linux":
         found["processes"] = set(isolation.descendants(zygote._pid))
         found["mounts"] = len(Path(f"/proc/{zygote._pid}/mounts").read_text().splitlines())
-        found["descriptors"] = len(os.listdir("/proc/self/fd")), len(os.listdir(f"/proc/{zygote._pid}/fd"))
+        found["descriptors"] = (
+            len(os.listdir("/proc/self/fd")),
+            len(os.listdir(f"/proc/{zygote._pid}/fd")),
+        )
     return found
 
 

@@ -31,7 +31,16 @@ _PIECE = 1 << 16
 _ENCRYPTED = 0x41
 _UTF8 = 0x800
 # All that zipfile raises on archives that are no good. Members that ask for a password or a method it lacks are found before it is asked.
-_BROKEN = (zipfile.BadZipFile, zipfile.LargeZipFile, zlib.error, EOFError, RuntimeError, OverflowError, ValueError, OSError)
+_BROKEN = (
+    zipfile.BadZipFile,
+    zipfile.LargeZipFile,
+    zlib.error,
+    EOFError,
+    RuntimeError,
+    OverflowError,
+    ValueError,
+    OSError,
+)
 
 
 class FileError(DrillError):
@@ -79,14 +88,18 @@ class Archive:
                 raise DrillError(f"{name} is not a regular file. Name a zip.")
             self._file = _Bounded(path)
         except OSError as error:
-            raise DrillError(f"{name} cannot be read: {error.strerror or error}. Check its name and permissions.") from None
+            raise DrillError(
+                f"{name} cannot be read: {error.strerror or error}. Check its name and permissions."
+            ) from None
         try:
             self._size = os.fstat(self._file.fileno()).st_size
             self._zip = zipfile.ZipFile(self._file)
             self.members = self._members()
         except _BROKEN as error:
             self._file.close()
-            raise DrillError(f"{name} cannot be read as a zip: {_said(error)}. Download it again; it may have been cut off.") from None
+            raise DrillError(
+                f"{name} cannot be read as a zip: {_said(error)}. Download it again; it may have been cut off."
+            ) from None
         except DrillError:
             self._file.close()
             raise
@@ -94,23 +107,46 @@ class Archive:
     def __enter__(self) -> Archive:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
         self._zip.close()
         self._file.close()
 
     def _members(self) -> tuple[Member, ...]:
         infos = self._zip.infolist()
         if len(infos) > MOST_MEMBERS:
-            raise DrillError(f"{self.name} has {len(infos):,} members; at most {MOST_MEMBERS:,} are looked at. Grade it in parts.")
+            raise DrillError(
+                f"{self.name} has {len(infos):,} members; at most {MOST_MEMBERS:,} are looked at. Grade it in parts."
+            )
         times = Counter(_name(info) for info in infos)
-        return tuple(self._member(info, times[name]) for name, info in {_name(info): info for info in infos}.items())
+        return tuple(
+            self._member(info, times[name])
+            for name, info in {_name(info): info for info in infos}.items()
+        )
 
     def _member(self, info: zipfile.ZipInfo, times: int) -> Member:
         name = _name(info)
         outside = _leads_outside(name)
-        why = f"stands {times} times in {self.name}: which of them is meant cannot be told" if times > 1 else _refusal(info, name)
+        why = (
+            f"stands {times} times in {self.name}: which of them is meant cannot be told"
+            if times > 1
+            else _refusal(info, name)
+        )
         trouble = f"{name} {outside or why}. {INSTEAD}" if outside or why else ""
-        return Member(name, _parts(name), name.endswith("/"), _modified(info), trouble, bool(outside), info, times)
+        return Member(
+            name,
+            _parts(name),
+            name.endswith("/"),
+            _modified(info),
+            trouble,
+            bool(outside),
+            info,
+            times,
+        )
 
     def read(self, member: Member, most: int) -> bytes:
         """The bytes of a member.
@@ -132,9 +168,13 @@ class Archive:
                     data += piece
                     self._count(len(piece))
         except _BROKEN as error:
-            raise FileError(f"{member.name} in {self.name} is damaged: {_said(error)}. Hand it in again.") from None
+            raise FileError(
+                f"{member.name} in {self.name} is damaged: {_said(error)}. Hand it in again."
+            ) from None
         if len(data) > most:
-            raise FileError(f"{member.name} in {self.name} unpacks to more than {most:,} bytes, the most that are graded. Is it the right file?")
+            raise FileError(
+                f"{member.name} in {self.name} unpacks to more than {most:,} bytes, the most that are graded. Is it the right file?"
+            )
         if len(data) != member.info.file_size:
             raise FileError(
                 f"{member.name} in {self.name} is damaged: it is said to have {member.info.file_size:,} bytes and has {len(data):,}. Hand it in again."
@@ -145,7 +185,9 @@ class Archive:
         self._read += read
         most = min(MOST_BYTES, _DEFLATE * self._size)
         if self._read > most:
-            raise DrillError(f"{self.name} has {self._size:,} bytes and unpacks to more than {most:,}: it is made to fill a machine. Leave it out.")
+            raise DrillError(
+                f"{self.name} has {self._size:,} bytes and unpacks to more than {most:,}: it is made to fill a machine. Leave it out."
+            )
 
 
 class _Bounded(io.FileIO):
@@ -153,7 +195,9 @@ class _Bounded(io.FileIO):
 
     def read(self, size: int | None = -1, /) -> bytes:
         if size is not None and size > MOST_CONTENTS_BYTES:
-            raise ValueError(f"its table of contents is said to have {size:,} bytes; at most {MOST_CONTENTS_BYTES:,} are read")
+            raise ValueError(
+                f"its table of contents is said to have {size:,} bytes; at most {MOST_CONTENTS_BYTES:,} are read"
+            )
         return super().read(size)
 
 

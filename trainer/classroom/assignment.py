@@ -56,11 +56,18 @@ def read_assignment(path: Path, known: Callable[[str], Challenge]) -> Assignment
     """
     try:
         if not path.is_file():
-            raise DrillError(f"There is no file {path}. Name the assignment's TOML file, or one challenge with --challenge.")
+            raise DrillError(
+                f"There is no file {path}. Name the assignment's TOML file, or one challenge with --challenge."
+            )
         data: AssignmentFile = read_toml(path, AssignmentFile)
     except OSError as error:
-        raise DrillError(f"{path} cannot be read: {error.strerror or error}. Check its permissions.") from None
-    except (RecursionError, ValueError) as error:  # nested without end, or a number of a thousand digits
+        raise DrillError(
+            f"{path} cannot be read: {error.strerror or error}. Check its permissions."
+        ) from None
+    except (
+        RecursionError,
+        ValueError,
+    ) as error:  # nested without end, or a number of a thousand digits
         raise DrillError(f"{path} is not valid TOML: {error}.") from None
     try:
         asked = tuple(_asked(one, known) for one in data.challenge)
@@ -70,13 +77,27 @@ def read_assignment(path: Path, known: Callable[[str], Challenge]) -> Assignment
         if twice := [one for index, one in enumerate(ids) if one in ids[:index]]:
             raise DrillError(f"`challenge` names {twice[0]} twice. Take one of the two out.")
         if not 0 < data.seconds <= MOST_SECONDS:
-            raise DrillError(f"`seconds` is {data.seconds:g}; it must be more than 0 and at most {MOST_SECONDS:g}.")
+            raise DrillError(
+                f"`seconds` is {data.seconds:g}; it must be more than 0 and at most {MOST_SECONDS:g}."
+            )
         if not LEAST_MIB <= data.memory_mib <= MOST_MIB:
-            raise DrillError(f"`memory_mib` is {data.memory_mib}; it must be {LEAST_MIB} to {MOST_MIB}.")
+            raise DrillError(
+                f"`memory_mib` is {data.memory_mib}; it must be {LEAST_MIB} to {MOST_MIB}."
+            )
         shown = {one: one for one in get_args(Shown)}.get(data.students_see)
         if shown is None:
-            raise DrillError(f"`students_see` is {data.students_see!r}; it must be one of {', '.join(get_args(Shown))}.")
-        return Assignment(data.title.strip() or ", ".join(ids), asked, data.seconds, data.memory_mib, _due(data.due), shown, data.why)
+            raise DrillError(
+                f"`students_see` is {data.students_see!r}; it must be one of {', '.join(get_args(Shown))}."
+            )
+        return Assignment(
+            data.title.strip() or ", ".join(ids),
+            asked,
+            data.seconds,
+            data.memory_mib,
+            _due(data.due),
+            shown,
+            data.why,
+        )
     except DrillError as error:
         raise DrillError(f"{path}: {error}") from None
 
@@ -87,14 +108,20 @@ def _asked(data: AskedFile, known: Callable[[str], Challenge]) -> Asked:
         if check not in CHECK_ORDER:
             near = difflib.get_close_matches(check.lower(), CHECK_ORDER, n=1, cutoff=0.5)
             hint = f'Did you mean "{near[0]}"?' if near else f"There are: {', '.join(CHECK_ORDER)}."
-            raise DrillError(f"`weights` of {challenge.id} name {check!r}, which is no check. {hint}")
+            raise DrillError(
+                f"`weights` of {challenge.id} name {check!r}, which is no check. {hint}"
+            )
         if not (math.isfinite(weight) and weight >= 0):
-            raise DrillError(f"`weights` of {challenge.id} give {check!r} {weight:g}; it must be 0 or a positive number.")
+            raise DrillError(
+                f"`weights` of {challenge.id} give {check!r} {weight:g}; it must be 0 or a positive number."
+            )
     weights = {check: data.weights.get(check, WEIGHTS[check]) for check in CHECK_ORDER}
     if not any(weights.values()):
         raise DrillError(f"`weights` of {challenge.id} are all 0. Give at least one check more.")
     if not (math.isfinite(data.worth) and data.worth > 0):
-        raise DrillError(f"`worth` of {challenge.id} is {data.worth:g}; it must be a number above 0.")
+        raise DrillError(
+            f"`worth` of {challenge.id} is {data.worth:g}; it must be a number above 0."
+        )
     return Asked(challenge.id, weights, data.worth)
 
 
@@ -103,11 +130,17 @@ def _due(value: Any) -> float | None:
     if value is None:
         return None
     if not isinstance(value, date):  # a datetime is one
-        raise DrillError(f"`due` is {value!r}; it must be a day or a time as TOML has it, without quotes: 2026-12-01 or 2026-12-01T23:59:00+01:00.")
+        raise DrillError(
+            f"`due` is {value!r}; it must be a day or a time as TOML has it, without quotes: 2026-12-01 or 2026-12-01T23:59:00+01:00."
+        )
     try:
-        return (value if isinstance(value, datetime) else datetime.combine(value, time.max)).timestamp()
+        return (
+            value if isinstance(value, datetime) else datetime.combine(value, time.max)
+        ).timestamp()
     except (ValueError, OverflowError, OSError):
-        raise DrillError(f"`due` is {value}, which no clock here can show. Name a day from 1970 on.") from None
+        raise DrillError(
+            f"`due` is {value}, which no clock here can show. Name a day from 1970 on."
+        ) from None
 
 
 def score(statuses: Mapping[str, Status], asked: Asked, verdict: Verdict) -> float:
@@ -124,7 +157,9 @@ def score(statuses: Mapping[str, Status], asked: Asked, verdict: Verdict) -> flo
     largest = max(weights.values(), default=0.0)
     if not largest:
         return 0.0
-    parts = {check: weight / largest for check, weight in weights.items()}  # so that no sum is infinite
+    parts = {
+        check: weight / largest for check, weight in weights.items()
+    }  # so that no sum is infinite
     passed = math.fsum(part for check, part in parts.items() if statuses[check] == "passed")
     return round(100 * passed / math.fsum(parts.values()), 1)
 

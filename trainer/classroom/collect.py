@@ -26,9 +26,13 @@ LAYOUTS = "Name a folder with DIR/<student>.py or DIR/<student>/<any>.py, or the
 
 _MOST_NAMED = 10  # files in one sentence
 _MOST_GUESSES = 3  # user names in one sentence
-_SETTLE = "None of them is graded. Remove or rename all but one, then run grade again with --resume."
+_SETTLE = (
+    "None of them is graded. Remove or rename all but one, then run grade again with --resume."
+)
 _ALIKE = "Names that differ only in capitals, blanks or the encoding of an accent are one name."
-_AGAIN = re.compile(r"(.+)-([0-9]{1,18})(\.[^.]+)", re.DOTALL)  # how Canvas numbers the uploads of one name
+_AGAIN = re.compile(
+    r"(.+)-([0-9]{1,18})(\.[^.]+)", re.DOTALL
+)  # how Canvas numbers the uploads of one name
 
 
 @dataclass(frozen=True)
@@ -73,7 +77,9 @@ def collect(where: Path, challenges: Sequence[Challenge]) -> Collected:
     try:
         is_folder = stat.S_ISDIR(os.stat(where).st_mode)
     except OSError as error:
-        raise DrillError(valid(f"{where} cannot be read: {error.strerror or error}. {LAYOUTS}")) from None
+        raise DrillError(
+            valid(f"{where} cannot be read: {error.strerror or error}. {LAYOUTS}")
+        ) from None
     if not is_folder and where.suffix.lower() != ".zip":
         raise DrillError(valid(f"{where} is neither a folder nor a .zip. {LAYOUTS}"))
     with ExitStack() as stack:
@@ -81,7 +87,10 @@ def collect(where: Path, challenges: Sequence[Challenge]) -> Collected:
             if is_folder:
                 items, ignored = in_folder(where)
             else:
-                items, ignored = in_archive(stack.enter_context(Archive(where, where.name)), [challenge.file_name for challenge in challenges])
+                items, ignored = in_archive(
+                    stack.enter_context(Archive(where, where.name)),
+                    [challenge.file_name for challenge in challenges],
+                )
             found = _collected(items, ignored, challenges)
         except DrillError as error:
             raise DrillError(valid(str(error))) from None
@@ -107,7 +116,9 @@ def collect_single(where: Path, challenges: Sequence[Challenge]) -> Collected:
         raise DrillError(valid(str(error))) from None
 
 
-def _collected(items: Iterable[Item], ignored: list[str], challenges: Sequence[Challenge]) -> Collected:
+def _collected(
+    items: Iterable[Item], ignored: list[str], challenges: Sequence[Challenge]
+) -> Collected:
     items = list(items)
     names = _names(items, challenges)
     found: list[Submission] = []
@@ -127,8 +138,14 @@ def _names(items: Sequence[Item], challenges: Sequence[Challenge]) -> Names:
         if item.kind == "file" and is_receipt(item.name):
             with suppress(FileError):
                 receipts[item.name] = item.files[0].read()
-    known = {spelt(text).replace(" ", "_") for each in challenges for text in (each.id, each.title, Path(each.file_name).stem)}
-    named = [(item.name, item.kind == "folder") for item in items if item.kind not in ("stray", "single")]
+    known = {
+        spelt(text).replace(" ", "_")
+        for each in challenges
+        for text in (each.id, each.title, Path(each.file_name).stem)
+    }
+    named = [
+        (item.name, item.kind == "folder") for item in items if item.kind not in ("stray", "single")
+    ]
     return read_names(named, known, receipts)
 
 
@@ -150,21 +167,46 @@ def _students(items: Iterable[Item], names: Names, ignored: list[str]) -> list[_
     owned: dict[tuple[str, ...], list[Item]] = {}
     called: dict[tuple[str, ...], tuple[str, str]] = {}
     items = sorted(items, key=lambda item: (item.kind == "stray", item.place))
-    told = {item.place: None if item.kind in ("stray", "single") else names.by_name.get((item.name, item.kind == "folder")) for item in items}
-    is_canvas = any((name := told[item.place]) and not name.certain and item.name.lower().endswith((".py", ".zip")) for item in items)
+    told = {
+        item.place: None
+        if item.kind in ("stray", "single")
+        else names.by_name.get((item.name, item.kind == "folder"))
+        for item in items
+    }
+    is_canvas = any(
+        (name := told[item.place])
+        and not name.certain
+        and item.name.lower().endswith((".py", ".zip"))
+        for item in items
+    )
     for item in items:
         name = told[item.place]
-        if item.kind == "file" and not item.name.lower().endswith((".py", ".zip")) and not (name and (name.certain or is_canvas)):
+        if (
+            item.kind == "file"
+            and not item.name.lower().endswith((".py", ".zip"))
+            and not (name and (name.certain or is_canvas))
+        ):
             ignored.append(item.place)
             continue
         key = name.key if name else (item.kind, item.place)
         called[key] = (valid(name.student), name.id) if name else (valid(item.student), "")
-        owned.setdefault(key, []).append(replace(item, files=tuple(_as_named(file, name, item.kind == "file") for file in item.files)) if name else item)
+        owned.setdefault(key, []).append(
+            replace(
+                item, files=tuple(_as_named(file, name, item.kind == "file") for file in item.files)
+            )
+            if name
+            else item
+        )
     return [
         _Student(
             name,
             owned[key][0].place,
-            tuple(sorted((file for item in owned[key] for file in item.files), key=lambda file: file.place)),
+            tuple(
+                sorted(
+                    (file for item in owned[key] for file in item.files),
+                    key=lambda file: file.place,
+                )
+            ),
             key[0] in ("file", "stray"),
             key[0] == "stray",
         )
@@ -174,7 +216,13 @@ def _students(items: Iterable[Item], names: Names, ignored: list[str]) -> list[_
 
 def _as_named(file: File, name: Named, alone: bool) -> File:
     parts = (name.file,) if alone else file.parts
-    return replace(file, parts=parts, attempt=name.attempt, upload=name.upload, modified=handed_in_at(name.attempt) or file.modified)
+    return replace(
+        file,
+        parts=parts,
+        attempt=name.attempt,
+        upload=name.upload,
+        modified=handed_in_at(name.attempt) or file.modified,
+    )
 
 
 def _with_numbers(names: Sequence[tuple[str, str]]) -> list[str]:
@@ -185,7 +233,11 @@ def _with_numbers(names: Sequence[tuple[str, str]]) -> list[str]:
     numbers: dict[str, list[str]] = defaultdict(list)
     for name, number in names:
         numbers[_folded(name)].append(number)
-    apart = {name for name, found in numbers.items() if len(found) > 1 and all(found) and len(set(found)) == len(found)}
+    apart = {
+        name
+        for name, found in numbers.items()
+        if len(found) > 1 and all(found) and len(set(found)) == len(found)
+    }
     return [f"{name} ({number})" if _folded(name) in apart else name for name, number in names]
 
 
@@ -200,17 +252,26 @@ def _by_name(students: Sequence[_Student], ignored: list[str]) -> list[list[_Stu
         groups[_folded(student.name)].append(student)
     for name, group in groups.items():
         if any(not student.stray for student in group):
-            ignored += [f"{file.place} ({file.trouble})" for student in group if student.stray for file in student.files]
+            ignored += [
+                f"{file.place} ({file.trouble})"
+                for student in group
+                if student.stray
+                for file in student.files
+            ]
             groups[name] = [student for student in group if not student.stray]
     return list(groups.values())
 
 
 def _folded(name: str) -> str:
     """Return what names have in common that differ only in case, Unicode form or blanks."""
-    return " ".join(unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", name).casefold()).split())
+    return " ".join(
+        unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", name).casefold()).split()
+    )
 
 
-def _unsettled(group: Sequence[_Student], challenges: Sequence[Challenge], ignored: list[str]) -> list[Submission]:
+def _unsettled(
+    group: Sequence[_Student], challenges: Sequence[Challenge], ignored: list[str]
+) -> list[Submission]:
     """Return submissions without a source, which say that several came under one name."""
     name = group[0].name
     named: set[str] = set()
@@ -218,7 +279,16 @@ def _unsettled(group: Sequence[_Student], challenges: Sequence[Challenge], ignor
     for challenge in challenges:
         places = [_place(student, challenge, challenges) for student in group]
         named.update(places[:_MOST_NAMED])
-        made.append(Submission(name, challenge.id, valid(places[0]), None, valid(_same_name(group, places)), unsettled=tuple(map(valid, places))))
+        made.append(
+            Submission(
+                name,
+                challenge.id,
+                valid(places[0]),
+                None,
+                valid(_same_name(group, places)),
+                unsettled=tuple(map(valid, places)),
+            )
+        )
     ignored += [
         f"{file.place} ({len(group)} submissions have the name {name})"
         for student in group
@@ -231,7 +301,9 @@ def _unsettled(group: Sequence[_Student], challenges: Sequence[Challenge], ignor
 def _place(student: _Student, challenge: Challenge, challenges: Sequence[Challenge]) -> str:
     """Return the file that would be graded if no other submission had this name, or its folder."""
     try:
-        return _chosen(student, _latest(student.files, _expected(challenges)), challenge, challenges).place
+        return _chosen(
+            student, _latest(student.files, _expected(challenges)), challenge, challenges
+        ).place
     except FileError:
         return student.place
 
@@ -243,7 +315,9 @@ def _same_name(group: Sequence[_Student], places: Sequence[str]) -> str:
     return f"{len(places)} submissions have the name {group[0].name}: {', '.join(places[:_MOST_NAMED])}{more}.{alike} {_SETTLE}"
 
 
-def _submissions(student: _Student, challenges: Sequence[Challenge], ignored: list[str]) -> list[Submission]:
+def _submissions(
+    student: _Student, challenges: Sequence[Challenge], ignored: list[str]
+) -> list[Submission]:
     """What a student handed in, read, for each challenge; what is left over goes to `ignored`."""
     made: list[Submission] = []
     files = _latest(student.files, _expected(challenges))
@@ -265,12 +339,24 @@ def _submissions(student: _Student, challenges: Sequence[Challenge], ignored: li
             trouble = str(error)
         if unsettled:
             trouble = f"{trouble.removesuffix(INSTEAD)}{_SETTLE}"
-        made.append(Submission(student.name, challenge.id, valid(place), source, valid(trouble), modified, unsettled))
+        made.append(
+            Submission(
+                student.name,
+                challenge.id,
+                valid(place),
+                source,
+                valid(trouble),
+                modified,
+                unsettled,
+            )
+        )
     last = max((file.attempt for file in files), default="")
     for file in student.files:
         if _may_be_meant(file) and file.place not in told:
             is_old = file.attempt < last or all(file.place != one.place for one in files)
-            ignored.append(f"{file.place} ({file.trouble or ('an older upload' if is_old else 'not asked for')})")
+            ignored.append(
+                f"{file.place} ({file.trouble or ('an older upload' if is_old else 'not asked for')})"
+            )
     return made
 
 
@@ -289,7 +375,11 @@ def _latest(files: Sequence[File], expected: set[str]) -> list[File]:
     for file in files:
         name, number = _called(file, expected)
         last[name] = max(last.get(name, (0, 0)), (file.upload, number))
-    return [file for file in files if (file.upload, _called(file, expected)[1]) == last[_called(file, expected)[0]]]
+    return [
+        file
+        for file in files
+        if (file.upload, _called(file, expected)[1]) == last[_called(file, expected)[0]]
+    ]
 
 
 def _called(file: File, expected: set[str]) -> tuple[str, int]:
@@ -307,7 +397,9 @@ class _UnclearError(FileError):
         self.named = {file.place for file in islice(files, _MOST_NAMED)}
 
 
-def _chosen(student: _Student, files: Sequence[File], challenge: Challenge, challenges: Sequence[Challenge]) -> File:
+def _chosen(
+    student: _Student, files: Sequence[File], challenge: Challenge, challenges: Sequence[Challenge]
+) -> File:
     """The file to grade: of the last attempt that has one.
 
     Raises:
@@ -322,22 +414,46 @@ def _chosen(student: _Student, files: Sequence[File], challenge: Challenge, chal
     for attempt in sorted({file.attempt for file in files}, reverse=True):
         python = [file for file in files if file.attempt == attempt and file.is_python]
         for near in ([file for file in python if len(file.parts) == 1], python):
-            called = [file for file in near if file.parts[-1] == name] or [file for file in near if _called(file, expected)[0] == spelt(name)]
+            called = [file for file in near if file.parts[-1] == name] or [
+                file for file in near if _called(file, expected)[0] == spelt(name)
+            ]
             if len(called) == 1:
                 return called[0]
             if called:
-                raise _UnclearError(f"{handed_in} holds {len(called)} files for {name}: {_listed(called)}. Hand in one.", called)
+                raise _UnclearError(
+                    f"{handed_in} holds {len(called)} files for {name}: {_listed(called)}. Hand in one.",
+                    called,
+                )
             if near and len(challenges) == 1:
                 if len(near) == 1:
                     return near[0]
-                raise _UnclearError(f"{handed_in} holds {len(near)} Python files and none is called {name}: {_listed(near)}. Hand in {name}.", near)
+                raise _UnclearError(
+                    f"{handed_in} holds {len(near)} Python files and none is called {name}: {_listed(near)}. Hand in {name}.",
+                    near,
+                )
     refused = [file.trouble for file in files if file.trouble]
     if refused and len(refused) == len(files):
-        raise _UnclearError(refused[0] if len(challenges) == 1 else f"{student.name} did not hand in {name}: {refused[0]}", files)
+        raise _UnclearError(
+            refused[0]
+            if len(challenges) == 1
+            else f"{student.name} did not hand in {name}: {refused[0]}",
+            files,
+        )
     there = f"it holds {_listed(files)}" if files else "it is empty"
     if len(challenges) == 1:
-        raise _UnclearError(" ".join((f"{handed_in} holds no Python file: {there}. Hand in {name}.", *refused[:1])), files)
-    raise _UnclearError(" ".join((f"{student.name} did not hand in {name}: {there}. Hand in a file of that name.", *refused[:1])), files)
+        raise _UnclearError(
+            " ".join((f"{handed_in} holds no Python file: {there}. Hand in {name}.", *refused[:1])),
+            files,
+        )
+    raise _UnclearError(
+        " ".join(
+            (
+                f"{student.name} did not hand in {name}: {there}. Hand in a file of that name.",
+                *refused[:1],
+            )
+        ),
+        files,
+    )
 
 
 def _listed(files: Sequence[File]) -> str:

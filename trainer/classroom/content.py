@@ -22,7 +22,9 @@ def found_in(folders: Iterable[str], challenge_id: str) -> Challenge:
         path = Path(folder) / "challenges" / packs.folder_name(challenge_id)
         if (path / "challenge.toml").is_file():
             return packs.read_challenge(path)
-    raise DrillError(f"No challenge is called {challenge_id!r} in {', '.join(folders)}. Is the pack there, on this machine too?")
+    raise DrillError(
+        f"No challenge is called {challenge_id!r} in {', '.join(folders)}. Is the pack there, on this machine too?"
+    )
 
 
 def content_digest(challenge: Challenge) -> str:

@@ -25,7 +25,15 @@ def name_words(name: str, shortest: int = 3) -> frozenset[str]:
     """The words by which a name is recognised: `Doe_JaneMary.17` gives doe, jane, mary, janemary. Numbers count from four digits on."""
     whole = [word for word in re.split(r"[\W_]+", name) if word]
     found = {part.casefold() for word in whole for part in [word, *_WORD.findall(word)]}
-    return frozenset(word for word in found if (len(word) >= 4 if word.isdigit() else len(word) >= shortest or (len(word) > 1 and not word.isascii())))
+    return frozenset(
+        word
+        for word in found
+        if (
+            len(word) >= 4
+            if word.isdigit()
+            else len(word) >= shortest or (len(word) > 1 and not word.isascii())
+        )
+    )
 
 
 def anonymous(excerpt: Excerpt, names: Set[str]) -> Excerpt | None:
@@ -35,7 +43,9 @@ def anonymous(excerpt: Excerpt, names: Set[str]) -> Excerpt | None:
     are left out; where nothing is sure the answer is None.
     """
     here = excerpt.marked - excerpt.first
-    if not 0 <= here < len(excerpt.lines) or any(len(line) > _LONGEST_LINE for line in excerpt.lines):
+    if not 0 <= here < len(excerpt.lines) or any(
+        len(line) > _LONGEST_LINE for line in excerpt.lines
+    ):
         return None
     lines = [line.expandtabs(4).rstrip() for line in excerpt.lines]
     for start, end in _ranges(len(lines), here):
@@ -60,8 +70,14 @@ def hidden(excerpt: Excerpt) -> int:
 
 def _ranges(count: int, here: int) -> list[tuple[int, int]]:
     """All stretches of lines around this one, the longest first."""
-    starts, ends = range(max(0, here - _AROUND), here + 1), range(here + 1, min(count, here + 1 + _AROUND) + 1)
-    return sorted(((start, end) for start in starts for end in ends), key=lambda one: (one[0] - one[1], one[0]))
+    starts, ends = (
+        range(max(0, here - _AROUND), here + 1),
+        range(here + 1, min(count, here + 1 + _AROUND) + 1),
+    )
+    return sorted(
+        ((start, end) for start in starts for end in ends),
+        key=lambda one: (one[0] - one[1], one[0]),
+    )
 
 
 def _is_python(lines: list[str]) -> bool:
@@ -88,7 +104,11 @@ def _cut(line: str, names: Set[str]) -> str:
         return ""
     end, opened, closed = 0, "", ""
     for token in _tokens(line):
-        end = token.end[1] if token.start[0] == 1 and token.type != tokenize.COMMENT and token.string.strip() else end
+        end = (
+            token.end[1]
+            if token.start[0] == 1 and token.type != tokenize.COMMENT and token.string.strip()
+            else end
+        )
         if token.string in _CLOSES:
             opened += token.string
         elif token.string in _CLOSES.values():
@@ -118,7 +138,10 @@ def _cleaned(lines: list[str], names: Set[str]) -> list[str]:
     depth, opened = 0, (0, 0)
     for token in _tokens(source):
         kind = tokenize.tok_name[token.type]
-        if kind in ("FSTRING_START", "TSTRING_START"):  # from Python 3.12 on, a formatted string is many tokens
+        if kind in (
+            "FSTRING_START",
+            "TSTRING_START",
+        ):  # from Python 3.12 on, a formatted string is many tokens
             opened = opened if depth else token.start
             depth += 1
         elif kind in ("FSTRING_END", "TSTRING_END"):
@@ -129,7 +152,9 @@ def _cleaned(lines: list[str], names: Set[str]) -> list[str]:
             spans.append((token.start, token.end, instead))
     for (row, column), (end_row, end_column), instead in sorted(spans, reverse=True):
         rest = text[end_row - 1][end_column:]
-        text[row - 1] = (text[row - 1][:column] + instead + (rest if row == end_row else "")).rstrip()
+        text[row - 1] = (
+            text[row - 1][:column] + instead + (rest if row == end_row else "")
+        ).rstrip()
         if row != end_row:
             text[row:end_row] = [""] * (end_row - row - 1) + [rest]
     return [line if line.strip(f' "{HIDDEN}') else "" for line in text]
@@ -148,6 +173,8 @@ def _instead(token: tokenize.TokenInfo, names: Set[str]) -> str | None:
         return HIDDEN if long or digits in names else None
     if token.type == tokenize.NAME and not keyword.iskeyword(token.string):
         whole = token.string.casefold()
-        named = name_words(token.string, 2) & names or any(len(name) >= 4 and name in whole for name in names)
+        named = name_words(token.string, 2) & names or any(
+            len(name) >= 4 and name in whole for name in names
+        )
         return HIDDEN if named else None
     return None

@@ -64,15 +64,21 @@ def _dask(address: str) -> Iterator[tuple[Executor, int]]:
     try:
         from distributed import Client  # noqa: PLC0415  # an extra of its own
     except ImportError:
-        raise DrillError("Grading on a cluster needs Dask. Install it here and on the workers: pip install 'attn-drill[cluster]'.") from None
+        raise DrillError(
+            "Grading on a cluster needs Dask. Install it here and on the workers: pip install 'attn-drill[cluster]'."
+        ) from None
     try:
         client: Any = Client(address, timeout=_CONNECT_SECONDS, set_as_default=False)  # type: ignore[no-untyped-call]
     except (OSError, ValueError) as error:
-        raise DrillError(f"No Dask scheduler answers at {address} within {_CONNECT_SECONDS} s: {error}. Start one with `dask scheduler`.") from None
+        raise DrillError(
+            f"No Dask scheduler answers at {address} within {_CONNECT_SECONDS} s: {error}. Start one with `dask scheduler`."
+        ) from None
     try:
         threads = sum(client.nthreads().values())
         if not threads:
-            raise DrillError(f"The Dask scheduler at {address} has no workers. Start some: `dask worker {address.removeprefix('tcp://')}`.")
+            raise DrillError(
+                f"The Dask scheduler at {address} has no workers. Start some: `dask worker {address.removeprefix('tcp://')}`."
+            )
         executor = client.get_executor(pure=False)
         try:
             yield executor, 2 * threads  # one at work, one on its way

@@ -99,18 +99,36 @@ def in_folder(where: Path) -> tuple[list[Item], list[str]]:
     try:
         names = sorted(os.listdir(where))
     except OSError as error:
-        raise DrillError(f"{where} cannot be read: {error.strerror or error}. Check its permissions.") from None
+        raise DrillError(
+            f"{where} cannot be read: {error.strerror or error}. Check its permissions."
+        ) from None
     for name in names:
         path = where / name
         if _is_junk(name):
             ignored += _hidden(name, name)
         elif os.path.islink(path):
             is_folder = os.path.isdir(path)
-            if is_folder or is_python(name) or name.lower().endswith(".zip") or not os.path.exists(path):
-                items.append(Item(name, name, "folder" if is_folder else "file", (_refused((name,), name, _link(name)),)))
+            if (
+                is_folder
+                or is_python(name)
+                or name.lower().endswith(".zip")
+                or not os.path.exists(path)
+            ):
+                items.append(
+                    Item(
+                        name,
+                        name,
+                        "folder" if is_folder else "file",
+                        (_refused((name,), name, _link(name)),),
+                    )
+                )
             else:
                 ignored.append(f"{name} (a symbolic link)")
-        elif os.path.isdir(path) and os.path.isfile(path / "class.json") and os.path.isdir(path / "results"):
+        elif (
+            os.path.isdir(path)
+            and os.path.isfile(path / "class.json")
+            and os.path.isdir(path / "results")
+        ):
             ignored.append(f"{name}/ ({_RESULTS})")
         elif os.path.isdir(path):
             items.append(Item(name, f"{name}/", "folder", _walked(path, f"{name}/", ignored)))
@@ -133,12 +151,16 @@ def of_one_student(where: Path, ignored: list[str]) -> Item:
             os.listdir(where)
             return Item(name, f"{name}/", "single", _walked(where, "", ignored))
     except OSError as error:
-        raise DrillError(f"{where} cannot be read: {error.strerror or error}. Name the folder, .zip or .py of one student.") from None
+        raise DrillError(
+            f"{where} cannot be read: {error.strerror or error}. Name the folder, .zip or .py of one student."
+        ) from None
     if name.lower().endswith(".zip"):
         return Item(name, name, "single", _unzipped(where, name, ignored))
     if is_python(name):
         return Item(name, name, "single", (_on_disk(where, (name,), name),))
-    raise DrillError(f"{where} is neither a folder nor a .zip nor a .py. Name what one student handed in.")
+    raise DrillError(
+        f"{where} is neither a folder nor a .zip nor a .py. Name what one student handed in."
+    )
 
 
 def _walked(root: Path, place: str, ignored: list[str]) -> tuple[File, ...]:
@@ -155,11 +177,23 @@ def _walked(root: Path, place: str, ignored: list[str]) -> tuple[File, ...]:
                 names = sorted(entry.name for entry in islice(listing, left + 1))
         except OSError as error:
             shown = place + "".join(f"{part}/" for part in above)
-            files.append(_refused((*above, ""), shown, f"{shown} cannot be read: {error.strerror or error}. Check its permissions."))
+            files.append(
+                _refused(
+                    (*above, ""),
+                    shown,
+                    f"{shown} cannot be read: {error.strerror or error}. Check its permissions.",
+                )
+            )
             continue
         left -= len(names)
         if left < 0:
-            return (_refused(("",), place, f"{place or 'The folder'} holds more than {MOST_FILES:,} files. Hand in the Python file itself."),)
+            return (
+                _refused(
+                    ("",),
+                    place,
+                    f"{place or 'The folder'} holds more than {MOST_FILES:,} files. Hand in the Python file itself.",
+                ),
+            )
         for name in names:
             parts, path, shown = (*above, name), here / name, place + "/".join((*above, name))
             if _is_junk(name):
@@ -167,7 +201,9 @@ def _walked(root: Path, place: str, ignored: list[str]) -> tuple[File, ...]:
             elif os.path.islink(path):
                 target = Path(os.path.realpath(path))
                 own = os.path.isfile(target) and target.is_relative_to(inside)
-                files.append(_on_disk(target, parts, shown) if own else _refused(parts, shown, _link(shown)))
+                files.append(
+                    _on_disk(target, parts, shown) if own else _refused(parts, shown, _link(shown))
+                )
             elif os.path.isdir(path):
                 waiting.append(parts)
             else:
@@ -183,7 +219,10 @@ def _unzipped(path: Path, place: str, ignored: list[str]) -> tuple[File, ...]:
     """The files of a zip that a student handed in."""
     try:
         with Archive(path, place) as archive:
-            return tuple(_member(member, f"{place}/", partial(_from_zip, path, place)) for member in _of_interest(archive, f"{place}/", ignored))
+            return tuple(
+                _member(member, f"{place}/", partial(_from_zip, path, place))
+                for member in _of_interest(archive, f"{place}/", ignored)
+            )
     except DrillError as error:
         return (_refused((path.name,), place, str(error)),)
 
@@ -203,16 +242,28 @@ def in_archive(archive: Archive, expected: Sequence[str]) -> tuple[list[Item], l
         if not member.outside:
             files.append(file)
         elif file.is_python:
-            items.append(Item(member.parts[0], member.name, "stray", (replace(file, parts=member.parts[-1:]),)))
+            items.append(
+                Item(
+                    member.parts[0], member.name, "stray", (replace(file, parts=member.parts[-1:]),)
+                )
+            )
         else:
             ignored.append(f"{member.name} ({member.trouble})")
     folders = _folders(archive)
-    top = 1 if has_common_top([file.parts for file in files], folders, [spelt(name) for name in expected]) else 0
+    top = (
+        1
+        if has_common_top(
+            [file.parts for file in files], folders, [spelt(name) for name in expected]
+        )
+        else 0
+    )
     above = f"{(files[0].parts if files else folders[0])[0]}/" if top else ""
     below: dict[str, list[File]] = {parts[top]: [] for parts in folders if len(parts) > top}
     for file in files:
         if len(file.parts) == top + 1:
-            items.append(Item(file.parts[top], file.place, "file", (replace(file, parts=file.parts[top:]),)))
+            items.append(
+                Item(file.parts[top], file.place, "file", (replace(file, parts=file.parts[top:]),))
+            )
         else:
             below.setdefault(file.parts[top], []).append(replace(file, parts=file.parts[top + 1 :]))
     for name, inner in below.items():
@@ -246,7 +297,9 @@ def _folders(archive: Archive) -> list[tuple[str, ...]]:
 
 
 def _member(member: Member, place: str, read: Callable[[Member], str]) -> File:
-    return File(member.parts, place + member.name, partial(read, member), member.modified, member.trouble)
+    return File(
+        member.parts, place + member.name, partial(read, member), member.modified, member.trouble
+    )
 
 
 def _from_archive(archive: Archive, member: Member) -> str:

@@ -44,25 +44,55 @@ class Job:
 
 
 def plan_of(
-    assignment: Assignment, challenges: Sequence[Challenge], packs: Sequence[Path], seed: int, *, per_student_seed: bool = False, weaker: bool = False
+    assignment: Assignment,
+    challenges: Sequence[Challenge],
+    packs: Sequence[Path],
+    seed: int,
+    *,
+    per_student_seed: bool = False,
+    weaker: bool = False,
 ) -> Plan:
     """A plan for these challenges as they are now."""
     named = {one.id: one for one in challenges}
-    return Plan(assignment, named, tuple(packs), {name: content_digest(one) for name, one in named.items()}, seed, per_student_seed, weaker)
+    return Plan(
+        assignment,
+        named,
+        tuple(packs),
+        {name: content_digest(one) for name, one in named.items()},
+        seed,
+        per_student_seed,
+        weaker,
+    )
 
 
 def jobs_of(plan: Plan, submissions: Sequence[Submission]) -> list[Job]:
     """A job a submission, those of one challenge together: they share its exam."""
     order = list(plan.challenges)
-    return [_job(plan, one) for one in sorted(submissions, key=lambda one: order.index(one.challenge))]
+    return [
+        _job(plan, one) for one in sorted(submissions, key=lambda one: order.index(one.challenge))
+    ]
 
 
 def _job(plan: Plan, submission: Submission) -> Job:
     seed = _seed_of(plan, submission)
     decisive = (
-        *(submission.challenge, plan.content[submission.challenge], str(seed), str(plan.assignment.seconds), str(plan.assignment.memory_mib)),
-        *("refused" if submission.source is None else "source", submission.trouble if submission.source is None else submission.source),
-        *(submission.file, *submission.unsettled, str(_is_late(plan, submission)), repr(_weights(plan, submission.challenge))),
+        *(
+            submission.challenge,
+            plan.content[submission.challenge],
+            str(seed),
+            str(plan.assignment.seconds),
+            str(plan.assignment.memory_mib),
+        ),
+        *(
+            "refused" if submission.source is None else "source",
+            submission.trouble if submission.source is None else submission.source,
+        ),
+        *(
+            submission.file,
+            *submission.unsettled,
+            str(_is_late(plan, submission)),
+            repr(_weights(plan, submission.challenge)),
+        ),
     )
     digest = hashlib.sha256()
     for part in decisive:
@@ -72,11 +102,17 @@ def _job(plan: Plan, submission: Submission) -> Job:
 
 
 def _weights(plan: Plan, challenge: str) -> list[tuple[str, float]]:
-    return sorted(next(one.weights for one in plan.assignment.asked if one.challenge == challenge).items())
+    return sorted(
+        next(one.weights for one in plan.assignment.asked if one.challenge == challenge).items()
+    )
 
 
 def _is_late(plan: Plan, submission: Submission) -> bool:
-    return plan.assignment.due is not None and submission.modified is not None and submission.modified > plan.assignment.due
+    return (
+        plan.assignment.due is not None
+        and submission.modified is not None
+        and submission.modified > plan.assignment.due
+    )
 
 
 def _seed_of(plan: Plan, submission: Submission) -> int:
@@ -95,7 +131,11 @@ def left_to_do(jobs: Sequence[Job], kept: Kept) -> list[Job]:
     left = []
     for job in jobs:
         found = kept.read(job.submission.student, job.submission.challenge)
-        if found is None or found.task != job.digest or (found.verdict is None and not found.unsettled):
+        if (
+            found is None
+            or found.task != job.digest
+            or (found.verdict is None and not found.unsettled)
+        ):
             left.append(job)
     return left
 
@@ -106,7 +146,11 @@ def is_late(plan: Plan, job: Job) -> bool:
 
 
 def graded(
-    plan: Plan, jobs: Sequence[Job], executor: Executor, at_once: int, interrupted: Callable[[], bool] = lambda: False
+    plan: Plan,
+    jobs: Sequence[Job],
+    executor: Executor,
+    at_once: int,
+    interrupted: Callable[[], bool] = lambda: False,
 ) -> Iterator[tuple[Job, Answer | None]]:
     """The answer to each job, in the order in which they come; None for a submission that cannot be read and was not tried.
 
@@ -129,7 +173,9 @@ def graded(
                 if job.submission.source is None:
                     yield job, None
                     continue
-                under_way[executor.submit(answer, packed(_task(plan, job, job.submission.source)))] = job
+                under_way[
+                    executor.submit(answer, packed(_task(plan, job, job.submission.source)))
+                ] = job
             for done in wait(under_way, _LOOK_SECONDS, FIRST_COMPLETED).done:
                 yield under_way.pop(done), _answer_of(done)
         if interrupted():  # during the last ones
@@ -163,7 +209,14 @@ def _task(plan: Plan, job: Job, source: str) -> Task:
 
 def results_of(kept: Kept, jobs: Sequence[Job]) -> Iterator[Result]:
     """The results that are there, sorted by student and challenge. One at a time: a class's worth need not fit into memory."""
-    for job in sorted(jobs, key=lambda job: (job.submission.student.casefold(), job.submission.student, job.submission.challenge)):
+    for job in sorted(
+        jobs,
+        key=lambda job: (
+            job.submission.student.casefold(),
+            job.submission.student,
+            job.submission.challenge,
+        ),
+    ):
         found = kept.read(job.submission.student, job.submission.challenge)
         if found is not None and found.task == job.digest:
             yield found

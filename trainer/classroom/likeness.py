@@ -44,8 +44,26 @@ _MOST_WORDS = 3_000
 _UNREADABLE = (SyntaxError, ValueError, RecursionError, MemoryError)
 
 # Of a module, what it has from torch; all else after `self.` is the file's own.
-_INHERITED = frozenset({"training", "register_buffer", "register_parameter", "add_module", "parameters", "children", "modules"})
-_ALIASES = {"view": "reshape", "swapaxes": "transpose", "swapdims": "transpose", "concat": "cat", "concatenate": "cat", "divide": "div", "multiply": "mul"}
+_INHERITED = frozenset(
+    {
+        "training",
+        "register_buffer",
+        "register_parameter",
+        "add_module",
+        "parameters",
+        "children",
+        "modules",
+    }
+)
+_ALIASES = {
+    "view": "reshape",
+    "swapaxes": "transpose",
+    "swapdims": "transpose",
+    "concat": "cat",
+    "concatenate": "cat",
+    "divide": "div",
+    "multiply": "mul",
+}
 
 # How a node is read: the names of fields that are visited, `=word` what is said, `else=orelse` a word before a field that is there, `op` an operator.
 _STEPS: Mapping[type[ast.AST], str] = {
@@ -53,14 +71,49 @@ _STEPS: Mapping[type[ast.AST], str] = {
     **dict.fromkeys((ast.If, ast.IfExp), "test =if body else=orelse"),
     **dict.fromkeys((ast.For, ast.AsyncFor), "iter target =for body orelse"),
     **dict.fromkeys((ast.ListComp, ast.SetComp, ast.GeneratorExp), "generators elt"),
-    **{ast.Assign: "value targets", ast.AnnAssign: "value target", ast.AugAssign: "target value op", ast.Return: "value =return"},
-    **{ast.Raise: "=raise", ast.Assert: "test =assert", ast.While: "test =while body orelse", ast.comprehension: "iter target =for ifs"},
-    **{ast.DictComp: "generators key value", ast.Lambda: "body", ast.Subscript: "value slice =index", ast.JoinedStr: "=text"},
-    **{ast.BinOp: "left right op", ast.UnaryOp: "operand op", ast.BoolOp: "values op", ast.Compare: "left comparators ops"},
+    **{
+        ast.Assign: "value targets",
+        ast.AnnAssign: "value target",
+        ast.AugAssign: "target value op",
+        ast.Return: "value =return",
+    },
+    **{
+        ast.Raise: "=raise",
+        ast.Assert: "test =assert",
+        ast.While: "test =while body orelse",
+        ast.comprehension: "iter target =for ifs",
+    },
+    **{
+        ast.DictComp: "generators key value",
+        ast.Lambda: "body",
+        ast.Subscript: "value slice =index",
+        ast.JoinedStr: "=text",
+    },
+    **{
+        ast.BinOp: "left right op",
+        ast.UnaryOp: "operand op",
+        ast.BoolOp: "values op",
+        ast.Compare: "left comparators ops",
+    },
 }
 _OPERATORS: Mapping[type[ast.AST], str] = {
-    **{ast.Add: "add", ast.Sub: "sub", ast.Mult: "mul", ast.Div: "div", ast.MatMult: "matmul", ast.Pow: "pow", ast.FloorDiv: "floor_divide"},
-    **{ast.Mod: "remainder", ast.BitAnd: "logical_and", ast.BitOr: "logical_or", ast.BitXor: "logical_xor", ast.Invert: "logical_not", ast.USub: "neg"},
+    **{
+        ast.Add: "add",
+        ast.Sub: "sub",
+        ast.Mult: "mul",
+        ast.Div: "div",
+        ast.MatMult: "matmul",
+        ast.Pow: "pow",
+        ast.FloorDiv: "floor_divide",
+    },
+    **{
+        ast.Mod: "remainder",
+        ast.BitAnd: "logical_and",
+        ast.BitOr: "logical_or",
+        ast.BitXor: "logical_xor",
+        ast.Invert: "logical_not",
+        ast.USub: "neg",
+    },
     **{ast.Lt: "lt", ast.LtE: "le", ast.Gt: "gt", ast.GtE: "ge", ast.Eq: "eq", ast.NotEq: "ne"},
 }
 _EQUATION = re.compile(r"[A-Za-z0-9.,()]+->[A-Za-z0-9.()]*")
@@ -96,7 +149,13 @@ class Pair:
     same: bool = False
 
 
-def likenesses(sources: Mapping[str, str], known: Sequence[str], *, least_shared: float = LEAST_SHARED, least_share: float = LEAST_SHARE) -> list[Pair]:
+def likenesses(
+    sources: Mapping[str, str],
+    known: Sequence[str],
+    *,
+    least_shared: float = LEAST_SHARED,
+    least_share: float = LEAST_SHARE,
+) -> list[Pair]:
     """The pairs that are alike beyond what is known, the most alike first; the same for the same input, in whatever order and process.
 
     Of several who have the same file but for layout and comments, each is paired with the first by name, and only that one with students who have
@@ -127,12 +186,23 @@ def likenesses(sources: Mapping[str, str], known: Sequence[str], *, least_shared
         share = score / max(min(totals[i], totals[j]), 1e-9)
         if score >= least_shared and share >= least_share:
             passages = _passages(marks[firsts[i]], marks[firsts[j]], common)
-            found[i, j] = Pair(firsts[i], firsts[j], share, len(common), score / len(common), passages)
+            found[i, j] = Pair(
+                firsts[i], firsts[j], share, len(common), score / len(common), passages
+            )
     pairs = list(_strongest(found))
     for group, mine, total in zip(groups, held, totals, strict=True):
         if len(group) > 1 and mine and total >= least_shared * _SAME_NEEDS:
             pairs += [
-                Pair(group[0], other, 1.0, len(mine), total / len(mine), _passages(marks[group[0]], marks[other], mine), same=True) for other in group[1:]
+                Pair(
+                    group[0],
+                    other,
+                    1.0,
+                    len(mine),
+                    total / len(mine),
+                    _passages(marks[group[0]], marks[other], mine),
+                    same=True,
+                )
+                for other in group[1:]
             ]
     return sorted(pairs, key=_order)
 
@@ -158,10 +228,15 @@ def _weights(held: Sequence[frozenset[int]]) -> dict[int, float]:
     """What each fingerprint counts: 1 where at most two files have it, nothing where half of the class does, and between these by the logarithm."""
     half = (len(held) + _OTHERS) / 2
     counts = Counter(one for mine in held for one in mine)
-    return {one: min(1.0, max(0.0, math.log(half / count) / math.log(half / 2))) for one, count in counts.items()}
+    return {
+        one: min(1.0, max(0.0, math.log(half / count) / math.log(half / 2)))
+        for one, count in counts.items()
+    }
 
 
-def _candidates(held: Sequence[frozenset[int]], weights: Mapping[int, float]) -> list[tuple[int, int]]:
+def _candidates(
+    held: Sequence[frozenset[int]], weights: Mapping[int, float]
+) -> list[tuple[int, int]]:
     """Pairs of files that are worth comparing in full, by their indices: the few of each file that have most in common with it."""
     holders: dict[int, list[int]] = defaultdict(list)
     for index, mine in enumerate(held):
@@ -176,7 +251,9 @@ def _candidates(held: Sequence[frozenset[int]], weights: Mapping[int, float]) ->
     for (i, j), score in common.items():
         partners[i].append((score, i, j))
         partners[j].append((score, i, j))
-    return sorted({(i, j) for them in partners.values() for _, i, j in heapq.nlargest(_LOOKED_AT, them)})
+    return sorted(
+        {(i, j) for them in partners.values() for _, i, j in heapq.nlargest(_LOOKED_AT, them)}
+    )
 
 
 # Fingerprints of one file
@@ -210,14 +287,20 @@ def _chosen(source: str, explained: set[int]) -> list[_Mark]:
     for run in _runs(source):
         positions: set[int] = set()
         for start in range(max(1, len(run) - _WINDOW + 1)):
-            own = [(-run[at].hash, at) for at in range(start, min(start + _WINDOW, len(run))) if run[at].hash not in explained]
+            own = [
+                (-run[at].hash, at)
+                for at in range(start, min(start + _WINDOW, len(run)))
+                if run[at].hash not in explained
+            ]
             if own:
                 positions.add(max(own)[1])
         found += [run[at] for at in sorted(positions)]
     return sorted(found, key=lambda mark: mark.first)
 
 
-def _passages(one: Sequence[_Mark], other: Sequence[_Mark], common: frozenset[int]) -> tuple[Passage, ...]:
+def _passages(
+    one: Sequence[_Mark], other: Sequence[_Mark], common: frozenset[int]
+) -> tuple[Passage, ...]:
     """The longest stretches of both files in which their common fingerprints follow each other."""
     places: dict[int, list[_Mark]] = defaultdict(list)
     for mark in other:
@@ -229,13 +312,20 @@ def _passages(one: Sequence[_Mark], other: Sequence[_Mark], common: frozenset[in
         count, last = found[-1] if found else (0, Passage((-9, -9), (-9, -9)))
         goes_on = [at for at in places[mark.hash] if last.other[0] <= at.first <= last.other[1] + 2]
         if goes_on and mark.first <= last.one[1] + 2:
-            longer = Passage((last.one[0], max(last.one[1], mark.last)), (last.other[0], max(last.other[1], goes_on[0].last)))
+            longer = Passage(
+                (last.one[0], max(last.one[1], mark.last)),
+                (last.other[0], max(last.other[1], goes_on[0].last)),
+            )
             found[-1] = (count + 1, longer)
         else:
             at = places[mark.hash][0]
             found.append((1, Passage((mark.first, mark.last), (at.first, at.last))))
     longest = sorted(found, key=lambda item: (-item[0], item[1].one))[:_MOST_PASSAGES]
-    return tuple(sorted((passage for _, passage in longest), key=lambda passage: (passage.one, passage.other)))
+    return tuple(
+        sorted(
+            (passage for _, passage in longest), key=lambda passage: (passage.one, passage.other)
+        )
+    )
 
 
 def _bare(source: str) -> str:
@@ -280,7 +370,9 @@ def _parsed(text: str) -> ast.Module:
 def _line_by_line(source: str) -> list[list[_Word]]:
     """The operations of the lines that can be read on their own, in one segment from one `def` to the next."""
     lines = source.split("\n", _MOST_LINES)[:_MOST_LINES]
-    statements = list(_statements([line.strip() if len(line) <= _LONGEST_LINE else "" for line in lines]))
+    statements = list(
+        _statements([line.strip() if len(line) <= _LONGEST_LINE else "" for line in lines])
+    )
     names = _names(statements)
     segments: list[list[_Word]] = [[]]
     for statement in statements:
@@ -314,7 +406,9 @@ def _statements(lines: Sequence[str]) -> Iterator[ast.stmt]:
 
 def _depth(text: str) -> int:
     """How many more brackets a line opens than it closes; those in strings are counted too."""
-    return sum(text.count(bracket) for bracket in "([{") - sum(text.count(bracket) for bracket in ")]}")
+    return sum(text.count(bracket) for bracket in "([{") - sum(
+        text.count(bracket) for bracket in ")]}"
+    )
 
 
 def _names(body: Iterable[ast.stmt]) -> _Names:
@@ -323,7 +417,9 @@ def _names(body: Iterable[ast.stmt]) -> _Names:
     modules = {"self"}
     for node in ast.walk(ast.Module(list(body), [])):
         if isinstance(node, ast.Import | ast.ImportFrom):
-            imported |= {one.asname or one.name.split(".")[0]: one.name.split(".")[-1] for one in node.names}
+            imported |= {
+                one.asname or one.name.split(".")[0]: one.name.split(".")[-1] for one in node.names
+            }
         elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
             own.add(node.id)
         elif isinstance(node, ast.arg):
@@ -333,7 +429,9 @@ def _names(body: Iterable[ast.stmt]) -> _Names:
         elif isinstance(node, ast.ClassDef):
             own.add(node.name)
             methods = [one for one in node.body if isinstance(one, ast.FunctionDef)]
-            modules |= {one.args.args[0].arg for one in methods if one.args.args and not one.decorator_list}
+            modules |= {
+                one.args.args[0].arg for one in methods if one.args.args and not one.decorator_list
+            }
     return _Names(imported, frozenset(own), frozenset(modules))
 
 
@@ -375,7 +473,9 @@ class _Reader:
         elif type(node) in _STEPS:
             for step in _STEPS[type(node)].split():
                 self.step(node, step)
-        elif not (isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)):  # a docstring
+        elif not (
+            isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+        ):  # a docstring
             self.each(ast.iter_child_nodes(node))
         self.line = outer
 
@@ -399,20 +499,30 @@ class _Reader:
         """What a name says, or None for one of the file's own. What stands before the dot is visited, unless it is a module that was imported."""
         names = self.names
         if isinstance(node, ast.Name):
-            return names.imported.get(node.id, None if node.id in names.own or node.id in names.modules else node.id)
-        if isinstance(node.value, ast.Name) and node.value.id in names.modules and node.attr not in _INHERITED:
+            return names.imported.get(
+                node.id, None if node.id in names.own or node.id in names.modules else node.id
+            )
+        if (
+            isinstance(node.value, ast.Name)
+            and node.value.id in names.modules
+            and node.attr not in _INHERITED
+        ):
             return None
         root: ast.expr = node.value
         while isinstance(root, ast.Attribute):
             root = root.value
         if not (isinstance(root, ast.Name) and root.id in names.imported):
             self.visit(node.value)
-        return node.attr if node.attr.startswith("_") else node.attr.rstrip("_")  # what works in place does the same
+        return (
+            node.attr if node.attr.startswith("_") else node.attr.rstrip("_")
+        )  # what works in place does the same
 
     def call(self, node: ast.Call) -> None:
         """Arguments, by position or name, then the function. What stands before its dot comes first: `x.exp()` and `torch.exp(x)` read the same."""
         match node:
-            case ast.Call(func=ast.Name(id="float"), args=[ast.Constant(value=str(text))]) if "inf" in text:
+            case ast.Call(func=ast.Name(id="float"), args=[ast.Constant(value=str(text))]) if (
+                "inf" in text
+            ):
                 self.say("inf")  # as `math.inf` and `torch.inf` are read
                 if "-" in text:
                     self.say("neg")
@@ -433,7 +543,10 @@ def _literal(value: object) -> str:
         bare, letters = value.replace(" ", ""), dict[str, str]()
         if len(bare) > 100 or not _EQUATION.fullmatch(bare):
             return "text"
-        return "".join(letters.setdefault(one, chr(ord("a") + len(letters))) if one.isalpha() else one for one in bare)
+        return "".join(
+            letters.setdefault(one, chr(ord("a") + len(letters))) if one.isalpha() else one
+            for one in bare
+        )
     if isinstance(value, int | float) and not isinstance(value, bool):
         return f"{value:.6g}" if abs(value) < 1e15 else "number"
     return str(value) if value is None or value is ... or isinstance(value, bool) else "number"

@@ -21,7 +21,9 @@ CLASS_FILE = "class.json"
 CLASS_SCHEMA = "attn-drill.class/1"
 _MOST_NAME_BYTES = 120
 _FORBIDDEN = frozenset('/\\:*?"<>|')
-_RESERVED = frozenset("con prn aux nul".split()) | {f"{port}{number}" for port in ("com", "lpt") for number in range(1, 10)}
+_RESERVED = frozenset("con prn aux nul".split()) | {
+    f"{port}{number}" for port in ("com", "lpt") for number in range(1, 10)
+}
 
 
 class ClassFile(msgspec.Struct, frozen=True, kw_only=True):
@@ -39,7 +41,12 @@ class ClassFile(msgspec.Struct, frozen=True, kw_only=True):
 
 def safe_name(student: str) -> str:
     """A file name for a student: the name itself where every file system takes it, else what can be kept of it and a digest that keeps it apart."""
-    kept = "".join("_" if one in _FORBIDDEN or (unicodedata.category(one).startswith(("C", "Z")) and one != " ") else one for one in student)
+    kept = "".join(
+        "_"
+        if one in _FORBIDDEN or (unicodedata.category(one).startswith(("C", "Z")) and one != " ")
+        else one
+        for one in student
+    )
     kept = kept.strip(" .") or "_"
     if kept.split(".")[0].lower() in _RESERVED:
         kept = f"_{kept}"
@@ -69,7 +76,11 @@ class Kept:
     def read(self, student: str, challenge: str) -> Result | None:
         """The result of a student, or None where there is none that can be read: it is graded again then."""
         found = read_json(self.path(student, challenge), Result)
-        return found if found is not None and (found.student, found.challenge) == (student, challenge) else None
+        return (
+            found
+            if found is not None and (found.student, found.challenge) == (student, challenge)
+            else None
+        )
 
     def class_file(self) -> ClassFile | None:
         """How an earlier grading here was made, if there was one.
@@ -80,14 +91,21 @@ class Kept:
         path = self.out / CLASS_FILE
         found = read_json(path, ClassFile)
         if found is None and path.exists():
-            raise DrillError(f"{path} cannot be read as a record of an earlier grading. Name another folder with --out, or remove it.")
+            raise DrillError(
+                f"{path} cannot be read as a record of an earlier grading. Name another folder with --out, or remove it."
+            )
         if found is not None and found.schema != CLASS_SCHEMA:
-            raise DrillError(f"{path} is of schema {found.schema}; this version reads {CLASS_SCHEMA}. Name another folder with --out.")
+            raise DrillError(
+                f"{path} is of schema {found.schema}; this version reads {CLASS_SCHEMA}. Name another folder with --out."
+            )
         return found
 
     def begin(self, record: ClassFile) -> None:
         """Put the record down."""
-        write_whole(self.out / CLASS_FILE, msgspec.json.format(msgspec.json.encode(record), indent=2) + b"\n")
+        write_whole(
+            self.out / CLASS_FILE,
+            msgspec.json.format(msgspec.json.encode(record), indent=2) + b"\n",
+        )
 
 
 def read_json(path: Path, shape: type[T]) -> T | None:

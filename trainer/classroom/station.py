@@ -16,7 +16,16 @@ from pathlib import Path
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # before torch: a process with threads forks badly
 
 from trainer.classroom.content import content_digest, found_in
-from trainer.classroom.orders import Answer, Expect, Graded, NotGraded, Order, Task, packed, unpacked_order
+from trainer.classroom.orders import (
+    Answer,
+    Expect,
+    Graded,
+    NotGraded,
+    Order,
+    Task,
+    packed,
+    unpacked_order,
+)
 from trainer.content import packs
 from trainer.core.words import Challenge, DrillError, GraderError
 from trainer.grading.grader import Grader
@@ -39,7 +48,11 @@ class _Station:
         try:
             if isinstance(order, Expect):
                 challenge = found_in(order.packs, order.challenge)
-                return Graded(self._grader.grade(challenge, packs.solution(challenge), challenge.file_name, order.seed))
+                return Graded(
+                    self._grader.grade(
+                        challenge, packs.solution(challenge), challenge.file_name, order.seed
+                    )
+                )
             return self._graded(order)
         except (DrillError, GraderError) as error:
             return NotGraded(str(error))
@@ -58,7 +71,9 @@ class _Station:
         self._grader.limits = Limits(task.seconds, task.memory_mib << 20)
         self._make_room(challenge, task)
         try:
-            report = self._grader.grade(challenge, task.source, task.file, task.seed, diagnosed=task.diagnosed)
+            report = self._grader.grade(
+                challenge, task.source, task.file, task.seed, diagnosed=task.diagnosed
+            )
         finally:
             if not task.shared:
                 self._grader.forget(challenge)
@@ -110,7 +125,9 @@ def serve(grader: Grader, orders: int, answers: int) -> None:
 
 def main() -> None:
     """Serve on stdin and stdout."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for whoever grades the class; it then closes our stdin
+    signal.signal(
+        signal.SIGINT, signal.SIG_IGN
+    )  # Ctrl-C is for whoever grades the class; it then closes our stdin
     orders, answers = os.dup(0), os.dup(1)
     nowhere = os.open(os.devnull, os.O_RDWR)
     os.dup2(nowhere, 0)

@@ -10,7 +10,15 @@ import struct
 import threading
 import time
 
-from trainer.classroom.orders import Answer, Expect, NotGraded, Order, packed, unpacked_answer, unpacked_order
+from trainer.classroom.orders import (
+    Answer,
+    Expect,
+    NotGraded,
+    Order,
+    packed,
+    unpacked_answer,
+    unpacked_order,
+)
 from trainer.grading.child import GradingProcess
 from trainer.grading.wire import framed
 
@@ -46,7 +54,9 @@ class Station:
             self._process.send(framed(packed(order)))
             return unpacked_answer(self._read(time.monotonic() + patience))
         except (OSError, ValueError, EOFError) as error:
-            raise StationLostError(self._process.last_words() or str(error) or type(error).__name__) from None
+            raise StationLostError(
+                self._process.last_words() or str(error) or type(error).__name__
+            ) from None
 
     def _read(self, deadline: float) -> bytes:
         (length,) = struct.unpack("<I", self._read_exactly(4, deadline))
@@ -107,7 +117,10 @@ class _Idle:
 
     def close(self) -> None:
         with self._lock:
-            all_of_them = [*self._at_work, *(one for some in self._stations.values() for one in some)]
+            all_of_them = [
+                *self._at_work,
+                *(one for some in self._stations.values() for one in some),
+            ]
             self._at_work, self._stations, self._closed = set(), {}, True
         for station in all_of_them:
             station.close()
@@ -139,7 +152,11 @@ def answer(order: bytes) -> bytes:
                 _idle.give_back(wanted.packs, station)
                 return packed(found)
     what = "Telling what is expected" if isinstance(wanted, Expect) else f"Grading {wanted.file}"
-    return packed(NotGraded(f"{what} ended the grading process {_TRIES} times ({lost}). Look at the file, and grade it alone with `attn-drill check`."))
+    return packed(
+        NotGraded(
+            f"{what} ended the grading process {_TRIES} times ({lost}). Look at the file, and grade it alone with `attn-drill check`."
+        )
+    )
 
 
 def open_stations() -> None:

@@ -111,9 +111,15 @@ def summarise(results: Iterable[Result], assignment: Assignment) -> ClassSummary
         if result.late:
             late.append(Handed(result.student, result.challenge))
         if result.unsettled:
-            to_settle.append(Handed(result.student, result.challenge, result.error or ", ".join(result.unsettled)))
+            to_settle.append(
+                Handed(
+                    result.student, result.challenge, result.error or ", ".join(result.unsettled)
+                )
+            )
         elif result.verdict is None:
-            not_graded.append(Handed(result.student, result.challenge, result.error or "no reason is known"))
+            not_graded.append(
+                Handed(result.student, result.challenge, result.error or "no reason is known")
+            )
     names = frozenset(word for student in scores for word in name_words(student))
     parts = tuple(part.summary(challenge, names) for challenge, part in gathered.items())
     verdicts: Counter[Verdict | None] = Counter()
@@ -129,7 +135,12 @@ def summarise(results: Iterable[Result], assignment: Assignment) -> ClassSummary
         late=tuple(late),
         not_graded=tuple(not_graded),
         to_settle=tuple(to_settle),
-        missing=tuple(Handed(student, one.challenge) for student, had in scores.items() for one in assignment.asked if one.challenge not in had),
+        missing=tuple(
+            Handed(student, one.challenge)
+            for student, had in scores.items()
+            for one in assignment.asked
+            if one.challenge not in had
+        ),
     )
 
 
@@ -173,9 +184,14 @@ class _Gathered:
     def summary(self, challenge: str, names: frozenset[str]) -> ChallengeSummary:
         checks = [
             CheckRate(check, sum(found.values()), found["failed"], found["skipped"])
-            for check, found in sorted(self.statuses.items(), key=lambda one: CHECK_ORDER.index(one[0]))
+            for check, found in sorted(
+                self.statuses.items(), key=lambda one: CHECK_ORDER.index(one[0])
+            )
         ]
-        mistakes = (CommonMistake(one, self.mistakes[one], count, self._excerpt(one, names)) for one, count in self.students.items())
+        mistakes = (
+            CommonMistake(one, self.mistakes[one], count, self._excerpt(one, names))
+            for one, count in self.students.items()
+        )
         return ChallengeSummary(
             challenge=challenge,
             verdicts=dict(self.verdicts.most_common()),

@@ -14,9 +14,16 @@ from dataclasses import dataclass
 from datetime import datetime
 
 # Every name group is lazy: the first mark counts.
-_CANVAS = re.compile(r"(?P<name>.+?)(?:_LATE)?_(?P<id>[0-9]{1,18})_(?P<upload>[0-9]{1,18})_(?P<file>.+)", re.DOTALL)
-_MOODLE = re.compile(r"(?P<name>.+?)_(?P<id>[0-9]{1,18})_assignsubmission_[a-z]+(?:_(?P<file>.*))?", re.DOTALL)
-_BLACKBOARD = re.compile(r"(?P<name>.+?)_attempt_(?P<attempt>[0-9]{4}(?:-[0-9]{2}){5})(?:_(?P<file>.+)|(?P<note>\.txt))", re.DOTALL)
+_CANVAS = re.compile(
+    r"(?P<name>.+?)(?:_LATE)?_(?P<id>[0-9]{1,18})_(?P<upload>[0-9]{1,18})_(?P<file>.+)", re.DOTALL
+)
+_MOODLE = re.compile(
+    r"(?P<name>.+?)_(?P<id>[0-9]{1,18})_assignsubmission_[a-z]+(?:_(?P<file>.*))?", re.DOTALL
+)
+_BLACKBOARD = re.compile(
+    r"(?P<name>.+?)_attempt_(?P<attempt>[0-9]{4}(?:-[0-9]{2}){5})(?:_(?P<file>.+)|(?P<note>\.txt))",
+    re.DOTALL,
+)
 # The first line of Blackboard's receipt, in any language: `Name: Ana Lee (alee)`.
 _RECEIPT = re.compile(r"\s*[^:：\n]*[:：][^\n]*\((?P<user>[^()\n]+)\)\s*?(?:\n|$)")
 
@@ -60,7 +67,11 @@ def named(name: str, is_folder: bool) -> Named | None:
     return read_names([(name, is_folder)]).by_name.get((name, is_folder))
 
 
-def read_names(names: Iterable[tuple[str, bool]], known: Collection[str] = (), receipts: Mapping[str, str] | None = None) -> Names:
+def read_names(
+    names: Iterable[tuple[str, bool]],
+    known: Collection[str] = (),
+    receipts: Mapping[str, str] | None = None,
+) -> Names:
     """Read all names of a class together.
 
     Args:
@@ -105,18 +116,27 @@ def _first(readings: Mapping[str, re.Match[str]]) -> re.Match[str]:
 
 
 def _misread_as_canvas(
-    readings: Mapping[tuple[str, bool], Mapping[str, re.Match[str]]], chosen: Mapping[tuple[str, bool], re.Match[str]]
+    readings: Mapping[tuple[str, bool], Mapping[str, re.Match[str]]],
+    chosen: Mapping[tuple[str, bool], re.Match[str]],
 ) -> list[tuple[str, bool]]:
     """Return Blackboard's names that look like Canvas's, as those of an assignment `Lab_3_1` do.
 
     A student on Canvas may call a file like one of Blackboard's. But no student can do these two
     things: give two files one upload number, or take away the numbers that Canvas puts first.
     """
-    doubtful = {key: found for key, found in chosen.items() if found.re is _CANVAS and "blackboard" in readings[key]}
+    doubtful = {
+        key: found
+        for key, found in chosen.items()
+        if found.re is _CANVAS and "blackboard" in readings[key]
+    }
     heads = Counter(found.string[: found.end("upload")] for found in doubtful.values())
     systems = [set(found) for found in readings.values()]
     is_blackboard = {"blackboard"} in systems and {"canvas"} not in systems
-    return [key for key, found in doubtful.items() if is_blackboard or heads[found.string[: found.end("upload")]] > 1]
+    return [
+        key
+        for key, found in doubtful.items()
+        if is_blackboard or heads[found.string[: found.end("upload")]] > 1
+    ]
 
 
 def _named(found: re.Match[str], users: Mapping[str, str]) -> Named:
@@ -125,8 +145,20 @@ def _named(found: re.Match[str], users: Mapping[str, str]) -> Named:
     if found.re is _MOODLE:
         return Named(("moodle", name, found["id"]), name, found["id"], found["file"] or "")
     if found.re is _CANVAS:
-        return Named(("canvas", name, found["id"]), name, found["id"], found["file"], upload=int(found["upload"]), certain=False)
-    return Named(("blackboard", name), users[name], file=found["file"] or found["note"], attempt=found["attempt"])
+        return Named(
+            ("canvas", name, found["id"]),
+            name,
+            found["id"],
+            found["file"],
+            upload=int(found["upload"]),
+            certain=False,
+        )
+    return Named(
+        ("blackboard", name),
+        users[name],
+        file=found["file"] or found["note"],
+        attempt=found["attempt"],
+    )
 
 
 def _by_receipt(receipts: Mapping[str, str], names: Collection[str]) -> dict[str, str]:
@@ -139,7 +171,9 @@ def _by_receipt(receipts: Mapping[str, str], names: Collection[str]) -> dict[str
     return found
 
 
-def _users(heads: Collection[str], by_receipt: Mapping[str, str], known: Collection[str]) -> tuple[dict[str, str], dict[str, str]]:
+def _users(
+    heads: Collection[str], by_receipt: Mapping[str, str], known: Collection[str]
+) -> tuple[dict[str, str], dict[str, str]]:
     """Return the user in each `<assignment>_<user>`, and those of them that could be others.
 
     Both parts may have underscores. Receipts decide first: one of them tells the assignment for all.
@@ -147,10 +181,19 @@ def _users(heads: Collection[str], by_receipt: Mapping[str, str], known: Collect
     without a receipt is cut as early as possible: the name is never shortened to another's.
     """
     users = dict(by_receipt)
-    assignments = sorted({head.removesuffix(f"_{user}") for head, user in by_receipt.items()}, key=len, reverse=True)
+    assignments = sorted(
+        {head.removesuffix(f"_{user}") for head, user in by_receipt.items()}, key=len, reverse=True
+    )
     groups: dict[str, list[list[str]]] = defaultdict(list)
     for head in sorted(set(heads) - set(users)):
-        told = next((assignment for assignment in assignments if len(head) > len(assignment) + 1 and head.startswith(f"{assignment}_")), None)
+        told = next(
+            (
+                assignment
+                for assignment in assignments
+                if len(head) > len(assignment) + 1 and head.startswith(f"{assignment}_")
+            ),
+            None,
+        )
         if told is not None:
             users[head] = head[len(told) + 1 :]
         else:
@@ -169,7 +212,9 @@ def _users(heads: Collection[str], by_receipt: Mapping[str, str], known: Collect
 def _shared(heads: Sequence[Sequence[str]]) -> int:
     """Return how many first parts all heads share, so that something is left of each."""
     most = min(len(parts) for parts in heads) - 1
-    count = next((index for index in range(most) if len({parts[index] for parts in heads}) > 1), most)
+    count = next(
+        (index for index in range(most) if len({parts[index] for parts in heads}) > 1), most
+    )
     while count and not all(any(parts[count:]) for parts in heads):
         count -= 1
     return count
@@ -177,7 +222,14 @@ def _shared(heads: Sequence[Sequence[str]]) -> int:
 
 def _known(parts: Sequence[str], known: Collection[str]) -> int | None:
     """Return how many first parts are a known name of the assignment, or None."""
-    return next((count for count in range(len(parts) - 1, 0, -1) if spelt("_".join(parts[:count]).replace(" ", "_")) in known), None)
+    return next(
+        (
+            count
+            for count in range(len(parts) - 1, 0, -1)
+            if spelt("_".join(parts[:count]).replace(" ", "_")) in known
+        ),
+        None,
+    )
 
 
 def handed_in_at(attempt: str) -> float | None:
@@ -188,7 +240,9 @@ def handed_in_at(attempt: str) -> float | None:
         return None
 
 
-def has_common_top(files: Sequence[tuple[str, ...]], folders: Sequence[tuple[str, ...]], expected: Sequence[str]) -> bool:
+def has_common_top(
+    files: Sequence[tuple[str, ...]], folders: Sequence[tuple[str, ...]], expected: Sequence[str]
+) -> bool:
     """Whether one folder of an archive holds all students, instead of being a student's own.
 
     Args:
@@ -197,7 +251,11 @@ def has_common_top(files: Sequence[tuple[str, ...]], folders: Sequence[tuple[str
         expected: names of the files that were asked for; who has one of them in a folder is its owner.
     """
     paths = [*files, *folders]
-    if len({parts[0] for parts in paths}) != 1 or any(len(parts) == 1 for parts in files) or named(paths[0][0], True):
+    if (
+        len({parts[0] for parts in paths}) != 1
+        or any(len(parts) == 1 for parts in files)
+        or named(paths[0][0], True)
+    ):
         return False
     alone = {parts[1] for parts in files if len(parts) == 2}
     inner = {parts[1] for parts in paths if len(parts) > 1} - alone

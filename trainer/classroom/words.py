@@ -14,7 +14,10 @@ from trainer.core.words import CHECK_ORDER, Status, Verdict, status_of_each
 Shown = Literal["report", "checks", "verdict"]
 
 # What only says that a file can be graded at all brings no points, nor does what is not there: a stub handed in again scores nothing.
-WEIGHTS: Mapping[str, float] = {check: 0.0 if check in ("loads", "interface", "parameters", "from scratch") else 1.0 for check in CHECK_ORDER}
+WEIGHTS: Mapping[str, float] = {
+    check: 0.0 if check in ("loads", "interface", "parameters", "from scratch") else 1.0
+    for check in CHECK_ORDER
+}
 
 
 @dataclass(frozen=True)

@@ -83,8 +83,12 @@ def _packs(folders: list[Path] | None) -> list[Path] | None:
 @app.callback(invoke_without_command=True)
 def root(
     context: typer.Context,
-    version: Annotated[bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version.")] = False,
-    packs: Annotated[list[Path] | None, typer.Option("--pack", metavar="DIR", callback=_packs, help=PACK_HELP)] = None,
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version.")
+    ] = False,
+    packs: Annotated[
+        list[Path] | None, typer.Option("--pack", metavar="DIR", callback=_packs, help=PACK_HELP)
+    ] = None,
 ) -> None:
     """Practise implementing attention in PyTorch from memory."""
     if context.invoked_subcommand is None:
@@ -139,5 +143,8 @@ def _usage_or_crash(error: Exception) -> int:
     import traceback
 
     traceback.print_exc()
-    print("attn-drill: this is a fault of attn-drill itself, not of your file. Please report the lines above.", file=sys.stderr)
+    print(
+        "attn-drill: this is a fault of attn-drill itself, not of your file. Please report the lines above.",
+        file=sys.stderr,
+    )
     return 3

@@ -13,21 +13,41 @@ from trainer.core.words import DrillError
 
 
 def autograder(
-    folder: Annotated[Path, typer.Argument(metavar="DIR", help="A new folder, or one that this command wrote before.")],
-    challenge_id: Annotated[str | None, typer.Option("--challenge", metavar="ID", help="What is asked, e.g. gqa.", autocompletion=complete_id)] = None,
-    assignment: Annotated[Path | None, typer.Option("--assignment", help="An assignment.toml, in the place of --challenge.")] = None,
+    folder: Annotated[
+        Path,
+        typer.Argument(metavar="DIR", help="A new folder, or one that this command wrote before."),
+    ],
+    challenge_id: Annotated[
+        str | None,
+        typer.Option(
+            "--challenge", metavar="ID", help="What is asked, e.g. gqa.", autocompletion=complete_id
+        ),
+    ] = None,
+    assignment: Annotated[
+        Path | None,
+        typer.Option("--assignment", help="An assignment.toml, in the place of --challenge."),
+    ] = None,
 ) -> None:
     """Write a ready autograder for Gradescope: what grades one assignment, with this version, its challenges and those of your packs that are asked."""
     from trainer.classroom.assignment import read_assignment
     from trainer.display.autograder import write_autograder
 
     if (challenge_id is None) == (assignment is None):
-        raise DrillError("Say what is asked: --challenge ID, or --assignment FILE for several and for weights. One of them, not both.")
+        raise DrillError(
+            "Say what is asked: --challenge ID, or --assignment FILE for several and for weights. One of them, not both."
+        )
     if assignment is not None:
         asked = [find(one.challenge) for one in read_assignment(assignment, find).asked]
         text = assignment.read_text(encoding="utf-8")
     else:
         asked = [find(str(challenge_id))]
         text = f'[[challenge]]\nid = "{asked[0].id}"\n'
-    write_autograder(folder, text, packs.TRAINER.parent, [one for one in asked if one.folder.parent.parent != packs.built_in_pack()])
-    typer.echo(f"{folder} is ready. Zip what is in it and upload that to Gradescope; {folder / 'README.md'} has the steps.")
+    write_autograder(
+        folder,
+        text,
+        packs.TRAINER.parent,
+        [one for one in asked if one.folder.parent.parent != packs.built_in_pack()],
+    )
+    typer.echo(
+        f"{folder} is ready. Zip what is in it and upload that to Gradescope; {folder / 'README.md'} has the steps."
+    )

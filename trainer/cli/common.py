@@ -14,7 +14,16 @@ from trainer.core.words import Challenge, DrillError
 from trainer.practice.files import read_source, write_new
 from trainer.practice.journal import Journal
 
-__all__ = ["complete_id", "find", "fresh_seed", "language", "learner_file", "read_source", "say_trouble", "write_new"]
+__all__ = [
+    "complete_id",
+    "find",
+    "fresh_seed",
+    "language",
+    "learner_file",
+    "read_source",
+    "say_trouble",
+    "write_new",
+]
 
 _named: list[Path] = []  # by --pack, in this process
 
@@ -62,7 +71,11 @@ def with_pack(challenge: Challenge) -> str:
 def complete_id(incomplete: str) -> list[str]:
     """Ids for shell completion."""
     try:
-        return [challenge.id for challenge in catalogue().challenges if challenge.id.startswith(incomplete)]
+        return [
+            challenge.id
+            for challenge in catalogue().challenges
+            if challenge.id.startswith(incomplete)
+        ]
     except DrillError:  # --pack names no pack; the command will say so
         return []
 
@@ -108,5 +121,7 @@ def learner_file(challenge: Challenge, file: Path | None, journal: Journal) -> P
             f"or name your file: `attn-drill check {challenge.id} FILE{packed}`."
         )
     if not started.exists():
-        raise DrillError(f"{started}, where `start` put the stub, is gone. Name your file: `attn-drill check {challenge.id} FILE{packed}`.")
+        raise DrillError(
+            f"{started}, where `start` put the stub, is gone. Name your file: `attn-drill check {challenge.id} FILE{packed}`."
+        )
     return started

@@ -29,14 +29,36 @@ def _complete_dtype(incomplete: str) -> list[str]:
 
 
 def compare(
-    preset: Annotated[str | None, typer.Option(metavar="NAME", help="A published model, e.g. Llama-3-8B.", autocompletion=_complete_preset)] = None,
-    d_model: Annotated[int | None, typer.Option(metavar="N", help="Width of the model; by default 4096.")] = None,
-    heads: Annotated[int | None, typer.Option(metavar="N", help="Query heads; by default 32.")] = None,
-    kv_heads: Annotated[int | None, typer.Option(metavar="N", help="Key/value heads of GQA; by default a row for 8 and one for 4.")] = None,
-    head_dim: Annotated[int | None, typer.Option(metavar="N", help="Width of a head; by default d_model / heads.")] = None,
-    seq_len: Annotated[int | None, typer.Option(metavar="N", help="Tokens in the cache; by default 2048.")] = None,
+    preset: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="A published model, e.g. Llama-3-8B.",
+            autocompletion=_complete_preset,
+        ),
+    ] = None,
+    d_model: Annotated[
+        int | None, typer.Option(metavar="N", help="Width of the model; by default 4096.")
+    ] = None,
+    heads: Annotated[
+        int | None, typer.Option(metavar="N", help="Query heads; by default 32.")
+    ] = None,
+    kv_heads: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N", help="Key/value heads of GQA; by default a row for 8 and one for 4."
+        ),
+    ] = None,
+    head_dim: Annotated[
+        int | None, typer.Option(metavar="N", help="Width of a head; by default d_model / heads.")
+    ] = None,
+    seq_len: Annotated[
+        int | None, typer.Option(metavar="N", help="Tokens in the cache; by default 2048.")
+    ] = None,
     batch: Annotated[int | None, typer.Option(metavar="N", help="Sequences; by default 1.")] = None,
-    layers: Annotated[int | None, typer.Option(metavar="N", help="Layers, all of them counted; by default 1.")] = None,
+    layers: Annotated[
+        int | None, typer.Option(metavar="N", help="Layers, all of them counted; by default 1.")
+    ] = None,
     dtype: Annotated[
         str | None,
         typer.Option(
@@ -45,10 +67,20 @@ def compare(
             autocompletion=_complete_dtype,
         ),
     ] = None,
-    kv_rank: Annotated[int | None, typer.Option(metavar="N", help="Width of MLA's latent; by default 4 head_dim.")] = None,
-    rope_dim: Annotated[int | None, typer.Option(metavar="N", help="Width of MLA's rotary key; by default head_dim / 2.")] = None,
-    q_rank: Annotated[int | None, typer.Option(metavar="N", help="Rank of MLA's query; by default it has no low-rank pair.")] = None,
-    measure: Annotated[bool, typer.Option("--measure", help="Also time a decode step of each, as a ratio to MHA.")] = False,
+    kv_rank: Annotated[
+        int | None, typer.Option(metavar="N", help="Width of MLA's latent; by default 4 head_dim.")
+    ] = None,
+    rope_dim: Annotated[
+        int | None,
+        typer.Option(metavar="N", help="Width of MLA's rotary key; by default head_dim / 2."),
+    ] = None,
+    q_rank: Annotated[
+        int | None,
+        typer.Option(metavar="N", help="Rank of MLA's query; by default it has no low-rank pair."),
+    ] = None,
+    measure: Annotated[
+        bool, typer.Option("--measure", help="Also time a decode step of each, as a ratio to MHA.")
+    ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="As one JSON object.")] = False,
 ) -> None:
     """Compare parameters and KV cache of MHA, GQA, MQA and MLA."""
@@ -78,7 +110,12 @@ def compare(
     width = shutil.get_terminal_size((80, 24)).columns
     unicode = (sys.stdout.encoding or "").lower().startswith("utf")
     colour = sys.stdout.isatty() and not os.environ.get("NO_COLOR")
-    typer.echo(as_text(configuration, published, rows, measured, width=width, unicode=unicode, colour=colour), color=colour)
+    typer.echo(
+        as_text(
+            configuration, published, rows, measured, width=width, unicode=unicode, colour=colour
+        ),
+        color=colour,
+    )
 
 
 def _measured(one: Configuration, rows: list[Cost]) -> Measured:
@@ -89,5 +126,15 @@ def _measured(one: Configuration, rows: list[Cost]) -> Measured:
         typer.echo("Measuring for a few seconds.", err=True)
     from trainer.grading.decode_steps import Sizes, measure
 
-    sizes = Sizes(one.batch, one.seq_len, one.d_model, one.num_heads, one.head_dim, one.kv_rank, one.rope_dim, one.q_rank, one.dtype)
+    sizes = Sizes(
+        one.batch,
+        one.seq_len,
+        one.d_model,
+        one.num_heads,
+        one.head_dim,
+        one.kv_rank,
+        one.rope_dim,
+        one.q_rank,
+        one.dtype,
+    )
     return measure(sizes, [row.num_kv_heads for row in rows], seconds=3.0, clock=time.perf_counter)

@@ -22,22 +22,37 @@ if TYPE_CHECKING:
 
 def doctor() -> None:
     """Show versions and what this machine can do."""
-    typer.echo(f"attn-drill {__version__}, Python {platform.python_version()}, {platform.platform()}")
+    typer.echo(
+        f"attn-drill {__version__}, Python {platform.python_version()}, {platform.platform()}"
+    )
     for name in ("torch", "numpy", "typer", "rich", "msgspec", "textual", "watchfiles", "fsrs"):
         typer.echo(f"  {name} {_version(name)}")
     known = catalogue()
-    for pack, word in zip(known.packs, itertools.chain(["challenges"], itertools.repeat("")), strict=False):
-        typer.echo(f"{word:<10}  {sum(known.pack_of(one) == pack for one in known.challenges)} in {pack.root} ({pack.name}, {pack.how})")
+    for pack, word in zip(
+        known.packs, itertools.chain(["challenges"], itertools.repeat("")), strict=False
+    ):
+        typer.echo(
+            f"{word:<10}  {sum(known.pack_of(one) == pack for one in known.challenges)} in {pack.root} ({pack.name}, {pack.how})"
+        )
     warn(known.troubles)
     journal = default_journal()
     journal.progress()
     typer.echo(f"journal     {journal.trouble or journal.path}")
     typer.echo("isolation   what a submission tries, and what comes of it (tried just now):")
-    for line in _isolation([packs.TRAINER, *(root / part for root in known.roots for part in ("challenges", "solutions"))]):
+    for line in _isolation(
+        [
+            packs.TRAINER,
+            *(root / part for root in known.roots for part in ("challenges", "solutions")),
+        ]
+    ):
         typer.echo(line)
 
 
-_MEANS = {"kernel": "Landlock, seccomp, limits, no capabilities", "bubblewrap": "bubblewrap, seccomp, limits", "limits": "limits alone"}
+_MEANS = {
+    "kernel": "Landlock, seccomp, limits, no capabilities",
+    "bubblewrap": "bubblewrap, seccomp, limits",
+    "limits": "limits alone",
+}
 
 
 def _isolation(hidden: list[Path]) -> Iterator[str]:

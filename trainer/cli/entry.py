@@ -38,7 +38,9 @@ def starts_workers(arguments: list[str]) -> bool:
     words = [argument for argument in arguments if not argument.startswith("-")]
     if not words or words[0] not in _GRADING:
         return False
-    named_elsewhere = "ATTN_DRILL_PACK" in os.environ or any("--pack" in argument for argument in arguments)
+    named_elsewhere = "ATTN_DRILL_PACK" in os.environ or any(
+        "--pack" in argument for argument in arguments
+    )
     if words[0] == "doctor" or named_elsewhere:
         return True
     if words[0] == "hunt" and "--check" not in arguments:

@@ -16,7 +16,14 @@ from trainer.practice.journal import default_journal
 
 
 def export_journal(
-    file: Annotated[Path | None, typer.Argument(metavar="[FILE]", help="Where to; by default, and with -, to stdout.", show_default=False)] = None,
+    file: Annotated[
+        Path | None,
+        typer.Argument(
+            metavar="[FILE]",
+            help="Where to; by default, and with -, to stdout.",
+            show_default=False,
+        ),
+    ] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace FILE if it is there.")] = False,
 ) -> None:
     """Write the journal as JSON lines, for a copy or another machine."""
@@ -31,8 +38,14 @@ def export_journal(
     if file is None or str(file) == "-":
         sys.stdout.buffer.writelines(lines)
         return
-    if os.path.exists(file) and os.path.exists(journal.path) and os.path.samefile(file, journal.path):
+    if (
+        os.path.exists(file)
+        and os.path.exists(journal.path)
+        and os.path.samefile(file, journal.path)
+    ):
         raise DrillError(f"{file} is the journal itself. Name another file.")
     save(file, lines, over=force)
     count = f"{len(rows)} {'row' if len(rows) == 1 else 'rows'}"
-    typer.echo(f"{file} has the journal's {count}. `attn-drill import {shlex.quote(str(file))}` reads it, on any machine.")
+    typer.echo(
+        f"{file} has the journal's {count}. `attn-drill import {shlex.quote(str(file))}` reads it, on any machine."
+    )

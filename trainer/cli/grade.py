@@ -28,21 +28,72 @@ _MOST_SAID = 5  # sentences about names that came several times
 
 
 def grade(
-    folder: Annotated[Path, typer.Argument(metavar="DIR", help="A folder of submissions, or a learning management system's zip.")],
-    challenge_id: Annotated[str | None, typer.Option("--challenge", metavar="ID", help="What was asked, e.g. gqa.", autocompletion=complete_id)] = None,
-    assignment: Annotated[Path | None, typer.Option("--assignment", help="An assignment.toml, in the place of --challenge.")] = None,
-    out: Annotated[Path, typer.Option("--out", help="Where results and tables are written.")] = Path("grades"),
-    jobs: Annotated[int | None, typer.Option("--jobs", help="How many at a time on this machine; by default one a core.")] = None,
-    resume: Annotated[bool, typer.Option("--resume", help="Go on: grade what has no result yet or was changed.")] = False,
-    executor: Annotated[str, typer.Option("--executor", help="local, or dask://HOST:PORT.")] = "local",
-    formats: Annotated[str, typer.Option("--format", help="Any of csv,html,junit,gradescope,github.")] = "csv,html",
-    seed: Annotated[int | None, typer.Option("--seed", help="The class's cases; a fresh seed by default.")] = None,
-    per_student_seed: Annotated[bool, typer.Option("--per-student-seed", help="Other cases for every student.")] = False,
-    time_limit: Annotated[float | None, typer.Option("--time-limit", metavar="S", help="CPU seconds for each submission; 10 by default.")] = None,
-    memory_limit: Annotated[int | None, typer.Option("--memory-limit", metavar="MIB", help="Memory beyond torch's own; 2048 by default.")] = None,
-    similar: Annotated[bool, typer.Option("--similar", help="List pairs that are strikingly alike: a hint to look, no verdict.")] = False,
+    folder: Annotated[
+        Path,
+        typer.Argument(
+            metavar="DIR", help="A folder of submissions, or a learning management system's zip."
+        ),
+    ],
+    challenge_id: Annotated[
+        str | None,
+        typer.Option(
+            "--challenge",
+            metavar="ID",
+            help="What was asked, e.g. gqa.",
+            autocompletion=complete_id,
+        ),
+    ] = None,
+    assignment: Annotated[
+        Path | None,
+        typer.Option("--assignment", help="An assignment.toml, in the place of --challenge."),
+    ] = None,
+    out: Annotated[
+        Path, typer.Option("--out", help="Where results and tables are written.")
+    ] = Path("grades"),
+    jobs: Annotated[
+        int | None,
+        typer.Option("--jobs", help="How many at a time on this machine; by default one a core."),
+    ] = None,
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Go on: grade what has no result yet or was changed.")
+    ] = False,
+    executor: Annotated[
+        str, typer.Option("--executor", help="local, or dask://HOST:PORT.")
+    ] = "local",
+    formats: Annotated[
+        str, typer.Option("--format", help="Any of csv,html,junit,gradescope,github.")
+    ] = "csv,html",
+    seed: Annotated[
+        int | None, typer.Option("--seed", help="The class's cases; a fresh seed by default.")
+    ] = None,
+    per_student_seed: Annotated[
+        bool, typer.Option("--per-student-seed", help="Other cases for every student.")
+    ] = False,
+    time_limit: Annotated[
+        float | None,
+        typer.Option(
+            "--time-limit", metavar="S", help="CPU seconds for each submission; 10 by default."
+        ),
+    ] = None,
+    memory_limit: Annotated[
+        int | None,
+        typer.Option(
+            "--memory-limit", metavar="MIB", help="Memory beyond torch's own; 2048 by default."
+        ),
+    ] = None,
+    similar: Annotated[
+        bool,
+        typer.Option(
+            "--similar", help="List pairs that are strikingly alike: a hint to look, no verdict."
+        ),
+    ] = False,
     single: Annotated[bool, typer.Option("--single", help="DIR is one student's work.")] = False,
-    allow_weaker: Annotated[bool, typer.Option("--allow-weaker-isolation", help="Grade though a submission is not fully shut off here.")] = False,
+    allow_weaker: Annotated[
+        bool,
+        typer.Option(
+            "--allow-weaker-isolation", help="Grade though a submission is not fully shut off here."
+        ),
+    ] = False,
 ) -> None:
     """Grade a class's submissions."""
     from trainer.classroom.executors import check_executor
@@ -57,51 +108,80 @@ def grade(
     if seed is not None:
         check_seed(seed)
     check_executor(executor)
-    kept, record = check_out(out, asked, seed, per_student_seed=per_student_seed, resume=resume, fresh=fresh_seed)
+    kept, record = check_out(
+        out, asked, seed, per_student_seed=per_student_seed, resume=resume, fresh=fresh_seed
+    )
     submissions = _submissions(folder, challenges, single=single)
     kept.begin(record)
 
     from trainer.classroom.grading import jobs_of, plan_of, results_of
 
-    plan = plan_of(asked, challenges, pack_roots(), record.seed, per_student_seed=record.per_student_seed, weaker=allow_weaker)
+    plan = plan_of(
+        asked,
+        challenges,
+        pack_roots(),
+        record.seed,
+        per_student_seed=record.per_student_seed,
+        weaker=allow_weaker,
+    )
     all_jobs = jobs_of(plan, submissions)
     interrupted = _grade_all(plan, all_jobs, kept, executor, jobs, resume=resume)
     if interrupted:
         done = sum(1 for _ in results_of(kept, all_jobs))
-        print(f"Interrupted: {done} of {len(all_jobs)} have a result in {kept.out / 'results'}. The same command with --resume goes on.", file=sys.stderr)
+        print(
+            f"Interrupted: {done} of {len(all_jobs)} have a result in {kept.out / 'results'}. The same command with --resume goes on.",
+            file=sys.stderr,
+        )
         raise typer.Exit(130)
     failed = write_outputs(kept, lambda: results_of(kept, all_jobs), plan.assignment, wanted)
     if similar:
         show_similar(challenges, submissions, out)
     if failed:
-        raise GraderError(f"{failed} could not be graded, through no fault of theirs: `error` in {kept.out / 'results'} says why. --resume tries them again.")
+        raise GraderError(
+            f"{failed} could not be graded, through no fault of theirs: `error` in {kept.out / 'results'} says why. --resume tries them again."
+        )
 
 
-def _assignment(challenge_id: str | None, file: Path | None, time_limit: float | None, memory_limit: int | None) -> Assignment:
+def _assignment(
+    challenge_id: str | None, file: Path | None, time_limit: float | None, memory_limit: int | None
+) -> Assignment:
     from dataclasses import replace
 
     from trainer.classroom.assignment import plain_assignment, read_assignment
 
     if (challenge_id is None) == (file is None):
-        raise DrillError("Say what was asked: --challenge ID, or --assignment FILE for several and for weights. One of them, not both.")
+        raise DrillError(
+            "Say what was asked: --challenge ID, or --assignment FILE for several and for weights. One of them, not both."
+        )
     if file is not None:
         asked = read_assignment(file, find)
     else:
         challenge = find(str(challenge_id))
         asked = replace(plain_assignment(challenge.id), title=challenge.title)
-    seconds, memory_mib = asked.seconds if time_limit is None else time_limit, asked.memory_mib if memory_limit is None else memory_limit
+    seconds, memory_mib = (
+        asked.seconds if time_limit is None else time_limit,
+        asked.memory_mib if memory_limit is None else memory_limit,
+    )
     check_limits(seconds, memory_mib)
     return replace(asked, seconds=seconds, memory_mib=memory_mib)
 
 
-def _submissions(folder: Path, challenges: Sequence[Challenge], *, single: bool) -> list[Submission]:
+def _submissions(
+    folder: Path, challenges: Sequence[Challenge], *, single: bool
+) -> list[Submission]:
     from trainer.classroom import collect
     from trainer.display.class_progress import columns, in_columns
     from trainer.display.class_words import visible
 
-    found = collect.collect_single(folder, challenges) if single else collect.collect(folder, challenges)
+    found = (
+        collect.collect_single(folder, challenges)
+        if single
+        else collect.collect(folder, challenges)
+    )
     if found.ignored:
-        named = ", ".join(found.ignored[:5]) + (f" and {len(found.ignored) - 5} more" if len(found.ignored) > 5 else "")
+        named = ", ".join(found.ignored[:5]) + (
+            f" and {len(found.ignored) - 5} more" if len(found.ignored) > 5 else ""
+        )
         print(f"Not graded, no submission: {visible(named)}", file=sys.stderr)
     for note in (*found.notes, *_to_settle(found.submissions)):
         print(in_columns(visible(note), columns(sys.stderr)), file=sys.stderr)
@@ -117,7 +197,9 @@ def _to_settle(submissions: Sequence[Submission]) -> list[str]:
     return [*said[:_MOST_SAID], f"{more} more of such names are in the report."]
 
 
-def _grade_all(plan: Plan, all_jobs: Sequence[Job], kept: Kept, where: str, jobs: int, *, resume: bool) -> bool:
+def _grade_all(
+    plan: Plan, all_jobs: Sequence[Job], kept: Kept, where: str, jobs: int, *, resume: bool
+) -> bool:
     """Grade what is left, write every result as it comes; whether it was interrupted."""
     from trainer.classroom.executors import executor_for
     from trainer.classroom.grading import graded, left_to_do
@@ -129,7 +211,10 @@ def _grade_all(plan: Plan, all_jobs: Sequence[Job], kept: Kept, where: str, jobs
         return False
     with executor_for(where, min(jobs, len(left))) as (executor, at_once):
         try:
-            with ClassProgress(len(all_jobs), len(all_jobs) - len(left), sys.stderr) as progress, _noted_interrupts() as interrupted:
+            with (
+                ClassProgress(len(all_jobs), len(all_jobs) - len(left), sys.stderr) as progress,
+                _noted_interrupts() as interrupted,
+            ):
                 for job, answer in graded(plan, left, executor, at_once, interrupted):
                     result, text = _result(plan, job, answer)
                     kept.write(result, text)
@@ -172,11 +257,18 @@ def _result(plan: Plan, job: Job, answer: Answer | None) -> tuple[Result, bytes]
     from trainer.classroom.assignment import score
     from trainer.classroom.grading import is_late
     from trainer.classroom.orders import NotGraded
-    from trainer.display.class_results import kept_failure, kept_report, kept_trouble, kept_unsettled
+    from trainer.display.class_results import (
+        kept_failure,
+        kept_report,
+        kept_trouble,
+        kept_unsettled,
+    )
 
     one = job.submission
     if one.unsettled:
-        return kept_unsettled(one, {"student": one.student, "score": None, "late": False, "task": job.digest})
+        return kept_unsettled(
+            one, {"student": one.student, "score": None, "late": False, "task": job.digest}
+        )
     more = {"student": one.student, "score": 0.0, "late": is_late(plan, job), "task": job.digest}
     if answer is None:
         return kept_trouble(one.challenge, one.file, one.trouble, more)

@@ -32,7 +32,15 @@ def check_formats(text: str) -> tuple[str, ...]:
     return wanted
 
 
-def check_out(out: Path, asked: Assignment, seed: int | None, *, per_student_seed: bool, resume: bool, fresh: Callable[[], int]) -> tuple[Kept, ClassFile]:
+def check_out(
+    out: Path,
+    asked: Assignment,
+    seed: int | None,
+    *,
+    per_student_seed: bool,
+    resume: bool,
+    fresh: Callable[[], int],
+) -> tuple[Kept, ClassFile]:
     """The folder for the results, and how they are made: as before where a grading is resumed.
 
     Raises:
@@ -45,14 +53,22 @@ def check_out(out: Path, asked: Assignment, seed: int | None, *, per_student_see
     before = kept.class_file()
     if before is not None:
         if not resume:
-            raise DrillError(f"{out} holds the results of an earlier grading. --resume goes on with it; another --out begins anew.")
+            raise DrillError(
+                f"{out} holds the results of an earlier grading. --resume goes on with it; another --out begins anew."
+            )
         for what, was, now in (
             ("challenges", ", ".join(before.challenges), ", ".join(challenges)),
             ("the seed", str(before.seed), str(before.seed if seed is None else seed)),
-            ("a seed a student", str(before.per_student_seed), str(per_student_seed or before.per_student_seed)),
+            (
+                "a seed a student",
+                str(before.per_student_seed),
+                str(per_student_seed or before.per_student_seed),
+            ),
         ):
             if was != now:
-                raise DrillError(f"{out} was begun with {what}: {was}; now it is {now}. Resume it as it was begun, or name another --out.")
+                raise DrillError(
+                    f"{out} was begun with {what}: {was}; now it is {now}. Resume it as it was begun, or name another --out."
+                )
     record = ClassFile(
         title=asked.title,
         challenges=challenges,
@@ -65,7 +81,9 @@ def check_out(out: Path, asked: Assignment, seed: int | None, *, per_student_see
     return kept, record
 
 
-def write_outputs(kept: Kept, results: Results, assignment: Assignment, wanted: Sequence[str]) -> int:
+def write_outputs(
+    kept: Kept, results: Results, assignment: Assignment, wanted: Sequence[str]
+) -> int:
     """Write the tables and say what came of the class; how many could not be graded."""
     from trainer.display.class_progress import columns, summary
 
@@ -100,7 +118,10 @@ def _gradescope(kept: Kept, results: Results, assignment: Assignment) -> Path:
     from trainer.display.gradescope import gradescope_object
 
     for student, some in _by_student(results):
-        _written(kept.out / "gradescope" / safe_name(student) / "results.json", [json.dumps(gradescope_object(some, assignment), indent=1)])
+        _written(
+            kept.out / "gradescope" / safe_name(student) / "results.json",
+            [json.dumps(gradescope_object(some, assignment), indent=1)],
+        )
     return kept.out / "gradescope"
 
 
@@ -108,11 +129,20 @@ def _github(kept: Kept, results: Results, assignment: Assignment) -> Path:
     from trainer.display.github_classroom import github_classroom_object
 
     for student, some in _by_student(results):
-        _written(kept.out / "github" / f"{safe_name(student)}.json", [json.dumps(github_classroom_object(some, assignment), indent=1)])
+        _written(
+            kept.out / "github" / f"{safe_name(student)}.json",
+            [json.dumps(github_classroom_object(some, assignment), indent=1)],
+        )
     return kept.out / "github"
 
 
-_WRITERS = {"csv": _csv, "html": _html, "junit": _junit, "gradescope": _gradescope, "github": _github}
+_WRITERS = {
+    "csv": _csv,
+    "html": _html,
+    "junit": _junit,
+    "gradescope": _gradescope,
+    "github": _github,
+}
 
 
 def _by_student(results: Results) -> Iterator[tuple[str, list[Result]]]:
@@ -125,7 +155,9 @@ def _written(path: Path, parts: Iterable[str]) -> Path:
     return path
 
 
-def show_similar(challenges: Sequence[Challenge], submissions: Sequence[Submission], out: Path) -> None:
+def show_similar(
+    challenges: Sequence[Challenge], submissions: Sequence[Submission], out: Path
+) -> None:
     """Write and show which submissions are strikingly alike."""
     from trainer.classroom.likeness import likenesses
     from trainer.content.levels import LEVELS
@@ -133,7 +165,11 @@ def show_similar(challenges: Sequence[Challenge], submissions: Sequence[Submissi
 
     found = []
     for challenge in challenges:
-        sources = {one.student: one.source for one in submissions if one.challenge == challenge.id and one.source is not None}
+        sources = {
+            one.student: one.source
+            for one in submissions
+            if one.challenge == challenge.id and one.source is not None
+        }
         known = [
             packs.solution(challenge),
             *(packs.stub(challenge, level) for level in LEVELS),

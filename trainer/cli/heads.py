@@ -16,20 +16,42 @@ MOST_IN_HTML = 512
 
 
 def heads(
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="Weights [..., L, L] in .safetensors, .npy or .npz.", show_default=False)],
-    name: Annotated[str | None, typer.Option("--name", metavar="TENSOR", help="Only this tensor of the file.")] = None,
-    head: Annotated[int | None, typer.Option("--head", metavar="N", help="Only this head, in full size.")] = None,
-    html: Annotated[Path | None, typer.Option("--html", metavar="OUT.html", help="Write one HTML file with a picture of every head.")] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="One JSON object on stdout and nothing else.")] = False,
+    file: Annotated[
+        Path,
+        typer.Argument(
+            metavar="FILE",
+            help="Weights [..., L, L] in .safetensors, .npy or .npz.",
+            show_default=False,
+        ),
+    ],
+    name: Annotated[
+        str | None, typer.Option("--name", metavar="TENSOR", help="Only this tensor of the file.")
+    ] = None,
+    head: Annotated[
+        int | None, typer.Option("--head", metavar="N", help="Only this head, in full size.")
+    ] = None,
+    html: Annotated[
+        Path | None,
+        typer.Option(
+            "--html", metavar="OUT.html", help="Write one HTML file with a picture of every head."
+        ),
+    ] = None,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="One JSON object on stdout and nothing else.")
+    ] = False,
 ) -> None:
     """Show entropy, distance, class and a picture of each head of attention weights."""
     if html is not None and html.suffix.lower() not in (".html", ".htm"):
-        raise DrillError(f"--html is {html}; its name must end in .html, so that no other file is written over. Name it {html.with_suffix('.html')}.")
+        raise DrillError(
+            f"--html is {html}; its name must end in .html, so that no other file is written over. Name it {html.with_suffix('.html')}."
+        )
     try:
         from trainer.comparing.heads import count_heads, facts_of
         from trainer.comparing.weight_files import read_weights
     except ImportError as error:
-        raise GraderError(f"torch cannot be imported: {error}. Install attn-drill again; the README has the command.") from None
+        raise GraderError(
+            f"torch cannot be imported: {error}. Install attn-drill again; the README has the command."
+        ) from None
     tensors = read_weights(file, name)
     count = count_heads(tensors)
     if head is not None and not 0 <= head < count:
@@ -41,12 +63,16 @@ def heads(
     if html is not None:
         from trainer.display.heads_html import cells, to_html, whole_cells
 
-        facts = list(facts_of(tensors, told, told[:MOST_IN_HTML], cells if head is None else whole_cells))
+        facts = list(
+            facts_of(tensors, told, told[:MOST_IN_HTML], cells if head is None else whole_cells)
+        )
         _write(html, to_html(facts, str(file)))
     elif as_json:
         facts = list(facts_of(tensors, told, range(0), shown.small_cells))
     else:
-        cells_of = partial(shown.small_cells if head is None else shown.whole_cells, width=console.width)
+        cells_of = partial(
+            shown.small_cells if head is None else shown.whole_cells, width=console.width
+        )
         facts = list(facts_of(tensors, told, told[: shown.MOST_DRAWN], cells_of))
     if as_json:
         typer.echo(json.dumps(shown.as_object(facts, str(file)), allow_nan=False))
@@ -60,4 +86,6 @@ def _write(path: Path, page: str) -> None:
     try:
         path.write_text(page, encoding="utf-8")
     except OSError as error:
-        raise DrillError(f"{path} cannot be written: {error.strerror or error}. Name another file with --html.") from None
+        raise DrillError(
+            f"{path} cannot be written: {error.strerror or error}. Name another file with --html."
+        ) from None

@@ -13,8 +13,13 @@ from trainer.practice.journal import default_journal
 
 
 def hint(
-    challenge_id: Annotated[str, typer.Argument(metavar="ID", help="The challenge, e.g. gqa.", autocompletion=complete_id)],
-    level: Annotated[int | None, typer.Option("--level", help="1 nudges, 2 gives the idea, 3 the step.")] = None,
+    challenge_id: Annotated[
+        str,
+        typer.Argument(metavar="ID", help="The challenge, e.g. gqa.", autocompletion=complete_id),
+    ],
+    level: Annotated[
+        int | None, typer.Option("--level", help="1 nudges, 2 gives the idea, 3 the step.")
+    ] = None,
 ) -> None:
     """Show the next hint."""
     challenge = find(challenge_id)
@@ -26,5 +31,7 @@ def hint(
     journal.record_hint(challenge.id, number, time.time())
     typer.echo(f"Hint {number} of {most}: {challenge.hints[number - 1]}")
     if number == most:
-        typer.echo(f"That was the last one. `attn-drill solution {challenge.id} --give-up{with_pack(challenge)}` shows the reference.")
+        typer.echo(
+            f"That was the last one. `attn-drill solution {challenge.id} --give-up{with_pack(challenge)}` shows the reference."
+        )
     say_trouble(journal)

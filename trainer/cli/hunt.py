@@ -27,10 +27,21 @@ LastHunt = tuple[tuple[str, ...], Path]
 
 
 def hunt(
-    challenge_id: Annotated[str, typer.Argument(metavar="ID", help="The challenge, e.g. gqa.", autocompletion=complete_id)],
-    folder: Annotated[Path | None, typer.Option("--dir", help="The folder of the file to repair; by default this one.")] = None,
-    seed: Annotated[int | None, typer.Option("--seed", help="Draw the same mistake again; with --check, the same cases.")] = None,
-    check: Annotated[bool, typer.Option("--check", help="Grade the repaired file; a pass tells what was wrong.")] = False,
+    challenge_id: Annotated[
+        str,
+        typer.Argument(metavar="ID", help="The challenge, e.g. gqa.", autocompletion=complete_id),
+    ],
+    folder: Annotated[
+        Path | None,
+        typer.Option("--dir", help="The folder of the file to repair; by default this one."),
+    ] = None,
+    seed: Annotated[
+        int | None,
+        typer.Option("--seed", help="Draw the same mistake again; with --check, the same cases."),
+    ] = None,
+    check: Annotated[
+        bool, typer.Option("--check", help="Grade the repaired file; a pass tells what was wrong.")
+    ] = False,
     reveal: Annotated[bool, typer.Option("--reveal", help="Give up: tell what is wrong.")] = False,
 ) -> None:
     """Find and repair the mistake in a reference that has one, or two."""
@@ -47,7 +58,9 @@ def hunt(
         return
     if last is None:
         say_trouble(journal)
-        raise DrillError(f"No hunt in {challenge.id} is under way. `attn-drill hunt {challenge.id}{with_pack(challenge)}` begins one.")
+        raise DrillError(
+            f"No hunt in {challenge.id} is under way. `attn-drill hunt {challenge.id}{with_pack(challenge)}` begins one."
+        )
     if reveal:
         typer.echo(_what_it_was(challenge, last[0]))
         say_trouble(journal)
@@ -64,18 +77,24 @@ def hunt(
     _say("Not repaired yet. Go on, and grade it again with the same command.")
     packed = with_pack(challenge)
     typer.echo(f"  attn-drill hunt {challenge.id} --reveal{packed}  gives up")
-    typer.echo(f"  attn-drill trace {challenge.id} {shlex.quote(report.file)}{packed}  line by line")
+    typer.echo(
+        f"  attn-drill trace {challenge.id} {shlex.quote(report.file)}{packed}  line by line"
+    )
     raise typer.Exit(1)
 
 
-def _hand_out(challenge: Challenge, folder: Path, seed: int | None, last: LastHunt | None, journal: Journal) -> None:
+def _hand_out(
+    challenge: Challenge, folder: Path, seed: int | None, last: LastHunt | None, journal: Journal
+) -> None:
     from random import Random
 
     from trainer.content.mistakes import read_mistakes
     from trainer.practice import hunt as hunts
 
     path = folder / hunts.file_name(challenge)
-    chosen = hunts.choose(read_mistakes(challenge), packs.solution(challenge), last[0] if last else (), Random(seed))
+    chosen = hunts.choose(
+        read_mistakes(challenge), packs.solution(challenge), last[0] if last else (), Random(seed)
+    )
     text = hunts.handed_out(challenge, chosen)
     kept = write_afresh(path, text)
     if kept is not None and last is not None and _is_untouched(challenge, kept, last[0]):
@@ -104,7 +123,10 @@ def _is_untouched(challenge: Challenge, path: Path, ids: Sequence[str]) -> bool:
 
     mistakes = hunts.by_ids(challenge, ids)
     try:
-        return mistakes is not None and path.read_bytes() == hunts.handed_out(challenge, mistakes).encode()
+        return (
+            mistakes is not None
+            and path.read_bytes() == hunts.handed_out(challenge, mistakes).encode()
+        )
     except OSError:
         return False
 
@@ -117,7 +139,9 @@ def _place(challenge: Challenge, folder: Path | None, last: LastHunt) -> Path:
     if folder is not None:
         return folder / name
     if not last[1].exists() and not Path(name).exists():
-        raise DrillError(f"{last[1]}, where the hunt's file was put, is gone. `attn-drill hunt {challenge.id}` begins another, or name its folder with --dir.")
+        raise DrillError(
+            f"{last[1]}, where the hunt's file was put, is gone. `attn-drill hunt {challenge.id}` begins another, or name its folder with --dir."
+        )
     here = Path.cwd() / name
     return Path(name) if last[1] == here.resolve() or not last[1].exists() else last[1]
 

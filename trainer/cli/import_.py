@@ -13,7 +13,14 @@ from trainer.core.words import DrillError
 from trainer.practice.journal import default_journal
 
 
-def import_journal(file: Annotated[Path, typer.Argument(metavar="FILE", help="What `export` wrote; - for stdin.", show_default=False)]) -> None:
+def import_journal(
+    file: Annotated[
+        Path,
+        typer.Argument(
+            metavar="FILE", help="What `export` wrote; - for stdin.", show_default=False
+        ),
+    ],
+) -> None:
     """Add an exported journal to this one; what is there already is not added again."""
     from trainer.practice.exchange import read
 
@@ -24,11 +31,15 @@ def import_journal(file: Annotated[Path, typer.Argument(metavar="FILE", help="Wh
             with file.open("rb") as stream:
                 rows = read(stream, str(file))
         except OSError as error:
-            raise DrillError(f"{file} cannot be read: {error.strerror or error}. Check its name and permissions.") from None
+            raise DrillError(
+                f"{file} cannot be read: {error.strerror or error}. Check its name and permissions."
+            ) from None
     journal = default_journal()
     new = journal.add_rows(rows)
     if new is None:
         raise DrillError(f"Nothing was imported. {journal.trouble}")
     say_trouble(journal)
     there = len(rows) - new
-    typer.echo(f"{new} {'row was' if new == 1 else 'rows were'} new, {there} {'was' if there == 1 else 'were'} there already.")
+    typer.echo(
+        f"{new} {'row was' if new == 1 else 'rows were'} new, {there} {'was' if there == 1 else 'were'} there already."
+    )

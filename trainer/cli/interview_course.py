@@ -18,7 +18,17 @@ from trainer.content import packs
 from trainer.content.questions import read_bank
 from trainer.core.words import DrillError
 from trainer.practice.files import write_new
-from trainer.practice.interview import LEAST_MINUTES, MOST_MINUTES, Plan, as_data, asked_of, known, main_problems, plan, plan_from
+from trainer.practice.interview import (
+    LEAST_MINUTES,
+    MOST_MINUTES,
+    Plan,
+    as_data,
+    asked_of,
+    known,
+    main_problems,
+    plan,
+    plan_from,
+)
 from trainer.practice.interview_score import ScoreSheet, score_sheet
 from trainer.practice.interview_state import unrecorded
 from trainer.practice.journal import Journal
@@ -34,10 +44,28 @@ def last_one(journal: Journal) -> Interview | None:
     if found is None or made is None:
         return None
     challenges = {one.id: one for one in catalogue().challenges}
-    return Interview(found[0], found[1], made, challenges, journal, time.time, time.monotonic, list(journal.events(found[0])))
+    return Interview(
+        found[0],
+        found[1],
+        made,
+        challenges,
+        journal,
+        time.time,
+        time.monotonic,
+        list(journal.events(found[0])),
+    )
 
 
-def begun(journal: Journal, minutes: int, topic: str | None, folder: Path | None, seed: int | None, html: Path | None, *, watched: bool) -> Interview:
+def begun(
+    journal: Journal,
+    minutes: int,
+    topic: str | None,
+    folder: Path | None,
+    seed: int | None,
+    html: Path | None,
+    *,
+    watched: bool,
+) -> Interview:
     """Plan an interview, hand out its first stub and write it down."""
     if not LEAST_MINUTES <= minutes <= MOST_MINUTES:
         raise DrillError(f"--minutes is {minutes}; it must be {LEAST_MINUTES} to {MOST_MINUTES}.")
@@ -46,20 +74,43 @@ def begun(journal: Journal, minutes: int, topic: str | None, folder: Path | None
     mains = main_problems(challenges, bank.titles, topic)
     now = time.time()
     known_items = known(journal.attempts(), items(journal.reviews(), now), now)
-    made = plan(challenges, bank.questions, minutes, mains, known_items, secrets.randbelow(1 << 31) if seed is None else seed)
+    made = plan(
+        challenges,
+        bank.questions,
+        minutes,
+        mains,
+        known_items,
+        secrets.randbelow(1 << 31) if seed is None else seed,
+    )
     by_id = {one.id: one for one in challenges}
     place = _fresh_folder(now) if folder is None else folder
-    for name in [*(by_id[stage.challenge].file_name for stage in made.stages), *([_SHEET] if html is None else [])]:
+    for name in [
+        *(by_id[stage.challenge].file_name for stage in made.stages),
+        *([_SHEET] if html is None else []),
+    ]:
         if os.path.lexists(place / name):
-            raise DrillError(f"{place / name} is already there and is left as it is. Choose another folder with --dir.")
+            raise DrillError(
+                f"{place / name} is already there and is left as it is. Choose another folder with --dir."
+            )
     first = by_id[made.stages[0].challenge]
     write_new(place / first.file_name, packs.stub(first))
     made = replace(made, folder=str(place.resolve()))
-    run = Interview(journal.record_interview(now, as_data(made)), now, made, by_id, journal, time.time, time.monotonic, watched=watched)
+    run = Interview(
+        journal.record_interview(now, as_data(made)),
+        now,
+        made,
+        by_id,
+        journal,
+        time.time,
+        time.monotonic,
+        watched=watched,
+    )
     say_trouble(journal)
     found = journal.last_interview()
     if found is None or found[0] != run.id:
-        run.say("Without a journal this interview works, and cannot be resumed: it is over when you leave it.")
+        run.say(
+            "Without a journal this interview works, and cannot be resumed: it is over when you leave it."
+        )
     run.say(_welcome(made))
     return run
 
@@ -86,13 +137,17 @@ def _welcome(made: Plan) -> str:
 
 def resumed(run: Interview) -> Interview:
     """Take in what was done before the interview was killed, and say where it stands."""
-    if missing := [stage.challenge for stage in run.plan.stages if stage.challenge not in run.challenges]:
+    if missing := [
+        stage.challenge for stage in run.plan.stages if stage.challenge not in run.challenges
+    ]:
         raise DrillError(
             f"The interview under way has the challenge {missing[0]}, which is no longer there. Begin another with `attn-drill interview --fresh`."
         )
     for kind, data in unrecorded(run.plan, run.began, run.events, run.journal.attempts()):
         run.record(kind, **data)
-    run.say(f"The interview goes on: {minutes_in_words(run.state.seconds)} of {run.plan.minutes}:00 min are spent. The pause does not count.")
+    run.say(
+        f"The interview goes on: {minutes_in_words(run.state.seconds)} of {run.plan.minutes}:00 min are spent. The pause does not count."
+    )
     return run
 
 
@@ -102,7 +157,11 @@ def hold(run: Interview, html: Path | None) -> None:
     with Desk() as desk:
         while (index := run.state.stage) is not None:
             open_stage(run, index)
-            how = watched_stage(run, index, desk) if run.watched else PlainStage(run, index, lines, desk).stay()
+            how = (
+                watched_stage(run, index, desk)
+                if run.watched
+                else PlainStage(run, index, lines, desk).stay()
+            )
             _leave_unless_next(run, how)
     asked = asked_of(run.plan, read_bank(pack_roots()).questions)
     _leave_unless_next(run, ask_questions(run, asked, lines))
@@ -120,9 +179,14 @@ def _leave_unless_next(run: Interview, how: How) -> None:
         return
     say_trouble(run.journal)
     if run.is_kept():
-        typer.echo("\nThe interview waits. `attn-drill interview --resume` goes on with it; the pause does not count.")
+        typer.echo(
+            "\nThe interview waits. `attn-drill interview --resume` goes on with it; the pause does not count."
+        )
     else:
-        typer.echo("\nThe interview is over: it could not be kept in the journal. Your files are in " + run.plan.folder)
+        typer.echo(
+            "\nThe interview is over: it could not be kept in the journal. Your files are in "
+            + run.plan.folder
+        )
     raise typer.Exit(130 if how == "interrupted" else 0)
 
 
@@ -135,7 +199,9 @@ def show_again(run: Interview | None, html: Path | None) -> None:
     if run is None:
         raise DrillError("There was no interview yet. `attn-drill interview` begins one.")
     if not run.state.finished:
-        raise DrillError("The last interview is not finished, so it has no score sheet. `attn-drill interview --resume` goes on with it.")
+        raise DrillError(
+            "The last interview is not finished, so it has no score sheet. `attn-drill interview --resume` goes on with it."
+        )
     made = _sheet(run)
     _show(made)
     if html is not None:
@@ -165,5 +231,7 @@ def _write(made: ScoreSheet, path: Path) -> None:
         path.write_text(to_html(made), encoding="utf-8")
     except OSError as error:
         again = "`attn-drill interview --sheet --html FILE` writes it elsewhere"
-        raise DrillError(f"The score sheet cannot be written to {path}: {error.strerror or error}. {again[0].upper()}{again[1:]}.") from None
+        raise DrillError(
+            f"The score sheet cannot be written to {path}: {error.strerror or error}. {again[0].upper()}{again[1:]}."
+        ) from None
     typer.echo(f"\nThe same with colours, code side by side: {path}")

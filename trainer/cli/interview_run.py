@@ -100,7 +100,10 @@ class Lines:
             TimeoutError: where none came within these seconds.
         """
         while b"\n" not in self._rest:
-            if seconds is not None and not select.select([self._descriptor], [], [], max(0.0, seconds))[0]:
+            if (
+                seconds is not None
+                and not select.select([self._descriptor], [], [], max(0.0, seconds))[0]
+            ):
                 raise TimeoutError
             try:
                 part = os.read(self._descriptor, 4096)
@@ -136,7 +139,9 @@ class Desk:
         """
         if self._grader is None:
             self._grader = self._stack.enter_context(grader_for())
-        return self._grader.grade(challenge, source, str(path), secrets.randbelow(1 << 31), diagnosed=True)
+        return self._grader.grade(
+            challenge, source, str(path), secrets.randbelow(1 << 31), diagnosed=True
+        )
 
 
 def minutes_in_words(seconds: float) -> str:
@@ -151,7 +156,9 @@ def open_stage(run: Interview, index: int) -> None:
     stub = packs.stub(challenge)
     place = f"{path} is the stub: write your answer there."
     if path.is_dir():
-        raise DrillError(f"{path} is a folder; the stub would be a file of that name. Move it away, then `attn-drill interview --resume` goes on.")
+        raise DrillError(
+            f"{path} is a folder; the stub would be a file of that name. Move it away, then `attn-drill interview --resume` goes on."
+        )
     if path.exists():
         if done.begun:
             place = f"{path} is your file."
@@ -166,15 +173,21 @@ def open_stage(run: Interview, index: int) -> None:
         run.record("begun", stage=index, seconds=0.0)
     left = allowed_seconds(run.plan, run.state, index) - done.seconds
     time = f"{minutes_in_words(left)} min" if left > 0 else "its time is up"
-    run.say(f"\nStage {index + 1} of {len(run.plan.stages)}, {stage.role}: {challenge.title}, {time}.\n{place}")
+    run.say(
+        f"\nStage {index + 1} of {len(run.plan.stages)}, {stage.role}: {challenge.title}, {time}.\n{place}"
+    )
 
 
 def record_attempt(run: Interview, index: int, report: Report, source: str, seconds: float) -> None:
     """Keep an attempt, among all attempts and in the interview. The result of an unfinished file is no attempt."""
-    kept = record(run.journal, run.challenge(index), report, source, run.wall(), seconds, "interview")
+    kept = record(
+        run.journal, run.challenge(index), report, source, run.wall(), seconds, "interview"
+    )
     record_diagnosis(run.journal, kept.attempt, report)
     count = 0 if kept.attempt is None else 1
-    run.record("attempt", **attempt_event(index, report.verdict, report.statuses(), seconds), count=count)
+    run.record(
+        "attempt", **attempt_event(index, report.verdict, report.statuses(), seconds), count=count
+    )
 
 
 def hand_in(run: Interview, index: int, desk: Desk, seconds: float, *, graded: bool) -> None:
@@ -200,6 +213,8 @@ def hand_in(run: Interview, index: int, desk: Desk, seconds: float, *, graded: b
     since = run.journal.since_start(challenge.id)
     if since.hint > run.state.stages[index].hints:  # asked for with `attn-drill hint` elsewhere
         run.record("hint", stage=index, seconds=seconds, level=since.hint)
-    run.record("ended", stage=index, seconds=seconds, code=code, note=note, reference_seen=since.solution)
+    run.record(
+        "ended", stage=index, seconds=seconds, code=code, note=note, reference_seen=since.solution
+    )
     if note:
         typer.echo(note)

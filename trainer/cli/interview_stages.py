@@ -12,7 +12,14 @@ from typing import TYPE_CHECKING, Any, Literal
 import typer
 
 from trainer.cli.common import language, pack_roots
-from trainer.cli.interview_run import Desk, Interview, Lines, hand_in, minutes_in_words, record_attempt
+from trainer.cli.interview_run import (
+    Desk,
+    Interview,
+    Lines,
+    hand_in,
+    minutes_in_words,
+    record_attempt,
+)
 from trainer.cli.start import show_prompt
 from trainer.content import packs
 from trainer.core.words import DrillError, GraderError
@@ -49,12 +56,28 @@ def watched_stage(run: Interview, index: int, desk: Desk) -> How:
     # The screen's clock counts what was spent before, so it runs against all that the stage has, not against what is left of it.
     prompt, seconds = packs.prompt(challenge, language()), run.state.stages[index].seconds
     left_in_all = run.plan.minutes * 60.0 - run.state.seconds
-    sitting = Sitting(index + 1, len(run.plan.stages), left_in_all, _opening(run, index, left_in_all))
-    given = Stay(challenge, path, prompt, seconds, allowed, why=False, purpose="interview", packs=pack_roots(), sitting=sitting)
+    sitting = Sitting(
+        index + 1, len(run.plan.stages), left_in_all, _opening(run, index, left_in_all)
+    )
+    given = Stay(
+        challenge,
+        path,
+        prompt,
+        seconds,
+        allowed,
+        why=False,
+        purpose="interview",
+        packs=pack_roots(),
+        sitting=sitting,
+    )
     left = stay(given, run.journal)
     common = {"stage": index, "seconds": left.seconds}
     if left.last is not None:
-        run.record("attempt", **attempt_event(index, left.last.verdict, left.last.statuses(), left.seconds), count=left.attempts)
+        run.record(
+            "attempt",
+            **attempt_event(index, left.last.verdict, left.last.statuses(), left.seconds),
+            count=left.attempts,
+        )
     if left.hints > run.state.stages[index].hints:
         run.record("hint", **common, level=left.hints)
     if left.whys:
@@ -62,7 +85,13 @@ def watched_stage(run: Interview, index: int, desk: Desk) -> How:
     run.record("left", **common)
     if left.how == "next":
         try:
-            hand_in(run, index, desk, left.seconds, graded=left.source is not None and left.source == _text(path))
+            hand_in(
+                run,
+                index,
+                desk,
+                left.seconds,
+                graded=left.source is not None and left.source == _text(path),
+            )
         except KeyboardInterrupt:
             return "interrupted"
     return left.how
@@ -82,14 +111,20 @@ def _opening(run: Interview, index: int, left_in_all: float) -> str:
         state = "  (done)" if place < index else "  (now)" if place == index else ""
         problems.append(f"  {place + 1}. {stage.role}{title}, {_in_minutes(stage.seconds)}{state}")
     if run.plan.questions:
-        problems.append(f"  then {len(run.plan.questions)} questions, {_in_minutes(run.plan.question_seconds)}")
+        problems.append(
+            f"  then {len(run.plan.questions)} questions, {_in_minutes(run.plan.question_seconds)}"
+        )
     allowed = allowed_seconds(run.plan, run.state, index) - run.state.stages[index].seconds
     left = (
         f"{minutes_in_words(left_in_all)} of {run.plan.minutes}:00 min are left"
         if left_in_all > 0
         else f"The {run.plan.minutes} minutes are over; you can go on, and that is noted as overtime"
     )
-    mine = f", {minutes_in_words(allowed)} min of them for this problem" if left_in_all > allowed > 0 else ""
+    mine = (
+        f", {minutes_in_words(allowed)} min of them for this problem"
+        if left_in_all > allowed > 0
+        else ""
+    )
     *general, this_stage = run.all_said()
     paragraphs = [
         this_stage,
@@ -127,7 +162,9 @@ class PlainStage:
                     told = True
                     typer.echo(_TIME_IS_UP)
                 try:
-                    line = _asked_for(self.lines, "> ", None if told else self.allowed - self.seconds())
+                    line = _asked_for(
+                        self.lines, "> ", None if told else self.allowed - self.seconds()
+                    )
                 except TimeoutError:
                     continue
                 how = self._obey(line, enter_is_next=told)
@@ -150,11 +187,19 @@ class PlainStage:
                 self._hint()
             case "time":
                 self._note("clock")
-                typer.echo(f"{minutes_in_words(self.seconds())} of {minutes_in_words(self.allowed)} min in this stage, {self._in_all()} min in all.")
+                typer.echo(
+                    f"{minutes_in_words(self.seconds())} of {minutes_in_words(self.allowed)} min in this stage, {self._in_all()} min in all."
+                )
             case "next":
                 seconds = self.seconds()
                 self._note("left")
-                hand_in(self.run, self.index, self.desk, seconds, graded=self.graded is not None and self.graded == _text(self.path))
+                hand_in(
+                    self.run,
+                    self.index,
+                    self.desk,
+                    seconds,
+                    graded=self.graded is not None and self.graded == _text(self.path),
+                )
                 return "next"
             case "quit":
                 self._note("left")
@@ -193,14 +238,21 @@ class PlainStage:
         if self.report is None:
             typer.echo("Nothing was checked yet. `check` grades your file.")
         elif self.report.diagnosis is None or not self.report.diagnosis.mistakes:
-            typer.echo("No known mistake gives exactly this." if self.report.verdict != "passed" else "All checks hold.")
+            typer.echo(
+                "No known mistake gives exactly this."
+                if self.report.verdict != "passed"
+                else "All checks hold."
+            )
         else:
             self._note("why")
             for one in self.report.diagnosis.mistakes:
                 typer.echo(f"LIKELY  {one.says}")
 
     def _hint(self) -> None:
-        taken = max(self.run.state.stages[self.index].hints, self.run.journal.since_start(self.challenge.id).hint)
+        taken = max(
+            self.run.state.stages[self.index].hints,
+            self.run.journal.since_start(self.challenge.id).hint,
+        )
         most = len(self.challenge.hints)
         if taken >= most:
             typer.echo(f"That was the last hint of {most}.")
@@ -258,13 +310,21 @@ def ask_questions(run: Interview, asked: Sequence[Asked], lines: Lines) -> How:
                 continue
             if not told and seconds() > left:
                 told = True
-                typer.echo("\nThe time of the interview is up; the questions can still be answered, and that is noted.")
+                typer.echo(
+                    "\nThe time of the interview is up; the questions can still be answered, and that is noted."
+                )
             typer.echo(f"\nQuestion {number} of {len(asked)}\n{shown.question(one, _width())}\n")
             given = _understood(one, lines)
             if given is None:
                 run.record("left", seconds=seconds())
                 return "quit"
-            run.record("answer", seconds=seconds(), item=one.item, given=given, right=judge(one, given).right)
+            run.record(
+                "answer",
+                seconds=seconds(),
+                item=one.item,
+                given=given,
+                right=judge(one, given).right,
+            )
     except KeyboardInterrupt:
         run.record("left", seconds=seconds())
         return "interrupted"
@@ -280,7 +340,9 @@ def _understood(asked: Asked, lines: Lines) -> str | None:
         judged = judge(asked, given)
         if judged.right is not None:
             return given.strip()
-        typer.echo(shown.wrapped(f"{judged.message} `?` if you do not know, `quit` to leave.", _width()))
+        typer.echo(
+            shown.wrapped(f"{judged.message} `?` if you do not know, `quit` to leave.", _width())
+        )
 
 
 def _width() -> int:

@@ -19,7 +19,9 @@ def menu() -> None:
         list_challenges()
         return
     journal = default_journal()
-    entries = agenda(catalogue().challenges, journal.progress(), journal.reviews("challenge:"), time.time())
+    entries = agenda(
+        catalogue().challenges, journal.progress(), journal.reviews("challenge:"), time.time()
+    )
     from trainer.session.menu import choose
 
     chosen = choose(entries)

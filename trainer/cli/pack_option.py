@@ -26,5 +26,7 @@ _OPTION = TyperOption(
 class PackCommand(TyperCommand):
     """A command that takes `--pack DIR` beside its own options; before the command the program takes it."""
 
-    def __init__(self, *arguments: Any, params: Sequence[Any] | None = None, **options: Any) -> None:
+    def __init__(
+        self, *arguments: Any, params: Sequence[Any] | None = None, **options: Any
+    ) -> None:
         super().__init__(*arguments, params=[*(params or ()), _OPTION], **options)

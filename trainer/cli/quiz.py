@@ -47,10 +47,19 @@ def _all_questions() -> tuple[Pool, tuple[list[Topic], list[Topic]], list[str]]:
 
 
 def quiz(
-    topic: Annotated[str | None, typer.Option("--topic", help="Only this topic, or what follows up this challenge.", autocompletion=complete_topic)] = None,
+    topic: Annotated[
+        str | None,
+        typer.Option(
+            "--topic",
+            help="Only this topic, or what follows up this challenge.",
+            autocompletion=complete_topic,
+        ),
+    ] = None,
     count: Annotated[int, typer.Option("--count", help="How many questions.")] = 10,
     seed: Annotated[int | None, typer.Option("--seed", help="Draw the same again.")] = None,
-    as_list: Annotated[bool, typer.Option("--list", help="Show the topics, and how many questions each has.")] = False,
+    as_list: Annotated[
+        bool, typer.Option("--list", help="Show the topics, and how many questions each has.")
+    ] = False,
 ) -> None:
     """Answer questions: numbers to compute, answers to choose, lines to find."""
     from trainer.practice.quiz_order import about, order
@@ -68,7 +77,9 @@ def quiz(
     if topic is not None:
         pool = about([one.name for some in groups for one in some], pool, topic)
     if not pool.questions and not pool.lines:
-        raise DrillError("There are no questions here. `attn-drill quiz --list` shows the topics that have some.")
+        raise DrillError(
+            "There are no questions here. `attn-drill quiz --list` shows the topics that have some."
+        )
     from trainer.practice.schedule import items
 
     journal = default_journal()
@@ -110,7 +121,9 @@ def _session(questions: list[Asked], journal: Journal) -> None:
     typer.echo(wrapped("`?` shows an answer that you do not know; `q` ends.", width))
     try:
         for number, asked in enumerate(questions, start=1):
-            typer.echo(f"\n{typer.style(f'{number} of {len(questions)}  {asked.topic}', bold=_coloured())}\n{question(asked, width)}\n")
+            typer.echo(
+                f"\n{typer.style(f'{number} of {len(questions)}  {asked.topic}', bold=_coloured())}\n{question(asked, width)}\n"
+            )
             right = _answered(asked, width, journal)
             if right is None:
                 break
@@ -133,8 +146,14 @@ def _answered(asked: Asked, width: int, journal: Journal) -> bool | None:
         if judged.right is not None:
             break
         typer.echo(wrapped(judged.message, width))
-    journal.record_review(asked.item, time.time(), _GOOD if judged.right else _AGAIN, plain(given).strip()[:80])
-    word = typer.style("Right.", fg="blue" if _coloured() else None) if judged.right else typer.style("Wrong.", fg="yellow" if _coloured() else None)
+    journal.record_review(
+        asked.item, time.time(), _GOOD if judged.right else _AGAIN, plain(given).strip()[:80]
+    )
+    word = (
+        typer.style("Right.", fg="blue" if _coloured() else None)
+        if judged.right
+        else typer.style("Wrong.", fg="yellow" if _coloured() else None)
+    )
     typer.echo(word)
     typer.echo(wrapped(" ".join(filter(None, [judged.message, f"Answer: {asked.answer}."])), width))
     typer.echo(wrapped(asked.explanation, width))

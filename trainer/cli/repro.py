@@ -14,10 +14,26 @@ from trainer.practice.journal import default_journal
 
 
 def repro(
-    challenge_id: Annotated[str, typer.Argument(metavar="ID", help="The challenge, e.g. gqa.", autocompletion=complete_id)],
-    file: Annotated[Path | None, typer.Argument(metavar="[FILE]", help="Your file; by default the stub's place.")] = None,
-    seed: Annotated[int | None, typer.Option("--seed", min=0, help="The cases of this seed; by default of your last attempt.")] = None,
-    case: Annotated[int | None, typer.Option("--case", help="This case, by its number in a report; by default the first that fails.")] = None,
+    challenge_id: Annotated[
+        str,
+        typer.Argument(metavar="ID", help="The challenge, e.g. gqa.", autocompletion=complete_id),
+    ],
+    file: Annotated[
+        Path | None,
+        typer.Argument(metavar="[FILE]", help="Your file; by default the stub's place."),
+    ] = None,
+    seed: Annotated[
+        int | None,
+        typer.Option(
+            "--seed", min=0, help="The cases of this seed; by default of your last attempt."
+        ),
+    ] = None,
+    case: Annotated[
+        int | None,
+        typer.Option(
+            "--case", help="This case, by its number in a report; by default the first that fails."
+        ),
+    ] = None,
 ) -> None:
     """Write a script with the failing case's inputs and weights, and your file called on them."""
     challenge = find(challenge_id)
@@ -32,15 +48,23 @@ def repro(
 
         found = repro(grader, challenge, source, str(path), seed, case)
     if found is None:
-        raise DrillError(f"{path} passes with seed {seed}; nothing fails there. Name a case with `--case N` to step through it all the same.")
+        raise DrillError(
+            f"{path} passes with seed {seed}; nothing fails there. Name a case with `--case N` to step through it all the same."
+        )
     script = path.with_name(f"{path.stem}_repro.py")
     tensors = path.with_name(f"{path.stem}_repro.safetensors")
     try:
-        if script.exists() and not script.read_text(encoding="utf-8", errors="replace").startswith(MARK):
-            raise DrillError(f"{script} is there already and was not written by `attn-drill repro`. Move it away first.")
+        if script.exists() and not script.read_text(encoding="utf-8", errors="replace").startswith(
+            MARK
+        ):
+            raise DrillError(
+                f"{script} is there already and was not written by `attn-drill repro`. Move it away first."
+            )
         tensors.write_bytes(found.tensors())
         script.write_text(found.script(path, tensors), encoding="utf-8")
     except OSError as error:
-        raise DrillError(f"{script} cannot be written: {error.strerror}. Copy {path.name} to a folder of your own and name it.") from None
+        raise DrillError(
+            f"{script} cannot be written: {error.strerror}. Copy {path.name} to a folder of your own and name it."
+        ) from None
     typer.echo(f"Case {found.number} with seed {seed} is in {script} ({tensors.name} beside it).")
     typer.echo(f"Set a breakpoint in {path.name} and run it: python -m pdb {script}")

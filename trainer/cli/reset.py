@@ -16,9 +16,20 @@ from trainer.practice.journal import default_journal
 
 
 def reset(
-    challenge_id: Annotated[str, typer.Argument(metavar="ID", help="The challenge, e.g. gqa.", autocompletion=complete_id)],
-    folder: Annotated[Path | None, typer.Option("--dir", help="The folder of the stub; by default this one, or where `start` put it.")] = None,
-    level: Annotated[Level, typer.Option("--level", help="With steps as comments, as ever, or the signatures alone.")] = "standard",
+    challenge_id: Annotated[
+        str,
+        typer.Argument(metavar="ID", help="The challenge, e.g. gqa.", autocompletion=complete_id),
+    ],
+    folder: Annotated[
+        Path | None,
+        typer.Option(
+            "--dir", help="The folder of the stub; by default this one, or where `start` put it."
+        ),
+    ] = None,
+    level: Annotated[
+        Level,
+        typer.Option("--level", help="With steps as comments, as ever, or the signatures alone."),
+    ] = "standard",
 ) -> None:
     """Write a fresh stub and keep the old file beside it."""
     challenge = find(challenge_id)

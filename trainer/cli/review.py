@@ -19,11 +19,22 @@ from trainer.practice.schedule import RATINGS, item_of
 
 
 def review(
-    challenge_id: Annotated[str | None, typer.Argument(metavar="[ID]", help="This challenge, due or not; by default the longest due.")] = None,
+    challenge_id: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="[ID]", help="This challenge, due or not; by default the longest due."
+        ),
+    ] = None,
     folder: Annotated[Path, typer.Option("--dir", help="The folder for the stub.")] = Path("."),
-    watch: Annotated[bool, typer.Option("--watch/--no-watch", help="Stay and grade every save, where this is a terminal.")] = True,
+    watch: Annotated[
+        bool,
+        typer.Option(
+            "--watch/--no-watch", help="Stay and grade every save, where this is a terminal."
+        ),
+    ] = True,
     overruled: Annotated[
-        Literal["again", "hard", "good", "easy"] | None, typer.Option("--grade", help="Overrule the grade of the last review of ID, or of all.")
+        Literal["again", "hard", "good", "easy"] | None,
+        typer.Option("--grade", help="Overrule the grade of the last review of ID, or of all."),
     ] = None,
     listed: Annotated[bool, typer.Option("--list", help="Only say what is due and when.")] = False,
 ) -> None:
@@ -46,7 +57,9 @@ def review(
     hand_out_blank(challenge, folder, journal, watch=watch)
 
 
-def hand_out_blank(challenge: Challenge, folder: Path, journal: Journal, *, watch: bool = True) -> None:
+def hand_out_blank(
+    challenge: Challenge, folder: Path, journal: Journal, *, watch: bool = True
+) -> None:
     """A blank stub in the place of what is there, which is kept aside; then as `start` does."""
     path = folder / challenge.file_name
     blank = packs.stub(challenge, "blank")
@@ -77,9 +90,14 @@ def _due(entries: list[Entry]) -> Challenge | None:
 def _show(entries: list[Entry], now: float) -> None:
     """What is due, and what will be."""
     due = [one for one in entries if one.section == "due"]
-    later = sorted((one for one in entries if one.section != "due" and one.item is not None), key=lambda one: one.item.due_at if one.item else 0.0)
+    later = sorted(
+        (one for one in entries if one.section != "due" and one.item is not None),
+        key=lambda one: one.item.due_at if one.item else 0.0,
+    )
     if not due and not later:
-        typer.echo("Nothing was passed yet, so nothing is due. `attn-drill list` shows what there is; a pass makes a challenge come back.")
+        typer.echo(
+            "Nothing was passed yet, so nothing is due. `attn-drill list` shows what there is; a pass makes a challenge come back."
+        )
         return
     if not due:
         typer.echo("Nothing is due today.")
@@ -97,8 +115,12 @@ def _overrule(journal: Journal, challenge_id: str | None, word: str) -> None:
     prefix = item_of(find(challenge_id).id) if challenge_id is not None else "challenge:"
     reviews = [one for one in journal.reviews(prefix) if challenge_id is None or one.item == prefix]
     if not reviews:
-        raise DrillError(f"There is no review{f' of {challenge_id}' if challenge_id else ''} to overrule yet: a grade comes with a pass.")
+        raise DrillError(
+            f"There is no review{f' of {challenge_id}' if challenge_id else ''} to overrule yet: a grade comes with a pass."
+        )
     last = reviews[-1]
     journal.overrule(last.id, time.time(), RATINGS.index(word) + 1)
-    typer.echo(f"{last.item.removeprefix('challenge:')}: graded {word}, as you say (was {RATINGS[last.rating - 1]}: {last.reason}).")
+    typer.echo(
+        f"{last.item.removeprefix('challenge:')}: graded {word}, as you say (was {RATINGS[last.rating - 1]}: {last.reason})."
+    )
     say_trouble(journal)

@@ -16,8 +16,13 @@ from trainer.practice.schedule import item_of
 
 
 def solution(
-    challenge_id: Annotated[str, typer.Argument(metavar="ID", help="The challenge, e.g. gqa.", autocompletion=complete_id)],
-    give_up: Annotated[bool, typer.Option("--give-up", help="Show it though the challenge is not passed.")] = False,
+    challenge_id: Annotated[
+        str,
+        typer.Argument(metavar="ID", help="The challenge, e.g. gqa.", autocompletion=complete_id),
+    ],
+    give_up: Annotated[
+        bool, typer.Option("--give-up", help="Show it though the challenge is not passed.")
+    ] = False,
 ) -> None:
     """Show the reference after a pass, or with --give-up."""
     challenge = find(challenge_id)

@@ -10,7 +10,16 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from trainer.cli.common import catalogue, complete_id, find, language, pack_roots, say_trouble, with_pack, write_new
+from trainer.cli.common import (
+    catalogue,
+    complete_id,
+    find,
+    language,
+    pack_roots,
+    say_trouble,
+    with_pack,
+    write_new,
+)
 from trainer.content import packs
 from trainer.content.levels import Level
 from trainer.core.words import Challenge, DrillError
@@ -21,10 +30,21 @@ if TYPE_CHECKING:
 
 
 def start(
-    challenge_id: Annotated[str, typer.Argument(metavar="ID", help="The challenge, e.g. gqa.", autocompletion=complete_id)],
+    challenge_id: Annotated[
+        str,
+        typer.Argument(metavar="ID", help="The challenge, e.g. gqa.", autocompletion=complete_id),
+    ],
     folder: Annotated[Path, typer.Option("--dir", help="The folder for the stub.")] = Path("."),
-    level: Annotated[Level, typer.Option("--level", help="With steps as comments, as ever, or the signatures alone.")] = "standard",
-    watch: Annotated[bool, typer.Option("--watch/--no-watch", help="Stay and grade every save, where this is a terminal.")] = True,
+    level: Annotated[
+        Level,
+        typer.Option("--level", help="With steps as comments, as ever, or the signatures alone."),
+    ] = "standard",
+    watch: Annotated[
+        bool,
+        typer.Option(
+            "--watch/--no-watch", help="Stay and grade every save, where this is a terminal."
+        ),
+    ] = True,
 ) -> None:
     """Write the stub of a challenge, show its prompt, and stay to grade every save."""
     challenge = find(challenge_id)
@@ -48,7 +68,9 @@ def hand_out(challenge: Challenge, path: Path, journal: Journal, level: Level) -
     """
     stub = packs.stub(challenge, level)
     if path.is_dir():
-        raise DrillError(f"{path} is a folder; the stub would be a file of that name. Choose another folder with --dir.")
+        raise DrillError(
+            f"{path} is a folder; the stub would be a file of that name. Choose another folder with --dir."
+        )
     kept = path.exists()
     if not kept:
         write_new(path, stub)
@@ -59,10 +81,17 @@ def hand_out(challenge: Challenge, path: Path, journal: Journal, level: Level) -
 
 def can_stay() -> bool:
     """Whether this is a terminal that a screen can be drawn on."""
-    return sys.stdin.isatty() and sys.stdout.isatty() and os.environ.get("TERM", "dumb") != "dumb" and hasattr(os, "fork")
+    return (
+        sys.stdin.isatty()
+        and sys.stdout.isatty()
+        and os.environ.get("TERM", "dumb") != "dumb"
+        and hasattr(os, "fork")
+    )
 
 
-def practise(challenge: Challenge, path: Path, journal: Journal, purpose: Purpose = "practice") -> None:
+def practise(
+    challenge: Challenge, path: Path, journal: Journal, purpose: Purpose = "practice"
+) -> None:
     """Stay in sessions, from one challenge to the next, until the learner leaves.
 
     Raises:
@@ -73,7 +102,13 @@ def practise(challenge: Challenge, path: Path, journal: Journal, purpose: Purpos
     while True:
         since = journal.since_start(challenge.id)
         given = Stay(
-            challenge, path.resolve(), packs.prompt(challenge, language()), since.seconds, challenge.minutes * 60.0, purpose=purpose, packs=pack_roots()
+            challenge,
+            path.resolve(),
+            packs.prompt(challenge, language()),
+            since.seconds,
+            challenge.minutes * 60.0,
+            purpose=purpose,
+            packs=pack_roots(),
         )
         left = stay(given, journal)
         typer.echo(_farewell(challenge, path, left))
@@ -93,7 +128,9 @@ def _following(challenge: Challenge, journal: Journal) -> Challenge | None:
     passed = {name for name, one in journal.progress().items() if one.state == "passed"}
     open_ones = [one for one in challenges if one.id not in passed]
     ready = [one for one in open_ones if set(one.builds_on) <= passed]
-    return next((one for one in ready if challenge.id in one.builds_on), None) or next(iter(ready or open_ones), None)
+    return next((one for one in ready if challenge.id in one.builds_on), None) or next(
+        iter(ready or open_ones), None
+    )
 
 
 def _farewell(challenge: Challenge, path: Path, left: Left) -> str:
@@ -101,7 +138,11 @@ def _farewell(challenge: Challenge, path: Path, left: Left) -> str:
     state = "passed" if left.passed else "not passed yet"
     tries = f"{left.attempts} {'attempt' if left.attempts == 1 else 'attempts'}"
     packed = with_pack(challenge)
-    again = f"`attn-drill solution {challenge.id}{packed}` shows the reference" if left.passed else f"`attn-drill start {challenge.id}{packed}` goes on"
+    again = (
+        f"`attn-drill solution {challenge.id}{packed}` shows the reference"
+        if left.passed
+        else f"`attn-drill start {challenge.id}{packed}` goes on"
+    )
     return f"{challenge.id}: {state}, {tries}, {left.seconds / 60:.0f} min. {path} is as you left it; {again}."
 
 
@@ -114,7 +155,9 @@ def next_steps(challenge: Challenge, path: Path, *, kept: bool) -> str:
         if kept
         else f"{path} is the stub: write your answer there."
     ]
-    lines.append(f"  attn-drill check {challenge.id}{file}{packed}    grades it    par time {challenge.minutes} min")
+    lines.append(
+        f"  attn-drill check {challenge.id}{file}{packed}    grades it    par time {challenge.minutes} min"
+    )
     lines.append(f"  attn-drill hint {challenge.id}{packed}    a hint, three in all")
     return "\n".join(lines)
 

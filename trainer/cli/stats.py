@@ -14,7 +14,11 @@ from trainer.content.mistakes import readable_mistakes
 from trainer.practice.journal import default_journal
 
 
-def stats(as_json: Annotated[bool, typer.Option("--json", help="One JSON object on stdout and nothing else.")] = False) -> None:
+def stats(
+    as_json: Annotated[
+        bool, typer.Option("--json", help="One JSON object on stdout and nothing else.")
+    ] = False,
+) -> None:
     """Show your progress: days, topics, times, mistakes, what comes next."""
     from trainer.content.questions import read_bank
     from trainer.display.stats import EMPTY, as_values, show_stats

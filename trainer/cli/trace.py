@@ -14,10 +14,26 @@ from trainer.practice.journal import default_journal
 
 
 def trace(
-    challenge_id: Annotated[str, typer.Argument(metavar="ID", help="The challenge, e.g. gqa.", autocompletion=complete_id)],
-    file: Annotated[Path | None, typer.Argument(metavar="[FILE]", help="Your file; by default the stub's place.")] = None,
-    seed: Annotated[int | None, typer.Option("--seed", min=0, help="The cases of this seed; by default of your last attempt.")] = None,
-    case: Annotated[int | None, typer.Option("--case", help="This case, by its number in a report; by default the first that fails.")] = None,
+    challenge_id: Annotated[
+        str,
+        typer.Argument(metavar="ID", help="The challenge, e.g. gqa.", autocompletion=complete_id),
+    ],
+    file: Annotated[
+        Path | None,
+        typer.Argument(metavar="[FILE]", help="Your file; by default the stub's place."),
+    ] = None,
+    seed: Annotated[
+        int | None,
+        typer.Option(
+            "--seed", min=0, help="The cases of this seed; by default of your last attempt."
+        ),
+    ] = None,
+    case: Annotated[
+        int | None,
+        typer.Option(
+            "--case", help="This case, by its number in a report; by default the first that fails."
+        ),
+    ] = None,
 ) -> None:
     """Show the shape, dtype and range of what each line of your file makes."""
     challenge = find(challenge_id)

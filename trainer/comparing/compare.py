@@ -15,7 +15,14 @@ from trainer.core.words import axes
 _SLICE = 6
 
 
-def compare_values(name: str, dims: str, sizes: Mapping[str, int], expected: Tensor, actual: Tensor, allowed: Tensor) -> Mismatch | None:
+def compare_values(
+    name: str,
+    dims: str,
+    sizes: Mapping[str, int],
+    expected: Tensor,
+    actual: Tensor,
+    allowed: Tensor,
+) -> Mismatch | None:
     """Compare values entry by entry.
 
     Args:
@@ -97,7 +104,11 @@ def _affected(wrong: Tensor, dims: str, sizes: Mapping[str, int]) -> tuple[Affec
     for position, letter in enumerate(letters):
         others = [other for other in range(apart.dim()) if other != position]
         along = apart.sum(dim=others) if others else apart
-        found.append(Affected(letter, sizes[letter], tuple(int(one) for one in along.nonzero().flatten().tolist())))
+        found.append(
+            Affected(
+                letter, sizes[letter], tuple(int(one) for one in along.nonzero().flatten().tolist())
+            )
+        )
     return tuple(found)
 
 
@@ -106,10 +117,24 @@ def _summary(tensor: Tensor) -> Summary:
     finite = values[values.isfinite()]
     if finite.numel() == 0:
         return Summary(math.nan, math.nan, math.nan, math.nan, values.numel())
-    return Summary(float(finite.mean()), float(finite.std(correction=0)), float(finite.min()), float(finite.max()), values.numel() - finite.numel())
+    return Summary(
+        float(finite.mean()),
+        float(finite.std(correction=0)),
+        float(finite.min()),
+        float(finite.max()),
+        values.numel() - finite.numel(),
+    )
 
 
-def compare_dropout(name: str, dims: str, sizes: Mapping[str, int], weights: Tensor, actual: Tensor, allowed: Tensor, p: float) -> str | None:
+def compare_dropout(
+    name: str,
+    dims: str,
+    sizes: Mapping[str, int],
+    weights: Tensor,
+    actual: Tensor,
+    allowed: Tensor,
+    p: float,
+) -> str | None:
     """Hold attention weights under dropout to what dropout does: each entry is 0 or weight / (1 - p), independently.
 
     Args:
@@ -121,7 +146,11 @@ def compare_dropout(name: str, dims: str, sizes: Mapping[str, int], weights: Ten
     """
     letters = [letter for axis in axes(dims) for letter in axis]
     apart = [sizes[letter] for letter in letters]
-    actual, weights, allowed = actual.to(torch.float64).reshape(apart), weights.reshape(apart), allowed.reshape(apart)
+    actual, weights, allowed = (
+        actual.to(torch.float64).reshape(apart),
+        weights.reshape(apart),
+        allowed.reshape(apart),
+    )
     counted = weights > allowed * 4
     dropped = (actual.abs() <= allowed / (1 - p)) & counted
     kept = ((actual - weights / (1 - p)).abs() <= allowed / (1 - p)) & counted
@@ -139,7 +168,11 @@ def compare_dropout(name: str, dims: str, sizes: Mapping[str, int], weights: Ten
         copies = [dropped.select(letters.index("copy"), copy) for copy in range(sizes["copy"])]
         if any(not torch.equal(one, other) for one, other in pairwise(copies)):
             queries = [place for place, letter in enumerate(letters) if letter in ("L", "Lq")]
-            alike = all(torch.equal(one, other) for place in queries for one, other in pairwise(dropped.transpose(0, place)))
+            alike = all(
+                torch.equal(one, other)
+                for place in queries
+                for one, other in pairwise(dropped.transpose(0, place))
+            )
             where = "values" if queries and alike else "output"
             return f"dropout falls on the {where}, not on the attention weights: features of one value are dropped apart"
     total = int(counted.sum())
@@ -149,8 +182,14 @@ def compare_dropout(name: str, dims: str, sizes: Mapping[str, int], weights: Ten
     bound = 6 * math.sqrt(p * (1 - p) / total)
     if abs(share - p) > bound:
         return f"{share:.0%} of the attention weights are dropped in training mode; with p = {p} it must be {p:.0%}"
-    twins = {letter: _share_of_twins(counted.transpose(0, place), dropped.transpose(0, place)) for place, letter in enumerate(letters) if letter != "copy"}
-    letter = max(twins, key=lambda one: twins[one])  # where heads share what is dropped two rows of few may be equal too, by chance
+    twins = {
+        letter: _share_of_twins(counted.transpose(0, place), dropped.transpose(0, place))
+        for place, letter in enumerate(letters)
+        if letter != "copy"
+    }
+    letter = max(
+        twins, key=lambda one: twins[one]
+    )  # where heads share what is dropped two rows of few may be equal too, by chance
     if twins[letter]:
         return f"the same attention weights are dropped for several indices of {letter}: every weight must be dropped on its own"
     return None

@@ -58,11 +58,18 @@ def count_heads(tensors: Mapping[str, Tensor]) -> int:
     """
     count = sum(math.prod(tensor.shape[:-2]) for tensor in tensors.values())
     if count > MOST_HEADS:
-        raise DrillError(f"There are {count:,} heads; at most {MOST_HEADS:,} are told. Save a part of them, or pick a tensor with --name.")
+        raise DrillError(
+            f"There are {count:,} heads; at most {MOST_HEADS:,} are told. Save a part of them, or pick a tensor with --name."
+        )
     return count
 
 
-def facts_of(tensors: Mapping[str, Tensor], told: range, drawn: range, cells: Callable[[int], tuple[int, int]]) -> Iterator[HeadFacts]:
+def facts_of(
+    tensors: Mapping[str, Tensor],
+    told: range,
+    drawn: range,
+    cells: Callable[[int], tuple[int, int]],
+) -> Iterator[HeadFacts]:
     """The facts of the heads whose numbers are in `told`, in order.
 
     Args:
@@ -85,7 +92,15 @@ def facts_of(tensors: Mapping[str, Tensor], told: range, drawn: range, cells: Ca
                 number = first + lowest + position
                 sums = {what: value[position] for what, value in measured.items()}
                 grid = _pooled(head, *cells(length)) if number in drawn else ()
-                yield _facts(number, name, indices[lowest + position], length, sums, _tolerance(tensor.dtype), grid)
+                yield _facts(
+                    number,
+                    name,
+                    indices[lowest + position],
+                    length,
+                    sums,
+                    _tolerance(tensor.dtype),
+                    grid,
+                )
         first += len(flat)
 
 
@@ -119,7 +134,15 @@ def _measure(heads: Tensor) -> dict[str, Tensor]:
     return {**found, "rows": torch.cat(rows, dim=-1)}
 
 
-def _facts(number: int, tensor: str, index: tuple[int, ...], length: int, sums: dict[str, Tensor], tolerance: float, grid: Grid) -> HeadFacts:
+def _facts(
+    number: int,
+    tensor: str,
+    index: tuple[int, ...],
+    length: int,
+    sums: dict[str, Tensor],
+    tolerance: float,
+    grid: Grid,
+) -> HeadFacts:
     entropy = float(sums["entropy"]) / length + 0.0  # never -0.0
     total = float(sums["rows"].sum())
     return HeadFacts(

@@ -58,7 +58,9 @@ def read_weights(path: Path, name: str | None = None) -> dict[str, Tensor]:
         return {entry.name: entry.load() for entry in _suitable(path, entries, name)}
     except _BROKEN as error:
         what = " ".join(str(error).split()) or type(error).__name__
-        raise DrillError(f"{path} is damaged or cut short: {what}. Save it again, or copy it again in full.") from None
+        raise DrillError(
+            f"{path} is damaged or cut short: {what}. Save it again, or copy it again in full."
+        ) from None
 
 
 def _in_order(name: str) -> list[str | int]:
@@ -73,9 +75,13 @@ def _start_of(path: Path) -> bytes:
         if stat.S_ISDIR(status.st_mode):
             raise DrillError(f"{path} is a folder. Name the file with the weights in it.")
         if not stat.S_ISREG(status.st_mode):
-            raise DrillError(f"{path} is not a regular file. Name a .safetensors, .npy or .npz file.")
+            raise DrillError(
+                f"{path} is not a regular file. Name a .safetensors, .npy or .npz file."
+            )
         if status.st_size > MOST_BYTES:
-            raise DrillError(f"{path} has {status.st_size:,} bytes; at most {MOST_BYTES:,} are read. Save some layers of it, or fewer sequences.")
+            raise DrillError(
+                f"{path} has {status.st_size:,} bytes; at most {MOST_BYTES:,} are read. Save some layers of it, or fewer sequences."
+            )
         if status.st_size == 0:
             raise DrillError(f"{path} is empty. {_SAVE}")
         with path.open("rb") as file:
@@ -83,7 +89,9 @@ def _start_of(path: Path) -> bytes:
     except FileNotFoundError:
         raise DrillError(f"There is no file {path}. Check the name. {_SAVE}") from None
     except OSError as error:
-        raise DrillError(f"{path} cannot be read: {error.strerror or error}. Check its name and permissions.") from None
+        raise DrillError(
+            f"{path} cannot be read: {error.strerror or error}. Check its name and permissions."
+        ) from None
 
 
 def _entries(path: Path, start: bytes) -> Iterator[_Entry]:
@@ -97,7 +105,9 @@ def _entries(path: Path, start: bytes) -> Iterator[_Entry]:
     elif start[8:9] == b"{" or path.suffix == ".safetensors":
         yield from _safetensors(path)
     else:
-        raise DrillError(f"{path} is neither .safetensors nor .npy nor .npz: it begins with {start!r}. {_SAVE}")
+        raise DrillError(
+            f"{path} is neither .safetensors nor .npy nor .npz: it begins with {start!r}. {_SAVE}"
+        )
 
 
 def _safetensors(path: Path) -> Iterator[_Entry]:
@@ -105,7 +115,13 @@ def _safetensors(path: Path) -> Iterator[_Entry]:
         for name in file.keys():  # noqa: SIM118 - it is no dict and cannot be iterated over
             part = file.get_slice(name)
             kind = part.get_dtype()
-            yield _Entry(name, tuple(part.get_shape()), kind, kind in ("F64", "F32", "F16", "BF16"), partial(_tensor, path, name))
+            yield _Entry(
+                name,
+                tuple(part.get_shape()),
+                kind,
+                kind in ("F64", "F32", "F16", "BF16"),
+                partial(_tensor, path, name),
+            )
 
 
 def _tensor(path: Path, name: str) -> Tensor:
@@ -118,13 +134,23 @@ def _zipped(path: Path) -> Iterator[_Entry]:
     with zipfile.ZipFile(path) as archive:
         arrays = [info for info in archive.infolist() if info.filename.endswith(".npy")]
         if not arrays:
-            raise DrillError(f"{path} is a zip file without a .npy in it (torch.save writes such files, and pickles are not read). {_SAVE}")
+            raise DrillError(
+                f"{path} is a zip file without a .npy in it (torch.save writes such files, and pickles are not read). {_SAVE}"
+            )
         size = sum(info.file_size for info in arrays)
         if size > MOST_BYTES:
-            raise DrillError(f"{path} unpacks to {size:,} bytes; at most {MOST_BYTES:,} are read. Save some layers of it, or fewer sequences.")
+            raise DrillError(
+                f"{path} unpacks to {size:,} bytes; at most {MOST_BYTES:,} are read. Save some layers of it, or fewer sequences."
+            )
         for info in arrays:
             with archive.open(info) as file:
-                yield _array(file, info.filename.removesuffix(".npy"), info.file_size, path, partial(_member, path, info.filename))
+                yield _array(
+                    file,
+                    info.filename.removesuffix(".npy"),
+                    info.file_size,
+                    path,
+                    partial(_member, path, info.filename),
+                )
 
 
 def _opened(path: Path) -> IO[bytes]:
@@ -135,7 +161,9 @@ def _member(path: Path, name: str) -> IO[bytes]:
     return zipfile.ZipFile(path).open(name)
 
 
-def _array(file: IO[bytes], name: str, size: int, path: Path, again: Callable[[], IO[bytes]]) -> _Entry:
+def _array(
+    file: IO[bytes], name: str, size: int, path: Path, again: Callable[[], IO[bytes]]
+) -> _Entry:
     """One array by its header; its data must be there in full, or numpy would make room for what a forged header announces."""
     version = npy.read_magic(file)
     read = npy.read_array_header_1_0 if version == (1, 0) else npy.read_array_header_2_0
@@ -143,10 +171,14 @@ def _array(file: IO[bytes], name: str, size: int, path: Path, again: Callable[[]
     shape, _, dtype = header
     what = f"{name} in {path}" if name else str(path)
     if dtype.hasobject:
-        raise DrillError(f"{what} holds Python objects, which numpy pickles; pickles are not read, because they run code. {_SAVE}")
+        raise DrillError(
+            f"{what} holds Python objects, which numpy pickles; pickles are not read, because they run code. {_SAVE}"
+        )
     announced, there = math.prod(shape) * dtype.itemsize, size - file.tell()
     if not 0 <= announced <= there:
-        raise DrillError(f"{what} is cut short: {list(shape)} of {dtype} takes {announced:,} bytes, and {there:,} are there. Save it again.")
+        raise DrillError(
+            f"{what} is cut short: {list(shape)} of {dtype} takes {announced:,} bytes, and {there:,} are there. Save it again."
+        )
     return _Entry(name, shape, str(dtype), dtype.kind == "f", partial(_loaded, again))
 
 
@@ -170,13 +202,17 @@ def _suitable(path: Path, entries: list[_Entry], name: str | None) -> list[_Entr
         raise DrillError(f"{label} {_unfit(entries[0])}")
     if not entries:
         raise DrillError(f"{path} holds no tensor. {_SAVE}")
-    raise DrillError(f"None of the {len(entries)} tensors in {path} is attention weights [..., L, L]: {_listed(map(str, entries), len(entries))}. {_SAVE}")
+    raise DrillError(
+        f"None of the {len(entries)} tensors in {path} is attention weights [..., L, L]: {_listed(map(str, entries), len(entries))}. {_SAVE}"
+    )
 
 
 def _named(path: Path, entries: list[_Entry], name: str) -> _Entry:
     names = [entry.name for entry in entries]
     if names == [""]:
-        raise DrillError(f"{path} holds one array, which has no name; --name is {name!r}. Leave --name away.")
+        raise DrillError(
+            f"{path} holds one array, which has no name; --name is {name!r}. Leave --name away."
+        )
     if name not in names:
         near = difflib.get_close_matches(name, names, n=1)
         there = f"Did you mean {near[0]}?" if near else f"It has {_listed(names, len(names))}."

@@ -59,4 +59,6 @@ def _value(node: ast.expr, names: Mapping[str, Value]) -> Value:
             return _OPERATORS[type(op)](_value(operand, names))
         case ast.Call(func=ast.Name(id=name), args=arguments, keywords=[]):
             return _FUNCTIONS[name](*(_value(one, names) for one in arguments))
-    raise ValueError(f"{ast.unparse(node)!r} is no arithmetic; use + - * / // % ** and {', '.join(_FUNCTIONS)}")
+    raise ValueError(
+        f"{ast.unparse(node)!r} is no arithmetic; use + - * / // % ** and {', '.join(_FUNCTIONS)}"
+    )

@@ -44,8 +44,14 @@ def installed_packs(path: Sequence[str]) -> tuple[list[Installed], list[str]]:
             try:
                 found.append(Installed(name, *_located(value, path)))
             except (Exception, SystemExit) as error:  # of a module that is not ours
-                why = str(error) if isinstance(error, DrillError) else f"{type(error).__name__}: {error}"
-                troubles.append(f"The pack {name} of the installed package {package} is left out: {why.rstrip('.')}. Install {package} again, or remove it.")
+                why = (
+                    str(error)
+                    if isinstance(error, DrillError)
+                    else f"{type(error).__name__}: {error}"
+                )
+                troubles.append(
+                    f"The pack {name} of the installed package {package} is left out: {why.rstrip('.')}. Install {package} again, or remove it."
+                )
     return found, troubles
 
 

@@ -19,18 +19,26 @@ def signatures(challenge: Challenge) -> tuple[Signature, ...]:
         tree = ast.parse(stub(challenge))
     except SyntaxError as error:
         raise PackError(f"{path}, line {error.lineno}: {error.msg}.") from None
-    defined = {node.name: node for node in tree.body if isinstance(node, ast.ClassDef | ast.FunctionDef)}
+    defined = {
+        node.name: node for node in tree.body if isinstance(node, ast.ClassDef | ast.FunctionDef)
+    }
     found: list[Signature] = []
     for entry in challenge.entry:
         if entry not in defined:
-            raise PackError(f"{path} defines no {entry}, which challenge.toml names as `entry`; it defines {', '.join(defined)}.")
+            raise PackError(
+                f"{path} defines no {entry}, which challenge.toml names as `entry`; it defines {', '.join(defined)}."
+            )
         node = defined[entry]
         if isinstance(node, ast.FunctionDef):
             found.append(Signature(entry, _parameters(path, node, skip_self=False)))
             continue
         for method in node.body:
-            if isinstance(method, ast.FunctionDef) and (method.name == "__init__" or not method.name.startswith("_")):
-                found.append(Signature(f"{entry}.{method.name}", _parameters(path, method, skip_self=True)))
+            if isinstance(method, ast.FunctionDef) and (
+                method.name == "__init__" or not method.name.startswith("_")
+            ):
+                found.append(
+                    Signature(f"{entry}.{method.name}", _parameters(path, method, skip_self=True))
+                )
     return tuple(found)
 
 
@@ -45,6 +53,8 @@ def _parameters(path: Path, function: ast.FunctionDef, *, skip_self: bool) -> tu
         try:
             default = ast.literal_eval(function.args.defaults[index - missing])
         except ValueError:
-            raise PackError(f"{path}, line {argument.lineno}: the default of {argument.arg} must be a literal.") from None
+            raise PackError(
+                f"{path}, line {argument.lineno}: the default of {argument.arg} must be a literal."
+            ) from None
         found.append(Parameter(argument.arg, required=False, default=default))
     return tuple(found[1:] if skip_self else found)

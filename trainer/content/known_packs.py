@@ -99,7 +99,9 @@ def catalogue(places: Places) -> Catalogue:
     for pack in known:
         for folder in _folders(pack.root, troubles):
             if folder.name != packs.folder_name(folder.name.lower()):
-                troubles.append(f"{folder} is left out, for no id leads to it. Rename it: small letters, digits and underscores.")
+                troubles.append(
+                    f"{folder} is left out, for no id leads to it. Rename it: small letters, digits and underscores."
+                )
                 continue
             try:
                 challenge = packs.read_challenge(folder)
@@ -107,7 +109,9 @@ def catalogue(places: Places) -> Catalogue:
                 troubles.append(f"{folder} is left out: {error}")
                 continue
             if (first := found.setdefault(challenge.id, challenge)) is not challenge:
-                troubles.append(f"{folder} is hidden: {first.folder} has the same id, {first.id}, and comes first. Rename one of the two folders to have both.")
+                troubles.append(
+                    f"{folder} is hidden: {first.folder} has the same id, {first.id}, and comes first. Rename one of the two folders to have both."
+                )
     return Catalogue(known, _sorted(list(found.values()), troubles), tuple(troubles))
 
 
@@ -133,7 +137,11 @@ def _sorted(challenges: list[Challenge], troubles: list[str]) -> tuple[Challenge
 def _each(places: Places, troubles: list[str]) -> Iterator[KnownPack]:
     """The packs in order, each folder once; installed ones are looked for when all others have been given."""
     named = [_named(folder, "--pack names") for folder in places.named]
-    named += [_named(Path(folder), f"{VARIABLE} names") for folder in places.variable.split(os.pathsep) if folder]
+    named += [
+        _named(Path(folder), f"{VARIABLE} names")
+        for folder in places.variable.split(os.pathsep)
+        if folder
+    ]
     seen: set[Path] = set()
     for pack in [*named, KnownPack(packs.built_in_pack(), "attn-drill", "built in")]:
         if pack.root not in seen:
@@ -155,10 +163,18 @@ def _named(folder: Path, who: str) -> KnownPack:
     """
     place = folder.expanduser().resolve()
     if not place.is_dir():
-        raise DrillError(f"{who} {folder}, and there is no such folder. `attn-drill pack new NAME` makes a pack.")
-    if missing := [f"{part}/" for part in ("challenges", "solutions") if not (place / part).is_dir()]:
-        raise DrillError(f"{who} {folder}, which is no pack: it has no folder {' and no folder '.join(missing)}. `attn-drill pack new NAME` makes a pack.")
+        raise DrillError(
+            f"{who} {folder}, and there is no such folder. `attn-drill pack new NAME` makes a pack."
+        )
+    if missing := [
+        f"{part}/" for part in ("challenges", "solutions") if not (place / part).is_dir()
+    ]:
+        raise DrillError(
+            f"{who} {folder}, which is no pack: it has no folder {' and no folder '.join(missing)}. `attn-drill pack new NAME` makes a pack."
+        )
     return KnownPack(place, place.name, "named")
 
 
-_installed = functools.cache(installed_packs)  # of a process: nothing is installed while a command runs
+_installed = functools.cache(
+    installed_packs
+)  # of a process: nothing is installed while a command runs

@@ -27,7 +27,11 @@ def at_level(stub: str, level: Level) -> str:
     dropped = set(_step_lines(stub))
     if level == "blank":
         dropped |= _docstring_lines(stub)
-    lines = [line for number, line in enumerate(stub.splitlines(keepends=True), start=1) if number not in dropped]
+    lines = [
+        line
+        for number, line in enumerate(stub.splitlines(keepends=True), start=1)
+        if number not in dropped
+    ]
     return _without_gaps("".join(lines))
 
 
@@ -49,14 +53,21 @@ def steps(stub: str) -> list[str]:
 def _step_lines(stub: str) -> list[int]:
     """The lines that hold a comment and nothing else."""
     tokens = tokenize.generate_tokens(io.StringIO(stub).readline)
-    return [token.start[0] for token in tokens if token.type == tokenize.COMMENT and not token.line[: token.start[1]].strip()]
+    return [
+        token.start[0]
+        for token in tokens
+        if token.type == tokenize.COMMENT and not token.line[: token.start[1]].strip()
+    ]
 
 
 def _docstring_lines(stub: str) -> set[int]:
     """The lines of all docstrings."""
     found: set[int] = set()
     for node in ast.walk(ast.parse(stub)):
-        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef) and ast.get_docstring(node) is not None:
+        if (
+            isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef)
+            and ast.get_docstring(node) is not None
+        ):
             found |= set(range(node.body[0].lineno, (node.body[0].end_lineno or 0) + 1))
     return found
 

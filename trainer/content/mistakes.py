@@ -45,12 +45,19 @@ def read_mistakes(challenge: Challenge) -> tuple[Mistake, ...]:
         if entry.id in seen:
             raise PackError(f"{path}: two mistakes have the id {entry.id!r}. Rename one.")
         if unknown := set(entry.twins) - seen:
-            raise PackError(f"{path}: mistake {entry.id!r} has the twin {', '.join(sorted(unknown))}, which does not stand above it.")
+            raise PackError(
+                f"{path}: mistake {entry.id!r} has the twin {', '.join(sorted(unknown))}, which does not stand above it."
+            )
         seen.add(entry.id)
-    return tuple(Mistake(entry.id, entry.was, entry.now, entry.says, entry.hint, entry.twins) for entry in data.mistake)
+    return tuple(
+        Mistake(entry.id, entry.was, entry.now, entry.says, entry.hint, entry.twins)
+        for entry in data.mistake
+    )
 
 
-def readable_mistakes(challenges: Iterable[Challenge]) -> tuple[dict[str, tuple[Mistake, ...]], list[str]]:
+def readable_mistakes(
+    challenges: Iterable[Challenge],
+) -> tuple[dict[str, tuple[Mistake, ...]], list[str]]:
     """The known mistakes of each of these challenges, by its id, and a sentence for each file that cannot be read."""
     found: dict[str, tuple[Mistake, ...]] = {}
     troubles: list[str] = []
@@ -76,7 +83,9 @@ def replaced(source: str, mistake: Mistake, where: str) -> str:
     """
     count = source.count(mistake.was)
     if count != 1:
-        raise PackError(f"{where}: mistake {mistake.id!r}: `was` is found {count} times in the solution; it must be found once.")
+        raise PackError(
+            f"{where}: mistake {mistake.id!r}: `was` is found {count} times in the solution; it must be found once."
+        )
     return source.replace(mistake.was, mistake.now)
 
 
@@ -90,5 +99,7 @@ def patch(source: str, mistake: Mistake, where: str) -> str:
     try:
         compile(patched, where, "exec")
     except SyntaxError as error:
-        raise PackError(f"{where}: mistake {mistake.id!r} does not compile: {error.msg}, line {error.lineno}.") from None
+        raise PackError(
+            f"{where}: mistake {mistake.id!r} does not compile: {error.msg}, line {error.lineno}."
+        ) from None
     return patched

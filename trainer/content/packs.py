@@ -47,7 +47,9 @@ def built_in_pack() -> Path:
     for root in (TRAINER.parent, TRAINER / "_pack"):
         if is_pack(root):
             return root
-    raise PackError(f"No challenges/ and solutions/ beside or inside {TRAINER}. Install attn-drill again from a whole checkout or wheel.")
+    raise PackError(
+        f"No challenges/ and solutions/ beside or inside {TRAINER}. Install attn-drill again from a whole checkout or wheel."
+    )
 
 
 def is_pack(root: Path) -> bool:
@@ -65,7 +67,9 @@ def read_toml(path: Path, shape: Any) -> Any:
         with path.open("rb") as file:
             return msgspec.convert(tomllib.load(file), shape)
     except FileNotFoundError:
-        raise PackError(f"{path} is missing. Add it, or run `attn-drill pack check` for all that a challenge needs.") from None
+        raise PackError(
+            f"{path} is missing. Add it, or run `attn-drill pack check` for all that a challenge needs."
+        ) from None
     except OSError as error:
         raise PackError(f"{path} cannot be read: {error.strerror or error}.") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
@@ -86,9 +90,13 @@ def read_challenge(folder: Path) -> Challenge:
     """Read `challenges/<folder>/challenge.toml`."""
     data: ChallengeFile = read_toml(folder / "challenge.toml", ChallengeFile)
     if not data.entry:
-        raise PackError(f"{folder / 'challenge.toml'}: `entry` names nothing. Name what the learner's file must define.")
+        raise PackError(
+            f"{folder / 'challenge.toml'}: `entry` names nothing. Name what the learner's file must define."
+        )
     if data.kind == "module" and len(data.entry) != 1:
-        raise PackError(f"{folder / 'challenge.toml'}: `entry` names {len(data.entry)} things; a module challenge has one class.")
+        raise PackError(
+            f"{folder / 'challenge.toml'}: `entry` names {len(data.entry)} things; a module challenge has one class."
+        )
     return Challenge(
         id=challenge_id(folder.name),
         title=data.title,
@@ -109,12 +117,18 @@ def challenge_folders(root: Path) -> list[Path]:
     challenges = root / "challenges"
     if not challenges.is_dir():
         raise PackError(f"{root} has no folder challenges/. A pack has challenges/ and solutions/.")
-    return sorted(path for path in challenges.iterdir() if path.is_dir() and not path.name.startswith((".", "_")))
+    return sorted(
+        path
+        for path in challenges.iterdir()
+        if path.is_dir() and not path.name.startswith((".", "_"))
+    )
 
 
 def read_pack(root: Path) -> tuple[Challenge, ...]:
     """All challenges of a pack, easiest first, then by what they build on and name."""
-    return tuple(prerequisites_first([read_challenge(folder) for folder in challenge_folders(root)]))
+    return tuple(
+        prerequisites_first([read_challenge(folder) for folder in challenge_folders(root)])
+    )
 
 
 def prerequisites_first(challenges: Iterable[Challenge]) -> Iterator[Challenge]:
@@ -128,7 +142,9 @@ def prerequisites_first(challenges: Iterable[Challenge]) -> Iterator[Challenge]:
         waiting = {challenge.id for challenge in left}
         ready = [challenge for challenge in left if not waiting & set(challenge.builds_on)]
         if not ready:
-            raise PackError(f"builds_on goes in a circle among {', '.join(sorted(waiting))}. Remove one of these links.")
+            raise PackError(
+                f"builds_on goes in a circle among {', '.join(sorted(waiting))}. Remove one of these links."
+            )
         yield ready[0]
         left.remove(ready[0])
 
@@ -166,7 +182,9 @@ def unknown(wanted: str, ids: Sequence[str]) -> DrillError:
     near = difflib.get_close_matches(name, ids, n=3, cutoff=0.4)
     near += [one for one in ids if name and (name in one or one in name) and one not in near]
     hint = f"Did you mean {' or '.join(near)}?" if near else f"There are: {', '.join(ids)}."
-    return DrillError(f"No challenge is called {wanted!r}. {hint} `attn-drill list` shows them all.")
+    return DrillError(
+        f"No challenge is called {wanted!r}. {hint} `attn-drill list` shows them all."
+    )
 
 
 def prompt(challenge: Challenge, language: str = "en") -> str:

@@ -94,7 +94,12 @@ def read_questions(root: Path) -> tuple[Question, ...]:
             seen.add(entry.id)
             if trouble := _trouble(entry):
                 raise PackError(f"{path}: question {entry.id!r} {trouble}.")
-            found.append(Question(topic=path.stem, **{name: getattr(entry, name) for name in Entry.__struct_fields__}))
+            found.append(
+                Question(
+                    topic=path.stem,
+                    **{name: getattr(entry, name) for name in Entry.__struct_fields__},
+                )
+            )
     return tuple(found)
 
 
@@ -123,7 +128,11 @@ def read_bank(roots: Iterable[Path]) -> Bank:
         except PackError as error:
             troubles.append(f"The questions of {root} are left out: {error}")
             continue
-        troubles += [f"The question {one.id!r} of {root} is hidden: another one has the same id, and comes first." for one in asked if one.id in questions]
+        troubles += [
+            f"The question {one.id!r} of {root} is hidden: another one has the same id, and comes first."
+            for one in asked
+            if one.id in questions
+        ]
         for name, title in topics.items():
             titles.setdefault(name, title)
         for one in asked:
@@ -147,7 +156,11 @@ def _trouble(entry: Entry) -> str:
             return "is a choice; it needs `right` and at least two of `wrong`"
         if len({entry.right, *entry.wrong}) <= len(entry.wrong):
             return "has the same answer twice"
-        return "is a choice; `answer`, `vary` and `derive` are of numbers" if entry.answer or entry.vary or entry.derive else ""
+        return (
+            "is a choice; `answer`, `vary` and `derive` are of numbers"
+            if entry.answer or entry.vary or entry.derive
+            else ""
+        )
     if entry.right or entry.wrong or not entry.answer:
         return "is a number; it needs `answer`, and `right` and `wrong` are of choices"
     if empty := [name for name, values in entry.vary.items() if not values]:
@@ -164,7 +177,9 @@ def _trouble(entry: Entry) -> str:
     return ""
 
 
-def solve(answer: str, drawn: Mapping[str, Value], derive: Mapping[str, str]) -> tuple[float, dict[str, Value]]:
+def solve(
+    answer: str, drawn: Mapping[str, Value], derive: Mapping[str, str]
+) -> tuple[float, dict[str, Value]]:
     """The answer for these drawn values, and all values by name.
 
     Raises:

@@ -24,7 +24,15 @@ _SUFFIX = ".template"
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9]*([-_][A-Za-z0-9]+)*")
 _MOST_LETTERS = 64
 # What an installed pack of this name would stand in the way of.
-_TAKEN = {*keyword.kwlist, *sys.stdlib_module_names, "trainer", "challenges", "solutions", "torch", "numpy"}
+_TAKEN = {
+    *keyword.kwlist,
+    *sys.stdlib_module_names,
+    "trainer",
+    "challenges",
+    "solutions",
+    "torch",
+    "numpy",
+}
 
 
 @dataclass(frozen=True)
@@ -44,7 +52,9 @@ def scaffold(name: str, parent: Path) -> NewPack:
     module = module_name(name)
     folder = parent / name
     if os.path.lexists(folder):
-        raise DrillError(f"{folder} is already there and is left as it is. Choose another name, or another folder with --dir.")
+        raise DrillError(
+            f"{folder} is already there and is left as it is. Choose another name, or another folder with --dir."
+        )
     (first,) = challenge_folders(TEMPLATE)
     texts = dict(_filled({"name": name, "module": module, "id": challenge_id(first.name)}))
     unfinished = parent / f".{name}-{secrets.token_hex(4)}"
@@ -54,7 +64,9 @@ def scaffold(name: str, parent: Path) -> NewPack:
             (unfinished / path).write_text(text, encoding="utf-8")
         unfinished.rename(folder)
     except OSError as error:
-        raise DrillError(f"{folder} cannot be written: {error.strerror or error}. Choose another folder with --dir.") from None
+        raise DrillError(
+            f"{folder} cannot be written: {error.strerror or error}. Choose another folder with --dir."
+        ) from None
     finally:
         with contextlib.suppress(OSError):
             shutil.rmtree(unfinished)
@@ -68,17 +80,23 @@ def module_name(name: str) -> str:
         DrillError: where it cannot be one.
     """
     if not _NAME.fullmatch(name) or len(name) > _MOST_LETTERS:
-        raise DrillError(f"{name!r:.80} is no name for a pack: up to {_MOST_LETTERS} letters a-z, digits, and single hyphens between them, e.g. my-pack.")
+        raise DrillError(
+            f"{name!r:.80} is no name for a pack: up to {_MOST_LETTERS} letters a-z, digits, and single hyphens between them, e.g. my-pack."
+        )
     module = name.replace("-", "_").lower()
     if module in _TAKEN:
-        raise DrillError(f"{name!r} is no name for a pack: Python or attn-drill has a module {module}, which it would hide. Choose another, e.g. my-{name}.")
+        raise DrillError(
+            f"{name!r} is no name for a pack: Python or attn-drill has a module {module}, which it would hide. Choose another, e.g. my-{name}."
+        )
     return module
 
 
 def _filled(words: dict[str, str]) -> Iterator[tuple[Path, str]]:
     """Every file of the template: its place in the pack, and its text with these words in their places."""
     for path in sorted(TEMPLATE.rglob(f"*{_SUFFIX}")):
-        place = str(path.relative_to(TEMPLATE)).removesuffix(_SUFFIX).replace("MODULE", words["module"])
+        place = (
+            str(path.relative_to(TEMPLATE)).removesuffix(_SUFFIX).replace("MODULE", words["module"])
+        )
         text = path.read_text(encoding="utf-8")
         for word, value in words.items():
             text = text.replace(f"{{{{{word}}}}}", value)

@@ -18,18 +18,28 @@ def strays(root: Path) -> list[str]:
     found = [f"{root} has no folder {part.name}/." for part in (asked, right) if not part.is_dir()]
     for part, partner, pattern in ((asked, right, _OF_A_CHALLENGE), (right, asked, _OF_A_SOLUTION)):
         for path in _entries(part):
-            if path.name.startswith("_") and path.is_dir():  # left out on purpose; the question bank
+            if (
+                path.name.startswith("_") and path.is_dir()
+            ):  # left out on purpose; the question bank
                 continue
             if not path.is_dir():
                 found.append(f"{path} is a file, and {part.name}/ holds folders. Move it away.")
                 continue
             if not _FOLDER.fullmatch(path.name):
-                found.append(f"{path} is no name for a folder here: letters a-z, digits and single underscores. Rename it.")
+                found.append(
+                    f"{path} is no name for a folder here: letters a-z, digits and single underscores. Rename it."
+                )
             if not (partner / path.name).is_dir():
-                found.append(f"{path} has no {partner.name}/{path.name} beside it. Add that folder, or remove this one.")
+                found.append(
+                    f"{path} has no {partner.name}/{path.name} beside it. Add that folder, or remove this one."
+                )
             found += _too_much(path, pattern)
     bank = asked / "_questions"
-    found += [f"{path} is no file of the question bank, which are called <topic>.toml. Move it away." for path in _entries(bank) if path.suffix != ".toml"]
+    found += [
+        f"{path} is no file of the question bank, which are called <topic>.toml. Move it away."
+        for path in _entries(bank)
+        if path.suffix != ".toml"
+    ]
     return found
 
 
@@ -45,4 +55,8 @@ def _too_much(folder: Path, pattern: re.Pattern[str]) -> Iterator[str]:
 
 def _entries(folder: Path) -> Iterable[Path]:
     """What lies in a folder, without what editors, Python and version control leave there."""
-    return sorted(path for path in folder.iterdir() if not _IGNORED.fullmatch(path.name)) if folder.is_dir() else ()
+    return (
+        sorted(path for path in folder.iterdir() if not _IGNORED.fullmatch(path.name))
+        if folder.is_dir()
+        else ()
+    )

@@ -21,7 +21,11 @@ def packages_with_packs(path: Iterable[str]) -> Iterator[tuple[str, str]]:
     for folder in path:
         try:
             with os.scandir(folder or ".") as entries:
-                names = [entry.name for entry in entries if entry.name.endswith((".dist-info", ".egg-info"))]
+                names = [
+                    entry.name
+                    for entry in entries
+                    if entry.name.endswith((".dist-info", ".egg-info"))
+                ]
         except OSError:  # an archive, or nothing
             continue
         for name in sorted(names):

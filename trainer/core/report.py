@@ -46,7 +46,9 @@ class Mismatch:
     """How one tensor differs from what was expected."""
 
     tensor: str
-    kind: Literal["missing", "shape", "dtype", "device", "value", "type", "plain"]  # the last two: outputs that are no tensors
+    kind: Literal[
+        "missing", "shape", "dtype", "device", "value", "type", "plain"
+    ]  # the last two: outputs that are no tensors
     dims: str = ""
     expected_shape: tuple[int, ...] | None = None
     actual_shape: tuple[int, ...] | None = None

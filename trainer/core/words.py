@@ -186,7 +186,11 @@ def status_of_each(said: Iterable[tuple[str, Status]]) -> dict[str, Status]:
     for check, status in said:
         found.setdefault(check, set()).add(status)
     worst_first: tuple[Status, ...] = ("failed", "skipped", "passed")
-    return {check: next(status for status in worst_first if status in found[check]) for check in CHECK_ORDER if check in found}
+    return {
+        check: next(status for status in worst_first if status in found[check])
+        for check in CHECK_ORDER
+        if check in found
+    }
 
 
 @dataclass(frozen=True)

@@ -46,13 +46,26 @@ def _diagnosis(found: Diagnosis | None) -> dict[str, Any] | None:
         "last_reached": found.last_reached,
         "first_missed": found.first_missed,
         "layout": found.layout,
-        "effective_mask": {"says": mask.what, "batch_item": mask.item, "actual": list(mask.actual), "expected": list(mask.expected)} if mask else None,
+        "effective_mask": {
+            "says": mask.what,
+            "batch_item": mask.item,
+            "actual": list(mask.actual),
+            "expected": list(mask.expected),
+        }
+        if mask
+        else None,
         "cleared": list(found.cleared),
     }
 
 
 def _check(outcome: Outcome) -> dict[str, Any]:
-    found: dict[str, Any] = {"name": outcome.check, "case": outcome.case, "case_number": outcome.number, "status": outcome.status, "message": outcome.message}
+    found: dict[str, Any] = {
+        "name": outcome.check,
+        "case": outcome.case,
+        "case_number": outcome.number,
+        "status": outcome.status,
+        "message": outcome.message,
+    }
     if outcome.mismatch is not None:
         found["mismatch"] = _mismatch(outcome.mismatch)
     if outcome.frames:

@@ -16,7 +16,16 @@ def wrapped(text: str, width: int, indent: str = "") -> str:
     """Prose at this width, paragraph by paragraph."""
     room = max(20, min(width, _WIDEST))
     return "\n".join(
-        textwrap.fill(line, room, initial_indent=indent, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False) if line.strip() else ""
+        textwrap.fill(
+            line,
+            room,
+            initial_indent=indent,
+            subsequent_indent=indent,
+            break_long_words=False,
+            break_on_hyphens=False,
+        )
+        if line.strip()
+        else ""
         for line in text.splitlines()
     )
 
@@ -30,7 +39,13 @@ def code_lines(lines: Sequence[str], width: int, labels: Sequence[str] = ()) -> 
     for label, line in zip(labels, lines, strict=True):
         indent = len(line) - len(line.lstrip())
         deeper = " " * min(indent + 4, room // 2)
-        parts = textwrap.wrap(line.strip(), room, initial_indent=" " * indent, subsequent_indent=deeper, break_on_hyphens=False) or [""]
+        parts = textwrap.wrap(
+            line.strip(),
+            room,
+            initial_indent=" " * indent,
+            subsequent_indent=deeper,
+            break_on_hyphens=False,
+        ) or [""]
         yield f"{label:>{max(0, margin - 2)}}{'  ' if margin else ''}{parts[0]}".rstrip()
         yield from (" " * margin + part for part in parts[1:])
 
@@ -40,12 +55,29 @@ def question(asked: Asked, width: int) -> str:
     found = [wrapped(asked.text, width)]
     if asked.code:
         lines = asked.code.split("\n")
-        labels = [str(number) for number in range(1, len(lines) + 1)] if asked.kind == "line" else []
-        found += ["", *(code_lines(lines, width, labels) if labels else ("    " + line for line in code_lines(lines, width - 4)))]
+        labels = (
+            [str(number) for number in range(1, len(lines) + 1)] if asked.kind == "line" else []
+        )
+        found += [
+            "",
+            *(
+                code_lines(lines, width, labels)
+                if labels
+                else ("    " + line for line in code_lines(lines, width - 4))
+            ),
+        ]
     if asked.options:
         found.append("")
         for letter, option in zip(LETTERS, asked.options, strict=False):
-            found.append(textwrap.fill(option, max(20, min(width, _WIDEST)), initial_indent=f"  {letter}) ", subsequent_indent="     ", break_on_hyphens=False))
+            found.append(
+                textwrap.fill(
+                    option,
+                    max(20, min(width, _WIDEST)),
+                    initial_indent=f"  {letter}) ",
+                    subsequent_indent="     ",
+                    break_on_hyphens=False,
+                )
+            )
     return "\n".join(found)
 
 
@@ -55,7 +87,9 @@ def prompt(asked: Asked) -> str:
         return "line: "
     if asked.kind == "choice":
         return f"{LETTERS[0]}-{LETTERS[len(asked.options) - 1]}: "
-    return {"B": "bytes: ", "%": "percent: ", "x": "factor: ", "FLOP": "FLOPs: ", "": "number: "}[asked.unit]
+    return {"B": "bytes: ", "%": "percent: ", "x": "factor: ", "FLOP": "FLOPs: ", "": "number: "}[
+        asked.unit
+    ]
 
 
 def summary(results: Sequence[tuple[Asked, bool]], coming: Sequence[Item]) -> str:
@@ -66,11 +100,18 @@ def summary(results: Sequence[tuple[Asked, bool]], coming: Sequence[Item]) -> st
     found = [f"{sum(right for _, right in results)} of {len(results)} right."]
     if len(by_topic) > 1:
         longest = max(map(len, by_topic))
-        found += [f"  {topic:<{longest}}  {sum(some)} of {len(some)}" for topic, some in sorted(by_topic.items())]
+        found += [
+            f"  {topic:<{longest}}  {sum(some)} of {len(some)}"
+            for topic, some in sorted(by_topic.items())
+        ]
     days: dict[str, int] = {}
     for item in sorted(coming, key=lambda one: one.due_at):
         day = time.strftime("%Y-%m-%d", time.localtime(item.due_at))
         days[day] = days.get(day, 0) + 1
     if days:
-        found.append("Due next: " + ", ".join(f"{many} on {day}" for day, many in list(days.items())[:3]) + ".")
+        found.append(
+            "Due next: "
+            + ", ".join(f"{many} on {day}" for day, many in list(days.items())[:3])
+            + "."
+        )
     return "\n".join(found)

@@ -38,7 +38,9 @@ packages = ["trainer"]
 """
 
 
-def write_autograder(folder: Path, assignment_toml: str, package_root: Path, others: Sequence[Challenge] = ()) -> None:
+def write_autograder(
+    folder: Path, assignment_toml: str, package_root: Path, others: Sequence[Challenge] = ()
+) -> None:
     """Write all that the platform needs into `folder`: empty, missing, or an autograder written earlier, which is replaced.
 
     Args:
@@ -76,7 +78,9 @@ def _clear(folder: Path) -> None:
     if folder.is_dir() and any(folder.iterdir()):
         missing = [name for name in _OURS if not (folder / name).is_file()]
         if missing:
-            raise DrillError(f"{folder} is not empty and no autograder (it has no {missing[0]}). Name a new folder.")
+            raise DrillError(
+                f"{folder} is not empty and no autograder (it has no {missing[0]}). Name a new folder."
+            )
         for name in ("package", "pack"):
             shutil.rmtree(folder / name, ignore_errors=True)
 
@@ -95,13 +99,21 @@ def _from_wheel(root: Path, package: Path) -> None:
     found = sorted(root.glob("attn_drill-*.dist-info"))
     pack = root / "trainer" / "_pack"
     if not found or not all((pack / name).is_dir() for name in ("challenges", "solutions")):
-        raise DrillError(f"{root} has neither a checkout of attn-drill nor an installed one. Install attn-drill again, from a whole checkout or wheel.")
+        raise DrillError(
+            f"{root} has neither a checkout of attn-drill nor an installed one. Install attn-drill again, from a whole checkout or wheel."
+        )
     installed = metadata.Distribution.at(found[-1])
     dependencies = [one for one in installed.requires or () if "extra ==" not in one]
-    shutil.copytree(root / "trainer", package / "trainer", ignore=shutil.ignore_patterns("__pycache__", "*.pyc", ".*", "_pack"))
+    shutil.copytree(
+        root / "trainer",
+        package / "trainer",
+        ignore=shutil.ignore_patterns("__pycache__", "*.pyc", ".*", "_pack"),
+    )
     for name in ("challenges", "solutions"):
         shutil.copytree(pack / name, package / name, ignore=_LEFT_OUT)
-    text = _PYPROJECT.format(version=json.dumps(installed.version), dependencies=json.dumps(dependencies))
+    text = _PYPROJECT.format(
+        version=json.dumps(installed.version), dependencies=json.dumps(dependencies)
+    )
     (package / "pyproject.toml").write_text(text, encoding="utf-8")
     (package / "constraints.txt").write_text(_pins(root), encoding="utf-8")
     for license_file in found[-1].glob("licenses/*"):
@@ -110,6 +122,13 @@ def _from_wheel(root: Path, package: Path) -> None:
 
 def _pins(root: Path) -> str:
     """What is installed beside the wheel, so that the platform grades with the same versions."""
-    there = {one.name: one.version for one in metadata.distributions(path=[str(root)]) if one.name and one.name.lower() != "attn-drill"}
+    there = {
+        one.name: one.version
+        for one in metadata.distributions(path=[str(root)])
+        if one.name and one.name.lower() != "attn-drill"
+    }
     # The part after a plus names a build, which another index may not have.
-    return "".join(f"{name}=={version.partition('+')[0]}\n" for name, version in sorted(there.items(), key=lambda one: one[0].lower()))
+    return "".join(
+        f"{name}=={version.partition('+')[0]}\n"
+        for name, version in sorted(there.items(), key=lambda one: one[0].lower())
+    )

@@ -9,9 +9,26 @@ from collections.abc import Callable, Iterable, Iterator
 from itertools import groupby
 
 from trainer.classroom.assignment import total
-from trainer.classroom.summary import ChallengeSummary, ClassSummary, CommonMistake, Handed, summarise
+from trainer.classroom.summary import (
+    ChallengeSummary,
+    ClassSummary,
+    CommonMistake,
+    Handed,
+    summarise,
+)
 from trainer.classroom.words import Assignment, Result
-from trainer.display.class_html_parts import SCRIPT, anchor, excerpt, head, histogram, name, rate_bar, report, text, verdict_bar
+from trainer.display.class_html_parts import (
+    SCRIPT,
+    anchor,
+    excerpt,
+    head,
+    histogram,
+    name,
+    rate_bar,
+    report,
+    text,
+    verdict_bar,
+)
 from trainer.display.class_words import VERDICTS, checks_passed, likely, points
 
 _SHOWN_MISTAKES = 12
@@ -47,7 +64,14 @@ def _overview(found: ClassSummary) -> Iterator[str]:
     if found.total.mean is not None and found.total.median is not None:
         facts += [f"mean {found.total.mean:.1f}", f"median {found.total.median:.1f} of 100"]
     yield f'<p class="lead">{", ".join(facts)}</p>\n'
-    links = {"scores": "Scores", "checks": "Checks", "mistakes": "Mistakes", "look": "To look at", "students": "Students", "reports": "Reports"}
+    links = {
+        "scores": "Scores",
+        "checks": "Checks",
+        "mistakes": "Mistakes",
+        "look": "To look at",
+        "students": "Students",
+        "reports": "Reports",
+    }
     linked = "".join(f'<a href="#{one}">{word}</a>' for one, word in links.items())
     yield f'<nav aria-label="Sections">{linked}</nav>\n'
     if not found.submissions:
@@ -84,7 +108,11 @@ def _checks(found: ClassSummary) -> Iterator[str]:
 def _check_table(one: ChallengeSummary, *, several: bool) -> Iterator[str]:
     heading = f"<h3>{text(one.challenge)}</h3>\n" if several else ""
     failing = [check for check in one.checks if check.failed]
-    waiting = [f"{check.check} ({check.skipped})" for check in one.checks if check.skipped and not check.failed]
+    waiting = [
+        f"{check.check} ({check.skipped})"
+        for check in one.checks
+        if check.skipped and not check.failed
+    ]
     fine = [check.check for check in one.checks if not (check.failed or check.skipped)]
     yield heading
     if failing:
@@ -108,7 +136,10 @@ def _check_table(one: ChallengeSummary, *, several: bool) -> Iterator[str]:
 def _mistakes(found: ClassSummary) -> Iterator[str]:
     yield '<section id="mistakes">\n<h2>Most common mistakes</h2>\n'
     several = len(found.challenges) > 1
-    made = sorted(((one, mistake) for one in found.challenges for mistake in one.mistakes), key=lambda pair: -pair[1].students)
+    made = sorted(
+        ((one, mistake) for one in found.challenges for mistake in one.mistakes),
+        key=lambda pair: -pair[1].students,
+    )
     if not made:
         yield "<p>No known mistake was named.</p>\n"
     else:
@@ -133,9 +164,19 @@ def _mistake(mistake: CommonMistake, challenge: str) -> str:
 def _to_look_at(found: ClassSummary) -> Iterator[str]:
     yield '<section id="look">\n<h2>To look at</h2>\n<p class="quiet">From here on, students are named.</p>\n'
     yield from _handed("To settle", _TO_SETTLE, found.to_settle, link=True)
-    yield from _handed("Not graded", "The grading failed; the submission is not to blame. Grade again with --resume.", found.not_graded, link=True)
+    yield from _handed(
+        "Not graded",
+        "The grading failed; the submission is not to blame. Grade again with --resume.",
+        found.not_graded,
+        link=True,
+    )
     yield from _handed("Late", "Handed in after the date.", found.late, link=True)
-    yield from _handed("No result", "These students have a result for another challenge only.", found.missing, link=False)
+    yield from _handed(
+        "No result",
+        "These students have a result for another challenge only.",
+        found.missing,
+        link=False,
+    )
     if not (found.to_settle or found.not_graded or found.late or found.missing):
         yield "<p>Everything was graded, nothing is late and nothing is missing.</p>\n"
     yield "</section>\n"
@@ -168,8 +209,13 @@ def _students(results: Iterable[Result], assignment: Assignment) -> Iterator[str
         cells = _several(found, asked, assignment) if several else _only(next(iter(found.values())))
         first = anchor(student, next(iter(found)))
         named = name(student) if several else f'<a href="#{first}">{name(student)}</a>'
-        named_in = [(text(one.challenge), text(likely(one))) for one in found.values() if likely(one)]
-        mistakes = "<br>".join((f"<small>{where}</small> " if several else "") + f"<code>{ids}</code>" for where, ids in named_in)
+        named_in = [
+            (text(one.challenge), text(likely(one))) for one in found.values() if likely(one)
+        ]
+        mistakes = "<br>".join(
+            (f"<small>{where}</small> " if several else "") + f"<code>{ids}</code>"
+            for where, ids in named_in
+        )
         yield f'<tr><th scope="row">{named}</th>{cells}<td>{mistakes}</td></tr>\n'
     yield "</tbody>\n</table>\n</div>\n</section>\n"
 
@@ -195,16 +241,22 @@ def _only(result: Result) -> str:
 
 
 def _several(found: dict[str, Result], asked: list[str], assignment: Assignment) -> str:
-    cells = [_score("total", total({one: result.score for one, result in found.items()}, assignment))]
+    cells = [
+        _score("total", total({one: result.score for one, result in found.items()}, assignment))
+    ]
     for challenge in asked:
         result = found.get(challenge)
         if result is None:
-            cells.append(f'<td class="quiet" data-label="{text(challenge)}" data-sort="-2">no result</td>')
+            cells.append(
+                f'<td class="quiet" data-label="{text(challenge)}" data-sort="-2">no result</td>'
+            )
             continue
         symbol, word = VERDICTS[result.verdict]
         score = word if result.score is None else points(result.score)
         late = ' <small class="tag">late</small>' if result.late else ""
-        label = f'<span class="{_kind(result.verdict)}" title="{word}"><i>{symbol}</i></span> {score}'
+        label = (
+            f'<span class="{_kind(result.verdict)}" title="{word}"><i>{symbol}</i></span> {score}'
+        )
         order = -1 if result.score is None else result.score
         linked = f'<a href="#{anchor(result.student, challenge)}">{label}</a>{late}'
         cells.append(f'<td data-label="{text(challenge)}" data-sort="{order}">{linked}</td>')

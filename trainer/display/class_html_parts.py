@@ -14,12 +14,25 @@ from trainer.core.words import Verdict
 from trainer.display.class_html_style import SCRIPT, STYLE
 from trainer.display.class_words import VERDICTS, points, visible
 
-__all__ = ["SCRIPT", "anchor", "excerpt", "head", "histogram", "name", "rate_bar", "report", "text", "verdict_bar"]
+__all__ = [
+    "SCRIPT",
+    "anchor",
+    "excerpt",
+    "head",
+    "histogram",
+    "name",
+    "rate_bar",
+    "report",
+    "text",
+    "verdict_bar",
+]
 
 # Parts of a report that are coloured: the verdict, checks with their symbols, wrong numbers with their star.
 _HEADLINE = re.compile(r"\A([A-Z][A-Z ]+[A-Z])(?=  )")
 _CHECK = re.compile(r"(?m)(?:(?<=^)|(?<=  ))([✓✗–]) (\S+(?: \S+)*)")
-_STARRED = re.compile(r"(?m)(?<![\w.*-])(?:-?(?:[\d.]+(?:e[+-]?\d+)?|inf)|nan|True|False)\*(?=\s|$)")
+_STARRED = re.compile(
+    r"(?m)(?<![\w.*-])(?:-?(?:[\d.]+(?:e[+-]?\d+)?|inf)|nan|True|False)\*(?=\s|$)"
+)
 
 
 def text(words: str) -> str:
@@ -34,7 +47,10 @@ def name(words: str) -> str:
 
 def anchor(student: str, challenge: str) -> str:
     """The id of a report: the same in every file, and nothing of the name is in it."""
-    return "r-" + hashlib.sha256(f"{student}\0{challenge}".encode(errors="surrogatepass")).hexdigest()[:16]
+    return (
+        "r-"
+        + hashlib.sha256(f"{student}\0{challenge}".encode(errors="surrogatepass")).hexdigest()[:16]
+    )
 
 
 def head(title: str) -> Iterator[str]:
@@ -58,7 +74,9 @@ def verdict_bar(verdicts: Mapping[Verdict | None, int]) -> str:
     for verdict in VERDICTS:
         width = 100 * verdicts.get(verdict, 0) / whole
         if width:
-            parts.append(f'<rect class="v-{verdict or "none"}" x="{start:.3f}" width="{width:.3f}" height="8"/>')
+            parts.append(
+                f'<rect class="v-{verdict or "none"}" x="{start:.3f}" width="{width:.3f}" height="8"/>'
+            )
             start += width
     return f'<svg class="stack" viewBox="0 0 100 8" preserveAspectRatio="none" aria-hidden="true">{"".join(parts)}</svg>'
 
@@ -81,12 +99,22 @@ def histogram(title: str, found: Distribution, unit: str) -> str:
     for number, count in enumerate(found.bins):
         tall, left = high * count / most, number * step
         if count:
-            bars.append(f'<rect class="fill" x="{left + 2}" y="{14 + high - tall:.1f}" width="{step - 4}" height="{tall:.1f}" rx="2"/>')
+            bars.append(
+                f'<rect class="fill" x="{left + 2}" y="{14 + high - tall:.1f}" width="{step - 4}" height="{tall:.1f}" rx="2"/>'
+            )
             bars.append(f'<text x="{left + step / 2:g}" y="{10 + high - tall:.1f}">{count}</text>')
         bars.append(f'<text class="axis" x="{left}" y="{high + 28}">{number * 10}</text>')
     bars.append(f'<text class="axis" x="{10 * step}" y="{high + 28}">100</text>')
-    words = ", ".join(f"{number * 10} to {number * 10 + 10}: {count}" for number, count in enumerate(found.bins) if count)
-    middle = f", mean {found.mean:.1f}, median {found.median:.1f}" if found.mean is not None and found.median is not None else ""
+    words = ", ".join(
+        f"{number * 10} to {number * 10 + 10}: {count}"
+        for number, count in enumerate(found.bins)
+        if count
+    )
+    middle = (
+        f", mean {found.mean:.1f}, median {found.median:.1f}"
+        if found.mean is not None and found.median is not None
+        else ""
+    )
     return (
         f'<figure>\n<svg class="histogram" viewBox="-10 -4 320 136" role="img" aria-label="{text(title)}, {unit} by score. {words or "none"}">'
         f'<line x1="0" x2="{10 * step}" y1="{14 + high}" y2="{14 + high}"/>{"".join(bars)}</svg>\n'
@@ -97,7 +125,8 @@ def histogram(title: str, found: Distribution, unit: str) -> str:
 def excerpt(found: Excerpt) -> str:
     """Lines of code, the one that is meant marked. Without their numbers: these are somebody's."""
     lines = [
-        f"<b><i>▸ </i>{text(line)}</b>" if number == found.marked else f"<i>  </i>{text(line)}" for number, line in enumerate(found.lines, start=found.first)
+        f"<b><i>▸ </i>{text(line)}</b>" if number == found.marked else f"<i>  </i>{text(line)}"
+        for number, line in enumerate(found.lines, start=found.first)
     ]
     return f'<pre class="excerpt"><code>{chr(10).join(lines)}\n</code></pre>\n'
 
@@ -110,9 +139,14 @@ def report(result: Result) -> str:
     late = ' <small class="tag">late</small>' if result.late else ""
     verdict = f'<span class="{kind}"><i aria-hidden="true">{symbol}</i> {word}</span>'
     lines = [f'<details class="report" id="{anchor(result.student, result.challenge)}">']
-    lines.append(f"<summary>{name(result.student)} <small>{text(result.challenge)}</small> {verdict}{score}{late}</summary>")
+    lines.append(
+        f"<summary>{name(result.student)} <small>{text(result.challenge)}</small> {verdict}{score}{late}</summary>"
+    )
     if result.diagnosis is not None and result.diagnosis.mistakes:
-        said = "".join(f"<li>{text(one.says)} <code>{text(one.id)}</code></li>" for one in result.diagnosis.mistakes)
+        said = "".join(
+            f"<li>{text(one.says)} <code>{text(one.id)}</code></li>"
+            for one in result.diagnosis.mistakes
+        )
         lines.append(f"<p>Likely:</p>\n<ul>{said}</ul>")
     if result.unsettled:
         lines.append(f"<p>{text(result.error or '')}</p>")
@@ -128,7 +162,10 @@ def coloured(report_text: str) -> str:
     """A report with its symbols coloured; every character of it stays."""
     shown = escape(visible(report_text.rstrip(), lines=True))
     shown = _CHECK.sub(lambda found: f'<span class="{_KINDS[found[1]]}">{found[0]}</span>', shown)
-    shown = _HEADLINE.sub(lambda found: f'<b class="{"right" if found[1] == "PASSED" else "wrong"}">{found[1]}</b>', shown)
+    shown = _HEADLINE.sub(
+        lambda found: f'<b class="{"right" if found[1] == "PASSED" else "wrong"}">{found[1]}</b>',
+        shown,
+    )
     return _STARRED.sub(lambda found: f'<span class="wrong">{found[0]}</span>', shown)
 
 

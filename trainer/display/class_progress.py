@@ -10,7 +10,14 @@ from itertools import islice
 from types import TracebackType
 from typing import TextIO
 
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    TextColumn,
+    TimeElapsedColumn,
+    TimeRemainingColumn,
+)
 
 from trainer.classroom.words import Result
 from trainer.display.class_words import visible
@@ -20,7 +27,14 @@ from trainer.display.words import plain
 _LINES = 10  # in all, where there is no terminal
 _MOST_NAMES = 10  # that a person has to settle
 _MOST_FILES = 4  # of one such name
-_WORDS = {"passed": "passed", "failed": "failed", "error": "error", "timeout": "time limit", "memory": "memory", "not-allowed": "not allowed"}
+_WORDS = {
+    "passed": "passed",
+    "failed": "failed",
+    "error": "error",
+    "timeout": "time limit",
+    "memory": "memory",
+    "not-allowed": "not allowed",
+}
 
 
 class ClassProgress:
@@ -31,9 +45,23 @@ class ClassProgress:
         self._total, self._done, self._told = total, done, done
         self._verdicts: Counter[str | None] = Counter()
         narrow = self._console.width < 70
-        times = [] if narrow else [TimeElapsedColumn(), TextColumn("gone,"), TimeRemainingColumn(), TextColumn("left")]
+        times = (
+            []
+            if narrow
+            else [
+                TimeElapsedColumn(),
+                TextColumn("gone,"),
+                TimeRemainingColumn(),
+                TextColumn("left"),
+            ]
+        )
         self._bar = Progress(
-            *(BarColumn(bar_width=12 if narrow else 24), MofNCompleteColumn(), *times, TextColumn("{task.description}", markup=False)),
+            *(
+                BarColumn(bar_width=12 if narrow else 24),
+                MofNCompleteColumn(),
+                *times,
+                TextColumn("{task.description}", markup=False),
+            ),
             console=self._console,
             disable=not self._console.is_terminal,
         )
@@ -43,7 +71,12 @@ class ClassProgress:
         self._bar.start()
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
         self._bar.stop()
 
     def advance(self, result: Result) -> None:
@@ -51,9 +84,13 @@ class ClassProgress:
         self._done += 1
         self._verdicts[result.verdict] += 1
         self._bar.update(self._task, advance=1, description=in_counts(self._verdicts))
-        if not self._console.is_terminal and ((self._done - self._told) * _LINES >= self._total or self._done == self._total):
+        if not self._console.is_terminal and (
+            (self._done - self._told) * _LINES >= self._total or self._done == self._total
+        ):
             self._told = self._done
-            self._console.print(f"{self._done} of {self._total} graded: {in_counts(self._verdicts)}", soft_wrap=True)
+            self._console.print(
+                f"{self._done} of {self._total} graded: {in_counts(self._verdicts)}", soft_wrap=True
+            )
 
 
 def in_counts(verdicts: Counter[str | None]) -> str:
@@ -85,7 +122,9 @@ def summary(results: Iterable[Result], width: int | None = None) -> tuple[str, i
             mistakes.update({(mistake.id, mistake.says) for mistake in one.diagnosis.mistakes})
     lines = [f"{sum(verdicts.values())} results: {in_counts(verdicts)}"]
     if scores:
-        lines.append(f"score: {sum(scores) / len(scores):.1f} on average, {sorted(scores)[len(scores) // 2]:.1f} in the middle")
+        lines.append(
+            f"score: {sum(scores) / len(scores):.1f} on average, {sorted(scores)[len(scores) // 2]:.1f} in the middle"
+        )
     lines += [f"{count} × {name}: {plain(says)}" for (name, says), count in mistakes.most_common(3)]
     lines += _to_settle(unsettled)
     return "\n".join(in_columns(line, width) for line in lines), failed
@@ -100,7 +139,9 @@ def in_columns(line: str, width: int | None) -> str:
     """Return a line broken at blanks, so that it fits this many columns."""
     if width is None:
         return line
-    return "\n".join(textwrap.wrap(line, max(20, width), subsequent_indent="    ", break_on_hyphens=False))
+    return "\n".join(
+        textwrap.wrap(line, max(20, width), subsequent_indent="    ", break_on_hyphens=False)
+    )
 
 
 def _to_settle(unsettled: Mapping[str, Sequence[str]]) -> list[str]:

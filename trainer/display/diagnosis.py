@@ -27,7 +27,9 @@ def diagnosed(found: Diagnosis, shown: int | None, *, why: bool) -> Iterator[Ren
         yield Padding(rows, (0, 0, 0, 2), expand=False)
 
 
-def _rows(found: Diagnosis, shown: int | None, *, why: bool) -> Iterator[tuple[RenderableType, RenderableType]]:
+def _rows(
+    found: Diagnosis, shown: int | None, *, why: bool
+) -> Iterator[tuple[RenderableType, RenderableType]]:
     if found.first_line is not None:
         text = Text(plain(found.first_line.text), style="bold")
         text.append(_reached(found, shown), style="not bold")
@@ -57,7 +59,9 @@ def _reached(found: Diagnosis, shown: int | None) -> str:
     elif found.last_reached == found.first_missed:
         text = "everything before it agrees"
     else:
-        text = f"{found.last_reached} is as it must be" + (f", {found.first_missed} is not" if found.first_missed else "")
+        text = f"{found.last_reached} is as it must be" + (
+            f", {found.first_missed} is not" if found.first_missed else ""
+        )
     case = f"in case {found.case} " if found.case is not None and found.case != shown else ""
     made = f" ({case}it makes {found.made})" if found.made else ""
     return f"\n{text}{made}" if text else ""
@@ -89,5 +93,10 @@ def _picture(mask: EffectiveMask) -> RenderableType:
 def _first_difference(mask: EffectiveMask) -> int:
     """Return the first column in which the patterns differ; 0 if none does."""
     pairs = zip(mask.actual, mask.expected, strict=True)
-    columns = [column for mine, right in pairs for column, (seen, want) in enumerate(zip(mine, right, strict=True)) if seen != want]
+    columns = [
+        column
+        for mine, right in pairs
+        for column, (seen, want) in enumerate(zip(mine, right, strict=True))
+        if seen != want
+    ]
     return min(columns, default=0)

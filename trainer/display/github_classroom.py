@@ -22,12 +22,21 @@ def github_classroom_object(results: Iterable[Result], assignment: Assignment) -
     tests = [test for one in found.challenges for test in _tests(one, found)]
     verdicts = {one.verdict for one in found.challenges}
     status = "error" if "not graded" in verdicts else "fail" if "failed" in verdicts else "pass"
-    return {"version": 1, "status": status, "max_score": 0 if found.score is None else _MOST, "tests": tests}
+    return {
+        "version": 1,
+        "status": status,
+        "max_score": 0 if found.score is None else _MOST,
+        "tests": tests,
+    }
 
 
 def result_line(reported: dict[str, Any]) -> str:
     """The line `result=…` for the file that $GITHUB_OUTPUT names; the reporter reads it from there, in base64."""
-    return "result=" + base64.b64encode(json.dumps(reported, allow_nan=False).encode()).decode("ascii") + "\n"
+    return (
+        "result="
+        + base64.b64encode(json.dumps(reported, allow_nan=False).encode()).decode("ascii")
+        + "\n"
+    )
 
 
 def _tests(challenge: ToldChallenge, found: Told) -> list[dict[str, Any]]:
@@ -56,7 +65,15 @@ def _message(challenge: ToldChallenge, check: ToldCheck) -> str:
     return check.says or f"{challenge.challenge}: {challenge.says}"
 
 
-def _test(challenge: ToldChallenge, name: str, status: str, points: int, message: str, line: int | None, found: Told) -> dict[str, Any]:
+def _test(
+    challenge: ToldChallenge,
+    name: str,
+    status: str,
+    points: int,
+    message: str,
+    line: int | None,
+    found: Told,
+) -> dict[str, Any]:
     return {
         "name": name,
         "status": status,

@@ -10,7 +10,16 @@ from collections.abc import Iterable, Iterator
 from trainer.classroom.words import Result
 from trainer.display.class_words import checks_passed, likely, points, visible
 
-COLUMNS = ("student", "challenge", "verdict", "score", "checks_passed", "checks_total", "likely_mistake", "seconds")
+COLUMNS = (
+    "student",
+    "challenge",
+    "verdict",
+    "score",
+    "checks_passed",
+    "checks_total",
+    "likely_mistake",
+    "seconds",
+)
 
 # No byte order mark: a program that asks for the column `student` would find one called `\ufeffstudent`. A spreadsheet that takes
 # such a file for its country's old encoding is told UTF-8 when it imports it (in Excel: Data, From Text/CSV).
@@ -63,5 +72,9 @@ def csv_line(row: tuple[str, ...]) -> str:
     """A row as a line of a CSV file."""
     # Where a semicolon divides cells, what stands behind one in a name would be a cell of its own: quotes hold it together.
     buffer = io.StringIO()
-    csv.writer(buffer, quoting=csv.QUOTE_ALL if any(";" in cell for cell in row) else csv.QUOTE_MINIMAL, lineterminator="\n").writerow(row)
+    csv.writer(
+        buffer,
+        quoting=csv.QUOTE_ALL if any(";" in cell for cell in row) else csv.QUOTE_MINIMAL,
+        lineterminator="\n",
+    ).writerow(row)
     return buffer.getvalue()

@@ -24,11 +24,17 @@ def gradescope_object(results: Iterable[Result], assignment: Assignment) -> dict
         "visibility": "visible",
         "stdout_visibility": "hidden",  # what the grader prints is for the teacher
     }
-    tests = [_test(one, check, found, several=several) for one in found.challenges for check in one.checks]
+    tests = [
+        _test(one, check, found, several=several)
+        for one in found.challenges
+        for check in one.checks
+    ]
     return made | ({"tests": tests} if tests else {})
 
 
-def _test(challenge: ToldChallenge, check: ToldCheck, found: Told, *, several: bool) -> dict[str, Any]:
+def _test(
+    challenge: ToldChallenge, check: ToldCheck, found: Told, *, several: bool
+) -> dict[str, Any]:
     made: dict[str, Any] = {
         "name": f"{challenge.challenge}: {check.name}" if several else check.name,
         "status": "passed" if check.status == "passed" else "failed",

@@ -46,23 +46,40 @@ def terminal(stream: TextIO) -> Console:
     return literal.console(stream)
 
 
-def show_heads(facts: Sequence[HeadFacts], file: str, console: Console, *, whole: bool = False) -> None:
+def show_heads(
+    facts: Sequence[HeadFacts], file: str, console: Console, *, whole: bool = False
+) -> None:
     """Print the facts: all heads that have a grid, in a table and as pictures; of the others how many they are. `whole`: one, in full size."""
     console.print(render(facts, file, console.width, unicode=has_unicode(console), whole=whole))
 
 
-def render(facts: Sequence[HeadFacts], file: str, width: int = 80, *, unicode: bool = True, whole: bool = False) -> RenderableType:
+def render(
+    facts: Sequence[HeadFacts],
+    file: str,
+    width: int = 80,
+    *,
+    unicode: bool = True,
+    whole: bool = False,
+) -> RenderableType:
     """The whole as one renderable; `unicode`: whether there are more characters than ASCII."""
     drawn = [one for one in facts if one.grid]
     room = min(_WHOLE_ROOM if whole else _ROOM, width - 2)
     parts: list[RenderableType] = [_headline(facts, file), Text(), *_table(drawn, width)]
     if notes := [_note(one) for one in drawn if one.notes]:
         parts += [Text(), *notes]
-    parts += [Text(), *_pictures(drawn, width, room, unicode=unicode), _legend(drawn, unicode=unicode)]
+    parts += [
+        Text(),
+        *_pictures(drawn, width, room, unicode=unicode),
+        _legend(drawn, unicode=unicode),
+    ]
     if more := len(facts) - len(drawn):
         strange = sum(bool(one.notes) for one in facts if not one.grid)
         also = f", {strange} of them unlike attention weights" if strange else ""
-        parts.append(Text(f"{more} more head{'s' if more > 1 else ''}{also}: --head N shows one, --html OUT.html all, --json all numbers."))
+        parts.append(
+            Text(
+                f"{more} more head{'s' if more > 1 else ''}{also}: --head N shows one, --html OUT.html all, --json all numbers."
+            )
+        )
     return Group(*parts)
 
 
@@ -90,7 +107,15 @@ def _table(facts: Sequence[HeadFacts], width: int) -> Iterator[Text]:
     """A line for each head, below the name of its tensor."""
     indexed = any(len(one.index) > 1 for one in facts)
     lengths = len({one.length for one in facts}) > 1
-    header = ["head", *(["index"] if indexed else []), *(["L"] if lengths else []), "entropy", "/ln L", "distance", "class"]
+    header = [
+        "head",
+        *(["index"] if indexed else []),
+        *(["L"] if lengths else []),
+        "entropy",
+        "/ln L",
+        "distance",
+        "class",
+    ]
     rows = [_row(one, indexed=indexed, lengths=lengths) for one in facts]
     widths = [max(len(row[column]) for row in [header, *rows]) for column in range(len(header))]
     gap = "  " if sum(widths) + 2 * len(widths) - 2 <= width else " "
@@ -106,14 +131,24 @@ def _table(facts: Sequence[HeadFacts], width: int) -> Iterator[Text]:
 
 
 def _joined(row: Sequence[str], widths: Sequence[int], gap: str) -> str:
-    return gap.join([*(word.rjust(width) for word, width in zip(row[:-1], widths[:-1], strict=True)), row[-1]])
+    return gap.join(
+        [*(word.rjust(width) for word, width in zip(row[:-1], widths[:-1], strict=True)), row[-1]]
+    )
 
 
 def _row(one: HeadFacts, *, indexed: bool, lengths: bool) -> list[str]:
     share = "-" if math.isnan(one.entropy_share) else f"{one.entropy_share:.0%}"
     numbers = ["-" if math.isnan(value) else number(value) for value in (one.entropy, one.distance)]
     index = [index_in_words(one)] if indexed else []
-    return [str(one.number), *index, *([str(one.length)] if lengths else []), numbers[0], share, numbers[1], one.kind or "-"]
+    return [
+        str(one.number),
+        *index,
+        *([str(one.length)] if lengths else []),
+        numbers[0],
+        share,
+        numbers[1],
+        one.kind or "-",
+    ]
 
 
 def index_in_words(one: HeadFacts) -> str:
@@ -125,7 +160,9 @@ def _note(one: HeadFacts) -> Text:
     return Text(f"! head {one.number}: ", style=WRONG).append("; ".join(one.notes), style="default")
 
 
-def _pictures(facts: Sequence[HeadFacts], width: int, room: int, *, unicode: bool) -> Iterator[Text]:
+def _pictures(
+    facts: Sequence[HeadFacts], width: int, room: int, *, unicode: bool
+) -> Iterator[Text]:
     """As many side by side as the width allows."""
     pictures = [_picture(one, room, unicode=unicode) for one in facts]
     wide = max((cell_len(line) for picture in pictures for line in picture), default=1)
@@ -133,8 +170,16 @@ def _pictures(facts: Sequence[HeadFacts], width: int, room: int, *, unicode: boo
     for start in range(0, len(pictures), beside):
         some = pictures[start : start + beside]
         for line in range(max(map(len, some))):
-            cells = [set_cell_size(picture[line] if line < len(picture) else "", wide) for picture in some]
-            yield Text(_GAP.join(cells).rstrip(), style=RIGHT if line > 1 else "", no_wrap=True, overflow="crop")
+            cells = [
+                set_cell_size(picture[line] if line < len(picture) else "", wide)
+                for picture in some
+            ]
+            yield Text(
+                _GAP.join(cells).rstrip(),
+                style=RIGHT if line > 1 else "",
+                no_wrap=True,
+                overflow="crop",
+            )
         yield Text()
 
 
@@ -143,11 +188,19 @@ def _picture(one: HeadFacts, room: int, *, unicode: bool) -> list[str]:
     corners, across, down = ("┌┐└┘", "─", "│") if unicode else ("++++", "-", "|")
     most = greatest(one)
     wide = 2 if len(one.grid) == len(one.grid[0]) and 2 * len(one.grid[0]) <= room else 1
-    rows = ["".join(_shade(value, most, unicode=unicode) * wide for value in row) for row in one.grid]
+    rows = [
+        "".join(_shade(value, most, unicode=unicode) * wide for value in row) for row in one.grid
+    ]
     edge = across * len(rows[0])
     caption = f"head {one.number} {index_in_words(one)}".rstrip()
     kind = f"{one.kind or 'no class'}  max {number(most)}"
-    return [caption, kind, corners[0] + edge + corners[1], *(down + row + down for row in rows), corners[2] + edge + corners[3]]
+    return [
+        caption,
+        kind,
+        corners[0] + edge + corners[1],
+        *(down + row + down for row in rows),
+        corners[2] + edge + corners[3],
+    ]
 
 
 def greatest(one: HeadFacts) -> float:
@@ -169,7 +222,9 @@ def _legend(facts: Sequence[HeadFacts], *, unicode: bool) -> Text:
     shades = "░ ▒ ▓ █" if unicode else ". : * #"
     pooled = any(len(one.grid) < one.length for one in facts)
     words = f"Queries down, keys across. {shades} from 1/16, 1/8, 1/4, 1/2 of the head's max."
-    return Text(words + (" A cell is the mean over neighbouring positions." if pooled else ""), style=QUIET)
+    return Text(
+        words + (" A cell is the mean over neighbouring positions." if pooled else ""), style=QUIET
+    )
 
 
 def as_object(facts: Sequence[HeadFacts], file: str) -> dict[str, Any]:

@@ -54,7 +54,9 @@ def to_html(facts: Sequence[HeadFacts], file: str) -> str:
         f'<div class="heads{" whole" if len(drawn) == 1 else ""}">',
         *(_figure(one) for one in drawn),
         "</div>",
-        f"<p>{more} more heads are not shown here: --head N shows one, --json has all numbers.</p>" if more else "",
+        f"<p>{more} more heads are not shown here: --head N shows one, --json has all numbers.</p>"
+        if more
+        else "",
         '<p class="quiet">Queries down, keys across. The stronger the colour, the greater the weight: it grows with the square root of a cell over the '
         "head's max. Orange: not finite or negative. Where the sequence is longer than the picture, a cell is the mean over neighbouring positions.</p>",
     ]
@@ -62,7 +64,17 @@ def to_html(facts: Sequence[HeadFacts], file: str) -> str:
 
 
 def _table(facts: Sequence[HeadFacts]) -> str:
-    header = ["head", "tensor", "index", "L", "entropy, nats", "of ln L", "distance, positions", "class", "what is strange"]
+    header = [
+        "head",
+        "tensor",
+        "index",
+        "L",
+        "entropy, nats",
+        "of ln L",
+        "distance, positions",
+        "class",
+        "what is strange",
+    ]
     words = {"tensor", "index", "class", "what is strange"}
     first = "".join(f"<th{_class(name in words)}>{name}</th>" for name in header)
     return "\n".join([f"<table>\n<tr>{first}</tr>", *(_row(one) for one in facts), "</table>"])
@@ -74,7 +86,9 @@ def _class(word: bool) -> str:
 
 def _row(one: HeadFacts) -> str:
     share = "-" if math.isnan(one.entropy_share) else f"{one.entropy_share:.0%}"
-    entropy, distance = ("-" if math.isnan(value) else number(value) for value in (one.entropy, one.distance))
+    entropy, distance = (
+        "-" if math.isnan(value) else number(value) for value in (one.entropy, one.distance)
+    )
     link = f'<a href="#head-{one.number}">{one.number}</a>'
     columns = [
         (link, False),
@@ -103,11 +117,19 @@ def _svg(one: HeadFacts) -> str:
     tints: dict[int, list[str]] = {}
     for y, row in enumerate(one.grid):
         for x, value in enumerate(row):
-            tint = -1 if math.isnan(value) or value < 0 else round(_TINTS * math.sqrt(value / most)) if most else 0
+            tint = (
+                -1
+                if math.isnan(value) or value < 0
+                else round(_TINTS * math.sqrt(value / most))
+                if most
+                else 0
+            )
             if tint:
                 tints.setdefault(tint, []).append(f"M{x} {y}h1v1h-1z")
     paths = [
-        f'<path class="strange" d="{"".join(cells)}"/>' if tint < 0 else f'<path opacity="{tint / _TINTS:g}" d="{"".join(cells)}"/>'
+        f'<path class="strange" d="{"".join(cells)}"/>'
+        if tint < 0
+        else f'<path opacity="{tint / _TINTS:g}" d="{"".join(cells)}"/>'
         for tint, cells in sorted(tints.items())
     ]
     size = len(one.grid)

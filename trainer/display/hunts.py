@@ -20,10 +20,18 @@ def what_it_was(challenge: Challenge, ids: Sequence[str], width: int) -> str:
 
 def _one(challenge: Challenge, mistake: Mistake, width: int) -> str:
     found = [wrapped(f"It was {mistake.id}: {mistake.says}", width)]
-    for change in hunts.told(packs.solution(challenge), mistake, str(challenge.solutions / "mistakes.toml")):
-        for title, lines in ((f"reference, line {change.first}", change.was), ("handed out", change.now)):
+    for change in hunts.told(
+        packs.solution(challenge), mistake, str(challenge.solutions / "mistakes.toml")
+    ):
+        for title, lines in (
+            (f"reference, line {change.first}", change.was),
+            ("handed out", change.now),
+        ):
             lines = tuple(line for line in lines if line.strip())
-            found += [f"  {title}{':' if lines else ': nothing'}", *("    " + line for line in code_lines(_dedented(lines), width - 4))]
+            found += [
+                f"  {title}{':' if lines else ': nothing'}",
+                *("    " + line for line in code_lines(_dedented(lines), width - 4)),
+            ]
     return "\n".join([*found, wrapped(f"To remember: {mistake.hint}", width)])
 
 

@@ -27,7 +27,9 @@ def junit_xml(results: Iterable[Result]) -> str:
 
 
 def _suite(result: Result, cases: list[tuple[str, str]]) -> str:
-    counts = {"tests": len(cases)} | {kind: sum(one == kind for one, _ in cases) for kind in ("failures", "errors", "skipped")}
+    counts = {"tests": len(cases)} | {
+        kind: sum(one == kind for one, _ in cases) for kind in ("failures", "errors", "skipped")
+    }
     name = _attribute(f"{result.student}: {result.challenge}")
     printed = f"<system-out>{_text(result.text)}</system-out>\n" if result.text else ""
     body = "".join(line for _, line in cases)
@@ -35,14 +37,23 @@ def _suite(result: Result, cases: list[tuple[str, str]]) -> str:
 
 
 def _numbers(counts: dict[str, int], seconds: float) -> str:
-    return "".join(f' {kind}="{count}"' for kind, count in counts.items()) + f' time="{seconds:.3f}"'
+    return (
+        "".join(f' {kind}="{count}"' for kind, count in counts.items()) + f' time="{seconds:.3f}"'
+    )
 
 
 def _cases(result: Result) -> Iterator[tuple[str, str]]:
     """What kind each test case is ("" for a pass), and its element."""
     group = result.challenge
     if result.verdict is None:
-        yield "errors", _case(group, "grading", f"<error message={_attribute(result.error or 'the grader failed')}/>")
+        yield (
+            "errors",
+            _case(
+                group,
+                "grading",
+                f"<error message={_attribute(result.error or 'the grader failed')}/>",
+            ),
+        )
         return
     statuses = result.statuses()
     for name, status in statuses.items():
@@ -50,13 +61,23 @@ def _cases(result: Result) -> Iterator[tuple[str, str]]:
         if status == "failed":
             yield "failures", _case(group, name, _failure(lines, result))
         elif status == "skipped":
-            yield "skipped", _case(group, name, f"<skipped message={_attribute(lines[0].message)}/>")
+            yield (
+                "skipped",
+                _case(group, name, f"<skipped message={_attribute(lines[0].message)}/>"),
+            )
         else:
             yield "", _case(group, name, "")
     if result.verdict != "passed" and "failed" not in statuses.values():
         # What did not pass is never all green, whatever its checks say.
         words = VERDICTS[result.verdict][1]
-        yield "failures", _case(group, "verdict", f"<failure message={_attribute(words)} type={_attribute(result.verdict)}/>")
+        yield (
+            "failures",
+            _case(
+                group,
+                "verdict",
+                f"<failure message={_attribute(words)} type={_attribute(result.verdict)}/>",
+            ),
+        )
 
 
 def _case(group: str, name: str, inside: str) -> str:

@@ -32,10 +32,21 @@ def mistakes_table(rows: Sequence[RefusedRow]) -> str:
         return "No mistakes were graded."
     cells = [["challenge", "mistake", *used]]
     for row in mistakes:
-        name = row.name if row.ok else f"{row.name} ({'NOT NAMED' if row.refused_by else 'NOT REFUSED'})"
-        cells.append([row.challenge, name, *("x" if check in row.refused_by else "" for check in used)])
+        name = (
+            row.name
+            if row.ok
+            else f"{row.name} ({'NOT NAMED' if row.refused_by else 'NOT REFUSED'})"
+        )
+        cells.append(
+            [row.challenge, name, *("x" if check in row.refused_by else "" for check in used)]
+        )
     widths = [max(len(line[column]) for line in cells) for column in range(len(cells[0]))]
-    lines = ["| " + " | ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)) + " |" for line in cells]
+    lines = [
+        "| "
+        + " | ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True))
+        + " |"
+        for line in cells
+    ]
     lines.insert(1, "|" + "|".join("-" * (width + 2) for width in widths) + "|")
     return "\n".join(lines)
 
@@ -44,13 +55,24 @@ class Progress:
     """A bar on a terminal, nothing elsewhere."""
 
     def __init__(self, total: int, stream: TextIO) -> None:
-        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+        from rich.progress import (
+            BarColumn,
+            MofNCompleteColumn,
+            Progress,
+            TextColumn,
+            TimeRemainingColumn,
+        )
 
         from trainer.display.literal import console
 
         out = console(stream)
         self._progress = Progress(
-            BarColumn(), MofNCompleteColumn(), TimeRemainingColumn(), TextColumn("{task.description}", markup=False), console=out, disable=not out.is_terminal
+            BarColumn(),
+            MofNCompleteColumn(),
+            TimeRemainingColumn(),
+            TextColumn("{task.description}", markup=False),
+            console=out,
+            disable=not out.is_terminal,
         )
         self._task = self._progress.add_task("", total=total)
 
@@ -58,7 +80,12 @@ class Progress:
         self._progress.start()
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
         self._progress.stop()
 
     def advance(self, done: str) -> None:

@@ -40,7 +40,11 @@ def render(sheet: ScoreSheet, width: int = 80, *, unicode: bool = True) -> Rende
     for number, question in enumerate(sheet.questions, start=1):
         parts += [*([Text()] if number > 1 else []), *_question(number, question, width)]
     if sheet.practise:
-        parts += [Text(), _title("Practise next"), *(Padding(Text(plain(one)), (0, 0, 0, 2), expand=False) for one in sheet.practise)]
+        parts += [
+            Text(),
+            _title("Practise next"),
+            *(Padding(Text(plain(one)), (0, 0, 0, 2), expand=False) for one in sheet.practise),
+        ]
     whole = Group(*parts)
     return whole if unicode else as_ascii(whole, width)
 
@@ -61,13 +65,26 @@ def when(sheet: ScoreSheet) -> str:
 def times(sheet: ScoreSheet) -> list[tuple[str, str, str]]:
     """What, the time for it, and its share, of each stage and in all; overtime is said."""
     rows = [
-        (f"{one.role}, {one.challenge}", minutes(one.state.seconds), minutes(one.share_seconds) + (f", {_over(one)}" if one.overtime_seconds else ""))
+        (
+            f"{one.role}, {one.challenge}",
+            minutes(one.state.seconds),
+            minutes(one.share_seconds) + (f", {_over(one)}" if one.overtime_seconds else ""),
+        )
         for one in sheet.problems
     ]
     if sheet.questions:
-        rows.append(("questions", minutes(sheet.question_seconds), minutes(sheet.question_share_seconds)))
+        rows.append(
+            ("questions", minutes(sheet.question_seconds), minutes(sheet.question_share_seconds))
+        )
     over = sheet.seconds - sheet.minutes * 60.0
-    return [*rows, ("in all", minutes(sheet.seconds), minutes(sheet.minutes * 60.0) + (f", {minutes(over)} overtime" if over >= 1 else ""))]
+    return [
+        *rows,
+        (
+            "in all",
+            minutes(sheet.seconds),
+            minutes(sheet.minutes * 60.0) + (f", {minutes(over)} overtime" if over >= 1 else ""),
+        ),
+    ]
 
 
 def _over(one: ProblemRow) -> str:
@@ -78,7 +95,13 @@ def outcome(problem: ProblemRow) -> tuple[str, str]:
     """The verdict as a word, and the checks, attempts and help in words."""
     state = problem.state
     result = state.result
-    word = VERDICTS.get(result.verdict, result.verdict.upper()) if result is not None else "NOTHING HANDED IN" if state.code is None else "NO VERDICT"
+    word = (
+        VERDICTS.get(result.verdict, result.verdict.upper())
+        if result is not None
+        else "NOTHING HANDED IN"
+        if state.code is None
+        else "NO VERDICT"
+    )
     facts = [f"{result.passed} of {result.total} checks passed"] if result is not None else []
     facts += [
         _many(state.attempts, "check run", "check runs"),
@@ -148,7 +171,9 @@ def _problem(number: int, problem: ProblemRow, width: int) -> Iterator[Renderabl
     yield Padding(line, (0, 0, 0, 3), expand=False)
     result = problem.state.result
     if result is not None and result.failed:
-        yield Padding(Text(f"failed: {', '.join(result.failed)}", style=WRONG), (0, 0, 0, 3), expand=False)
+        yield Padding(
+            Text(f"failed: {', '.join(result.failed)}", style=WRONG), (0, 0, 0, 3), expand=False
+        )
     if problem.state.note:
         yield Padding(Text(plain(problem.state.note)), (0, 0, 0, 3), expand=False)
     yield Text()
@@ -160,7 +185,13 @@ def _read_aloud(problem: ProblemRow, width: int) -> RenderableType:
     titles = ("yours", "reference")
     codes = (problem.state.code, problem.reference or None)
     if width < _BESIDE:
-        return Group(*(part for title, code in zip(titles, codes, strict=True) for part in (_rule(title), _code(code, width))))
+        return Group(
+            *(
+                part
+                for title, code in zip(titles, codes, strict=True)
+                for part in (_rule(title), _code(code, width))
+            )
+        )
     room = (width - _GAP) // 2
     table = grid(padding=(0, _GAP, 0, 0))
     for _ in titles:
@@ -190,7 +221,13 @@ def _question(number: int, question: QuestionRow, width: int) -> Iterator[Render
     rows = grid(padding=(0, 2))
     rows.add_column(style=QUIET, no_wrap=True)
     rows.add_column()
-    rows.add_row("yours", Text(f"{plain(given_in_words(question))}: {'right' if question.right else 'wrong'}", style=RIGHT if question.right else WRONG))
+    rows.add_row(
+        "yours",
+        Text(
+            f"{plain(given_in_words(question))}: {'right' if question.right else 'wrong'}",
+            style=RIGHT if question.right else WRONG,
+        ),
+    )
     if not question.right:
         rows.add_row("answer", Text(asked.answer))
     rows.add_row("why", Text(asked.explanation))

@@ -40,12 +40,25 @@ def to_html(sheet: ScoreSheet) -> str:
         f"<h1>{sheet.total} of 100 <small>{title}</small></h1>",
         *_parts(sheet),
         *_times(sheet),
-        *(line for number, one in enumerate(sheet.problems, start=1) for line in _problem(number, one)),
+        *(
+            line
+            for number, one in enumerate(sheet.problems, start=1)
+            for line in _problem(number, one)
+        ),
         *(["<h2>Questions</h2>"] if sheet.questions else []),
-        *(line for number, one in enumerate(sheet.questions, start=1) for line in _question(number, one)),
+        *(
+            line
+            for number, one in enumerate(sheet.questions, start=1)
+            for line in _question(number, one)
+        ),
     ]
     if sheet.practise:
-        parts += ["<h2>Practise next</h2>", "<ul>", *(f"<li>{_text(one)}</li>" for one in sheet.practise), "</ul>"]
+        parts += [
+            "<h2>Practise next</h2>",
+            "<ul>",
+            *(f"<li>{_text(one)}</li>" for one in sheet.practise),
+            "</ul>",
+        ]
     return "\n".join(parts) + "\n</html>\n"
 
 

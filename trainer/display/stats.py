@@ -18,7 +18,12 @@ from trainer.display.words import plain
 from trainer.practice.schedule import Item, challenge_of
 from trainer.practice.stats import OwnMistake, Stats, Topic, Trend, Week
 
-_SHADES = ((1, ("░", "-")), (3, ("▒", "+")), (6, ("▓", "*")), (10, ("█", "#")))  # from so many attempts a day on, in ASCII too
+_SHADES = (
+    (1, ("░", "-")),
+    (3, ("▒", "+")),
+    (6, ("▓", "*")),
+    (10, ("█", "#")),
+)  # from so many attempts a day on, in ASCII too
 _NONE = ("·", ".")
 _DAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
 _MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
@@ -36,7 +41,9 @@ def show_stats(stats: Stats, titles: Mapping[str, str], now: float, stream: Text
     out.print(render(stats, titles, now, out.width, unicode=has_unicode(out)))
 
 
-def render(stats: Stats, titles: Mapping[str, str], now: float, width: int = 80, *, unicode: bool = True) -> RenderableType:
+def render(
+    stats: Stats, titles: Mapping[str, str], now: float, width: int = 80, *, unicode: bool = True
+) -> RenderableType:
     """The whole of it as one renderable; `now` in seconds since the epoch."""
     parts: list[RenderableType] = [*_calendar(stats, unicode=unicode)]
     for title, content in (
@@ -47,7 +54,11 @@ def render(stats: Stats, titles: Mapping[str, str], now: float, width: int = 80,
         ("Your own mistakes", _mistakes(stats.mistakes, now)),
     ):
         if content is not None:
-            parts += [Text(), Text(title, style="bold"), Padding(content, (0, 0, 0, 2), expand=False)]
+            parts += [
+                Text(),
+                Text(title, style="bold"),
+                Padding(content, (0, 0, 0, 2), expand=False),
+            ]
     text = Group(*parts)
     return text if unicode else as_ascii(text, width)
 
@@ -61,12 +72,19 @@ def as_values(stats: Stats, titles: Mapping[str, str]) -> dict[str, Any]:
         "streak_days": stats.streak,
         "passed": stats.passed,
         "challenges": stats.challenges,
-        "weeks": [{"monday": week.monday.isoformat(), "attempts": list(week.days)} for week in stats.weeks],
-        "topics": [{**dataclasses.asdict(one), "title": titles.get(one.name, one.name)} for one in stats.topics],
+        "weeks": [
+            {"monday": week.monday.isoformat(), "attempts": list(week.days)} for week in stats.weeks
+        ],
+        "topics": [
+            {**dataclasses.asdict(one), "title": titles.get(one.name, one.name)}
+            for one in stats.topics
+        ],
         "par": [{"challenge": one.challenge, "shares": list(one.shares)} for one in stats.trends],
         "mistakes": [dataclasses.asdict(one) for one in stats.mistakes],
         "ready": list(stats.ready),
-        "waiting": [{"challenge": one.challenge, "missing": list(one.missing)} for one in stats.waiting],
+        "waiting": [
+            {"challenge": one.challenge, "missing": list(one.missing)} for one in stats.waiting
+        ],
         "due": [_item(one) for one in stats.due],
         "next_due": _item(stats.next_due) if stats.next_due else None,
     }
@@ -103,7 +121,9 @@ def _calendar(stats: Stats, *, unicode: bool) -> Iterator[RenderableType]:
         legend.append(f" {shade[0]}-{following[0] - 1}" if following else f" {shade[0]} or more")
     yield legend
     done = f"{_count(stats.attempts, 'attempt')} on {_count(stats.active_days, 'day')}"
-    yield Text(f"{done}, {stats.passed} of {_count(stats.challenges, 'challenge')} passed; {_streak(stats)}.")
+    yield Text(
+        f"{done}, {stats.passed} of {_count(stats.challenges, 'challenge')} passed; {_streak(stats)}."
+    )
 
 
 def _shade(attempts: int | None, which: int) -> tuple[str, str]:
@@ -116,7 +136,11 @@ def _shade(attempts: int | None, which: int) -> tuple[str, str]:
 def _streak(stats: Stats) -> str:
     if not stats.streak:
         return "no day in a row yet"
-    today = next((day for day in reversed(stats.weeks[-1].days) if day is not None), 0) if stats.weeks else 0
+    today = (
+        next((day for day in reversed(stats.weeks[-1].days) if day is not None), 0)
+        if stats.weeks
+        else 0
+    )
     return f"{_count(stats.streak, 'day')} in a row" + ("" if today else " up to yesterday")
 
 
@@ -136,10 +160,20 @@ def _months(weeks: Sequence[Week]) -> str:
 
 def _due(stats: Stats, now: float) -> RenderableType | None:
     if not stats.due:
-        return Text(f"Nothing today. {plain(_name(stats.next_due))} is next, {_when(stats.next_due.due_at, now)}.") if stats.next_due else None
+        return (
+            Text(
+                f"Nothing today. {plain(_name(stats.next_due))} is next, {_when(stats.next_due.due_at, now)}."
+            )
+            if stats.next_due
+            else None
+        )
     table = _grid("left", "whole", "right")
     for one in stats.due[:_MOST_DUE]:
-        table.add_row(plain(_name(one)), f"recall {one.strength:.0%}", Text(_when(one.due_at, now), style=QUIET))
+        table.add_row(
+            plain(_name(one)),
+            f"recall {one.strength:.0%}",
+            Text(_when(one.due_at, now), style=QUIET),
+        )
     if (more := len(stats.due) - _MOST_DUE) > 0:
         table.add_row(f"and {more} more", "", "")
     return Group(table, Text("attn-drill review takes them up.", style=QUIET))
@@ -164,24 +198,35 @@ def _next(stats: Stats) -> RenderableType | None:
     if stats.ready:
         table.add_row(Text("open", style=RIGHT), ", ".join(stats.ready))
     for number, one in enumerate(stats.waiting[:_MOST_WAITING]):
-        table.add_row("" if number else Text("locked", style=QUIET), f"{one.challenge} (first {' and '.join(one.missing)})")
+        table.add_row(
+            "" if number else Text("locked", style=QUIET),
+            f"{one.challenge} (first {' and '.join(one.missing)})",
+        )
     if (more := len(stats.waiting) - _MOST_WAITING) > 0:
         table.add_row("", f"and {more} more")
     return table
 
 
-def _topics(topics: Sequence[Topic], titles: Mapping[str, str], width: int, *, unicode: bool) -> RenderableType | None:
+def _topics(
+    topics: Sequence[Topic], titles: Mapping[str, str], width: int, *, unicode: bool
+) -> RenderableType | None:
     if not topics:
         return None
     wide = width >= _WIDE
     table = _grid("left", "whole", "right", *(["whole"] if wide else []))
     for one in topics:
         recall = "" if one.recall is None else f"recall {one.recall:.0%} of {one.reviewed}"
-        cells: list[RenderableType] = [plain(titles.get(one.name, one.name)), f"{one.passed} of {one.challenges}", recall]
+        cells: list[RenderableType] = [
+            plain(titles.get(one.name, one.name)),
+            f"{one.passed} of {one.challenges}",
+            recall,
+        ]
         if wide:
             cells.append(_bar(one.recall, unicode=unicode))
         table.add_row(*cells)
-    return Group(table, Text("passed; how likely you would recall now what was reviewed", style=QUIET))
+    return Group(
+        table, Text("passed; how likely you would recall now what was reviewed", style=QUIET)
+    )
 
 
 def _bar(share: float | None, *, unicode: bool) -> Text:
@@ -199,7 +244,11 @@ def _trends(trends: Sequence[Trend], width: int, *, unicode: bool) -> Renderable
     table = _grid("left", "whole", *(["whole"] if wide else []))
     for one in trends:
         several = len(one.shares) > 1
-        words = f"first {one.shares[0]:.1f}, last {one.shares[-1]:.1f} x par" if several else f"{one.shares[0]:.1f} x par"
+        words = (
+            f"first {one.shares[0]:.1f}, last {one.shares[-1]:.1f} x par"
+            if several
+            else f"{one.shares[0]:.1f} x par"
+        )
         line = Text(_line(one.shares, unicode=unicode) if several else "", style=RIGHT)
         table.add_row(one.challenge or "all", words, *([line] if wide else []))
     return table

@@ -18,7 +18,17 @@ from trainer.core.words import Case
 from trainer.display.diagnosis import diagnosed
 from trainer.display.literal import console, grid
 from trainer.display.styles import QUIET, RIGHT, WRONG
-from trainer.display.words import affected, entry, index_in_words, number, plain, plain_inputs, sizes_in_words, small_tensors, summary
+from trainer.display.words import (
+    affected,
+    entry,
+    index_in_words,
+    number,
+    plain,
+    plain_inputs,
+    sizes_in_words,
+    small_tensors,
+    summary,
+)
 
 VERDICTS = {
     "passed": "PASSED",
@@ -42,7 +52,14 @@ def has_unicode(terminal: Console) -> bool:
     return terminal.encoding.lower().replace("_", "-").startswith("utf")
 
 
-def render(report: Report, width: int = 80, *, unicode: bool = True, why: bool = True, commands: bool = True) -> RenderableType:
+def render(
+    report: Report,
+    width: int = 80,
+    *,
+    unicode: bool = True,
+    why: bool = True,
+    commands: bool = True,
+) -> RenderableType:
     """The whole report as one renderable. Without `why` it says where, not which mistake it is; without `commands`, not what to type next."""
     parts: list[RenderableType] = [_headline(report), _checks(report, width, unicode=unicode)]
     parts += [Text(plain(note), style=QUIET) for note in report.notes]
@@ -66,14 +83,21 @@ def _headline(report: Report) -> Text:
     only = f", case {report.only_case} alone" if report.only_case else ""
     line = Text(verdict, style=f"bold {RIGHT if report.verdict == 'passed' else WRONG}")
     line.append(f"  {report.challenge}", style="bold")
-    line.append(f"  {passed} of {len(statuses)} checks passed{only}   seed {report.seed}\n", style="not bold default")
+    line.append(
+        f"  {passed} of {len(statuses)} checks passed{only}   seed {report.seed}\n",
+        style="not bold default",
+    )
     line.append(plain(report.file), style=f"not bold {QUIET}")
     return line
 
 
 def _checks(report: Report, width: int, *, unicode: bool) -> Text:
     """All checks with their symbols; a symbol and its name stay on one line."""
-    symbols = {"passed": "✓", "failed": "✗", "skipped": "–"} if unicode else {"passed": "ok", "failed": "X", "skipped": "-"}
+    symbols = (
+        {"passed": "✓", "failed": "✗", "skipped": "–"}
+        if unicode
+        else {"passed": "ok", "failed": "X", "skipped": "-"}
+    )
     styles = {"passed": RIGHT, "failed": f"bold {WRONG}", "skipped": QUIET}
     line = Text()
     used = 0
@@ -107,13 +131,22 @@ def _failure(report: Report, failure: Outcome, width: int) -> Iterator[Renderabl
             rows.add_row("inputs", arguments)
         if failure.mismatch is not None and failure.mismatch.kind == "plain":
             matrices = small_tensors(case)
-            for name, matrix in [one for one in matrices if one[0] == failure.mismatch.tensor] or matrices[:1]:
+            for name, matrix in [
+                one for one in matrices if one[0] == failure.mismatch.tensor
+            ] or matrices[:1]:
                 rows.add_row(name, matrix)
         if case.dims:
             rows.add_row("made in", f"{case.dtype}, {case.mode} mode{_extras(case)}")
     for frame in failure.frames:
-        where = f"line {frame.line}" + (f", in {plain(frame.function)}" if frame.function and frame.function != "<module>" else "")
-        rows.add_row("where", Text(where) + Text(f"  {plain(frame.text)}" if frame.text else "", style="bold"))
+        where = f"line {frame.line}" + (
+            f", in {plain(frame.function)}"
+            if frame.function and frame.function != "<module>"
+            else ""
+        )
+        rows.add_row(
+            "where",
+            Text(where) + Text(f"  {plain(frame.text)}" if frame.text else "", style="bold"),
+        )
     if failure.mismatch is not None and case is not None:
         for label, value in _mismatch(failure.mismatch, case, width):
             rows.add_row(label, value)
@@ -137,7 +170,10 @@ def _mismatch(found: Mismatch, case: Case, width: int) -> Iterator[tuple[str, Re
     if found.kind != "value":
         return
     shape = ", ".join(str(size) for size in found.expected_shape or ())
-    yield "shape", f"{found.tensor} [{shape}] as expected" + (f" ({found.dims})" if found.dims else "")
+    yield (
+        "shape",
+        f"{found.tensor} [{shape}] as expected" + (f" ({found.dims})" if found.dims else ""),
+    )
     boolean = found.expected_type == "bool"
     if found.max_abs_error_index is not None and not boolean:
         where = index_in_words(found.max_abs_error_index, found.dims, sizes)
@@ -163,7 +199,10 @@ def _shapes(found: Mismatch) -> Iterator[tuple[str, RenderableType]]:
         for position, size in enumerate(mine):
             differs = position >= len(other) or other[position] != size
             line.append(", " if position else "")
-            line.append(f"{size}*" if differs else str(size), style=(WRONG if label == "yours" else RIGHT) if differs else "")
+            line.append(
+                f"{size}*" if differs else str(size),
+                style=(WRONG if label == "yours" else RIGHT) if differs else "",
+            )
         line.append("]" + (f"  ({found.dims})" if label == "expected" else ""))
         yield label, line
 
@@ -180,7 +219,10 @@ def _slice(part: Slice, found: Mismatch, sizes: dict[str, int], width: int) -> R
     for _ in part.actual[shown]:
         table.add_column(justify="right", no_wrap=True)
     yours = [
-        Text(f"{entry(value, found.expected_type)}{'*' if wrong else ' '}", style=WRONG if wrong else "")
+        Text(
+            f"{entry(value, found.expected_type)}{'*' if wrong else ' '}",
+            style=WRONG if wrong else "",
+        )
         for value, wrong in zip(part.actual[shown], part.wrong[shown], strict=True)
     ]
     expected = [
@@ -189,7 +231,10 @@ def _slice(part: Slice, found: Mismatch, sizes: dict[str, int], width: int) -> R
     ]
     table.add_row("yours", *yours)
     table.add_row("expected", *expected)
-    return Group(Text(f"from {index_in_words(index, found.dims, sizes)} on" if index else "the only entry"), table)
+    return Group(
+        Text(f"from {index_in_words(index, found.dims, sizes)} on" if index else "the only entry"),
+        table,
+    )
 
 
 def _others(report: Report, shown: Outcome) -> str:
@@ -198,7 +243,12 @@ def _others(report: Report, shown: Outcome) -> str:
     for outcome in report.outcomes:
         if outcome.status == "failed" and outcome is not shown:
             counts[outcome.check] = counts.get(outcome.check, 0) + 1
-    words = [f"{name} ({count} more {'cases' if count > 1 else 'case'})" if name == shown.check else f"{name} ({count})" for name, count in counts.items()]
+    words = [
+        f"{name} ({count} more {'cases' if count > 1 else 'case'})"
+        if name == shown.check
+        else f"{name} ({count})"
+        for name, count in counts.items()
+    ]
     return f"failing: {', '.join(words)}" if words else ""
 
 
@@ -209,7 +259,10 @@ def _printed(report: Report, *, unicode: bool) -> Iterator[RenderableType]:
     for line in lines[:_MOST_PRINTED_LINES]:
         yield Text(bar + line[:400])
     if len(lines) > _MOST_PRINTED_LINES:
-        yield Text(f"{bar}({len(lines) - _MOST_PRINTED_LINES} more lines; --json has them all)", style=QUIET)
+        yield Text(
+            f"{bar}({len(lines) - _MOST_PRINTED_LINES} more lines; --json has them all)",
+            style=QUIET,
+        )
 
 
 def _next(report: Report, failure: Outcome | None) -> Iterator[RenderableType]:
@@ -222,7 +275,9 @@ def _next(report: Report, failure: Outcome | None) -> Iterator[RenderableType]:
     else:
         yield Text(f"once more        {command}")
     if report.diagnosis is not None:
-        again = f"{report.challenge} {shlex.quote(report.file)} --seed {report.seed}" + (f" --case {failure.number}" if failure.number is not None else "")
+        again = f"{report.challenge} {shlex.quote(report.file)} --seed {report.seed}" + (
+            f" --case {failure.number}" if failure.number is not None else ""
+        )
         yield Text(f"line by line     attn-drill trace {again}")
         if failure.number is not None:
             yield Text(f"in a debugger    attn-drill repro {again}")
@@ -234,5 +289,16 @@ def as_ascii(content: RenderableType, width: int) -> RenderableType:
     out = console(width=width, no_color=True, legacy_windows=False)
     with out.capture() as capture:
         out.print(content)
-    replaced = capture.get().translate({0xA0: " ", 0x2013: "-", 0x2192: "->", 0x2026: "...", 0x22C5: "*", 0xB7: "*", 0x2502: "|", 0xB1: "+-"})
+    replaced = capture.get().translate(
+        {
+            0xA0: " ",
+            0x2013: "-",
+            0x2192: "->",
+            0x2026: "...",
+            0x22C5: "*",
+            0xB7: "*",
+            0x2502: "|",
+            0xB1: "+-",
+        }
+    )
     return Text(replaced.rstrip("\n").encode("ascii", "replace").decode("ascii"))

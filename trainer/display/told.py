@@ -68,7 +68,9 @@ def told(results: Iterable[Result], assignment: Assignment, units: int) -> Told:
     seconds = sum(result.elapsed_seconds for _, result in asked if result is not None)
     return Told(
         score=total(scores, assignment),
-        challenges=tuple(_challenge(one, result, assignment, most[one.challenge]) for one, result in asked),
+        challenges=tuple(
+            _challenge(one, result, assignment, most[one.challenge]) for one, result in asked
+        ),
         seconds=seconds if assignment.shown == "report" else None,
     )
 
@@ -88,16 +90,32 @@ def apportioned(weights: Mapping[_Key, float], units: int) -> dict[_Key, int]:
     return shares
 
 
-def _challenge(asked: Asked, result: Result | None, assignment: Assignment, most: int) -> ToldChallenge:
+def _challenge(
+    asked: Asked, result: Result | None, assignment: Assignment, most: int
+) -> ToldChallenge:
     if result is not None and result.unsettled:
         return ToldChallenge(asked.challenge, "not graded", UNSETTLED, 0, 0)
     if result is None or result.verdict is None:
-        why = f" {visible(result.error)}" if assignment.shown == "report" and result is not None and result.error else ""
+        why = (
+            f" {visible(result.error)}"
+            if assignment.shown == "report" and result is not None and result.error
+            else ""
+        )
         return ToldChallenge(asked.challenge, "not graded", NOT_GRADED + why, 0, 0)
     verdict: Literal["passed", "failed"] = "passed" if result.verdict == "passed" else "failed"
     checks = () if assignment.shown == "verdict" else _checks(asked, result, assignment, most)
-    points = sum(one.points for one in checks) if checks else round(most * (result.score or 0.0) / 100)
-    return ToldChallenge(asked.challenge, verdict, _says(result, assignment), points, most, checks, visible(result.file))
+    points = (
+        sum(one.points for one in checks) if checks else round(most * (result.score or 0.0) / 100)
+    )
+    return ToldChallenge(
+        asked.challenge,
+        verdict,
+        _says(result, assignment),
+        points,
+        most,
+        checks,
+        visible(result.file),
+    )
 
 
 def _says(result: Result, assignment: Assignment) -> str:
@@ -114,7 +132,9 @@ def _says(result: Result, assignment: Assignment) -> str:
     return words
 
 
-def _checks(asked: Asked, result: Result, assignment: Assignment, most: int) -> tuple[ToldCheck, ...]:
+def _checks(
+    asked: Asked, result: Result, assignment: Assignment, most: int
+) -> tuple[ToldCheck, ...]:
     statuses = result.statuses()
     worth = apportioned({name: asked.weights.get(name, 0.0) for name in statuses}, most)
     void = result.verdict == "not-allowed"
@@ -133,17 +153,29 @@ def _checks(asked: Asked, result: Result, assignment: Assignment, most: int) -> 
     if not sum(worth.values()) or (not passed and explained is None):
         rest = most - sum(worth.values())
         says = visible(result.text, lines=True) if assignment.shown == "report" else ""
-        found.append(ToldCheck("verdict", "passed" if passed else "failed", round(rest * (result.score or 0.0) / 100), rest, says))
+        found.append(
+            ToldCheck(
+                "verdict",
+                "passed" if passed else "failed",
+                round(rest * (result.score or 0.0) / 100),
+                rest,
+                says,
+            )
+        )
     return tuple(found)
 
 
 def _never_ran(result: Result) -> bool:
     """Whether there was nothing to run: no seed was drawn, and no case is known to what is said of it."""
-    return result.seed is None and any(one.name == "loads" and one.status == "failed" for one in result.checks)
+    return result.seed is None and any(
+        one.name == "loads" and one.status == "failed" for one in result.checks
+    )
 
 
 def _messages(result: Result, check: str) -> str:
     """What one check says of every case that failed it."""
     return "\n".join(
-        visible(f"{one.case}: {one.message}" if one.case else one.message) for one in result.checks if one.name == check and one.status == "failed"
+        visible(f"{one.case}: {one.message}" if one.case else one.message)
+        for one in result.checks
+        if one.name == check and one.status == "failed"
     )

@@ -31,7 +31,9 @@ def _parts(trace: Trace) -> list[RenderableType]:
     title.append(f"   {sizes_in_words(trace.case)}   seed {trace.seed}", style=f"not bold {QUIET}")
     width = len(str(max((row.line for row in trace.rows), default=0)))
     lines = Text("\n").join(_row(row, width) for row in trace.rows)
-    note = Text("= name: equal to the reference's result of that name, whatever the layout", style=QUIET)
+    note = Text(
+        "= name: equal to the reference's result of that name, whatever the layout", style=QUIET
+    )
     parts: list[RenderableType] = [title, lines, note]
     if trace.failure:
         parts.append(Text(plain(trace.failure), style=WRONG))

@@ -9,9 +9,21 @@ from trainer.core.report import Affected, Summary
 from trainer.core.words import Case, axes
 
 # What the letters of the contract are called.
-NAMES = {"B": "batch", "H": "heads", "Hkv": "kv heads", "L": "positions", "Lq": "queries", "Lk": "keys", "M": "features", "D": "features", "Dv": "features"}
+NAMES = {
+    "B": "batch",
+    "H": "heads",
+    "Hkv": "kv heads",
+    "L": "positions",
+    "Lq": "queries",
+    "Lk": "keys",
+    "M": "features",
+    "D": "features",
+    "Dv": "features",
+}
 
-_CONTROL = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]|[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069]")
+_CONTROL = re.compile(
+    r"\x1b\[[0-9;?]*[ -/]*[@-~]|[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069]"
+)
 
 
 def plain(text: str) -> str:
@@ -49,7 +61,12 @@ def small_tensors(case: Case) -> list[tuple[str, str]]:
         if shape is not None and len(shape) == 2 and max(shape) <= 8:
             value = value.tolist()  # type: ignore[attr-defined]  # a tensor; this floor does not import torch
         if isinstance(value, list) and value and all(isinstance(row, list) for row in value):
-            found.append((name, "\n".join(" ".join(f"{number(float(one)):>8}" for one in row) for row in value)))
+            found.append(
+                (
+                    name,
+                    "\n".join(" ".join(f"{number(float(one)):>8}" for one in row) for row in value),
+                )
+            )
     return found
 
 
@@ -74,7 +91,13 @@ def ranges(indices: tuple[int, ...]) -> str:
     start = previous = None
     for index in [*indices, None]:
         if previous is not None and index != previous + 1:
-            found.append(str(previous) if start == previous else f"{start}-{previous}" if previous - (start or 0) > 1 else f"{start}, {previous}")
+            found.append(
+                str(previous)
+                if start == previous
+                else f"{start}-{previous}"
+                if previous - (start or 0) > 1
+                else f"{start}, {previous}"
+            )
             start = None
         if start is None:
             start = index
@@ -103,9 +126,16 @@ def plain_inputs(case: Case) -> str:
     shown = (
         (name, value)
         for name, value in case.inputs.items()
-        if isinstance(value, simple) or (isinstance(value, tuple | list) and value and all(isinstance(one, simple) for one in value))
+        if isinstance(value, simple)
+        or (
+            isinstance(value, tuple | list)
+            and value
+            and all(isinstance(one, simple) for one in value)
+        )
     )
-    return ", ".join(f"{name}={tuple(value) if isinstance(value, list) else value!r}" for name, value in shown)
+    return ", ".join(
+        f"{name}={tuple(value) if isinstance(value, list) else value!r}" for name, value in shown
+    )
 
 
 def sizes_in_words(case: Case) -> str:

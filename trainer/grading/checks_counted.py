@@ -24,7 +24,12 @@ def from_scratch(evidence: Evidence) -> Iterator[Outcome]:
         return
     told = evidence.reply.not_allowed[0]
     where = f" (line {told.frames[-1].line})" if told.frames else ""
-    yield Outcome("from scratch", "failed", f"{told.name} is called{where}: attention is to be written from scratch.", frames=frames_of(told.frames))
+    yield Outcome(
+        "from scratch",
+        "failed",
+        f"{told.name} is called{where}: attention is to be written from scratch.",
+        frames=frames_of(told.frames),
+    )
 
 
 def vectorised(evidence: Evidence) -> Iterator[Outcome]:
@@ -46,7 +51,11 @@ def loop_between(small: CaseEvidence, large: CaseEvidence) -> str:
 
     Each way in which both were counted is compared: with gradients and without, in eval and in training mode.
     """
-    sizes = ", ".join(f"{letter} {size}→{large.case.sizes[letter]}" for letter, size in small.case.sizes.items() if size != large.case.sizes[letter])
+    sizes = ", ".join(
+        f"{letter} {size}→{large.case.sizes[letter]}"
+        for letter, size in small.case.sizes.items()
+        if size != large.case.sizes[letter]
+    )
     before = {_way(counts): counts for counts in small.told.counts}
     idle: list[str] = []
     for many in large.told.counts:
@@ -55,7 +64,9 @@ def loop_between(small: CaseEvidence, large: CaseEvidence) -> str:
             continue
         where = _in_words(many, large)
         if min(few.operations, many.operations) == 0:
-            idle.append(where)  # a table that the first call has made may be all that the next calls need
+            idle.append(
+                where
+            )  # a table that the first call has made may be all that the next calls need
             continue
         if many.operations - few.operations >= LOOP_GROWTH:
             return (
@@ -100,7 +111,14 @@ def _tampered(one: CaseEvidence) -> str:
 
 def tampered(evidence: Evidence) -> str:
     """Return a sentence that says how the counters contradict each other in some case, or ""."""
-    return next((text for one in evidence.cases if one.case.probe and evidence.ran(one) and (text := _tampered(one))), "")
+    return next(
+        (
+            text
+            for one in evidence.cases
+            if one.case.probe and evidence.ran(one) and (text := _tampered(one))
+        ),
+        "",
+    )
 
 
 def memory(evidence: Evidence) -> Iterator[Outcome]:
@@ -110,16 +128,26 @@ def memory(evidence: Evidence) -> Iterator[Outcome]:
             text = _tampered(one)
             worst = max(one.told.counts, key=lambda counts: counts.largest, default=Counts())
             named = name_shape((one.case.limit,), dict(one.case.sizes)).strip("[]")
-            bound = f"{one.case.limit:,}" + (f" ({named.partition('=')[0]})" if "=" in named else "")
+            bound = f"{one.case.limit:,}" + (
+                f" ({named.partition('=')[0]})" if "=" in named else ""
+            )
             told = f"the largest tensor made has {worst.largest:,} entries{_in_words(worst, one)}; it must have fewer than {bound}"
             if not text and not 0 < worst.largest < one.case.limit:
                 text = told
-            yield Outcome("memory", "failed" if text else "passed", text or told, one.case.name, one.number + 1)
+            yield Outcome(
+                "memory",
+                "failed" if text else "passed",
+                text or told,
+                one.case.name,
+                one.number + 1,
+            )
         if one.case.probe == "held" and evidence.ran(one):
             # The first of the two is there to be compared with.
             is_larger = one.number == (measured_pair(evidence.exam.cases) or (0, 0))[1]
             text = _tampered(one) or (_held(evidence, one) if is_larger else "")
-            yield Outcome("memory", "failed" if text else "passed", text, one.case.name, one.number + 1)
+            yield Outcome(
+                "memory", "failed" if text else "passed", text, one.case.name, one.number + 1
+            )
 
 
 def _held(evidence: Evidence, one: CaseEvidence) -> str:
@@ -127,7 +155,11 @@ def _held(evidence: Evidence, one: CaseEvidence) -> str:
     alive, most = max((counts.alive for counts in one.told.counts), default=0), most_bytes(one.case)
     if alive >= most:
         return f"{alive:,} bytes of tensors are alive at once; it must be fewer than {most:,}, half of {one.case.limit:,} entries of {one.case.dtype}"
-    return evidence.held.trouble if evidence.held is not None and evidence.held.number == one.number else ""
+    return (
+        evidence.held.trouble
+        if evidence.held is not None and evidence.held.number == one.number
+        else ""
+    )
 
 
 def work(evidence: Evidence) -> Iterator[Outcome]:
@@ -135,12 +167,22 @@ def work(evidence: Evidence) -> Iterator[Outcome]:
     for one in evidence.cases:
         if one.case.probe == "work" and one.case.limit is not None and evidence.ran(one):
             text = _tampered(one)
-            worst = max(one.told.counts, key=lambda counts: max(counts.matrix_flops, counts.flops / WORK_SLACK), default=Counts())
+            worst = max(
+                one.told.counts,
+                key=lambda counts: max(counts.matrix_flops, counts.flops / WORK_SLACK),
+                default=Counts(),
+            )
             left = max((max(counts.left, counts.entered) for counts in one.told.counts), default=0)
-            counted = worst.matrix_flops if worst.flops <= WORK_SLACK * one.case.limit else worst.flops
+            counted = (
+                worst.matrix_flops if worst.flops <= WORK_SLACK * one.case.limit else worst.flops
+            )
             told = f"{counted:,} floating-point operations in products{_in_words(worst, one)}; the formula gives {one.case.limit:,}"
             if not text and left > _MOST_LEFT:
                 text = f"{left:,} values leave torch or come from outside (tolist, numpy …), where work cannot be counted; keep it in tensors"
-            if not text and (worst.matrix_flops > one.case.limit or worst.flops > WORK_SLACK * one.case.limit):
+            if not text and (
+                worst.matrix_flops > one.case.limit or worst.flops > WORK_SLACK * one.case.limit
+            ):
                 text = told
-            yield Outcome("work", "failed" if text else "passed", text or told, one.case.name, one.number + 1)
+            yield Outcome(
+                "work", "failed" if text else "passed", text or told, one.case.name, one.number + 1
+            )

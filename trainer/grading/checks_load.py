@@ -13,7 +13,10 @@ from trainer.running.aliases import in_words as assignment_in_words
 from trainer.running.arguments import default_problem, renamed
 from trainer.running.protocol import FoundParameter
 
-REFUSALS = ("ValueError", "AssertionError")  # what a constructor is to raise for sizes that cannot work
+REFUSALS = (
+    "ValueError",
+    "AssertionError",
+)  # what a constructor is to raise for sizes that cannot work
 
 
 def loads(evidence: Evidence) -> Iterator[Outcome]:
@@ -23,7 +26,9 @@ def loads(evidence: Evidence) -> Iterator[Outcome]:
         yield Outcome("loads", "passed")
         return
     where = f" at line {failure.frames[-1].line}" if failure.frames else ""
-    yield Outcome("loads", "failed", f"{in_words(failure)}{where}", frames=frames_of(failure.frames))
+    yield Outcome(
+        "loads", "failed", f"{in_words(failure)}{where}", frames=frames_of(failure.frames)
+    )
 
 
 def interface(evidence: Evidence) -> Iterator[Outcome]:
@@ -40,7 +45,11 @@ def interface(evidence: Evidence) -> Iterator[Outcome]:
                 yield Outcome("interface", "failed", trouble)
             elif signature.name not in evidence.reply.signatures:
                 found_problem = True
-                yield Outcome("interface", "failed", f"{signature.name} is not defined. Define {in_python(signature)}.")
+                yield Outcome(
+                    "interface",
+                    "failed",
+                    f"{signature.name} is not defined. Define {in_python(signature)}.",
+                )
     if not found_problem:
         yield Outcome("interface", "passed")
 
@@ -67,7 +76,9 @@ def _missing(name: str, what: str, defined: list[str]) -> str:
 
 def in_python(signature: Signature) -> str:
     """`GroupedQueryAttention.forward(x, mask=None)`."""
-    inner = ", ".join(one.name if one.required else f"{one.name}={one.default!r}" for one in signature.parameters)
+    inner = ", ".join(
+        one.name if one.required else f"{one.name}={one.default!r}" for one in signature.parameters
+    )
     return f"{signature.name}({inner})"
 
 
@@ -89,18 +100,30 @@ def signature_problem(expected: Signature, found: list[FoundParameter]) -> str |
             there = positional[index] if index < len(positional) else None
             if open_ended:
                 continue
-            trouble = default_problem(want, there) if there is not None and there.name not in wanted else None
-            reasons.append(f"{want.name} is missing" + (f" ({trouble} to stand for it)" if trouble else ""))
+            trouble = (
+                default_problem(want, there)
+                if there is not None and there.name not in wanted
+                else None
+            )
+            reasons.append(
+                f"{want.name} is missing" + (f" ({trouble} to stand for it)" if trouble else "")
+            )
             continue
         if have.kind == "KEYWORD_ONLY":
             if want.required:
                 reasons.append(f"{want.name} must be accepted by position")
         elif positional.index(have) != index:
-            reasons.append(f"{want.name} is number {positional.index(have) + 1} and must be number {index + 1}")
+            reasons.append(
+                f"{want.name} is number {positional.index(have) + 1} and must be number {index + 1}"
+            )
         if trouble := default_problem(want, have):
             reasons.append(trouble)
     known = wanted | set(own_names.values())
-    reasons.extend(f"{one.name} has no default" for one in found if one.required and one.name not in known and not one.kind.startswith("VAR_"))
+    reasons.extend(
+        f"{one.name} has no default"
+        for one in found
+        if one.required and one.name not in known and not one.kind.startswith("VAR_")
+    )
     if not reasons:
         return None
     yours = ", ".join(_shown(one) for one in found)
@@ -109,7 +132,11 @@ def signature_problem(expected: Signature, found: list[FoundParameter]) -> str |
 
 def _shown(one: FoundParameter) -> str:
     star = {"VAR_POSITIONAL": "*", "VAR_KEYWORD": "**"}.get(one.kind, "")
-    return f"{star}{one.name}" if one.required or star else f"{one.name}={one.default if one.default is not None else '…'}"
+    return (
+        f"{star}{one.name}"
+        if one.required or star
+        else f"{one.name}={one.default if one.default is not None else '…'}"
+    )
 
 
 def parameters(evidence: Evidence) -> Iterator[Outcome]:
@@ -120,10 +147,16 @@ def parameters(evidence: Evidence) -> Iterator[Outcome]:
     for one in evidence.cases:
         if not one.told.unassigned:
             continue
-        expected = {name: tuple(value.shape) for name, value in evidence.exam.parameters(one.number).items()}
+        expected = {
+            name: tuple(value.shape) for name, value in evidence.exam.parameters(one.number).items()
+        }
         shapes = {name: tuple(shape) for name, shape in one.told.parameters.items()}
         contract = contract_of(expected)
-        text = lazy_in_words(contract, one.told.lazy) if one.told.lazy else problem(contract, expected, shapes)
+        text = (
+            lazy_in_words(contract, one.told.lazy)
+            if one.told.lazy
+            else problem(contract, expected, shapes)
+        )
         if twice := {name: other for name, other in one.told.shared.items() if name in expected}:
             text += f"; {', '.join(f'{name} is the same parameter as {other}' for name, other in twice.items())}, and each must be its own"
         failed = True
@@ -133,7 +166,13 @@ def parameters(evidence: Evidence) -> Iterator[Outcome]:
         took = evidence.reply.assignment
         tried = len(evidence.reply.assignments) > 1
         words = assignment_in_words({path: tuple(roles) for path, roles in took.items()})
-        yield Outcome("parameters", "passed", f"Names left {len(evidence.reply.assignments)} assignments; taken: {words}." if tried else "")
+        yield Outcome(
+            "parameters",
+            "passed",
+            f"Names left {len(evidence.reply.assignments)} assignments; taken: {words}."
+            if tried
+            else "",
+        )
 
 
 def bad_sizes(evidence: Evidence) -> Iterator[Outcome]:
@@ -148,6 +187,14 @@ def bad_sizes(evidence: Evidence) -> Iterator[Outcome]:
         elif told is not None and told.type in REFUSALS:
             yield Outcome("bad sizes", "passed", refusal.why)
         elif told is None:
-            yield Outcome("bad sizes", "failed", f"{call} is accepted: {refusal.why}. Raise a ValueError in __init__ that names both numbers.")
+            yield Outcome(
+                "bad sizes",
+                "failed",
+                f"{call} is accepted: {refusal.why}. Raise a ValueError in __init__ that names both numbers.",
+            )
         else:
-            yield Outcome("bad sizes", "failed", f"{call} raises {in_words(told)}; it must raise a ValueError (or AssertionError): {refusal.why}.")
+            yield Outcome(
+                "bad sizes",
+                "failed",
+                f"{call} raises {in_words(told)}; it must raise a ValueError (or AssertionError): {refusal.why}.",
+            )

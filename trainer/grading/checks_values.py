@@ -9,7 +9,14 @@ import torch
 from trainer.comparing.compare import compare_dropout, compare_values
 from trainer.comparing.tolerance import allowed
 from trainer.core.report import Mismatch, Outcome
-from trainer.grading.evidence import CaseEvidence, Evidence, frames_of, in_words, name_shape, shape_advice
+from trainer.grading.evidence import (
+    CaseEvidence,
+    Evidence,
+    frames_of,
+    in_words,
+    name_shape,
+    shape_advice,
+)
 from trainer.running.protocol import Failure
 
 # What torch says to a write into an expanded tensor.
@@ -23,7 +30,9 @@ def runs(evidence: Evidence) -> Iterator[Outcome]:
         if failure is None:
             yield Outcome("runs", "passed", case=one.case.name, number=one.number + 1)
         elif failure.type == "NotAllowedError" and evidence.reply.not_allowed:
-            yield Outcome("runs", "skipped", "stopped by what is not allowed", one.case.name, one.number + 1)
+            yield Outcome(
+                "runs", "skipped", "stopped by what is not allowed", one.case.name, one.number + 1
+            )
         else:
             yield _raised("runs", one, failure)
 
@@ -36,10 +45,20 @@ def _raised(check: str, one: CaseEvidence, failure: Failure) -> Outcome:
         "second call": "a second call on the same object raised ",
         "forward with gradients": "with gradients enabled it raised ",
     }.get(failure.phase, "")
-    memory = "more memory was asked for than the limit allows (`--memory-limit` raises it): " if failure.out_of_memory else ""
-    shared = "an input is changed in place, and here several of its entries share memory; work on a copy: " if _WRITES_SHARED in failure.message else ""
+    memory = (
+        "more memory was asked for than the limit allows (`--memory-limit` raises it): "
+        if failure.out_of_memory
+        else ""
+    )
+    shared = (
+        "an input is changed in place, and here several of its entries share memory; work on a copy: "
+        if _WRITES_SHARED in failure.message
+        else ""
+    )
     text = f"{memory}{shared}{phase}{in_words(failure)}{where}"
-    return Outcome(check, "failed", text, one.case.name, one.number + 1, frames=frames_of(failure.frames))
+    return Outcome(
+        check, "failed", text, one.case.name, one.number + 1, frames=frames_of(failure.frames)
+    )
 
 
 def shapes(evidence: Evidence) -> Iterator[Outcome]:
@@ -47,7 +66,14 @@ def shapes(evidence: Evidence) -> Iterator[Outcome]:
     for one in evidence.cases:
         if one.told.failure is not None:
             continue
-        wrong = next((found for found in evidence.attribute_mismatches(one, one.told.outputs) if found.kind in ("missing", "shape")), None)
+        wrong = next(
+            (
+                found
+                for found in evidence.attribute_mismatches(one, one.told.outputs)
+                if found.kind in ("missing", "shape")
+            ),
+            None,
+        )
         yield _attribute("shapes", one, wrong)
 
 
@@ -55,13 +81,17 @@ def dtype(evidence: Evidence) -> Iterator[Outcome]:
     """Every output has the input's dtype and device; one that is no tensor, the type that was asked."""
     for one in evidence.cases:
         if evidence.ran(one):
-            yield _attribute("dtype", one, next(evidence.attribute_mismatches(one, one.told.outputs), None))
+            yield _attribute(
+                "dtype", one, next(evidence.attribute_mismatches(one, one.told.outputs), None)
+            )
 
 
 def _attribute(check: str, one: CaseEvidence, found: Mismatch | None) -> Outcome:
     if found is None:
         return Outcome(check, "passed", case=one.case.name, number=one.number + 1)
-    return Outcome(check, "failed", attribute_message(one, found), one.case.name, one.number + 1, found)
+    return Outcome(
+        check, "failed", attribute_message(one, found), one.case.name, one.number + 1, found
+    )
 
 
 def attribute_message(one: CaseEvidence, found: Mismatch) -> str:
@@ -78,7 +108,9 @@ def attribute_message(one: CaseEvidence, found: Mismatch) -> str:
         advice = shape_advice(found.expected_shape or (), found.actual_shape or ())
         text = f"{found.tensor} is {name_shape(found.actual_shape or (), sizes, found.dims)}; it must be {wanted}"
         return f"{text}; {advice}" if advice else text
-    return f"{found.tensor} has {found.kind} {found.actual_type}; it must have {found.expected_type}"
+    return (
+        f"{found.tensor} has {found.kind} {found.actual_type}; it must have {found.expected_type}"
+    )
 
 
 def values(evidence: Evidence) -> Iterator[Outcome]:
@@ -102,7 +134,14 @@ def _valued(check: str, one: CaseEvidence, found: Mismatch | None, when: str = "
     if found is None:
         return Outcome(check, "passed", case=one.case.name, number=one.number + 1)
     if found.kind != "value":
-        return Outcome(check, "failed", when + attribute_message(one, found), one.case.name, one.number + 1, found)
+        return Outcome(
+            check,
+            "failed",
+            when + attribute_message(one, found),
+            one.case.name,
+            one.number + 1,
+            found,
+        )
     share = percent(found.mismatched or 0, found.total or 1)
     text = f"{when}{found.mismatched} of {found.total} values of {found.tensor} differ ({share}){_worst(found)}"
     return Outcome(check, "failed", text, one.case.name, one.number + 1, found)
@@ -116,7 +155,9 @@ def _worst(found: Mismatch) -> str:
     yours, expected = found.worst.actual[place], found.worst.expected[place]
     if found.expected_type == "bool":
         return f"; at {list(found.max_abs_error_index)} it is {bool(yours)} and must be {bool(expected)}"
-    digits = next((count for count in (4, 6, 9) if f"{yours:.{count}g}" != f"{expected:.{count}g}"), 17)
+    digits = next(
+        (count for count in (4, 6, 9) if f"{yours:.{count}g}" != f"{expected:.{count}g}"), 17
+    )
     return f"; at {list(found.max_abs_error_index)} it is {yours:.{digits}g} and must be {expected:.{digits}g}"
 
 
@@ -141,7 +182,11 @@ def gradients(evidence: Evidence) -> Iterator[Outcome]:
         if one.case.dtype == "bfloat16":
             yield _arrives(evidence, one)
             continue
-        found = evidence.value_mismatch(one, one.told.outputs_with_gradients) if one.told.outputs_with_gradients else None
+        found = (
+            evidence.value_mismatch(one, one.told.outputs_with_gradients)
+            if one.told.outputs_with_gradients
+            else None
+        )
         if found is not None:
             yield _valued("gradients", one, found, "with gradients enabled, ")
             continue
@@ -151,16 +196,25 @@ def gradients(evidence: Evidence) -> Iterator[Outcome]:
 def _is_spoilt(evidence: Evidence, one: CaseEvidence) -> bool:
     """Whether a call is wrong after another one, with gradients or without."""
     told = one.told
-    return told.again_failure is not None or (bool(told.outputs_once_more) and evidence.value_mismatch(one, told.outputs_once_more) is not None)
+    return told.again_failure is not None or (
+        bool(told.outputs_once_more)
+        and evidence.value_mismatch(one, told.outputs_once_more) is not None
+    )
 
 
 def _arrives(evidence: Evidence, one: CaseEvidence) -> Outcome:
     """In bfloat16 right gradients differ by much; that there are any is asked where they are large."""
     for name, want in one.expected.gradients.items():
         got = evidence.tensor(one.told.gradients.get(name, -1))
-        large = float(want.value.abs().max()) > 0.05 * one.expected.gradient_scale if want.value.numel() else False
+        large = (
+            float(want.value.abs().max()) > 0.05 * one.expected.gradient_scale
+            if want.value.numel()
+            else False
+        )
         if large and (got is None or not bool((got != 0).any())):
-            return Outcome("gradients", "failed", f"no gradient reaches {name}", one.case.name, one.number + 1)
+            return Outcome(
+                "gradients", "failed", f"no gradient reaches {name}", one.case.name, one.number + 1
+            )
     return Outcome("gradients", "passed", case=one.case.name, number=one.number + 1)
 
 
@@ -169,10 +223,18 @@ def _gradient(evidence: Evidence, one: CaseEvidence) -> Outcome:
         got = evidence.tensor(one.told.gradients.get(name, -1))
         if got is None:
             if bool((want.value.abs() > one.expected.gradient_bounds[name]).any()):
-                return Outcome("gradients", "failed", f"no gradient reaches {name}", one.case.name, one.number + 1)
+                return Outcome(
+                    "gradients",
+                    "failed",
+                    f"no gradient reaches {name}",
+                    one.case.name,
+                    one.number + 1,
+                )
             continue
         if got.shape != want.value.shape:
-            text = f"the gradient of {name} is {list(got.shape)}; it must be {list(want.value.shape)}"
+            text = (
+                f"the gradient of {name} is {list(got.shape)}; it must be {list(want.value.shape)}"
+            )
             return Outcome("gradients", "failed", text, one.case.name, one.number + 1)
         if found := evidence.gradient_mismatch(one, name):
             return _valued("gradients", one, found)
@@ -190,7 +252,15 @@ def train_eval(evidence: Evidence) -> Iterator[Outcome]:
             trouble: str | None = f"{name} did not arrive"
             if value is not None:
                 bound = allowed(want.value, one.case.dtype, want.lost)
-                trouble = compare_dropout(name, one.case.dims[name], dict(one.case.sizes), want.value, value, bound, one.case.dropout)
+                trouble = compare_dropout(
+                    name,
+                    one.case.dims[name],
+                    dict(one.case.sizes),
+                    want.value,
+                    value,
+                    bound,
+                    one.case.dropout,
+                )
                 again = evidence.value_of(one.told.outputs_once_more.get(name))
                 if trouble is None and again is not None and torch.equal(again, value):
                     trouble = "another call in training mode drops the same attention weights: every call must draw anew"
@@ -198,7 +268,13 @@ def train_eval(evidence: Evidence) -> Iterator[Outcome]:
                 yield _raised("train/eval", one, one.told.gradient_failure)
                 continue
             trouble = trouble or _dropped_gradients(evidence, one, name)
-            yield Outcome("train/eval", "failed" if trouble else "passed", trouble or "", one.case.name, one.number + 1)
+            yield Outcome(
+                "train/eval",
+                "failed" if trouble else "passed",
+                trouble or "",
+                one.case.name,
+                one.number + 1,
+            )
 
 
 _UNDER_DROPOUT = "the backward pass must drop and scale the same entries as the forward pass"
@@ -215,7 +291,9 @@ def _dropped_gradients(evidence: Evidence, one: CaseEvidence, name: str) -> str 
         return None
     want = one.expected.outputs[name]
     bound = allowed(want.value, one.case.dtype, want.lost)
-    trouble = compare_dropout(name, one.case.dims[name], dict(one.case.sizes), want.value, value, bound, one.case.dropout)
+    trouble = compare_dropout(
+        name, one.case.dims[name], dict(one.case.sizes), want.value, value, bound, one.case.dropout
+    )
     if trouble is not None:
         return f"with gradients enabled, {trouble}"
     under = evidence.gradients_under(one, name)
@@ -242,7 +320,9 @@ def properties(evidence: Evidence) -> Iterator[Outcome]:
         if one.told.failure is not None:
             continue
         changed = [
-            name for name, tensor in evidence.exam.inputs(one.number).items() if not _same_bits(tensor, evidence.tensor(one.told.inputs_after.get(name, -1)))
+            name
+            for name, tensor in evidence.exam.inputs(one.number).items()
+            if not _same_bits(tensor, evidence.tensor(one.told.inputs_after.get(name, -1)))
         ]
         if changed:
             text = f"the input {', '.join(changed)} is changed in place; work on a copy"
@@ -257,11 +337,24 @@ def properties(evidence: Evidence) -> Iterator[Outcome]:
             text = f"a second call changes {', '.join(one.told.overwritten)} that the first call returned"
             yield Outcome("properties", "failed", text, one.case.name, one.number + 1)
             continue
-        found, when = evidence.value_mismatch(one, one.told.outputs_again, again=True), "on a second call with new values, "
-        if found is None and (third := one.told.outputs_once_more or one.told.outputs_with_gradients):
-            found, when = evidence.value_mismatch(one, third), "on a third call with the first values, "
+        found, when = (
+            evidence.value_mismatch(one, one.told.outputs_again, again=True),
+            "on a second call with new values, ",
+        )
+        if found is None and (
+            third := one.told.outputs_once_more or one.told.outputs_with_gradients
+        ):
+            found, when = (
+                evidence.value_mismatch(one, third),
+                "on a third call with the first values, ",
+            )
         yield _valued("properties", one, found, when)
 
 
 def _same_bits(before: torch.Tensor, after: torch.Tensor | None) -> bool:
-    return after is not None and before.shape == after.shape and before.dtype == after.dtype and torch.equal(before, after)
+    return (
+        after is not None
+        and before.shape == after.shape
+        and before.dtype == after.dtype
+        and torch.equal(before, after)
+    )

@@ -81,7 +81,9 @@ class Measured:
     threads: int
 
 
-def measure(sizes: Sizes, kv_heads: Sequence[int | None], *, seconds: float, clock: Callable[[], float]) -> Measured:
+def measure(
+    sizes: Sizes, kv_heads: Sequence[int | None], *, seconds: float, clock: Callable[[], float]
+) -> Measured:
     """Time one decode step of each variant, None standing for MLA and the first being MHA, for about so many seconds in all."""
     generator = torch.Generator().manual_seed(0)
     with torch.inference_mode():
@@ -91,12 +93,16 @@ def measure(sizes: Sizes, kv_heads: Sequence[int | None], *, seconds: float, clo
             if number is None:
                 steps.append(functools.partial(latent_step, latent_layer(sizes, generator), token))
             else:
-                steps.append(functools.partial(grouped_step, grouped_layer(sizes, number, generator), token))
+                steps.append(
+                    functools.partial(grouped_step, grouped_layer(sizes, number, generator), token)
+                )
         ratios, rounds = side_by_side(steps, seconds=seconds, clock=clock)
     return Measured(tuple(ratios), rounds, torch.get_num_threads())
 
 
-def side_by_side(steps: Sequence[Callable[[], object]], *, seconds: float, clock: Callable[[], float]) -> tuple[list[Ratio], int]:
+def side_by_side(
+    steps: Sequence[Callable[[], object]], *, seconds: float, clock: Callable[[], float]
+) -> tuple[list[Ratio], int]:
     """Every step's time as a ratio to the first one's, and the number of rounds, of which there are at least 9.
 
     Each round runs every step once, so that whatever else keeps the machine busy falls on all alike.
@@ -138,7 +144,9 @@ def latent_layer(sizes: Sizes, generator: torch.Generator) -> LatentLayer:
     width = sizes.num_heads * sizes.head_dim
     query_in = sizes.d_model if sizes.q_rank is None else sizes.q_rank
     return LatentLayer(
-        q_down=None if sizes.q_rank is None else _weight(sizes.q_rank, sizes.d_model, sizes, generator),
+        q_down=None
+        if sizes.q_rank is None
+        else _weight(sizes.q_rank, sizes.d_model, sizes, generator),
         q_up=_weight(width, query_in, sizes, generator),
         q_rope=_weight(sizes.num_heads * sizes.rope_dim, query_in, sizes, generator),
         kv_down=_weight(sizes.kv_rank, sizes.d_model, sizes, generator),
@@ -147,7 +155,9 @@ def latent_layer(sizes: Sizes, generator: torch.Generator) -> LatentLayer:
         v_up=_weight(width, sizes.kv_rank, sizes, generator),
         o_proj=_weight(sizes.d_model, width, sizes, generator),
         latents=noise((sizes.batch, sizes.seq_len, sizes.kv_rank), 1.0, sizes.dtype, generator),
-        rotary_keys=noise((sizes.batch, sizes.seq_len, sizes.rope_dim), 1.0, sizes.dtype, generator),
+        rotary_keys=noise(
+            (sizes.batch, sizes.seq_len, sizes.rope_dim), 1.0, sizes.dtype, generator
+        ),
         num_heads=sizes.num_heads,
     )
 
@@ -158,9 +168,15 @@ def grouped_step(layer: GroupedLayer, token: Tensor) -> Tensor:
     The queries are grouped by their key/value head, and the cache is read as it is: expanded to H heads it would cost what MHA costs.
     """
     batch, num_kv_heads, _, head_dim = layer.keys.shape
-    q = functional.linear(token, layer.q_proj).view(batch, num_kv_heads, -1, head_dim)  # [B, G, H / G, D]
-    layer.keys[:, :, -1] = functional.linear(token, layer.k_proj).view(batch, num_kv_heads, head_dim)
-    layer.values[:, :, -1] = functional.linear(token, layer.v_proj).view(batch, num_kv_heads, head_dim)
+    q = functional.linear(token, layer.q_proj).view(
+        batch, num_kv_heads, -1, head_dim
+    )  # [B, G, H / G, D]
+    layer.keys[:, :, -1] = functional.linear(token, layer.k_proj).view(
+        batch, num_kv_heads, head_dim
+    )
+    layer.values[:, :, -1] = functional.linear(token, layer.v_proj).view(
+        batch, num_kv_heads, head_dim
+    )
     scores = q @ layer.keys.transpose(-2, -1) / math.sqrt(head_dim)  # [B, G, H / G, S]
     heads = torch.softmax(scores, dim=-1) @ layer.values  # [B, G, H / G, D]
     return functional.linear(heads.reshape(batch, -1), layer.o_proj)
@@ -182,7 +198,9 @@ def latent_step(layer: LatentLayer, token: Tensor) -> Tensor:
     layer.latents[:, -1] = functional.linear(token, layer.kv_down)
     layer.rotary_keys[:, -1] = functional.linear(token, layer.k_rope)
     q_latent = torch.einsum("bhd,hdr->bhr", q_nope, k_up)  # [B, H, R]
-    scores = q_latent @ layer.latents.transpose(-2, -1) + q_rope @ layer.rotary_keys.transpose(-2, -1)  # [B, H, S]
+    scores = q_latent @ layer.latents.transpose(-2, -1) + q_rope @ layer.rotary_keys.transpose(
+        -2, -1
+    )  # [B, H, S]
     weights = torch.softmax(scores / math.sqrt(head_dim + rope_dim), dim=-1)  # [B, H, S]
     latent = weights @ layer.latents  # [B, H, R]
     heads = torch.einsum("bhr,hdr->bhd", latent, v_up)  # [B, H, D]
@@ -192,7 +210,11 @@ def latent_step(layer: LatentLayer, token: Tensor) -> Tensor:
 def noise(shape: tuple[int, ...], scale: float, dtype: str, generator: torch.Generator) -> Tensor:
     """Normal numbers; of a large tensor only the first 2**20 - 3 are drawn, and then come again: gigabytes would take long."""
     count = math.prod(shape)
-    drawn = torch.randn(min(count, (1 << 20) - 3), generator=generator).mul_(scale).to(getattr(torch, dtype))
+    drawn = (
+        torch.randn(min(count, (1 << 20) - 3), generator=generator)
+        .mul_(scale)
+        .to(getattr(torch, dtype))
+    )
     if count > len(drawn):
         drawn = drawn.repeat(-(-count // len(drawn)))[:count]
     return drawn.view(shape)

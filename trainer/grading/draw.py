@@ -19,7 +19,9 @@ class Draw:
 
     def __init__(self, seed: int, values: int = 0) -> None:
         self._sizes = torch.Generator().manual_seed(seed)
-        self._values = torch.Generator().manual_seed((seed + 0x9E3779B97F4A7C15 * (values + 1)) % (1 << 63))
+        self._values = torch.Generator().manual_seed(
+            (seed + 0x9E3779B97F4A7C15 * (values + 1)) % (1 << 63)
+        )
 
     def normal(self, *shape: int, scale: float = 1.0) -> Tensor:
         """Normal entries of this standard deviation, float64."""
@@ -42,7 +44,9 @@ class Draw:
     def distinct(self, *ranges: tuple[int, int]) -> tuple[int, ...]:
         """One size from every range (both ends included), all different; the same for every `values`."""
         while True:
-            sizes = tuple(int(torch.randint(low, high + 1, (), generator=self._sizes)) for low, high in ranges)
+            sizes = tuple(
+                int(torch.randint(low, high + 1, (), generator=self._sizes)) for low, high in ranges
+            )
             if len(set(sizes)) == len(sizes):
                 return sizes
 

@@ -28,14 +28,18 @@ def drive_source(source: str, path: str) -> str:
         for name in _bound(statement):
             makers.setdefault(name, []).append(index)
     if ENTRY not in makers:
-        raise PackError(f"{path} defines no `{ENTRY}` at its top level. Define `def {ENTRY}(implementation, given)`.")
+        raise PackError(
+            f"{path} defines no `{ENTRY}` at its top level. Define `def {ENTRY}(implementation, given)`."
+        )
     needed: set[int] = set()
     waiting = list(makers[ENTRY])
     while waiting:
         index = waiting.pop()
         if index not in needed:
             needed.add(index)
-            waiting += [maker for name in _used(statements[index]) for maker in makers.get(name, [])]
+            waiting += [
+                maker for name in _used(statements[index]) for maker in makers.get(name, [])
+            ]
     kept = [_without_docstrings(statements[index]) for index in sorted(needed)]
     return ast.unparse(ast.Module(body=kept, type_ignores=[])) + "\n"
 
@@ -61,6 +65,9 @@ def _used(statement: ast.stmt) -> set[str]:
 
 def _without_docstrings(statement: ast.stmt) -> ast.stmt:
     for node in ast.walk(statement):
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef) and ast.get_docstring(node, clean=False) is not None:
+        if (
+            isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef)
+            and ast.get_docstring(node, clean=False) is not None
+        ):
             node.body = node.body[1:] or [ast.Pass()]
     return statement

@@ -19,7 +19,9 @@ from torch.overrides import TorchFunctionMode
 from trainer.core.words import axes
 
 
-def kept_weights(dims: str, sizes: Mapping[str, int], weights: Tensor, actual: Tensor) -> dict[str, Tensor]:
+def kept_weights(
+    dims: str, sizes: Mapping[str, int], weights: Tensor, actual: Tensor
+) -> dict[str, Tensor]:
     """Return which weights were kept: a boolean tensor for each of their letters' orders, by the letters.
 
     Args:
@@ -30,13 +32,18 @@ def kept_weights(dims: str, sizes: Mapping[str, int], weights: Tensor, actual: T
         actual: the submission's output. It holds 0 for a dropped weight.
     """
     letters = [letter for axis in axes(dims) for letter in axis]
-    kept = (actual.to(torch.float64).abs() > weights.abs() / 2).reshape([sizes[letter] for letter in letters])
+    kept = (actual.to(torch.float64).abs() > weights.abs() / 2).reshape(
+        [sizes[letter] for letter in letters]
+    )
     if "copy" in letters:
         kept = kept.select(letters.index("copy"), 0)
         letters.remove("copy")
     found: dict[str, Tensor] = {}
     # [B, H, Lq, Lk] first: heads stand before queries in an implementation, and after them in an output.
-    for order in sorted(permutations(letters[:-1]), key=lambda some: [letter != "B" and letter != "H" for letter in some]):
+    for order in sorted(
+        permutations(letters[:-1]),
+        key=lambda some: [letter != "B" and letter != "H" for letter in some],
+    ):
         full = [*order, letters[-1]]
         found[" ".join(full)] = kept.permute([letters.index(letter) for letter in full])
     return found

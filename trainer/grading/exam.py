@@ -26,8 +26,26 @@ from trainer.core.words import Case, Challenge, GraderError, PackError, Refusal
 from trainer.grading.draw import Draw
 from trainer.grading.drive import drive_source
 from trainer.grading.dropped import DropsAsSeen, kept_weights
-from trainer.running.execution import Drive, Given, build, gradients, lay_out, leaves, map_leaves, module_parameters
-from trainer.running.protocol import DTYPES, Assigned, Purpose, Request, Run, TensorTable, decode, encode
+from trainer.running.execution import (
+    Drive,
+    Given,
+    build,
+    gradients,
+    lay_out,
+    leaves,
+    map_leaves,
+    module_parameters,
+)
+from trainer.running.protocol import (
+    DTYPES,
+    Assigned,
+    Purpose,
+    Request,
+    Run,
+    TensorTable,
+    decode,
+    encode,
+)
 from trainer.running.returns import plain_value
 
 _AGAIN, _WEIGHTS, _RANDOM = 1, 2, 3  # streams of values beside the inputs' own
@@ -57,19 +75,30 @@ class Expected:
     @cached_property
     def bounds(self) -> Mapping[str, Tensor]:
         """How much each entry of an output may differ, by the output's name."""
-        return {name: allowed(one.value, self.dtype, one.lost, self._scale_of(name)) for name, one in self.outputs.items()}
+        return {
+            name: allowed(one.value, self.dtype, one.lost, self._scale_of(name))
+            for name, one in self.outputs.items()
+        }
 
     @cached_property
     def bounds_again(self) -> Mapping[str, Tensor]:
         """The same for the call on other values."""
-        return {name: allowed(one.value, self.dtype, one.lost, self._scale_of(name)) for name, one in self.again.items()}
+        return {
+            name: allowed(one.value, self.dtype, one.lost, self._scale_of(name))
+            for name, one in self.again.items()
+        }
 
     @cached_property
     def gradient_bounds(self) -> Mapping[str, Tensor]:
         """The same for the gradients, by what they are of."""
-        return {name: allowed(one.value, self.dtype, one.lost, self.gradient_scale) for name, one in self.gradients.items()}
+        return {
+            name: allowed(one.value, self.dtype, one.lost, self.gradient_scale)
+            for name, one in self.gradients.items()
+        }
 
-    def at_once(self, calls: tuple[bool, ...], names: tuple[str, ...]) -> tuple[Tensor, Tensor] | None:
+    def at_once(
+        self, calls: tuple[bool, ...], names: tuple[str, ...]
+    ) -> tuple[Tensor, Tensor] | None:
         """The values of several calls and gradients in one row, and how much each may differ; None where some are no numbers, or there are none.
 
         Args:
@@ -80,13 +109,27 @@ class Expected:
         if key not in self._rows:
             values = [pair for again in calls for pair in self._beside(again)]
             values += [(self.gradients[name].value, self.gradient_bounds[name]) for name in names]
-            numbers = bool(values) and not self.plain and all(value.is_floating_point() for value, _ in values)
-            self._rows[key] = (torch.cat([one.reshape(-1) for one, _ in values]), torch.cat([one.reshape(-1) for _, one in values])) if numbers else None
+            numbers = (
+                bool(values)
+                and not self.plain
+                and all(value.is_floating_point() for value, _ in values)
+            )
+            self._rows[key] = (
+                (
+                    torch.cat([one.reshape(-1) for one, _ in values]),
+                    torch.cat([one.reshape(-1) for _, one in values]),
+                )
+                if numbers
+                else None
+            )
         return self._rows[key]
 
     def _beside(self, again: bool) -> list[tuple[Tensor, Tensor]]:
         bounds = self.bounds_again if again else self.bounds
-        return [(one.value, bounds[name]) for name, one in (self.again if again else self.outputs).items()]
+        return [
+            (one.value, bounds[name])
+            for name, one in (self.again if again else self.outputs).items()
+        ]
 
     @cached_property
     def _rows(self) -> dict[tuple[tuple[bool, ...], tuple[str, ...]], tuple[Tensor, Tensor] | None]:
@@ -98,12 +141,19 @@ class Expected:
 
     @cached_property
     def _sizes(self) -> Mapping[str, float]:
-        return {name: float(one.value.abs().max()) if one.value.numel() else 0.0 for name, one in self.outputs.items() if one.value.dtype != torch.bool}
+        return {
+            name: float(one.value.abs().max()) if one.value.numel() else 0.0
+            for name, one in self.outputs.items()
+            if one.value.dtype != torch.bool
+        }
 
     @cached_property
     def gradient_scale(self) -> float:
         """The largest entry of all gradients of the case."""
-        return max((float(one.value.abs().max()) for one in self.gradients.values() if one.value.numel()), default=0.0)
+        return max(
+            (float(one.value.abs().max()) for one in self.gradients.values() if one.value.numel()),
+            default=0.0,
+        )
 
 
 Change = Callable[[Mapping[str, Any]], Mapping[str, Any]]  # of what is given by name
@@ -140,17 +190,27 @@ class Exam:
                 raise PackError(f"{self.cases_path} defines no `{name}`.")
         self._drive_source = drive_source(cases_source, self.cases_path)
         self.reference_source = solution(challenge)
-        self._reference = load_module("reference", str(challenge.solutions / "solution.py"), self.reference_source)
+        self._reference = load_module(
+            "reference", str(challenge.solutions / "solution.py"), self.reference_source
+        )
         self.cases = self._drawn(Draw(seed))
         again = self._drawn(Draw(seed, _AGAIN))
-        self.refusals: tuple[Refusal, ...] = tuple(self._content["refusals"]()) if "refusals" in self._content else ()
+        self.refusals: tuple[Refusal, ...] = (
+            tuple(self._content["refusals"]()) if "refusals" in self._content else ()
+        )
         for case, other in zip(self.cases, again, strict=True):
             # The second call puts new values into the same tensors; everything else must be as it was.
             if _plain_values(case.inputs) != _plain_values(other.inputs):
-                raise PackError(f"{self.cases_path}: case {case.name!r} draws a plain input from the values; take it from draw.distinct.")
+                raise PackError(
+                    f"{self.cases_path}: case {case.name!r} draws a plain input from the values; take it from draw.distinct."
+                )
         self._inputs = [_rounded(case, case.inputs) for case in self.cases]
-        self._again = [_rounded(case, other.inputs) for case, other in zip(self.cases, again, strict=True)]
-        self._exact: dict[int, Any] = {}  # the reference in float64, built already, for who asks first what is expected
+        self._again = [
+            _rounded(case, other.inputs) for case, other in zip(self.cases, again, strict=True)
+        ]
+        self._exact: dict[
+            int, Any
+        ] = {}  # the reference in float64, built already, for who asks first what is expected
         self._parameters = self._draw_parameters()
         self._cotangents = self._draw_cotangents()
         self._purposes: list[Purpose | None] = [None] * len(self.cases)
@@ -161,9 +221,17 @@ class Exam:
         try:
             return tuple(self._content["cases"](draw))
         except Exception as error:
-            raise PackError(f"{self.cases_path}: cases() raises {type(error).__name__}: {error}.") from error
+            raise PackError(
+                f"{self.cases_path}: cases() raises {type(error).__name__}: {error}."
+            ) from error
 
-    def request(self, assignment: Assigned | None = None, purpose: Purpose = "grade", *, measured: bool = False) -> bytes:
+    def request(
+        self,
+        assignment: Assigned | None = None,
+        purpose: Purpose = "grade",
+        *,
+        measured: bool = False,
+    ) -> bytes:
         """The frame for a worker that is to run a file on all cases.
 
         Args:
@@ -174,7 +242,11 @@ class Exam:
             drive_source=self._drive_source,
             kind=self.challenge.kind,
             entry=list(self.challenge.entry),
-            random_seed=int(torch.randint(1 << 62, (), generator=torch.Generator().manual_seed(self.seed + _RANDOM))),
+            random_seed=int(
+                torch.randint(
+                    1 << 62, (), generator=torch.Generator().manual_seed(self.seed + _RANDOM)
+                )
+            ),
             runs=self._runs[0],
             refusals=[dict(refusal.init) for refusal in self.refusals],
             assignment={path: list(roles) for path, roles in (assignment or {}).items()},
@@ -192,7 +264,11 @@ class Exam:
 
     def only(self, numbers: Collection[int], *, alone: bool = False) -> Exam:
         """The same exam with these cases alone (counted from 0) and no refusals; with one vectorised probe comes the other of its pair, unless `alone`."""
-        probes = [] if alone else [number for number, case in enumerate(self.cases) if case.probe == "vectorised"]
+        probes = (
+            []
+            if alone
+            else [number for number, case in enumerate(self.cases) if case.probe == "vectorised"]
+        )
         pairs = [set(pair) for pair in zip(probes[::2], probes[1::2], strict=False)]
         kept = sorted(set(numbers).union(*(pair for pair in pairs if pair & set(numbers))))
         smaller = copy.copy(self)
@@ -210,7 +286,9 @@ class Exam:
         smaller.__dict__["expected"] = [self.expected[number] for number in kept]
         return smaller
 
-    def variants(self, number: int, inputs: Sequence[Mapping[str, Any]], parameters: Mapping[str, Tensor]) -> Exam:
+    def variants(
+        self, number: int, inputs: Sequence[Mapping[str, Any]], parameters: Mapping[str, Tensor]
+    ) -> Exam:
         """One case over and over, with these inputs in turn and these weights: what comes of it is looked at, not graded."""
         changed = self.only([number])
         count = len(inputs)
@@ -281,7 +359,14 @@ class Exam:
                 random=case.dropout is not None,
             )
             for number, (case, inputs, again, parameters, cotangents) in enumerate(
-                zip(self.cases, self._inputs, self._again, self._parameters, self._cotangents, strict=True)
+                zip(
+                    self.cases,
+                    self._inputs,
+                    self._again,
+                    self._parameters,
+                    self._cotangents,
+                    strict=True,
+                )
             )
         ]
         return runs, table
@@ -297,7 +382,11 @@ class Exam:
         case = self.cases[number]
         if not self._cotangents[number]:
             return []
-        return [name for name, tensor in leaves(self._inputs[number]) if tensor.is_floating_point() and name not in case.constants]
+        return [
+            name
+            for name, tensor in leaves(self._inputs[number])
+            if tensor.is_floating_point() and name not in case.constants
+        ]
 
     def inputs(self, number: int) -> dict[str, Tensor]:
         """The tensors that go into a case, by name."""
@@ -306,9 +395,20 @@ class Exam:
     @cached_property
     def largest(self) -> list[float]:
         """The largest number, by size, of all that goes into each case."""
-        given = [[*self.inputs(number).values(), *self.parameters(number).values()] for number in range(len(self.cases))]
+        given = [
+            [*self.inputs(number).values(), *self.parameters(number).values()]
+            for number in range(len(self.cases))
+        ]
         return [
-            max((float(one.abs().nan_to_num(0.0, math.inf).max()) for one in some if one.is_floating_point() and one.numel()), default=0.0) for some in given
+            max(
+                (
+                    float(one.abs().nan_to_num(0.0, math.inf).max())
+                    for one in some
+                    if one.is_floating_point() and one.numel()
+                ),
+                default=0.0,
+            )
+            for some in given
         ]
 
     def parameters(self, number: int) -> dict[str, Tensor]:
@@ -331,7 +431,9 @@ class Exam:
             for name, parameter in module.named_parameters():
                 shape = tuple(parameter.shape)
                 if name in case.parameters:
-                    value = torch.as_tensor(case.parameters[name], dtype=torch.float64).expand(shape)
+                    value = torch.as_tensor(case.parameters[name], dtype=torch.float64).expand(
+                        shape
+                    )
                 elif len(shape) == 2:
                     value = draw.normal(*shape, scale=shape[1] ** -0.5)
                 elif name.endswith("bias"):
@@ -340,23 +442,36 @@ class Exam:
                     value = 1 + draw.normal(*shape, scale=0.3)
                 values[name] = value.to(DTYPES[case.dtype])
             if unknown := set(case.parameters) - set(values):
-                raise PackError(f"{self.cases_path}: case {case.name!r} sets {', '.join(unknown)}, which the reference lacks.")
+                raise PackError(
+                    f"{self.cases_path}: case {case.name!r} sets {', '.join(unknown)}, which the reference lacks."
+                )
             found.append(values)
         return found
 
     def _draw_cotangents(self) -> list[dict[str, Tensor]]:
         draw = Draw(self.seed, _RANDOM)
-        return [{name: draw.normal(*case.output_shape(name)) for name in case.dims} if case.gradients and not case.probe else {} for case in self.cases]
+        return [
+            {name: draw.normal(*case.output_shape(name)) for name in case.dims}
+            if case.gradients and not case.probe
+            else {}
+            for case in self.cases
+        ]
 
     def _expect(self, number: int) -> Expected:
         case = self.cases[number]
-        reference = self._with_weights(number, self._exact.pop(number, None) or self._built(number, "float64"))
+        reference = self._with_weights(
+            number, self._exact.pop(number, None) or self._built(number, "float64")
+        )
         lower = self._with_weights(number, self._built(number, lower_dtype(case.dtype)))
         # Gradients under dropout depend on what is dropped: `gradients_under` gives them.
         with_gradients = case.dropout is None
         given, lower_name = self._inputs[number], lower_dtype(case.dtype)
-        exact, exact_gradients, plain = self._evaluate(number, reference, given, "float64", with_gradients=with_gradients)
-        lowered, lowered_gradients, plain_lowered = self._evaluate(number, lower, given, lower_name, with_gradients=with_gradients)
+        exact, exact_gradients, plain = self._evaluate(
+            number, reference, given, "float64", with_gradients=with_gradients
+        )
+        lowered, lowered_gradients, plain_lowered = self._evaluate(
+            number, lower, given, lower_name, with_gradients=with_gradients
+        )
         for name, value in exact.items():
             if tuple(value.shape) != case.output_shape(name):
                 raise PackError(
@@ -368,13 +483,26 @@ class Exam:
         plain_again: dict[str, str] = {}
         plain_again_lowered: dict[str, str] = {}
         if not case.probe:
-            exact_again, _, plain_again = self._evaluate(number, reference, self._again[number], "float64", with_gradients=False)
-            lowered_again, _, plain_again_lowered = self._evaluate(number, lower, self._again[number], lower_dtype(case.dtype), with_gradients=False)
+            exact_again, _, plain_again = self._evaluate(
+                number, reference, self._again[number], "float64", with_gradients=False
+            )
+            lowered_again, _, plain_again_lowered = self._evaluate(
+                number, lower, self._again[number], lower_dtype(case.dtype), with_gradients=False
+            )
             again = _values(case, exact_again, lowered_again)
         for one, other in ((plain, plain_lowered), (plain_again, plain_again_lowered)):
             if one != other:
-                raise PackError(f"{self.cases_path}: case {case.name!r}: rounding decides; the reference gives {one} in float64, {other} in {case.dtype}.")
-        return Expected(outputs, again, plain, plain_again, _values(case, exact_gradients, lowered_gradients), case.dtype)
+                raise PackError(
+                    f"{self.cases_path}: case {case.name!r}: rounding decides; the reference gives {one} in float64, {other} in {case.dtype}."
+                )
+        return Expected(
+            outputs,
+            again,
+            plain,
+            plain_again,
+            _values(case, exact_gradients, lowered_gradients),
+            case.dtype,
+        )
 
     def gradients_under(self, number: int, output: str, actual: Tensor) -> Expected | None:
         """Return what the reference gives if it drops the weights that a submission dropped.
@@ -411,7 +539,9 @@ class Exam:
         for dtype in ("float64", lower_dtype(case.dtype)):
             reference = self._with_weights(number, self._built(number, dtype)).train()
             with DropsAsSeen(kept, case.dropout) as mode:
-                outputs, own, _ = self._evaluate(number, reference, self._inputs[number], dtype, with_gradients=True)
+                outputs, own, _ = self._evaluate(
+                    number, reference, self._inputs[number], dtype, with_gradients=True
+                )
             if mode.calls != 1:
                 return None
             found.append((outputs, own))
@@ -427,7 +557,14 @@ class Exam:
         """What `drive` calls: the reference in this dtype, in eval mode, with weights of its own still."""
         case, target = self.cases[number], DTYPES[dtype]
         with self._blame(case), _default_dtype(target if dtype == "float64" else torch.float32):
-            return build(self._reference, self.challenge.kind, self.challenge.entry, case.init, target, "eval")
+            return build(
+                self._reference,
+                self.challenge.kind,
+                self.challenge.entry,
+                case.init,
+                target,
+                "eval",
+            )
 
     def _with_weights(self, number: int, implementation: Any) -> Any:
         """The same with the weights of a case."""
@@ -437,7 +574,13 @@ class Exam:
         return implementation
 
     def _evaluate(
-        self, number: int, implementation: Any, inputs: Mapping[str, Any], dtype: str, *, with_gradients: bool
+        self,
+        number: int,
+        implementation: Any,
+        inputs: Mapping[str, Any],
+        dtype: str,
+        *,
+        with_gradients: bool,
     ) -> tuple[dict[str, Tensor], dict[str, Tensor], dict[str, str]]:
         """The reference's outputs and gradients, computed in this dtype; and its outputs that are no tensors, as text."""
         case = self.cases[number]
@@ -450,24 +593,43 @@ class Exam:
                 return tensor.clone()
             # Constants keep their own dtype, but for the float64 run, which rounds nothing.
             kept = name in case.constants and dtype != "float64"
-            laid = lay_out(tensor.to(tensor.dtype if kept else target), case.layout.get(name.partition("[")[0]))
+            laid = lay_out(
+                tensor.to(tensor.dtype if kept else target), case.layout.get(name.partition("[")[0])
+            )
             return laid.requires_grad_(name in wanted)
 
         given = map_leaves(inputs, prepare)
-        with self._blame(case), _default_dtype(target if dtype == "float64" else torch.float32), torch.set_grad_enabled(with_gradients):
+        with (
+            self._blame(case),
+            _default_dtype(target if dtype == "float64" else torch.float32),
+            torch.set_grad_enabled(with_gradients),
+        ):
             outputs: dict[str, Any] = self.drive(implementation, Given(given, case.sizes))
             if outputs.keys() != case.dims.keys() | case.plain.keys():
-                raise PackError(f"{self.cases_path}: case {case.name!r} names {sorted([*case.dims, *case.plain])}, drive gives {sorted(outputs)}.")
+                raise PackError(
+                    f"{self.cases_path}: case {case.name!r} names {sorted([*case.dims, *case.plain])}, drive gives {sorted(outputs)}."
+                )
             plain = {name: plain_value(outputs.pop(name)) for name in case.plain}
             if wrong := [name for name, (kind, _) in plain.items() if kind != case.plain[name]]:
-                raise PackError(f"{self.cases_path}: case {case.name!r}: {wrong[0]} of the reference is no {case.plain[wrong[0]]}.")
+                raise PackError(
+                    f"{self.cases_path}: case {case.name!r}: {wrong[0]} of the reference is no {case.plain[wrong[0]]}."
+                )
             found: dict[str, Tensor] = {}
             if with_gradients:
-                wrt = {name: tensor for name, tensor in leaves(given) if name in wanted} | module_parameters(implementation)
+                wrt = {
+                    name: tensor for name, tensor in leaves(given) if name in wanted
+                } | module_parameters(implementation)
                 if any(output.requires_grad for output in outputs.values()):
                     some = gradients(outputs, self._cotangents[number], wrt)
-                    found = {name: torch.zeros_like(wrt[name]) if value is None else value for name, value in some.items()}
-        return {name: output.detach() for name, output in outputs.items()}, found, {name: text for name, (_, text) in plain.items()}
+                    found = {
+                        name: torch.zeros_like(wrt[name]) if value is None else value
+                        for name, value in some.items()
+                    }
+        return (
+            {name: output.detach() for name, output in outputs.items()},
+            found,
+            {name: text for name, (_, text) in plain.items()},
+        )
 
     @contextmanager
     def _blame(self, case: Case) -> Iterator[None]:
@@ -527,8 +689,16 @@ def _ways(cases: Sequence[Case], *, has_modes: bool) -> list[_Ways]:
 def _way_of(case: Case) -> str:
     """What a case has in common with others but for sizes, dtype and values: mode, switches, which inputs there are and how many dims they have."""
     dims = [(name, tensor.dim()) for name, tensor in leaves(case.inputs)]
-    switches = {name: value for name, value in case.init.items() if not isinstance(value, int) or isinstance(value, bool)}
-    plain = {name: value for name, value in case.inputs.items() if not isinstance(value, Tensor | tuple | list)}
+    switches = {
+        name: value
+        for name, value in case.init.items()
+        if not isinstance(value, int) or isinstance(value, bool)
+    }
+    plain = {
+        name: value
+        for name, value in case.inputs.items()
+        if not isinstance(value, Tensor | tuple | list)
+    }
     return repr((case.mode, dims, switches, plain))
 
 
@@ -552,12 +722,20 @@ def _rounded(case: Case, inputs: Mapping[str, Any]) -> dict[str, Any]:
     return map_leaves(inputs, change)
 
 
-def _values(case: Case, exact: Mapping[str, Tensor], lowered: Mapping[str, Tensor]) -> dict[str, Value]:
+def _values(
+    case: Case, exact: Mapping[str, Tensor], lowered: Mapping[str, Tensor]
+) -> dict[str, Value]:
     found: dict[str, Value] = {}
     for name, value in exact.items():
         lost = loss(value, lowered[name])
         if not math.isfinite(lost):  # nor is it where a value is not
-            raise GraderError(f"The reference gives {name} that is not finite on case {case.name!r}. Report this with the seed.")
-        dtype = value.dtype if case.dtype == "float64" or not value.is_floating_point() else lowered[name].dtype
+            raise GraderError(
+                f"The reference gives {name} that is not finite on case {case.name!r}. Report this with the seed."
+            )
+        dtype = (
+            value.dtype
+            if case.dtype == "float64" or not value.is_floating_point()
+            else lowered[name].dtype
+        )
         found[name] = Value(value, lost, str(dtype).removeprefix("torch."))
     return found

@@ -75,7 +75,12 @@ class Grader:
     def __enter__(self) -> Grader:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
         self.close()
 
     def close(self) -> None:
@@ -118,7 +123,15 @@ class Grader:
         self._exams = {key: exam for key, exam in self._exams.items() if key[0] != challenge.folder}
 
     def grade(
-        self, challenge: Challenge, source: str, file: str, seed: int, only: int | None = None, *, diagnosed: bool = False, told: Told | None = None
+        self,
+        challenge: Challenge,
+        source: str,
+        file: str,
+        seed: int,
+        only: int | None = None,
+        *,
+        diagnosed: bool = False,
+        told: Told | None = None,
     ) -> Report:
         """Grade one source under one seed.
 
@@ -132,9 +145,20 @@ class Grader:
             GraderError: if the grader, the reference or the worker's host fails; no verdict then.
         """
         exam = self.exam_with(challenge, seed, only)
-        return self.grade_exam(exam, source, file, None if only is None else only - 1, diagnosed=diagnosed, told=told)
+        return self.grade_exam(
+            exam, source, file, None if only is None else only - 1, diagnosed=diagnosed, told=told
+        )
 
-    def grade_exam(self, exam: Exam, source: str, file: str, index: int | None = None, *, diagnosed: bool = False, told: Told | None = None) -> Report:
+    def grade_exam(
+        self,
+        exam: Exam,
+        source: str,
+        file: str,
+        index: int | None = None,
+        *,
+        diagnosed: bool = False,
+        told: Told | None = None,
+    ) -> Report:
         """Grade one source on an exam; `index`: the one case that the report speaks of, from 0."""
         started = time.monotonic()
         report, evidence, assignment = self._judged_whatever_happens(exam, source, file, index)
@@ -143,10 +167,17 @@ class Grader:
         if diagnosed and report.verdict != "passed":
             if told is not None:
                 told(replace(report, elapsed_seconds=time.monotonic() - started))
-            report = replace(report, diagnosis=self._diagnosis(exam, evidence, report, source, _Runner(self, file, assignment)))
+            report = replace(
+                report,
+                diagnosis=self._diagnosis(
+                    exam, evidence, report, source, _Runner(self, file, assignment)
+                ),
+            )
         return replace(report, elapsed_seconds=time.monotonic() - started)
 
-    def _judged_whatever_happens(self, exam: Exam, source: str, file: str, index: int | None) -> tuple[Report, Evidence, Assigned]:
+    def _judged_whatever_happens(
+        self, exam: Exam, source: str, file: str, index: int | None
+    ) -> tuple[Report, Evidence, Assigned]:
         """Return `judged`; if the zygote dies, run the submission again in a new zygote.
 
         A submission with which two of them die has a verdict: it is the likely cause.
@@ -156,7 +187,14 @@ class Grader:
                 return self.judged(exam, source, file, index)
             except ZygoteLostError:
                 self._replace_zygote()
-        evidence = Evidence(exam, Ended("died", reason="the process that starts workers died each time this file ran, and so did the worker"), index)
+        evidence = Evidence(
+            exam,
+            Ended(
+                "died",
+                reason="the process that starts workers died each time this file ran, and so did the worker",
+            ),
+            index,
+        )
         return judge(evidence, file, 0.0), evidence, {}
 
     def _replace_zygote(self) -> None:
@@ -167,7 +205,9 @@ class Grader:
         if self._held is not None:
             self._zygote.hold(self._held.request())
 
-    def _diagnosis(self, exam: Exam, evidence: Evidence, report: Report, source: str, runner: _Runner) -> Diagnosis | None:
+    def _diagnosis(
+        self, exam: Exam, evidence: Evidence, report: Report, source: str, runner: _Runner
+    ) -> Diagnosis | None:
         """Where and why; None, with a warning, where the search itself fails: the verdict does not depend on it."""
         try:
             from trainer.grading.diagnosis.diagnose import diagnose
@@ -178,7 +218,10 @@ class Grader:
             self._replace_zygote()
             return None
         except Exception as error:
-            warnings.warn(f"The diagnosis failed ({type(error).__name__}: {error}); the verdict stands. Report this with the seed.", stacklevel=2)
+            warnings.warn(
+                f"The diagnosis failed ({type(error).__name__}: {error}); the verdict stands. Report this with the seed.",
+                stacklevel=2,
+            )
             return None
 
     def named(self, exam: Exam, source: str, file: str) -> tuple[Report, tuple[str, ...]]:
@@ -189,7 +232,9 @@ class Grader:
         with closing(_Runner(self, file, assignment)) as runner:
             return report, named(self._bank(exam), evidence, report, source, runner)
 
-    def trace(self, challenge: Challenge, source: str, file: str, seed: int, only: int | None = None) -> Trace:
+    def trace(
+        self, challenge: Challenge, source: str, file: str, seed: int, only: int | None = None
+    ) -> Trace:
         """What every line makes in one case: by default the one that a report would explain.
 
         Raises:
@@ -200,11 +245,17 @@ class Grader:
         exam = self.exam_with(challenge, seed, only)
         report, evidence, assignment = self.judged(exam, source, file, None)
         failure = report.first_failure()
-        number = only or (failure.number if failure is not None and failure.number is not None else 1)
+        number = only or (
+            failure.number if failure is not None and failure.number is not None else 1
+        )
         if evidence.reply.load_failure is not None or not evidence.cases:
-            raise DrillError(f"{file} does not come so far that a line makes anything; `attn-drill check {challenge.id}` says why.")
+            raise DrillError(
+                f"{file} does not come so far that a line makes anything; `attn-drill check {challenge.id}` says why."
+            )
         small = exam.only([number - 1], alone=True)
-        return traced(small, number, self._run(small, source, file, assignment, "lines"), source, seed)
+        return traced(
+            small, number, self._run(small, source, file, assignment, "lines"), source, seed
+        )
 
     def exam_with(self, challenge: Challenge, seed: int, only: int | None) -> Exam:
         """The exam of a seed.
@@ -214,10 +265,14 @@ class Grader:
         """
         exam = self.exam(challenge, seed)
         if only is not None and not 1 <= only <= len(exam.cases):
-            raise DrillError(f"{challenge.id} has cases 1 to {len(exam.cases)}; --case {only} is none of them.")
+            raise DrillError(
+                f"{challenge.id} has cases 1 to {len(exam.cases)}; --case {only} is none of them."
+            )
         return exam
 
-    def judged(self, exam: Exam, source: str, file: str, index: int | None) -> tuple[Report, Evidence, Assigned]:
+    def judged(
+        self, exam: Exam, source: str, file: str, index: int | None
+    ) -> tuple[Report, Evidence, Assigned]:
         """The report, what it rests on, and the assignment of layers under which it was made."""
         started = time.monotonic()
         try:
@@ -229,10 +284,16 @@ class Grader:
             best.reply.assignments = error.assignments
         if best.ended.how == "timeout" and not best.ended.slept:
             best.loop = self._loop(exam, source, file, best)
-        elif index is None and best.ended.how == "replied" and all(best.right(case) for case in best.cases):
+        elif (
+            index is None
+            and best.ended.how == "replied"
+            and all(best.right(case) for case in best.cases)
+        ):
             best.held = held_memory(
                 exam.cases,
-                lambda number: self._most_held(exam.only([number], alone=True), source, file, best.reply.assignment),
+                lambda number: self._most_held(
+                    exam.only([number], alone=True), source, file, best.reply.assignment
+                ),
                 lambda afresh: self._own_growth(exam, afresh=afresh),
             )
         report = judge(best, file, time.monotonic() - started)
@@ -240,7 +301,9 @@ class Grader:
         # Names leave several assignments: take one under which every output agrees, if there is one.
         if len(possible) > 1 and _has_wrong_values(report):
             tried = best.reply.assignment
-            for assignment in [possible[place] for place in likely if place < len(possible)] or possible:
+            for assignment in [
+                possible[place] for place in likely if place < len(possible)
+            ] or possible:
                 if time.monotonic() > started + self.limits.seconds:
                     break
                 if assignment == tried:
@@ -256,7 +319,12 @@ class Grader:
 
     def _most_held(self, alone: Exam, source: str, file: str, assignment: Assigned) -> int:
         """Run one case in a worker of its own; return the most bytes that it held, 0 where it did not come to its end."""
-        running = Running(self._zygote, alone.request(assignment, "outputs", measured=True), self.limits, measured=True)
+        running = Running(
+            self._zygote,
+            alone.request(assignment, "outputs", measured=True),
+            self.limits,
+            measured=True,
+        )
         running.submit(_submitted(file, source))
         ended = running.finish(self._interrupt)
         return ended.most_bytes if ended.how == "replied" else 0
@@ -266,7 +334,10 @@ class Grader:
         if afresh or exam not in self._grown:
             pair = measured_pair(exam.cases) or (0, 0)
             reference, name = exam.reference_source, exam.challenge.file_name
-            few, many = (self._most_held(exam.only([number], alone=True), reference, name, {}) for number in pair)
+            few, many = (
+                self._most_held(exam.only([number], alone=True), reference, name, {})
+                for number in pair
+            )
             told = self._run(exam.only([pair[1]], alone=True), reference, name, {}).reply.runs
             held = max((counts.alive for run in told for counts in run.counts), default=0)
             self._grown[exam] = many - few - held
@@ -277,16 +348,25 @@ class Grader:
 
         The first pair of cases that compares counts is small, so the submission runs on it again.
         """
-        probes = [number for number, case in enumerate(exam.cases) if case.probe == "vectorised"][:2]
+        probes = [number for number, case in enumerate(exam.cases) if case.probe == "vectorised"][
+            :2
+        ]
         if len(probes) < 2 or (evidence.ended.last_note or 0) <= probes[0]:
             return ""
         ended = self._run(exam.only(probes), source, file, {})
         told = ended.reply.runs or ended.partial
         if len(told) < 2:
             return ""
-        return loop_between(*(CaseEvidence(number, exam.cases[number], exam.expected[number], runs) for number, runs in zip(probes, told, strict=False)))
+        return loop_between(
+            *(
+                CaseEvidence(number, exam.cases[number], exam.expected[number], runs)
+                for number, runs in zip(probes, told, strict=False)
+            )
+        )
 
-    def _evidence(self, exam: Exam, source: str, file: str, assignment: Assigned, index: int | None) -> Evidence:
+    def _evidence(
+        self, exam: Exam, source: str, file: str, assignment: Assigned, index: int | None
+    ) -> Evidence:
         """Run a submission; what it makes is compared as it comes.
 
         Raises:
@@ -298,7 +378,12 @@ class Grader:
         evidence = Evidence(exam, running.ended, index)
 
         def compare() -> None:
-            if not assignment and running.ended.tried is not None and (likely := evidence.likely()) and 0 not in likely:
+            if (
+                not assignment
+                and running.ended.tried is not None
+                and (likely := evidence.likely())
+                and 0 not in likely
+            ):
                 raise _MeantError(running.ended.tried.assignments, likely)
             evidence.compare_ahead()
 
@@ -322,11 +407,17 @@ class Grader:
         if self._interrupt is not None and select.select([self._interrupt], [], [], 0)[0]:
             raise SupersededError
 
-    def _begin(self, exam: Exam, source: str, file: str, assignment: Assigned, purpose: Purpose) -> Running:
+    def _begin(
+        self, exam: Exam, source: str, file: str, assignment: Assigned, purpose: Purpose
+    ) -> Running:
         plain = not assignment and purpose == "grade"
         running = self._taken(exam) if plain else None
         if running is None:
-            running = Running(self._zygote, None if plain and exam is self._held else exam.request(assignment, purpose), self.limits)
+            running = Running(
+                self._zygote,
+                None if plain and exam is self._held else exam.request(assignment, purpose),
+                self.limits,
+            )
         running.submit(_submitted(file, source))
         return running
 
@@ -352,7 +443,9 @@ class Grader:
             self._ready[1].stop()
             self._ready = None
 
-    def _run(self, exam: Exam, source: str, file: str, assignment: Assigned, purpose: Purpose = "grade") -> Ended:
+    def _run(
+        self, exam: Exam, source: str, file: str, assignment: Assigned, purpose: Purpose = "grade"
+    ) -> Ended:
         running = self._begin(exam, source, file, assignment, purpose)
         exam.expected  # noqa: B018  # computed here while the worker is at work
         return running.finish(self._interrupt, nap=self._nap)
@@ -413,8 +506,13 @@ class _MeantError(Exception):
 
 def _has_wrong_values(report: Report) -> bool:
     """Whether values are wrong in a case: another assignment of layers changes nothing else."""
-    return any(one.check == "values" and one.status == "failed" and one.number is not None for one in report.outcomes)
+    return any(
+        one.check == "values" and one.status == "failed" and one.number is not None
+        for one in report.outcomes
+    )
 
 
 def _wrong_cases(report: Report) -> int:
-    return sum(outcome.status == "failed" for outcome in report.outcomes) + (1000 if report.verdict != "passed" else 0)
+    return sum(outcome.status == "failed" for outcome in report.outcomes) + (
+        1000 if report.verdict != "passed" else 0
+    )

@@ -38,7 +38,9 @@ def measured_pair(cases: Sequence[Case]) -> tuple[int, int] | None:
     return (probes[0], probes[1]) if len(probes) == 2 else None
 
 
-def held_memory(cases: Sequence[Case], most_held: Callable[[int], int], own_bytes: Callable[[bool], int]) -> Held | None:
+def held_memory(
+    cases: Sequence[Case], most_held: Callable[[int], int], own_bytes: Callable[[bool], int]
+) -> Held | None:
     """Compare what the kernel tells of the two cases.
 
     The kernel counts pages of libraries too, and their number changes with the load of the machine.

@@ -88,7 +88,9 @@ def _checked(evidence: Evidence) -> list[Outcome]:
         else:
             made = list(check(evidence))
             if due:
-                made = _with_gaps(evidence, name, made, _needs_with(status_by_check, name, "skipped"))
+                made = _with_gaps(
+                    evidence, name, made, _needs_with(status_by_check, name, "skipped")
+                )
             status_by_check |= status_of_each((outcome.check, outcome.status) for outcome in made)
         outcomes.extend(made)
     return outcomes
@@ -114,7 +116,9 @@ def _needs_with(status_by_check: dict[str, Status], check: str, status: Status) 
     return [need for need in NEEDS.get(check, ()) if status_by_check.get(need) == status]
 
 
-def _with_gaps(evidence: Evidence, check: str, made: list[Outcome], skipped: list[str]) -> list[Outcome]:
+def _with_gaps(
+    evidence: Evidence, check: str, made: list[Outcome], skipped: list[str]
+) -> list[Outcome]:
     """Return the outcomes of a check so that it passes only if it looked at all its cases.
 
     Args:
@@ -152,7 +156,9 @@ def _gap(evidence: Evidence, check: str, made: list[Outcome]) -> str:
     if not_run := missing - run:
         parts.append(f"{len(not_run)} of {len(due)} cases did not run")
     if wrong := missing & run:
-        parts.append(f"{len(wrong)} of {len(due)} cases gave no right output, so it was not checked")
+        parts.append(
+            f"{len(wrong)} of {len(due)} cases gave no right output, so it was not checked"
+        )
     return "; ".join(parts)
 
 
@@ -168,12 +174,16 @@ def _raised_early(case: CaseEvidence) -> bool:
 def _cases_due(evidence: Evidence, check: str) -> set[int]:
     """Return the cases (counted from 0) that a check must have looked at before it can pass."""
     exam = evidence.exam
-    cases = {number: case for number, case in enumerate(exam.cases) if evidence.only in (None, number)}
+    cases = {
+        number: case for number, case in enumerate(exam.cases) if evidence.only in (None, number)
+    }
     match check:
         case "values" | "masks":
             return {n for n, case in cases.items() if case.check == check and case.dropout is None}
         case "train/eval":
-            return {n for n, case in cases.items() if case.check == check or case.dropout is not None}
+            return {
+                n for n, case in cases.items() if case.check == check or case.dropout is not None
+            }
         case "gradients":
             return {n for n in cases if exam.expected[n].gradients}
         case "properties":
@@ -181,7 +191,9 @@ def _cases_due(evidence: Evidence, check: str) -> set[int]:
         case "vectorised":  # the larger case of a pair speaks for both
             return set([n for n, case in cases.items() if case.probe == check][1::2])
         case "memory" | "work":
-            return {n for n, case in cases.items() if case.probe == check and case.limit is not None}
+            return {
+                n for n, case in cases.items() if case.probe == check and case.limit is not None
+            }
         case "loads" | "interface":
             return set()
     return set(cases)
@@ -197,13 +209,19 @@ def _is_due(evidence: Evidence, check: str) -> bool:
         case "values" | "masks" | "train/eval":
             return any(one.check == check for one in cases)
         case "gradients":
-            return any(exam.differentiable(number) for number in range(len(exam.cases)) if evidence.only in (None, number))
+            return any(
+                exam.differentiable(number)
+                for number in range(len(exam.cases))
+                if evidence.only in (None, number)
+            )
         case "bad sizes":
             return bool(exam.refusals) and evidence.only is None
         case "memory":
             return any(one.probe in ("memory", "held") for one in cases)
         case "vectorised" | "work":
-            return any(one.probe == check for one in cases) and (check != "vectorised" or evidence.only is None)
+            return any(one.probe == check for one in cases) and (
+                check != "vectorised" or evidence.only is None
+            )
     return True
 
 
@@ -211,7 +229,11 @@ def _sudden_end(evidence: Evidence) -> list[Outcome]:
     """The outcomes where the worker gave no reply: what it was at, and how it ended."""
     ended = evidence.ended
     exam = evidence.exam
-    complete = ended.reply.load_failure is not None or ended.reply.not_callable or len(ended.reply.runs) == len(exam.cases)
+    complete = (
+        ended.reply.load_failure is not None
+        or ended.reply.not_callable
+        or len(ended.reply.runs) == len(exam.cases)
+    )
     if ended.how == "replied" and complete:
         return []
     line = ended.frames[-1] if ended.frames else None
@@ -225,15 +247,30 @@ def _sudden_end(evidence: Evidence) -> list[Outcome]:
     number = ended.last_note
     frames: tuple[Frame, ...] = ended.frames
     if number is None or number < 0:
-        return [Outcome("loads", "failed", f"while the file was imported: {what}", frames=frames), *_rest(evidence, "loads")]
+        return [
+            Outcome("loads", "failed", f"while the file was imported: {what}", frames=frames),
+            *_rest(evidence, "loads"),
+        ]
     if number >= len(exam.cases) + len(exam.refusals):
-        return [Outcome("loads", "passed"), Outcome("runs", "failed", what, frames=frames), *_rest(evidence, "runs")]
+        return [
+            Outcome("loads", "passed"),
+            Outcome("runs", "failed", what, frames=frames),
+            *_rest(evidence, "runs"),
+        ]
     if number >= len(exam.cases):
         why = exam.refusals[number - len(exam.cases)].why
         text = f"while the constructor was to refuse bad sizes ({why}): {what}"
-        return [Outcome("loads", "passed"), Outcome("bad sizes", "failed", text), *_rest(evidence, "bad sizes")]
+        return [
+            Outcome("loads", "passed"),
+            Outcome("bad sizes", "failed", text),
+            *_rest(evidence, "bad sizes"),
+        ]
     case = exam.cases[number]
-    return [Outcome("loads", "passed"), Outcome("runs", "failed", what, case.name, number + 1, frames=frames), *_rest(evidence, "runs")]
+    return [
+        Outcome("loads", "passed"),
+        Outcome("runs", "failed", what, case.name, number + 1, frames=frames),
+        *_rest(evidence, "runs"),
+    ]
 
 
 def _how_long(ended: Ended) -> str:
@@ -245,7 +282,11 @@ def _how_long(ended: Ended) -> str:
 
 def _rest(evidence: Evidence, failed: str) -> list[Outcome]:
     """Everything else that was due: nothing is known of it."""
-    return [Outcome(name, "skipped", f"needs {failed}") for name in CHECK_ORDER if name not in ("loads", failed) and _is_due(evidence, name)]
+    return [
+        Outcome(name, "skipped", f"needs {failed}")
+        for name in CHECK_ORDER
+        if name not in ("loads", failed) and _is_due(evidence, name)
+    ]
 
 
 def _verdict(evidence: Evidence, outcomes: list[Outcome]) -> Verdict:
@@ -254,7 +295,9 @@ def _verdict(evidence: Evidence, outcomes: list[Outcome]) -> Verdict:
     if ended.how == "timeout":
         return "timeout"
     failures = [ended.reply.load_failure, *(told.failure for told in ended.reply.runs)]
-    if ended.out_of_memory or any(failure is not None and failure.out_of_memory for failure in failures):
+    if ended.out_of_memory or any(
+        failure is not None and failure.out_of_memory for failure in failures
+    ):
         return "memory"
     if "from scratch" in failed or checks_counted.tampered(evidence):
         return "not-allowed"
@@ -270,7 +313,11 @@ def _verdict(evidence: Evidence, outcomes: list[Outcome]) -> Verdict:
 
 def _stdout(evidence: Evidence, outcomes: list[Outcome]) -> str:
     """What was printed on import and in the case that is explained (or the first), so that no print shows thirty times."""
-    shown = min((one for one in outcomes if one.status == "failed"), key=lambda one: CHECK_ORDER.index(one.check), default=None)
+    shown = min(
+        (one for one in outcomes if one.status == "failed"),
+        key=lambda one: CHECK_ORDER.index(one.check),
+        default=None,
+    )
     number = shown.number - 1 if shown is not None and shown.number is not None else 0
     printed = evidence.ended.printed
     text = printed.get("import", "") + printed.get(str(number), "")
@@ -280,5 +327,13 @@ def _stdout(evidence: Evidence, outcomes: list[Outcome]) -> str:
 
 
 def _notes(evidence: Evidence) -> tuple[str, ...]:
-    passed = [one.message for one in checks_load.parameters(evidence) if one.status == "passed" and one.message] if evidence.cases else []
+    passed = (
+        [
+            one.message
+            for one in checks_load.parameters(evidence)
+            if one.status == "passed" and one.message
+        ]
+        if evidence.cases
+        else []
+    )
     return (*checks_load.other_names(evidence), *passed)

@@ -41,7 +41,11 @@ class Row:
 
 def items(challenge: Challenge) -> list[Item]:
     """Everything of a challenge that is to be checked, in the order of the rows."""
-    found: list[Item] = [("content", "prompt, hints, cases"), ("stub", "stub.py"), ("reference", "solution.py")]
+    found: list[Item] = [
+        ("content", "prompt, hints, cases"),
+        ("stub", "stub.py"),
+        ("reference", "solution.py"),
+    ]
     found += [("also right", path.name) for path in packs.also_right(challenge)]
     with contextlib.suppress(PackError):  # the first item reports it
         found += [("style", style.id) for style in read_styles(challenge)]
@@ -55,7 +59,13 @@ def some_of(found: Sequence[Item], every: int, first: int) -> list[Item]:
     return [item for item in found if item[0] != "mistake"] + mistakes[first % every :: every]
 
 
-def check_items(grader: Grader, challenge: Challenge, seeds: Sequence[int], wanted: Sequence[Item], beside: Sequence[Path] = ()) -> Iterator[Row]:
+def check_items(
+    grader: Grader,
+    challenge: Challenge,
+    seeds: Sequence[int],
+    wanted: Sequence[Item],
+    beside: Sequence[Path] = (),
+) -> Iterator[Row]:
     """A row an item, each under all seeds; where the pack is broken one row that says how, and no more.
 
     `beside`: other packs, on whose challenges this one may build.
@@ -67,17 +77,41 @@ def check_items(grader: Grader, challenge: Challenge, seeds: Sequence[int], want
                 case "content":
                     yield _content(grader, challenge, seeds[0], beside)
                 case "stub":
-                    yield _wrong(grader, challenge, seeds, kind, name, packs.stub(challenge))  # the other levels are the same code
+                    yield _wrong(
+                        grader, challenge, seeds, kind, name, packs.stub(challenge)
+                    )  # the other levels are the same code
                 case "reference":
                     yield _right(grader, challenge, seeds, kind, name, packs.solution(challenge))
                 case "also right":
-                    yield _right(grader, challenge, seeds, kind, name, packs.read_text(challenge.solutions / "also_right" / name))
+                    yield _right(
+                        grader,
+                        challenge,
+                        seeds,
+                        kind,
+                        name,
+                        packs.read_text(challenge.solutions / "also_right" / name),
+                    )
                 case "style":
                     style = next(one for one in read_styles(challenge) if one.id == name)
-                    yield _right(grader, challenge, seeds, kind, name, patch(packs.solution(challenge), style, str(challenge.solutions / "mistakes.toml")))
+                    yield _right(
+                        grader,
+                        challenge,
+                        seeds,
+                        kind,
+                        name,
+                        patch(
+                            packs.solution(challenge),
+                            style,
+                            str(challenge.solutions / "mistakes.toml"),
+                        ),
+                    )
                 case "mistake":
                     mistake = next(one for one in read_mistakes(challenge) if one.id == name)
-                    patched = patch(packs.solution(challenge), mistake, str(challenge.solutions / "mistakes.toml"))
+                    patched = patch(
+                        packs.solution(challenge),
+                        mistake,
+                        str(challenge.solutions / "mistakes.toml"),
+                    )
                     yield _wrong(grader, challenge, seeds, kind, name, patched, mistake)
     except (PackError, GraderError) as error:
         yield Row(challenge.id, "content", "readable", False, str(error))
@@ -92,21 +126,42 @@ def _content(grader: Grader, challenge: Challenge, seed: int, beside: Sequence[P
     if challenge.minutes < 1:
         problems.append(f"{challenge.folder / 'challenge.toml'}: minutes is {challenge.minutes}")
     if (right := len(packs.also_right(challenge))) < FEWEST_ALSO_RIGHT:
-        problems.append(f"{challenge.solutions / 'also_right'} has {right} files of at least {FEWEST_ALSO_RIGHT}")
+        problems.append(
+            f"{challenge.solutions / 'also_right'} has {right} files of at least {FEWEST_ALSO_RIGHT}"
+        )
     if (wrong := len(read_mistakes(challenge))) < FEWEST_MISTAKES:
-        problems.append(f"{challenge.solutions / 'mistakes.toml'} has {wrong} mistakes of at least {FEWEST_MISTAKES}")
+        problems.append(
+            f"{challenge.solutions / 'mistakes.toml'} has {wrong} mistakes of at least {FEWEST_MISTAKES}"
+        )
     places = [challenge.folder.parent, *(root / "challenges" for root in beside)]
-    if unknown := [one for one in challenge.builds_on if not any((place / packs.folder_name(one)).is_dir() for place in places)]:
-        problems.append(f"{challenge.folder / 'challenge.toml'}: it builds on {', '.join(unknown)}, which the pack does not have")
+    if unknown := [
+        one
+        for one in challenge.builds_on
+        if not any((place / packs.folder_name(one)).is_dir() for place in places)
+    ]:
+        problems.append(
+            f"{challenge.folder / 'challenge.toml'}: it builds on {', '.join(unknown)}, which the pack does not have"
+        )
     exam = grader.exam(challenge, seed)
-    floating = any(tensor.is_floating_point() for number in range(len(exam.cases)) for tensor in exam.inputs(number).values())
+    floating = any(
+        tensor.is_floating_point()
+        for number in range(len(exam.cases))
+        for tensor in exam.inputs(number).values()
+    )
     if floating and (missing := DTYPES - {case.dtype for case in exam.cases}):
-        problems.append(f"{challenge.folder / 'cases.py'} has no case of dtype {', '.join(sorted(missing))}")
+        problems.append(
+            f"{challenge.folder / 'cases.py'} has no case of dtype {', '.join(sorted(missing))}"
+        )
     names = [case.name for case in exam.cases]
     if twice := {name for name in names if names.count(name) > 1}:
-        problems.append(f"{challenge.folder / 'cases.py'} has several cases named {', '.join(sorted(twice))}")
+        problems.append(
+            f"{challenge.folder / 'cases.py'} has several cases named {', '.join(sorted(twice))}"
+        )
     problems.extend(_undocumented(challenge))
-    problems.extend(f"{challenge.folder / 'stub.py'}: {one}" for one in _without_levels(packs.stub(challenge, "guided")))
+    problems.extend(
+        f"{challenge.folder / 'stub.py'}: {one}"
+        for one in _without_levels(packs.stub(challenge, "guided"))
+    )
     return Row(challenge.id, "content", "prompt, hints, cases", not problems, "; ".join(problems))
 
 
@@ -115,7 +170,11 @@ def _undocumented(challenge: Challenge) -> Iterator[str]:
     if ast.get_docstring(ast.parse(packs.solution(challenge))) is None:
         yield f"{path} has no docstring"
     stub = ast.parse(packs.stub(challenge))
-    if not any(ast.get_docstring(node) for node in stub.body if isinstance(node, ast.ClassDef | ast.FunctionDef)):
+    if not any(
+        ast.get_docstring(node)
+        for node in stub.body
+        if isinstance(node, ast.ClassDef | ast.FunctionDef)
+    ):
         yield f"{challenge.folder / 'stub.py'} has no docstring that gives shapes"
 
 
@@ -136,20 +195,35 @@ def _without_levels(guided: str) -> Iterator[str]:
 def _bare(tree: ast.Module) -> ast.Module:
     """The tree without its docstrings."""
     for node in ast.walk(tree):
-        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef) and ast.get_docstring(node) is not None:
+        if (
+            isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef)
+            and ast.get_docstring(node) is not None
+        ):
             del node.body[0]
     return tree
 
 
-def _right(grader: Grader, challenge: Challenge, seeds: Sequence[int], kind: Kind, name: str, source: str) -> Row:
+def _right(
+    grader: Grader, challenge: Challenge, seeds: Sequence[int], kind: Kind, name: str, source: str
+) -> Row:
     for seed in seeds:
-        report = grader.grade(challenge, source, name if name.endswith(".py") else challenge.file_name, seed)
+        report = grader.grade(
+            challenge, source, name if name.endswith(".py") else challenge.file_name, seed
+        )
         if report.verdict != "passed":
             return Row(challenge.id, kind, name, False, f"seed {seed}: {in_words(report)}")
     return Row(challenge.id, kind, name, True, f"passes with {len(seeds)} seeds")
 
 
-def _wrong(grader: Grader, challenge: Challenge, seeds: Sequence[int], kind: Kind, name: str, source: str, mistake: Mistake | None = None) -> Row:
+def _wrong(
+    grader: Grader,
+    challenge: Challenge,
+    seeds: Sequence[int],
+    kind: Kind,
+    name: str,
+    source: str,
+    mistake: Mistake | None = None,
+) -> Row:
     """Refused with every seed: with the first on all cases, then on the one that refused it first, and on all again only if that does not.
 
     A mistake is to be named too, with the first seed.
@@ -159,7 +233,9 @@ def _wrong(grader: Grader, challenge: Challenge, seeds: Sequence[int], kind: Kin
     ids: tuple[str, ...] = ()
     for seed in seeds:
         exam = grader.exam(challenge, seed)
-        report = grader.grade_exam(exam.only(telling), source, challenge.file_name) if telling else None
+        report = (
+            grader.grade_exam(exam.only(telling), source, challenge.file_name) if telling else None
+        )
         if report is None and mistake is not None and seed == seeds[0]:
             report, ids = grader.named(exam, source, challenge.file_name)
         elif report is None or report.verdict == "passed":
@@ -176,23 +252,41 @@ def _wrong(grader: Grader, challenge: Challenge, seeds: Sequence[int], kind: Kin
     return row if mistake is None else _names_itself(challenge, seeds[0], mistake, ids, row)
 
 
-def _names_itself(challenge: Challenge, seed: int, mistake: Mistake, ids: tuple[str, ...], row: Row) -> Row:
+def _names_itself(
+    challenge: Challenge, seed: int, mistake: Mistake, ids: tuple[str, ...], row: Row
+) -> Row:
     """The diagnosis has to name the mistake in its own patch. Another mistake that it names or that agrees as well is a twin, and has to be declared."""
     if ids and set(ids) <= {mistake.id, *mistake.twins}:
         return row
     if ids:
-        return replace(row, ok=False, message=f'seed {seed}: it is named {", ".join(ids)}. Change one of them, or declare `twins = ["{ids[0]}"]`.')
+        return replace(
+            row,
+            ok=False,
+            message=f'seed {seed}: it is named {", ".join(ids)}. Change one of them, or declare `twins = ["{ids[0]}"]`.',
+        )
     path = challenge.solutions / "mistakes.toml"
-    return replace(row, ok=False, message=f"seed {seed}: the diagnosis does not name it: another mistake of {path} may have the same effect, undeclared.")
+    return replace(
+        row,
+        ok=False,
+        message=f"seed {seed}: the diagnosis does not name it: another mistake of {path} may have the same effect, undeclared.",
+    )
 
 
 def _telling_case(report: Report) -> list[int]:
     """The first case, of the first check, on which a submission was refused; [] where that takes no case."""
-    failed = [outcome for outcome in report.outcomes if outcome.status == "failed" and outcome.number is not None]
+    failed = [
+        outcome
+        for outcome in report.outcomes
+        if outcome.status == "failed" and outcome.number is not None
+    ]
     return [outcome.number - 1 for outcome in failed[:1] if outcome.number is not None]
 
 
 def in_words(report: Report) -> str:
     """The verdict and the first failure."""
     first = report.first_failure()
-    return report.verdict if first is None else f"{report.verdict}: {first.check}, case {first.case!r}: {first.message}"
+    return (
+        report.verdict
+        if first is None
+        else f"{report.verdict}: {first.check}, case {first.case!r}: {first.message}"
+    )

@@ -40,9 +40,17 @@ def check_pack(
         wanted: what of each challenge, by its id; all by default.
     """
     found = {one.id: items(one) for one in challenges} if wanted is None else wanted
-    jobs = [(one, list(found[one.id][start : start + _AT_ONCE])) for one in challenges for start in range(0, len(found[one.id]), _AT_ONCE)]
+    jobs = [
+        (one, list(found[one.id][start : start + _AT_ONCE]))
+        for one in challenges
+        for start in range(0, len(found[one.id]), _AT_ONCE)
+    ]
     told: set[Row] = set()
-    for rows in _in_this_process(root, beside, jobs, seeds) if processes == 1 else _in_processes(root, beside, jobs, seeds, processes):
+    for rows in (
+        _in_this_process(root, beside, jobs, seeds)
+        if processes == 1
+        else _in_processes(root, beside, jobs, seeds, processes)
+    ):
         new = [row for row in rows if row not in told]
         told.update(new)
         yield new
@@ -52,22 +60,39 @@ def in_order(challenges: Sequence[Challenge], rows: Sequence[Row]) -> list[Row]:
     """The rows sorted as the challenges and their items are."""
     places = {(one.id, *item): place for one in challenges for place, item in enumerate(items(one))}
     ids = [one.id for one in challenges]
-    return sorted(rows, key=lambda row: (ids.index(row.challenge), places.get((row.challenge, row.kind, row.name), -1)))
+    return sorted(
+        rows,
+        key=lambda row: (
+            ids.index(row.challenge),
+            places.get((row.challenge, row.kind, row.name), -1),
+        ),
+    )
 
 
-def _in_this_process(root: Path, beside: Sequence[Path], jobs: Sequence[_Job], seeds: Sequence[int]) -> Iterator[list[Row]]:
+def _in_this_process(
+    root: Path, beside: Sequence[Path], jobs: Sequence[_Job], seeds: Sequence[int]
+) -> Iterator[list[Row]]:
     with Grader([root, *beside]) as grader:
         for challenge, wanted in jobs:
             yield list(check_items(grader, challenge, seeds, wanted, beside))
 
 
-def _in_processes(root: Path, beside: Sequence[Path], jobs: Sequence[_Job], seeds: Sequence[int], processes: int) -> Iterator[list[Row]]:
+def _in_processes(
+    root: Path, beside: Sequence[Path], jobs: Sequence[_Job], seeds: Sequence[int], processes: int
+) -> Iterator[list[Row]]:
     # Spawned: a zygote has to be forked from a process without threads that has read no reference.
     context = multiprocessing.get_context("spawn")
     left = _Left(jobs)
     with contextlib.ExitStack() as ends:
         # Pools of one process each: which of them gets a job is chosen here.
-        pools = [ends.enter_context(ProcessPoolExecutor(1, mp_context=context, initializer=_begin, initargs=(root, beside))) for _ in range(processes)]
+        pools = [
+            ends.enter_context(
+                ProcessPoolExecutor(
+                    1, mp_context=context, initializer=_begin, initargs=(root, beside)
+                )
+            )
+            for _ in range(processes)
+        ]
         under_way: dict[Future[list[Row]], tuple[ProcessPoolExecutor, Challenge]] = {}
 
         def give(pool: ProcessPoolExecutor, last: Challenge | None) -> None:

@@ -27,13 +27,21 @@ class Repro:
     number: int
     seed: int
     assignment: Mapping[str, tuple[str, ...]]
-    signatures: tuple[Signature, ...] = ()  # the contract's, if the learner's arguments have other names
+    signatures: tuple[
+        Signature, ...
+    ] = ()  # the contract's, if the learner's arguments have other names
 
     def tensors(self) -> bytes:
         """Inputs and weights in the format of safetensors, as `input NAME` and `weight NAME`."""
-        inputs = {f"input {name}": value for name, value in leaves(self.exam.given(self.number - 1))}
-        weights = {f"weight {name}": value for name, value in self.exam.parameters(self.number - 1).items()}
-        return save({name: value.contiguous().clone() for name, value in (inputs | weights).items()})
+        inputs = {
+            f"input {name}": value for name, value in leaves(self.exam.given(self.number - 1))
+        }
+        weights = {
+            f"weight {name}": value for name, value in self.exam.parameters(self.number - 1).items()
+        }
+        return save(
+            {name: value.contiguous().clone() for name, value in (inputs | weights).items()}
+        )
 
     def script(self, file: Path, tensors: Path) -> str:
         """The script that calls the learner's `file` on `tensors`."""
@@ -41,7 +49,10 @@ class Repro:
         module = challenge.kind == "module"
         more = ", SIGNATURES" if self.signatures else ""
         arguments = ", ".join(f"{name}={value!r}" for name, value in case.init.items())
-        given = "\n".join(f"    {name!r}: {_literal(name, value)}," for name, value in self.exam.given(self.number - 1).items())
+        given = "\n".join(
+            f"    {name!r}: {_literal(name, value)},"
+            for name, value in self.exam.given(self.number - 1).items()
+        )
         lines = [
             MARK,
             f'"""Case {self.number} of {challenge.id} ({case.name}), seed {self.seed}: your file on the inputs and weights that the grader gave it.',
@@ -85,7 +96,9 @@ class Repro:
                 f"weights.load(implementation, contract, {dict(self.assignment)!r}, given_weights)",
             ]
         else:
-            lines += [f"implementation = build(vars(yours), {challenge.kind!r}, {list(challenge.entry)!r}, {{}}, torch.{case.dtype}, {case.mode!r}{more})"]
+            lines += [
+                f"implementation = build(vars(yours), {challenge.kind!r}, {list(challenge.entry)!r}, {{}}, torch.{case.dtype}, {case.mode!r}{more})"
+            ]
         lines += [
             "",
             "with torch.no_grad():",
@@ -108,7 +121,9 @@ class Repro:
         ]
 
 
-def repro(grader: Grader, challenge: Challenge, source: str, file: str, seed: int, only: int | None = None) -> Repro | None:
+def repro(
+    grader: Grader, challenge: Challenge, source: str, file: str, seed: int, only: int | None = None
+) -> Repro | None:
     """The case that a report would explain, or the one that is asked for; None where nothing fails.
 
     Raises:
@@ -119,7 +134,9 @@ def repro(grader: Grader, challenge: Challenge, source: str, file: str, seed: in
     failure = report.first_failure()
     number = only or (failure.number if failure is not None else None)
     if number is None and failure is not None:
-        raise DrillError(f"{challenge.id}: {failure.check} fails in no single case ({failure.message}); there is nothing to step through.")
+        raise DrillError(
+            f"{challenge.id}: {failure.check} fails in no single case ({failure.message}); there is nothing to step through."
+        )
     if number is None:
         return None
     assignment = {path: tuple(roles) for path, roles in evidence.reply.assignment.items()}
@@ -132,6 +149,9 @@ def _literal(name: str, value: Any) -> str:
     if isinstance(value, Tensor):
         return f"tensors[{'input ' + name!r}]"
     if isinstance(value, tuple | list):
-        parts = [f"tensors[{f'input {name}[{index}]'!r}]" if isinstance(one, Tensor) else repr(one) for index, one in enumerate(value)]
+        parts = [
+            f"tensors[{f'input {name}[{index}]'!r}]" if isinstance(one, Tensor) else repr(one)
+            for index, one in enumerate(value)
+        ]
         return f"({', '.join(parts)}{',' if len(parts) == 1 else ''})"
     return repr(value)

@@ -20,7 +20,9 @@ Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 _PARSE_ERRORS = ("SyntaxError", "IndentationError", "TabError")
 _PLACEHOLDER = re.compile(r"\braise\s+NotImplementedError\b")
-_NO_FORWARD = 'is missing the required "forward" function'  # torch says this of a module without one
+_NO_FORWARD = (
+    'is missing the required "forward" function'  # torch says this of a module without one
+)
 _MODULE_BASES = ("nn.Module", "torch.nn.Module", "Module", "object")
 
 
@@ -83,7 +85,9 @@ def _not_implemented(failure: Failure) -> str:
     return f"{where} raises NotImplementedError (line {last.line})"
 
 
-def _open_parts(challenge: Challenge, source: str, signatures: tuple[Signature, ...]) -> Iterator[str]:
+def _open_parts(
+    challenge: Challenge, source: str, signatures: tuple[Signature, ...]
+) -> Iterator[str]:
     """Yield each part that is missing or still empty, as far as the text alone tells.
 
     A run does not tell all of it: if the constructor lacks a layer, `forward` is never called.
@@ -120,7 +124,9 @@ def _function(tree: ast.Module, name: str) -> tuple[Function | None, bool]:
     return _method(classes, owner, method, frozenset())
 
 
-def _method(classes: dict[str, ast.ClassDef], owner: str, method: str, seen: frozenset[str]) -> tuple[Function | None, bool]:
+def _method(
+    classes: dict[str, ast.ClassDef], owner: str, method: str, seen: frozenset[str]
+) -> tuple[Function | None, bool]:
     node = classes.get(owner)
     if node is None or owner in seen:
         return None, False
@@ -173,7 +179,9 @@ def _gives_something(function: Function) -> bool:
     left: list[ast.AST] = list(function.body)
     while left:
         node = left.pop()
-        if isinstance(node, ast.Yield | ast.YieldFrom) or (isinstance(node, ast.Return) and node.value is not None):
+        if isinstance(node, ast.Yield | ast.YieldFrom) or (
+            isinstance(node, ast.Return) and node.value is not None
+        ):
             return True
         if not isinstance(node, Function | ast.ClassDef | ast.Lambda):
             left += ast.iter_child_nodes(node)

@@ -22,7 +22,19 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")  # before torch: a process with th
 from trainer.content.packs import find_in
 from trainer.core.words import Challenge, DrillError, GraderError
 from trainer.grading.grader import Grader
-from trainer.grading.wire import Grade, Look, Order, Prepare, Ready, Refused, Traced, Verdict, read_message, unpacked_order, write_message
+from trainer.grading.wire import (
+    Grade,
+    Look,
+    Order,
+    Prepare,
+    Ready,
+    Refused,
+    Traced,
+    Verdict,
+    read_message,
+    unpacked_order,
+    write_message,
+)
 from trainer.running.run import SupersededError
 
 
@@ -89,7 +101,9 @@ class _Desk:
             report = self._grader.grade(
                 *(challenge, order.source, order.file, seed),
                 diagnosed=True,
-                told=lambda early: write_message(self._answers, Verdict(order.number, early, final=False)),
+                told=lambda early: write_message(
+                    self._answers, Verdict(order.number, early, final=False)
+                ),
             )
             write_message(self._answers, Verdict(order.number, report, final=True))
         finally:
@@ -102,14 +116,19 @@ def _fresh() -> int:
 
 def main() -> None:
     """Serve on stdin and stdout."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the session's to handle; it then closes our stdin
+    signal.signal(
+        signal.SIGINT, signal.SIG_IGN
+    )  # Ctrl-C is the session's to handle; it then closes our stdin
     orders, answers = os.dup(0), os.dup(1)
     nowhere = os.open(os.devnull, os.O_RDWR)
     os.dup2(nowhere, 0)
     os.dup2(2, 1)  # whatever prints does not garble the answers
     packs = [Path(one) for one in sys.argv[1:]]
     gc.collect()
-    with Grader(packs, interrupt=orders) as grader, contextlib.suppress(BrokenPipeError):  # the session is gone
+    with (
+        Grader(packs, interrupt=orders) as grader,
+        contextlib.suppress(BrokenPipeError),
+    ):  # the session is gone
         serve(grader, packs, orders, answers)
 
 

@@ -34,7 +34,9 @@ class Definition:
     @property
     def span(self) -> range:
         """The numbers of its lines from 1, decorators included."""
-        first = min([self.node.lineno, *(one.lineno for one in getattr(self.node, "decorator_list", []))])
+        first = min(
+            [self.node.lineno, *(one.lineno for one in getattr(self.node, "decorator_list", []))]
+        )
         return range(first, (self.node.end_lineno or first) + 1)
 
     @property
@@ -56,13 +58,23 @@ def find_definition(value: object, called: str) -> Definition:
         qualname = value.__qualname__
         if "." in qualname:
             raise DrillError(f"{name} is defined inside {qualname.split('.')[0]}. {_ELSEWHERE}")
-        found = _first(_at(ast.ClassDef, name, codes[0]) if codes else _by_name(ast.ClassDef, name, value, lambda node: _has_attributes(value, node)))
+        found = _first(
+            _at(ast.ClassDef, name, codes[0])
+            if codes
+            else _by_name(ast.ClassDef, name, value, lambda node: _has_attributes(value, node))
+        )
     elif codes and "." not in codes[0].co_qualname:
         found = _first(_at(_FUNCTIONS, codes[0].co_name, codes[0]))
     else:  # what a decorator returned has its own code, not the function's
-        found = _first(_by_name(_FUNCTIONS, called, value, lambda node: bool(getattr(node, "decorator_list", []))))
+        found = _first(
+            _by_name(
+                _FUNCTIONS, called, value, lambda node: bool(getattr(node, "decorator_list", []))
+            )
+        )
         if found is None and codes:
-            raise DrillError(f"{called} is a function made inside {codes[0].co_qualname.split('.')[0]}. {_ELSEWHERE}")
+            raise DrillError(
+                f"{called} is a function made inside {codes[0].co_qualname.split('.')[0]}. {_ELSEWHERE}"
+            )
     if found is None:
         where = f", which was made in {codes[0].co_filename}," if codes else ""
         raise DrillError(f"The source of {name}{where} cannot be had. {_ELSEWHERE}")
@@ -102,8 +114,14 @@ def _is_own_name(name: str | None) -> bool:
 def _is_installed(file: str) -> bool:
     roots = [sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib")]
     real = os.path.realpath(file)
-    named = {"site-packages", "dist-packages"} & set(real.split(os.sep))  # another environment's, on the path of this one
-    return bool(named) or file.startswith("<frozen") or any(real.startswith(os.path.realpath(root) + os.sep) for root in roots)
+    named = {"site-packages", "dist-packages"} & set(
+        real.split(os.sep)
+    )  # another environment's, on the path of this one
+    return (
+        bool(named)
+        or file.startswith("<frozen")
+        or any(real.startswith(os.path.realpath(root) + os.sep) for root in roots)
+    )
 
 
 def scope_of(value: object) -> Mapping[str, Any]:
@@ -112,7 +130,11 @@ def scope_of(value: object) -> Mapping[str, Any]:
     if functions:
         return functions[0].__globals__
     module = sys.modules.get(getattr(value, "__module__", None) or "")
-    return vars(module) if isinstance(value, type) and module is not None and module.__name__ != "__main__" else {}
+    return (
+        vars(module)
+        if isinstance(value, type) and module is not None and module.__name__ != "__main__"
+        else {}
+    )
 
 
 def codes_of(value: object) -> list[CodeType]:
@@ -125,7 +147,11 @@ def _functions(value: object) -> Iterator[FunctionType]:
     if isinstance(value, FunctionType):
         yield value
     elif isinstance(value, type):
-        yield from (function for _, function in _methods(value) if function.__code__.co_qualname.startswith(f"{value.__qualname__}."))
+        yield from (
+            function
+            for _, function in _methods(value)
+            if function.__code__.co_qualname.startswith(f"{value.__qualname__}.")
+        )
 
 
 def _methods(owner: type) -> Iterator[tuple[str, FunctionType]]:
@@ -134,7 +160,11 @@ def _methods(owner: type) -> Iterator[tuple[str, FunctionType]]:
         if isinstance(value, property):
             inner = [value.fget, value.fset, value.fdel]
         else:
-            inner = [value.func if isinstance(value, cached_property) else getattr(value, "__func__", value)]
+            inner = [
+                value.func
+                if isinstance(value, cached_property)
+                else getattr(value, "__func__", value)
+            ]
         for one in map(_unwrapped, inner):
             if isinstance(one, FunctionType):
                 yield name, one
@@ -143,33 +173,58 @@ def _methods(owner: type) -> Iterator[tuple[str, FunctionType]]:
 def _unwrapped(value: object) -> object:
     """What a chain of decorators with functools.wraps was put around."""
     for _ in range(100):
-        inner = getattr(value, "__dict__", {}).get("__wrapped__") if not isinstance(value, type) else None
+        inner = (
+            getattr(value, "__dict__", {}).get("__wrapped__")
+            if not isinstance(value, type)
+            else None
+        )
         if inner is None:
             return value
         value = inner
     return value
 
 
-def _at(kinds: type[ast.stmt] | tuple[type[ast.stmt], ...], name: str, code: CodeType) -> Iterator[Definition]:
+def _at(
+    kinds: type[ast.stmt] | tuple[type[ast.stmt], ...], name: str, code: CodeType
+) -> Iterator[Definition]:
     """Definitions of this name, or assignments of a lambda, whose lines hold the code's first."""
     file = code.co_filename
     linecache.checkcache(file)
     for one in _definitions(file, linecache.getlines(file)):
         fits = isinstance(one.node, kinds) and one.name == name
-        if (fits or (name == "<lambda>" and isinstance(getattr(one.node, "value", None), ast.Lambda))) and code.co_firstlineno in one.span:
+        if (
+            fits
+            or (name == "<lambda>" and isinstance(getattr(one.node, "value", None), ast.Lambda))
+        ) and code.co_firstlineno in one.span:
             yield one
 
 
-def _by_name(kinds: type[ast.stmt] | tuple[type[ast.stmt], ...], name: str, value: object, fits: Callable[[ast.stmt], bool]) -> Iterator[Definition]:
+def _by_name(
+    kinds: type[ast.stmt] | tuple[type[ast.stmt], ...],
+    name: str,
+    value: object,
+    fits: Callable[[ast.stmt], bool],
+) -> Iterator[Definition]:
     """Definitions of this name in the value's module, or in the cells from the newest on: for what has no code of its own."""
     module = sys.modules.get(getattr(value, "__module__", None) or "")
     file = getattr(module, "__file__", None)
     # A cell: its text has no time
-    texts = [(cell, kept[2]) for cell, kept in reversed(list(linecache.cache.items())) if len(kept) == 4 and kept[1] is None]
+    texts = [
+        (cell, kept[2])
+        for cell, kept in reversed(list(linecache.cache.items()))
+        if len(kept) == 4 and kept[1] is None
+    ]
     if isinstance(file, str):
-        texts = [*(texts if getattr(module, "__name__", "") == "__main__" else []), (file, linecache.getlines(file))]
+        texts = [
+            *(texts if getattr(module, "__name__", "") == "__main__" else []),
+            (file, linecache.getlines(file)),
+        ]
     for place, lines in texts:
-        yield from (one for one in reversed(list(_definitions(place, lines))) if isinstance(one.node, kinds) and one.name == name and fits(one.node))
+        yield from (
+            one
+            for one in reversed(list(_definitions(place, lines)))
+            if isinstance(one.node, kinds) and one.name == name and fits(one.node)
+        )
 
 
 def _definitions(file: str, lines: Sequence[str]) -> Iterator[Definition]:
@@ -180,7 +235,11 @@ def _definitions(file: str, lines: Sequence[str]) -> Iterator[Definition]:
     for node in _top_level(tree.body):
         if isinstance(node, (ast.ClassDef, *_FUNCTIONS)):
             yield Definition(file, lines, node, node.name)
-        elif isinstance(node, ast.Assign) and len(node.targets) == 1 and isinstance(node.targets[0], ast.Name):
+        elif (
+            isinstance(node, ast.Assign)
+            and len(node.targets) == 1
+            and isinstance(node.targets[0], ast.Name)
+        ):
             yield Definition(file, lines, node, node.targets[0].id)
 
 
@@ -189,7 +248,9 @@ def _top_level(nodes: Iterable[ast.AST]) -> Iterator[ast.stmt]:
     for node in nodes:
         if isinstance(node, ast.stmt):
             yield node
-        if isinstance(node, ast.stmt | ast.ExceptHandler) and not isinstance(node, (ast.ClassDef, *_FUNCTIONS)):
+        if isinstance(node, ast.stmt | ast.ExceptHandler) and not isinstance(
+            node, (ast.ClassDef, *_FUNCTIONS)
+        ):
             yield from _top_level(ast.iter_child_nodes(node))
 
 
@@ -198,7 +259,11 @@ def _first(found: Iterator[Definition]) -> Definition | None:
 
 
 def _assigned(node: ast.AST) -> set[str]:
-    return {one.id for one in ast.walk(node) if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store)}
+    return {
+        one.id
+        for one in ast.walk(node)
+        if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store)
+    }
 
 
 def _has_attributes(value: type, node: ast.stmt) -> bool:
@@ -213,7 +278,9 @@ def _refuse_patched(value: type, found: Definition) -> None:
         written = code.co_filename == found.file and code.co_firstlineno in found.span
         generated = code.co_filename == "<string>" and not linecache.getlines("<string>")
         if not written and not generated and is_own(function) and name not in _assigned(found.node):
-            raise DrillError(f"{value.__name__}.{name} was put on the class after it was made. Write it in the class and run its cell again.")
+            raise DrillError(
+                f"{value.__name__}.{name} was put on the class after it was made. Write it in the class and run its cell again."
+            )
 
 
 def refuse_old_bases(value: object, used: Iterable[object]) -> None:
@@ -225,4 +292,6 @@ def refuse_old_bases(value: object, used: Iterable[object]) -> None:
     known = [id(one) for one in used]
     for base in value.__bases__ if isinstance(value, type) else ():
         if is_own(base) and "." not in base.__qualname__ and id(base) not in known:
-            raise DrillError(f"{name_of(value)} is built on an older {base.__name__} than the one there is now. Run the cell of {name_of(value)} again.")
+            raise DrillError(
+                f"{name_of(value)} is built on an older {base.__name__} than the one there is now. Run the cell of {name_of(value)} again."
+            )

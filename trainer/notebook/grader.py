@@ -43,8 +43,16 @@ def answer() -> None:
 def _answer(order: dict[str, Any]) -> dict[str, Any]:
     report = _graded(order)
     shown = _rendered(report, order["call"], order["width"], why=order["why"])
-    page = as_html(_rendered(report, order["call"], _HTML_WIDTH, why=order["why"]), order["source"], colour=not os.environ.get("NO_COLOR"))
-    return {"report": as_object(report), "text": as_text(shown, order["width"], unicode=order["unicode"]), "page": page}
+    page = as_html(
+        _rendered(report, order["call"], _HTML_WIDTH, why=order["why"]),
+        order["source"],
+        colour=not os.environ.get("NO_COLOR"),
+    )
+    return {
+        "report": as_object(report),
+        "text": as_text(shown, order["width"], unicode=order["unicode"]),
+        "page": page,
+    }
 
 
 def _graded(order: dict[str, Any]) -> Report:
@@ -86,13 +94,21 @@ def as_text(shown: Group, width: int, *, unicode: bool = True) -> str:
 
 def as_html(shown: Group, source: str, *, colour: bool = True) -> str:
     """The report, and below it the numbered source, folded away."""
-    out = console(io.StringIO(), width=_HTML_WIDTH, color_system=None, legacy_windows=False, record=True)
+    out = console(
+        io.StringIO(), width=_HTML_WIDTH, color_system=None, legacy_windows=False, record=True
+    )
     out.print(shown)
     if colour:
-        page = out.export_html(inline_styles=True, code_format=f'<pre style="{_PRE}">{{code}}</pre>')
-        page = page.replace("color: #000000; text-decoration-color: #000000", "color: inherit")  # a notebook may be dark
+        page = out.export_html(
+            inline_styles=True, code_format=f'<pre style="{_PRE}">{{code}}</pre>'
+        )
+        page = page.replace(
+            "color: #000000; text-decoration-color: #000000", "color: inherit"
+        )  # a notebook may be dark
     else:
         page = f'<pre style="{_PRE}">{html.escape(out.export_text())}</pre>'
     lines = source.splitlines()
-    numbered = "\n".join(f"{number:>{len(str(len(lines)))}}  {line}" for number, line in enumerate(lines, 1))
+    numbered = "\n".join(
+        f"{number:>{len(str(len(lines)))}}  {line}" for number, line in enumerate(lines, 1)
+    )
     return f'{page}<details><summary>the source that was graded</summary><pre style="{_PRE}">{html.escape(numbered)}</pre></details>'

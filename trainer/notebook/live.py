@@ -62,7 +62,9 @@ class Checked:
         return self.page
 
 
-def check(challenge_id: str, *implementations: object, seed: int | None = None, why: bool = True) -> Checked:
+def check(
+    challenge_id: str, *implementations: object, seed: int | None = None, why: bool = True
+) -> Checked:
     """Grade live classes or functions as `attn-drill check` grades a file.
 
     Args:
@@ -81,10 +83,25 @@ def check(challenge_id: str, *implementations: object, seed: int | None = None, 
     except DrillError as error:
         raise NotebookError(str(error)) from None
     if seed is not None and not isinstance(seed, int):
-        raise NotebookError(f"seed is {seed!r}; it must be a whole number, or None for fresh cases.")
+        raise NotebookError(
+            f"seed is {seed!r}; it must be a whole number, or None for fresh cases."
+        )
     encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
-    look = {"why": why, "width": shutil.get_terminal_size().columns, "unicode": encoding.lower().startswith("utf")}
-    found = _ask({"challenge": challenge_id, "source": source, "label": label, "call": call, "seed": seed, **look})
+    look = {
+        "why": why,
+        "width": shutil.get_terminal_size().columns,
+        "unicode": encoding.lower().startswith("utf"),
+    }
+    found = _ask(
+        {
+            "challenge": challenge_id,
+            "source": source,
+            "label": label,
+            "call": call,
+            "seed": seed,
+            **look,
+        }
+    )
     return Checked(found["report"], source, found["text"], found["page"])
 
 
@@ -92,7 +109,9 @@ def _source(challenge: Challenge, implementations: tuple[object, ...]) -> tuple[
     """What the report calls the file, its text, and how `check` was called; no call where there is a file."""
     asked = ", ".join(challenge.entry)
     if not implementations:
-        raise DrillError(f'check("{challenge.id}") has nothing to grade; {challenge.id} asks for {asked}. Give it: check("{challenge.id}", {asked}).')
+        raise DrillError(
+            f'check("{challenge.id}") has nothing to grade; {challenge.id} asks for {asked}. Give it: check("{challenge.id}", {asked}).'
+        )
     if len(implementations) == 1 and isinstance(implementations[0], ModuleType):
         return _module(implementations[0])
     entries = _entries(challenge, implementations)
@@ -105,9 +124,13 @@ def _source(challenge: Challenge, implementations: tuple[object, ...]) -> tuple[
 def _module(module: ModuleType) -> tuple[str, str, str]:
     file = getattr(module, "__file__", None)
     if not is_own_module(module):
-        raise DrillError(f"{module.__name__} is no module of yours. Give a module that you wrote, or the class or functions themselves.")
+        raise DrillError(
+            f"{module.__name__} is no module of yours. Give a module that you wrote, or the class or functions themselves."
+        )
     if not isinstance(file, str) or not file.endswith(".py"):
-        raise DrillError(f"The module {module.__name__} has no Python file. Give the class or functions themselves.")
+        raise DrillError(
+            f"The module {module.__name__} has no Python file. Give the class or functions themselves."
+        )
     return file, read_source(Path(file)), ""
 
 
@@ -119,7 +142,9 @@ def _entries(challenge: Challenge, implementations: tuple[object, ...]) -> dict[
         given = {}
         for one in implementations:
             if not callable(one) or not hasattr(one, "__name__"):
-                raise DrillError(f"check got {_described(one)}; {challenge.id} asks for {', '.join(challenge.entry)}. Give the class or function itself.")
+                raise DrillError(
+                    f"check got {_described(one)}; {challenge.id} asks for {', '.join(challenge.entry)}. Give the class or function itself."
+                )
             given[one.__name__] = one
         missing = [name for name in challenge.entry if name not in given]
         others = [name for name in given if name not in challenge.entry]
@@ -128,13 +153,19 @@ def _entries(challenge: Challenge, implementations: tuple[object, ...]) -> dict[
     if set(given) != set(challenge.entry):
         asked, got = ", ".join(challenge.entry), ", ".join(map(str, given)) or "none"
         example = f'check("{challenge.id}", {{"{challenge.entry[0]}": yours, …}})'
-        raise DrillError(f"{challenge.id} asks for {asked}; check got {got}. Give these, or say which is which: {example}.")
+        raise DrillError(
+            f"{challenge.id} asks for {asked}; check got {got}. Give these, or say which is which: {example}."
+        )
     return {name: given[name] for name in challenge.entry}
 
 
 def _described(value: object) -> str:
     """`an object of class Tensor`."""
-    return repr(value) if isinstance(value, str | int | float) else f"an object of class {type(value).__name__}"
+    return (
+        repr(value)
+        if isinstance(value, str | int | float)
+        else f"an object of class {type(value).__name__}"
+    )
 
 
 def _ask(order: Mapping[str, object]) -> dict[str, Any]:
@@ -161,7 +192,9 @@ def _ask(order: Mapping[str, object]) -> dict[str, Any]:
         found: dict[str, Any] = json.loads(reply)
     except ValueError:
         last = trouble.splitlines()[-1] if trouble else f"exit code {process.returncode}"
-        raise GraderError(f"The grader ended without a report: {last}. `attn-drill doctor` says what this machine has.") from None
+        raise GraderError(
+            f"The grader ended without a report: {last}. `attn-drill doctor` says what this machine has."
+        ) from None
     if trouble:
         print(trouble, file=sys.stderr)
     if "error" in found:

@@ -16,7 +16,15 @@ from types import CodeType, ModuleType
 from typing import Any
 
 from trainer.core.words import DrillError
-from trainer.notebook.definitions import codes_of, find_definition, is_own, is_own_module, name_of, refuse_old_bases, scope_of
+from trainer.notebook.definitions import (
+    codes_of,
+    find_definition,
+    is_own,
+    is_own_module,
+    name_of,
+    refuse_old_bases,
+    scope_of,
+)
 
 _FUTURE = "from __future__ import annotations\n"
 _MOST_LITERAL = 10_000
@@ -66,20 +74,29 @@ class Luggage:
         """Take along what the file must define as `entry`, whatever it is called."""
         if not is_own(value):
             where = getattr(value, "__module__", None) or "an installed package"
-            raise DrillError(f"{name_of(value)} comes from {where}, not from you. Give check a class or function that you wrote.")
+            raise DrillError(
+                f"{name_of(value)} comes from {where}, not from you. Give check a class or function that you wrote."
+            )
         name = self._pack_own(value, entry, {})
         if name == entry:
             return
         # A base or a decorator of that name is used before the name is taken over; a function would look it up too late
         other = self._values.get(entry, value)
         if other is not value and any(entry in piece.later for piece in self._pieces.values()):
-            raise DrillError(f"{name} uses another {entry} of yours, and the file that is graded needs that name for {name}. Rename the other one.")
+            raise DrillError(
+                f"{name} uses another {entry} of yours, and the file that is graded needs that name for {name}. Rename the other one."
+            )
         self._aliases.append(f"{entry} = {name}\n")
 
     def text(self) -> str:
         """The file: imports, then each piece after what it needs, then the entries that are called otherwise."""
-        text = "".join([_FUTURE if self._future else "", *(f"{line}\n" for line in sorted(self._imports))])
-        for piece in [*(self._pieces[name].text for name in _ordered(self._pieces)), *self._aliases]:
+        text = "".join(
+            [_FUTURE if self._future else "", *(f"{line}\n" for line in sorted(self._imports))]
+        )
+        for piece in [
+            *(self._pieces[name].text for name in _ordered(self._pieces)),
+            *self._aliases,
+        ]:
             text += f"\n\n{piece}"
         return text.lstrip("\n")
 
@@ -98,7 +115,9 @@ class Luggage:
         self._pieces[name] = Piece(found.text, eager, later)
         needed = frozenset().union(*_names(_FUTURE + found.text))
         for used in sorted(eager | later):
-            if used in scope and not used.startswith("__"):  # else a builtin, or a name that is not there, and the report will say so
+            if used in scope and not used.startswith(
+                "__"
+            ):  # else a builtin, or a name that is not there, and the report will say so
                 self._pack_used(used, scope, name, needed=used in needed)
         for line in _submodules(found.text, scope):
             self._imports[line] = None
@@ -136,7 +155,9 @@ class Luggage:
         """Two things of one name cannot stand in one file."""
         there = self._values[name]
         if there is not value and (_literal(there) is None or _literal(there) != _literal(value)):
-            raise DrillError(f"Two different things are called {name}: one was made before the other. Run the cells that use it again, or rename one.")
+            raise DrillError(
+                f"Two different things are called {name}: one was made before the other. Run the cells that use it again, or rename one."
+            )
 
 
 def _ordered(pieces: Mapping[str, Piece]) -> list[str]:
@@ -178,7 +199,11 @@ def _names(text: str) -> tuple[frozenset[str], frozenset[str]]:
 
     table = symtable.symtable(text, "<cell>", "exec")
     walk(table, inside=False)
-    own = {symbol.get_name() for symbol in table.get_symbols() if symbol.is_assigned() or symbol.is_imported()}
+    own = {
+        symbol.get_name()
+        for symbol in table.get_symbols()
+        if symbol.is_assigned() or symbol.is_imported()
+    }
     return frozenset(eager - own), frozenset(later - own)
 
 
@@ -192,9 +217,17 @@ def _submodules(text: str, scope: Scope) -> Iterator[str]:
             parts.insert(0, inner.attr)
             inner = inner.value
         root = scope.get(inner.id) if isinstance(inner, ast.Name) else None
-        if parts and isinstance(root, ModuleType) and ".".join([root.__name__, *parts]) in sys.modules:
+        if (
+            parts
+            and isinstance(root, ModuleType)
+            and ".".join([root.__name__, *parts]) in sys.modules
+        ):
             found.add(".".join([root.__name__, *parts]))
-    yield from (f"import {name}" for name in found if not any(other.startswith(f"{name}.") for other in found))
+    yield from (
+        f"import {name}"
+        for name in found
+        if not any(other.startswith(f"{name}.") for other in found)
+    )
 
 
 def _import_line(name: str, value: object, user: str) -> str:
@@ -206,17 +239,30 @@ def _import_line(name: str, value: object, user: str) -> str:
                 f"check can't take the module `{name}` ({file}), which {user} uses, along: answers run with installed packages only. Define what you need here."
             )
         if sys.modules.get(value.__name__) is value:
-            return f"import {value.__name__}" if value.__name__ == name else f"import {value.__name__} as {name}"
+            return (
+                f"import {value.__name__}"
+                if value.__name__ == name
+                else f"import {value.__name__} as {name}"
+            )
     for attribute, module in _homes(name, value):
         return f"from {module} import {attribute}" + ("" if attribute == name else f" as {name}")
-    raise DrillError(f"check can't take `{name}` ({_kind(value)}), which {user} uses, along; make it inside {user}.")
+    raise DrillError(
+        f"check can't take `{name}` ({_kind(value)}), which {user} uses, along; make it inside {user}."
+    )
 
 
 def _homes(name: str, value: object) -> Iterator[tuple[str, str]]:
     """Attribute and module where the value is found: its own module first, then the shortest name."""
-    attributes = [one for one in (getattr(value, "__name__", None), getattr(value, "_name", None), name) if isinstance(one, str) and one.isidentifier()]
+    attributes = [
+        one
+        for one in (getattr(value, "__name__", None), getattr(value, "_name", None), name)
+        if isinstance(one, str) and one.isidentifier()
+    ]
     own = getattr(value, "__module__", None)
-    modules = sorted((key for key in list(sys.modules) if key != own), key=lambda key: (any(part.startswith("_") for part in key.split(".")), len(key)))
+    modules = sorted(
+        (key for key in list(sys.modules) if key != own),
+        key=lambda key: (any(part.startswith("_") for part in key.split(".")), len(key)),
+    )
     for module in [own, *modules] if isinstance(own, str) else modules:
         there = sys.modules.get(module)
         if isinstance(there, ModuleType) and not is_own_module(there):
@@ -239,12 +285,19 @@ def _literal(value: object, depth: int = 0) -> str | None:
         text = None if None in parts else f"set({brackets})" if type(value) is set else brackets
     elif type(value) is dict and depth < 8:
         pairs = [(_literal(key, depth + 1), _literal(one, depth + 1)) for key, one in value.items()]
-        text = None if any(None in pair for pair in pairs) else "{" + ", ".join(f"{key}: {one}" for key, one in pairs) + "}"
+        text = (
+            None
+            if any(None in pair for pair in pairs)
+            else "{" + ", ".join(f"{key}: {one}" for key, one in pairs) + "}"
+        )
     return text if text is not None and len(text) <= _MOST_LITERAL else None
 
 
 def _is_torch_constant(value: object) -> bool:
-    return (type(value).__module__, type(value).__name__) in (("torch", "dtype"), ("torch", "device"))
+    return (type(value).__module__, type(value).__name__) in (
+        ("torch", "dtype"),
+        ("torch", "device"),
+    )
 
 
 def _kind(value: object) -> str:

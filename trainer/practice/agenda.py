@@ -28,16 +28,33 @@ class Entry:
         return all(word in text for word in words.lower().split())
 
 
-def agenda(challenges: Sequence[Challenge], progress: Mapping[str, Progress], reviews: Iterable[Review], now: float) -> list[Entry]:
+def agenda(
+    challenges: Sequence[Challenge],
+    progress: Mapping[str, Progress],
+    reviews: Iterable[Review],
+    now: float,
+) -> list[Entry]:
     """All challenges, section by section; the longest due first, the others in the pack's order."""
     reviewed = items(reviews, now)
     entries: list[Entry] = []
     for challenge in challenges:
         item = reviewed.get(item_of(challenge.id))
         state = progress[challenge.id].state if challenge.id in progress else "new"
-        section: Section = "due" if item is not None and item.is_due(now) else "under way" if state == "started" else state
+        section: Section = (
+            "due"
+            if item is not None and item.is_due(now)
+            else "under way"
+            if state == "started"
+            else state
+        )
         entries.append(Entry(challenge, section, item))
-    return sorted(entries, key=lambda one: (SECTIONS.index(one.section), one.item.due_at if one.section == "due" and one.item else 0.0))
+    return sorted(
+        entries,
+        key=lambda one: (
+            SECTIONS.index(one.section),
+            one.item.due_at if one.section == "due" and one.item else 0.0,
+        ),
+    )
 
 
 def in_days(seconds: float) -> str:

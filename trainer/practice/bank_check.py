@@ -29,8 +29,16 @@ def bank_troubles(root: Path, beside: Sequence[Path] = ()) -> list[str]:
         return []
     topics |= read_bank(beside).titles
     challenges = packs.read_pack(root)
-    found = [f"{one.folder / 'challenge.toml'}: no file of the question bank is called {one.topic}.toml." for one in challenges if one.topic not in topics]
-    known = {packs.challenge_id(folder.name) for one in (root, *beside) for folder in packs.challenge_folders(one)}
+    found = [
+        f"{one.folder / 'challenge.toml'}: no file of the question bank is called {one.topic}.toml."
+        for one in challenges
+        if one.topic not in topics
+    ]
+    known = {
+        packs.challenge_id(folder.name)
+        for one in (root, *beside)
+        for folder in packs.challenge_folders(one)
+    }
     for question in read_questions(root):
         found += question_troubles(question, known)
     return found
@@ -38,14 +46,27 @@ def bank_troubles(root: Path, beside: Sequence[Path] = ()) -> list[str]:
 
 def question_troubles(question: Question, challenges: Collection[str]) -> list[str]:
     """What is wrong with one question, a sentence each; `challenges`: the ids that there are."""
-    found = [f"question {question.id!r} follows up {one!r}, which the pack does not have." for one in question.challenges if one not in challenges]
+    found = [
+        f"question {question.id!r} follows up {one!r}, which the pack does not have."
+        for one in question.challenges
+        if one not in challenges
+    ]
     if not 0 <= question.tolerance < 0.5:
-        found.append(f"question {question.id!r} has the tolerance {question.tolerance:g}; it must be at least 0 and less than 0.5.")
+        found.append(
+            f"question {question.id!r} has the tolerance {question.tolerance:g}; it must be at least 0 and less than 0.5."
+        )
     if question.kind == "choice":
-        return found + ([f"question {question.id!r} has more than {len(LETTERS)} options."] if len(question.wrong) >= len(LETTERS) else [])
+        return found + (
+            [f"question {question.id!r} has more than {len(LETTERS)} options."]
+            if len(question.wrong) >= len(LETTERS)
+            else []
+        )
     for drawn in draws(question, _MOST_DRAWS):
         if trouble := _draw_trouble(question, drawn):
-            return [*found, f"question {question.id!r} with {', '.join(f'{name} = {value}' for name, value in drawn.items())} {trouble}."]
+            return [
+                *found,
+                f"question {question.id!r} with {', '.join(f'{name} = {value}' for name, value in drawn.items())} {trouble}.",
+            ]
     return found
 
 
@@ -57,7 +78,9 @@ def _draw_trouble(question: Question, drawn: Mapping[str, Value]) -> str:
     if not math.isfinite(asked.value) or asked.value <= 0:
         return f"has the answer {asked.value:g}; it must be more than 0"
     for text in (asked.text, asked.explanation):
-        if left := [name for name in (*drawn, *(question.derive or {}), "answer") if f"{{{name}}}" in text]:
+        if left := [
+            name for name in (*drawn, *(question.derive or {}), "answer") if f"{{{name}}}" in text
+        ]:
             return f"shows {{{left[0]}}} as it is"
     if not judge(asked, asked.answer).right:
         return f"refuses its own answer as it is shown, {asked.answer}"

@@ -75,15 +75,43 @@ class Cost:
 
 
 PRESETS = (
-    Preset("Llama-2-7B", "MHA", "float16", {"num_layers": 32, "num_heads": 32, "head_dim": 128, "d_model": 4096}),
-    Preset("Llama-3-8B", "GQA", "bfloat16", {"num_layers": 32, "num_heads": 32, "num_kv_heads": 8, "head_dim": 128, "d_model": 4096}),
-    Preset("Llama-3-70B", "GQA", "bfloat16", {"num_layers": 80, "num_heads": 64, "num_kv_heads": 8, "head_dim": 128, "d_model": 8192}),
-    Preset("Mistral-7B", "GQA", "bfloat16", {"num_layers": 32, "num_heads": 32, "num_kv_heads": 8, "head_dim": 128, "d_model": 4096}),
+    Preset(
+        "Llama-2-7B",
+        "MHA",
+        "float16",
+        {"num_layers": 32, "num_heads": 32, "head_dim": 128, "d_model": 4096},
+    ),
+    Preset(
+        "Llama-3-8B",
+        "GQA",
+        "bfloat16",
+        {"num_layers": 32, "num_heads": 32, "num_kv_heads": 8, "head_dim": 128, "d_model": 4096},
+    ),
+    Preset(
+        "Llama-3-70B",
+        "GQA",
+        "bfloat16",
+        {"num_layers": 80, "num_heads": 64, "num_kv_heads": 8, "head_dim": 128, "d_model": 8192},
+    ),
+    Preset(
+        "Mistral-7B",
+        "GQA",
+        "bfloat16",
+        {"num_layers": 32, "num_heads": 32, "num_kv_heads": 8, "head_dim": 128, "d_model": 4096},
+    ),
     Preset(
         "DeepSeek-V3",
         "MLA",
         "bfloat16",
-        {"num_layers": 61, "num_heads": 128, "head_dim": 128, "d_model": 7168, "kv_rank": 512, "rope_dim": 64, "q_rank": 1536},
+        {
+            "num_layers": 61,
+            "num_heads": 128,
+            "head_dim": 128,
+            "d_model": 7168,
+            "kv_rank": 512,
+            "rope_dim": 64,
+            "q_rank": 1536,
+        },
     ),
 )
 DEFAULTS = {"d_model": 4096, "num_heads": 32, "seq_len": 2048, "batch": 1, "num_layers": 1}
@@ -109,10 +137,16 @@ def find_preset(wanted: str) -> Preset:
     Raises:
         DrillError: naming the nearest.
     """
-    return next(one for one in PRESETS if one.name == _known("preset", wanted, [preset.name for preset in PRESETS]))
+    return next(
+        one
+        for one in PRESETS
+        if one.name == _known("preset", wanted, [preset.name for preset in PRESETS])
+    )
 
 
-def configure(preset: Preset | None = None, dtype: str | None = None, **given: int | None) -> Configuration:
+def configure(
+    preset: Preset | None = None, dtype: str | None = None, **given: int | None
+) -> Configuration:
     """The configuration that the given sizes (by the names of `OPTIONS`), else the preset's, else the defaults make.
 
     The dtype is the given one, else the preset's, else float32.
@@ -126,14 +160,26 @@ def configure(preset: Preset | None = None, dtype: str | None = None, **given: i
     for name, size in wanted.items():
         _check_size(OPTIONS[name], size)
     sizes = {**DEFAULTS, **(preset.sizes if preset else {}), **wanted}
-    d_model, num_heads, num_kv_heads = sizes["d_model"], sizes["num_heads"], sizes.get("num_kv_heads")
-    if preset is not None and "head_dim" not in wanted and sizes["head_dim"] * preset.sizes["num_heads"] == preset.sizes["d_model"]:
-        del sizes["head_dim"]  # the published one is d_model / num_heads, and follows where these are given anew
+    d_model, num_heads, num_kv_heads = (
+        sizes["d_model"],
+        sizes["num_heads"],
+        sizes.get("num_kv_heads"),
+    )
+    if (
+        preset is not None
+        and "head_dim" not in wanted
+        and sizes["head_dim"] * preset.sizes["num_heads"] == preset.sizes["d_model"]
+    ):
+        del sizes[
+            "head_dim"
+        ]  # the published one is d_model / num_heads, and follows where these are given anew
     if "head_dim" not in sizes and d_model % num_heads != 0:
         raise DrillError(_indivisible_model(d_model, num_heads))
     if num_kv_heads is not None and num_heads % num_kv_heads != 0:
         fits = ", ".join(str(one) for one in _divisors(num_heads, 8))
-        raise DrillError(f"--heads {num_heads} is not divisible by --kv-heads {num_kv_heads}. These fit: {fits}.")
+        raise DrillError(
+            f"--heads {num_heads} is not divisible by --kv-heads {num_kv_heads}. These fit: {fits}."
+        )
     head_dim = sizes.get("head_dim", d_model // num_heads)
     usual = preset.dtype if preset else USUAL_DTYPE
     return Configuration(
@@ -161,9 +207,24 @@ def costs(configuration: Configuration) -> list[Cost]:
     whole = _grouped_cache_bytes(one, one.num_heads)
 
     def cost(variant: str, num_kv_heads: int | None) -> Cost:
-        parameters = _latent_parameters(one) if num_kv_heads is None else _grouped_parameters(one, num_kv_heads)
-        a_token = _latent_cache_bytes(one) if num_kv_heads is None else _grouped_cache_bytes(one, num_kv_heads)
-        return Cost(variant, num_kv_heads, one.num_layers * parameters, tokens * a_token, a_token, 100 * a_token / whole)
+        parameters = (
+            _latent_parameters(one)
+            if num_kv_heads is None
+            else _grouped_parameters(one, num_kv_heads)
+        )
+        a_token = (
+            _latent_cache_bytes(one)
+            if num_kv_heads is None
+            else _grouped_cache_bytes(one, num_kv_heads)
+        )
+        return Cost(
+            variant,
+            num_kv_heads,
+            one.num_layers * parameters,
+            tokens * a_token,
+            a_token,
+            100 * a_token / whole,
+        )
 
     grouped = [cost("GQA", number) for number in _kv_heads(one)]
     return [cost("MHA", one.num_heads), *grouped, cost("MQA", 1), cost("MLA", None)]
@@ -177,8 +238,13 @@ def check_measurable(configuration: Configuration, rows: Iterable[Cost]) -> None
     """
     dtype = configuration.dtype
     if dtype not in MEASURABLE:
-        raise DrillError(f"--measure cannot time {dtype}: torch multiplies no {dtype} matrices on a CPU. Give --dtype {' or '.join(MEASURABLE)}.")
-    needed = sum(row.parameters * ELEMENT_BYTES[dtype] + row.cache_bytes for row in rows) // configuration.num_layers
+        raise DrillError(
+            f"--measure cannot time {dtype}: torch multiplies no {dtype} matrices on a CPU. Give --dtype {' or '.join(MEASURABLE)}."
+        )
+    needed = (
+        sum(row.parameters * ELEMENT_BYTES[dtype] + row.cache_bytes for row in rows)
+        // configuration.num_layers
+    )
     if needed > MOST_MEASURED_BYTES:
         raise DrillError(
             f"--measure would need {in_units(needed)} for the weights and caches of one layer of every variant; "
@@ -205,7 +271,11 @@ def decimal(value: float) -> str:
 def _kv_heads(one: Configuration) -> list[int]:
     if one.num_kv_heads is not None:
         return [one.num_kv_heads]
-    return [number for number in USUAL_KV_HEADS if one.num_heads % number == 0 and number != one.num_heads]
+    return [
+        number
+        for number in USUAL_KV_HEADS
+        if one.num_heads % number == 0 and number != one.num_heads
+    ]
 
 
 def _grouped_parameters(one: Configuration, num_kv_heads: int) -> int:
@@ -218,7 +288,11 @@ def _grouped_parameters(one: Configuration, num_kv_heads: int) -> int:
 def _latent_parameters(one: Configuration) -> int:
     """The projections of one layer of MLA (DeepSeek-AI 2024, section 2.1): query, kv_down and k_rope, k_up and v_up, o_proj."""
     query_width = one.num_heads * (one.head_dim + one.rope_dim)
-    query = one.d_model * query_width if one.q_rank is None else one.d_model * one.q_rank + one.q_rank * query_width
+    query = (
+        one.d_model * query_width
+        if one.q_rank is None
+        else one.d_model * one.q_rank + one.q_rank * query_width
+    )
     down = one.d_model * (one.kv_rank + one.rope_dim)  # the rotary key is one for all heads
     up = one.kv_rank * one.num_heads * 2 * one.head_dim
     return query + down + up + one.num_heads * one.head_dim * one.d_model
@@ -239,7 +313,9 @@ def _check_size(option: str, size: int) -> None:
         raise DrillError(f"{option} is {size}, and must be at least 1.")
     if size > MOST:
         shown = f"{size:,}" if size < 10**30 else f"a number of {len(str(size))} digits"
-        raise DrillError(f"{option} is {shown}, and may be {MOST:,} at most. Give a smaller number.")
+        raise DrillError(
+            f"{option} is {shown}, and may be {MOST:,} at most. Give a smaller number."
+        )
 
 
 def _indivisible_model(d_model: int, num_heads: int) -> str:
@@ -265,5 +341,9 @@ def _known(kind: str, wanted: str, names: Iterable[str]) -> str:
     if wanted.lower() in by_lower:
         return by_lower[wanted.lower()]
     near = difflib.get_close_matches(wanted.lower(), by_lower, n=3, cutoff=0.5)
-    hint = f"Did you mean {' or '.join(by_lower[one] for one in near)}?" if near else f"There are: {', '.join(by_lower.values())}."
+    hint = (
+        f"Did you mean {' or '.join(by_lower[one] for one in near)}?"
+        if near
+        else f"There are: {', '.join(by_lower.values())}."
+    )
     raise DrillError(f"There is no {kind} {wanted!r}. {hint}")

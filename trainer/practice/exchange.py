@@ -41,7 +41,12 @@ _NUMBERS: dict[str, Any] = {
     "hints.level": Count,
 }
 # Text that is JSON itself, and of what.
-_JSON: dict[str, Any] = {"checks": dict[str, str], "mistakes": list[str], "plan": dict[str, Any], "data": dict[str, Any]}
+_JSON: dict[str, Any] = {
+    "checks": dict[str, str],
+    "mistakes": list[str],
+    "plan": dict[str, Any],
+    "data": dict[str, Any],
+}
 
 
 def _type(table: str, column: str) -> Any:
@@ -49,7 +54,10 @@ def _type(table: str, column: str) -> Any:
 
 
 _SHAPES = {
-    table: msgspec.defstruct(table, [(column, _type(table, column)) for column in columns], forbid_unknown_fields=True) for table, columns in COLUMNS.items()
+    table: msgspec.defstruct(
+        table, [(column, _type(table, column)) for column in columns], forbid_unknown_fields=True
+    )
+    for table, columns in COLUMNS.items()
 }
 
 
@@ -64,7 +72,9 @@ def written(rows: Iterable[tuple[str, Mapping[str, Any]]]) -> Iterator[bytes]:
         try:
             _validated(table, row)
         except ValueError as error:
-            raise DrillError(f"The row {row['id']!r} of {table} in the journal cannot be exported: {error}. Mend or delete it with sqlite3.") from None
+            raise DrillError(
+                f"The row {row['id']!r} of {table} in the journal cannot be exported: {error}. Mend or delete it with sqlite3."
+            ) from None
         yield _line({"table": table, **row})
 
 
@@ -81,7 +91,9 @@ def save(path: Path, lines: Iterable[bytes], *, over: bool = False) -> None:
     if over and os.path.islink(path):
         path = Path(os.path.realpath(path))  # what the link leads to is replaced, not the link
     if os.path.exists(path) and not os.path.isfile(path):
-        raise DrillError(f"{path} is no regular file. Name a file that is not there yet, or leave FILE out for stdout.")
+        raise DrillError(
+            f"{path} is no regular file. Name a file that is not there yet, or leave FILE out for stdout."
+        )
     part = path.with_name(f".{secrets.token_hex(8)}.part")
     try:
         try:
@@ -96,9 +108,13 @@ def save(path: Path, lines: Iterable[bytes], *, over: bool = False) -> None:
         finally:
             part.unlink(missing_ok=True)
     except FileExistsError:
-        raise DrillError(f"{path} is there already and is left as it is. Name another file, or add --force to replace it.") from None
+        raise DrillError(
+            f"{path} is there already and is left as it is. Name another file, or add --force to replace it."
+        ) from None
     except OSError as error:
-        raise DrillError(f"{path} cannot be written: {error.strerror or error}. Nothing was written; name a file elsewhere.") from None
+        raise DrillError(
+            f"{path} cannot be written: {error.strerror or error}. Nothing was written; name a file elsewhere."
+        ) from None
 
 
 def _put(part: Path, path: Path) -> None:
@@ -130,7 +146,9 @@ def read(stream: BinaryIO, name: str) -> list[tuple[str, dict[str, Any]]]:
         size += len(line)
         number += 1
         if size > MOST_BYTES:
-            raise DrillError(f"{name} has more than {MOST_BYTES:,} bytes, which is more than a journal comes to. Nothing was imported; is it the right file?")
+            raise DrillError(
+                f"{name} has more than {MOST_BYTES:,} bytes, which is more than a journal comes to. Nothing was imported; is it the right file?"
+            )
         if not line.strip():
             continue
         try:
@@ -151,7 +169,9 @@ def _read_header(stream: BinaryIO, name: str) -> int:
         header = {}
     version = header.get("version")
     if header.get("attn-drill") != _KIND or type(version) is not int or version < 1:
-        raise DrillError(f"{name}, line 1: this is no journal that was exported. Name a file that `attn-drill export FILE` wrote. Nothing was imported.")
+        raise DrillError(
+            f"{name}, line 1: this is no journal that was exported. Name a file that `attn-drill export FILE` wrote. Nothing was imported."
+        )
     if version > VERSION:
         raise DrillError(
             f"{name}, line 1: the export is of version {version}, this attn-drill knows version {VERSION}. Upgrade attn-drill, then import it. "
@@ -170,7 +190,9 @@ def _read_row(line: bytes) -> tuple[str, dict[str, Any]]:
         raise ValueError("a second header; import one export at a time")
     table = row.pop("table", None)
     if not isinstance(table, str) or table not in COLUMNS:
-        raise ValueError(f"`table` is {json.dumps(table)[:80]}; it must be one of {', '.join(COLUMNS)}")
+        raise ValueError(
+            f"`table` is {json.dumps(table)[:80]}; it must be one of {', '.join(COLUMNS)}"
+        )
     return table, _validated(table, row)
 
 
@@ -205,9 +227,13 @@ def _validated(table: str, row: Mapping[str, Any]) -> dict[str, Any]:
             raise ValueError(f"`{column}` has half of a surrogate pair, which is no text")
         if column in _JSON:
             try:
-                msgspec.convert(json.loads(value), _JSON[column])  # json, as the journal reads it: it knows NaN
+                msgspec.convert(
+                    json.loads(value), _JSON[column]
+                )  # json, as the journal reads it: it knows NaN
             except (ValueError, RecursionError) as error:
-                raise ValueError(f"`{column}` is not the JSON text that belongs there: {error}") from None
+                raise ValueError(
+                    f"`{column}` is not the JSON text that belongs there: {error}"
+                ) from None
     return found
 
 

@@ -24,13 +24,21 @@ def read_source(path: Path) -> str:
         if not stat.S_ISREG(status.st_mode):
             raise DrillError(f"{path} is not a regular file. Name a Python file.")
         if status.st_size > MOST_SOURCE_BYTES:
-            raise DrillError(f"{path} has {status.st_size:,} bytes; at most {MOST_SOURCE_BYTES:,} are graded. Is it the right file?")
+            raise DrillError(
+                f"{path} has {status.st_size:,} bytes; at most {MOST_SOURCE_BYTES:,} are graded. Is it the right file?"
+            )
         data = path.read_bytes()
     except FileNotFoundError:
-        raise DrillError(f"There is no file {path}. Check the name, or run `attn-drill start` for a stub.") from None
+        raise DrillError(
+            f"There is no file {path}. Check the name, or run `attn-drill start` for a stub."
+        ) from None
     except OSError as error:
-        raise DrillError(f"{path} cannot be read: {error.strerror or error}. Check its name and permissions.") from None
-    return decoded(data, str(path), "Write your answer there; `attn-drill reset` gives a fresh stub.")
+        raise DrillError(
+            f"{path} cannot be read: {error.strerror or error}. Check its name and permissions."
+        ) from None
+    return decoded(
+        data, str(path), "Write your answer there; `attn-drill reset` gives a fresh stub."
+    )
 
 
 def decoded(data: bytes, place: str, if_empty: str) -> str:
@@ -42,11 +50,15 @@ def decoded(data: bytes, place: str, if_empty: str) -> str:
     if not data.strip():
         raise DrillError(f"{place} is empty. {if_empty}")
     if b"\0" in data:
-        raise DrillError(f"{place} holds a NUL byte at offset {data.index(0)}: it is no Python text. Save it as UTF-8.")
+        raise DrillError(
+            f"{place} holds a NUL byte at offset {data.index(0)}: it is no Python text. Save it as UTF-8."
+        )
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        raise DrillError(f"{place} is not UTF-8: byte {data[error.start]:#04x} at offset {error.start}. Save it as UTF-8.") from None
+        raise DrillError(
+            f"{place} is not UTF-8: byte {data[error.start]:#04x} at offset {error.start}. Save it as UTF-8."
+        ) from None
 
 
 def write_new(path: Path, text: str) -> None:
@@ -64,7 +76,9 @@ def write_new(path: Path, text: str) -> None:
     except FileExistsError:
         raise DrillError(f"{path} appeared just now and is left as it is. Try again.") from None
     except OSError as error:
-        raise DrillError(f"{path} cannot be written: {error.strerror or error}. Choose another folder with --dir.") from None
+        raise DrillError(
+            f"{path} cannot be written: {error.strerror or error}. Choose another folder with --dir."
+        ) from None
 
 
 def keep_aside(path: Path) -> Path:
@@ -82,7 +96,9 @@ def keep_aside(path: Path) -> Path:
             number += 1
             continue
         except OSError as error:
-            raise DrillError(f"{path} cannot be kept aside: {error.strerror or error}. Nothing was changed.") from None
+            raise DrillError(
+                f"{path} cannot be kept aside: {error.strerror or error}. Nothing was changed."
+            ) from None
         os.replace(path, target)
         return target
 

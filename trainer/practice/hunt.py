@@ -54,7 +54,9 @@ def fair(mistakes: Sequence[Mistake]) -> list[Mistake]:
     return [one for one in mistakes if not _CONSTANT_TEST.search(one.now)]
 
 
-def choose(mistakes: Sequence[Mistake], source: str, last: Collection[str], rng: Random) -> tuple[Mistake, ...]:
+def choose(
+    mistakes: Sequence[Mistake], source: str, last: Collection[str], rng: Random
+) -> tuple[Mistake, ...]:
     """One mistake of the reference or, in a third of the hunts, two on different lines; in the order of their places.
 
     Args:
@@ -98,17 +100,23 @@ def together(source: str, mistakes: Sequence[Mistake], where: str) -> str:
     places: list[tuple[int, Mistake]] = []
     for mistake in mistakes:
         if (count := source.count(mistake.was)) != 1:
-            raise PackError(f"{where}: mistake {mistake.id!r}: `was` is found {count} times in the solution; it must be found once.")
+            raise PackError(
+                f"{where}: mistake {mistake.id!r}: `was` is found {count} times in the solution; it must be found once."
+            )
         places.append((source.index(mistake.was), mistake))
     found, end = source, len(source)
     for start, mistake in sorted(places, key=lambda place: -place[0]):
         if start + len(mistake.was) > end:
-            raise PackError(f"{where}: mistake {mistake.id!r} overlaps another one; they cannot be made together.")
+            raise PackError(
+                f"{where}: mistake {mistake.id!r} overlaps another one; they cannot be made together."
+            )
         found, end = found[:start] + mistake.now + found[start + len(mistake.was) :], start
     try:
         compile(found, where or "solution.py", "exec")
     except SyntaxError as error:
-        raise PackError(f"{where}: {' and '.join(one.id for one in mistakes)} do not compile: {error.msg}, line {error.lineno}.") from None
+        raise PackError(
+            f"{where}: {' and '.join(one.id for one in mistakes)} do not compile: {error.msg}, line {error.lineno}."
+        ) from None
     return found
 
 
@@ -116,14 +124,20 @@ def bare(source: str) -> str:
     """The text without comments, lines of spaces, and gaps wider than the formatter leaves."""
     lines, protected = _without_comments(source)
     before = source.splitlines()
-    numbered = [(number, line) for number, line in enumerate(lines, start=1) if line or number in protected or not before[number - 1]]
+    numbered = [
+        (number, line)
+        for number, line in enumerate(lines, start=1)
+        if line or number in protected or not before[number - 1]
+    ]
     found: list[str] = []
     gap = 0
     for number, line in numbered:
         if not line and number not in protected:
             gap += 1
             continue
-        most = 0 if not found or found[-1].endswith(":") else 1 if line.startswith((" ", ")")) else 2
+        most = (
+            0 if not found or found[-1].endswith(":") else 1 if line.startswith((" ", ")")) else 2
+        )
         found += [""] * min(gap, most) + [line]
         gap = 0
     return "\n".join(found) + "\n"
@@ -139,12 +153,16 @@ def _without_comments(source: str) -> tuple[list[str], set[int]]:
             lines[row - 1] = lines[row - 1][:column]
         elif last > row and token.type not in (tokenize.NEWLINE, tokenize.NL):
             protected |= set(range(row, last + 1))
-    return [line if number in protected else line.rstrip() for number, line in enumerate(lines, start=1)], protected
+    return [
+        line if number in protected else line.rstrip() for number, line in enumerate(lines, start=1)
+    ], protected
 
 
 def changes(before: Sequence[str], after: Sequence[str]) -> Iterator[Change]:
     """Where two texts differ, line by line and in order; empty lines are no difference."""
-    for kind, start, stop, start_now, stop_now in difflib.SequenceMatcher(None, before, after, autojunk=False).get_opcodes():
+    for kind, start, stop, start_now, stop_now in difflib.SequenceMatcher(
+        None, before, after, autojunk=False
+    ).get_opcodes():
         was, now = tuple(before[start:stop]), tuple(after[start_now:stop_now])
         if kind != "equal" and any(line.strip() for line in (*was, *now)):
             yield Change(start + 1, was, start_now + 1, now)
@@ -162,7 +180,9 @@ def broken(source: str, mistakes: Sequence[Mistake], where: str) -> Broken:
     missing = False
     for change in changes(bare(source).splitlines(), lines):
         if any(line.strip() for line in change.now):
-            wrong |= {change.first_now + index for index, line in enumerate(change.now) if line.strip()}
+            wrong |= {
+                change.first_now + index for index, line in enumerate(change.now) if line.strip()
+            }
             continue
         missing = True
         for beside in (range(change.first_now - 1, 0, -1), range(change.first_now, len(lines) + 1)):
@@ -177,7 +197,9 @@ def file_name(challenge: Challenge) -> str:
 
 def handed_out(challenge: Challenge, mistakes: Sequence[Mistake]) -> str:
     """The text of the file to repair: what to do, then the broken reference."""
-    found = broken(packs.solution(challenge), mistakes, str(challenge.solutions / "mistakes.toml")).source
+    found = broken(
+        packs.solution(challenge), mistakes, str(challenge.solutions / "mistakes.toml")
+    ).source
     many, it = ("one mistake", "it") if len(mistakes) == 1 else ("two mistakes", "them")
     header = [
         f'"""Bug hunt: the reference of {challenge.id} with {many} in it. Find {it} and repair {it} in this file.',
@@ -185,7 +207,10 @@ def handed_out(challenge: Challenge, mistakes: Sequence[Mistake]) -> str:
         f"    attn-drill hunt {challenge.id} --check     grades it; once it passes you are told what was wrong",
         f"    attn-drill hunt {challenge.id} --reveal    gives up and tells",
         "",
-        *(line.replace("\\", "\\\\").replace('"""', r"\"\"\"") for line in what_it_is(found).splitlines()),
+        *(
+            line.replace("\\", "\\\\").replace('"""', r"\"\"\"")
+            for line in what_it_is(found).splitlines()
+        ),
         '"""',
     ]
     tree = ast.parse(found)

@@ -77,7 +77,9 @@ def plan_from(data: Mapping[str, Any]) -> Plan | None:
         return None
 
 
-def main_problems(challenges: Sequence[Challenge], topics: Mapping[str, str], wanted: str | None) -> tuple[Challenge, ...]:
+def main_problems(
+    challenges: Sequence[Challenge], topics: Mapping[str, str], wanted: str | None
+) -> tuple[Challenge, ...]:
     """What may be the main problem: all of a topic, the challenge of this id, or anything.
 
     Raises:
@@ -86,13 +88,23 @@ def main_problems(challenges: Sequence[Challenge], topics: Mapping[str, str], wa
     if wanted is None:
         return tuple(challenges)
     name = wanted.strip().lower().replace("_", "-")
-    if found := tuple(one for one in challenges if name == one.topic) or tuple(one for one in challenges if name == one.id):
+    if found := tuple(one for one in challenges if name == one.topic) or tuple(
+        one for one in challenges if name == one.id
+    ):
         return found
     there = sorted({one.topic for one in challenges} | set(topics))
     if name in there:
-        raise DrillError(f"The topic {name} has questions and no challenge. Name another topic, or one challenge, with --topic.")
-    near = difflib.get_close_matches(name, [*there, *(one.id for one in challenges)], n=3, cutoff=0.5)
-    hint = f"Did you mean {' or '.join(near)}?" if near else f"The topics are {', '.join(there)}; the id of a challenge will do too."
+        raise DrillError(
+            f"The topic {name} has questions and no challenge. Name another topic, or one challenge, with --topic."
+        )
+    near = difflib.get_close_matches(
+        name, [*there, *(one.id for one in challenges)], n=3, cutoff=0.5
+    )
+    hint = (
+        f"Did you mean {' or '.join(near)}?"
+        if near
+        else f"The topics are {', '.join(there)}; the id of a challenge will do too."
+    )
     raise DrillError(f"--topic is {wanted!r}; no topic or challenge is called so. {hint}")
 
 
@@ -103,7 +115,9 @@ def known(attempts: Iterable[Attempt], items: Mapping[str, Item], now: float) ->
         if one.verdict == "passed":
             age = max(0.0, now - one.when) / 86400
             found[item_of(one.challenge)] = max(0.0, 1 - age / _DAYS_KNOWN)
-    return found | {name: 0.0 if item.is_due(now) else item.strength for name, item in items.items()}
+    return found | {
+        name: 0.0 if item.is_due(now) else item.strength for name, item in items.items()
+    }
 
 
 def plan(
@@ -127,7 +141,10 @@ def plan(
     ids = _follow_up_questions(questions, chosen, count, known_items, rng)
     seconds = minutes * 60.0 * (1 - QUESTIONS_SHARE if ids else 1)
     par = sum(one.minutes for one in chosen)
-    stages = tuple(Stage(one.id, role, seconds * one.minutes / par) for role, one in zip(roles, chosen, strict=True))
+    stages = tuple(
+        Stage(one.id, role, seconds * one.minutes / par)
+        for role, one in zip(roles, chosen, strict=True)
+    )
     return Plan(minutes, seed, stages, ids)
 
 
@@ -144,17 +161,29 @@ def prerequisites(challenges: Sequence[Challenge]) -> dict[str, frozenset[str]]:
 
 
 def _chosen(
-    challenges: Sequence[Challenge], minutes: int, mains: Sequence[Challenge], known_items: Mapping[str, float], rng: Random
+    challenges: Sequence[Challenge],
+    minutes: int,
+    mains: Sequence[Challenge],
+    known_items: Mapping[str, float],
+    rng: Random,
 ) -> tuple[tuple[Role, ...], tuple[Challenge, ...]]:
     """As many problems as the time is for, and of those that fit into it one choice among the best."""
     before = prerequisites(challenges)
     for count in range(3 if minutes >= 40 else 2 if minutes >= 25 else 1, 0, -1):
         costs: list[tuple[float, tuple[Role, ...], tuple[Challenge, ...]]] = []
         for roles, shares in _SHARES.items():
-            for some, cost in _combinations(roles, mains, challenges, before) if len(roles) == count else ():
+            for some, cost in (
+                _combinations(roles, mains, challenges, before) if len(roles) == count else ()
+            ):
                 if sum(one.minutes for one in some) <= _MOST_OF_TIME * minutes or count == 1:
-                    unfit = sum(abs(one.minutes - share * minutes) for one, share in zip(some, shares, strict=True)) / min(minutes, _LONG_MINUTES)
-                    familiar = sum(_KNOWN_COSTS[role] * known_items.get(item_of(one.id), 0.0) for role, one in zip(roles, some, strict=True))
+                    unfit = sum(
+                        abs(one.minutes - share * minutes)
+                        for one, share in zip(some, shares, strict=True)
+                    ) / min(minutes, _LONG_MINUTES)
+                    familiar = sum(
+                        _KNOWN_COSTS[role] * known_items.get(item_of(one.id), 0.0)
+                        for role, one in zip(roles, some, strict=True)
+                    )
                     costs.append((cost + unfit + familiar, roles, some))
         if costs:
             least = min(cost for cost, _, _ in costs)
@@ -164,29 +193,50 @@ def _chosen(
 
 
 def _combinations(
-    roles: tuple[Role, ...], mains: Sequence[Challenge], challenges: Sequence[Challenge], before: Mapping[str, frozenset[str]]
+    roles: tuple[Role, ...],
+    mains: Sequence[Challenge],
+    challenges: Sequence[Challenge],
+    before: Mapping[str, frozenset[str]],
 ) -> Iterator[tuple[tuple[Challenge, ...], float]]:
     """Every choice of problems for these roles, and what speaks against it beside time."""
     for main in mains:
-        follow_ups, far = _follow_ups(main, challenges, before) if "follow-up" in roles else ([None], False)
+        follow_ups, far = (
+            _follow_ups(main, challenges, before) if "follow-up" in roles else ([None], False)
+        )
         for follow_up in follow_ups:
-            for warm_up in _warm_ups(main, follow_up, challenges, before) if "warm-up" in roles else [None]:
-                related = warm_up is None or warm_up.topic == main.topic or warm_up.id in before[main.id]
-                yield tuple(one for one in (warm_up, main, follow_up) if one is not None), 0.3 * far + 0.1 * (not related)
+            for warm_up in (
+                _warm_ups(main, follow_up, challenges, before) if "warm-up" in roles else [None]
+            ):
+                related = (
+                    warm_up is None or warm_up.topic == main.topic or warm_up.id in before[main.id]
+                )
+                yield (
+                    tuple(one for one in (warm_up, main, follow_up) if one is not None),
+                    0.3 * far + 0.1 * (not related),
+                )
 
 
-def _follow_ups(main: Challenge, challenges: Sequence[Challenge], before: Mapping[str, frozenset[str]]) -> tuple[Sequence[Challenge], bool]:
+def _follow_ups(
+    main: Challenge, challenges: Sequence[Challenge], before: Mapping[str, frozenset[str]]
+) -> tuple[Sequence[Challenge], bool]:
     """What builds on the main problem; where nothing does, what is nearest to it, and True."""
     if later := [one for one in challenges if main.id in before[one.id]]:
         return later, False
     others = [one for one in challenges if one.id != main.id and one.id not in before[main.id]]
     shared = {one.id: len(before[one.id] & before[main.id]) for one in others}
-    near = [one for one in others if one.topic == main.topic] or [one for one in others if shared[one.id]]
+    near = [one for one in others if one.topic == main.topic] or [
+        one for one in others if shared[one.id]
+    ]
     most = max((shared[one.id] for one in near), default=0)
     return [one for one in near if shared[one.id] == most], True
 
 
-def _warm_ups(main: Challenge, follow_up: Challenge | None, challenges: Sequence[Challenge], before: Mapping[str, frozenset[str]]) -> list[Challenge]:
+def _warm_ups(
+    main: Challenge,
+    follow_up: Challenge | None,
+    challenges: Sequence[Challenge],
+    before: Mapping[str, frozenset[str]],
+) -> list[Challenge]:
     """Easy or short ones, no harder than the main problem, that need nothing of what comes after them."""
     after = {main.id} | ({follow_up.id} if follow_up else set())
     return [
@@ -201,17 +251,25 @@ def _warm_ups(main: Challenge, follow_up: Challenge | None, challenges: Sequence
 
 
 def _follow_up_questions(
-    questions: Sequence[Question], chosen: Sequence[Challenge], count: int, known_items: Mapping[str, float], rng: Random
+    questions: Sequence[Question],
+    chosen: Sequence[Challenge],
+    count: int,
+    known_items: Mapping[str, float],
+    rng: Random,
 ) -> tuple[str, ...]:
     """Questions that follow up the chosen problems; where there are too few, others of their topics."""
     ids, topics = {one.id for one in chosen}, {one.topic for one in chosen}
     fitting = [one for one in questions if ids & set(one.challenges) or one.topic in topics]
     rng.shuffle(fitting)
-    fitting.sort(key=lambda one: (not ids & set(one.challenges), known_items.get(question_item(one), 0.0)))
+    fitting.sort(
+        key=lambda one: (not ids & set(one.challenges), known_items.get(question_item(one), 0.0))
+    )
     return tuple(one.id for one in fitting[:count])
 
 
 def asked_of(plan: Plan, questions: Iterable[Question]) -> tuple[Asked, ...]:
     """The questions as they are put, the same whenever they are drawn; one that the bank no longer has is left out."""
     by_id = {one.id: one for one in questions}
-    return tuple(draw(by_id[name], Random(f"{plan.seed} {name}")) for name in plan.questions if name in by_id)
+    return tuple(
+        draw(by_id[name], Random(f"{plan.seed} {name}")) for name in plan.questions if name in by_id
+    )

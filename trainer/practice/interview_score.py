@@ -78,7 +78,12 @@ class ScoreSheet:
 
 
 def score_sheet(
-    plan: Plan, state: State, challenges: Mapping[str, Challenge], references: Mapping[str, str], asked: Sequence[Asked], began: float
+    plan: Plan,
+    state: State,
+    challenges: Mapping[str, Challenge],
+    references: Mapping[str, str],
+    asked: Sequence[Asked],
+    began: float,
 ) -> ScoreSheet:
     """The sheet of an interview.
 
@@ -90,7 +95,12 @@ def score_sheet(
     whole = sum(stage.seconds for stage in plan.stages)
     problems = tuple(
         ProblemRow(
-            *(stage.challenge, challenges[stage.challenge].title if stage.challenge in challenges else stage.challenge),
+            *(
+                stage.challenge,
+                challenges[stage.challenge].title
+                if stage.challenge in challenges
+                else stage.challenge,
+            ),
             role=stage.role,
             weight=stage.seconds / whole,
             share_seconds=stage.seconds,
@@ -115,7 +125,9 @@ def _question(asked: Asked, answer: Answer | None) -> QuestionRow:
     return QuestionRow(asked, answer.given if answer else None, answer is not None and answer.right)
 
 
-def parts(problems: Sequence[ProblemRow], questions: Sequence[QuestionRow], share_of_time: float) -> tuple[Part, ...]:
+def parts(
+    problems: Sequence[ProblemRow], questions: Sequence[QuestionRow], share_of_time: float
+) -> tuple[Part, ...]:
     """The parts of the score; `share_of_time`: the time at work over the time that was given."""
     solved = sum(one.weight for one in problems if one.passed)
     in_part = sum(one.weight * _checks_share(one) for one in problems if not one.passed)
@@ -126,8 +138,18 @@ def parts(problems: Sequence[ProblemRow], questions: Sequence[QuestionRow], shar
             *("correctness", most * (solved + _FAILED_IS_WORTH * in_part), most),
             "each problem by its share of the time: all of it if it passes, else half of the share of its checks that pass, none for an untouched stub",
         ),
-        Part("time", 15 * solved * min(1.0, max(0.0, 2 - share_of_time)), 15, "for what passes: all within the time in all, none at twice the time"),
-        Part("help", 10 * unaided, 10, "for what passes: all without help, a quarter less for each hint or asked mistake, none if the reference was seen"),
+        Part(
+            "time",
+            15 * solved * min(1.0, max(0.0, 2 - share_of_time)),
+            15,
+            "for what passes: all within the time in all, none at twice the time",
+        ),
+        Part(
+            "help",
+            10 * unaided,
+            10,
+            "for what passes: all without help, a quarter less for each hint or asked mistake, none if the reference was seen",
+        ),
     ]
     if questions:
         right = sum(one.right for one in questions) / len(questions)
@@ -144,11 +166,19 @@ def _unaided(state: StageState) -> float:
     return 0.0 if state.reference_seen else max(0.0, 1 - _HELP_COSTS * (state.hints + state.whys))
 
 
-def _practise(problems: Sequence[ProblemRow], questions: Sequence[QuestionRow], challenges: Mapping[str, Challenge]) -> Iterator[str]:
+def _practise(
+    problems: Sequence[ProblemRow],
+    questions: Sequence[QuestionRow],
+    challenges: Mapping[str, Challenge],
+) -> Iterator[str]:
     """What to do next, the most needed first: a command and why."""
     for one in problems:
         if not one.passed:
-            failed = f" ({', '.join(one.state.result.failed)} failed)" if one.state.result is not None and one.state.result.failed else ""
+            failed = (
+                f" ({', '.join(one.state.result.failed)} failed)"
+                if one.state.result is not None and one.state.result.failed
+                else ""
+            )
             yield f"attn-drill start {one.challenge}: it does not pass yet{failed}."
     for one in problems:
         if one.passed and _unaided(one.state) < 1:
@@ -160,6 +190,8 @@ def _practise(problems: Sequence[ProblemRow], questions: Sequence[QuestionRow], 
         yield f"attn-drill quiz --topic {topic}: {missed} of its questions {'was' if missed == 1 else 'were'} not answered rightly."
     taken = {one.challenge for one in problems}
     if all(one.passed for one in problems):
-        later = [one for one in challenges.values() if taken & set(one.builds_on) and one.id not in taken]
+        later = [
+            one for one in challenges.values() if taken & set(one.builds_on) and one.id not in taken
+        ]
         if later:
             yield f"attn-drill start {later[0].id}: it builds on what you passed."

@@ -88,19 +88,28 @@ def state_of(plan: Plan, events: Iterable[Event]) -> State:
             index = int(data["stage"])
             if 0 <= index < len(state.stages):
                 changed = _stage_after(state.stages[index], kind, data)
-                state = replace(state, stages=(*state.stages[:index], changed, *state.stages[index + 1 :]))
+                state = replace(
+                    state, stages=(*state.stages[:index], changed, *state.stages[index + 1 :])
+                )
         elif kind == "finished":
             state = replace(state, finished=True)
         else:
-            state = replace(state, question_seconds=max(state.question_seconds, float(data.get("seconds", 0.0))))
+            state = replace(
+                state, question_seconds=max(state.question_seconds, float(data.get("seconds", 0.0)))
+            )
             if kind == "answer" and all(one.item != data["item"] for one in state.answers):
-                state = replace(state, answers=(*state.answers, Answer(data["item"], data["given"], data["right"])))
+                state = replace(
+                    state,
+                    answers=(*state.answers, Answer(data["item"], data["given"], data["right"])),
+                )
     return state
 
 
 def _stage_after(stage: StageState, kind: str, data: Mapping[str, Any]) -> StageState:
     """A stage after one event. Every event tells the seconds so far, so a kill loses the time since the last one and no more."""
-    stage = replace(stage, begun=True, seconds=max(stage.seconds, float(data.get("seconds") or 0.0)))
+    stage = replace(
+        stage, begun=True, seconds=max(stage.seconds, float(data.get("seconds") or 0.0))
+    )
     if kind == "attempt":
         result = Result(data["verdict"], data["passed"], data["total"], tuple(data["failed"]))
         return replace(stage, attempts=stage.attempts + int(data.get("count", 1)), result=result)
@@ -109,31 +118,60 @@ def _stage_after(stage: StageState, kind: str, data: Mapping[str, Any]) -> Stage
     if kind == "why":
         return replace(stage, whys=stage.whys + int(data.get("count", 1)))
     if kind == "ended":
-        stage = replace(stage, ended=True, code=data["code"], note=data["note"], reference_seen=data["reference_seen"])
+        stage = replace(
+            stage,
+            ended=True,
+            code=data["code"],
+            note=data["note"],
+            reference_seen=data["reference_seen"],
+        )
         return stage if stage.code is not None else replace(stage, result=None)
     return stage
 
 
-def unrecorded(plan: Plan, began: float, events: Sequence[Event], attempts: Iterable[Attempt]) -> list[tuple[str, dict[str, Any]]]:
+def unrecorded(
+    plan: Plan, began: float, events: Sequence[Event], attempts: Iterable[Attempt]
+) -> list[tuple[str, dict[str, Any]]]:
     """Events for the attempts that came after the last event of an interview that was killed: those have their own place in the journal."""
     index = state_of(plan, events).stage
     if index is None:
         return []
     last = max([began, *(at for at, _, _ in events)])
-    mine = (one for one in attempts if one.purpose == "interview" and one.challenge == plan.stages[index].challenge and one.when > last)
-    return [("attempt", attempt_event(index, one.verdict, one.checks, one.seconds or 0.0)) for one in mine]
+    mine = (
+        one
+        for one in attempts
+        if one.purpose == "interview"
+        and one.challenge == plan.stages[index].challenge
+        and one.when > last
+    )
+    return [
+        ("attempt", attempt_event(index, one.verdict, one.checks, one.seconds or 0.0))
+        for one in mine
+    ]
 
 
-def attempt_event(index: int, verdict: str, checks: Mapping[str, Status], seconds: float) -> dict[str, Any]:
+def attempt_event(
+    index: int, verdict: str, checks: Mapping[str, Status], seconds: float
+) -> dict[str, Any]:
     """What an interview keeps of an attempt; `checks`: each check that was due, with its status."""
     passed = sum(status == "passed" for status in checks.values())
     failed = [name for name, status in checks.items() if status == "failed"]
-    return {"stage": index, "seconds": seconds, "verdict": verdict, "passed": passed, "total": len(checks), "failed": failed}
+    return {
+        "stage": index,
+        "seconds": seconds,
+        "verdict": verdict,
+        "passed": passed,
+        "total": len(checks),
+        "failed": failed,
+    }
 
 
 def allowed_seconds(plan: Plan, state: State, index: int) -> float:
     """The time for a stage: its share, and what the stages before left of theirs or took from it. At least a minute: there is one clock for all."""
-    left_over = sum(stage.seconds - done.seconds for stage, done in zip(plan.stages[:index], state.stages[:index], strict=True))
+    left_over = sum(
+        stage.seconds - done.seconds
+        for stage, done in zip(plan.stages[:index], state.stages[:index], strict=True)
+    )
     return max(60.0, plan.stages[index].seconds + left_over)
 
 

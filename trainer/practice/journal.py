@@ -23,7 +23,9 @@ T = TypeVar("T")
 Row = tuple[Any, ...]
 
 State = Literal["new", "started", "passed"]
-_COUNTS = "id NOT IN (SELECT attempt FROM replaced)"  # an attempt whose text was not replaced at once
+_COUNTS = (
+    "id NOT IN (SELECT attempt FROM replaced)"  # an attempt whose text was not replaced at once
+)
 _PAUSE_SECONDS = 15 * 60  # of a longer gap between two entries, this much counts as work
 
 
@@ -56,7 +58,11 @@ class Since:
 
     def seconds_at(self, now: float) -> float:
         """Seconds at work if the next entry comes now; a clock that went backwards adds none."""
-        return self.seconds if self.last_at is None else self.seconds + min(max(0.0, now - self.last_at), _PAUSE_SECONDS)
+        return (
+            self.seconds
+            if self.last_at is None
+            else self.seconds + min(max(0.0, now - self.last_at), _PAUSE_SECONDS)
+        )
 
 
 @dataclass(frozen=True)
@@ -73,7 +79,9 @@ class Review:
 def home(environment: dict[str, str]) -> Path:
     """`ATTN_DRILL_HOME`, or the platform's folder for user data."""
     if chosen := environment.get("ATTN_DRILL_HOME"):
-        return Path(os.path.expanduser(chosen))  # Path.expanduser raises where there is no such user
+        return Path(
+            os.path.expanduser(chosen)
+        )  # Path.expanduser raises where there is no such user
     import platformdirs
 
     return Path(platformdirs.user_data_dir("attn-drill", appauthor=False))
@@ -98,8 +106,22 @@ class Journal:
         """A file was graded; returns the attempt's id."""
         return self._insert(
             "attempts",
-            *(attempt.challenge, attempt.when, attempt.seed, attempt.verdict, json.dumps(dict(attempt.checks))),
-            *(attempt.checks_passed, attempt.checks_total, attempt.seconds, attempt.hints, int(attempt.solution), attempt.purpose, attempt.source),
+            *(
+                attempt.challenge,
+                attempt.when,
+                attempt.seed,
+                attempt.verdict,
+                json.dumps(dict(attempt.checks)),
+            ),
+            *(
+                attempt.checks_passed,
+                attempt.checks_total,
+                attempt.seconds,
+                attempt.hints,
+                int(attempt.solution),
+                attempt.purpose,
+                attempt.source,
+            ),
         )
 
     def record_replaced(self, attempt: str, at: float) -> None:
@@ -142,17 +164,26 @@ class Journal:
 
     def path_of(self, challenge: str) -> Path | None:
         """Where the stub was handed out last."""
-        rows = self._read("SELECT path FROM started WHERE challenge = ? ORDER BY at DESC, rowid DESC LIMIT 1", challenge)
+        rows = self._read(
+            "SELECT path FROM started WHERE challenge = ? ORDER BY at DESC, rowid DESC LIMIT 1",
+            challenge,
+        )
         return Path(rows[0][0]) if rows else None
 
     def level_of(self, challenge: str) -> str | None:
         """The level of the stub that was handed out last."""
-        rows = self._read("SELECT level FROM started WHERE challenge = ? ORDER BY at DESC, rowid DESC LIMIT 1", challenge)
+        rows = self._read(
+            "SELECT level FROM started WHERE challenge = ? ORDER BY at DESC, rowid DESC LIMIT 1",
+            challenge,
+        )
         return str(rows[0][0]) if rows else None
 
     def last_seed(self, challenge: str) -> int | None:
         """Return the seed of the last attempt, also of one that does not count; a hunt's file is another one."""
-        rows = self._read("SELECT seed FROM attempts WHERE challenge = ? AND purpose <> 'hunt' ORDER BY at DESC, rowid DESC LIMIT 1", challenge)
+        rows = self._read(
+            "SELECT seed FROM attempts WHERE challenge = ? AND purpose <> 'hunt' ORDER BY at DESC, rowid DESC LIMIT 1",
+            challenge,
+        )
         return int(rows[0][0]) if rows else None
 
     def since_start(self, challenge: str) -> Since:
@@ -169,9 +200,14 @@ class Journal:
         hints = self._read("SELECT at, level FROM hints WHERE challenge = ? AND at >= ?", *after)
         solutions = self._read("SELECT at FROM solutions WHERE challenge = ? AND at >= ?", *after)
         worked = Since(last_at=start)
-        entries = [*((row[0], row[1]) for row in attempts), *((row[0], None) for row in [*hints, *solutions])]
+        entries = [
+            *((row[0], row[1]) for row in attempts),
+            *((row[0], None) for row in [*hints, *solutions]),
+        ]
         for at, seconds in sorted(entries, key=lambda entry: entry[0]):
-            worked = Since(last_at=at, seconds=worked.seconds_at(at) if seconds is None else seconds)
+            worked = Since(
+                last_at=at, seconds=worked.seconds_at(at) if seconds is None else seconds
+            )
         return Since(
             started_at=start,
             last_at=worked.last_at,
@@ -195,11 +231,16 @@ class Journal:
         started = {row[0] for row in self._read("SELECT DISTINCT challenge FROM started")}
         counts = f"SELECT challenge, COUNT(*), SUM(verdict = 'passed') FROM attempts WHERE purpose <> 'hunt' AND {_COUNTS} GROUP BY challenge"
         attempts = {row[0]: (row[1], row[2]) for row in self._read(counts)}
-        hints = {row[0]: row[1] for row in self._read("SELECT challenge, COUNT(*) FROM hints GROUP BY challenge")}
+        hints = {
+            row[0]: row[1]
+            for row in self._read("SELECT challenge, COUNT(*) FROM hints GROUP BY challenge")
+        }
         found: dict[str, Progress] = {}
         for challenge in started | attempts.keys() | hints.keys():
             count, passed = attempts.get(challenge, (0, 0))
-            state: State = "passed" if passed else "started" if challenge in started or count else "new"
+            state: State = (
+                "passed" if passed else "started" if challenge in started or count else "new"
+            )
             found[challenge] = Progress(state, count, hints.get(challenge, 0))
         return found
 
@@ -209,7 +250,10 @@ class Journal:
         Args:
             replaced: also those that do not count, because their text was replaced within seconds.
         """
-        mistakes = {row[0]: tuple(json.loads(row[1])) for row in self._read("SELECT attempt, mistakes FROM diagnoses ORDER BY rowid")}
+        mistakes = {
+            row[0]: tuple(json.loads(row[1]))
+            for row in self._read("SELECT attempt, mistakes FROM diagnoses ORDER BY rowid")
+        }
         columns = "id, challenge, at, seed, verdict, checks_passed, checks_total, checks, seconds, hints, solution, purpose"
         return [
             Attempt(
@@ -221,28 +265,50 @@ class Journal:
                 purpose=row[11],
                 mistakes=mistakes.get(row[0], ()),
             )
-            for row in self._read(f"SELECT {columns} FROM attempts {'' if replaced else f'WHERE {_COUNTS} '}ORDER BY at, rowid")
+            for row in self._read(
+                f"SELECT {columns} FROM attempts {'' if replaced else f'WHERE {_COUNTS} '}ORDER BY at, rowid"
+            )
         ]
 
     def reviews(self, prefix: str = "") -> list[Review]:
         """All reviews of items that begin so, in order, each with the rating that counts."""
-        overruled: dict[str, int] = {row[0]: row[1] for row in self._read("SELECT review, rating FROM overrules ORDER BY at, rowid")}
-        rows = self._read("SELECT id, item, at, rating, reason FROM reviews WHERE substr(item, 1, ?) = ? ORDER BY at, rowid", len(prefix), prefix)
-        return [Review(row[0], row[1], row[2], overruled[row[0]] if row[0] in overruled else row[3], row[4]) for row in rows]
+        overruled: dict[str, int] = {
+            row[0]: row[1]
+            for row in self._read("SELECT review, rating FROM overrules ORDER BY at, rowid")
+        }
+        rows = self._read(
+            "SELECT id, item, at, rating, reason FROM reviews WHERE substr(item, 1, ?) = ? ORDER BY at, rowid",
+            len(prefix),
+            prefix,
+        )
+        return [
+            Review(
+                row[0], row[1], row[2], overruled[row[0]] if row[0] in overruled else row[3], row[4]
+            )
+            for row in rows
+        ]
 
     def last_hunt(self, challenge: str) -> tuple[tuple[str, ...], Path] | None:
         """The mistakes of the last hunt, and where its file was put."""
-        rows = self._read("SELECT mistakes, path FROM hunts WHERE challenge = ? ORDER BY at DESC, rowid DESC LIMIT 1", challenge)
+        rows = self._read(
+            "SELECT mistakes, path FROM hunts WHERE challenge = ? ORDER BY at DESC, rowid DESC LIMIT 1",
+            challenge,
+        )
         return (tuple(json.loads(rows[0][0])), Path(rows[0][1])) if rows else None
 
     def last_interview(self) -> tuple[str, float, dict[str, Any]] | None:
         """Id, time and plan of the last interview."""
-        rows = self._read("SELECT id, at, plan FROM interviews ORDER BY at DESC, rowid DESC LIMIT 1")
+        rows = self._read(
+            "SELECT id, at, plan FROM interviews ORDER BY at DESC, rowid DESC LIMIT 1"
+        )
         return (rows[0][0], rows[0][1], json.loads(rows[0][2])) if rows else None
 
     def events(self, interview: str) -> list[tuple[float, str, dict[str, Any]]]:
         """What happened in an interview, in order: when, what, and what there is to know of it."""
-        rows = self._read("SELECT at, kind, data FROM interview_events WHERE interview = ? ORDER BY rowid", interview)
+        rows = self._read(
+            "SELECT at, kind, data FROM interview_events WHERE interview = ? ORDER BY rowid",
+            interview,
+        )
         return [(row[0], row[1], json.loads(row[2])) for row in rows]
 
     # All of it
@@ -255,7 +321,9 @@ class Journal:
             connection.execute("BEGIN")
             with connection:
                 for table, columns in COLUMNS.items():
-                    rows = connection.execute(f"SELECT {', '.join(columns)} FROM {table} ORDER BY rowid")
+                    rows = connection.execute(
+                        f"SELECT {', '.join(columns)} FROM {table} ORDER BY rowid"
+                    )
                     found += ((table, dict(zip(columns, row, strict=True))) for row in rows)
             return found
 
@@ -275,12 +343,21 @@ class Journal:
                 for table, row in rows:
                     columns = COLUMNS[table]
                     values = tuple(row[name] for name in columns)
-                    there = connection.execute(f"SELECT {', '.join(columns)} FROM {table} WHERE id = ?", (row["id"],)).fetchone()
+                    there = connection.execute(
+                        f"SELECT {', '.join(columns)} FROM {table} WHERE id = ?", (row["id"],)
+                    ).fetchone()
                     if there is None:
-                        connection.execute(f"INSERT INTO {table} ({', '.join(columns)}) VALUES ({', '.join('?' * len(columns))})", values)
+                        connection.execute(
+                            f"INSERT INTO {table} ({', '.join(columns)}) VALUES ({', '.join('?' * len(columns))})",
+                            values,
+                        )
                         new += 1
                     elif there != values:
-                        differs = ", ".join(name for name, old, value in zip(columns, there, values, strict=True) if old != value)
+                        differs = ", ".join(
+                            name
+                            for name, old, value in zip(columns, there, values, strict=True)
+                            if old != value
+                        )
                         raise DrillError(
                             f"The row {row['id']!r} of {table} is there already, with another {differs}. A row never changes, so one of the two was edited: "
                             "mend it or take it out. Nothing was added."
@@ -302,7 +379,10 @@ class Journal:
             with connection:
                 columns = COLUMNS[table]
                 kept = (drawn, *map(_storable, values))
-                connection.execute(f"INSERT INTO {table} ({', '.join(columns)}) VALUES ({', '.join('?' * len(columns))})", kept)
+                connection.execute(
+                    f"INSERT INTO {table} ({', '.join(columns)}) VALUES ({', '.join('?' * len(columns))})",
+                    kept,
+                )
 
         self._attempt(insert)
         return drawn
@@ -310,7 +390,14 @@ class Journal:
     def _read(self, statement: str, *values: object) -> list[Row]:
         if not self._is_there():
             return []
-        return self._attempt(lambda connection: connection.execute(statement, [*map(_storable, values)]).fetchall()) or []
+        return (
+            self._attempt(
+                lambda connection: connection.execute(
+                    statement, [*map(_storable, values)]
+                ).fetchall()
+            )
+            or []
+        )
 
     def _is_there(self) -> bool:
         """Whether there is something to ask: asking an absent journal must not make one."""
@@ -331,7 +418,10 @@ class Journal:
             return None
         try:
             return action(self._connection)
-        except (sqlite3.Error, OSError) as error:  # a disk that is full, another process that is busy: the next entry may be kept
+        except (
+            sqlite3.Error,
+            OSError,
+        ) as error:  # a disk that is full, another process that is busy: the next entry may be kept
             self.trouble = f"The journal {self.path} could not be used just now ({error}); all else works, but this was not kept."
             self.close()
             return None

@@ -43,7 +43,9 @@ def _opened(path: Path) -> sqlite3.Connection:
     try:
         version = connection.execute("PRAGMA user_version").fetchone()[0]
         if version > VERSION:
-            raise NewerJournalError(f"it is of version {version}, this attn-drill knows version {VERSION}; upgrade attn-drill")
+            raise NewerJournalError(
+                f"it is of version {version}, this attn-drill knows version {VERSION}; upgrade attn-drill"
+            )
         connection.execute("PRAGMA journal_mode = WAL")
         # In WAL mode a killed process loses nothing with it, and a power cut the last entries at most, not the file.
         connection.execute("PRAGMA synchronous = NORMAL")
@@ -92,7 +94,10 @@ def _migrate(connection: sqlite3.Connection) -> None:
 
 def _is_broken(error: sqlite3.DatabaseError) -> bool:
     """Whether the file itself is broken, and not the disk full or the folder read-only."""
-    return getattr(error, "sqlite_errorcode", 0) & 0xFF in (sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CORRUPT)
+    return getattr(error, "sqlite_errorcode", 0) & 0xFF in (
+        sqlite3.SQLITE_NOTADB,
+        sqlite3.SQLITE_CORRUPT,
+    )
 
 
 def _set_aside(path: Path) -> Path:
@@ -100,7 +105,11 @@ def _set_aside(path: Path) -> Path:
     number = 1
     while (aside := path.with_name(f"{path.stem}.broken-{number}{path.suffix}")).exists():
         number += 1
-    for ending in ("-wal", "-shm", ""):  # the journal last: a new one must not be begun beside an old -wal
+    for ending in (
+        "-wal",
+        "-shm",
+        "",
+    ):  # the journal last: a new one must not be begun beside an old -wal
         beside = path.with_name(path.name + ending)
         if beside.exists():
             os.rename(beside, aside.with_name(aside.name + ending))

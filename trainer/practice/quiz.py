@@ -75,7 +75,9 @@ def line_item(challenge: Challenge, mistake: Mistake) -> str:
 def draw(question: Question, rng: Random) -> Asked:
     """A question with new numbers, or with its options in a new order."""
     if question.kind == "number":
-        return with_values(question, {name: rng.choice(values) for name, values in (question.vary or {}).items()})
+        return with_values(
+            question, {name: rng.choice(values) for name, values in (question.vary or {}).items()}
+        )
     options = [question.right, *question.wrong]
     rng.shuffle(options)
     letter = LETTERS[options.index(question.right)]
@@ -99,7 +101,9 @@ def with_values(question: Question, drawn: Mapping[str, Value]) -> Asked:
     """
     value, names = solve(question.answer, drawn, question.derive or {})
     answer = units.shown(value, question.unit)
-    words = {name: one if isinstance(one, str) else units.number(one) for name, one in names.items()}
+    words = {
+        name: one if isinstance(one, str) else units.number(one) for name, one in names.items()
+    }
     return Asked(
         question_item(question),
         question.topic,
@@ -136,15 +140,33 @@ def line_question(challenge: Challenge, mistake: Mistake) -> Asked:
     text = found.source.splitlines()
     shown = [text[number - 1] if number else "" for number in numbers]
     right = tuple(index for index, number in enumerate(numbers, start=1) if number in found.changed)
-    reference = [line.strip() for change in told(source, mistake, where) for line in change.was if line.strip()]
-    many = f"line {right[0]}" if len(right) == 1 else f"line {', '.join(map(str, right[:-1]))} or {right[-1]}"
+    reference = [
+        line.strip()
+        for change in told(source, mistake, where)
+        for line in change.was
+        if line.strip()
+    ]
+    many = (
+        f"line {right[0]}"
+        if len(right) == 1
+        else f"line {', '.join(map(str, right[:-1]))} or {right[-1]}"
+    )
     return Asked(
         line_item(challenge, mistake),
         challenge.topic,
         "line",
         f"{challenge.id}: {what_it_is(found.source)}\n\nThere is one mistake in this. Which line is wrong? Where a line is missing, name one beside the gap.",
         many + (", beside which something is missing" if found.missing else ""),
-        "\n".join([mistake.says, *(f"The reference has: {line}" for line in reference if len(reference) <= _MOST_REFERENCE)]),
+        "\n".join(
+            [
+                mistake.says,
+                *(
+                    f"The reference has: {line}"
+                    for line in reference
+                    if len(reference) <= _MOST_REFERENCE
+                ),
+            ]
+        ),
         "\n".join(shown),
         lines=right,
     )
@@ -163,9 +185,16 @@ def _excerpt(source: str, changed: Sequence[int]) -> list[int]:
             parts.append((_lines_of(node), []))
             continue
         methods = [_lines_of(one) for one in node.body if isinstance(one, ast.FunctionDef)]
-        opening = range(_lines_of(node).start, (node.body[0].end_lineno or 0) + 1 if ast.get_docstring(node) is not None else node.lineno + 1)
+        opening = range(
+            _lines_of(node).start,
+            (node.body[0].end_lineno or 0) + 1
+            if ast.get_docstring(node) is not None
+            else node.lineno + 1,
+        )
         parts += [(method, [*opening, 0]) for method in methods]
-    part, head = max(parts, key=lambda one: sum(number in one[0] for number in changed), default=(range(0), []))
+    part, head = max(
+        parts, key=lambda one: sum(number in one[0] for number in changed), default=(range(0), [])
+    )
     return [*head, *part] if set(part) & set(changed) else whole
 
 
@@ -196,14 +225,21 @@ def _number(asked: Asked, text: str) -> Judged:
     if amount.is_right(asked.value, asked.tolerance):
         return Judged(True)
     read = units.shown(amount.value, asked.unit)
-    if asked.unit == "%" and units.Amount(100 * amount.value).is_right(asked.value, asked.tolerance):
+    if asked.unit == "%" and units.Amount(100 * amount.value).is_right(
+        asked.value, asked.tolerance
+    ):
         return Judged(False, f"That is read as {read}, not as a share of 1.")
     if amount.value <= 0:
         return Judged(False)
     times = amount.value / asked.value
     if not 1e-4 <= times <= 1e4 or math.isclose(times, 1, rel_tol=0.05):
         return Judged(False)
-    return Judged(False, f"{read} is {units.number(times)} times the answer." if times > 1 else f"The answer is {units.number(1 / times)} times {read}.")
+    return Judged(
+        False,
+        f"{read} is {units.number(times)} times the answer."
+        if times > 1
+        else f"The answer is {units.number(1 / times)} times {read}.",
+    )
 
 
 def _choice(asked: Asked, text: str) -> Judged:

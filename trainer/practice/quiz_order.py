@@ -42,22 +42,35 @@ class Pool:
         return line_question(*self.lines[item])
 
 
-def pool_of(questions: Iterable[Question], challenges: Iterable[Challenge], mistakes: Mapping[str, Sequence[Mistake]]) -> Pool:
+def pool_of(
+    questions: Iterable[Question],
+    challenges: Iterable[Challenge],
+    mistakes: Mapping[str, Sequence[Mistake]],
+) -> Pool:
     """All these questions, and the lines of the known mistakes, by challenge, of these challenges."""
     return Pool(
         {question_item(one): one for one in questions},
-        {line_item(challenge, mistake): (challenge, mistake) for challenge in challenges for mistake in fair(mistakes.get(challenge.id, ()))},
+        {
+            line_item(challenge, mistake): (challenge, mistake)
+            for challenge in challenges
+            for mistake in fair(mistakes.get(challenge.id, ()))
+        },
     )
 
 
-def topics(titles: Mapping[str, str], challenges: Iterable[Challenge], pool: Pool) -> tuple[list[Topic], list[Topic]]:
+def topics(
+    titles: Mapping[str, str], challenges: Iterable[Challenge], pool: Pool
+) -> tuple[list[Topic], list[Topic]]:
     """The topics of the bank, and the challenges, as topics."""
     lines = Counter(challenge.id for challenge, _ in pool.lines.values())
     lines_by_topic = Counter(challenge.topic for challenge, _ in pool.lines.values())
     questions = Counter(one.topic for one in pool.questions.values())
     following = Counter(name for one in pool.questions.values() for name in one.challenges)
     return (
-        [Topic(name, title, questions[name], lines_by_topic[name]) for name, title in titles.items()],
+        [
+            Topic(name, title, questions[name], lines_by_topic[name])
+            for name, title in titles.items()
+        ],
         [Topic(one.id, one.title, following[one.id], lines[one.id]) for one in challenges],
     )
 
@@ -76,9 +89,15 @@ def about(names: Sequence[str], pool: Pool, wanted: str) -> Pool:
         near = difflib.get_close_matches(name, names, n=3, cutoff=0.5)
         near += [one for one in names if name and (name in one or one in name) and one not in near]
         hint = f"Did you mean {' or '.join(near)}?" if near else f"There are: {', '.join(names)}."
-        raise DrillError(f"No topic is called {wanted!r}. {hint} `attn-drill quiz --list` shows them all.")
+        raise DrillError(
+            f"No topic is called {wanted!r}. {hint} `attn-drill quiz --list` shows them all."
+        )
     return Pool(
-        {item: one for item, one in pool.questions.items() if name == one.topic or name in one.challenges},
+        {
+            item: one
+            for item, one in pool.questions.items()
+            if name == one.topic or name in one.challenges
+        },
         {item: one for item, one in pool.lines.items() if name in (one[0].topic, one[0].id)},
     )
 
@@ -92,10 +111,18 @@ def order(pool: Pool, known: Mapping[str, Item], now: float, count: int, rng: Ra
         known: the items that were reviewed, by name.
         now: seconds since the epoch.
     """
-    reviewed = sorted((one for name, one in known.items() if name in pool.questions or name in pool.lines), key=lambda one: one.due_at)
+    reviewed = sorted(
+        (one for name, one in known.items() if name in pool.questions or name in pool.lines),
+        key=lambda one: one.due_at,
+    )
     due = [one.name for one in reviewed if one.is_due(now)][:count]
-    questions = _mixed([(one.topic, item) for item, one in pool.questions.items() if item not in known], rng)
-    lines = _mixed([(challenge.id, item) for item, (challenge, _) in pool.lines.items() if item not in known], rng)
+    questions = _mixed(
+        [(one.topic, item) for item, one in pool.questions.items() if item not in known], rng
+    )
+    lines = _mixed(
+        [(challenge.id, item) for item, (challenge, _) in pool.lines.items() if item not in known],
+        rng,
+    )
     new = _joined(questions, lines, count - len(due), rng)
     return [*due, *new] or [one.name for one in reviewed][:count]
 

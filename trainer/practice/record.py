@@ -27,7 +27,15 @@ class Recorded:
     graded: str = ""
 
 
-def record(journal: Journal, challenge: Challenge, report: Report, source: str, now: float, seconds: float | None, purpose: Purpose) -> Recorded:
+def record(
+    journal: Journal,
+    challenge: Challenge,
+    report: Report,
+    source: str,
+    now: float,
+    seconds: float | None,
+    purpose: Purpose,
+) -> Recorded:
     """Keep a verdict, unless the file is unfinished. Where and why may follow (`record_diagnosis`).
 
     Args:
@@ -39,16 +47,35 @@ def record(journal: Journal, challenge: Challenge, report: Report, source: str, 
     since = journal.since_start(challenge.id)
     if seconds is None and since.started_at is not None:
         seconds = since.seconds_at(now)
-    attempt = journal.record_attempt(attempt_of(report, source, now, seconds, since.hint, purpose, solution=since.solution))
+    attempt = journal.record_attempt(
+        attempt_of(report, source, now, seconds, since.hint, purpose, solution=since.solution)
+    )
     if report.verdict != "passed" or since.passed or purpose not in ("practice", "review"):
         return Recorded(attempt)
     if seconds is None:  # no stub was handed out: nobody knows how long it took
-        return Recorded(attempt, journal.record_review(item_of(challenge.id), now, 3, "no stub was handed out"), "graded good")
+        return Recorded(
+            attempt,
+            journal.record_review(item_of(challenge.id), now, 3, "no stub was handed out"),
+            "graded good",
+        )
     rating, reason = grade(since, seconds, challenge.minutes * 60.0)
-    return Recorded(attempt, journal.record_review(item_of(challenge.id), now, rating, reason), f"graded {RATINGS[rating - 1]}: {reason}")
+    return Recorded(
+        attempt,
+        journal.record_review(item_of(challenge.id), now, rating, reason),
+        f"graded {RATINGS[rating - 1]}: {reason}",
+    )
 
 
-def attempt_of(report: Report, source: str, when: float, seconds: float | None, hints: int, purpose: Purpose, *, solution: bool) -> Attempt:
+def attempt_of(
+    report: Report,
+    source: str,
+    when: float,
+    seconds: float | None,
+    hints: int,
+    purpose: Purpose,
+    *,
+    solution: bool,
+) -> Attempt:
     """The journal's entry of a report."""
     statuses = report.statuses()
     return Attempt(
@@ -71,4 +98,8 @@ def record_diagnosis(journal: Journal, attempt: str | None, report: Report) -> N
     """Keep which mistakes the report of an attempt names, and the line. Do nothing where there is no attempt."""
     found = report.diagnosis
     if found is not None and attempt is not None:
-        journal.record_diagnosis(attempt, [one.id for one in found.mistakes], found.first_line.line if found.first_line else None)
+        journal.record_diagnosis(
+            attempt,
+            [one.id for one in found.mistakes],
+            found.first_line.line if found.first_line else None,
+        )

@@ -65,9 +65,15 @@ def grade(since: Since, seconds: float, par_seconds: float) -> tuple[Grade, str]
     if since.hint >= 3:
         return 2, f"all hints were taken, {time}"
     if since.hint == 2 or share > 1.5 or since.failed >= _MANY_FAILED:
-        return 2, f"{time}, {_hints(since.hint)}, {since.failed} failed {'attempt' if since.failed == 1 else 'attempts'}"
+        return (
+            2,
+            f"{time}, {_hints(since.hint)}, {since.failed} failed {'attempt' if since.failed == 1 else 'attempts'}",
+        )
     if since.hint == 0 and share <= 0.6 and since.failed <= 1:
-        return 4, f"{time}, no hint, {since.failed} failed {'attempt' if since.failed == 1 else 'attempts'}"
+        return (
+            4,
+            f"{time}, no hint, {since.failed} failed {'attempt' if since.failed == 1 else 'attempts'}",
+        )
     return 3, f"{time}, {_hints(since.hint)}"
 
 
@@ -97,7 +103,9 @@ def _scheduler() -> Scheduler:
 def _item(scheduler: Scheduler, name: str, reviews: list[Review], now: float) -> Item:
     from fsrs import Card, Rating
 
-    in_order = sorted(reviews, key=lambda one: (one.at, one.id))  # in whatever order they came together
+    in_order = sorted(
+        reviews, key=lambda one: (one.at, one.id)
+    )  # in whatever order they came together
     card: Card = Card(card_id=0, due=_time(in_order[0].at))
     for review in in_order:
         card, _ = scheduler.review_card(card, Rating(review.rating), _time(review.at))

@@ -19,7 +19,10 @@ _FIRST = (
 )
 
 _SECOND = (
-    *(f"ALTER TABLE {table} RENAME TO {table}_1" for table in ("started", "attempts", "hints", "solutions")),
+    *(
+        f"ALTER TABLE {table} RENAME TO {table}_1"
+        for table in ("started", "attempts", "hints", "solutions")
+    ),
     "DROP INDEX attempts_by_challenge",
     f"CREATE TABLE started ({_ID}, challenge TEXT NOT NULL, at REAL NOT NULL, path TEXT NOT NULL, level TEXT NOT NULL)",
     f"""CREATE TABLE attempts (
@@ -41,7 +44,10 @@ _SECOND = (
     f"INSERT INTO hints SELECT {_GIVEN}, challenge, at, level FROM hints_1 ORDER BY rowid",
     f"INSERT INTO solutions SELECT {_GIVEN}, challenge, at FROM solutions_1 ORDER BY rowid",
     *(f"DROP TABLE {table}_1" for table in ("started", "attempts", "hints", "solutions")),
-    *(f"CREATE INDEX {table}_by_challenge ON {table} (challenge, at)" for table in ("started", "attempts", "hints", "solutions", "hunts")),
+    *(
+        f"CREATE INDEX {table}_by_challenge ON {table} (challenge, at)"
+        for table in ("started", "attempts", "hints", "solutions", "hunts")
+    ),
     "CREATE INDEX diagnoses_by_attempt ON diagnoses (attempt)",
     "CREATE INDEX reviews_by_item ON reviews (item, at)",
     "CREATE INDEX overrules_by_review ON overrules (review)",
@@ -55,7 +61,9 @@ _THIRD = (
 
 STEPS = (_FIRST, _SECOND, _THIRD)  # from nothing to version 1, from 1 to 2, from 2 to 3
 VERSION = len(STEPS)
-FIRST_EXPORT = 2  # the first version whose rows have ids; an export of it has no table that a later one lacks
+FIRST_EXPORT = (
+    2  # the first version whose rows have ids; an export of it has no table that a later one lacks
+)
 
 # The columns of every table that is kept, in order; export and import go by them.
 COLUMNS: dict[str, tuple[str, ...]] = {

@@ -117,7 +117,9 @@ def statistics(
     passed = {one.challenge for one in written if one.verdict == "passed"}
     runs = _runs(written, starts or {})
     reviewed = items(reviews, now)
-    listed = [one for one in reviewed.values() if challenge_of(one.name) in {None, *known}]  # a question is of no challenge
+    listed = [
+        one for one in reviewed.values() if challenge_of(one.name) in {None, *known}
+    ]  # a question is of no challenge
     days = Counter(_day(one.when, zone) for one in in_order)
     today = _day(now, zone)
     return Stats(
@@ -130,8 +132,16 @@ def statistics(
         topics=_topics(challenges, passed, reviewed),
         trends=_trends(runs, known),
         mistakes=_mistakes(runs, mistakes),
-        ready=tuple(one.id for one in challenges if one.id not in passed and not _missing(one, known, passed)),
-        waiting=tuple(Waiting(one.id, missing) for one in challenges if one.id not in passed and (missing := _missing(one, known, passed))),
+        ready=tuple(
+            one.id
+            for one in challenges
+            if one.id not in passed and not _missing(one, known, passed)
+        ),
+        waiting=tuple(
+            Waiting(one.id, missing)
+            for one in challenges
+            if one.id not in passed and (missing := _missing(one, known, passed))
+        ),
         due=tuple(one for one in listed if one.is_due(now)),
         next_due=next((one for one in listed if not one.is_due(now)), None),
     )
@@ -144,8 +154,13 @@ def _day(seconds: float, zone: tzinfo | None) -> date:
 def _weeks(days: Mapping[date, int], today: date) -> tuple[Week, ...]:
     first = today - timedelta(days=today.weekday(), weeks=WEEKS - 1)
     mondays = [first + timedelta(weeks=number) for number in range(WEEKS)]
-    dates = [(monday, [monday + timedelta(days=number) for number in range(7)]) for monday in mondays]
-    return tuple(Week(monday, tuple(days.get(day, 0) if day <= today else None for day in week)) for monday, week in dates)
+    dates = [
+        (monday, [monday + timedelta(days=number) for number in range(7)]) for monday in mondays
+    ]
+    return tuple(
+        Week(monday, tuple(days.get(day, 0) if day <= today else None for day in week))
+        for monday, week in dates
+    )
 
 
 def _streak(days: Mapping[date, int], today: date) -> int:
@@ -157,21 +172,29 @@ def _streak(days: Mapping[date, int], today: date) -> int:
     return count
 
 
-def _topics(challenges: Sequence[Challenge], passed: set[str], reviewed: Mapping[str, Item]) -> tuple[Topic, ...]:
+def _topics(
+    challenges: Sequence[Challenge], passed: set[str], reviewed: Mapping[str, Item]
+) -> tuple[Topic, ...]:
     found: list[Topic] = []
     for name in dict.fromkeys(one.topic for one in challenges):
         its = [one.id for one in challenges if one.topic == name]
         strengths = [reviewed[item_of(one)].strength for one in its if item_of(one) in reviewed]
         recall = sum(strengths) / len(strengths) if strengths else None
-        found.append(Topic(name, len(its), sum(one in passed for one in its), len(strengths), recall))
+        found.append(
+            Topic(name, len(its), sum(one in passed for one in its), len(strengths), recall)
+        )
     return tuple(found)
 
 
-def _runs(attempts: Sequence[Attempt], starts: Mapping[str, Sequence[float]]) -> list[list[Attempt]]:
+def _runs(
+    attempts: Sequence[Attempt], starts: Mapping[str, Sequence[float]]
+) -> list[list[Attempt]]:
     """The attempts at one challenge between two starts, for every challenge and start, each in order of time."""
     found: dict[tuple[str, int], list[Attempt]] = {}
     for one in attempts:
-        found.setdefault((one.challenge, bisect_right(starts.get(one.challenge, ()), one.when)), []).append(one)
+        found.setdefault(
+            (one.challenge, bisect_right(starts.get(one.challenge, ()), one.when)), []
+        ).append(one)
     return list(found.values())
 
 
@@ -179,7 +202,11 @@ def _trends(runs: Sequence[Sequence[Attempt]], known: Mapping[str, Challenge]) -
     """Of the first pass after each start, where its time is known: who goes on saving has not passed again."""
     firsts = [next((one for one in run if one.verdict == "passed"), None) for run in runs]
     passes = sorted((one for one in firsts if one is not None), key=lambda one: one.when)
-    shares = [(one.challenge, one.seconds / (known[one.challenge].minutes * 60)) for one in passes if one.seconds is not None and known[one.challenge].minutes]
+    shares = [
+        (one.challenge, one.seconds / (known[one.challenge].minutes * 60))
+        for one in passes
+        if one.seconds is not None and known[one.challenge].minutes
+    ]
     found = [Trend(None, tuple(share for _, share in shares))] if shares else []
     for challenge in known:
         its = tuple(share for name, share in shares if name == challenge)
@@ -188,18 +215,29 @@ def _trends(runs: Sequence[Sequence[Attempt]], known: Mapping[str, Challenge]) -
     return tuple(found)
 
 
-def _mistakes(runs: Sequence[Sequence[Attempt]], known: Mapping[str, Sequence[Mistake]]) -> tuple[OwnMistake, ...]:
+def _mistakes(
+    runs: Sequence[Sequence[Attempt]], known: Mapping[str, Sequence[Mistake]]
+) -> tuple[OwnMistake, ...]:
     counts: Counter[tuple[str, str]] = Counter()
     last: dict[tuple[str, str], float] = {}
     for run in runs:
         for mistake in dict.fromkeys(name for one in run for name in one.mistakes):
             made = (run[0].challenge, mistake)
-            counts[made] += sum(shown for shown, _ in groupby(run, key=lambda one: mistake in one.mistakes))
-            last[made] = max(last.get(made, 0.0), *(one.when for one in run if mistake in one.mistakes))
+            counts[made] += sum(
+                shown for shown, _ in groupby(run, key=lambda one: mistake in one.mistakes)
+            )
+            last[made] = max(
+                last.get(made, 0.0), *(one.when for one in run if mistake in one.mistakes)
+            )
     says = {(challenge, one.id): one.says for challenge, some in known.items() for one in some}
-    found = [OwnMistake(*made, says.get(made, made[1]), count, last[made]) for made, count in counts.items()]
+    found = [
+        OwnMistake(*made, says.get(made, made[1]), count, last[made])
+        for made, count in counts.items()
+    ]
     return tuple(sorted(found, key=lambda one: (-one.count, -one.last_at, one.challenge, one.id)))
 
 
-def _missing(challenge: Challenge, known: Mapping[str, Challenge], passed: set[str]) -> tuple[str, ...]:
+def _missing(
+    challenge: Challenge, known: Mapping[str, Challenge], passed: set[str]
+) -> tuple[str, ...]:
     return tuple(one for one in challenge.builds_on if one in known and one not in passed)

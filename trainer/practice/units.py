@@ -10,18 +10,36 @@ from trainer.content.questions import Unit
 
 _BINARY = {"kib": 1024, "mib": 1024**2, "gib": 1024**3, "tib": 1024**4, "pib": 1024**5}
 _DECIMAL = {"k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12, "p": 10**15, "e": 10**18}
-_PREFIXES = {"kibi": 1024, "mebi": 1024**2, "gibi": 1024**3, "tebi": 1024**4, "kilo": 10**3, "mega": 10**6, "giga": 10**9, "tera": 10**12, "peta": 10**15}
+_PREFIXES = {
+    "kibi": 1024,
+    "mebi": 1024**2,
+    "gibi": 1024**3,
+    "tebi": 1024**4,
+    "kilo": 10**3,
+    "mega": 10**6,
+    "giga": 10**9,
+    "tera": 10**12,
+    "peta": 10**15,
+}
 # What each kind of amount may be followed by, in small letters; the amount alone is in the base unit.
 _WORDS: dict[Unit, dict[str, float]] = {
     "B": {
         "b": 1,
         **_BINARY,
         **{f"{letter}b": factor for letter, factor in _DECIMAL.items()},
-        **{f"{prefix}byte{s}": factor for prefix, factor in {"": 1, **_PREFIXES}.items() for s in ("", "s")},
+        **{
+            f"{prefix}byte{s}": factor
+            for prefix, factor in {"": 1, **_PREFIXES}.items()
+            for s in ("", "s")
+        },
     },
     "%": {"%": 1, "percent": 1, "per cent": 1},
     "x": {"x": 1, "×": 1, "times": 1, "fold": 1},
-    "FLOP": {f"{letter}flop{s}": factor for letter, factor in {"": 1, **_DECIMAL}.items() for s in ("", "s")},
+    "FLOP": {
+        f"{letter}flop{s}": factor
+        for letter, factor in {"": 1, **_DECIMAL}.items()
+        for s in ("", "s")
+    },
     "": {},
 }
 _SAYS: dict[Unit, str] = {
@@ -55,7 +73,9 @@ class Amount:
 
     def is_right(self, answer: float, tolerance: float) -> bool:
         """Whether it is the answer, up to a relative tolerance or to how it was rounded."""
-        return abs(self.value - answer) <= max(tolerance * abs(answer), self.half_unit) + _FUZZ * abs(answer)
+        return abs(self.value - answer) <= max(
+            tolerance * abs(answer), self.half_unit
+        ) + _FUZZ * abs(answer)
 
 
 def parse(text: str, unit: Unit) -> Amount:
@@ -66,7 +86,9 @@ def parse(text: str, unit: Unit) -> Amount:
     """
     rest = re.sub(r"\s*\([^()]*\)$", "", text.strip().lower())
     # Chinese keyboards have another percent sign, web pages another minus.
-    rest = re.sub(r"^(?:about|approximately|[~≈=])\s*", "", rest).replace("％", "%").replace("−", "-")
+    rest = (
+        re.sub(r"^(?:about|approximately|[~≈=])\s*", "", rest).replace("％", "%").replace("−", "-")
+    )
     if unit == "x":
         rest = re.sub(r"^[x×]\s*", "", rest)
     match = _FIRST.match(rest)
@@ -108,11 +130,15 @@ def _factor_of(word: str, unit: Unit) -> float:
     if word in _WORDS[unit]:
         return _WORDS[unit][word]
     if word[0] in "0123456789.,_":
-        raise NotAnAmountError(f"That cannot be read as a number: groups have three digits, and 1.5 has a point. {_SAYS[unit]}.")
+        raise NotAnAmountError(
+            f"That cannot be read as a number: groups have three digits, and 1.5 has a point. {_SAYS[unit]}."
+        )
     if not word[0].isalpha() and word[0] not in "%×":
         raise NotAnAmountError(f"That cannot be read as a number. {_SAYS[unit]}.")
     other = any(word in words for words in _WORDS.values())
-    raise NotAnAmountError(f"`{word[:20]}` is {'another kind of unit' if other else 'no unit that is known here'}. {_SAYS[unit]}.")
+    raise NotAnAmountError(
+        f"`{word[:20]}` is {'another kind of unit' if other else 'no unit that is known here'}. {_SAYS[unit]}."
+    )
 
 
 def shown(value: float, unit: Unit) -> str:
@@ -123,9 +149,25 @@ def shown(value: float, unit: Unit) -> str:
     """
     match unit:
         case "B":
-            return _scaled(value, (("B", 1), ("KiB", 1024), ("MiB", 1024**2), ("GiB", 1024**3), ("TiB", 1024**4), ("PiB", 1024**5)))
+            return _scaled(
+                value,
+                (
+                    ("B", 1),
+                    ("KiB", 1024),
+                    ("MiB", 1024**2),
+                    ("GiB", 1024**3),
+                    ("TiB", 1024**4),
+                    ("PiB", 1024**5),
+                ),
+            )
         case "FLOP":
-            return _scaled(value, tuple((f"{letter}FLOP", 1000**power) for power, letter in enumerate(("", "k", "M", "G", "T", "P", "E"))))
+            return _scaled(
+                value,
+                tuple(
+                    (f"{letter}FLOP", 1000**power)
+                    for power, letter in enumerate(("", "k", "M", "G", "T", "P", "E"))
+                ),
+            )
         case "%":
             return f"{number(value)} %"
         case "x":
@@ -140,7 +182,11 @@ def _scaled(value: float, units: tuple[tuple[str, int], ...]) -> str:
             return f"{number(value / size)} {name}"
     name, size = fitting[-1]
     base = units[0][0]
-    return f"{number(value)} {base}" if size == 1 else f"{_four_digits(value / size)} {name} ({number(value)} {base})"
+    return (
+        f"{number(value)} {base}"
+        if size == 1
+        else f"{_four_digits(value / size)} {name} ({number(value)} {base})"
+    )
 
 
 def number(value: float) -> str:

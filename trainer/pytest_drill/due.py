@@ -51,7 +51,9 @@ def all_due(right: Report) -> tuple[Due, ...]:
             continue
         named = [(None, place, outcome.message) for place, outcome in enumerate(whole)]
         # A check may say two things of one case; it is one test.
-        cases = {outcome.number: outcome.case or "" for outcome in outcomes if outcome.number is not None}
+        cases = {
+            outcome.number: outcome.case or "" for outcome in outcomes if outcome.number is not None
+        }
         taken: set[str] = set()
         for number, place, text in [*named, *((number, 0, case) for number, case in cases.items())]:
             taken.add(name := _unique(as_name(text) or f"{number or place + 1}", taken))
@@ -78,9 +80,14 @@ def what_became(report: Report, due: Sequence[Due], chosen: Collection[Due]) -> 
     A test is skipped only where another fails for the same reason, among the chosen ones that are really run: else nothing would tell of it.
     """
     became = _each(report, due)
-    if report.verdict == "passed" or any(one.status == "failed" for one, test in zip(became, due, strict=True) if test in chosen):
+    if report.verdict == "passed" or any(
+        one.status == "failed" for one, test in zip(became, due, strict=True) if test in chosen
+    ):
         return became
-    return tuple(_fails_here(report, one, test) if one.status == "skipped" else one for one, test in zip(became, due, strict=True))
+    return tuple(
+        _fails_here(report, one, test) if one.status == "skipped" else one
+        for one, test in zip(became, due, strict=True)
+    )
 
 
 def _each(report: Report, due: Sequence[Due]) -> tuple[Became, ...]:
@@ -96,7 +103,16 @@ def _each(report: Report, due: Sequence[Due]) -> tuple[Became, ...]:
                 said[test].append(outcome)
     became = [_became(report, test, outcomes) for test, outcomes in said.items()]
     if report.verdict != "passed" and not any(one.status == "failed" for one in became):
-        became[0] = Became("failed", (Outcome(due[0].check, "failed", f"the verdict is {report.verdict!r}, though no check says so"),))
+        became[0] = Became(
+            "failed",
+            (
+                Outcome(
+                    due[0].check,
+                    "failed",
+                    f"the verdict is {report.verdict!r}, though no check says so",
+                ),
+            ),
+        )
     return tuple(became)
 
 
@@ -119,13 +135,39 @@ def _became(report: Report, test: Due, said: Sequence[Outcome]) -> Became:
     if said:
         return Became("skipped", reason=said[0].message)
     # Of a case that did not run, or is wrong already, later checks say nothing.
-    failed_before = [one for one in report.outcomes if one.status == "failed" and test.number in (one.number, None)]
+    failed_before = [
+        one
+        for one in report.outcomes
+        if one.status == "failed" and test.number in (one.number, None)
+    ]
     if (why := failed_before[0] if failed_before else report.first_failure()) is not None:
         return Became("skipped", reason=f"needs {why.check}")
-    return Became("failed", (Outcome(test.check, "failed", "nothing is said of this, though it is of a right answer", test.name, test.number),))
+    return Became(
+        "failed",
+        (
+            Outcome(
+                test.check,
+                "failed",
+                "nothing is said of this, though it is of a right answer",
+                test.name,
+                test.number,
+            ),
+        ),
+    )
 
 
 def _fails_here(report: Report, skipped: Became, test: Due) -> Became:
     first = report.first_failure()
     because = f": {first.check} failed: {first.message}" if first is not None else ""
-    return Became("failed", (Outcome(test.check, "failed", f"{skipped.reason}, so this was not looked at{because}", test.name, test.number),))
+    return Became(
+        "failed",
+        (
+            Outcome(
+                test.check,
+                "failed",
+                f"{skipped.reason}, so this was not looked at{because}",
+                test.name,
+                test.number,
+            ),
+        ),
+    )

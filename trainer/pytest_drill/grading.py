@@ -48,7 +48,9 @@ class Asking:
             except BaseException:
                 self.close()
                 raise
-        return NotGraded(f"{what} ended the grading process {_TRIES} times ({lost}). `attn-drill doctor` shows what this machine can do.")
+        return NotGraded(
+            f"{what} ended the grading process {_TRIES} times ({lost}). `attn-drill doctor` shows what this machine can do."
+        )
 
     def close(self) -> None:
         """End the station, if there is one."""
@@ -63,7 +65,14 @@ class Submission:
     given   the file as the command line names it; `path` is absolute
     """
 
-    def __init__(self, challenge: str, given: str, path: Path, expected: Callable[[], Answer], graded: Callable[[], Answer]) -> None:
+    def __init__(
+        self,
+        challenge: str,
+        given: str,
+        path: Path,
+        expected: Callable[[], Answer],
+        graded: Callable[[], Answer],
+    ) -> None:
         self.challenge, self.given, self.path = challenge, given, path
         self._expect, self._grade = expected, graded
 
@@ -107,13 +116,22 @@ class Submission:
 def submissions(options: Options, asking: Asking) -> tuple[Submission, ...]:
     """What is to be graded in this process."""
     return tuple(
-        Submission(one.challenge.id, one.given, one.path, partial(_expected, options, asking, one), partial(_graded, options, asking, one))
+        Submission(
+            one.challenge.id,
+            one.given,
+            one.path,
+            partial(_expected, options, asking, one),
+            partial(_graded, options, asking, one),
+        )
         for one in options.wanted
     )
 
 
 def _expected(options: Options, asking: Asking, one: Wanted) -> Answer:
-    answer = asking.ask(Expect(options.packs, one.challenge.id, options.seed), f"Telling what {one.challenge.id} asks")
+    answer = asking.ask(
+        Expect(options.packs, one.challenge.id, options.seed),
+        f"Telling what {one.challenge.id} asks",
+    )
     if isinstance(answer, Graded) and answer.report.verdict != "passed":
         asking.failed = True
         return NotGraded(
@@ -157,14 +175,25 @@ class _Known(msgspec.Struct, frozen=True):
 
 def handed_over(known: tuple[Submission, ...]) -> bytes:
     """All that the workers of a run need to know, so that they ask nothing themselves."""
-    rows = tuple(_Known(one.challenge, one.given, str(one.path), one.expected, one.graded) for one in known)
+    rows = tuple(
+        _Known(one.challenge, one.given, str(one.path), one.expected, one.graded) for one in known
+    )
     return msgspec.msgpack.encode(rows, enc_hook=rows_of)
 
 
 def taken_over(body: bytes) -> tuple[Submission, ...]:
     """The submissions that these bytes tell of."""
     rows = msgspec.msgpack.decode(body, type=tuple[_Known, ...])
-    return tuple(Submission(one.challenge, one.given, Path(one.path), partial(_same, one.expected), partial(_same, one.graded)) for one in rows)
+    return tuple(
+        Submission(
+            one.challenge,
+            one.given,
+            Path(one.path),
+            partial(_same, one.expected),
+            partial(_same, one.graded),
+        )
+        for one in rows
+    )
 
 
 def _same(answer: Answer) -> Answer:

@@ -70,7 +70,9 @@ class DrillCheck(pytest.Collector):
             yield _item(self, self.run, self.submission, due, due.name)
 
 
-def _checks(parent: pytest.Collector, run: DrillRun, submission: Submission) -> Iterator[pytest.Item | pytest.Collector]:
+def _checks(
+    parent: pytest.Collector, run: DrillRun, submission: Submission
+) -> Iterator[pytest.Item | pytest.Collector]:
     if submission.no_tests:
         raise pytest.Collector.CollectError(submission.no_tests)
     for check in dict.fromkeys(one.check for one in submission.due):
@@ -83,7 +85,9 @@ def _checks(parent: pytest.Collector, run: DrillRun, submission: Submission) -> 
         yield node
 
 
-def _item(parent: pytest.Collector, run: DrillRun, submission: Submission, due: Due, name: str) -> DrillItem:
+def _item(
+    parent: pytest.Collector, run: DrillRun, submission: Submission, due: Due, name: str
+) -> DrillItem:
     item: DrillItem = DrillItem.from_parent(parent, name=name)
     item.run, item.submission, item.due = run, submission, due
     item.extra_keyword_matches.add(submission.challenge)  # `-k gqa`, whatever the file is called
@@ -106,7 +110,9 @@ class DrillItem(pytest.Item):
         """Look up what became of it."""
         became = self.run.what_became(self.session, self.submission)[self.due]
         if became.status == "skipped":
-            raise pytest.skip.Exception(became.reason, _use_item_location=True)  # else a line of ours is named
+            raise pytest.skip.Exception(
+                became.reason, _use_item_location=True
+            )  # else a line of ours is named
         if became.status == "failed":
             raise NotRightError(became.outcomes)
 

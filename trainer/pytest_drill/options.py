@@ -52,10 +52,15 @@ def read_options(config: pytest.Config) -> Options:
         pytest.UsageError: where one of them makes no sense, or a file cannot be read.
     """
     try:
-        places = Places(tuple(_pack(config, name) for name in config.getoption("attn_drill_packs")), os.environ.get(VARIABLE, ""))
+        places = Places(
+            tuple(_pack(config, name) for name in config.getoption("attn_drill_packs")),
+            os.environ.get(VARIABLE, ""),
+        )
         given = [_wanted(config, places, text) for text in config.getoption("attn_drill")]
         return Options(
-            wanted=tuple({(one.challenge.id, one.path): one for one in given}.values()),  # the same twice is the same
+            wanted=tuple(
+                {(one.challenge.id, one.path): one for one in given}.values()
+            ),  # the same twice is the same
             packs=tuple(str(pack.root) for pack in known_packs(places)),
             seed=_seed(config.getoption("attn_drill_seed")),
             seconds=_seconds(config.getoption("attn_drill_seconds")),
@@ -65,16 +70,24 @@ def read_options(config: pytest.Config) -> Options:
         raise pytest.UsageError(str(error)) from None
 
 
-def again(config: pytest.Config, given: str, challenges: Iterable[str], seed: int, inside: tuple[str, ...]) -> str:
+def again(
+    config: pytest.Config, given: str, challenges: Iterable[str], seed: int, inside: tuple[str, ...]
+) -> str:
     """The command that runs one test on the same cases again.
 
     Args:
         challenges: all that the file answers; the tests' tree shows whether there are several.
         inside: the names of that tree below the file.
     """
-    words = ["pytest", *(f"--drill={challenge}={given}" for challenge in challenges), f"--drill-seed={seed}"]
+    words = [
+        "pytest",
+        *(f"--drill={challenge}={given}" for challenge in challenges),
+        f"--drill-seed={seed}",
+    ]
     for pack in config.getoption("attn_drill_packs"):
-        words.append(f"--drill-pack={pack}")  # in two words pytest takes the folder for one of tests, and looks for its rootdir there
+        words.append(
+            f"--drill-pack={pack}"
+        )  # in two words pytest takes the folder for one of tests, and looks for its rootdir there
     if (seconds := config.getoption("attn_drill_seconds")) != 10.0:
         words.append(f"--drill-time-limit={seconds:g}")
     if (mib := config.getoption("attn_drill_mib")) != 2048:
@@ -85,18 +98,24 @@ def again(config: pytest.Config, given: str, challenges: Iterable[str], seed: in
 def _wanted(config: pytest.Config, places: Places, text: str) -> Wanted:
     challenge_id, equals, given = text.partition("=")
     if not (challenge_id.strip() and equals and given):
-        raise DrillError(f"--drill is {text!r}; it must be ID=FILE, a challenge and the file that answers it. `attn-drill list` shows the challenges.")
+        raise DrillError(
+            f"--drill is {text!r}; it must be ID=FILE, a challenge and the file that answers it. `attn-drill list` shows the challenges."
+        )
     challenge = find(places, challenge_id)
     path = _absolute(config, given)
     if not str(path).isascii() and "\\udc" in ascii(str(path)):
-        raise DrillError(f"--drill names {given!r}, a place that is not written in UTF-8. Rename it.")
+        raise DrillError(
+            f"--drill names {given!r}, a place that is not written in UTF-8. Rename it."
+        )
     return Wanted(challenge, given, path, read_source(path))
 
 
 def _pack(config: pytest.Config, name: str) -> Path:
     folder = _absolute(config, name)
     if not is_pack(folder):
-        raise DrillError(f"--drill-pack is {name}, which is no pack: a folder with challenges/ and solutions/ in it. `attn-drill pack new NAME` makes one.")
+        raise DrillError(
+            f"--drill-pack is {name}, which is no pack: a folder with challenges/ and solutions/ in it. `attn-drill pack new NAME` makes one."
+        )
     return folder
 
 
@@ -115,7 +134,9 @@ def _seed(seed: int | None) -> int:
 
 def _seconds(seconds: float) -> float:
     if not 0 < seconds <= 86_400:
-        raise DrillError(f"--drill-time-limit is {seconds:g}; it must be more than 0 and at most 86400 seconds.")
+        raise DrillError(
+            f"--drill-time-limit is {seconds:g}; it must be more than 0 and at most 86400 seconds."
+        )
     return seconds
 
 

@@ -14,7 +14,9 @@ def pytest_addoption(parser: pytest.Parser, pluginmanager: pytest.PytestPluginMa
     """Define the options."""
     for name in _NAMES:
         if not pluginmanager.has_plugin(name):
-            pluginmanager.set_blocked(name)  # pytest refuses to register one module under both names
+            pluginmanager.set_blocked(
+                name
+            )  # pytest refuses to register one module under both names
     group = parser.getgroup("attn-drill", "attn-drill: hidden checks on attention implementations")
     group.addoption(
         "--drill",
@@ -25,10 +27,38 @@ def pytest_addoption(parser: pytest.Parser, pluginmanager: pytest.PytestPluginMa
         help="Run the hidden checks of a challenge on this file, e.g. gqa=gqa.py. May be given several times. "
         "Other tests run as well where paths or `testpaths` name some.",
     )
-    group.addoption("--drill-seed", type=int, default=None, dest="attn_drill_seed", metavar="N", help="Grade on the cases of this seed; fresh ones by default.")
-    group.addoption("--drill-pack", action="append", default=[], dest="attn_drill_packs", metavar="DIR", help="Look for challenges in this pack first.")
-    group.addoption("--drill-time-limit", type=float, default=10.0, dest="attn_drill_seconds", metavar="S", help="CPU seconds for all cases; 10.")
-    group.addoption("--drill-memory-limit", type=int, default=2048, dest="attn_drill_mib", metavar="MIB", help="Memory beyond torch's own; 2048.")
+    group.addoption(
+        "--drill-seed",
+        type=int,
+        default=None,
+        dest="attn_drill_seed",
+        metavar="N",
+        help="Grade on the cases of this seed; fresh ones by default.",
+    )
+    group.addoption(
+        "--drill-pack",
+        action="append",
+        default=[],
+        dest="attn_drill_packs",
+        metavar="DIR",
+        help="Look for challenges in this pack first.",
+    )
+    group.addoption(
+        "--drill-time-limit",
+        type=float,
+        default=10.0,
+        dest="attn_drill_seconds",
+        metavar="S",
+        help="CPU seconds for all cases; 10.",
+    )
+    group.addoption(
+        "--drill-memory-limit",
+        type=int,
+        default=2048,
+        dest="attn_drill_mib",
+        metavar="MIB",
+        help="Memory beyond torch's own; 2048.",
+    )
 
 
 def pytest_configure(config: pytest.Config) -> None:

@@ -31,7 +31,9 @@ def take_part(config: pytest.Config) -> None:
         pytest.UsageError: where it cannot be graded.
     """
     if pytest.version_tuple[:1] < _FIRST_PYTEST:
-        raise pytest.UsageError(f"--drill needs pytest {_FIRST_PYTEST[0]} or newer; this is {pytest.__version__}. Install a newer one.")
+        raise pytest.UsageError(
+            f"--drill needs pytest {_FIRST_PYTEST[0]} or newer; this is {pytest.__version__}. Install a newer one."
+        )
     if hasattr(config, "workerinput"):
         run = DrillRun(config, taken_over(config.workerinput[_KEY]))
     else:
@@ -48,13 +50,23 @@ class DrillRun:
     It has no properties: pytest 8.0 reads all attributes of a plugin.
     """
 
-    def __init__(self, config: pytest.Config, known: tuple[Submission, ...], asking: Asking | None = None, seed: int | None = None) -> None:
+    def __init__(
+        self,
+        config: pytest.Config,
+        known: tuple[Submission, ...],
+        asking: Asking | None = None,
+        seed: int | None = None,
+    ) -> None:
         self._config, self._known, self._asking, self._seed = config, known, asking, seed
-        self._files = {one.path: [other for other in known if other.path == one.path] for one in known}
+        self._files = {
+            one.path: [other for other in known if other.path == one.path] for one in known
+        }
         self.collected: set[Path] = set()  # the files of which the tests were asked for
         self._whole_told: set[Submission] = set()
         self._became: dict[Submission, dict[Due, Became]] = {}
-        if config.args_source is pytest.Config.ArgsSource.INVOCATION_DIR:  # neither paths nor `testpaths`: nothing else is meant
+        if (
+            config.args_source is pytest.Config.ArgsSource.INVOCATION_DIR
+        ):  # neither paths nor `testpaths`: nothing else is meant
             config.args = [str(path) for path in self._files if not set("[:") & set(str(path))]
 
     def pytest_report_header(self) -> str:
@@ -62,7 +74,9 @@ class DrillRun:
         return f"drill: {', '.join(dict.fromkeys(one.challenge for one in self._known))}, seed {self._seed}"
 
     @pytest.hookimpl(wrapper=True)
-    def pytest_collect_file(self, file_path: Path, parent: pytest.Collector) -> Generator[None, list[pytest.Collector], list[pytest.Collector]]:
+    def pytest_collect_file(
+        self, file_path: Path, parent: pytest.Collector
+    ) -> Generator[None, list[pytest.Collector], list[pytest.Collector]]:
         """Nobody else collects our files: that would import them."""
         others = yield
         return [self._file(parent, file_path)] if file_path in self._files else others
@@ -73,7 +87,9 @@ class DrillRun:
         return node
 
     @pytest.hookimpl(tryfirst=True)
-    def pytest_collection_modifyitems(self, session: pytest.Session, items: list[pytest.Item]) -> None:
+    def pytest_collection_modifyitems(
+        self, session: pytest.Session, items: list[pytest.Item]
+    ) -> None:
         """Add the files that lie nowhere where pytest looked."""
         for path in self._files:
             if path not in self.collected:
@@ -82,21 +98,38 @@ class DrillRun:
     def what_became(self, session: pytest.Session, submission: Submission) -> dict[Due, Became]:
         """What became of a file's tests."""
         if submission not in self._became:
-            chosen = {item.due for item in session.items if isinstance(item, DrillItem) and item.submission is submission}
+            chosen = {
+                item.due
+                for item in session.items
+                if isinstance(item, DrillItem) and item.submission is submission
+            }
             self._became[submission] = submission.what_became(chosen)
         return self._became[submission]
 
-    def told(self, submission: Submission, inside: tuple[str, ...], outcomes: tuple[Outcome, ...]) -> Told:
+    def told(
+        self, submission: Submission, inside: tuple[str, ...], outcomes: tuple[Outcome, ...]
+    ) -> Told:
         """What is shown of a failed test; the whole report is shown with the first."""
         whole = submission not in self._whole_told
         self._whole_told.add(submission)
         challenges = [one.challenge for one in self._files[submission.path]]
         command = again(self._config, submission.given, challenges, submission.report.seed, inside)
         terse = self._config.getoption("tbstyle", None) == "line"
-        return Told(submission.given, outcomes, submission.report, whole, terse, inside, command, self._known.index(submission))
+        return Told(
+            submission.given,
+            outcomes,
+            submission.report,
+            whole,
+            terse,
+            inside,
+            command,
+            self._known.index(submission),
+        )
 
     @pytest.hookimpl(wrapper=True)
-    def pytest_report_to_serializable(self, report: pytest.CollectReport | pytest.TestReport) -> Generator[None, Any, Any]:
+    def pytest_report_to_serializable(
+        self, report: pytest.CollectReport | pytest.TestReport
+    ) -> Generator[None, Any, Any]:
         """What a worker sends: what failed, and not a text, since only the controller knows the terminal and which test is the first to fail."""
         data = yield
         told = report.longrepr
@@ -111,7 +144,9 @@ class DrillRun:
         report = yield
         if sent is not None:
             number, inside, outcomes = sent
-            report.longrepr = self.told(self._known[number], tuple(inside), msgspec.convert(outcomes, tuple[Outcome, ...]))
+            report.longrepr = self.told(
+                self._known[number], tuple(inside), msgspec.convert(outcomes, tuple[Outcome, ...])
+            )
         return report
 
     @pytest.hookimpl(optionalhook=True)

@@ -70,7 +70,11 @@ class Told:
     def reprcrash(self) -> Crash:
         """Where and what in one line."""
         first = self.outcomes[0]
-        return Crash(self.file, first.frames[-1].line if first.frames else 1, _in_our_words(" ".join(plain(first.message).split())))
+        return Crash(
+            self.file,
+            first.frames[-1].line if first.frames else 1,
+            _in_our_words(" ".join(plain(first.message).split())),
+        )
 
     def toterminal(self, tw: Writer) -> None:
         """Write it as wide as the terminal is, in colour where it has that, in symbols that its encoding has."""
@@ -87,12 +91,21 @@ class Told:
         """The lines."""
         parts: list[RenderableType] = []
         if not self.whole or self.report.first_failure() not in self.outcomes:
-            brief = Group(*(part for outcome in self.outcomes for part in _brief(outcome, self.report)))
+            brief = Group(
+                *(part for outcome in self.outcomes for part in _brief(outcome, self.report))
+            )
             parts.append(brief if unicode else as_ascii(brief, width))
         if self.whole:
             parts += [Text()] if parts else []
             parts.append(render(self.report, width, unicode=unicode, commands=False))
-        out = console(io.StringIO(), width=width, force_terminal=colour, force_jupyter=False, no_color=not colour, legacy_windows=False)
+        out = console(
+            io.StringIO(),
+            width=width,
+            force_terminal=colour,
+            force_jupyter=False,
+            no_color=not colour,
+            legacy_windows=False,
+        )
         with out.capture() as capture:
             out.print(*parts, sep="\n")
         lines = [line.rstrip() for line in _in_our_words(capture.get()).rstrip().splitlines()]
@@ -101,7 +114,9 @@ class Told:
 
 def _in_our_words(text: str) -> str:
     """A report names options as the command line calls them."""
-    return text.replace("`--time-limit`", "`--drill-time-limit`").replace("`--memory-limit`", "`--drill-memory-limit`")
+    return text.replace("`--time-limit`", "`--drill-time-limit`").replace(
+        "`--memory-limit`", "`--drill-memory-limit`"
+    )
 
 
 def _brief(outcome: Outcome, report: Report) -> Iterator[RenderableType]:
@@ -129,5 +144,8 @@ def _brief(outcome: Outcome, report: Report) -> Iterator[RenderableType]:
 def _where(found: Mismatch, sizes: dict[str, int]) -> Iterator[tuple[str, str]]:
     if found.max_abs_error_index is not None and found.expected_type != "bool":
         size = "not finite" if found.max_abs_error is None else number(found.max_abs_error)
-        yield "greatest", f"difference {size} at {index_in_words(found.max_abs_error_index, found.dims, sizes)}"
+        yield (
+            "greatest",
+            f"difference {size} at {index_in_words(found.max_abs_error_index, found.dims, sizes)}",
+        )
     yield from map(affected, found.affected)

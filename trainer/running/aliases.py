@@ -11,7 +11,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 Shapes = Mapping[str, tuple[int, ...]]
-Assignment = dict[str, tuple[str, ...]]  # the learner's layer -> the roles it holds, in the order of its rows
+Assignment = dict[
+    str, tuple[str, ...]
+]  # the learner's layer -> the roles it holds, in the order of its rows
 
 # The grader tries at most this many assignments where names leave several.
 MOST_ASSIGNMENTS = 24
@@ -24,7 +26,9 @@ _NAMES: dict[tuple[str, ...], str] = {
     ("q", "k", "v"): "qkv_proj W_qkv w_qkv wqkv qkv c_attn in_proj query_key_value",
     ("k", "v"): "kv_proj to_kv W_kv wkv",
 }
-ROLES_BY_NAME: dict[str, tuple[str, ...]] = {name: roles for roles, names in _NAMES.items() for name in names.split()}
+ROLES_BY_NAME: dict[str, tuple[str, ...]] = {
+    name: roles for roles, names in _NAMES.items() for name in names.split()
+}
 
 
 @dataclass(frozen=True)
@@ -57,7 +61,11 @@ class Contract:
 
 def layers(shapes: Shapes) -> tuple[dict[str, Layer], dict[str, tuple[int, ...]]]:
     """Group parameters into layers by path; what fits no layer is returned beside them."""
-    matrices = {name[: -len(".weight")]: shape for name, shape in shapes.items() if name.endswith(".weight") and len(shape) == 2}
+    matrices = {
+        name[: -len(".weight")]: shape
+        for name, shape in shapes.items()
+        if name.endswith(".weight") and len(shape) == 2
+    }
     plain = dict(shapes)
     found: dict[str, Layer] = {}
     for path, (rows, columns) in matrices.items():
@@ -81,7 +89,9 @@ def contract_of(shapes: Shapes) -> Contract:
     return Contract(atoms, plain)
 
 
-def assignments(contract: Contract, shapes: Shapes, limit: int = MOST_ASSIGNMENTS) -> list[Assignment]:
+def assignments(
+    contract: Contract, shapes: Shapes, limit: int = MOST_ASSIGNMENTS
+) -> list[Assignment]:
     """Every way (at most `limit`) in which the learner's layers can hold the contract's roles; [] where there is none.
 
     A name of the alias table decides; layers without one, or whose names contradict each other, are tried by shape.
@@ -157,7 +167,9 @@ def _fits(contract: Contract, roles: tuple[str, ...], layer: Layer) -> bool:
     )
 
 
-def _complete(contract: Contract, found: Mapping[str, Layer], chosen: Assignment) -> Iterator[Assignment]:
+def _complete(
+    contract: Contract, found: Mapping[str, Layer], chosen: Assignment
+) -> Iterator[Assignment]:
     """Extend `chosen` to all layers and all roles, depth first, in the order of declaration."""
     taken = {role for roles in chosen.values() for role in roles}
     open_roles = [role for role in contract.atoms if role not in taken]
@@ -166,7 +178,11 @@ def _complete(contract: Contract, found: Mapping[str, Layer], chosen: Assignment
         if not open_roles:
             yield dict(chosen)
         return
-    fused = [roles for roles in ROLES_BY_NAME.values() if len(roles) > 1 and all(role in open_roles for role in roles)]
+    fused = [
+        roles
+        for roles in ROLES_BY_NAME.values()
+        if len(roles) > 1 and all(role in open_roles for role in roles)
+    ]
     for roles in [*((role,) for role in open_roles), *dict.fromkeys(fused)]:
         if _fits(contract, roles, found[path]):
             yield from _complete(contract, found, {**chosen, path: roles})
@@ -184,19 +200,32 @@ def problem(contract: Contract, expected: Shapes, shapes: Shapes) -> str:
     asked = _as_held(contract, expected, pieces, held)
     bare = [path for path in held if pieces[path].is_bare]
     twice = _held_twice(contract, pieces, held)
-    own = {name: shape for name, shape in shapes.items() if name not in bare and _path(name) not in twice}
-    wrong = [f"{name} is {list(own[name])} and must be {list(shape)}" for name, shape in asked.items() if name in own and tuple(own[name]) != tuple(shape)]
+    own = {
+        name: shape
+        for name, shape in shapes.items()
+        if name not in bare and _path(name) not in twice
+    }
+    wrong = [
+        f"{name} is {list(own[name])} and must be {list(shape)}"
+        for name, shape in asked.items()
+        if name in own and tuple(own[name]) != tuple(shape)
+    ]
     missing = [f"{name} {list(shape)}" for name, shape in asked.items() if name not in own]
     extra = [f"{name} {list(shape)}" for name, shape in own.items() if name not in asked]
     parts = ["; ".join(wrong)] if wrong else []
     parts += [_bare_in_words(contract, pieces[path], held[path]) for path in bare]
-    parts += [f"{path} and {other} both hold {roles}: keep one of them" for path, (other, roles) in twice.items()]
+    parts += [
+        f"{path} and {other} both hold {roles}: keep one of them"
+        for path, (other, roles) in twice.items()
+    ]
     if missing:
         parts.append(f"the contract asks for {', '.join(missing)}, which your module lacks")
     if extra:
         parts.append(f"your module has {', '.join(extra)}, which the contract does not")
     if not parts:
-        parts.append(f"your parameters {', '.join(shapes)} cannot all be matched with {', '.join(expected)}")
+        parts.append(
+            f"your parameters {', '.join(shapes)} cannot all be matched with {', '.join(expected)}"
+        )
     if taken := _taken_in_words(contract, pieces, held):
         parts.append(taken)
     return "; ".join(parts)
@@ -267,7 +296,9 @@ def _nearest(contract: Contract, pieces: Mapping[str, _Piece]) -> Assignment:
             for roles in _candidates(contract, piece.path, roles_open):
                 own = _cost(contract, piece, roles)
                 if own is not None:
-                    cost, rest = search(index + 1, tuple(role for role in roles_open if role not in roles))
+                    cost, rest = search(
+                        index + 1, tuple(role for role in roles_open if role not in roles)
+                    )
                     if cost + own < best[0]:
                         best = cost + own, {piece.path: roles, **rest}
             cheapest[key] = best
@@ -276,7 +307,9 @@ def _nearest(contract: Contract, pieces: Mapping[str, _Piece]) -> Assignment:
     return {**found, **search(0, roles_left[:_MOST_OPEN])[1]}
 
 
-def _candidates(contract: Contract, path: str, roles_open: tuple[str, ...]) -> list[tuple[str, ...]]:
+def _candidates(
+    contract: Contract, path: str, roles_open: tuple[str, ...]
+) -> list[tuple[str, ...]]:
     """Return the roles that a piece may be meant for: those of its own name alone if it has the contract's."""
     own = _roles_of_layers(contract).get(path)
     fused = dict.fromkeys(roles for roles in ROLES_BY_NAME.values() if len(roles) > 1)
@@ -304,13 +337,17 @@ def _cost(contract: Contract, piece: _Piece, roles: tuple[str, ...]) -> int | No
             return None
         return cost + _NO_LAYER + (piece.shape != (rows, columns))
     if piece.shape != (rows, columns):
-        if named != roles and (len(piece.shape) != 2 or (piece.shape[0] != rows and piece.shape[1] != columns)):
+        if named != roles and (
+            len(piece.shape) != 2 or (piece.shape[0] != rows and piece.shape[1] != columns)
+        ):
             return None
         cost += _NAMED_OTHER_SHAPE if named == roles else _OTHER_SHAPE
     return cost + _OTHER_BIAS * (piece.bias != atoms[0].bias)
 
 
-def _as_held(contract: Contract, expected: Shapes, pieces: Mapping[str, _Piece], held: Assignment) -> dict[str, tuple[int, ...]]:
+def _as_held(
+    contract: Contract, expected: Shapes, pieces: Mapping[str, _Piece], held: Assignment
+) -> dict[str, tuple[int, ...]]:
     """Return the contract's parameters under the names of the learner's layers that hold them."""
     asked = {name: tuple(shape) for name, shape in expected.items()}
     taken = {role for roles in held.values() for role in roles}
@@ -335,7 +372,9 @@ def _as_held(contract: Contract, expected: Shapes, pieces: Mapping[str, _Piece],
     return asked
 
 
-def _held_twice(contract: Contract, pieces: Mapping[str, _Piece], held: Assignment) -> dict[str, tuple[str, str]]:
+def _held_twice(
+    contract: Contract, pieces: Mapping[str, _Piece], held: Assignment
+) -> dict[str, tuple[str, str]]:
     """Return the layers whose names claim roles that another layer holds: path -> that layer, and the roles."""
     holder = {role: path for path, roles in held.items() for role in roles}
     found: dict[str, tuple[str, str]] = {}
@@ -353,9 +392,7 @@ def _bare_in_words(contract: Contract, piece: _Piece, roles: tuple[str, ...]) ->
     layers_asked = _layers_of(contract, roles)
     asked = f"{layers_asked[0]}.weight" if len(layers_asked) == 1 else " and ".join(layers_asked)
     bias = "" if atoms[0].bias else ", bias=False"
-    return (
-        f"{piece.path} is a bare nn.Parameter {list(piece.shape)} where the contract asks for {asked} {[rows, columns]}; use nn.Linear({columns}, {rows}{bias})"
-    )
+    return f"{piece.path} is a bare nn.Parameter {list(piece.shape)} where the contract asks for {asked} {[rows, columns]}; use nn.Linear({columns}, {rows}{bias})"
 
 
 def _taken_in_words(contract: Contract, pieces: Mapping[str, _Piece], held: Assignment) -> str:
@@ -381,7 +418,9 @@ def _fits_weight(contract: Contract, roles: tuple[str, ...], piece: _Piece) -> b
 
 
 def _layers_of(contract: Contract, roles: tuple[str, ...]) -> list[str]:
-    return list(dict.fromkeys(contract.atoms[role].layer for role in roles if role in contract.atoms))
+    return list(
+        dict.fromkeys(contract.atoms[role].layer for role in roles if role in contract.atoms)
+    )
 
 
 def lazy_in_words(contract: Contract, lazy: Mapping[str, str]) -> str:
@@ -397,7 +436,9 @@ def lazy_in_words(contract: Contract, lazy: Mapping[str, str]) -> str:
         rows = sum(atom.rows for atom in atoms)
         usual = f"nn.{kind.removeprefix('Lazy')}"
         instead = f"nn.Linear({atoms[0].columns}, {rows})" if atoms else f"{usual} with both sizes"
-        said.append(f"{path} is a lazy layer (nn.{kind}): its shape is not known before the first call; use {instead}")
+        said.append(
+            f"{path} is a lazy layer (nn.{kind}): its shape is not known before the first call; use {instead}"
+        )
     return "; ".join(said)
 
 

@@ -58,7 +58,9 @@ def renamed(contract: Signature, found: Sequence[FoundParameter]) -> dict[str, s
     return {
         want.name: have.name
         for want, have in zip(contract.parameters, positional, strict=False)
-        if want.name not in names and have.name not in wanted and default_problem(want, have) is None
+        if want.name not in names
+        and have.name not in wanted
+        and default_problem(want, have) is None
     }
 
 
@@ -76,7 +78,11 @@ def default_problem(want: Parameter, have: FoundParameter) -> str | None:
 def _is_same(found: str, wanted: object) -> bool:
     if found == repr(wanted):
         return True
-    if not isinstance(wanted, int | float) or isinstance(wanted, bool) or found in ("True", "False"):
+    if (
+        not isinstance(wanted, int | float)
+        or isinstance(wanted, bool)
+        or found in ("True", "False")
+    ):
         return False
     try:
         return float(found) == float(wanted)
@@ -92,11 +98,17 @@ class _Places:
         self._contract = [want.name for want in contract.parameters]
         self._own_names = renamed(contract, found)
         self._parameters = {parameter.name: parameter for parameter in parameters}
-        self.is_needed = bool(self._own_names) or any(have.kind == "POSITIONAL_ONLY" and have.name in self._contract for have in found)
+        self.is_needed = bool(self._own_names) or any(
+            have.kind == "POSITIONAL_ONLY" and have.name in self._contract for have in found
+        )
 
-    def fill(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> tuple[list[Any], dict[str, Any]]:
+    def fill(
+        self, args: Sequence[Any], kwargs: Mapping[str, Any]
+    ) -> tuple[list[Any], dict[str, Any]]:
         """Return the arguments of a call as the learner's callable takes them."""
-        if len(args) > len(self._contract) or any(name in kwargs for name in self._contract[: len(args)]):
+        if len(args) > len(self._contract) or any(
+            name in kwargs for name in self._contract[: len(args)]
+        ):
             return list(args), dict(kwargs)  # no call of the contract: Python says what is wrong
         given = {**dict(zip(self._contract, args, strict=False)), **kwargs}
         by_place: list[Any] = []
@@ -153,7 +165,9 @@ def _places(contract: Signature | None, thing: Any, *, skip_self: bool) -> _Plac
 _of_constructors: WeakKeyDictionary[FunctionType, _Places | None] = WeakKeyDictionary()
 
 
-def construct(make: Any, name: str, init: Mapping[str, Any], signatures: Sequence[Signature]) -> Any:
+def construct(
+    make: Any, name: str, init: Mapping[str, Any], signatures: Sequence[Signature]
+) -> Any:
     """Call a constructor with the contract's arguments.
 
     Args:
@@ -173,7 +187,9 @@ def construct(make: Any, name: str, init: Mapping[str, Any], signatures: Sequenc
     return make(*by_place, **by_name)
 
 
-def adapted(drive: Callable[[Any, Any], Any], entry: Sequence[str], signatures: Sequence[Signature]) -> Callable[[Any, Any], Any]:
+def adapted(
+    drive: Callable[[Any, Any], Any], entry: Sequence[str], signatures: Sequence[Signature]
+) -> Callable[[Any, Any], Any]:
     """Return `drive` so that it can call an implementation whose arguments have other names."""
     by_name = {one.name: one for one in signatures}
     methods_of: dict[type, dict[str, _Places]] = {}
@@ -184,15 +200,23 @@ def adapted(drive: Callable[[Any, Any], Any], entry: Sequence[str], signatures: 
             if kind not in methods_of:
                 methods_of[kind] = _methods(kind, entry[0], by_name)
             methods = methods_of[kind]
-            return _Adapted(implementation, methods.get("forward"), methods) if methods else implementation
+            return (
+                _Adapted(implementation, methods.get("forward"), methods)
+                if methods
+                else implementation
+            )
         if len(entry) == 1:
             places = _places(by_name.get(entry[0]), implementation, skip_self=False)
             return implementation if places is None else _Adapted(implementation, places, {})
         functions = {name: getattr(implementation, name) for name in entry}
-        found = {name: _places(by_name.get(name), functions[name], skip_self=False) for name in entry}
+        found = {
+            name: _places(by_name.get(name), functions[name], skip_self=False) for name in entry
+        }
         if not any(found.values()):
             return implementation
-        return SimpleNamespace(**{name: _Adapted(functions[name], found[name], {}) for name in entry})
+        return SimpleNamespace(
+            **{name: _Adapted(functions[name], found[name], {}) for name in entry}
+        )
 
     return lambda implementation, given: drive(in_contract_names(implementation), given)
 

@@ -22,13 +22,18 @@ class Attempts:
         """Run the file's code; whatever it raises becomes a Failure."""
         try:
             return action(), None
-        except BaseException as error:  # SystemExit and KeyboardInterrupt too: the learner's code may raise anything
+        except (
+            BaseException
+        ) as error:  # SystemExit and KeyboardInterrupt too: the learner's code may raise anything
             return None, self._failure(phase, error)
 
     def frames(self, stack: traceback.StackSummary) -> list[FrameData]:
         """The file's own lines of a stack, outermost first."""
         own = [frame for frame in stack if frame.filename == self.path]
-        return [FrameData(frame.lineno or 0, cap(frame.name, 100), cap((frame.line or "").strip(), 200)) for frame in own[-8:]]
+        return [
+            FrameData(frame.lineno or 0, cap(frame.name, 100), cap((frame.line or "").strip(), 200))
+            for frame in own[-8:]
+        ]
 
     def _failure(self, phase: str, error: BaseException) -> Failure:
         """Words for an exception, which may itself be made to raise when it is looked at."""
@@ -41,8 +46,14 @@ class Attempts:
         text = _text_of(error)
         if refused := denied.sentence(error):
             text = f"{refused} ({text})"
-        if isinstance(error, SyntaxError) and type(error).__module__ == "builtins" and str(error.filename) == self.path:
-            line = error.lineno if isinstance(error.lineno, int) and 0 <= error.lineno <= 10**9 else 0
+        if (
+            isinstance(error, SyntaxError)
+            and type(error).__module__ == "builtins"
+            and str(error.filename) == self.path
+        ):
+            line = (
+                error.lineno if isinstance(error.lineno, int) and 0 <= error.lineno <= 10**9 else 0
+            )
             frames = [FrameData(line, "", cap(str(error.text or "").strip(), 200))]
             text = str(error.msg)
         else:
@@ -50,8 +61,12 @@ class Attempts:
         if isinstance(error, UnexpectedReturnError):
             frames = []
         if phase == "import" and isinstance(error, MemoryError) and not frames:
-            return Failure(phase, "SyntaxError", "the file is nested too deeply for Python's parser")
-        return Failure(phase, cap(type(error).__name__, 200), cap(text), frames, is_out_of_memory(error))
+            return Failure(
+                phase, "SyntaxError", "the file is nested too deeply for Python's parser"
+            )
+        return Failure(
+            phase, cap(type(error).__name__, 200), cap(text), frames, is_out_of_memory(error)
+        )
 
 
 def is_out_of_memory(error: BaseException) -> bool:

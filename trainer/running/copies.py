@@ -92,7 +92,9 @@ def _defined(code: CodeType) -> str:
     while waiting:
         part = waiting.pop()
         if not part.co_name.startswith("<"):  # lambdas may stand in an assertion
-            names.append(f"{part.co_qualname} {part.co_varnames[: part.co_argcount + part.co_kwonlyargcount]}")
+            names.append(
+                f"{part.co_qualname} {part.co_varnames[: part.co_argcount + part.co_kwonlyargcount]}"
+            )
         waiting += [constant for constant in part.co_consts if isinstance(constant, CodeType)]
     return sha256("\n".join(sorted(names)).encode()).hexdigest()
 
@@ -116,7 +118,9 @@ class Search:
         known: the paths of the texts themselves, which are no copies.
     """
 
-    def __init__(self, wanted: Sequence[Wanted], seconds: float, known: Collection[str] = ()) -> None:
+    def __init__(
+        self, wanted: Sequence[Wanted], seconds: float, known: Collection[str] = ()
+    ) -> None:
         self._known = frozenset(known)
         self._digests = {entry.digest for entry in wanted}
         self._sizes = {entry.size for entry in wanted}
@@ -185,12 +189,16 @@ class Search:
         return sha256(content).hexdigest() in self._digests
 
     def _is_compiled(self, path: str, name: str) -> bool:
-        descriptor = os.open(path, os.O_RDONLY)  # for thousands of files, cheaper than a file object
+        descriptor = os.open(
+            path, os.O_RDONLY
+        )  # for thousands of files, cheaper than a file object
         try:
             header = os.read(descriptor, _HEADER_BYTES)
         finally:
             os.close(descriptor)
-        return self._may_be_compiled(header) and self._is_compiled_here(header, _content(path)[_HEADER_BYTES:], name)
+        return self._may_be_compiled(header) and self._is_compiled_here(
+            header, _content(path)[_HEADER_BYTES:], name
+        )
 
     def _may_be_compiled(self, header: bytes) -> bool:
         """Tell whether a compiled module's header fits: it has the size of the source, or a hash."""
@@ -214,16 +222,23 @@ class Search:
 
     def _look_into_zip(self, path: str) -> None:
         """Look at the list of what is in an archive; members are read only where they are compiled."""
-        with suppress(ValueError, NotImplementedError, RuntimeError, zipfile.BadZipFile, zlib.error), zipfile.ZipFile(path) as archive:
+        with (
+            suppress(ValueError, NotImplementedError, RuntimeError, zipfile.BadZipFile, zlib.error),
+            zipfile.ZipFile(path) as archive,
+        ):
             for member in archive.infolist():
                 name = os.path.basename(member.filename)
-                if (member.file_size, member.CRC) in self._crcs or (name.endswith(_COMPILED) and self._is_compiled_in(archive, member, name)):
+                if (member.file_size, member.CRC) in self._crcs or (
+                    name.endswith(_COMPILED) and self._is_compiled_in(archive, member, name)
+                ):
                     self._found[f"{path}!{member.filename}"] = None
 
     def _is_compiled_in(self, archive: zipfile.ZipFile, member: zipfile.ZipInfo, name: str) -> bool:
         with archive.open(member) as file:
             header = file.read(_HEADER_BYTES)
-            return self._may_be_compiled(header) and self._is_compiled_here(header, file.read(), name)
+            return self._may_be_compiled(header) and self._is_compiled_here(
+                header, file.read(), name
+            )
 
     def _look_into_tar(self, path: str) -> None:
         with suppress(tarfile.TarError, EOFError, zlib.error), tarfile.open(path) as archive:
@@ -250,5 +265,7 @@ def searched(asked: Any) -> bytes:
     """Carry out, in a worker, the part of a search that it is asked for; the result as JSON."""
     if "open" in asked:
         return msgspec.json.encode(readable_files(asked["open"]))
-    search = Search(msgspec.convert(asked["wanted"], list[Wanted]), asked["seconds"], asked["known"])
+    search = Search(
+        msgspec.convert(asked["wanted"], list[Wanted]), asked["seconds"], asked["known"]
+    )
     return msgspec.json.encode(search.through(asked["starts"]))

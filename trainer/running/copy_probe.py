@@ -125,12 +125,20 @@ def _everywhere(hidden: Iterable[Path]) -> list[str]:
     allowed = readable.readable_paths(hidden)
     homes = [str(Path.home()), os.getcwd(), str(Path(__file__).resolve().parents[2])]
     prefixes = [sys.prefix, sys.base_prefix, sys.exec_prefix, sys.base_exec_prefix]
-    parents = {str(parent) for tree in readable.readable_trees(readable.site_folders()) for parent in Path(tree).parents}
+    parents = {
+        str(parent)
+        for tree in readable.readable_trees(readable.site_folders())
+        for parent in Path(tree).parents
+    }
     return [*allowed, *prefixes, *homes, *sorted(parents, reverse=True), "/"]
 
 
-def _behind(blind: Sequence[str], wanted: Sequence[Wanted], originals: Sequence[str], hidden: Iterable[Path]) -> Outcome:
+def _behind(
+    blind: Sequence[str], wanted: Sequence[Wanted], originals: Sequence[str], hidden: Iterable[Path]
+) -> Outcome:
     """Search, as the grader, the folders of the readable trees that a worker could not list."""
     trees = readable.readable_trees(readable.site_folders())
-    inside = [path for path in blind if any(path == tree or path.startswith(f"{tree}/") for tree in trees)]
+    inside = [
+        path for path in blind if any(path == tree or path.startswith(f"{tree}/") for tree in trees)
+    ]
     return Search(wanted, SECONDS, originals).through(inside, readable.readable_paths(hidden))

@@ -38,13 +38,17 @@ from trainer.running.readable import SITE_NAMES
 
 Shape = Sequence[int]
 
-QUIET = {"KINETO_LOG_LEVEL": "99"}  # the profiler reads it when it is first used; otherwise it prints what it does
+QUIET = {
+    "KINETO_LOG_LEVEL": "99"
+}  # the profiler reads it when it is first used; otherwise it prints what it does
 os.environ.update(QUIET)
 
 # By name: which inputs are multiplied as matrices, or as a matrix and a vector.
 _PRODUCTS = {"mm": (0, 1), "bmm": (0, 1), "addmm": (1, 2), "baddbmm": (1, 2), "addbmm": (1, 2)}
 _WITH_A_VECTOR = {"mv": 0, "dot": 0, "vdot": 0, "addmv": 1}
-_OF_ONE = frozenset("prod cumprod pow pow_ square scatter_reduce scatter_reduce_ index_reduce segment_reduce".split())
+_OF_ONE = frozenset(
+    "prod cumprod pow pow_ square scatter_reduce scatter_reduce_ index_reduce segment_reduce".split()
+)
 _OF_A_SQUARE = frozenset("linalg_matrix_exp matrix_exp linalg_inv linalg_inv_ex".split())
 # Operations on several tensors that move, choose or add entries and multiply none. Every other operation on two
 # tensors counts as a product of its entries.
@@ -56,7 +60,14 @@ _NO_PRODUCTS = frozenset(
     "searchsorted bucketize equal isclose expand_as view_as reshape_as type_as set_ resize_as_ _local_scalar_dense lift_fresh "
     "dropout native_dropout bernoulli bernoulli_ masked_select nonzero put_ put complex view_as_complex arange fill_".split()
 )
-_CONVOLUTIONS = ("convolution", "convolution_overrideable", "mkldnn_convolution", "_slow_conv2d_forward", "slow_conv3d_forward", "_nnpack_spatial_convolution")
+_CONVOLUTIONS = (
+    "convolution",
+    "convolution_overrideable",
+    "mkldnn_convolution",
+    "_slow_conv2d_forward",
+    "slow_conv3d_forward",
+    "_nnpack_spatial_convolution",
+)
 # torch makes one view for each piece, but it is no loop of the learner's.
 _TAKES_APART = frozenset(f"aten::{name}" for name in ("tensor_split", "hsplit", "vsplit", "dsplit"))
 # The profiler's names for Python code that stands in the place of an operation: what it does counts, and not the name.
@@ -64,13 +75,35 @@ _PYTHON = frozenset({"PythonDispatchMode", "PythonSubclass"})
 _CANARY = "aten::bitwise_left_shift"  # no attention has a use for it
 _LEAVES_TORCH = tuple(
     getattr(Tensor, name)
-    for name in ("tolist", "numpy", "__array__", "__dlpack__", "untyped_storage", "storage", "_typed_storage", "data_ptr", "apply_", "map_")
+    for name in (
+        "tolist",
+        "numpy",
+        "__array__",
+        "__dlpack__",
+        "untyped_storage",
+        "storage",
+        "_typed_storage",
+        "data_ptr",
+        "apply_",
+        "map_",
+    )
     if hasattr(Tensor, name)
 )
 _ENTERS_TORCH = tuple(
     getattr(owner, name)
     for owner, names in (
-        (torch, ("tensor", "as_tensor", "asarray", "from_numpy", "frombuffer", "from_dlpack", "from_file")),
+        (
+            torch,
+            (
+                "tensor",
+                "as_tensor",
+                "asarray",
+                "from_numpy",
+                "frombuffer",
+                "from_dlpack",
+                "from_file",
+            ),
+        ),
         (torch.utils.dlpack, ("from_dlpack",)),
         (Tensor, ("apply_", "map_")),
     )
@@ -78,7 +111,9 @@ _ENTERS_TORCH = tuple(
     if hasattr(owner, name)
 )
 # By `id`: a learner's own function may compare in its own way.
-_LEAVING, _ENTERING = (frozenset(map(id, functions)) for functions in (_LEAVES_TORCH, _ENTERS_TORCH))
+_LEAVING, _ENTERING = (
+    frozenset(map(id, functions)) for functions in (_LEAVES_TORCH, _ENTERS_TORCH)
+)
 
 
 class Counter(TorchDispatchMode):  # type: ignore[no-untyped-call]  # torch's __init_subclass__ has no types
@@ -110,7 +145,12 @@ class Counter(TorchDispatchMode):  # type: ignore[no-untyped-call]  # torch's __
         result = func(*args, **(kwargs or {}))
         # An argument may have grown: `out=`, resize_.
         memory = ((_memory(tensor), tensor) for tensor in (*tensors_in(result), *given))
-        self.count(max((place[1] // tensor.element_size() for place, tensor in memory if place not in old), default=0))
+        self.count(
+            max(
+                (place[1] // tensor.element_size() for place, tensor in memory if place not in old),
+                default=0,
+            )
+        )
         return result
 
 
@@ -165,14 +205,32 @@ def _folders_of_libraries() -> Iterator[str]:
     yield str(Path(__file__).resolve().parents[1])
 
 
-_LIBRARIES = tuple({os.path.join(path, "") for folder in _folders_of_libraries() for path in (folder, os.path.realpath(folder))} | {"<frozen "})
-_taken_names: set[str] = set()  # names of libraries' files under which a submission has compiled code of its own
+_LIBRARIES = tuple(
+    {
+        os.path.join(path, "")
+        for folder in _folders_of_libraries()
+        for path in (folder, os.path.realpath(folder))
+    }
+    | {"<frozen "}
+)
+_taken_names: set[str] = (
+    set()
+)  # names of libraries' files under which a submission has compiled code of its own
 _STARTS_THREADS = threading.Thread._bootstrap_inner.__code__  # type: ignore[attr-defined]  # private; it sets what `threading.settrace` was given
-_touched: list[str] = []  # the witnesses that somebody else has touched, in the order in which it happened
+_touched: list[
+    str
+] = []  # the witnesses that somebody else has touched, in the order in which it happened
 _PROFILER = "torch's profiler was switched off"
 _LINES = "the function that counts lines was replaced"
 _OWN_CODE = "the code that counts was changed"
-_CONTROLS = ("_enable_record_function", "_disable_profiler", "_enable_profiler", "_prepare_profiler", "_disable_profiler_legacy", "_enable_profiler_legacy")
+_CONTROLS = (
+    "_enable_record_function",
+    "_disable_profiler",
+    "_enable_profiler",
+    "_prepare_profiler",
+    "_disable_profiler_legacy",
+    "_enable_profiler_legacy",
+)
 _control = {name: getattr(_autograd, name) for name in _CONTROLS if hasattr(_autograd, name)}
 _printing: list[bool] = []  # while torch prints a tensor
 _any_name_is_taken = False  # whether a submission has made code whose name nobody saw
@@ -231,7 +289,9 @@ def _leave_printing_out() -> None:
 
 def _guarded(control: Callable[..., Any]) -> Callable[..., Any]:
     def touched(*given: Any, **named: Any) -> Any:
-        _touched.append("your code starts or stops torch's profiler, which counts here; take that out")
+        _touched.append(
+            "your code starts or stops torch's profiler, which counts here; take that out"
+        )
         return control(*given, **named)
 
     return touched
@@ -245,15 +305,25 @@ def _note(event: str, arguments: tuple[Any, ...]) -> None:
             _touched.append(_LINES)
     elif event in ("compile", "code.__new__"):
         name = arguments[1]
-        if isinstance(name, str) and name.startswith(_LIBRARIES) and "importlib" not in sys._getframe(1).f_code.co_filename:
+        if (
+            isinstance(name, str)
+            and name.startswith(_LIBRARIES)
+            and "importlib" not in sys._getframe(1).f_code.co_filename
+        ):
             _taken_names.add(name)
     elif event == "marshal.loads" and "importlib" not in sys._getframe(1).f_code.co_filename:
         _any_name_is_taken = True
-    elif event == "object.__setattr__" and id(arguments[0]) in _own_functions and arguments[1] == "__code__":
+    elif (
+        event == "object.__setattr__"
+        and id(arguments[0]) in _own_functions
+        and arguments[1] == "__code__"
+    ):
         _is_own_code_changed = True
 
 
-_Names = tuple[Mapping[str, Any], Sequence[str], Sequence[object]]  # a namespace, and what stands there under which names
+_Names = tuple[
+    Mapping[str, Any], Sequence[str], Sequence[object]
+]  # a namespace, and what stands there under which names
 _own_names: list[_Names] = []
 _own_functions: dict[int, FunctionType] = {}  # by `id`
 _is_own_code_changed = False
@@ -261,15 +331,44 @@ _is_own_code_changed = False
 
 def _find_own_code() -> None:
     """Remember our functions and classes that a submission would replace to tell other counts."""
-    for module, name in ((os, "write"), (os, "urandom"), (sys, "settrace"), (threading, "settrace"), (msgspec.json, "encode"), (msgspec.structs, "replace")):
+    for module, name in (
+        (os, "write"),
+        (os, "urandom"),
+        (sys, "settrace"),
+        (threading, "settrace"),
+        (msgspec.json, "encode"),
+        (msgspec.structs, "replace"),
+    ):
         _own_names.append((vars(module), (name,), (vars(module)[name],)))
-    for module_name in ("counting", "trial", "worker", "channel", "protocol", "attempts", "execution"):
-        namespace = vars(sys.modules[key]) if (key := f"trainer.running.{module_name}") in sys.modules else {}
-        classes = [value for value in namespace.values() if isinstance(value, type) and value.__module__.startswith("trainer.")]
+    for module_name in (
+        "counting",
+        "trial",
+        "worker",
+        "channel",
+        "protocol",
+        "attempts",
+        "execution",
+    ):
+        namespace = (
+            vars(sys.modules[key])
+            if (key := f"trainer.running.{module_name}") in sys.modules
+            else {}
+        )
+        classes = [
+            value
+            for value in namespace.values()
+            if isinstance(value, type) and value.__module__.startswith("trainer.")
+        ]
         for owner in (namespace, *map(vars, classes)):
-            kept = {name: value for name, value in owner.items() if isinstance(value, FunctionType) or value in classes}
+            kept = {
+                name: value
+                for name, value in owner.items()
+                if isinstance(value, FunctionType) or value in classes
+            }
             _own_names.append((owner, tuple(kept), tuple(kept.values())))
-            _own_functions.update({id(value): value for value in kept.values() if isinstance(value, FunctionType)})
+            _own_functions.update(
+                {id(value): value for value in kept.values() if isinstance(value, FunctionType)}
+            )
 
 
 def _is_own_code_left_alone() -> bool:
@@ -277,7 +376,9 @@ def _is_own_code_left_alone() -> bool:
 
     The loops run in C, because there are hundreds of names and each counted call asks.
     """
-    return not _is_own_code_changed and all(all(map(is_, map(owner.get, names), values)) for owner, names, values in _own_names)
+    return not _is_own_code_changed and all(
+        all(map(is_, map(owner.get, names), values)) for owner, names, values in _own_names
+    )
 
 
 class _Lines:
@@ -305,7 +406,11 @@ class _Lines:
         name = frame.f_code.co_filename
         if name not in self._known:
             self._known[name] = name.startswith(_LIBRARIES)
-        if self._known[name] and name not in _taken_names and (not _any_name_is_taken or name == __file__):
+        if (
+            self._known[name]
+            and name not in _taken_names
+            and (not _any_name_is_taken or name == __file__)
+        ):
             return None
         if event in ("call", "line"):
             self.count += 1
@@ -316,7 +421,13 @@ class _Lines:
         return self.trace
 
 
-def observe(call: Callable[[], Any], *, products: bool = True, training: bool = False, gradients: bool = False) -> tuple[Any, Counts]:
+def observe(
+    call: Callable[[], Any],
+    *,
+    products: bool = True,
+    training: bool = False,
+    gradients: bool = False,
+) -> tuple[Any, Counts]:
     """Make a call and count what it does.
 
     Args:
@@ -352,8 +463,15 @@ def observe(call: Callable[[], Any], *, products: bool = True, training: bool = 
     seen_plain = [event for event in events if event.name == "aten::resolve_neg"]
     # `from_numpy` and `tensor` lead here.
     brought = [event for event in events if event.name == "aten::lift_fresh"] if products else []
-    entered = max(leaving.entered, sum(math.prod(_shape(event.extra_fields.inputs[0])) for event in brought))
-    left = max(leaving.entries, sum(math.prod(_shape(event.extra_fields.inputs[0])) for event in seen_plain) if products else 0)
+    entered = max(
+        leaving.entered, sum(math.prod(_shape(event.extra_fields.inputs[0])) for event in brought)
+    )
+    left = max(
+        leaving.entries,
+        sum(math.prod(_shape(event.extra_fields.inputs[0])) for event in seen_plain)
+        if products
+        else 0,
+    )
     flops, matrix_flops = _sums(map(_most_flops, operations)) if products else (0, 0)
     counts = Counts(
         operations=len(operations),
@@ -383,7 +501,9 @@ def _operations(events: Iterable[Any]) -> Iterator[Any]:
         name = event.name
         if name == _CANARY:
             continue
-        if name in _TAKES_APART or (name.startswith("aten::") and _has_kernel(name) and not _runs_python(event)):
+        if name in _TAKES_APART or (
+            name.startswith("aten::") and _has_kernel(name) and not _runs_python(event)
+        ):
             yield event
         else:
             waiting += event.children
@@ -391,16 +511,23 @@ def _operations(events: Iterable[Any]) -> Iterator[Any]:
 
 def _runs_python(event: Any) -> bool:
     """Return whether Python code stands in the place of some part of an operation."""
-    return any(child.name in _PYTHON or not _is_torchs(child.name) or _runs_python(child) for child in event.children)
+    return any(
+        child.name in _PYTHON or not _is_torchs(child.name) or _runs_python(child)
+        for child in event.children
+    )
 
 
 @cache
 def _is_torchs(name: str) -> bool:
     """Return whether a name is an operation of torch's own; autograd's names of them have no namespace."""
-    return "::" not in name or name.startswith(("aten::", "prim::", "prims::", "mkldnn::", "quantized::", "profiler::"))
+    return "::" not in name or name.startswith(
+        ("aten::", "prim::", "prims::", "mkldnn::", "quantized::", "profiler::")
+    )
 
 
-def observe_largest(call: Callable[[], Any], *, training: bool = False, gradients: bool = False) -> tuple[Any, Counts]:
+def observe_largest(
+    call: Callable[[], Any], *, training: bool = False, gradients: bool = False
+) -> tuple[Any, Counts]:
     """Make a call and count the largest tensor, with the dispatch mode alone: the profiler takes three times as long.
 
     `observe_memory` and the kernel are the other witnesses of memory.
@@ -413,10 +540,18 @@ def observe_largest(call: Callable[[], Any], *, training: bool = False, gradient
         _sing(1)
     if counter.operations != before + 1:
         _touched.append("the dispatch mode that counts was switched off")
-    return result, Counts(operations=before, largest=counter.largest, training=training, gradients=gradients, tampered=_what_was_touched())
+    return result, Counts(
+        operations=before,
+        largest=counter.largest,
+        training=training,
+        gradients=gradients,
+        tampered=_what_was_touched(),
+    )
 
 
-def observe_memory(call: Callable[[], Any], *, training: bool = False, gradients: bool = False) -> tuple[Any, Counts]:
+def observe_memory(
+    call: Callable[[], Any], *, training: bool = False, gradients: bool = False
+) -> tuple[Any, Counts]:
     """Make a call and count the bytes of tensors that are alive at once, as torch's allocator tells.
 
     Tensors of this thread alone; the kernel tells of all memory, when the worker has ended.
@@ -425,7 +560,9 @@ def observe_memory(call: Callable[[], Any], *, training: bool = False, gradients
     _start_profiler(memory=True)
     events: list[Any] = []
     try:
-        _control["_enable_record_function"](False)  # the allocator tells all the same, and operations take half as long
+        _control["_enable_record_function"](
+            False
+        )  # the allocator tells all the same, and operations take half as long
         canary = torch.empty(_CANARY_BYTES, dtype=torch.uint8)
         del canary
         result = call()
@@ -437,7 +574,9 @@ def observe_memory(call: Callable[[], Any], *, training: bool = False, gradients
     if not (sizes[:2] == [_CANARY_BYTES, -_CANARY_BYTES] and sizes[-1:] == [_CANARY_BYTES]):
         _touched.append(_PROFILER)
     alive = max(accumulate(sizes[2:-1]), default=0)
-    return result, Counts(alive=max(0, alive), training=training, gradients=gradients, tampered=_what_was_touched())
+    return result, Counts(
+        alive=max(0, alive), training=training, gradients=gradients, tampered=_what_was_touched()
+    )
 
 
 def _allocations(events: list[Any]) -> Iterator[int]:
@@ -453,7 +592,9 @@ def _allocations(events: list[Any]) -> Iterator[int]:
 
 def _start_profiler(*, memory: bool = False, sizes: bool = False) -> None:
     options = _profiler._ExperimentalConfig(profile_all_threads=not memory)
-    config = _profiler.ProfilerConfig(_profiler.ProfilerState.KINETO, sizes, memory, False, False, False, options)
+    config = _profiler.ProfilerConfig(
+        _profiler.ProfilerState.KINETO, sizes, memory, False, False, False, options
+    )
     activities = {_profiler.ProfilerActivity.CPU}
     for attempt in range(2):
         try:
@@ -497,7 +638,11 @@ _lines_canary: Callable[[], None] = _canary_names["run"]
 def _has_kernel(name: str) -> bool:
     """Return whether an operation computes something itself, and is not only made of others."""
     keys = ("CPU", "CompositeExplicitAutograd", "CompositeExplicitAutogradNonFunctional")
-    return any(torch._C._dispatch_has_kernel_for_dispatch_key(overload, key) for overload in _overloads().get(name, ()) for key in keys)
+    return any(
+        torch._C._dispatch_has_kernel_for_dispatch_key(overload, key)
+        for overload in _overloads().get(name, ())
+        for key in keys
+    )
 
 
 @cache
@@ -511,7 +656,11 @@ def _overloads() -> dict[str, list[str]]:
 
 def count_in_threads() -> None:
     """From here on every thread that Python starts, by whatever name, counts for `counted_by`. Call it once, before any code that may keep those names."""
-    for name in ("start_new_thread", "start_new", "start_joinable_thread"):  # the last from Python 3.13 on
+    for name in (
+        "start_new_thread",
+        "start_new",
+        "start_joinable_thread",
+    ):  # the last from Python 3.13 on
         if (start := getattr(_thread, name, None)) is not None:
             counted = partial(_start_counted, start)
             setattr(_thread, name, counted)
@@ -519,7 +668,9 @@ def count_in_threads() -> None:
                 setattr(threading, f"_{name}", counted)
 
 
-def _start_counted(start: Callable[..., Any], function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+def _start_counted(
+    start: Callable[..., Any], function: Callable[..., Any], *args: Any, **kwargs: Any
+) -> Any:
     def run(*given: Any, **named: Any) -> Any:
         if _at_work is not None and sys.gettrace() is None:
             sys.settrace(threading.gettrace())
@@ -597,7 +748,9 @@ def _flops_of_entries(name: str, shapes: Sequence[Shape]) -> int:
         return 2 * shapes[0][-1] * math.prod(shapes[0])
     if name in _OF_ONE:
         return 2 * entries
-    if name.startswith("_foreach_") and not name.startswith(("_foreach_add", "_foreach_sub", "_foreach_copy")):
+    if name.startswith("_foreach_") and not name.startswith(
+        ("_foreach_add", "_foreach_sub", "_foreach_copy")
+    ):
         return 2 * sum(map(math.prod, shapes))
     if len(shapes) < 2 or name in _NO_PRODUCTS:
         return 0

@@ -22,13 +22,40 @@ _WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
 _NETWORK = "open a network socket"
 _PROCESS = "start a process"
 _DEEDS = {
-    **dict.fromkeys(("socket.__new__", "socket.connect", "socket.bind", "socket.sendto", "socket.getaddrinfo", "socket.gethostbyname"), _NETWORK),
-    **dict.fromkeys(("os.fork", "os.forkpty", "os.posix_spawn", "os.spawn", "os.system", "os.exec", "subprocess.Popen", "pty.spawn"), _PROCESS),
+    **dict.fromkeys(
+        (
+            "socket.__new__",
+            "socket.connect",
+            "socket.bind",
+            "socket.sendto",
+            "socket.getaddrinfo",
+            "socket.gethostbyname",
+        ),
+        _NETWORK,
+    ),
+    **dict.fromkeys(
+        (
+            "os.fork",
+            "os.forkpty",
+            "os.posix_spawn",
+            "os.spawn",
+            "os.system",
+            "os.exec",
+            "subprocess.Popen",
+            "pty.spawn",
+        ),
+        _PROCESS,
+    ),
     **dict.fromkeys(("os.kill", "os.killpg"), "signal a process"),
     **dict.fromkeys(("resource.setrlimit", "resource.prlimit"), "change its own limits"),
     **dict.fromkeys(("os.listdir", "os.scandir"), "list the folder {}"),
-    **dict.fromkeys(("os.mkdir", "os.remove", "os.rmdir", "os.rename", "os.link", "os.symlink", "os.truncate"), "change {}, outside its own folder"),
-    **dict.fromkeys(("os.chmod", "os.chown", "os.utime", "os.setxattr"), "change the attributes of {}"),
+    **dict.fromkeys(
+        ("os.mkdir", "os.remove", "os.rmdir", "os.rename", "os.link", "os.symlink", "os.truncate"),
+        "change {}, outside its own folder",
+    ),
+    **dict.fromkeys(
+        ("os.chmod", "os.chown", "os.utime", "os.setxattr"), "change the attributes of {}"
+    ),
 }
 _ON_PATHS = {"open"} | {event for event, deed in _DEEDS.items() if "{}" in deed}
 _TOO_MUCH = {
@@ -72,7 +99,11 @@ def sentence(error: BaseException) -> str:
 
 def _refused(error: OSError) -> tuple[str, tuple[Any, ...]]:
     """The last deed of those that were announced which may be the one: with a path where the refusal names that path, without one where it names none."""
-    named = {os.fsdecode(one) for one in (error.filename, error.filename2) if isinstance(one, str | bytes)}
+    named = {
+        os.fsdecode(one)
+        for one in (error.filename, error.filename2)
+        if isinstance(one, str | bytes)
+    }
     for event, arguments in reversed(getattr(_last, "deeds", ())):
         if named & {_named(one) for one in arguments[:2]} if named else event not in _ON_PATHS:
             return event, arguments
@@ -82,12 +113,30 @@ def _refused(error: OSError) -> tuple[str, tuple[Any, ...]]:
 def _in_words(event: str, arguments: tuple[Any, ...]) -> str:
     if event == "open":
         path, mode, flags = (*arguments, None, 0)[:3]
-        writing = any(letter in mode for letter in "wax+") if isinstance(mode, str) else bool((flags or 0) & _WRITING)
-        deed = f"write to {_named(path)}, outside its own folder" if writing else f"read {_named(path)}"
+        writing = (
+            any(letter in mode for letter in "wax+")
+            if isinstance(mode, str)
+            else bool((flags or 0) & _WRITING)
+        )
+        deed = (
+            f"write to {_named(path)}, outside its own folder"
+            if writing
+            else f"read {_named(path)}"
+        )
     else:
-        path = arguments[1] if event in _TWO_PATHS and len(arguments) > 1 else arguments[0] if arguments else ""
+        path = (
+            arguments[1]
+            if event in _TWO_PATHS and len(arguments) > 1
+            else arguments[0]
+            if arguments
+            else ""
+        )
         deed = _DEEDS.get(event, "").format(_named(path))
-    return f"it tried to {deed}, which a submission may not do" if deed else "it tried something that a submission may not do"
+    return (
+        f"it tried to {deed}, which a submission may not do"
+        if deed
+        else "it tried something that a submission may not do"
+    )
 
 
 def _named(path: object) -> str:

@@ -91,7 +91,9 @@ def _in_dtype(module: Any, dtype: torch.dtype, lost: list[str]) -> Any:
 
     torch makes complex buffers real: it cuts off their imaginary parts and warns.
     """
-    if isinstance(module, nn.Module) and all(tensor.dtype == dtype or not tensor.is_floating_point() for tensor in _tensors(module)):
+    if isinstance(module, nn.Module) and all(
+        tensor.dtype == dtype or not tensor.is_floating_point() for tensor in _tensors(module)
+    ):
         return module  # as most are: going through it once more would cost as much as building it
     buffers = dict(module.named_buffers()) if isinstance(module, nn.Module) else {}
     complex_buffers = {name: buffer for name, buffer in buffers.items() if buffer.is_complex()}
@@ -109,7 +111,12 @@ def _in_dtype(module: Any, dtype: torch.dtype, lost: list[str]) -> Any:
 def _tensors(module: nn.Module) -> Iterator[Tensor]:
     """Parameters and buffers. A complex one is no floating-point tensor to torch, and stays as it is."""
     for part in module.modules():
-        yield from (one for some in (part._parameters, part._buffers) for one in some.values() if one is not None)
+        yield from (
+            one
+            for some in (part._parameters, part._buffers)
+            for one in some.values()
+            if one is not None
+        )
 
 
 def leaves(inputs: Mapping[str, Any]) -> Iterator[tuple[str, Tensor]]:
@@ -123,14 +130,19 @@ def leaves(inputs: Mapping[str, Any]) -> Iterator[tuple[str, Tensor]]:
                     yield f"{name}[{index}]", one
 
 
-def map_leaves(inputs: Mapping[str, Any], change: Callable[[str, Tensor], Tensor]) -> dict[str, Any]:
+def map_leaves(
+    inputs: Mapping[str, Any], change: Callable[[str, Tensor], Tensor]
+) -> dict[str, Any]:
     """The same inputs with every tensor replaced by `change(name, tensor)`."""
     changed: dict[str, Any] = {}
     for name, value in inputs.items():
         if isinstance(value, Tensor):
             changed[name] = change(name, value)
         elif isinstance(value, tuple | list):
-            changed[name] = tuple(change(f"{name}[{index}]", one) if isinstance(one, Tensor) else one for index, one in enumerate(value))
+            changed[name] = tuple(
+                change(f"{name}[{index}]", one) if isinstance(one, Tensor) else one
+                for index, one in enumerate(value)
+            )
         else:
             changed[name] = value
     return changed
@@ -184,13 +196,20 @@ def gradients(
         terms = [
             (output * cotangents[name].to(output.dtype)).sum()
             for name, output in outputs.items()
-            if isinstance(output, Tensor) and output.requires_grad and name in cotangents and output.shape == cotangents[name].shape
+            if isinstance(output, Tensor)
+            and output.requires_grad
+            and name in cotangents
+            and output.shape == cotangents[name].shape
         ]
         tracked = {name: tensor for name, tensor in wrt.items() if tensor.requires_grad}
         if not terms or not tracked:
             return dict.fromkeys(wrt)
         # A scalar: with `grad_tensors` torch imports its symbolic shapes, which takes 0.3 s.
-        total = terms[0] if len(terms) == 1 else torch.stack([term.to(torch.float64) for term in terms]).sum()
+        total = (
+            terms[0]
+            if len(terms) == 1
+            else torch.stack([term.to(torch.float64) for term in terms]).sum()
+        )
         with _without_grad(tracked.values()):
             total.backward()  # type: ignore[no-untyped-call]  # torch gives it no types
             found = {name: tensor.grad for name, tensor in tracked.items()}

@@ -43,7 +43,9 @@ from torch.utils import _python_dispatch as modes
 
 from trainer.running import likeness_of_code
 
-_ATTENTION = re.compile(r"attention|attn|sdp|multi_?head|transformer|_safe_softmax|flex", re.IGNORECASE)
+_ATTENTION = re.compile(
+    r"attention|attn|sdp|multi_?head|transformer|_safe_softmax|flex", re.IGNORECASE
+)
 # operations whose name matches by accident: none in this version of torch
 _NOT_ATTENTION = frozenset[str]()
 # Keys at which a kernel computes values on this kind of machine; an alias stands for all keys that
@@ -86,15 +88,24 @@ _SAID = (  # the first pattern that fits an operation's name
     ("multi_head", "nn.MultiheadAttention"),
     ("encoder_layer", "nn.TransformerEncoderLayer"),
 )
-_CLASSES = ("MultiheadAttention", "TransformerEncoderLayer", "TransformerDecoderLayer", "Transformer")
+_CLASSES = (
+    "MultiheadAttention",
+    "TransformerEncoderLayer",
+    "TransformerDecoderLayer",
+    "Transformer",
+)
 _METHODS = ("__init__", "forward", "_forward_impl")
 # Torch's Python code that computes attention with plain operations: by file, the functions, or None
 # for all of them.
 _PYTHON: dict[str, tuple[str, ...] | None] = {
     "torch/nn/functional.py": ("multi_head_attention_forward",),
     "torch/nn/modules/activation.py": tuple(f"MultiheadAttention.{name}" for name in _METHODS),
-    "torch/nn/modules/transformer.py": tuple(f"{kind}.{name}" for kind in _CLASSES[1:] for name in _METHODS),
-    "torch/ao/nn/quantizable/modules/activation.py": tuple(f"MultiheadAttention.{name}" for name in _METHODS),
+    "torch/nn/modules/transformer.py": tuple(
+        f"{kind}.{name}" for kind in _CLASSES[1:] for name in _METHODS
+    ),
+    "torch/ao/nn/quantizable/modules/activation.py": tuple(
+        f"MultiheadAttention.{name}" for name in _METHODS
+    ),
     "torch/_higher_order_ops/flex_attention.py": (
         *("_math_attention_inner", "math_attention", "sdpa_dense", "sdpa_dense_backward"),
         *("flex_attention_autocast_cpu", "flex_attention_autograd", "trace_flex_attention"),
@@ -109,7 +120,14 @@ _PYTHON: dict[str, tuple[str, ...] | None] = {
 }
 # Those that are long enough to tell a copy of their text from an answer: nobody writes the same two
 # hundred steps again.
-_LONG = ("multi_head_attention_forward", "_forward_impl", "math_attention", "_math_attention_inner", "sdpa_dense_backward", "attention_23")
+_LONG = (
+    "multi_head_attention_forward",
+    "_forward_impl",
+    "math_attention",
+    "_math_attention_inner",
+    "sdpa_dense_backward",
+    "attention_23",
+)
 
 # Packages whose purpose is attention, and torch's own copies of it in Python: to the submission
 # they are not installed.
@@ -120,7 +138,9 @@ _PACKAGES = frozenset(
 _MODULES = ("torch._inductor.fx_passes", "torch.ao.nn.quantizable")
 # Torch's modules with such functions that are loaded when they are first used, at times by honest
 # code.
-_LOADED_LATE = frozenset(file.removesuffix(".py").removesuffix("/__init__").replace("/", ".") for file in _PYTHON)
+_LOADED_LATE = frozenset(
+    file.removesuffix(".py").removesuffix("/__init__").replace("/", ".") for file in _PYTHON
+)
 
 # the system's, by file name
 _ALLOWED_LIBRARIES = re.compile(r"(lib(c|m|System)([.-].*)?|msvcrt.*|kernel32.*)")
@@ -166,7 +186,10 @@ def _registrations() -> list[tuple[str, str]]:
 
 def _said(kernel: str) -> str:
     """Return the name under which learners know a kernel."""
-    return next((said for pattern, said in _SAID if re.search(pattern, kernel)), f"torch.ops.{kernel.replace('::', '.')}")
+    return next(
+        (said for pattern, said in _SAID if re.search(pattern, kernel)),
+        f"torch.ops.{kernel.replace('::', '.')}",
+    )
 
 
 @cache
@@ -204,7 +227,11 @@ def _functions() -> list[FunctionType]:
     root = os.path.dirname(os.path.dirname(torch.__file__))
     paths = {os.path.join(root, *file.split("/")) for file in _PYTHON}
     functions = [thing for thing in gc.get_objects() if type(thing) is FunctionType]
-    return [function for function in functions if function.__code__.co_filename in paths and _is_of_torch(function.__code__)]
+    return [
+        function
+        for function in functions
+        if function.__code__.co_filename in paths and _is_of_torch(function.__code__)
+    ]
 
 
 @dataclass(frozen=True)
@@ -231,8 +258,12 @@ def prepare() -> _Library:
     """
     registrations = _registrations()
     functions = _functions()
-    originals = likeness_of_code.Originals(function.__code__ for function in functions if function.__name__ in _LONG)
-    return _Library(registrations, frozenset(name for name, _ in registrations), functions, originals)
+    originals = likeness_of_code.Originals(
+        function.__code__ for function in functions if function.__name__ in _LONG
+    )
+    return _Library(
+        registrations, frozenset(name for name, _ in registrations), functions, originals
+    )
 
 
 def is_prepared() -> bool:
@@ -265,7 +296,9 @@ class Watch:
         """
         if not self._quiet:
             self._note(name)
-        raise NotAllowedError(f"{name} is not allowed here: attention is to be written from scratch")
+        raise NotAllowedError(
+            f"{name} is not allowed here: attention is to be written from scratch"
+        )
 
     def begin(self) -> None:
         """Refuse the library's attention from here on. Call it when the file is imported, before
@@ -308,7 +341,9 @@ class Watch:
         self._known |= looked_at
         return False
 
-    def _replace_code(self, functions: Sequence[FunctionType]) -> list[tuple[FunctionType, CodeType]]:
+    def _replace_code(
+        self, functions: Sequence[FunctionType]
+    ) -> list[tuple[FunctionType, CodeType]]:
         """Let functions raise; return what they were."""
         before = []
         for function in functions:
@@ -322,10 +357,14 @@ class Watch:
         """Look at what Python is about to do (PEP 578)."""
         if event == "ctypes.dlopen":
             library = arguments[0]
-            if library is not None and not _ALLOWED_LIBRARIES.fullmatch(os.path.basename(os.fsdecode(library))):
+            if library is not None and not _ALLOWED_LIBRARIES.fullmatch(
+                os.path.basename(os.fsdecode(library))
+            ):
                 self.refuse(_BY_CTYPES)
         elif event == "ctypes.dlsym":
-            if _REFUSED_SYMBOLS.match(os.fsdecode(arguments[1]) if isinstance(arguments[1], str | bytes) else "_Z"):
+            if _REFUSED_SYMBOLS.match(
+                os.fsdecode(arguments[1]) if isinstance(arguments[1], str | bytes) else "_Z"
+            ):
                 self.refuse(_BY_CTYPES)
         elif event in ("ctypes.call_function", "ctypes.cdata", "ctypes.dlsym/handle"):
             self.refuse(_BY_CTYPES)
@@ -358,7 +397,9 @@ class Watch:
         finally:
             self._loading.discard(path)
             if self._begun:
-                self._replace_code([function for function in self._new_functions() if not _is_refusing(function)])
+                self._replace_code(
+                    [function for function in self._new_functions() if not _is_refusing(function)]
+                )
 
     def start_recording(self, *, kernels: bool) -> None:
         """Refuse attention while a tracer is at work during the import: the graph would be plain
@@ -409,7 +450,9 @@ def _refusing_code(refuse: Refuse, name: str, instead_of: CodeType) -> CodeType:
 
     template = _template.__code__
     constants = tuple(refused if constant == _HOLE else constant for constant in template.co_consts)
-    return template.replace(co_consts=constants, co_freevars=instead_of.co_freevars, co_name=instead_of.co_name)
+    return template.replace(
+        co_consts=constants, co_freevars=instead_of.co_freevars, co_name=instead_of.co_name
+    )
 
 
 def _is_refusing(function: FunctionType) -> bool:
@@ -469,9 +512,15 @@ def _guard_kernels(refuse: Refuse) -> None:
 
     def impl(self: Any, operation: str, key: Any, function: Any, *rest: Any) -> Any:
         name = operation if "::" in operation else f"aten::{operation}"
-        if name not in prepare().kernels or any(self is other for other in elsewhere) or str(key) in _WITHOUT_VALUES:
+        if (
+            name not in prepare().kernels
+            or any(self is other for other in elsewhere)
+            or str(key) in _WITHOUT_VALUES
+        ):
             return _implement(self, operation, key, function, *rest)
-        if "/torch/" not in getattr(getattr(function, "__code__", None), "co_filename", "").replace("\\", "/"):
+        if "/torch/" not in getattr(getattr(function, "__code__", None), "co_filename", "").replace(
+            "\\", "/"
+        ):
             refuse(_OVERRIDE)
         return self
 
@@ -515,7 +564,9 @@ def _guard_tracers(watched: Watch) -> None:
     parse: Any = vars(frontend)["parse_def"]
 
     def parse_def(function: Any) -> Any:
-        if isinstance(code := getattr(function, "__code__", None), CodeType) and watched._is_copy(code):
+        if isinstance(code := getattr(function, "__code__", None), CodeType) and watched._is_copy(
+            code
+        ):
             watched.refuse(_name_of(code) if _is_of_torch(code) else _COPY)
         return parse(function)
 
@@ -524,7 +575,14 @@ def _guard_tracers(watched: Watch) -> None:
 
 
 _TRACERS: tuple[tuple[Any, tuple[str, ...]], ...] = (
-    (torch._C, ("_create_function_from_trace", "_create_function_from_trace_with_dict", "_create_graph_by_tracing")),
+    (
+        torch._C,
+        (
+            "_create_function_from_trace",
+            "_create_function_from_trace_with_dict",
+            "_create_graph_by_tracing",
+        ),
+    ),
     (torch._C.ScriptModule, ("_create_method_from_trace", "_create_method_from_trace_with_dict")),
 )
 
@@ -569,7 +627,10 @@ def _guard_ctypes(refuse: Refuse) -> None:
             pointer = super().__new__(cls, *args, **kwargs)
             if args:
                 number = id(pointer)
-                made[number] = weakref.ref(pointer, partial(_forget, made, number)), _target(pointer)
+                made[number] = (
+                    weakref.ref(pointer, partial(_forget, made, number)),
+                    _target(pointer),
+                )
             return pointer
 
         def __call__(self, *args: Any, **kwargs: Any) -> Any:
@@ -615,7 +676,10 @@ class _NotInstalled(importlib.abc.MetaPathFinder):
     def find_spec(self, fullname: str, path: Sequence[str] | None, target: Any = None) -> None:
         """Refuse the packages of the list; leave all others to the next finder."""
         if fullname.partition(".")[0] in _PACKAGES or fullname.startswith(_MODULES):
-            raise ModuleNotFoundError(f"No module named {fullname!r} for a submission: attention is to be written from scratch", name=fullname)
+            raise ModuleNotFoundError(
+                f"No module named {fullname!r} for a submission: attention is to be written from scratch",
+                name=fullname,
+            )
 
 
 class _LoadedLate(importlib.abc.MetaPathFinder):
@@ -626,9 +690,14 @@ class _LoadedLate(importlib.abc.MetaPathFinder):
     def __init__(self, watched: Watch) -> None:
         self._watched = watched
 
-    def find_spec(self, fullname: str, path: Sequence[str] | None, target: Any = None) -> ModuleSpec | None:
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None, target: Any = None
+    ) -> ModuleSpec | None:
         """Return the spec of such a module; None for all others."""
-        if fullname not in _LOADED_LATE or (spec := PathFinder.find_spec(fullname, path, target)) is None:
+        if (
+            fullname not in _LOADED_LATE
+            or (spec := PathFinder.find_spec(fullname, path, target)) is None
+        ):
             return None
         if spec.loader is not None and spec.origin and _file_of(spec.origin):
             execute = spec.loader.exec_module

@@ -64,7 +64,9 @@ def chosen_isolation() -> Isolation:
     if wanted in get_args(Isolation):
         return wanted  # type: ignore[return-value]  # it is one of the three
     if wanted:
-        raise DrillError(f"{VARIABLE} is {wanted!r}; it can be {', '.join(get_args(Isolation))}, or unset for the best there is.")
+        raise DrillError(
+            f"{VARIABLE} is {wanted!r}; it can be {', '.join(get_args(Isolation))}, or unset for the best there is."
+        )
     if sys.platform != "linux":
         return "limits"
     if _has_landlock() and _has_seccomp():
@@ -85,9 +87,33 @@ def bubblewrap_works() -> bool:
     program = shutil.which("bwrap")
     if program is None:
         return False
-    trial = [program, "--unshare-all", "--die-with-parent", "--ro-bind", "/", "/", "--proc", "/proc", "--dev", "/dev", "--tmpfs", "/tmp", "true"]
+    trial = [
+        program,
+        "--unshare-all",
+        "--die-with-parent",
+        "--ro-bind",
+        "/",
+        "/",
+        "--proc",
+        "/proc",
+        "--dev",
+        "/dev",
+        "--tmpfs",
+        "/tmp",
+        "true",
+    ]
     try:
-        return subprocess.run(trial, check=False, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, timeout=20).returncode == 0
+        return (
+            subprocess.run(
+                trial,
+                check=False,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+                timeout=20,
+            ).returncode
+            == 0
+        )
     except (OSError, subprocess.TimeoutExpired):
         return False
 
@@ -117,23 +143,71 @@ def start_in_bubblewrap(control: int, readable: Iterable[str]) -> subprocess.Pop
     archive.seek(0)
     readable = list(readable)
     # A worker can read these words: of the path only what it may read anyway, and not the folder of a checkout.
-    places = [place for place in sys.path if any(f"{allowed}/".startswith(f"{place}/") for allowed in readable)]
+    places = [
+        place
+        for place in sys.path
+        if any(f"{allowed}/".startswith(f"{place}/") for allowed in readable)
+    ]
     boot = f"import sys; sys.path[:0] = [{ARCHIVE!r}]; sys.path += {places!r}; from trainer.running.nursery import serve_inside; serve_inside({control})"
-    kept = [word for name, value in clean_environment(os.environ).items() for word in ("--setenv", name, value)]
-    command = [bubblewrap(), "--unshare-all", "--die-with-parent", "--new-session", "--cap-drop", "ALL", "--clearenv", *kept]
-    command += ["--size", str(FOLDER_BYTES), "--tmpfs", ROOM_INSIDE, "--dir", "/tmp", "--proc", "/proc", "--dev", "/dev"]
+    kept = [
+        word
+        for name, value in clean_environment(os.environ).items()
+        for word in ("--setenv", name, value)
+    ]
+    command = [
+        bubblewrap(),
+        "--unshare-all",
+        "--die-with-parent",
+        "--new-session",
+        "--cap-drop",
+        "ALL",
+        "--clearenv",
+        *kept,
+    ]
+    command += [
+        "--size",
+        str(FOLDER_BYTES),
+        "--tmpfs",
+        ROOM_INSIDE,
+        "--dir",
+        "/tmp",
+        "--proc",
+        "/proc",
+        "--dev",
+        "/dev",
+    ]
     interpreter = os.path.realpath(sys.executable)
-    for path in (*(one for one in readable if not one.startswith(("/dev/", "/proc/"))), interpreter):
+    for path in (
+        *(one for one in readable if not one.startswith(("/dev/", "/proc/"))),
+        interpreter,
+    ):
         command += ["--ro-bind-try", path, path]
     for path in ("/lib", "/lib64", "/bin"):  # on most systems these are links into /usr
         if os.path.islink(path):
             command += ["--symlink", os.readlink(path), path]
     # The root and /dev are memory too: what one file leaves there, the next one would find.
     command += ["--remount-ro", "/dev", "--remount-ro", "/"]
-    command += ["--file", str(archive.fileno()), ARCHIVE, "--chdir", ROOM_INSIDE, interpreter, "-I", "-B", "-c", boot]
+    command += [
+        "--file",
+        str(archive.fileno()),
+        ARCHIVE,
+        "--chdir",
+        ROOM_INSIDE,
+        interpreter,
+        "-I",
+        "-B",
+        "-c",
+        boot,
+    ]
     with archive:
         environment = clean_environment(os.environ)
-        return subprocess.Popen(command, env=environment, pass_fds=(control, archive.fileno()), stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
+        return subprocess.Popen(
+            command,
+            env=environment,
+            pass_fds=(control, archive.fileno()),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+        )
 
 
 def _own_code() -> bytes:
@@ -142,7 +216,9 @@ def _own_code() -> bytes:
     with zipfile.ZipFile(buffer, "w") as archive:
         for part in ("", "core", "running"):
             for path in sorted((_TRAINER / part).glob("*.py")):
-                archive.write(path, f"trainer/{part}/{path.name}" if part else f"trainer/{path.name}")
+                archive.write(
+                    path, f"trainer/{part}/{path.name}" if part else f"trainer/{path.name}"
+                )
     return buffer.getvalue()
 
 
@@ -254,7 +330,15 @@ def _enter_namespaces() -> bool:
     else:
         entered = libc.unshare(_CLONE_NEWUSER | _CLONE_NEWNS) == 0
         try:
-            for name, text in (("setgroups", "deny"), ("uid_map", f"{user} {user} 1"), ("gid_map", f"{group} {group} 1")) if entered else ():
+            for name, text in (
+                (
+                    ("setgroups", "deny"),
+                    ("uid_map", f"{user} {user} 1"),
+                    ("gid_map", f"{group} {group} 1"),
+                )
+                if entered
+                else ()
+            ):
                 Path(f"/proc/self/{name}").write_text(text, encoding="ascii")
         except OSError:
             return False
@@ -318,7 +402,9 @@ def _flatten_away(folder: str) -> None:
                 try:
                     for child in os.listdir(inner):
                         if _is_folder(child, inner):
-                            os.chmod(child, 0o700, dir_fd=inner)  # else who is not root may not move it
+                            os.chmod(
+                                child, 0o700, dir_fd=inner
+                            )  # else who is not root may not move it
                             moved = _free_number(moved, top)
                             os.rename(child, str(moved), src_dir_fd=inner, dst_dir_fd=top)
                         else:
@@ -371,7 +457,11 @@ def nameless_bytes(pid: int) -> int:
         for name in os.listdir(f"/proc/{pid}/fd"):
             with contextlib.suppress(OSError):
                 status = os.stat(f"/proc/{pid}/fd/{name}")
-                found += status.st_blocks * 512 if stat.S_ISREG(status.st_mode) and status.st_nlink == 0 else 0
+                found += (
+                    status.st_blocks * 512
+                    if stat.S_ISREG(status.st_mode) and status.st_nlink == 0
+                    else 0
+                )
     return found
 
 

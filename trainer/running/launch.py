@@ -101,7 +101,9 @@ def ending_at_once() -> Iterator[None]:
     A KeyboardInterrupt can be lost here, for example in a function that Python calls after a fork.
     """
     usual = signal.getsignal(signal.SIGINT)
-    if usual is not signal.default_int_handler:  # it is ignored, where a script runs in the background
+    if (
+        usual is not signal.default_int_handler
+    ):  # it is ignored, where a script runs in the background
         yield
         return
     signal.signal(signal.SIGINT, _end)

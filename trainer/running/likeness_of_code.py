@@ -19,7 +19,9 @@ _FEWEST = 60
 _SHARE = 0.6  # of the runs of the shorter of both
 _FEWEST_ATTRIBUTES = 4
 _SHARE_OF_ATTRIBUTES = 0.3  # a copy has far more in common: attributes are among the steps
-_NO_STEPS = frozenset("CACHE RESUME NOP PRECALL EXTENDED_ARG MAKE_CELL COPY_FREE_VARS PUSH_NULL".split())
+_NO_STEPS = frozenset(
+    "CACHE RESUME NOP PRECALL EXTENDED_ARG MAKE_CELL COPY_FREE_VARS PUSH_NULL".split()
+)
 _VARIABLES = ("FAST", "DEREF", "GLOBAL", "NAME", "CLOSURE")
 
 
@@ -47,12 +49,15 @@ class Originals:
         alike = [
             runs
             for runs, own in zip(self._runs, self._attributes, strict=True)
-            if len(own & names) >= max(_FEWEST_ATTRIBUTES, _SHARE_OF_ATTRIBUTES * min(len(own), len(names)))
+            if len(own & names)
+            >= max(_FEWEST_ATTRIBUTES, _SHARE_OF_ATTRIBUTES * min(len(own), len(names)))
         ]
         if not alike or _length(code) < _FEWEST:
             return 0.0
         found = runs_of(code)
-        return max(len(found & runs) / max(min(len(found), len(runs)), _FEWEST - _RUN) for runs in alike)
+        return max(
+            len(found & runs) / max(min(len(found), len(runs)), _FEWEST - _RUN) for runs in alike
+        )
 
 
 def nested_in(code: CodeType) -> list[CodeType]:
@@ -62,7 +67,11 @@ def nested_in(code: CodeType) -> list[CodeType]:
 
 def runs_of(code: CodeType) -> frozenset[tuple[str, ...]]:
     """Return all runs of steps of the code itself, without what is nested in it."""
-    steps = [_step(instruction) for instruction in dis.get_instructions(code) if instruction.opname not in _NO_STEPS]
+    steps = [
+        _step(instruction)
+        for instruction in dis.get_instructions(code)
+        if instruction.opname not in _NO_STEPS
+    ]
     return frozenset(tuple(steps[start : start + _RUN]) for start in range(len(steps) - _RUN + 1))
 
 
@@ -79,7 +88,11 @@ def _length(code: CodeType) -> int:
 
 def _step(instruction: dis.Instruction) -> str:
     kind = _kind_of(instruction.opname)
-    if kind != "constant" and instruction.opcode not in dis.hasname and instruction.opcode not in dis.hascompare:
+    if (
+        kind != "constant"
+        and instruction.opcode not in dis.hasname
+        and instruction.opcode not in dis.hascompare
+    ):
         return kind
     if kind in ("load", "store", "delete"):
         return kind

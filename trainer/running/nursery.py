@@ -34,12 +34,29 @@ from trainer.running.attempts import is_out_of_memory
 from trainer.running.channel import Channel
 from trainer.running.counting import QUIET, count_in_threads, guard
 from trainer.running.execution import Drive
-from trainer.running.isolation import ARCHIVE, FOLDER_BYTES, Folders, Isolation, children, descendants, nameless_bytes, used_bytes
+from trainer.running.isolation import (
+    ARCHIVE,
+    FOLDER_BYTES,
+    Folders,
+    Isolation,
+    children,
+    descendants,
+    nameless_bytes,
+    used_bytes,
+)
 from trainer.running.protocol import REPLY, Request, SubmittedFile, decode
-from trainer.running.rehearsal import choose_kernels, give_memory_back, have_memory_ready, keep_freed_memory, rehearse
+from trainer.running.rehearsal import (
+    choose_kernels,
+    give_memory_back,
+    have_memory_ready,
+    keep_freed_memory,
+    rehearse,
+)
 from trainer.running.worker import Worker, load_drive
 
-BROKEN_WORKER = 86  # exit code of a worker whose own code failed, most likely because the submission changed it
+BROKEN_WORKER = (
+    86  # exit code of a worker whose own code failed, most likely because the submission changed it
+)
 OUT_OF_MEMORY = 87  # … whose own code found no memory left
 SLEEP_FACTOR = 4  # a worker may sleep for so many times its limit of CPU seconds
 _GRACE_SECONDS = 0.2
@@ -111,7 +128,9 @@ def _live(control: socket.socket) -> NoReturn:
     code = 1
     nursery = None
     try:
-        signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the grader's to handle; it then closes the socket
+        signal.signal(
+            signal.SIGINT, signal.SIG_IGN
+        )  # Ctrl-C is the grader's to handle; it then closes the socket
         _prepare()
         sandbox.become_subreaper()
         _close_all_but(control.fileno(), 0, 1, 2)
@@ -148,14 +167,18 @@ class _Nursery:
 
     def obey_all(self) -> None:
         """Obey and answer until the grader closes the socket."""
-        with contextlib.suppress(ConnectionError):  # a grader that is ended from outside leaves answers unread
+        with contextlib.suppress(
+            ConnectionError
+        ):  # a grader that is ended from outside leaves answers unread
             for order, descriptors in self._orders():
                 if order["do"] == "open":
                     self._open(order)
                     continue
                 try:
                     answer = self._obey(order, descriptors)
-                except Exception as error:  # whatever one worker has left behind, the next one gets a zygote
+                except (
+                    Exception
+                ) as error:  # whatever one worker has left behind, the next one gets a zygote
                     answer = {"error": f"{type(error).__name__}: {error}"}
                 self._control.sendall(line_of(answer))
 
@@ -206,7 +229,9 @@ class _Nursery:
         waiting, descriptors = b"", list[int]()
         wanted = {"run": 3, "probe": 3, "hold": 1}
         while True:
-            while not select.select([self._control], [], [], _LOOK_SECONDS if self._wards else None)[0]:
+            while not select.select(
+                [self._control], [], [], _LOOK_SECONDS if self._wards else None
+            )[0]:
                 self._look_after()
             part, sent, _, _ = socket.recv_fds(self._control, 1 << 16, 3)
             if not part:
@@ -238,7 +263,10 @@ class _Nursery:
         return [child for child in children(os.getpid()) if child not in self._wards]
 
     def _trouble(self, pid: int, ward: Ward) -> str:
-        if not self.folders.bounded and used_bytes(ward.folder, FOLDER_BYTES) + nameless_bytes(pid) > FOLDER_BYTES:
+        if (
+            not self.folders.bounded
+            and used_bytes(ward.folder, FOLDER_BYTES) + nameless_bytes(pid) > FOLDER_BYTES
+        ):
             return f"it wrote more than the {FOLDER_BYTES >> 20} MiB that a submission may write"
         with contextlib.suppress(OSError):
             if (threads := len(os.listdir(f"/proc/{pid}/task"))) > MOST_THREADS:
@@ -284,7 +312,9 @@ class _Nursery:
                 self._work(Channel(requests, replies), folder, order)
                 code = 0
             except BaseException as error:
-                if is_out_of_memory(error):  # the submission has taken all there was, and our own code got none
+                if is_out_of_memory(
+                    error
+                ):  # the submission has taken all there was, and our own code got none
                     code = OUT_OF_MEMORY
                 else:
                     traceback.print_exc()
@@ -320,7 +350,9 @@ class _Nursery:
         faulthandler.register(signal.SIGXCPU, file=2, all_threads=False)
         body = channel.receive()  # a session has this worker wait here for the next save
         file = msgspec.json.decode(body, type=SubmittedFile)
-        channel.send(REPLY, Worker(held.request, held.tensors, file, channel, folder).work(held.drive))
+        channel.send(
+            REPLY, Worker(held.request, held.tensors, file, channel, folder).work(held.drive)
+        )
 
     def _confine(self, order: dict[str, Any], folder: str) -> None:
         sandbox.limit(order["memory_bytes"], order["seconds"])
@@ -373,7 +405,9 @@ class _Nursery:
 def _time_is_up(ward: Ward, usage: resource.struct_rusage, status: int) -> str:
     """Return "cpu" where the kernel has killed a worker for its CPU time before the zygote looked at it."""
     used = usage.ru_utime + usage.ru_stime - (ward.used or 0.0)
-    return "cpu" if os.WIFSIGNALED(status) and ward.used is not None and used >= ward.seconds else ""
+    return (
+        "cpu" if os.WIFSIGNALED(status) and ward.used is not None and used >= ward.seconds else ""
+    )
 
 
 def _out_of_time(pid: int, ward: Ward, now: float) -> str:
@@ -384,10 +418,16 @@ def _out_of_time(pid: int, ward: Ward, now: float) -> str:
     if ward.used is None:
         return ""
     if ward.warned is not None:
-        return f"its time ({ward.out_of}) is over" if now >= ward.warned + _SECONDS_TO_SAY_WHERE else ""
+        return (
+            f"its time ({ward.out_of}) is over"
+            if now >= ward.warned + _SECONDS_TO_SAY_WHERE
+            else ""
+        )
     passed, ward.looked = min(now - ward.looked, _LONGEST_LOOK), now
     used = _cpu_seconds(pid)
-    if used is None or _is_asleep(pid):  # where nothing tells, all the time that passes counts as sleep
+    if used is None or _is_asleep(
+        pid
+    ):  # where nothing tells, all the time that passes counts as sleep
         ward.slept += passed
     if used is not None and used - ward.used >= ward.seconds:
         ward.out_of = "cpu"
@@ -425,7 +465,10 @@ def _is_asleep(pid: int) -> bool:
 
 def forget_peak(pid: int) -> None:
     """Have the kernel count from now on how much memory a process holds at most, where it can (Linux)."""
-    with contextlib.suppress(OSError), open(f"/proc/{pid}/clear_refs", "w", encoding="ascii") as file:
+    with (
+        contextlib.suppress(OSError),
+        open(f"/proc/{pid}/clear_refs", "w", encoding="ascii") as file,
+    ):
         file.write("5")
 
 
@@ -443,18 +486,35 @@ def _settle(output: int, folder: str) -> None:
     os.close(nowhere)
     os.close(output)
     sys.stdin = open(0, encoding="utf-8", closefd=False)
-    sys.stdout = open(1, "w", encoding="utf-8", errors="backslashreplace", buffering=1, closefd=False)
-    sys.stderr = open(2, "w", encoding="utf-8", errors="backslashreplace", buffering=1, closefd=False)
+    sys.stdout = open(
+        1, "w", encoding="utf-8", errors="backslashreplace", buffering=1, closefd=False
+    )
+    sys.stderr = open(
+        2, "w", encoding="utf-8", errors="backslashreplace", buffering=1, closefd=False
+    )
     os.chdir(folder)
     os.environ.clear()
     # torch.compile would start a compiler; with this it leaves functions as they are.
-    os.environ.update(HOME=folder, TMPDIR=folder, PATH=os.defpath, LANG="C.UTF-8", OMP_NUM_THREADS="1", TORCHDYNAMO_DISABLE="1", **QUIET)
+    os.environ.update(
+        HOME=folder,
+        TMPDIR=folder,
+        PATH=os.defpath,
+        LANG="C.UTF-8",
+        OMP_NUM_THREADS="1",
+        TORCHDYNAMO_DISABLE="1",
+        **QUIET,
+    )
     tempfile.tempdir = folder
     # The fork has lost torch's thread pool: two threads of a submission's that first ask for it at once would find none.
     torch.set_num_threads(1)
     sys.argv = [""]
     warnings.resetwarnings()  # the grader's own filters (a test run's, say) are not the learner's
-    sys.path[:] = [path for path in sys.path if path.endswith(("site-packages", "dist-packages", ".zip", "lib-dynload")) or "lib/python" in path]
+    sys.path[:] = [
+        path
+        for path in sys.path
+        if path.endswith(("site-packages", "dist-packages", ".zip", "lib-dynload"))
+        or "lib/python" in path
+    ]
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 

@@ -48,18 +48,25 @@ def try_all(asked: Mapping[str, Any], folder: str) -> bytes:
             return searched(asked)
     left: list[int] = []
     tried = {
-        "open a network socket": _fails(lambda: socket.socket(socket.AF_INET, socket.SOCK_DGRAM).close()),
+        "open a network socket": _fails(
+            lambda: socket.socket(socket.AF_INET, socket.SOCK_DGRAM).close()
+        ),
         "read the solutions": _fails(lambda: _read(asked["solutions"])),
         "read the engine": _fails(lambda: _read(asked["engine"])),
         "read the home folder": all(_fails(partial(_read, path)) for path in asked["at home"]),
         "read another submission": _fails(lambda: _read(asked["other"])),
-        "write outside its own folder": _fails(lambda: os.close(os.open(asked["outside"], os.O_CREAT | os.O_WRONLY, 0o600))),
+        "write outside its own folder": _fails(
+            lambda: os.close(os.open(asked["outside"], os.O_CREAT | os.O_WRONLY, 0o600))
+        ),
         "start a process": _fails(lambda: left.append(_fork_for_good())),
         "see the grader": _fails(lambda: _read(f"/proc/{asked['grader']}/status")),
         "trace the grader": _fails(lambda: _trace(asked["grader"])),
-        "read the grader's memory": _fails(lambda: open(f"/proc/{asked['grader']}/mem", "rb").close()),
+        "read the grader's memory": _fails(
+            lambda: open(f"/proc/{asked['grader']}/mem", "rb").close()
+        ),
         "signal the grader": _fails(lambda: os.kill(asked["grader"], 0)),
-        "get round the memory limit": _fails(lambda: os.close(os.memfd_create("probe"))) and _fails(lambda: bytearray(asked["bytes_of_memory"])),
+        "get round the memory limit": _fails(lambda: os.close(os.memfd_create("probe")))
+        and _fails(lambda: bytearray(asked["bytes_of_memory"])),
         "change attributes of another's file": _changes_none(asked["other"]),
         "hold a lease on a file": _fails(lambda: _lease(asked["leased"])),
         "use shared memory of the system": _shares_none(),
@@ -67,7 +74,14 @@ def try_all(asked: Mapping[str, Any], folder: str) -> bytes:
         "raise its own limits": _fails(_raise_limit),
         "gain privileges": _gains_none(),
     }
-    return json.dumps({"tried": tried, "left": left, "threads": _torch_threads_work(), "writes": not _fails(lambda: _write(folder))}).encode()
+    return json.dumps(
+        {
+            "tried": tried,
+            "left": left,
+            "threads": _torch_threads_work(),
+            "writes": not _fails(lambda: _write(folder)),
+        }
+    ).encode()
 
 
 def _fails(action: Callable[[], object]) -> bool:
@@ -195,7 +209,10 @@ def _gains_none() -> bool:
         return False
     kept = ctypes.create_string_buffer(24)
     read = libc.capget(struct.pack("<Ii", _CAPABILITIES_3, 0), kept)
-    effective, permitted = struct.unpack("<II4xII4x", kept.raw)[0::2], struct.unpack("<II4xII4x", kept.raw)[1::2]
+    effective, permitted = (
+        struct.unpack("<II4xII4x", kept.raw)[0::2],
+        struct.unpack("<II4xII4x", kept.raw)[1::2],
+    )
     return read == 0 and not any(effective) and not any(permitted)
 
 

@@ -59,7 +59,9 @@ def probe_isolation(hidden: Iterable[Path], isolation: Isolation | None = None) 
 def probe_zygote(zygote: Zygote, hidden: Iterable[Path]) -> Isolated:
     """The same with the workers of this zygote."""
     hidden = tuple(hidden)
-    solutions = next((path for folder in hidden for path in sorted(folder.rglob("solution.py"))), None)
+    solutions = next(
+        (path for folder in hidden for path in sorted(folder.rglob("solution.py"))), None
+    )
     with tempfile.TemporaryDirectory(prefix="attn-drill-probe-") as folder:
         other = Path(folder, "other.py")
         other.write_text("another's work", encoding="utf-8")
@@ -85,7 +87,10 @@ def probe_zygote(zygote: Zygote, hidden: Iterable[Path]) -> Isolated:
     held["start threads without end"] = bool(threads.get("refused") or ended_at_threads.ended_for)
     copies = copies_readable_by(zygote, hidden)
     held[COPIES] = copies.none
-    works = {"threads that torch needs": bool(told.get("threads")), "a folder of its own": bool(told.get("writes"))}
+    works = {
+        "threads that torch needs": bool(told.get("threads")),
+        "a folder of its own": bool(told.get("writes")),
+    }
     return Isolated(zygote.isolation, held, works, copies)
 
 
@@ -108,7 +113,11 @@ def _installed(otherwise: Path) -> str:
 def _some_of(home: Path) -> list[str]:
     """A few things in the home folder that this process can read, or the folder itself."""
     with contextlib.suppress(OSError):
-        found = [str(path) for path in sorted(home.iterdir())[:50] if path.is_file() and os.access(path, os.R_OK)]
+        found = [
+            str(path)
+            for path in sorted(home.iterdir())[:50]
+            if path.is_file() and os.access(path, os.R_OK)
+        ]
         return found[:5] or [str(home)]
     return [str(home)]
 

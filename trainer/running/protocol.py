@@ -47,7 +47,9 @@ Name = Annotated[str, msgspec.Meta(max_length=256)]
 Assigned = Mapping[str, Sequence[str]]  # which of the learner's layers holds which roles
 Count = Annotated[int, msgspec.Meta(ge=0, le=1 << 53)]
 Number = Annotated[int, msgspec.Meta(ge=-1, le=1 << 31)]
-Shape = Annotated[list[Annotated[int, msgspec.Meta(ge=0, le=1 << 40)]], msgspec.Meta(max_length=MOST_DIMS)]
+Shape = Annotated[
+    list[Annotated[int, msgspec.Meta(ge=0, le=1 << 40)]], msgspec.Meta(max_length=MOST_DIMS)
+]
 
 DTYPES: dict[str, torch.dtype] = {
     str(dtype).removeprefix("torch."): dtype
@@ -123,7 +125,9 @@ class FoundParameter(msgspec.Struct, frozen=True):
     """One argument of the learner's callable; `default` is a literal's repr, or None where there is none to compare."""
 
     name: Name
-    kind: Literal["POSITIONAL_ONLY", "POSITIONAL_OR_KEYWORD", "VAR_POSITIONAL", "KEYWORD_ONLY", "VAR_KEYWORD"]
+    kind: Literal[
+        "POSITIONAL_ONLY", "POSITIONAL_OR_KEYWORD", "VAR_POSITIONAL", "KEYWORD_ONLY", "VAR_KEYWORD"
+    ]
     required: bool
     default: Name | None = None
 
@@ -199,9 +203,13 @@ class Run(msgspec.Struct, frozen=True):
     probe: str | None
     purpose: Purpose | None = None  # None: the request's
     counted: bool = True  # of a probe: whether its first call is counted, which is made as declared and without gradients
-    ways: list[tuple[bool, bool]] = []  # of a probe: the further ways in which it is counted, (training, gradients)
+    ways: list[
+        tuple[bool, bool]
+    ] = []  # of a probe: the further ways in which it is counted, (training, gradients)
     random: bool = False  # whether two calls on the same values may differ: dropout
-    once_more: bool = True  # whether the third call is made without gradients too, however the one with them ends
+    once_more: bool = (
+        True  # whether the third call is made without gradients too, however the one with them ends
+    )
 
 
 class Request(msgspec.Struct, frozen=True):
@@ -242,7 +250,9 @@ class RunReply(msgspec.Struct):
     parameters: dict[Name, Shape] = {}
     shared: dict[Name, Name] = {}
     lazy: dict[Name, Name] = {}  # layers without a shape yet, and their classes
-    lost: Annotated[list[Name], msgspec.Meta(max_length=50)] = []  # buffers whose imaginary part the cast cut off
+    lost: Annotated[
+        list[Name], msgspec.Meta(max_length=50)
+    ] = []  # buffers whose imaginary part the cast cut off
     unassigned: bool = False
     outputs: dict[Name, Returned] = {}
     outputs_with_gradients: dict[Name, Returned] = {}
@@ -265,7 +275,9 @@ class Reply(msgspec.Struct):
     defined: Annotated[list[Name], msgspec.Meta(max_length=40)] = []
     not_callable: dict[Name, Text] = {}
     signatures: dict[Name, Annotated[list[FoundParameter], msgspec.Meta(max_length=50)] | None] = {}
-    assignments: Annotated[list[dict[Name, list[Name]]], msgspec.Meta(max_length=MOST_ASSIGNMENTS)] = []  # all that fit all cases
+    assignments: Annotated[
+        list[dict[Name, list[Name]]], msgspec.Meta(max_length=MOST_ASSIGNMENTS)
+    ] = []  # all that fit all cases
     assignment: dict[Name, list[Name]] = {}
     runs: Annotated[list[RunReply], msgspec.Meta(max_length=1000)] = []
     refusals: Annotated[list[Failure | None], msgspec.Meta(max_length=1000)] = []
@@ -307,7 +319,12 @@ class TensorTable:
         plain = torch.Tensor.detach(tensor)
         if type(plain) is not Tensor:
             plain = plain.as_subclass(Tensor)
-        if plain.is_conj() or plain.is_neg() or not plain.is_contiguous() or plain.device.type != "cpu":
+        if (
+            plain.is_conj()
+            or plain.is_neg()
+            or not plain.is_contiguous()
+            or plain.device.type != "cpu"
+        ):
             # A view with the conjugate or negative bit set holds its values' bytes without it.
             plain = plain.resolve_conj().resolve_neg().cpu().contiguous()
         self.specs.append(Spec(name_of(plain.dtype), list(plain.shape)))
@@ -344,7 +361,9 @@ def decode(frame: bytes, shape: type[T]) -> tuple[T, list[Tensor]]:
     except ProtocolError:
         raise
     except Exception as error:  # the bytes come from whoever wants to get through here
-        raise ProtocolError(f"a frame that cannot be read ({type(error).__name__}: {cap(str(error), 200)})") from None
+        raise ProtocolError(
+            f"a frame that cannot be read ({type(error).__name__}: {cap(str(error), 200)})"
+        ) from None
 
 
 def _decoded(frame: bytes, shape: type[T]) -> tuple[T, list[Tensor]]:
@@ -376,9 +395,13 @@ def _decoded(frame: bytes, shape: type[T]) -> tuple[T, list[Tensor]]:
             continue
         size_in_bytes = count * dtype.itemsize
         if size_in_bytes > len(buffer) - offset:
-            raise ProtocolError(f"a tensor of {size_in_bytes} bytes where {len(buffer) - offset} are left")
+            raise ProtocolError(
+                f"a tensor of {size_in_bytes} bytes where {len(buffer) - offset} are left"
+            )
         # A byte that is neither 0 nor 1 is no bool to torch, but may stand in a frame.
-        flat = torch.frombuffer(buffer, dtype=torch.uint8 if dtype is torch.bool else dtype, count=count, offset=offset)
+        flat = torch.frombuffer(
+            buffer, dtype=torch.uint8 if dtype is torch.bool else dtype, count=count, offset=offset
+        )
         tensors.append((flat != 0 if dtype is torch.bool else flat).reshape(spec.shape))
         offset += size_in_bytes + _padding(size_in_bytes)
     return body, tensors

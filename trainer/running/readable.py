@@ -71,7 +71,9 @@ def readable_trees(sites: Sequence[str]) -> list[str]:
     """Return the folders that a worker may read as a whole, but for what is hidden in them."""
     stdlib = (sysconfig.get_path("stdlib"), sysconfig.get_path("platstdlib"))
     folders = (*_SYSTEM_FOLDERS, *stdlib, os.path.join(sys.base_prefix, "lib"), *sites)
-    return list(dict.fromkeys(os.path.realpath(path) for path in folders if path and os.path.isdir(path)))
+    return list(
+        dict.fromkeys(os.path.realpath(path) for path in folders if path and os.path.isdir(path))
+    )
 
 
 def _project_of(path: str) -> str | None:
@@ -108,10 +110,16 @@ def _copies_in(tree: str, trees: Sequence[str], sites: Sequence[str]) -> Iterato
         is_site = folder in sites
         for name in folders:
             path = f"{folder}/{name}"
-            ours = (name in _PARTS and _is_part_of_a_pack(path, folders)) or (is_site and _names_us(name))
+            ours = (name in _PARTS and _is_part_of_a_pack(path, folders)) or (
+                is_site and _names_us(name)
+            )
             if ours or (name in SITE_NAMES and path not in sites):
                 yield path
-            elif path not in trees and not name.endswith(_ABOUT_PACKAGES) and _is_worth_a_look(path, depth):
+            elif (
+                path not in trees
+                and not name.endswith(_ABOUT_PACKAGES)
+                and _is_worth_a_look(path, depth)
+            ):
                 waiting.append((path, depth + 1))
         for name in files if is_site else ():
             path = f"{folder}/{name}"
@@ -138,7 +146,9 @@ def _is_kept_out(folder: str, folders: set[str], files: set[str]) -> bool:
         return True
     if not _ENVIRONMENT_MARKS.isdisjoint(folders | files):
         return True
-    return "_pack" in folders and any(os.path.isdir(os.path.join(folder, "_pack", part)) for part in _PARTS)
+    return "_pack" in folders and any(
+        os.path.isdir(os.path.join(folder, "_pack", part)) for part in _PARTS
+    )
 
 
 def _is_part_of_a_pack(path: str, neighbours: set[str]) -> bool:
@@ -150,7 +160,9 @@ def _is_part_of_a_pack(path: str, neighbours: set[str]) -> bool:
         folders, files = _entries_of(os.path.join(path, challenge))
         if "__pycache__" in folders:  # what is compiled may be all that is left
             files |= _entries_of(os.path.join(path, challenge, "__pycache__"))[1]
-        if any(file.partition(".")[0] == wanted and file.endswith((".py", ".pyc")) for file in files):
+        if any(
+            file.partition(".")[0] == wanted and file.endswith((".py", ".pyc")) for file in files
+        ):
             return True
     return False
 
@@ -178,7 +190,9 @@ def _is_worth_a_look(path: str, depth: int) -> bool:
 def _archive_holds_a_pack(path: str) -> bool:
     try:
         with zipfile.ZipFile(path) as archive:
-            return any(Path(name).name in ("solution.py", "cases.py") for name in archive.namelist())
+            return any(
+                Path(name).name in ("solution.py", "cases.py") for name in archive.namelist()
+            )
     except (OSError, ValueError, zipfile.BadZipFile):
         return False
 
@@ -230,5 +244,7 @@ def _remember_names(ways: set[str], sites: Sequence[str]) -> None:
     """
     for path in (*sys.path, *ways):
         real = os.path.realpath(path) if path in sys.path else path
-        if real in ways and (path in sys.path or real.startswith(tuple(f"{site}/" for site in sites))):
+        if real in ways and (
+            path in sys.path or real.startswith(tuple(f"{site}/" for site in sites))
+        ):
             PathFinder.find_spec("_no_module_has_this_name", [path])

@@ -69,7 +69,9 @@ class Recorder(TorchDispatchMode):  # type: ignore[no-untyped-call]  # torch's _
         self._given: dict[int, int] = {}  # storage -> step
         self._bytes = 0
         self._at_rest = False  # while this class itself works on tensors
-        self._locals: dict[int, tuple[int, dict[str, object]]] = {}  # by frame: its line, and what its names were bound to
+        self._locals: dict[
+            int, tuple[int, dict[str, object]]
+        ] = {}  # by frame: its line, and what its names were bound to
         self._traced: Any = None
 
     @classmethod
@@ -84,7 +86,12 @@ class Recorder(TorchDispatchMode):  # type: ignore[no-untyped-call]  # torch's _
             sys.settrace(self._trace)
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
         if self._names:
             sys.settrace(self._traced)
         super().__exit__(kind, error, trace)  # type: ignore[no-untyped-call]  # nor has this
@@ -99,7 +106,10 @@ class Recorder(TorchDispatchMode):  # type: ignore[no-untyped-call]  # torch's _
     def give_numbers(self, inputs: Mapping[str, Any]) -> dict[str, Any]:
         """The same, the numbers among them followed."""
         return {
-            name: followed(value, self._number((), value, f"input {name}"), self) if type(value) in (int, float) else value for name, value in inputs.items()
+            name: followed(value, self._number((), value, f"input {name}"), self)
+            if type(value) in (int, float)
+            else value
+            for name, value in inputs.items()
         }
 
     def computed(self, value: float, parents: Sequence[int]) -> int:
@@ -119,7 +129,11 @@ class Recorder(TorchDispatchMode):  # type: ignore[no-untyped-call]  # torch's _
     def used(self, tensors: Iterable[Tensor]) -> None:
         """These are worked on, or returned: what was detached is cut off then. Autograd itself detaches what it saves, and goes on with the rest."""
         for tensor in tensors:
-            if not tensor.requires_grad and (step := self.step_of(tensor)) >= 0 and self.steps[step].operation == "detach":
+            if (
+                not tensor.requires_grad
+                and (step := self.step_of(tensor)) >= 0
+                and self.steps[step].operation == "detach"
+            ):
                 self.steps[step].cut = self._is_cut_off()
 
     def _is_cut_off(self) -> bool:
@@ -134,7 +148,9 @@ class Recorder(TorchDispatchMode):  # type: ignore[no-untyped-call]  # torch's _
         if self._at_rest:
             return func(*args, **(kwargs or {}))
         given = _tensors((args, kwargs))
-        parents = tuple(dict.fromkeys(one for tensor in given if (one := self.step_of(tensor)) >= 0))
+        parents = tuple(
+            dict.fromkeys(one for tensor in given if (one := self.step_of(tensor)) >= 0)
+        )
         lines = self._lines()
         name = func.overloadpacket.__name__
         if self._gradients:
@@ -143,13 +159,28 @@ class Recorder(TorchDispatchMode):  # type: ignore[no-untyped-call]  # torch's _
         writes = name.endswith("_")
         for tensor in _tensors(result):
             storage = _storage(tensor)
-            self._add(lines, name, tensor, parents, storage, self._given.get(storage, -1) if writes else -1)
+            self._add(
+                lines,
+                name,
+                tensor,
+                parents,
+                storage,
+                self._given.get(storage, -1) if writes else -1,
+            )
             whole = self._whole[storage] if writes else tensor
             if whole.shape != tensor.shape:  # a part was written: the whole has changed
                 self._add(lines, name, whole, (*parents, len(self.steps) - 1), storage)
         return result
 
-    def _add(self, lines: tuple[int, ...], operation: str, tensor: Tensor, parents: tuple[int, ...], storage: int, into: int = -1) -> None:
+    def _add(
+        self,
+        lines: tuple[int, ...],
+        operation: str,
+        tensor: Tensor,
+        parents: tuple[int, ...],
+        storage: int,
+        into: int = -1,
+    ) -> None:
         self._whole.setdefault(storage, tensor)
         if len(self.steps) >= MOST_STEPS:
             return
@@ -161,7 +192,9 @@ class Recorder(TorchDispatchMode):  # type: ignore[no-untyped-call]  # torch's _
             plain = torch.view_as_real(tensor.resolve_conj()) if tensor.is_complex() else tensor
             value = plain.detach().clone(memory_format=torch.contiguous_format)
         cut = self._gradients and not torch.is_grad_enabled() and self._is_cut_off()
-        self.steps.append(Recorded(lines, operation, value, parents, into=into, entries=entries, cut=cut))
+        self.steps.append(
+            Recorded(lines, operation, value, parents, into=into, entries=entries, cut=cut)
+        )
         self._alive.append(tensor)
         self._makers[_view(tensor, storage)] = self._makers[storage] = len(self.steps) - 1
 
@@ -199,7 +232,10 @@ class Recorder(TorchDispatchMode):  # type: ignore[no-untyped-call]  # torch's _
         for name, value in frame.f_locals.items():
             if name == "self" and type(attributes := getattr(value, "__dict__", None)) is dict:
                 for attribute, one in list(attributes.items()):
-                    if type(one) in (int, float) and names.get(key := f"self.{attribute}") is not one:
+                    if (
+                        type(one) in (int, float)
+                        and names.get(key := f"self.{attribute}") is not one
+                    ):
                         names[key] = one
                         self._number((line, *outer), one, name=key)
             if name in names and names[name] is value:
@@ -213,7 +249,14 @@ class Recorder(TorchDispatchMode):  # type: ignore[no-untyped-call]  # torch's _
             elif type(value) in (int, float):
                 self._number((line, *outer), value, name=name)
 
-    def _number(self, lines: tuple[int, ...], value: Any, operation: str = "number", name: str = "", parents: tuple[int, ...] = ()) -> int:
+    def _number(
+        self,
+        lines: tuple[int, ...],
+        value: Any,
+        operation: str = "number",
+        name: str = "",
+        parents: tuple[int, ...] = (),
+    ) -> int:
         """The step of a Python number; -1 where there is no more room."""
         if len(self.steps) >= MOST_STEPS:
             return -1
@@ -229,7 +272,13 @@ class Recorder(TorchDispatchMode):  # type: ignore[no-untyped-call]  # torch's _
         for one in _tensors(value):
             if (step := self.step_of(one)) >= 0:
                 self._add(lines, "return", one, (step,), _storage(one))
-        parts = value.values() if isinstance(value, dict) else value if isinstance(value, list | tuple) else (value,)
+        parts = (
+            value.values()
+            if isinstance(value, dict)
+            else value
+            if isinstance(value, list | tuple)
+            else (value,)
+        )
         for one in parts:
             if isinstance(one, Followed):
                 self._number(lines, one, parents=(one.step,))
@@ -256,4 +305,8 @@ def _view(tensor: Tensor, storage: int) -> object:
 
 def _tensors(value: Any) -> list[Tensor]:
     """Ordinary tensors in nested lists, tuples and dicts."""
-    return [one for one in tensors_in(value) if one.is_cpu and not one.is_nested and not one.is_quantized]
+    return [
+        one
+        for one in tensors_in(value)
+        if one.is_cpu and not one.is_nested and not one.is_quantized
+    ]

@@ -30,12 +30,19 @@ class _Rehearsed(nn.Module):
 
     def __init__(self) -> None:
         super().__init__()
-        self.q_proj, self.k_proj, self.v_proj, self.o_proj = (nn.Linear(_WIDTH, _WIDTH) for _ in range(4))
+        self.q_proj, self.k_proj, self.v_proj, self.o_proj = (
+            nn.Linear(_WIDTH, _WIDTH) for _ in range(4)
+        )
         self.dropout = nn.Dropout(0.5)
 
     def forward(self, x: Tensor) -> Tensor:
-        q, k, v = (layer(x).view(1, -1, 2, 2).transpose(1, 2) for layer in (self.q_proj, self.k_proj, self.v_proj))
-        scores = (q @ k.transpose(-2, -1) / 2).masked_fill(torch.zeros(1, dtype=torch.bool), float("-inf"))
+        q, k, v = (
+            layer(x).view(1, -1, 2, 2).transpose(1, 2)
+            for layer in (self.q_proj, self.k_proj, self.v_proj)
+        )
+        scores = (q @ k.transpose(-2, -1) / 2).masked_fill(
+            torch.zeros(1, dtype=torch.bool), float("-inf")
+        )
         heads = self.dropout(torch.softmax(scores, dim=-1)) @ v
         merged: Tensor = self.o_proj(heads.transpose(1, 2).reshape(x.shape))
         return merged
@@ -44,11 +51,20 @@ class _Rehearsed(nn.Module):
 def rehearse() -> None:
     """Run a small trial in every dtype; the state of torch's generator is as before."""
     state = torch.get_rng_state()
-    shapes = {f"{layer}.{part}": shape for layer in ("q_proj", "k_proj", "v_proj", "o_proj") for part, shape in (("weight", 2), ("bias", 1))}
+    shapes = {
+        f"{layer}.{part}": shape
+        for layer in ("q_proj", "k_proj", "v_proj", "o_proj")
+        for part, shape in (("weight", 2), ("bias", 1))
+    }
     tensors: list[Tensor] = []
-    runs = [_run(dtype, mode, shapes, tensors) for dtype, mode in (("float32", "eval"), ("float64", "train"), ("bfloat16", "eval"))]
+    runs = [
+        _run(dtype, mode, shapes, tensors)
+        for dtype, mode in (("float32", "eval"), ("float64", "train"), ("bfloat16", "eval"))
+    ]
     rehearsed = Request("", "module", ["Rehearsed"], 0, [*runs, runs[0]], [])
-    Trial(rehearsed, tensors, Attempts(""), Kept(), Hooks()).run_all({"Rehearsed": _Rehearsed}, _drive)
+    Trial(rehearsed, tensors, Attempts(""), Kept(), Hooks()).run_all(
+        {"Rehearsed": _Rehearsed}, _drive
+    )
     torch.set_rng_state(state)
 
 
@@ -64,7 +80,9 @@ def choose_kernels(request: Request, given: Sequence[Tensor]) -> None:
 def _entries(run: Run, given: Sequence[Tensor]) -> int:
     """Of all tensors that go into a run."""
     inputs = leaves({name: fill(tree, given) for name, tree in run.inputs.items()})
-    return sum(tensor.numel() for _, tensor in inputs) + sum(given[one].numel() for one in run.parameters.values())
+    return sum(tensor.numel() for _, tensor in inputs) + sum(
+        given[one].numel() for one in run.parameters.values()
+    )
 
 
 def keep_freed_memory() -> None:
@@ -103,7 +121,10 @@ def _run(dtype: str, mode: str, shapes: Mapping[str, int], tensors: list[Tensor]
     """One case of three tokens, with gradients."""
     kind: torch.dtype = getattr(torch, dtype)
     first = len(tensors)
-    tensors += [torch.ones(1, 3, _WIDTH, dtype=kind), *(torch.ones((_WIDTH,) * dims, dtype=kind) for dims in shapes.values())]
+    tensors += [
+        torch.ones(1, 3, _WIDTH, dtype=kind),
+        *(torch.ones((_WIDTH,) * dims, dtype=kind) for dims in shapes.values()),
+    ]
     parameters = {name: first + 1 + index for index, name in enumerate(shapes)}
     x = {"x": {"tensor": first}}
     return Run({}, {}, x, x, parameters, {"out": first}, dtype, mode, {}, ["x"], None)

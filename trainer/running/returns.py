@@ -17,7 +17,9 @@ def unpack(value: object, *names: str) -> tuple[object, ...]:
     """
     if isinstance(value, tuple | list) and len(value) == len(names):
         return tuple(value)
-    raise UnexpectedReturnError(f"expected ({', '.join(names)}) to be returned; it returned {describe(value)}")
+    raise UnexpectedReturnError(
+        f"expected ({', '.join(names)}) to be returned; it returned {describe(value)}"
+    )
 
 
 def describe(value: object) -> str:
@@ -27,7 +29,10 @@ def describe(value: object) -> str:
     if value is None:
         return "None (is a `return` missing?)"
     if isinstance(value, tuple | list):
-        inner = ", ".join(f"Tensor {list(one.shape)}" if isinstance(one, Tensor) else type(one).__name__ for one in value[:6])
+        inner = ", ".join(
+            f"Tensor {list(one.shape)}" if isinstance(one, Tensor) else type(one).__name__
+            for one in value[:6]
+        )
         more = ", …" if len(value) > 6 else ""
         return f"a {type(value).__name__} of {len(value)}: ({inner}{more})"
     if type(value) in (bool, int, float, complex, str) and not is_huge(value):

@@ -56,8 +56,12 @@ _MUCH = 32 << 10  # bytes at a time
 _ROUGHLY_ENDLESS = 40  # times the limit: longer than the zygote lets any worker live, on a machine that stands still at times
 _ENDLESS_SECONDS = 120.0  # beyond that
 # Above the lines of a file, `faulthandler` writes one of these: a fault, or the signal that its time is over.
-_FAULT_HEAD = r"Fatal Python error: |Stack \(most recent call first\):|Current thread 0x[0-9a-f]{6,16}\b"
-_FAULT = re.compile(r'File "(?P<path>[^"\n]{0,4096})", line (?P<line>\d{1,9}) in (?P<function>\S{1,100})')
+_FAULT_HEAD = (
+    r"Fatal Python error: |Stack \(most recent call first\):|Current thread 0x[0-9a-f]{6,16}\b"
+)
+_FAULT = re.compile(
+    r'File "(?P<path>[^"\n]{0,4096})", line (?P<line>\d{1,9}) in (?P<function>\S{1,100})'
+)
 
 
 class SupersededError(BaseException):
@@ -86,7 +90,9 @@ class Ended:
     reason: str = ""
     out_of_memory: bool = False
     last_note: int | None = None
-    printed: Mapping[str, str] = field(default_factory=dict)  # by part: `import`, or the number of a run
+    printed: Mapping[str, str] = field(
+        default_factory=dict
+    )  # by part: `import`, or the number of a run
     flooded: int = 0
     frames: tuple[Frame, ...] = ()
     tried: Tried | None = None
@@ -105,9 +111,19 @@ class Running:
     measured: whether the worker's end is waited for, so that the kernel tells how much memory it took
     """
 
-    def __init__(self, zygote: Zygote, frame: bytes | None, limits: Limits, *, rehearsed: bool = False, measured: bool = False) -> None:
+    def __init__(
+        self,
+        zygote: Zygote,
+        frame: bytes | None,
+        limits: Limits,
+        *,
+        rehearsed: bool = False,
+        measured: bool = False,
+    ) -> None:
         self._zygote, self._limits, self._measured = zygote, limits, measured
-        self._pid, self._requests, self._replies, self._output = zygote.start_worker(limits, held=frame is None, rehearsed=rehearsed, measured=measured)
+        self._pid, self._requests, self._replies, self._output = zygote.start_worker(
+            limits, held=frame is None, rehearsed=rehearsed, measured=measured
+        )
         self._file_name = ""
         self._give_up = time.monotonic() + _ROUGHLY_ENDLESS * limits.seconds + _ENDLESS_SECONDS
         self._buffer = bytearray()
@@ -130,7 +146,9 @@ class Running:
     def submit(self, file: SubmittedFile) -> None:
         """Give it the learner's file; its time counts from here on."""
         self._file_name = file.name
-        self._give_up = time.monotonic() + _ROUGHLY_ENDLESS * self._limits.seconds + _ENDLESS_SECONDS
+        self._give_up = (
+            time.monotonic() + _ROUGHLY_ENDLESS * self._limits.seconds + _ENDLESS_SECONDS
+        )
         self._zygote.start_clock(self._pid)
         self._send(FILE, msgspec.json.encode(file))
 
@@ -143,7 +161,9 @@ class Running:
                 with contextlib.suppress(BlockingIOError):
                     rest = rest[os.write(self._requests, rest) :]
 
-    def finish(self, interrupt: int | None = None, more: Callable[[], None] | None = None, nap: float = 0.0) -> Ended:
+    def finish(
+        self, interrupt: int | None = None, more: Callable[[], None] | None = None, nap: float = 0.0
+    ) -> Ended:
         """Wait for the reply, the worker's death or the deadline; then end the worker's whole family.
 
         Args:
@@ -214,7 +234,9 @@ class Running:
             raise ProtocolError(f"counts that are not ours: {error}") from None
         before = self._counts.setdefault(counted.run, [])
         way = (counted.counts.training, counted.counts.gradients)
-        if len(before) >= _MOST_WAYS or way in [(known.training, known.gradients) for known in before]:
+        if len(before) >= _MOST_WAYS or way in [
+            (known.training, known.gradients) for known in before
+        ]:
             counted = Counted(counted.run, Counts(tampered="counts came twice for one call"))
         before.append(counted.counts)
 
@@ -231,11 +253,15 @@ class Running:
         self.ended.reply.runs += runs
         self.ended.tensors += tensors
         if len(self.ended.reply.runs) > _MOST_RUNS or len(self.ended.tensors) > MOST_TENSORS:
-            raise ProtocolError(f"{len(self.ended.reply.runs)} runs and {len(self.ended.tensors)} tensors")
+            raise ProtocolError(
+                f"{len(self.ended.reply.runs)} runs and {len(self.ended.tensors)} tensors"
+            )
 
     def _end_worker(self, how: How) -> End:
         """End the worker's family and take what it has printed."""
-        if how == "replied" and not self._measured:  # what was printed before the reply is in the pipe; nobody waits for the end
+        if (
+            how == "replied" and not self._measured
+        ):  # what was printed before the reply is in the pipe; nobody waits for the end
             self._drain(_PIPE_BYTES)
             self._zygote.dismiss_worker(self._pid)
             return End(0, killed=True)
@@ -278,9 +304,13 @@ class Running:
                     self._received += len(part)
                     if self._take_messages():
                         return "replied"
-                if nap and ready and self._said() - said < _MUCH:  # whoever says much is waiting for room
+                if (
+                    nap and ready and self._said() - said < _MUCH
+                ):  # whoever says much is waiting for room
                     time.sleep(nap)
-        raise ZygoteLostError("The process that starts workers did not end a worker whose time was over. Run the check again.")
+        raise ZygoteLostError(
+            "The process that starts workers did not end a worker whose time was over. Run the check again."
+        )
 
     def _said(self) -> int:
         """Return how many bytes have come, printed ones and others."""
@@ -290,7 +320,13 @@ class Running:
         """Take whole messages off the buffer; True once the reply is there."""
         while len(self._buffer) >= HEAD_BYTES:
             kind, length = bytes(self._buffer[:1]), payload_bytes(self._buffer)
-            most = {NOTE: 32, READY: 0, COUNT: _MOST_COUNT_BYTES, PART: MOST_REPLY_BYTES - self._bytes, REPLY: MOST_REPLY_BYTES - self._bytes}.get(kind)
+            most = {
+                NOTE: 32,
+                READY: 0,
+                COUNT: _MOST_COUNT_BYTES,
+                PART: MOST_REPLY_BYTES - self._bytes,
+                REPLY: MOST_REPLY_BYTES - self._bytes,
+            }.get(kind)
             if most is None or length > most:
                 raise ProtocolError(f"a message of kind {kind!r} and {length} bytes")
             if len(self._buffer) < HEAD_BYTES + length:
@@ -341,8 +377,14 @@ class Running:
         if not heads:
             return ()
         text = text[heads[0].start() :]
-        found = [match for match in _FAULT.finditer(text) if os.path.basename(match["path"]) == os.path.basename(self._file_name)]
-        return tuple(Frame(int(match["line"]), match["function"], "") for match in reversed(found[:8]))
+        found = [
+            match
+            for match in _FAULT.finditer(text)
+            if os.path.basename(match["path"]) == os.path.basename(self._file_name)
+        ]
+        return tuple(
+            Frame(int(match["line"]), match["function"], "") for match in reversed(found[:8])
+        )
 
 
 def _parts(printed: bytes) -> dict[str, str]:
@@ -355,7 +397,12 @@ def _parts(printed: bytes) -> dict[str, str]:
         elif part:
             found[part] = (found.get(part, b"") + piece)[: MOST_PART_BYTES + 1]
     texts = {part: piece.decode("utf-8", "replace") for part, piece in found.items()}
-    return {part: _without_fault(text if len(text) <= MOST_PART_BYTES else text[:MOST_PART_BYTES] + "\n… cut here") for part, text in texts.items()}
+    return {
+        part: _without_fault(
+            text if len(text) <= MOST_PART_BYTES else text[:MOST_PART_BYTES] + "\n… cut here"
+        )
+        for part, text in texts.items()
+    }
 
 
 def _without_fault(text: str) -> str:
@@ -373,7 +420,10 @@ def _how_it_died(end: End) -> tuple[str, bool]:
     if os.WIFSIGNALED(status):
         number = os.WTERMSIG(status)
         if number == signal.SIGKILL:
-            return "the process was killed (the system does that when memory or CPU time runs out)", False
+            return (
+                "the process was killed (the system does that when memory or CPU time runs out)",
+                False,
+            )
         if number == signal.SIGSEGV:
             return "the process crashed with a segmentation fault", False
         return f"the process was ended by a signal ({signal.strsignal(number)})", False
@@ -381,7 +431,10 @@ def _how_it_died(end: End) -> tuple[str, bool]:
     if code == OUT_OF_MEMORY:
         return "it has taken all the memory that the limit allows; `--memory-limit` raises it", True
     if code == BROKEN_WORKER:
-        return "the code that runs your file was broken from inside it (were all descriptors closed, or torch's functions replaced?)", False
+        return (
+            "the code that runs your file was broken from inside it (were all descriptors closed, or torch's functions replaced?)",
+            False,
+        )
     if code == 0:
         return "the process ended itself (os._exit?) before all cases had run", False
     return f"the process ended itself with exit code {code} before all cases had run", False

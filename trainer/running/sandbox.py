@@ -35,7 +35,13 @@ _OPEN_FILES = 256
 
 # Landlock access rights, <linux/landlock.h>
 _EXECUTE, _WRITE_FILE, _READ_FILE, _READ_DIR, _TRUNCATE = 1 << 0, 1 << 1, 1 << 2, 1 << 3, 1 << 14
-_RIGHTS_BY_ABI = {1: (1 << 13) - 1, 2: (1 << 14) - 1, 3: (1 << 15) - 1, 4: (1 << 15) - 1, 5: (1 << 16) - 1}
+_RIGHTS_BY_ABI = {
+    1: (1 << 13) - 1,
+    2: (1 << 14) - 1,
+    3: (1 << 15) - 1,
+    4: (1 << 15) - 1,
+    5: (1 << 16) - 1,
+}
 _ON_FILES = _EXECUTE | _WRITE_FILE | _READ_FILE | _TRUNCATE | 1 << 15
 _READ_ONLY = _READ_FILE | _READ_DIR
 _ALL = (1 << 16) - 1
@@ -124,7 +130,9 @@ class Landlock:
         for path in readable:
             _add_rule(ruleset, path, _READ_FILE | _WRITE_FILE if path == os.devnull else _READ_ONLY)
         _add_rule(ruleset, room, _ALL & ~_EXECUTE)
-        return cls(ruleset, tuple(dict.fromkeys(_before_the_ways_part(path, room) for path in readable)))
+        return cls(
+            ruleset, tuple(dict.fromkeys(_before_the_ways_part(path, room) for path in readable))
+        )
 
     def restrict(self, writable: str) -> None:
         """Restrict this process for good.
@@ -141,7 +149,10 @@ class Landlock:
         _add_rule(own, writable, _ALL & ~_EXECUTE)
         for ruleset in (self.ruleset, own):
             if _libc().syscall(LANDLOCK_RESTRICT_SELF, ruleset, 0) != 0:
-                raise OSError(ctypes.get_errno(), "the kernel does not apply the rules of files to this worker")
+                raise OSError(
+                    ctypes.get_errno(),
+                    "the kernel does not apply the rules of files to this worker",
+                )
             os.close(ruleset)
 
 
@@ -167,7 +178,14 @@ def _before_the_ways_part(path: str, room: str) -> str:
     `doctor` shows it.
     """
     on_the_way = {Path(room), *Path(room).parents}
-    return next((str(folder) for folder in (*reversed(Path(path).parents), Path(path)) if folder not in on_the_way), path)
+    return next(
+        (
+            str(folder)
+            for folder in (*reversed(Path(path).parents), Path(path))
+            if folder not in on_the_way
+        ),
+        path,
+    )
 
 
 @cache
@@ -184,7 +202,9 @@ def _new_ruleset() -> int:
         return -1
     tcp = 3 if abi >= 4 else 0
     scoped = 3 if abi >= 6 else 0
-    attributes = struct.pack("<QQQ", _handled(abi), tcp, scoped)[: 8 if abi < 4 else 16 if abi < 6 else 24]
+    attributes = struct.pack("<QQQ", _handled(abi), tcp, scoped)[
+        : 8 if abi < 4 else 16 if abi < 6 else 24
+    ]
     return int(_libc().syscall(LANDLOCK_CREATE_RULESET, attributes, len(attributes), 0))
 
 

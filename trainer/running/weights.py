@@ -32,10 +32,16 @@ def parameter_names(module: nn.Module) -> tuple[dict[str, tuple[int, ...]], dict
 
 def lazy_layers(module: nn.Module) -> dict[str, str]:
     """Return the layers whose parameters have no shape yet: path -> class, `{"q_proj": "LazyLinear"}`."""
-    return {path: type(layer).__name__ for path, layer in module.named_modules() if any(is_lazy(one) for one in layer._parameters.values())}
+    return {
+        path: type(layer).__name__
+        for path, layer in module.named_modules()
+        if any(is_lazy(one) for one in layer._parameters.values())
+    }
 
 
-def load(module: nn.Module, contract: Contract, assignment: Assignment, values: Mapping[str, Tensor]) -> None:
+def load(
+    module: nn.Module, contract: Contract, assignment: Assignment, values: Mapping[str, Tensor]
+) -> None:
     """Copy `values`, named as in the contract, into the module's own parameters.
 
     Rows are stacked in the order of each layer's roles: a fused layer holds all of q, then k, then v.
@@ -45,7 +51,10 @@ def load(module: nn.Module, contract: Contract, assignment: Assignment, values: 
         for path, roles in assignment.items():
             for suffix in ("weight", "bias"):
                 if (parameter := own.get(f"{path}.{suffix}")) is not None:
-                    parts = [_rows(values[f"{contract.atoms[role].layer}.{suffix}"], contract, role) for role in roles]
+                    parts = [
+                        _rows(values[f"{contract.atoms[role].layer}.{suffix}"], contract, role)
+                        for role in roles
+                    ]
                     parameter.copy_(parts[0] if len(parts) == 1 else torch.cat(parts))
         for name in contract.plain:
             own[name].copy_(values[name])
@@ -57,7 +66,10 @@ def _rows(value: Tensor, contract: Contract, role: str) -> Tensor:
 
 
 def by_contract(
-    contract: Contract, assignment: Assignment, gradients: Mapping[str, Tensor | None], names: Mapping[str, tuple[int, ...]]
+    contract: Contract,
+    assignment: Assignment,
+    gradients: Mapping[str, Tensor | None],
+    names: Mapping[str, tuple[int, ...]],
 ) -> dict[str, Tensor | None]:
     """Gradients of the module's own parameters, split and joined into those of the contract's `names`.
 
@@ -70,7 +82,11 @@ def by_contract(
             start = 0
             for role in roles:
                 rows = contract.atoms[role].rows
-                pieces[role, suffix] = gradient if gradient is None or rows == len(gradient) else gradient[start : start + rows]
+                pieces[role, suffix] = (
+                    gradient
+                    if gradient is None or rows == len(gradient)
+                    else gradient[start : start + rows]
+                )
                 start += rows
     joined: dict[str, Tensor | None] = {}
     for name, shape in names.items():
@@ -78,7 +94,11 @@ def by_contract(
             joined[name] = gradients.get(name)
             continue
         layer, _, suffix = name.rpartition(".")
-        parts = [(atom, pieces.get((role, suffix))) for role, atom in contract.atoms.items() if atom.layer == layer]
+        parts = [
+            (atom, pieces.get((role, suffix)))
+            for role, atom in contract.atoms.items()
+            if atom.layer == layer
+        ]
         present = next((part for _, part in parts if part is not None), None)
         if present is None or present.shape == shape:
             joined[name] = present

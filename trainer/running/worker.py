@@ -54,7 +54,14 @@ _RUNS_A_PART = 3
 class Worker(Hooks):
     """One file on its way through a request: load, look at the interface, build, run every case, reply."""
 
-    def __init__(self, request: Request, tensors: Sequence[Tensor], file: SubmittedFile, channel: Channel, folder: str) -> None:
+    def __init__(
+        self,
+        request: Request,
+        tensors: Sequence[Tensor],
+        file: SubmittedFile,
+        channel: Channel,
+        folder: str,
+    ) -> None:
         self.request, self.source = request, file.source
         self.channel = channel
         self.path = os.path.join(folder, Path(file.name).name)
@@ -151,13 +158,22 @@ class Worker(Hooks):
         self.reply.defined = [
             cap(name, 80)
             for name, value in namespace.items()
-            if isinstance(name, str) and not name.startswith("__") and getattr(value, "__module__", None) == MODULE_NAME and callable(value)
+            if isinstance(name, str)
+            and not name.startswith("__")
+            and getattr(value, "__module__", None) == MODULE_NAME
+            and callable(value)
         ][:40]
         for name in self.request.entry:
             if name not in namespace:
                 self.reply.not_callable[name] = "missing"
-            elif self.request.kind == "module" and not (isinstance(namespace[name], type) and issubclass(namespace[name], nn.Module)):
-                what = "a class that is no nn.Module" if isinstance(namespace[name], type) else describe(namespace[name])
+            elif self.request.kind == "module" and not (
+                isinstance(namespace[name], type) and issubclass(namespace[name], nn.Module)
+            ):
+                what = (
+                    "a class that is no nn.Module"
+                    if isinstance(namespace[name], type)
+                    else describe(namespace[name])
+                )
                 # A scripted or wrapped module class is still something that builds modules.
                 if not callable(namespace[name]) or isinstance(namespace[name], type):
                     self.reply.not_callable[name] = what
@@ -174,16 +190,25 @@ class Worker(Hooks):
             for method in dir(thing):
                 if method == "__init__" or not method.startswith("_"):
                     function = inspect.getattr_static(thing, method, None)
-                    if method not in ("__init__", "forward") and function is vars(nn.Module).get(method):
+                    if method not in ("__init__", "forward") and function is vars(nn.Module).get(
+                        method
+                    ):
                         continue  # nobody asks for what every module has
-                    if isinstance(function, types.FunctionType) or method in ("__init__", "forward"):
-                        self.reply.signatures[f"{name}.{method}"] = found_parameters(getattr(thing, method, None), skip_self=True)
+                    if isinstance(function, types.FunctionType) or method in (
+                        "__init__",
+                        "forward",
+                    ):
+                        self.reply.signatures[f"{name}.{method}"] = found_parameters(
+                            getattr(thing, method, None), skip_self=True
+                        )
         if len(self.reply.signatures) > 200:
             self.reply.signatures = dict(list(self.reply.signatures.items())[:200])
 
     def _note_not_allowed(self, name: str) -> None:
         if len(self.reply.not_allowed) < 20:
-            self.reply.not_allowed.append(NotAllowed(name, self.attempts.frames(traceback.extract_stack(limit=60))))
+            self.reply.not_allowed.append(
+                NotAllowed(name, self.attempts.frames(traceback.extract_stack(limit=60)))
+            )
 
 
 def load_drive(request: Request) -> Drive:

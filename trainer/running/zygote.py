@@ -26,7 +26,15 @@ from typing import Any, Literal
 
 from trainer.core.words import GraderError
 from trainer.running import launch, nursery, sandbox
-from trainer.running.isolation import ROOM_INSIDE, Isolation, bubblewrap, chosen_isolation, descendants, remove_tree, start_in_bubblewrap
+from trainer.running.isolation import (
+    ROOM_INSIDE,
+    Isolation,
+    bubblewrap,
+    chosen_isolation,
+    descendants,
+    remove_tree,
+    start_in_bubblewrap,
+)
 from trainer.running.nursery import line_of
 from trainer.running.protocol import REPLY, message
 
@@ -81,7 +89,9 @@ class ZygoteLostError(GraderError):
     """The zygote is gone or does not answer. A new zygote can do the same work again."""
 
 
-Started = tuple[int, socket.socket]  # the zygote's process, and the grader's end of the control socket
+Started = tuple[
+    int, socket.socket
+]  # the zygote's process, and the grader's end of the control socket
 _prepared: list[Started] = []
 
 
@@ -160,7 +170,9 @@ class Zygote:
         room = self._room if self._wrapper is None else ROOM_INSIDE
         self._send({"do": "open", "room": room, "isolation": self.isolation, "readable": readable})
 
-    def start_worker(self, limits: Limits, *, held: bool = False, rehearsed: bool = False, measured: bool = False) -> tuple[int, int, int, int]:
+    def start_worker(
+        self, limits: Limits, *, held: bool = False, rehearsed: bool = False, measured: bool = False
+    ) -> tuple[int, int, int, int]:
         """Fork a worker.
 
         Args:
@@ -176,7 +188,14 @@ class Zygote:
 
     def start_probe(self, limits: Limits, asked: Mapping[str, Any]) -> tuple[int, int, int, int]:
         """Fork a worker that tries what a submission might (`probe.try_all`)."""
-        return self._start({"do": "probe", "seconds": limits.seconds, "memory_bytes": limits.memory_bytes, "asked": dict(asked)})
+        return self._start(
+            {
+                "do": "probe",
+                "seconds": limits.seconds,
+                "memory_bytes": limits.memory_bytes,
+                "asked": dict(asked),
+            }
+        )
 
     def _start(self, order: dict[str, Any]) -> tuple[int, int, int, int]:
         its_requests, requests = os.pipe()
@@ -214,7 +233,10 @@ class Zygote:
             self._send({"do": "hold"}, [reading])
         finally:
             os.close(reading)
-        with open(writing, "wb") as pipe, contextlib.suppress(OSError):  # the answer says what went wrong
+        with (
+            open(writing, "wb") as pipe,
+            contextlib.suppress(OSError),
+        ):  # the answer says what went wrong
             pipe.write(message(REPLY, frame))
         self._answer()
 
@@ -239,14 +261,21 @@ class Zygote:
         try:
             self.settle()  # answers left unread would reset the connection
         except GraderError:
-            with contextlib.suppress(OSError):  # it may be stopped, and would never read that it is to end
+            with contextlib.suppress(
+                OSError
+            ):  # it may be stopped, and would never read that it is to end
                 os.kill(self._pid, signal.SIGKILL)
         self._control.close()
         if self._wrapper is not None:
             self._wrapper.wait()
             deadline = time.monotonic() + _GONE_SECONDS
-            while any(os.path.exists(f"/proc/{pid}") for pid in inside) and time.monotonic() < deadline:
-                time.sleep(0.005)  # bubblewrap's outer process is gone a moment before what it has started
+            while (
+                any(os.path.exists(f"/proc/{pid}") for pid in inside)
+                and time.monotonic() < deadline
+            ):
+                time.sleep(
+                    0.005
+                )  # bubblewrap's outer process is gone a moment before what it has started
         else:
             with contextlib.suppress(ChildProcessError):
                 os.waitpid(self._pid, 0)
@@ -263,7 +292,9 @@ class Zygote:
             else:
                 self._control.sendall(line_of(order))
         except OSError as error:
-            raise ZygoteLostError(f"The process that starts workers is gone ({error}). Run the check again.") from None
+            raise ZygoteLostError(
+                f"The process that starts workers is gone ({error}). Run the check again."
+            ) from None
 
     def _answer(self) -> dict[str, Any]:
         self.settle()
@@ -279,7 +310,9 @@ class Zygote:
             except OSError:  # a time-out too
                 part = b""
             if not part:
-                raise ZygoteLostError("The process that starts workers died. Run the check again; `attn-drill doctor` shows what this machine can do.")
+                raise ZygoteLostError(
+                    "The process that starts workers died. Run the check again; `attn-drill doctor` shows what this machine can do."
+                )
             self._received += part
         line, _, self._received = self._received.partition(b"\n")
         return line

@@ -70,7 +70,9 @@ def run(given: Stay, journal: Journal) -> Left:
     finally:
         app.grader.close()  # not the first one, perhaps
     if app.return_code:
-        raise GraderError("The screen of the session failed; your file and the journal are whole. Go on with --no-watch, and report the lines above.")
+        raise GraderError(
+            "The screen of the session failed; your file and the journal are whole. Go on with --no-watch, and report the lines above."
+        )
     return left if left is not None else app.practice.left("interrupted")
 
 
@@ -81,8 +83,14 @@ class SessionApp(App[Left]):
     CSS_PATH = "session.tcss"
     BINDINGS: ClassVar[list[BindingType]] = [
         # Tab goes before Textual's own binding of it, which moves the focus to a pane that is not shown.
-        *(Binding(key, f"press('{name}')", label, show=False, priority=key == "tab") for name, (key, label) in _KEYS.items()),
-        *(Binding(str(rating), f"press('overrule', {rating})", show=False) for rating in range(1, 5)),
+        *(
+            Binding(key, f"press('{name}')", label, show=False, priority=key == "tab")
+            for name, (key, label) in _KEYS.items()
+        ),
+        *(
+            Binding(str(rating), f"press('overrule', {rating})", show=False)
+            for rating in range(1, 5)
+        ),
         Binding("enter", "press('begin')", show=False),
         Binding("shift+tab", "press('other')", show=False, priority=True),
         Binding("d", "press('shade')", show=False),
@@ -90,11 +98,15 @@ class SessionApp(App[Left]):
         Binding("ctrl+c", "interrupt", show=False, priority=True),
     ]
 
-    def __init__(self, practice: Practice, grader: WarmGrader, shade: Literal["dark", "light"] | None = None) -> None:
+    def __init__(
+        self, practice: Practice, grader: WarmGrader, shade: Literal["dark", "light"] | None = None
+    ) -> None:
         super().__init__()
         self.practice, self.grader = practice, grader
         self.theme = theme(shade, dict(os.environ))
-        self.console.push_theme(Theme({"markdown.code": "bold"}))  # by itself it is on black, which is for dark terminals alone
+        self.console.push_theme(
+            Theme({"markdown.code": "bold"})
+        )  # by itself it is on black, which is for dark terminals alone
         self.why = practice.given.why
         self.view: Literal["task", "report"] = "task"
         self.trace: Trace | None = None
@@ -131,7 +143,9 @@ class SessionApp(App[Left]):
         for work in (self._listen(), self._watch()):
             self.run_worker(work)  # what it raises ends the session, and is not lost with a task
         for number in (signal.SIGTERM, signal.SIGHUP):
-            with contextlib.suppress(ValueError, RuntimeError, NotImplementedError):  # tests run in no main thread
+            with contextlib.suppress(
+                ValueError, RuntimeError, NotImplementedError
+            ):  # tests run in no main thread
                 asyncio.get_running_loop().add_signal_handler(number, self.action_interrupt)
         self.set_interval(1.0, self._draw_top)
         self._draw()
@@ -151,7 +165,10 @@ class SessionApp(App[Left]):
 
     def on_click(self, event: events.Click) -> None:
         """Let the arrow keys scroll the pane that was clicked."""
-        panes = [node.id for node in (event.widget.ancestors_with_self if event.widget is not None else ())]
+        panes = [
+            node.id
+            for node in (event.widget.ancestors_with_self if event.widget is not None else ())
+        ]
         for name in ("task", "report"):
             if self._wide and name in panes and name != self.view:
                 self._press_other()
@@ -198,10 +215,14 @@ class SessionApp(App[Left]):
         self._focus(self.view if begun else "opening")
         if not begun:
             self.query_one("#page", Static).update(self._render_opening())
-        if self._drawn_hints != len(self.practice.hints):  # Markdown takes its time, and a verdict should not wait for it
+        if self._drawn_hints != len(
+            self.practice.hints
+        ):  # Markdown takes its time, and a verdict should not wait for it
             self._drawn_hints = len(self.practice.hints)
             self.query_one("#prompt", Static).update(self._render_task())
-        self.query_one("#verdict", Static).update(self._render_report((width * 3 // 5 if wide else width) - 4))
+        self.query_one("#verdict", Static).update(
+            self._render_report((width * 3 // 5 if wide else width) - 4)
+        )
         self._draw_top()
         self._draw_foot()
 
@@ -223,7 +244,9 @@ class SessionApp(App[Left]):
         line.append("  ")
         line.append_text(self._verdict_word())
         over = seconds > given.par_seconds
-        line.append(f"  {_clock(seconds)} of {_clock(given.par_seconds)}", style=WRONG if over else "")
+        line.append(
+            f"  {_clock(seconds)} of {_clock(given.par_seconds)}", style=WRONG if over else ""
+        )
         if over:
             line.append(" over", style=WRONG)
         line.append(f"  {given.path.name}", style=QUIET)
@@ -231,19 +254,28 @@ class SessionApp(App[Left]):
 
     def _interview_top(self, sitting: Sitting) -> Text:
         """The place and the time in the interview first, then the problem; the full path below."""
-        given, seconds, left = self.practice.given, self.practice.seconds, self.practice.seconds_left
+        given, seconds, left = (
+            self.practice.given,
+            self.practice.seconds,
+            self.practice.seconds_left,
+        )
         width, height = self._room.width - 2, self._room.height
         over = seconds > given.par_seconds
         in_all = f"{_clock(left)} left" if left >= 0 else f"{_clock(-left)} over"
         spent = f"this problem {_clock(seconds)} of {_clock(given.par_seconds)}{' over' if over else ''}"
         parts = [
-            Text(f"{sitting.number} of {sitting.count} · {in_all}", style=f"bold {WRONG}" if left < 0 else "bold"),
+            Text(
+                f"{sitting.number} of {sitting.count} · {in_all}",
+                style=f"bold {WRONG}" if left < 0 else "bold",
+            ),
             Text(given.challenge.id, style="bold"),
             self._verdict_word() if self.practice.begun else Text("not started", style=QUIET),
             Text(spent, style=WRONG if over else ""),
         ]
         most = max(1, min(_MOST_PATH_LINES, height // 6))
-        return Text("\n").join([_packed(parts, width), Text(_fitted(plain(str(given.path)), width, most), style=QUIET)])
+        return Text("\n").join(
+            [_packed(parts, width), Text(_fitted(plain(str(given.path)), width, most), style=QUIET)]
+        )
 
     def _verdict_word(self) -> Text:
         report = self.practice.last
@@ -256,14 +288,23 @@ class SessionApp(App[Left]):
             return Text("not graded yet", style=QUIET)
         statuses = list(report.statuses().values())
         right = report.verdict == "passed"
-        return Text(f"{VERDICTS[report.verdict]} {statuses.count('passed')}/{len(statuses)}", style=f"bold {RIGHT if right else WRONG}")
+        return Text(
+            f"{VERDICTS[report.verdict]} {statuses.count('passed')}/{len(statuses)}",
+            style=f"bold {RIGHT if right else WRONG}",
+        )
 
     def _draw_foot(self) -> None:
         if not self._is_whole:
             return
-        self.query_one("#status", Static).update(Text(" ".join(filter(None, [self.status, self.practice.journal.trouble]))))
+        self.query_one("#status", Static).update(
+            Text(" ".join(filter(None, [self.status, self.practice.journal.trouble])))
+        )
         shown = [] if self.practice.begun else [_BEGIN]
-        shown += [(key, self._label(name, label)) for name, (key, label) in _KEYS.items() if self._works(name)]
+        shown += [
+            (key, self._label(name, label))
+            for name, (key, label) in _KEYS.items()
+            if self._works(name)
+        ]
         if self._works("overrule"):
             shown.append(("1-4", "again … easy"))
         self.query_one("#keys", Static).update(_keys(shown, self._room.width - 2))
@@ -296,11 +337,22 @@ class SessionApp(App[Left]):
                 parts += [Text("The last verdict, on an earlier text:", style=QUIET), Text()]
         elif report is None:
             path = self.practice.given.path
-            parts.append(Text(f"Write your answer in {path}. Every save is graded, and the verdict comes here.", style=QUIET))
+            parts.append(
+                Text(
+                    f"Write your answer in {path}. Every save is graded, and the verdict comes here.",
+                    style=QUIET,
+                )
+            )
         if report is None:
             return Group(*parts)
         if self.practice.graded:
-            parts += [Text(f"{self.practice.graded}. 1 again, 2 hard, 3 good, 4 easy if you see it otherwise.", style=QUIET), Text()]
+            parts += [
+                Text(
+                    f"{self.practice.graded}. 1 again, 2 hard, 3 good, 4 easy if you see it otherwise.",
+                    style=QUIET,
+                ),
+                Text(),
+            ]
         return Group(*parts, render(report, max(width, 30), why=self.why, commands=False))
 
     def _render_unfinished(self, report: Report) -> list[RenderableType]:
@@ -309,7 +361,9 @@ class SessionApp(App[Left]):
         failure = report.first_failure()
         for frame in failure.frames[-1:] if failure is not None else ():
             lines.append(Text(f"  line {frame.line}  {plain(frame.text)}"))
-        lines.append(Text("This is no attempt and does not count; the next save is graded.", style=QUIET))
+        lines.append(
+            Text("This is no attempt and does not count; the next save is graded.", style=QUIET)
+        )
         return [*lines]
 
     # What happens
@@ -330,15 +384,21 @@ class SessionApp(App[Left]):
             case "hint" if not practice.has_hint:
                 return "There is no further hint: all of them stand below the task."
             case "why" | "trace" if report is None:
-                return f"Nothing was graded yet: save your answer in {practice.given.path.name} first."
+                return (
+                    f"Nothing was graded yet: save your answer in {practice.given.path.name} first."
+                )
             case "why" if report is not None and report.verdict == "passed":
                 return "All checks hold, so there is no mistake to name."
             case "why" if found is None or not found.mistakes:
-                return "No known mistake gives exactly this; t shows line by line what the code makes."
+                return (
+                    "No known mistake gives exactly this; t shows line by line what the code makes."
+                )
             case "again" | "trace" if not self.warm:
                 return "The grader still starts; your file is graded as soon as it is ready."
             case "trace" if report is not None and report.statuses().get("loads") == "failed":
-                return "The file could not be loaded, so no line made anything; the report says why."
+                return (
+                    "The file could not be loaded, so no line made anything; the report says why."
+                )
             case "next" if not practice.passed and practice.given.purpose != "interview":
                 return "The next challenge comes when this one is passed; q quits."
             case "overrule" if not practice.can_overrule:
@@ -408,7 +468,9 @@ class SessionApp(App[Left]):
         self.warm = self.grading = False
         self._sent = None
         words = self.grader.last_words()
-        self.status = f"The grading process ended{f' ({words})' if words else ''}; another one starts."
+        self.status = (
+            f"The grading process ended{f' ({words})' if words else ''}; another one starts."
+        )
         self._draw()
 
     def _answered(self, answer: Answer) -> None:
@@ -439,7 +501,9 @@ class SessionApp(App[Left]):
             self._recorded = self._number
             self.practice.attempted(report, self._sent or "", asked=self._asked == self._number)
             self.trace = None
-            if not report.unfinished:  # the state of a file in the middle of typing is no reason to turn the page
+            if (
+                not report.unfinished
+            ):  # the state of a file in the middle of typing is no reason to turn the page
                 self.view = "report"
             self.query_one("#report").scroll_home(animate=False)
         if final:
@@ -447,7 +511,10 @@ class SessionApp(App[Left]):
         self.grading = False
         if report.unfinished:
             again = "Graded once more: " if self._asked == self._number else ""
-            self.status = again + f"{self.practice.given.path.name} {plain(report.unfinished)}; this does not count."
+            self.status = (
+                again
+                + f"{self.practice.given.path.name} {plain(report.unfinished)}; this does not count."
+            )
         else:
             self.status = self._short() if final else "Looking for where and why …"
 
@@ -456,7 +523,11 @@ class SessionApp(App[Left]):
         found = self.practice.last.diagnosis if self.practice.last is not None else None
         if found is None:
             return ""
-        parts = [f"line {found.first_line.line}: {plain(found.first_line.text)}"] if found.first_line is not None else []
+        parts = (
+            [f"line {found.first_line.line}: {plain(found.first_line.text)}"]
+            if found.first_line is not None
+            else []
+        )
         if self.why and found.mistakes:
             parts.append("LIKELY " + " And: ".join(one.says for one in found.mistakes))
         return "   ".join(parts)
@@ -506,11 +577,15 @@ class SessionApp(App[Left]):
         if self.trace is not None:
             self.trace, self.view = None, "report"
         elif self.grading:
-            self._say("The file is being graded; the trace can be asked for when the verdict is there.")
+            self._say(
+                "The file is being graded; the trace can be asked for when the verdict is there."
+            )
             return
         elif report is not None and source is not None:
             given = self.practice.given
-            if not self.grader.order(Look(self._number, given.challenge.id, given.path.name, source, report.seed)):
+            if not self.grader.order(
+                Look(self._number, given.challenge.id, given.path.name, source, report.seed)
+            ):
                 self._lost()
                 return
             self.status = "Tracing …"
@@ -532,7 +607,11 @@ class SessionApp(App[Left]):
                 trouble = _sentence_of(lambda: run_editor(editor, given.path))
         except SuspendNotSupported:
             trouble = "This terminal cannot be lent to an editor. Edit the file in another window: every save is graded."
-        unchanged = f"{editor.name} has ended; {given.path.name} is unchanged." if mark_of(given.path) == before else ""
+        unchanged = (
+            f"{editor.name} has ended; {given.path.name} is unchanged."
+            if mark_of(given.path) == before
+            else ""
+        )
         self.status = trouble or unchanged
         self._draw()
         self._grade()
@@ -548,7 +627,9 @@ class SessionApp(App[Left]):
             self.practice.restart()
             self._number += 1  # a verdict on the old text comes too late
             self._sent, self.view, self.trace, self.grading = None, "task", None, False
-            self.status = f"{given.path.name} is a fresh stub." + (f" Your old file is kept as {kept.name}." if kept else "")
+            self.status = f"{given.path.name} is a fresh stub." + (
+                f" Your old file is kept as {kept.name}." if kept else ""
+            )
         self._draw()
 
     def _press_other(self) -> None:
@@ -613,7 +694,9 @@ def _fitted(text: str, width: int, most_lines: int) -> str:
     cut = 1
     while len(lines) > most_lines:
         cut += 1
-        lines = chop_cells(f"{text[: max(0, middle - cut // 2)]}…{text[middle + cut - cut // 2 :]}", width)
+        lines = chop_cells(
+            f"{text[: max(0, middle - cut // 2)]}…{text[middle + cut - cut // 2 :]}", width
+        )
     return "\n".join(lines)
 
 

@@ -33,7 +33,9 @@ class WarmGrader:
         """What it answers, as it comes; ends when the process does."""
         reader = asyncio.StreamReader()
         loop = asyncio.get_running_loop()
-        transport, _ = await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), self._process.answers)
+        transport, _ = await loop.connect_read_pipe(
+            lambda: asyncio.StreamReaderProtocol(reader), self._process.answers
+        )
         try:
             while True:
                 head = await reader.readexactly(4)

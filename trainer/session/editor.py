@@ -48,14 +48,18 @@ def find_editor(environment: Mapping[str, str], which: Which = shutil.which) -> 
     for name in _USUAL:
         if which(name):
             return Editor((name,))
-    raise DrillError(f"No editor is named, and there is no {', '.join(_USUAL[:-1])} or {_USUAL[-1]} here. {_ADVICE}")
+    raise DrillError(
+        f"No editor is named, and there is no {', '.join(_USUAL[:-1])} or {_USUAL[-1]} here. {_ADVICE}"
+    )
 
 
 def _named(variable: str, text: str, which: Which) -> Editor:
     try:
         command = shlex.split(text)
     except ValueError as error:
-        raise DrillError(f"{variable} is {text!r}, which is no command ({error}). {_ADVICE}") from None
+        raise DrillError(
+            f"{variable} is {text!r}, which is no command ({error}). {_ADVICE}"
+        ) from None
     if not command or not command[0]:
         raise DrillError(f"{variable} is {text!r}, which names no program. {_ADVICE}")
     program = os.path.expanduser(command[0])

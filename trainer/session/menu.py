@@ -32,7 +32,9 @@ def choose(entries: Sequence[Entry]) -> Entry | None:
     app = MenuApp(entries)
     chosen = app.run()
     if app.return_code:
-        raise GraderError("The screen of the menu failed. `attn-drill list` shows the challenges; report the lines above.")
+        raise GraderError(
+            "The screen of the menu failed. `attn-drill list` shows the challenges; report the lines above."
+        )
     return chosen
 
 
@@ -62,7 +64,9 @@ class MenuApp(App[Entry]):
 
     def compose(self) -> ComposeResult:
         """The line, the list, the keys."""
-        yield Input(placeholder="Type to filter by name, topic or level", id="filter", select_on_focus=False)
+        yield Input(
+            placeholder="Type to filter by name, topic or level", id="filter", select_on_focus=False
+        )
         yield OptionList(id="list")
         yield Static(id="keys", markup=False)
 
@@ -87,10 +91,17 @@ class MenuApp(App[Entry]):
         for section in SECTIONS:
             some = [one for one in self._shown if one.section == section]
             if some:
-                found.add_option(Option(Text(f"{_TITLES[section]} ({len(some)})", style=_STYLES[section]), disabled=True))
+                found.add_option(
+                    Option(
+                        Text(f"{_TITLES[section]} ({len(some)})", style=_STYLES[section]),
+                        disabled=True,
+                    )
+                )
                 found.add_options([Option(self._line(one), id=one.challenge.id) for one in some])
         if not self._shown:
-            found.add_option(Option(Text(f"Nothing matches {words!r}.", style=QUIET), disabled=True))
+            found.add_option(
+                Option(Text(f"Nothing matches {words!r}.", style=QUIET), disabled=True)
+            )
         found.action_first()
         keys = "Enter starts   Esc leaves" if self._shown else "Esc leaves"
         self.query_one("#keys", Static).update(Text(keys, style=QUIET))
@@ -98,7 +109,11 @@ class MenuApp(App[Entry]):
     def _line(self, entry: Entry) -> Text:
         challenge = entry.challenge
         longest = max(len(one.challenge.id) for one in self._entries)
-        line = Text(f"  {challenge.id:<{longest}}  {challenge.level:<6}  {challenge.minutes:>3} min", no_wrap=True, overflow="ellipsis")
+        line = Text(
+            f"  {challenge.id:<{longest}}  {challenge.level:<6}  {challenge.minutes:>3} min",
+            no_wrap=True,
+            overflow="ellipsis",
+        )
         if entry.item is not None and entry.section == "passed":
             line.append(f"  due {in_days(entry.item.due_at - self._clock())}", style=QUIET)
         line.append(f"  {challenge.title}", style=QUIET)
@@ -117,7 +132,10 @@ class MenuApp(App[Entry]):
     def action_start(self) -> None:
         """Take what the cursor is on."""
         option = self.query_one("#list", OptionList).highlighted_option
-        chosen = next((one for one in self._shown if option is not None and one.challenge.id == option.id), None)
+        chosen = next(
+            (one for one in self._shown if option is not None and one.challenge.id == option.id),
+            None,
+        )
         if chosen is not None:
             self.exit(chosen)
 

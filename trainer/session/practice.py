@@ -14,7 +14,9 @@ from trainer.practice.schedule import RATINGS
 from trainer.session.stay import Left, Stay
 
 Clock = Callable[[], float]
-SETTLE_SECONDS = 5.0  # a verdict that did not pass counts if its text is not replaced for so long after it
+SETTLE_SECONDS = (
+    5.0  # a verdict that did not pass counts if its text is not replaced for so long after it
+)
 _PAUSE_SECONDS = 3600.0
 
 
@@ -84,7 +86,11 @@ class Practice:
     def seconds_left(self) -> float:
         """Left of the whole interview; of nothing else there is a limit."""
         sitting = self.given.sitting
-        return 0.0 if sitting is None else sitting.seconds_left - (self.seconds - self.given.seconds_before)
+        return (
+            0.0
+            if sitting is None
+            else sitting.seconds_left - (self.seconds - self.given.seconds_before)
+        )
 
     def _seconds_at(self, now: float) -> float:
         if not self.begun:
@@ -144,7 +150,15 @@ class Practice:
         self.last, self.last_source, self.unfinished = report, source, None
         self._settles_from = None if asked or report.verdict == "passed" else now
         seconds = self._seconds_at(now)
-        kept = record(self.journal, self.given.challenge, report, source, self.wall(), seconds, self.given.purpose)
+        kept = record(
+            self.journal,
+            self.given.challenge,
+            report,
+            source,
+            self.wall(),
+            seconds,
+            self.given.purpose,
+        )
         self._attempt = kept.attempt
         self.passed = self.passed or report.verdict == "passed"
         if kept.review is not None:
@@ -171,4 +185,13 @@ class Practice:
 
     def left(self, how: Literal["quit", "next", "interrupted"]) -> Left:
         """What came of the stay."""
-        return Left(how, self.passed, self.seconds, self.attempts, self._hint, self.whys, self.last, self.last_source)
+        return Left(
+            how,
+            self.passed,
+            self.seconds,
+            self.attempts,
+            self._hint,
+            self.whys,
+            self.last,
+            self.last_source,
+        )

@@ -11,5 +11,9 @@ def theme(shade: Literal["dark", "light"] | None, environment: Mapping[str, str]
     if shade is None:
         named = environment.get("ATTN_DRILL_THEME", "").lower()
         background = environment.get("COLORFGBG", "").rpartition(";")[2]
-        shade = "light" if named == "light" or (named != "dark" and background in ("7", "15")) else "dark"
+        shade = (
+            "light"
+            if named == "light" or (named != "dark" and background in ("7", "15"))
+            else "dark"
+        )
     return f"textual-{shade}"

@@ -41,7 +41,11 @@ _Key = tuple[tuple[int, ...], bool, str]
 # Of what has been graded, so much is kept: a case or a few, as most questions are about.
 _MOST_KEPT, _MOST_KEPT_CASES = 300, 16
 _MOST_TRAILS = 30  # each of them holds all that a call makes
-_LASTING = ("passed", "failed", "not-allowed")  # verdicts that do not depend on how busy the machine was
+_LASTING = (
+    "passed",
+    "failed",
+    "not-allowed",
+)  # verdicts that do not depend on how busy the machine was
 
 
 @dataclass(frozen=True)
@@ -78,7 +82,13 @@ class Bank:
     def on(self, exam: Exam) -> Bank:
         """The same mistakes on another exam of the challenge."""
         other = copy.copy(self)
-        other.exam, other._behaviours, other._trails, other._mistaken, other._rights = exam, {}, {}, {}, {}
+        other.exam, other._behaviours, other._trails, other._mistaken, other._rights = (
+            exam,
+            {},
+            {},
+            {},
+            {},
+        )
         other._nudged, other._graded, other._reports = {}, {}, {}
         return other
 
@@ -95,7 +105,9 @@ class Bank:
         if key not in self._mistaken:
             source = self.patched(ids)
             _drop_oldest(self._mistaken, _MOST_TRAILS)
-            self._mistaken[key] = None if source is None else content_trail(self.exam.only([number]), source, PATH)
+            self._mistaken[key] = (
+                None if source is None else content_trail(self.exam.only([number]), source, PATH)
+            )
         return self._mistaken[key]
 
     def nudged(self, number: int, nudged: Exam) -> Ended:
@@ -126,8 +138,14 @@ class Bank:
         before = self.patched(ids[:-1])
         mistake = self.mistakes.get(ids[-1]) or self._styles[ids[-1]]
         if len(ids) == 1:
-            return replaced(self.source, mistake, str(self.exam.challenge.solutions / "mistakes.toml"))
-        return before.replace(mistake.was, mistake.now) if before is not None and before.count(mistake.was) == 1 else None
+            return replaced(
+                self.source, mistake, str(self.exam.challenge.solutions / "mistakes.toml")
+            )
+        return (
+            before.replace(mistake.was, mistake.now)
+            if before is not None and before.count(mistake.was) == 1
+            else None
+        )
 
     def lines(self, mistake: str) -> range:
         """The reference's lines that a mistake changes."""
@@ -196,7 +214,9 @@ class Bank:
         implementation, _ = self.built(namespace, number)
         second = self._call(implementation, number)
         return any(
-            isinstance(value, Tensor) and isinstance(other, Tensor) and not torch.equal(value.nan_to_num(), other.nan_to_num())
+            isinstance(value, Tensor)
+            and isinstance(other, Tensor)
+            and not torch.equal(value.nan_to_num(), other.nan_to_num())
             for name, value in first.outputs.items()
             for other in (second.outputs.get(name),)
         )
@@ -217,18 +237,26 @@ class Bank:
         entry = namespace.get(self.exam.challenge.entry[0])
         if entry is None:
             return ()
-        return tuple(refusal(self._attempts.attempt("construct", partial(entry, **init))[1]) for init in self.exam.asked("grade")[0].refusals)
+        return tuple(
+            refusal(self._attempts.attempt("construct", partial(entry, **init))[1])
+            for init in self.exam.asked("grade")[0].refusals
+        )
 
     def built(self, namespace: dict[str, Any], number: int) -> tuple[Any, Failure | None]:
         """What `drive` calls in a case, with the case's weights, or what its constructor raised; (None, None) where its parameters are others."""
         request, tensors = self.exam.asked("grade")
         run = request.runs[number]
         implementation, failure = self._attempts.attempt(
-            "construct", lambda: build(namespace, request.kind, request.entry, run.init, DTYPES[run.dtype], run.mode)
+            "construct",
+            lambda: build(
+                namespace, request.kind, request.entry, run.init, DTYPES[run.dtype], run.mode
+            ),
         )
         if isinstance(implementation, nn.Module):
             own = dict(implementation.named_parameters())
-            if {name: value.shape for name, value in own.items()} != {name: tensors[index].shape for name, index in run.parameters.items()}:
+            if {name: value.shape for name, value in own.items()} != {
+                name: tensors[index].shape for name, index in run.parameters.items()
+            }:
                 return None, None
             with torch.no_grad():
                 for name, index in run.parameters.items():
@@ -258,7 +286,9 @@ class Bank:
             self._graded[key] = found
         return self._graded[key]
 
-    def report(self, exam: Exam, source: str, grade: Callable[[Exam, str], tuple[Evidence, Report]]) -> Report:
+    def report(
+        self, exam: Exam, source: str, grade: Callable[[Exam, str], tuple[Evidence, Report]]
+    ) -> Report:
         """What a worker's grading of the pack's content comes to; `grade` does it where that is not known yet."""
         key = self._key(exam, source)
         if key is not None and key in self._reports:
@@ -272,7 +302,11 @@ class Bank:
         """Which of this exam's cases, in which source; None for cases of another exam."""
         numbers = {id(case): number for number, case in enumerate(self.exam.cases)}
         found = tuple(numbers.get(id(case), -1) for case in exam.cases)
-        return None if -1 in found or exam.seed != self.exam.seed else (found, bool(exam.refusals), source)
+        return (
+            None
+            if -1 in found or exam.seed != self.exam.seed
+            else (found, bool(exam.refusals), source)
+        )
 
     def _seed(self, more: int = 0) -> None:
         """What is drawn at random depends on the exam alone, not on what was asked before."""
@@ -283,10 +317,18 @@ class Bank:
         run = request.runs[number]
         given = Given(laid_out(run, run.inputs, tensors), run.sizes)
         with torch.no_grad():
-            outputs, failure = self._attempts.attempt("forward", lambda: self.exam.drive(implementation, given))
+            outputs, failure = self._attempts.attempt(
+                "forward", lambda: self.exam.drive(implementation, given)
+            )
         if failure is not None:
             return _raised(failure)
-        return Behaviour(None, {name: value.detach() if isinstance(value, Tensor) else ": ".join(plain_value(value)) for name, value in outputs.items()})
+        return Behaviour(
+            None,
+            {
+                name: value.detach() if isinstance(value, Tensor) else ": ".join(plain_value(value))
+                for name, value in outputs.items()
+            },
+        )
 
 
 def _drop_oldest(kept: dict[Any, Any], most: int) -> None:
@@ -322,9 +364,15 @@ class _Figures(TorchDispatchMode):  # type: ignore[no-untyped-call]  # torch's _
         """Run the operation and note the figures of its results."""
         result = func(*args, **(kwargs or {}))
         if func.overloadpacket.__name__ not in LAYOUTS:
-            self.figures.update(found for tensor in tensors_in(result) if (found := features(tensor)) is not None)
+            self.figures.update(
+                found for tensor in tensors_in(result) if (found := features(tensor)) is not None
+            )
         return result
 
 
 def _arguments(source: str) -> list[str]:
-    return [ast.dump(node.args) for node in ast.walk(ast.parse(source)) if isinstance(node, ast.FunctionDef)]
+    return [
+        ast.dump(node.args)
+        for node in ast.walk(ast.parse(source))
+        if isinstance(node, ast.FunctionDef)
+    ]

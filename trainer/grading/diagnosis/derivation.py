@@ -11,7 +11,10 @@ from trainer.grading.diagnosis.layout import LAYOUTS, same
 from trainer.grading.diagnosis.trail import Step, Trail
 
 # Operations that different ways to write the same thing use in each other's place.
-KINDS = {"product": frozenset("mm bmm addmm baddbmm".split()), "softmax": frozenset("_softmax amax max maximum exp logsumexp".split())}
+KINDS = {
+    "product": frozenset("mm bmm addmm baddbmm".split()),
+    "softmax": frozenset("_softmax amax max maximum exp logsumexp".split()),
+}
 
 
 def kind_of(operation: str) -> str:
@@ -26,7 +29,12 @@ def laid_out_of(trail: Trail, number: int) -> int:
 
 def given_to(trail: Trail, steps: Iterable[int]) -> set[str]:
     """Which inputs have gone into these steps."""
-    return {name for one in steps for name in trail.given[one] if not name.startswith("input parameter ")}
+    return {
+        name
+        for one in steps
+        for name in trail.given[one]
+        if not name.startswith("input parameter ")
+    }
 
 
 def operands_of(trail: Trail, number: int, given: Collection[str]) -> set[int]:
@@ -38,7 +46,9 @@ def operands_of(trail: Trail, number: int, given: Collection[str]) -> set[int]:
         if one not in found:
             found.add(one)
             step = trail.steps[one]
-            if step.operation in LAYOUTS or (step.operation in ("cat", "stack") and given_to(trail, step.parents) <= set(given)):
+            if step.operation in LAYOUTS or (
+                step.operation in ("cat", "stack") and given_to(trail, step.parents) <= set(given)
+            ):
                 waiting += step.parents
     return found
 
@@ -48,7 +58,9 @@ def computed_of(trail: Trail, number: int) -> int:
     while True:
         step = trail.steps[number]
         whole = [one for one in step.parents if trail.steps[one].entries > 1]
-        if len(whole) != 1 or not (step.operation in LAYOUTS or factor_of(trail, number) is not None):
+        if len(whole) != 1 or not (
+            step.operation in LAYOUTS or factor_of(trail, number) is not None
+        ):
             return number
         number = whole[0]
 
@@ -69,8 +81,21 @@ def _factor(trail: Trail, number: int) -> float | None:
     if before is None or before.shape != step.value.shape or not before.is_floating_point():
         return None
     size = float(before.double().pow(2).sum())
-    factor = float((step.value.double() * before.double()).sum()) / size if size and math.isfinite(size) else 0.0
-    return factor if factor and bool(torch.isclose(step.value.double(), factor * before.double(), rtol=1e-2, atol=1e-6 * size**0.5).all()) else None
+    factor = (
+        float((step.value.double() * before.double()).sum()) / size
+        if size and math.isfinite(size)
+        else 0.0
+    )
+    return (
+        factor
+        if factor
+        and bool(
+            torch.isclose(
+                step.value.double(), factor * before.double(), rtol=1e-2, atol=1e-6 * size**0.5
+            ).all()
+        )
+        else None
+    )
 
 
 def alike(one: Step, other: Step, sizes: Mapping[str, int]) -> bool:
@@ -78,6 +103,9 @@ def alike(one: Step, other: Step, sizes: Mapping[str, int]) -> bool:
     if one.core is None or other.core is None or one.features is None or other.features is None:
         return False
     room = 1e-3 * max(one.features[1], other.features[1])
-    if any(abs(mine - its) > room for mine, its in zip(one.features[:4], other.features[:4], strict=True)):
+    if any(
+        abs(mine - its) > room
+        for mine, its in zip(one.features[:4], other.features[:4], strict=True)
+    ):
         return False
     return same(one.core, other.core, sizes)

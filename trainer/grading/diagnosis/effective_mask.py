@@ -149,7 +149,9 @@ def attended(probe: Probe, outputs: Outputs, reference: Attended | None = None) 
     if bool((seen_by == 0).any()) or bool((seen != seen[:, :, :1]).any()):
         return None
     steps = _steps(probe, single * seen_by.unsqueeze(-1), seen)
-    if steps is None or float(steps.nan_to_num().abs().max()) < _LEAST_STEP * float(calls[0].abs().max()):
+    if steps is None or float(steps.nan_to_num().abs().max()) < _LEAST_STEP * float(
+        calls[0].abs().max()
+    ):
         return None
     if reference is not None and not _agree(steps, reference.steps):
         return None
@@ -196,7 +198,10 @@ def scores_probe(exam: Exam, number: int, probe: Probe, mine: Attended) -> Exam 
         for name, part in parts.items():
             inputs[name] = _exchanged(given[name], (usual[name], others[name]), hidden[:, part])
         calls.append(inputs)
-    weights = {name: drawn(name, value) * value.shape[1] ** -0.5 if value.dim() == 2 else value for name, value in exam.parameters(number).items()}
+    weights = {
+        name: drawn(name, value) * value.shape[1] ** -0.5 if value.dim() == 2 else value
+        for name, value in exam.parameters(number).items()
+    }
     return exam.variants(number, calls, weights)
 
 
@@ -208,7 +213,10 @@ def scores_agree(calls: Exam, outputs: Outputs) -> bool:
         return False
     first, *others = found
     room = _ROUNDING * float(first.abs().max())
-    return all(bool(((value - first).select(-2, query).abs() <= room).all()) for query, value in enumerate(others))
+    return all(
+        bool(((value - first).select(-2, query).abs() <= room).all())
+        for query, value in enumerate(others)
+    )
 
 
 def effective_mask(probe: Probe, mine: Attended, right: Attended) -> EffectiveMask | None:
@@ -282,7 +290,11 @@ def _compared(mine: Tensor, right: Tensor, cached: int) -> EffectiveMask | None:
     own, rights = mine[items, :, items], right[items, :, items]  # [batch, query, key]
     others = mine.clone()
     others[items, :, items] = False
-    differing = [int(item) for item in items if not torch.equal(own[item], rights[item]) or bool(others[item].any())]
+    differing = [
+        int(item)
+        for item in items
+        if not torch.equal(own[item], rights[item]) or bool(others[item].any())
+    ]
     if not differing:
         return EffectiveMask("", 0, (), _rows(rights[0]))
     item = differing[0]

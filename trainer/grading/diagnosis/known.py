@@ -30,14 +30,22 @@ MOST_RUN = 32_000  # operations that pairs are tried with, all together
 _MOST_CASES = 400  # cases that mistakes and pairs are run on, all together
 _RANDOM_CASES = 2  # of each mode, in which it is looked whether a mistake draws at random
 _BUILD = 150  # a reference is compiled and built in the time of so many
-_BEFORE_VALUES = ("loads", "interface", "from scratch", "parameters", "bad sizes")  # what fails so says nothing of values
+_BEFORE_VALUES = (
+    "loads",
+    "interface",
+    "from scratch",
+    "parameters",
+    "bad sizes",
+)  # what fails so says nothing of values
 _DRAWS = 12
 _ODD_SHARE = 0.03
 _MOST_WORKERS = 12  # candidates that a worker runs
 
 Grade = Callable[[Exam, str], tuple[Evidence, Report]]
 Likely = Callable[[], Iterable[str]]
-Loops = Callable[[str | None], frozenset[Fraction]]  # how much more often loops run: in a source of the pack's, or (None) in the submission
+Loops = Callable[
+    [str | None], frozenset[Fraction]
+]  # how much more often loops run: in a source of the pack's, or (None) in the submission
 
 
 @dataclass(frozen=True)
@@ -90,14 +98,33 @@ def _observed(evidence: Evidence, one: CaseEvidence) -> Observed:
     extreme = evidence.exam.largest[one.number] > _EXTREME
     failure = one.told.failure
     if failure is not None and failure.phase != "forward with gradients":
-        return Observed(one.number, one.case.dtype, Behaviour(f"{failure.type}: {failure.message}", {}), False, True, True, extreme)
+        return Observed(
+            one.number,
+            one.case.dtype,
+            Behaviour(f"{failure.type}: {failure.message}", {}),
+            False,
+            True,
+            True,
+            extreme,
+        )
     outputs = _outputs(evidence, one.told.outputs)
     again = _outputs(evidence, one.told.outputs_once_more)
-    random = bool(again) and not all(_equal(value, again.get(name, ""), one.case.dtype) for name, value in outputs.items())
-    telling = next(evidence.attribute_mismatches(one, one.told.outputs), None) is not None or not evidence.right(one)
-    expected = {name: want.value.to(getattr(outputs.get(name), "dtype", want.value.dtype)) for name, want in one.expected.outputs.items()}
-    clear = telling and not all(_equal(outputs.get(name), want, one.case.dtype) for name, want in expected.items())
-    return Observed(one.number, one.case.dtype, Behaviour(None, outputs), random, telling, clear, extreme)
+    random = bool(again) and not all(
+        _equal(value, again.get(name, ""), one.case.dtype) for name, value in outputs.items()
+    )
+    telling = next(
+        evidence.attribute_mismatches(one, one.told.outputs), None
+    ) is not None or not evidence.right(one)
+    expected = {
+        name: want.value.to(getattr(outputs.get(name), "dtype", want.value.dtype))
+        for name, want in one.expected.outputs.items()
+    }
+    clear = telling and not all(
+        _equal(outputs.get(name), want, one.case.dtype) for name, want in expected.items()
+    )
+    return Observed(
+        one.number, one.case.dtype, Behaviour(None, outputs), random, telling, clear, extreme
+    )
 
 
 def _outputs(evidence: Evidence, told: Mapping[str, Returned]) -> dict[str, Tensor | str]:
@@ -111,7 +138,9 @@ def _outputs(evidence: Evidence, told: Mapping[str, Returned]) -> dict[str, Tens
     return found
 
 
-def _equal(mine: Tensor | str | None, other: Tensor | str | None, dtype: str, scale: float = 0.0) -> bool:
+def _equal(
+    mine: Tensor | str | None, other: Tensor | str | None, dtype: str, scale: float = 0.0
+) -> bool:
     """Equal up to rounding, which is measured against the largest entry, or `scale` where that is larger."""
     if not isinstance(mine, Tensor) or not isinstance(other, Tensor):
         return not isinstance(mine, Tensor) and not isinstance(other, Tensor) and mine == other
@@ -133,20 +162,31 @@ def _equal(mine: Tensor | str | None, other: Tensor | str | None, dtype: str, sc
 
 
 def _has_nan(one: Behaviour | None) -> bool:
-    return one is not None and any(isinstance(value, Tensor) and bool(value.isnan().any()) for value in one.outputs.values())
+    return one is not None and any(
+        isinstance(value, Tensor) and bool(value.isnan().any()) for value in one.outputs.values()
+    )
 
 
 def _same_shapes(one: Behaviour, other: Behaviour) -> bool:
     return one.outputs.keys() == other.outputs.keys() and all(
-        not isinstance(value, Tensor) or value.shape == getattr(other.outputs[name], "shape", None) for name, value in one.outputs.items()
+        not isinstance(value, Tensor) or value.shape == getattr(other.outputs[name], "shape", None)
+        for name, value in one.outputs.items()
     )
 
 
 class Search:
     """The search for the known mistakes of one submission."""
 
-    def __init__(self, bank: Bank, evidence: Evidence, report: Report, grade: Grade, loops: Loops) -> None:
-        self.bank, self.evidence, self.report, self.grade, self.loops = bank, evidence, report, grade, loops
+    def __init__(
+        self, bank: Bank, evidence: Evidence, report: Report, grade: Grade, loops: Loops
+    ) -> None:
+        self.bank, self.evidence, self.report, self.grade, self.loops = (
+            bank,
+            evidence,
+            report,
+            grade,
+            loops,
+        )
         self.seen = observe(evidence)
         self.disputed = False  # several mistakes agree
         self._modes: dict[Ids, set[str]] = {}
@@ -159,18 +199,40 @@ class Search:
         if first is None:
             return ()
         if self.report.verdict == "not-allowed":
-            return self._told_by_worker(self._calling([one.name for one in self.evidence.reply.not_allowed]), first)
+            return self._told_by_worker(
+                self._calling([one.name for one in self.evidence.reply.not_allowed]), first
+            )
         if first.check == "interface":
-            return self._told_by_worker([(one,) for one in self.bank.mistakes if self.bank.takes_otherwise((one,))], first)
+            return self._told_by_worker(
+                [(one,) for one in self.bank.mistakes if self.bank.takes_otherwise((one,))], first
+            )
         if first.check == "parameters" and first.number is not None:
-            return self._told_by_worker([(one,) for one in self.bank.mistakes if self.bank.is_built_otherwise((one,), first.number - 1)], first)
+            return self._told_by_worker(
+                [
+                    (one,)
+                    for one in self.bank.mistakes
+                    if self.bank.is_built_otherwise((one,), first.number - 1)
+                ],
+                first,
+            )
         if not self.telling:
-            return self._told_by_worker([(one,) for one in self.bank.mistakes if self._may_fail(one, first.check) and self._may_be_hidden(one)], first)
+            return self._told_by_worker(
+                [
+                    (one,)
+                    for one in self.bank.mistakes
+                    if self._may_fail(one, first.check) and self._may_be_hidden(one)
+                ],
+                first,
+            )
         singles = [(one,) for one in self.bank.mistakes if self._agrees((one,))]
         self.disputed = len(singles) > 1
         if self._is_told_by_values():
             return self._the_one(singles) or self._told_by_worker(singles, first)
-        worded = [ids for ids in singles if all(self._words(ids, one) == one.behaviour.failure for one in self.telling)]
+        worded = [
+            ids
+            for ids in singles
+            if all(self._words(ids, one) == one.behaviour.failure for one in self.telling)
+        ]
         return self._the_one(worded) or self._told_by_worker(worded, first)
 
     def named_two(self, likely: Likely, suspects: Collection[str], operations: int) -> Ids:
@@ -182,7 +244,13 @@ class Search:
             operations: how many the reference takes in the case that is looked at: as many pairs are tried as that allows.
         """
         first = self.report.first_failure()
-        if first is None or first.check in _BEFORE_VALUES or self.disputed or not self._is_told_by_values() or all(one.random for one in self.telling):
+        if (
+            first is None
+            or first.check in _BEFORE_VALUES
+            or self.disputed
+            or not self._is_told_by_values()
+            or all(one.random for one in self.telling)
+        ):
             return ()
         return self._pair(likely, suspects, MOST_RUN // (_BUILD + operations))
 
@@ -194,7 +262,9 @@ class Search:
         """Whether a mistake may fail this check, as far as that is seen without running it on a case."""
         if check == "vectorised":
             words = self.bank.mistakes[mistake]
-            return any(words.now.count(loop) > words.was.count(loop) for loop in ("for ", "while ", "map("))
+            return any(
+                words.now.count(loop) > words.was.count(loop) for loop in ("for ", "while ", "map(")
+            )
         return check != "bad sizes" or self._refuses_alike((mistake,))
 
     def _refuses_alike(self, ids: Ids) -> bool:
@@ -219,9 +289,15 @@ class Search:
         if odd.random:
             return False
         # Another style may tell more: where nothing is left to attend to one gives NaN and another numbers, and rounding decides at a limit.
-        if odd is self.seen[0] and not _has_nan(self.bank.behaviour(ids, odd.number)) and not _has_nan(odd.behaviour):
+        if (
+            odd is self.seen[0]
+            and not _has_nan(self.bank.behaviour(ids, odd.number))
+            and not _has_nan(odd.behaviour)
+        ):
             return False
-        return any(all(self._agrees_on(other, one) for one in self.seen) for other in self.bank.styles(ids))
+        return any(
+            all(self._agrees_on(other, one) for one in self.seen) for other in self.bank.styles(ids)
+        )
 
     def _agrees_on(self, ids: Ids, seen: Observed) -> bool:
         """Whether a mistake's behaviour on the case is the submission's, up to rounding."""
@@ -229,12 +305,24 @@ class Search:
         if self.is_like(seen, other):
             return True
         if seen.extreme and seen.telling and seen.behaviour.failure is None:
-            return other is not None and other.failure is None and not self._is_right(ids, seen.number)
-        if not seen.random or other is None or other.failure is not None or not _same_shapes(seen.behaviour, other):
+            return (
+                other is not None and other.failure is None and not self._is_right(ids, seen.number)
+            )
+        if (
+            not seen.random
+            or other is None
+            or other.failure is not None
+            or not _same_shapes(seen.behaviour, other)
+        ):
             return False
-        if self._is_right(ids, seen.number) == seen.telling and self.bank.exam.cases[seen.number].dropout is None:
+        if (
+            self._is_right(ids, seen.number) == seen.telling
+            and self.bank.exam.cases[seen.number].dropout is None
+        ):
             return False
-        return self.bank.is_random(ids, seen.number) or self.bank.exam.cases[seen.number].mode in self._random_modes(ids)
+        return self.bank.is_random(ids, seen.number) or self.bank.exam.cases[
+            seen.number
+        ].mode in self._random_modes(ids)
 
     def is_like(self, seen: Observed, other: Behaviour | None) -> bool:
         """Whether what was seen of a case is this, up to rounding."""
@@ -245,10 +333,18 @@ class Search:
             return True
         if mine.outputs.keys() != other.outputs.keys():
             return False
-        lost = {name: one.lost for name, one in self.evidence.exam.expected[seen.number].outputs.items()}
+        lost = {
+            name: one.lost for name, one in self.evidence.exam.expected[seen.number].outputs.items()
+        }
         # What float32 loses beside float64 may be more than the usual: large positions in tables, say.
         return all(
-            _equal(value, other.outputs[name], seen.dtype, _LOSSES * lost.get(name, 0.0) / _RELATIVE[seen.dtype]) for name, value in mine.outputs.items()
+            _equal(
+                value,
+                other.outputs[name],
+                seen.dtype,
+                _LOSSES * lost.get(name, 0.0) / _RELATIVE[seen.dtype],
+            )
+            for name, value in mine.outputs.items()
         )
 
     def _random_modes(self, ids: Ids) -> set[str]:
@@ -256,8 +352,14 @@ class Search:
         if ids not in self._modes:
             cases = self.bank.exam.cases
             random = [one.number for one in self.seen if one.random]
-            looked_at = [number for mode in ("eval", "train") for number in [one for one in random if cases[one].mode == mode][:_RANDOM_CASES]]
-            self._modes[ids] = {cases[number].mode for number in looked_at if self.bank.is_random(ids, number)}
+            looked_at = [
+                number
+                for mode in ("eval", "train")
+                for number in [one for one in random if cases[one].mode == mode][:_RANDOM_CASES]
+            ]
+            self._modes[ids] = {
+                cases[number].mode for number in looked_at if self.bank.is_random(ids, number)
+            }
         return self._modes[ids]
 
     def _words(self, ids: Ids, seen: Observed) -> str | None:
@@ -267,23 +369,43 @@ class Search:
     def _calling(self, names: Iterable[str]) -> list[Ids]:
         """Mistakes that call one of these functions, which the reference does not."""
         words = [name.rpartition(".")[2] for name in names]
-        return [(one,) for one in self.bank.mistakes if any((self.bank.patched((one,)) or "").count(word) > self.bank.source.count(word) for word in words)]
+        return [
+            (one,)
+            for one in self.bank.mistakes
+            if any(
+                (self.bank.patched((one,)) or "").count(word) > self.bank.source.count(word)
+                for word in words
+            )
+        ]
 
     def kept_between_cases(self) -> Ids:
         """A mistake that shows in no first call of a fresh import, but fails as this does where all cases run one after another."""
-        keeping = [one for one in self.bank.mistakes if _stores(self.bank.patched((one,)) or "") > _stores(self.bank.source)]
-        hidden = [(one,) for one in keeping if all(self._is_right((one,), seen.number) for seen in self.telling)]
+        keeping = [
+            one
+            for one in self.bank.mistakes
+            if _stores(self.bank.patched((one,)) or "") > _stores(self.bank.source)
+        ]
+        hidden = [
+            (one,)
+            for one in keeping
+            if all(self._is_right((one,), seen.number) for seen in self.telling)
+        ]
         alike = [ids for ids in hidden if self._agrees_in_turn(ids)]
         return self._the_one(alike)
 
     def _agrees_in_turn(self, ids: Ids) -> bool:
         """Whether the values of all cases, run one after another, are the submission's; those that run in an import of their own tell nothing."""
         source = self.bank.patched(ids) or ""
-        other = {one.number: one for one in observe(self.bank.graded(self.evidence.exam, source)[0])}
+        other = {
+            one.number: one for one in observe(self.bank.graded(self.evidence.exam, source)[0])
+        }
         return all(
             one.number in other
             and (one.behaviour.failure is None) == (other[one.number].behaviour.failure is None)
-            and all(_equal(value, other[one.number].behaviour.outputs.get(name), one.dtype) for name, value in one.behaviour.outputs.items())
+            and all(
+                _equal(value, other[one.number].behaviour.outputs.get(name), one.dtype)
+                for name, value in one.behaviour.outputs.items()
+            )
             for one in self.seen
             if self.evidence.exam.cases[one.number].probe is None
         )
@@ -292,7 +414,9 @@ class Search:
         """Mistakes that explain a telling case by themselves: the other one may not show there."""
         telling = [one for one in self.telling if one.behaviour.failure is None and not one.random]
         some = telling[:: max(1, len(telling) // _SOME)][:_SOME]
-        return [mistake for mistake in mistakes if any(self._agrees_on((mistake,), one) for one in some)]
+        return [
+            mistake for mistake in mistakes if any(self._agrees_on((mistake,), one) for one in some)
+        ]
 
     def changes(self, mistake: str) -> bool:
         """Whether a mistake changes the first telling case."""
@@ -302,7 +426,10 @@ class Search:
         right, other = self.bank.behaviour((), number), self.bank.behaviour(ids, number)
         if right is None or other is None or other.failure is not None:
             return False
-        return all(_equal(value, other.outputs.get(name), self.evidence.exam.cases[number].dtype) for name, value in right.outputs.items())
+        return all(
+            _equal(value, other.outputs.get(name), self.evidence.exam.cases[number].dtype)
+            for name, value in right.outputs.items()
+        )
 
     def _pair(self, likely: Likely, suspects: Collection[str], most: int) -> Ids:
         """Two mistakes, the first pair that agrees on all cases."""
@@ -318,7 +445,10 @@ class Search:
         """Whether the other one alone would not do in several cases; in one it may be by chance."""
         other = tuple(one for one in pair if one != mistake)
         enough = min(2, len(self.telling))
-        return len(list(islice((one for one in self.seen if not self._agrees_on(other, one)), enough))) == enough
+        return (
+            len(list(islice((one for one in self.seen if not self._agrees_on(other, one)), enough)))
+            == enough
+        )
 
     def _pairs(self, likely: Likely, suspects: Collection[str]) -> Iterator[Ids]:
         """Pairs that may explain it: neither changes anything on a case that is right; on the first that is wrong both do, or one alone explains it."""
@@ -329,17 +459,34 @@ class Search:
         seen: set[frozenset[str]] = set()
         in_part = self._agreeing_in_part(one for one in able if one in suspects)
         # One after another, for each takes its time: what is likely as long as a hundred pairs.
-        sources: tuple[Likely, ...] = (lambda: in_part, likely, lambda: self._agreeing_in_part(one for one in able if one not in suspects))
+        sources: tuple[Likely, ...] = (
+            lambda: in_part,
+            likely,
+            lambda: self._agreeing_in_part(one for one in able if one not in suspects),
+        )
         firsts = chain.from_iterable(source() for source in sources)
-        likely_pairs = ((first, other) for first in firsts for other in dict.fromkeys([*in_part, *able]))
-        all_pairs = ((able[one], able[other]) for one, other in sorted(combinations(range(len(able)), 2), key=sum))
+        likely_pairs = (
+            (first, other) for first in firsts for other in dict.fromkeys([*in_part, *able])
+        )
+        all_pairs = (
+            (able[one], able[other])
+            for one, other in sorted(combinations(range(len(able)), 2), key=sum)
+        )
         for pair in chain(likely_pairs, all_pairs):
             members = frozenset(pair)
-            if len(members) == 1 or members in seen or not (members <= changing or (len(members & alone) == 1 and not members & changing)):
+            if (
+                len(members) == 1
+                or members in seen
+                or not (
+                    members <= changing or (len(members & alone) == 1 and not members & changing)
+                )
+            ):
                 continue
             seen.add(members)
             if all(self.may_be_part(one) for one in pair):
-                yield from [ids for ids in permutations(pair) if self.bank.patched(ids) is not None][:1]
+                yield from [
+                    ids for ids in permutations(pair) if self.bank.patched(ids) is not None
+                ][:1]
 
     def may_be_part(self, mistake: str) -> bool:
         """Whether a mistake changes nothing on cases that are right, so that it may be one of two."""
@@ -357,17 +504,31 @@ class Search:
             left = [ids for ids in left if self._fails_alike(ids, small, first)]
         if first.check == "vectorised":
             mine = self.loops(None)
-            left = [ids for ids in left if (theirs := self.loops(self.bank.patched(ids) or "")) and theirs <= mine]
+            left = [
+                ids
+                for ids in left
+                if (theirs := self.loops(self.bank.patched(ids) or "")) and theirs <= mine
+            ]
         if first.check == "train/eval":
             left = [ids for ids in left if self._draws_alike(ids)]
         if len(left) > 1 and first.number is not None:
             left = [ids for ids in left if self._fails_in_the_same_cases(ids, first.check)]
         if first.check == "interface":
             nothing = exam.only([])  # only the signatures are looked at
-            left = [ids for ids in left if failures(self._report(nothing, ids)) == failures(self.report, "interface")]
+            left = [
+                ids
+                for ids in left
+                if failures(self._report(nothing, ids)) == failures(self.report, "interface")
+            ]
         if len(left) > 1 or first.number is None:  # last: every worker takes as long as a check
-            left = [ids for ids in left[:_MOST_WORKERS] if failures(self._report(exam, ids)) == failures(self.report)]
-        return self._the_one(left) or self._the_one([ids for ids in left[:_MOST_WORKERS] if self._says_the_same(ids, first)])
+            left = [
+                ids
+                for ids in left[:_MOST_WORKERS]
+                if failures(self._report(exam, ids)) == failures(self.report)
+            ]
+        return self._the_one(left) or self._the_one(
+            [ids for ids in left[:_MOST_WORKERS] if self._says_the_same(ids, first)]
+        )
 
     def _report(self, exam: Exam, ids: Ids) -> Report:
         """What a worker makes of a mistake."""
@@ -375,9 +536,23 @@ class Search:
 
     def _fails_in_the_same_cases(self, ids: Ids, check: str) -> bool:
         """Whether it fails in the same cases, and the same checks in them, of all that a check looks at."""
-        looked_at = {one.number - 1: one.case for one in self.report.outcomes if one.check == check and one.number is not None}
-        reports = self.report, self.bank.graded(self.evidence.exam.only(looked_at), self.bank.patched(ids) or "")[1]
-        mine, theirs = ({(one.check, one.case) for one in each.outcomes if one.status == "failed" and one.case in looked_at.values()} for each in reports)
+        looked_at = {
+            one.number - 1: one.case
+            for one in self.report.outcomes
+            if one.check == check and one.number is not None
+        }
+        reports = (
+            self.report,
+            self.bank.graded(self.evidence.exam.only(looked_at), self.bank.patched(ids) or "")[1],
+        )
+        mine, theirs = (
+            {
+                (one.check, one.case)
+                for one in each.outcomes
+                if one.status == "failed" and one.case in looked_at.values()
+            }
+            for each in reports
+        )
         return mine == theirs
 
     def _draws_alike(self, ids: Ids) -> bool:
@@ -387,10 +562,15 @@ class Search:
         exam = self.evidence.exam
         numbers = [number for number, case in enumerate(exam.cases) if case.dropout is not None]
         small, source = exam.only(numbers), self.bank.patched(ids) or ""
-        draws = [Evidence(small, self.bank.run(small, source, "outputs", draw)) for draw in range(_DRAWS)]
+        draws = [
+            Evidence(small, self.bank.run(small, source, "outputs", draw)) for draw in range(_DRAWS)
+        ]
         seen = [one for one in self.evidence.cases if one.number in numbers]
         return all(
-            _is_likely(_share_of_zeros(self.evidence, one, name), [_share_of_zeros(draw, draw.cases[place], name) for draw in draws])
+            _is_likely(
+                _share_of_zeros(self.evidence, one, name),
+                [_share_of_zeros(draw, draw.cases[place], name) for draw in draws],
+            )
             for place, one in enumerate(seen)
             for name in one.told.outputs
         )
@@ -399,32 +579,54 @@ class Search:
         """Whether the first failure has the same figures too: operations counted, say."""
         if first.number is None:
             return False
-        other = self.bank.graded(self.evidence.exam.only([first.number - 1]), self.bank.patched(ids) or "")[1].first_failure()
+        other = self.bank.graded(
+            self.evidence.exam.only([first.number - 1]), self.bank.patched(ids) or ""
+        )[1].first_failure()
         return other is not None and other.message == first.message
 
     def _the_one(self, left: Sequence[Ids]) -> Ids:
         """The only one, or the first of twins."""
         if not left:
             return ()
-        return left[0] if all(left[0][0] in self.bank.mistakes[ids[0]].twins for ids in left[1:]) else ()
+        return (
+            left[0]
+            if all(left[0][0] in self.bank.mistakes[ids[0]].twins for ids in left[1:])
+            else ()
+        )
 
     def _fails_alike(self, ids: Ids, exam: Exam, first: Outcome) -> bool:
         # In this process where that shows it: a worker takes longer.
         grade = self.grade if first.check == "from scratch" else self.bank.graded
         evidence, report = grade(exam, self.bank.patched(ids) or "")
-        if (other := report.first_failure()) is None or (other.check, _wording(other)) != (first.check, _wording(first)):
+        if (other := report.first_failure()) is None or (other.check, _wording(other)) != (
+            first.check,
+            _wording(first),
+        ):
             return False
         theirs = next((one for one in evidence.cases if one.case.name == first.case), None)
         mine = next((one for one in self.evidence.cases if one.case.name == first.case), None)
         random = any(one.random for one in self.seen if one.number == (first.number or 0) - 1)
-        return theirs is not None and mine is not None and (random or _same_traces(self.evidence, mine, evidence, theirs))
+        return (
+            theirs is not None
+            and mine is not None
+            and (random or _same_traces(self.evidence, mine, evidence, theirs))
+        )
 
 
-def _same_traces(evidence: Evidence, one: CaseEvidence, other_evidence: Evidence, other: CaseEvidence) -> bool:
+def _same_traces(
+    evidence: Evidence, one: CaseEvidence, other_evidence: Evidence, other: CaseEvidence
+) -> bool:
     """Whether two runs of one case left the same gradients and changed the same inputs to the same values."""
     pairs = [
-        (evidence.tensor(mine.get(name, -1)), other_evidence.tensor(theirs.get(name, -1)), one.expected.gradient_scale if mine is one.told.gradients else 0.0)
-        for mine, theirs in ((one.told.gradients, other.told.gradients), (one.told.inputs_after, other.told.inputs_after))
+        (
+            evidence.tensor(mine.get(name, -1)),
+            other_evidence.tensor(theirs.get(name, -1)),
+            one.expected.gradient_scale if mine is one.told.gradients else 0.0,
+        )
+        for mine, theirs in (
+            (one.told.gradients, other.told.gradients),
+            (one.told.inputs_after, other.told.inputs_after),
+        )
         for name in mine.keys() | theirs.keys()
     ]
     # No gradient and one of zeros are the same: part of a fused layer has zeros where a layer of its own has none.
@@ -449,9 +651,18 @@ def _share_of_zeros(evidence: Evidence, one: CaseEvidence, name: str) -> float:
 def _stores(source: str) -> int:
     """How many places of a source put something where it outlives the call: attributes, entries, globals, decorators."""
     nodes = list(ast.walk(ast.parse(source)))
-    kept = sum(isinstance(node, ast.Attribute | ast.Subscript) and isinstance(node.ctx, ast.Store) for node in nodes)
-    kept += sum(isinstance(node, ast.Global | ast.Nonlocal) or (isinstance(node, ast.Attribute) and node.attr == "setdefault") for node in nodes)
-    return kept + sum(len(node.decorator_list) for node in nodes if isinstance(node, ast.FunctionDef))
+    kept = sum(
+        isinstance(node, ast.Attribute | ast.Subscript) and isinstance(node.ctx, ast.Store)
+        for node in nodes
+    )
+    kept += sum(
+        isinstance(node, ast.Global | ast.Nonlocal)
+        or (isinstance(node, ast.Attribute) and node.attr == "setdefault")
+        for node in nodes
+    )
+    return kept + sum(
+        len(node.decorator_list) for node in nodes if isinstance(node, ast.FunctionDef)
+    )
 
 
 def _wording(outcome: Outcome) -> str:
@@ -462,5 +673,7 @@ def _wording(outcome: Outcome) -> str:
 def failures(report: Report, check: str | None = None) -> set[tuple[str, int | None, str]]:
     """Every check that failed (or this one alone), with its case's number, or its words where it has no case."""
     assert all(one.check in CHECK_ORDER for one in report.outcomes)
-    failed = [one for one in report.outcomes if one.status == "failed" and check in (None, one.check)]
+    failed = [
+        one for one in report.outcomes if one.status == "failed" and check in (None, one.check)
+    ]
     return {(one.check, one.number, "" if one.number else one.message) for one in failed}

@@ -33,7 +33,9 @@ def features(tensor: Tensor) -> tuple[float, ...] | None:
     """Figures that a change of layout leaves as they are; None where the tensor says too little."""
     flat = tensor.detach().to(torch.float64).flatten()
     first = flat[:_MOST_LOOKED_AT].tolist()
-    is_telling = len(set(first)) >= _FEW and any(abs(one) < HIDDEN and one not in (0.0, 1.0) for one in first)
+    is_telling = len(set(first)) >= _FEW and any(
+        abs(one) < HIDDEN and one not in (0.0, 1.0) for one in first
+    )
     if not is_telling and (pattern := pattern_of(tensor)) is not None:
         share = float(pattern.to(torch.float64).mean())
         share = min(share, 1 - share)
@@ -46,7 +48,13 @@ def features(tensor: Tensor) -> tuple[float, ...] | None:
         flat, size = flat[kept], size[kept]
     if not flat.numel() or (not is_telling and len(torch.unique(flat)) < _FEW):
         return None
-    return (float(size.mean()), math.sqrt(float(torch.dot(flat, flat)) / flat.numel()), float(size.max()), float(flat.mean()), hidden)
+    return (
+        float(size.mean()),
+        math.sqrt(float(torch.dot(flat, flat)) / flat.numel()),
+        float(size.max()),
+        float(flat.mean()),
+        hidden,
+    )
 
 
 def pattern_of(tensor: Tensor) -> Tensor | None:
@@ -84,16 +92,22 @@ def same(one: Core, other: Core, sizes: Mapping[str, int], *, exchanging: bool =
         return False
     if one.pattern is not None and other.pattern is not None:
         # Who is hidden, with keys and queries exchanged as well, is who comes strictly before: another mask.
-        return _same_values(one.pattern, other.pattern, sizes, exchanging=exchanging) or _same_values(~one.pattern, other.pattern, sizes, exchanging=False)
+        return _same_values(
+            one.pattern, other.pattern, sizes, exchanging=exchanging
+        ) or _same_values(~one.pattern, other.pattern, sizes, exchanging=False)
     return _same_values(one.values, other.values, sizes, exchanging=exchanging)
 
 
-def _same_values(one: Tensor, other: Tensor, sizes: Mapping[str, int], *, exchanging: bool = True) -> bool:
+def _same_values(
+    one: Tensor, other: Tensor, sizes: Mapping[str, int], *, exchanging: bool = True
+) -> bool:
     if one.numel() != other.numel():
         return False
     if one.shape == other.shape and equal(one, other):
         return True
-    return any(equal(one, laid) for laid in _layouts(other, tuple(one.shape), sizes, exchanging=exchanging))
+    return any(
+        equal(one, laid) for laid in _layouts(other, tuple(one.shape), sizes, exchanging=exchanging)
+    )
 
 
 def equal(one: Tensor, other: Tensor) -> bool:
@@ -101,7 +115,9 @@ def equal(one: Tensor, other: Tensor) -> bool:
     if not one.is_floating_point() and not other.is_floating_point():
         return torch.equal(one.to(torch.int64), other.to(torch.int64))
     one, other = one.to(torch.float64), other.to(torch.float64)
-    if (most := float(other.abs().max())) < HIDDEN:  # most are told by their greatest difference alone
+    if (
+        most := float(other.abs().max())
+    ) < HIDDEN:  # most are told by their greatest difference alone
         worst = float((one - other).abs().max())
         if worst > 2 * _TOLERANCE * most:
             return False
@@ -111,19 +127,29 @@ def equal(one: Tensor, other: Tensor) -> bool:
     if not torch.equal(hidden, ~(other.abs() < HIDDEN)):
         return False
     left, right = one.masked_fill(hidden, 0.0), other.masked_fill(hidden, 0.0)
-    return bool(((left - right).abs() <= _TOLERANCE * right.abs() + _TOLERANCE * right.pow(2).mean().sqrt()).all())
+    return bool(
+        (
+            (left - right).abs()
+            <= _TOLERANCE * right.abs() + _TOLERANCE * right.pow(2).mean().sqrt()
+        ).all()
+    )
 
 
 def _without_copies(tensor: Tensor) -> Tensor:
     """Without axes of size 1 and axes along which every slice is the same."""
     for axis in reversed(range(tensor.dim())):
         first = tensor.narrow(axis, 0, 1)
-        if tensor.shape[axis] == 1 or (tensor.numel() and torch.equal(first.expand_as(tensor).nan_to_num(), tensor.nan_to_num())):
+        if tensor.shape[axis] == 1 or (
+            tensor.numel()
+            and torch.equal(first.expand_as(tensor).nan_to_num(), tensor.nan_to_num())
+        ):
             tensor = first.squeeze(axis)
     return tensor
 
 
-def _layouts(tensor: Tensor, shape: tuple[int, ...], sizes: Mapping[str, int], *, exchanging: bool = True) -> Iterator[Tensor]:
+def _layouts(
+    tensor: Tensor, shape: tuple[int, ...], sizes: Mapping[str, int], *, exchanging: bool = True
+) -> Iterator[Tensor]:
     """The tensor in every honest layout of this shape; `exchanging`: also with axes of one size in each other's place."""
     tries = looks = 0
     letters = tuple(sizes.items())
@@ -138,11 +164,15 @@ def _layouts(tensor: Tensor, shape: tuple[int, ...], sizes: Mapping[str, int], *
             if looks > _MOST_LOOKS:
                 return
             wanted = [piece for part in theirs for piece in part]
-            if sorted(wanted) != sorted(atoms) or (sum(map(len, mine)) > len(mine) and sum(map(len, theirs)) > len(theirs)):
+            if sorted(wanted) != sorted(atoms) or (
+                sum(map(len, mine)) > len(mine) and sum(map(len, theirs)) > len(theirs)
+            ):
                 continue
             groups = [len(part) for part in theirs]
             for order in _orders(atoms, wanted):
-                if not _in_order(order, groups) or not (exchanging or _keeps_order_of_equals(order, atoms)):
+                if not _in_order(order, groups) or not (
+                    exchanging or _keeps_order_of_equals(order, atoms)
+                ):
                     continue
                 tries += 1
                 if tries > _MOST_TRIES:
@@ -157,11 +187,15 @@ def _splits(size: int, known: tuple[tuple[str, int], ...]) -> list[tuple[int, ..
     letters = dict(known)
     if letters.get("H") and letters.get("Hkv"):
         letters.setdefault("G", letters["H"] // letters["Hkv"])
-    ranked = sorted((_RANKS.get(name, 3), value) for name, value in letters.items() if 1 < value < size)
+    ranked = sorted(
+        (_RANKS.get(name, 3), value) for name, value in letters.items() if 1 < value < size
+    )
     for count in (2, 3):
         for chosen in permutations(ranked, count):
             ranks = [rank for rank, _ in chosen]
-            if 3 in ranks and not (count == 2 and ranks[0] == 0):  # positions are merged with the batch alone
+            if 3 in ranks and not (
+                count == 2 and ranks[0] == 0
+            ):  # positions are merged with the batch alone
                 continue
             if 0 in ranks and size in letters.values():  # an axis of its own is no batch
                 continue
@@ -181,7 +215,11 @@ def _orders(atoms: Sequence[int], wanted: Sequence[int]) -> Iterator[tuple[int, 
 
 def _keeps_order_of_equals(order: Sequence[int], atoms: Sequence[int]) -> bool:
     """Whether axes of one size stand in the order in which they stood."""
-    return all(one < other or atoms[one] != atoms[other] for number, one in enumerate(order) for other in order[number + 1 :])
+    return all(
+        one < other or atoms[one] != atoms[other]
+        for number, one in enumerate(order)
+        for other in order[number + 1 :]
+    )
 
 
 def _in_order(order: Sequence[int], groups: Sequence[int]) -> bool:

@@ -68,9 +68,17 @@ def concerns(mistake: Mistake, topic: str) -> bool:
 def milestones(reference: Trail) -> list[Milestone]:
     """The reference's named results, and its outputs, in order."""
     leading = set(reference.leading_to_outputs)
-    found = [Milestone(number, step.name) for number, step in enumerate(reference.steps) if step.name and step.lines and number in leading]
+    found = [
+        Milestone(number, step.name)
+        for number, step in enumerate(reference.steps)
+        if step.name and step.lines and number in leading
+    ]
     outputs = {number: name for name, number in reference.made_by.items()}
-    named = [Milestone(number, name) for number, name in outputs.items() if all(one.step != number for one in found)]
+    named = [
+        Milestone(number, name)
+        for number, name in outputs.items()
+        if all(one.step != number for one in found)
+    ]
     return sorted([*found, *named], key=lambda one: one.step)
 
 
@@ -85,28 +93,52 @@ def reached(trail: Trail, reference: Trail, source: str, sizes: dict[str, int]) 
     there = {one.step for one in marks if shelf.has(reference.steps[one.step])}
     below = {one.step: set(reference.leading_to([one.step])) for one in marks}
     outputs = set(reference.made_by.values())
-    missing = [one for one in marks if (one.step not in there or one.step in outputs) and not any(one.step in below[other] for other in there)]
+    missing = [
+        one
+        for one in marks
+        if (one.step not in there or one.step in outputs)
+        and not any(one.step in below[other] for other in there)
+    ]
     missed = missing[0] if missing else None
     last = None
     if missed is not None:
-        before = [one for one in marks if one.step in there and one.step in below[missed.step] and one.step != missed.step]
+        before = [
+            one
+            for one in marks
+            if one.step in there and one.step in below[missed.step] and one.step != missed.step
+        ]
         last = before[-1] if before else None
-    entries = [one.step for one in missing if not any(other.step in below[one.step] for other in missing if other != one)]
+    entries = [
+        one.step
+        for one in missing
+        if not any(other.step in below[one.step] for other in missing if other != one)
+    ]
     upstream, good = set(reference.leading_to(entries)), set(reference.leading_to(there))
     by_line: dict[int, set[int]] = {}
     for number in reference.leading_to_outputs:
         for line in reference.steps[number].lines[:1]:
             by_line.setdefault(line, set()).add(number)
-    right = {line for line, steps in by_line.items() if steps <= good and _is_computed(reference, max(steps))}
+    right = {
+        line
+        for line, steps in by_line.items()
+        if steps <= good and _is_computed(reference, max(steps))
+    }
     elsewhere = {line for line, steps in by_line.items() if not steps & upstream}
-    return Reached(last, missed, tuple(_cleared(reference, source, there)), frozenset(right), frozenset(elsewhere))
+    return Reached(
+        last,
+        missed,
+        tuple(_cleared(reference, source, there)),
+        frozenset(right),
+        frozenset(elsewhere),
+    )
 
 
 def _is_computed(reference: Trail, number: int) -> bool:
     """Whether a step is more than a change of layout; torch's own after a product of matrices is part of the product."""
     step = reference.steps[number]
     return step.operation not in LAYOUTS or (
-        step.operation in ("view", "_unsafe_view") and all(reference.steps[one].operation in _PRODUCTS for one in step.parents)
+        step.operation in ("view", "_unsafe_view")
+        and all(reference.steps[one].operation in _PRODUCTS for one in step.parents)
     )
 
 
@@ -135,7 +167,10 @@ def _layers(trail: Trail, leading: set[int]) -> dict[str, set[int]]:
         if name := _layer_of(step):
             users = {other for other in leading if number in trail.steps[other].parents}
             through = {other for other in leading if users & set(trail.steps[other].parents)}
-            found.setdefault(name, set()).update(users | (through if all(trail.steps[one].operation == "t" for one in users) else set()))
+            found.setdefault(name, set()).update(
+                users
+                | (through if all(trail.steps[one].operation == "t" for one in users) else set())
+            )
     return found
 
 

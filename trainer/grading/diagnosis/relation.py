@@ -24,9 +24,15 @@ def relation(mine: Tensor, right: Tensor, dims: str, sizes: Mapping[str, int]) -
         sizes: the value of every letter.
     """
     mine, right = mine.detach().to(torch.float64), right.detach().to(torch.float64)
-    if mine.numel() != right.numel() or mine.numel() < 4 or not bool(mine.isfinite().all() and right.isfinite().all()):
+    if (
+        mine.numel() != right.numel()
+        or mine.numel() < 4
+        or not bool(mine.isfinite().all() and right.isfinite().all())
+    ):
         return None
-    if mine.shape == right.shape and (found := _factor(mine, right, sizes) or _moved(mine, right, dims, sizes)):
+    if mine.shape == right.shape and (
+        found := _factor(mine, right, sizes) or _moved(mine, right, dims, sizes)
+    ):
         return found
     return _reordered(mine, right, dims, sizes)
 
@@ -49,23 +55,38 @@ def _number(factor: float, sizes: Mapping[str, int]) -> str:
     for letter, size in sizes.items():
         if letter[0] in "BLTK":  # nobody scales by the batch or by a length
             continue
-        for power, words in ((0.5, f"sqrt({letter})"), (-0.5, f"1/sqrt({letter})"), (1.0, letter), (-1.0, f"1/{letter}")):
+        for power, words in (
+            (0.5, f"sqrt({letter})"),
+            (-0.5, f"1/sqrt({letter})"),
+            (1.0, letter),
+            (-1.0, f"1/{letter}"),
+        ):
             if size > 1 and math.isclose(factor, size**power, rel_tol=5e-3):
                 return f"{factor:.4g} = {words}"
     return f"{factor:.4g}"
 
 
-def _apart(dims: str, shape: Sequence[int], sizes: Mapping[str, int]) -> tuple[list[str], list[int]]:
+def _apart(
+    dims: str, shape: Sequence[int], sizes: Mapping[str, int]
+) -> tuple[list[str], list[int]]:
     """The letters of all axes, grouped ones taken apart, and their sizes; the axes as they are where no letters fit."""
     letters = [letter for axis in axes(dims) for letter in axis]
     lengths = [sizes.get(letter, 0) for letter in letters]
     if letters and math.prod(lengths) == math.prod(shape):
-        if len(letters) == len(axes(dims)) and letters[-1:] == ["M"] and "H" in sizes and sizes["M"] % sizes["H"] == 0:
+        if (
+            len(letters) == len(axes(dims))
+            and letters[-1:] == ["M"]
+            and "H" in sizes
+            and sizes["M"] % sizes["H"] == 0
+        ):
             return [*letters[:-1], "H", "D"], [*lengths[:-1], sizes["H"], sizes["M"] // sizes["H"]]
         return letters, lengths
     by_size = [[letter for letter, size in sizes.items() if size == length] for length in shape]
     alone = [names[0] for names in by_size if len(names) == 1]
-    return [names[0] if len(names) == 1 and alone.count(names[0]) == 1 else f"axis {number}" for number, names in enumerate(by_size)], list(shape)
+    return [
+        names[0] if len(names) == 1 and alone.count(names[0]) == 1 else f"axis {number}"
+        for number, names in enumerate(by_size)
+    ], list(shape)
 
 
 def _moved(mine: Tensor, right: Tensor, dims: str, sizes: Mapping[str, int]) -> str | None:
@@ -75,8 +96,12 @@ def _moved(mine: Tensor, right: Tensor, dims: str, sizes: Mapping[str, int]) -> 
     for axis, letter in enumerate(letters):
         if not 2 <= lengths[axis] <= _MOST_SLICES:
             continue
-        mine_by, right_by = (each.transpose(0, axis).reshape(lengths[axis], -1) for each in (one, other))
-        asked = [_place(row, right_by) for row in right_by]  # equal slices, as of repeated heads, count as the first of them
+        mine_by, right_by = (
+            each.transpose(0, axis).reshape(lengths[axis], -1) for each in (one, other)
+        )
+        asked = [
+            _place(row, right_by) for row in right_by
+        ]  # equal slices, as of repeated heads, count as the first of them
         places = [_place(row, right_by) for row in mine_by]
         if places == asked or sum(place >= 0 for place in places) < max(2, len(places) - 1):
             continue
@@ -100,8 +125,12 @@ def _reordered(mine: Tensor, right: Tensor, dims: str, sizes: Mapping[str, int])
     """All the right numbers, read in another order of dims."""
     if not _close(mine.flatten().sort().values, right.flatten().sort().values):
         return None
-    if mine.shape == right.shape and float((mine - right).abs().max()) < _FAR * float(right.abs().max()):
-        return None  # numbers that are all a little off are, in order, close to the right ones as well
+    if mine.shape == right.shape and float((mine - right).abs().max()) < _FAR * float(
+        right.abs().max()
+    ):
+        return (
+            None  # numbers that are all a little off are, in order, close to the right ones as well
+        )
     letters, lengths = _apart(dims, right.shape, sizes)
     if len(letters) > 5:
         return None

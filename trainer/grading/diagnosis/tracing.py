@@ -24,17 +24,30 @@ def traced(exam: Exam, number: int, ended: Ended, source: str, seed: int) -> Tra
     """
     case = exam.cases[0]
     if ended.how != "replied" or not ended.reply.runs:
-        raise DrillError(f"Case {number} ({case.name}) cannot be recorded: {ended.reason or ended.how}. `attn-drill check` says more.")
+        raise DrillError(
+            f"Case {number} ({case.name}) cannot be recorded: {ended.reason or ended.how}. `attn-drill check` says more."
+        )
     told = ended.reply.runs[0]
     trail = trail_of(told, ended.tensors)
     reference = content_trail(exam, solution(exam.challenge), "solution.py")
     failure = "" if told.failure is None else in_words(told.failure)
-    return Trace(case, number, seed, tuple(_rows(trail, reference, source, dict(case.sizes)))[:MOST_ROWS], failure)
+    return Trace(
+        case,
+        number,
+        seed,
+        tuple(_rows(trail, reference, source, dict(case.sizes)))[:MOST_ROWS],
+        failure,
+    )
 
 
-def _rows(trail: Trail, reference: Trail | None, source: str, sizes: dict[str, int]) -> list[TraceRow]:
+def _rows(
+    trail: Trail, reference: Trail | None, source: str, sizes: dict[str, int]
+) -> list[TraceRow]:
     lines = source.splitlines()
-    given = max((place for place, step in enumerate(trail.steps) if step.operation.startswith("input ")), default=-1)
+    given = max(
+        (place for place, step in enumerate(trail.steps) if step.operation.startswith("input ")),
+        default=-1,
+    )
     # Of every visit of a line the last result, which is what the line is there for.
     visits: list[Step] = []
     for step in trail.steps[given + 1 :]:
@@ -45,17 +58,37 @@ def _rows(trail: Trail, reference: Trail | None, source: str, sizes: dict[str, i
         elif step.operation != "return":  # it has been shown where it was made
             visits.append(step)
     marks = _Marks(reference, sizes)
-    return [_row(step, lines[step.lines[0] - 1].strip() if step.lines[0] <= len(lines) else "", sizes, marks.name(step)) for step in visits]
+    return [
+        _row(
+            step,
+            lines[step.lines[0] - 1].strip() if step.lines[0] <= len(lines) else "",
+            sizes,
+            marks.name(step),
+        )
+        for step in visits
+    ]
 
 
 def _row(step: Step, text: str, sizes: dict[str, int], milestone: str) -> TraceRow:
     assert step.value is not None
     values = step.value.double().flatten()
     finite = values[values.isfinite()]
-    low, high = (float(finite.min()), float(finite.max())) if finite.numel() else (float("nan"), float("nan"))
+    low, high = (
+        (float(finite.min()), float(finite.max()))
+        if finite.numel()
+        else (float("nan"), float("nan"))
+    )
     dtype = str(step.value.dtype).removeprefix("torch.")
     return TraceRow(
-        step.lines[0], text, len(step.lines) - 1, name_shape(tuple(step.value.shape), sizes), dtype, low, high, values.numel() - finite.numel(), milestone
+        step.lines[0],
+        text,
+        len(step.lines) - 1,
+        name_shape(tuple(step.value.shape), sizes),
+        dtype,
+        low,
+        high,
+        values.numel() - finite.numel(),
+        milestone,
     )
 
 
@@ -65,7 +98,11 @@ class _Marks:
     def __init__(self, reference: Trail | None, sizes: dict[str, int]) -> None:
         marks = [] if reference is None else milestones(reference)
         steps = {} if reference is None else {one.name: reference.steps[one.step] for one in marks}
-        self._shelves = [(name, Shelf([Trail((step,), {})], sizes)) for name, step in steps.items() if step.features is not None]
+        self._shelves = [
+            (name, Shelf([Trail((step,), {})], sizes))
+            for name, step in steps.items()
+            if step.features is not None
+        ]
 
     def name(self, step: Step) -> str:
         """The names of what it equals, whatever the layout."""

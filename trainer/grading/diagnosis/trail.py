@@ -80,14 +80,22 @@ class Trail:
     @cached_property
     def leading_to_outputs(self) -> tuple[int, ...]:
         """The steps from which an output was made, in order; others may be anything. All steps, where no output is a tensor."""
-        return self.leading_to(self.made_by.values()) if self.made_by else tuple(range(len(self.steps)))
+        return (
+            self.leading_to(self.made_by.values())
+            if self.made_by
+            else tuple(range(len(self.steps)))
+        )
 
     @cached_property
     def laid_out(self) -> tuple[int, ...]:
         """For every step the one whose entries it has in another layout, as far back as that goes; else itself."""
         found: list[int] = []
         for number, step in enumerate(self.steps):
-            found.append(found[step.parents[0]] if step.operation in LAYOUTS and len(step.parents) == 1 else number)
+            found.append(
+                found[step.parents[0]]
+                if step.operation in LAYOUTS and len(step.parents) == 1
+                else number
+            )
         return tuple(found)
 
     @cached_property
@@ -129,13 +137,38 @@ def trail_of(told: RunReply, tensors: Sequence[Tensor]) -> Trail:
     """Read what was recorded; steps point only backwards, whatever they say."""
     steps: list[Step] = []
     for number, step in enumerate(told.steps):
-        value = _as_recorded(tensors[step.tensor], step.operation) if 0 <= step.tensor < len(tensors) else None
+        value = (
+            _as_recorded(tensors[step.tensor], step.operation)
+            if 0 <= step.tensor < len(tensors)
+            else None
+        )
         parents = tuple(one for one in step.parents if 0 <= one < number)
         into = step.into if step.into < number else -1
         before = steps[parents[0]] if step.operation in LAYOUTS and len(parents) == 1 else None
-        like = before if before is not None and before.value is not None and value is not None and before.value.dtype == value.dtype else None
-        steps.append(Step(tuple(step.lines), step.operation, value, parents, step.name, into, step.entries, step.cut, like))
-    return Trail(tuple(steps), {name: one for name, one in told.made_by.items() if 0 <= one < len(steps)})
+        like = (
+            before
+            if before is not None
+            and before.value is not None
+            and value is not None
+            and before.value.dtype == value.dtype
+            else None
+        )
+        steps.append(
+            Step(
+                tuple(step.lines),
+                step.operation,
+                value,
+                parents,
+                step.name,
+                into,
+                step.entries,
+                step.cut,
+                like,
+            )
+        )
+    return Trail(
+        tuple(steps), {name: one for name, one in told.made_by.items() if 0 <= one < len(steps)}
+    )
 
 
 def _as_recorded(value: Tensor, operation: str) -> Tensor | None:
@@ -155,7 +188,11 @@ def with_numbers(trail: Trail, source: str) -> Trail:
         if step.operation == "number" and step.lines:
             call = step.lines[1:]
             if not step.parents:
-                parents = [latest[call, name] for name in names.get(step.lines[0], ()) if (call, name) in latest]
+                parents = [
+                    latest[call, name]
+                    for name in names.get(step.lines[0], ())
+                    if (call, name) in latest
+                ]
                 parents += [returned[step.lines]] if step.lines in returned and step.name else []
                 step = replace(step, parents=tuple(sorted(set(parents))))
             steps.append(step)
@@ -177,7 +214,11 @@ def _names_by_line(source: str) -> dict[int, set[str]]:
         return {}
     for node in ast.walk(tree):
         if isinstance(node, ast.Assign | ast.AugAssign | ast.AnnAssign | ast.Return | ast.Expr):
-            read = {one.id for one in ast.walk(node) if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Load)}
+            read = {
+                one.id
+                for one in ast.walk(node)
+                if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Load)
+            }
             if isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name):
                 read.add(node.target.id)
             for line in range(node.lineno, (node.end_lineno or node.lineno) + 1):
@@ -210,10 +251,24 @@ def right_trails(exam: Exam) -> list[Trail]:
     # Names are the reference's to give; numbers count only where no output is a tensor.
     purpose: Purpose = "tensors" if reference.made_by else "lines"
     sources = {str(path): read_text(path) for path in also_right(challenge)}
-    others = (content_trail(exam, source, path, purpose) for path, source in sources.items() if "torch.jit" not in source)
-    return [reference, *(trail for trail in others if trail is not None and _same_outputs(trail, reference))]
+    others = (
+        content_trail(exam, source, path, purpose)
+        for path, source in sources.items()
+        if "torch.jit" not in source
+    )
+    return [
+        reference,
+        *(trail for trail in others if trail is not None and _same_outputs(trail, reference)),
+    ]
 
 
 def _same_outputs(one: Trail, other: Trail) -> bool:
-    pairs = [(one.steps[number].value, other.steps[other.made_by[name]].value) for name, number in one.made_by.items() if name in other.made_by]
-    return all(mine is None or its is None or (mine.shape == its.shape and equal(mine, its)) for mine, its in pairs)
+    pairs = [
+        (one.steps[number].value, other.steps[other.made_by[name]].value)
+        for name, number in one.made_by.items()
+        if name in other.made_by
+    ]
+    return all(
+        mine is None or its is None or (mine.shape == its.shape and equal(mine, its))
+        for mine, its in pairs
+    )

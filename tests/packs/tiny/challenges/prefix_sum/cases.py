@@ -10,7 +10,13 @@ def drive(prefix_sum, given):
 
 def case(draw, name, B, L, reverse=False, **more):
     """One case of these sizes."""
-    return Case(name=name, inputs={"x": draw.normal(B, L), "reverse": reverse}, dims={"out": "B L"}, sizes={"B": B, "L": L}, **more)
+    return Case(
+        name=name,
+        inputs={"x": draw.normal(B, L), "reverse": reverse},
+        dims={"out": "B L"},
+        sizes={"B": B, "L": L},
+        **more,
+    )
 
 
 def cases(draw):
