@@ -7,13 +7,16 @@ from itertools import combinations
 import pytest
 import torch
 
+from tests.support.grading import report_of
 from trainer.classroom.words import CheckLine, Result
 from trainer.comparing.compare import compare_values
 from trainer.content import packs
 from trainer.core.report import Outcome, Report
-from trainer.grading import evidence
-from trainer.grading.evidence import CaseEvidence, Evidence, name_shape, shape_advice
+from trainer.core.words import Submission
+from trainer.grading import comparison
+from trainer.grading.comparison import CaseResult, Comparison
 from trainer.grading.grader import Grader
+from trainer.grading.shapes import name_shape, shape_advice
 from trainer.running.zygote import Limits
 
 from .conftest import TINY_PACK
@@ -28,7 +31,7 @@ def grade(grader: Grader, *changes: tuple[str, str]) -> Report:
     for old, new in changes:
         assert old in source, old
         source = source.replace(old, new)
-    return grader.grade(GQA, source, "gqa.py", 5)
+    return report_of(grader, GQA, source, "gqa.py", 5)
 
 
 @pytest.mark.parametrize(
@@ -224,23 +227,23 @@ def test_wrong_cases_are_no_reason_for_a_later_check_to_pass(grader: Grader) -> 
 
 def test_one_case_alone(grader: Grader) -> None:
     """With a case's number only that case is graded, on the same values."""
-    whole = grader.grade(GQA, SOLUTION.replace('float("-inf")', "-100.0"), "gqa.py", 9)
+    whole = report_of(grader, GQA, SOLUTION.replace('float("-inf")', "-100.0"), "gqa.py", 9)
     failure = whole.first_failure()
     assert failure is not None
-    alone = grader.grade(
-        GQA, SOLUTION.replace('float("-inf")', "-100.0"), "gqa.py", 9, only=failure.number
+    alone = report_of(
+        grader, GQA, SOLUTION.replace('float("-inf")', "-100.0"), "gqa.py", 9, only=failure.number
     )
     assert alone.only_case == failure.number
     assert alone.first_failure() is not None
     assert alone.first_failure().mismatch == failure.mismatch  # type: ignore[union-attr]
-    other = grader.grade(GQA, SOLUTION.replace('float("-inf")', "-100.0"), "gqa.py", 9, only=1)
+    other = report_of(grader, GQA, SOLUTION.replace('float("-inf")', "-100.0"), "gqa.py", 9, only=1)
     assert other.verdict == "passed"
 
 
 def test_the_assignment_that_was_taken_is_said(grader: Grader) -> None:
     """Names that say nothing: the report tells which layer was taken for which."""
     path = GQA.solutions / "also_right/unnamed_layers.py"
-    report = grader.grade(GQA, path.read_text(), "gqa.py", 3)
+    report = report_of(grader, GQA, path.read_text(), "gqa.py", 3)
     assert report.verdict == "passed"
     assert any("layers.3 as q" in note and "layers.0 as o" in note for note in report.notes)
 
@@ -299,15 +302,16 @@ def test_dropout_in_the_backward_pass(grader: Grader, line: str, right: bool) ->
 @pytest.mark.parametrize("challenge", ["mha", "mha-fused", "mqa", "gqa", "rope-mha"])
 def test_every_dropout_that_is_read_out_has_gradients(grader: Grader, challenge: str) -> None:
     """The reference's gradients under what was dropped are there, and depend on it."""
-    exam = grader.exam(packs.find_challenge(packs.built_in_pack(), challenge), 3)
-    numbers = [number for number, case in enumerate(exam.cases) if case.dropout is not None]
-    assert numbers
-    for number in numbers:
-        (name,) = exam.cases[number].dims
-        weights = exam.expected[number].outputs[name].value
+    case_set = grader.case_set(packs.find_challenge(packs.built_in_pack(), challenge), 3)
+    dropped = [prepared for prepared in case_set.prepared if prepared.case.dropout is not None]
+    assert dropped
+    for prepared in dropped:
+        (name,) = prepared.case.dims
+        weights = prepared.expected.outputs[name].value
         half = weights.clone()
         half[..., ::2] = 0
-        whole, some = (exam.gradients_under(number, name, one) for one in (weights, half))
+        gradients_under = prepared.reference.gradients_under
+        whole, some = (gradients_under(prepared, name, value) for value in (weights, half))
         assert whole is not None
         assert some is not None
         (value,) = {"v_proj.weight", "qkv_proj.weight"} & some.gradients.keys()
@@ -425,7 +429,7 @@ def test_other_names_in_other_challenges(
     line, _, rest = tail.partition("\n")
     indent = "    " * (2 if found.kind == "module" else 1)
     source = f"{head}{new}{line}\n{indent}{changes['HEAD']}\n{rest}"
-    report = grader.grade(found, source, found.file_name, 5)
+    report = report_of(grader, found, source, found.file_name, 5)
     assert report.verdict == "passed", report.first_failure()
 
 
@@ -460,8 +464,8 @@ def test_name_shape(shape: tuple[int, ...], dims: str, expected: str) -> None:
 def test_numbers_that_differ_look_different(grader: Grader) -> None:
     """As many digits as it takes."""
     source = "def prefix_sum(x, reverse=False):\n    return (x.flip(-1).cumsum(-1).flip(-1) if reverse else x.cumsum(-1)) * 1.00001\n"
-    failure = grader.grade(
-        packs.find_challenge(TINY_PACK, "prefix-sum"), source, "prefix_sum.py", 7, only=1
+    failure = report_of(
+        grader, packs.find_challenge(TINY_PACK, "prefix-sum"), source, "prefix_sum.py", 7, only=1
     ).first_failure()
     assert failure is not None
     found = re.search(r"it is (\S+) and must be (\S+)$", failure.message)
@@ -513,7 +517,7 @@ def test_outputs_that_are_no_tensors(
     """Ints and strings are compared exactly, and their types are."""
     source = packs.solution(SIGNS)
     assert old in source
-    failure = grader.grade(SIGNS, source.replace(old, new), "signs.py", 3).first_failure()
+    failure = report_of(grader, SIGNS, source.replace(old, new), "signs.py", 3).first_failure()
     assert failure is not None
     assert failure.check == check
     assert re.search(says, failure.message), failure.message
@@ -537,7 +541,7 @@ def test_outputs_that_are_no_tensors(
 def test_plain_outputs_of_a_subclass(grader: Grader, old: str, new: str) -> None:
     """What is an int or a string in Python is one here."""
     assert (
-        grader.grade(SIGNS, packs.solution(SIGNS).replace(old, new), "signs.py", 3).verdict
+        report_of(grader, SIGNS, packs.solution(SIGNS).replace(old, new), "signs.py", 3).verdict
         == "passed"
     )
 
@@ -568,7 +572,7 @@ def test_memory_is_counted_on_every_way(grader: Grader, now: str) -> None:
     """With gradients and without, in fresh tensors and in such as grow."""
     source = packs.solution(PREFIX_SUM).replace("return torch.cumsum(x, dim=-1)\n", now + "\n")
     assert now in source
-    report = grader.grade(PREFIX_SUM, source, "prefix_sum.py", 3)
+    report = report_of(grader, PREFIX_SUM, source, "prefix_sum.py", 3)
     assert {check for check, status in report.statuses().items() if status == "failed"} == {
         "memory"
     }
@@ -608,19 +612,19 @@ def test_dropout_draws_anew(grader: Grader) -> None:
 
 def test_one_look_sees_every_tensor(grader: Grader, monkeypatch: pytest.MonkeyPatch) -> None:
     """A right case is known to be right by one comparison; one entry that is off in any of its calls or gradients is found all the same."""
-    exam = grader.exam(GQA, 5)
-    _, found, _ = grader.judged(exam, SOLUTION, "gqa.py", None)
+    case_set = grader.case_set(GQA, 5)
+    found = grader.judge(case_set, Submission("gqa.py", SOLUTION)).comparison
     compared: list[str] = []
     monkeypatch.setattr(
-        evidence,
+        comparison,
         "compare_values",
         lambda name, *more: compared.append(name) or compare_values(name, *more),
     )
-    Evidence(exam, found.ended).compare_ahead()
+    Comparison(case_set, found.ended).compare_ahead()
     assert compared == []
     for number in (
         0,
-        next(place for place, case in enumerate(exam.cases) if case.dtype == "bfloat16"),
+        next(place for place, case in enumerate(case_set.cases) if case.dtype == "bfloat16"),
     ):
         told = found.reply.runs[number]
         calls = (
@@ -630,18 +634,17 @@ def test_one_look_sees_every_tensor(grader: Grader, monkeypatch: pytest.MonkeyPa
             told.outputs_again,
         )
         tensors = [returned.tensor for call in calls for returned in call.values()]
-        if exam.cases[number].dtype != "bfloat16":  # whose gradients are only asked to arrive
-            tensors += [told.gradients[name] for name in exam.expected[number].gradients]
+        prepared = case_set.prepared[number]
+        if prepared.case.dtype != "bfloat16":  # whose gradients are only asked to arrive
+            tensors += [told.gradients[name] for name in prepared.expected.gradients]
         assert len(tensors) == len(set(tensors)) >= 2
         for tensor in tensors:
             was = found.ended.tensors[tensor]
             for off in (2.0, math.nan):
                 found.ended.tensors[tensor] = was.clone()
                 found.ended.tensors[tensor].view(-1)[-1] += off
-                other = Evidence(exam, found.ended)
-                assert not other._agrees(
-                    CaseEvidence(number, exam.cases[number], exam.expected[number], told)
-                )
+                other = Comparison(case_set, found.ended)
+                assert not other._agrees(CaseResult(number, prepared, told))
             found.ended.tensors[tensor] = was
 
 
@@ -695,6 +698,6 @@ def test_what_the_counters_print_is_not_shown(grader: Grader, printed: str) -> N
     challenge = packs.find_challenge(packs.built_in_pack(), "gqa")
     loop = f"{printed or 'pass'}\n        scores = torch.stack([head / math.sqrt(self.head_dim) for head in scores.unbind(1)], 1)"
     source = packs.solution(challenge).replace("scores = scores / math.sqrt(self.head_dim)", loop)
-    report = grader.grade(challenge, source, "gqa.py", 5)
+    report = report_of(grader, challenge, source, "gqa.py", 5)
     assert report.first_failure().check == "vectorised"
     assert report.stdout == ("mine\n" if printed else "")

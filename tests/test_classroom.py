@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.grading import report_of
 from trainer.classroom import executors, grading, stations
 from trainer.classroom.assignment import plain_assignment
 from trainer.classroom.content import content_digest, found_in
@@ -623,7 +624,7 @@ def test_kept_report(grader: object) -> None:
     from trainer.grading.grader import Grader
 
     assert isinstance(grader, Grader)
-    report = grader.grade(TINY, WRONG, "ana.py", 5, diagnosed=True)
+    report = report_of(grader, TINY, WRONG, "ana.py", 5, diagnosed=True)
     result, text = kept_report(report, WRONG, MORE | {"score": 12.5})
     assert json.loads(text)["schema"] == "attn-drill.report/1"
     assert (result.student, result.verdict, result.score, result.seed) == ("ana", "failed", 12.5, 5)

@@ -9,10 +9,11 @@ import secrets
 
 import pytest
 
+from tests.support.grading import diagnoser_of, report_of
 from trainer.content import packs
 from trainer.content.interface import signatures
 from trainer.content.mistakes import patch, read_mistakes
-from trainer.core.words import Challenge
+from trainer.core.words import Challenge, Submission
 from trainer.grading.grader import Grader
 from trainer.grading.pack_check import in_words
 
@@ -54,7 +55,7 @@ RIGHT = [
 )
 def test_right_passes(grader: Grader, challenge: Challenge, path) -> None:
     """The reference and every other right answer, with a seed that nobody chose; `pack check` takes others."""
-    report = grader.grade(challenge, path.read_text(), path.name, SEEDS[-1])
+    report = report_of(grader, challenge, path.read_text(), path.name, SEEDS[-1])
     assert report.verdict == "passed", f"seed {SEEDS[-1]}: {in_words(report)}"
 
 
@@ -64,7 +65,8 @@ def test_mistakes_are_refused_and_named(grader: Grader, challenge: Challenge) ->
     mistakes = read_mistakes(challenge)
     for mistake in random.Random(SEEDS[-1]).sample(mistakes, max(4, len(mistakes) // 10)):
         source = patch(packs.solution(challenge), mistake, "solution.py")
-        report, named = grader.named(grader.exam(challenge, SEEDS[-1]), source, "solution.py")
+        judgement = grader.grade(challenge, Submission("solution.py", source), SEEDS[-1])
+        report, named = judgement.report, diagnoser_of(grader).named(judgement)
         assert report.verdict != "passed", f"{mistake.id}, seed {SEEDS[-1]}"
         assert named in ((mistake.id,), mistake.twins[:1]), f"{mistake.id}, seed {SEEDS[-1]}"
 
@@ -72,7 +74,9 @@ def test_mistakes_are_refused_and_named(grader: Grader, challenge: Challenge) ->
 @pytest.mark.parametrize("challenge", CHALLENGES, ids=[one.id for one in CHALLENGES])
 def test_stub_is_refused_and_is_the_interface(grader: Grader, challenge: Challenge) -> None:
     """The stub does not pass, and the reference has its signatures."""
-    assert grader.grade(challenge, packs.stub(challenge), "stub.py", SEEDS[0]).verdict != "passed"
+    assert (
+        report_of(grader, challenge, packs.stub(challenge), "stub.py", SEEDS[0]).verdict != "passed"
+    )
     assert signatures(challenge)
 
 
@@ -81,7 +85,7 @@ def test_sizes_differ_within_a_case(grader: Grader, challenge: Challenge) -> Non
     """For every pair of letters there is a case in which their sizes differ, so that no axis passes by luck."""
     cases = [
         case
-        for case in grader.exam(challenge, SEEDS[0]).cases
+        for case in grader.case_set(challenge, SEEDS[0]).cases
         if case.probe is None and case.check in ("values", "masks")
     ]
     letters = sorted({letter for case in cases for letter in case.sizes})
@@ -113,8 +117,8 @@ def test_what_the_contract_calls_right_passes(
     grader: Grader, challenge: Challenge, rule: str
 ) -> None:
     """Other ways of the same precision, applied to every reference that has the line."""
-    report = grader.grade(
-        challenge, in_another_way(challenge, rule) or "", "solution.py", SEEDS[-1]
+    report = report_of(
+        grader, challenge, in_another_way(challenge, rule) or "", "solution.py", SEEDS[-1]
     )
     assert report.verdict == "passed", f"seed {report.seed}: {in_words(report)}"
 

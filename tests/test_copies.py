@@ -190,7 +190,7 @@ def test_a_package_beside_a_copy_can_still_be_imported(site: Path, grader: Grade
     metadata(site)
     challenge = packs.find_challenge(TINY_PACK, "prefix-sum")
     source = f"import neighbour.module\nimport importlib.metadata as m\nassert m.version('torch')\n{packs.solution(challenge)}"
-    with Grader([TINY_PACK], grader.limits, isolation="kernel") as made:
+    with Grader([TINY_PACK], grader.workers.limits, isolation="kernel") as made:
         report = made.grade(challenge, source, "prefix_sum.py", 5)
     assert report.verdict == "passed", report.first_failure()
 

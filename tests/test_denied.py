@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.grading import report_of
 from trainer.content import packs
 from trainer.grading.grader import Grader
 from trainer.running import denied, isolation
@@ -25,11 +26,11 @@ needs_kernel = pytest.mark.skipif(
 
 def said(grader: Grader, body: str) -> str:
     """What the report says of a prefix sum that does this first; the grader's workers must be confined by the kernel."""
-    if grader._zygote.isolation != "kernel":
+    if grader.workers._zygote.isolation != "kernel":
         pytest.skip(
-            f"workers are confined by {grader._zygote.isolation} here, which refuses in other words"
+            f"workers are confined by {grader.workers._zygote.isolation} here, which refuses in other words"
         )
-    failure = grader.grade(SUMS, SOURCE.format(body), "prefix_sum.py", 3).first_failure()
+    failure = report_of(grader, SUMS, SOURCE.format(body), "prefix_sum.py", 3).first_failure()
     assert failure is not None
     return failure.message
 
@@ -245,7 +246,7 @@ def test_many_small_files_are_no_megabytes(grader: Grader) -> None:
 )
 def test_other_errors_are_left_alone(grader: Grader, body: str) -> None:
     """Nothing is said of what the system did not refuse."""
-    failure = grader.grade(SUMS, SOURCE.format(body), "prefix_sum.py", 3).first_failure()
+    failure = report_of(grader, SUMS, SOURCE.format(body), "prefix_sum.py", 3).first_failure()
     assert failure is not None
     assert "submission may not" not in failure.message
 

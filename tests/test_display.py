@@ -12,6 +12,7 @@ import torch
 from rich.console import Console
 
 import trainer
+from tests.support.grading import report_of
 from trainer.comparing.compare import compare_values
 from trainer.content import packs
 from trainer.core.report import (
@@ -57,7 +58,7 @@ def as_text(report: Report, width: int = 80, *, unicode: bool = True, colour: bo
 @pytest.fixture
 def failed(grader: Grader) -> Report:
     """A report of tiled key heads."""
-    return grader.grade(GQA, "print('a line')\n" + TILED, "my gqa.py", 77)
+    return report_of(grader, GQA, "print('a line')\n" + TILED, "my gqa.py", 77)
 
 
 @pytest.mark.parametrize("width", [50, 80, 120])
@@ -126,10 +127,12 @@ def test_ascii_terminals(failed: Report) -> None:
 
 def test_passed_and_single_case(grader: Grader) -> None:
     """A pass is one headline and the next step; a single case says that it is alone."""
-    report = grader.grade(GQA, packs.solution(GQA), "gqa.py", 3)
+    report = report_of(grader, GQA, packs.solution(GQA), "gqa.py", 3)
     assert as_text(report).startswith("PASSED  gqa  14 of 14 checks passed")
     assert "attn-drill solution gqa" in as_text(report)
-    assert "case 2 alone" in as_text(grader.grade(GQA, packs.solution(GQA), "gqa.py", 3, only=2))
+    assert "case 2 alone" in as_text(
+        report_of(grader, GQA, packs.solution(GQA), "gqa.py", 3, only=2)
+    )
 
 
 def made(outcome: Outcome, **more: object) -> Report:

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 import torch
 
+from tests.support.grading import report_of
 from trainer.content import packs
 from trainer.grading.grader import Grader
 from trainer.running import from_scratch, likeness_of_code
@@ -17,6 +18,7 @@ MODULE = """
 import torch
 import torch.nn as nn
 import torch.nn.functional as F
+from tests.support.grading import report_of
 {head}
 
 class GroupedQueryAttention(nn.Module):
@@ -47,7 +49,7 @@ BY_HAND = """s = q @ k.mT / self.d**0.5
 def verdict(grader: Grader, call: str, head: str = "") -> str:
     """Grade the module with this way to get `o`."""
     gqa = packs.find_challenge(packs.built_in_pack(), "gqa")
-    return grader.grade(gqa, MODULE.format(head=head, call=call), "gqa.py", 11).verdict
+    return report_of(grader, gqa, MODULE.format(head=head, call=call), "gqa.py", 11).verdict
 
 
 @pytest.mark.parametrize(
@@ -168,7 +170,7 @@ def test_the_report_names_the_function_and_the_line(grader: Grader) -> None:
     source = MODULE.format(head="", call="o = F.scaled_dot_product_attention(q, k, v)")
     failure = next(
         one
-        for one in grader.grade(gqa, source, "gqa.py", 1).outcomes
+        for one in report_of(grader, gqa, source, "gqa.py", 1).outcomes
         if one.check == "from scratch"
     )
     line = source.split("\n").index("        o = F.scaled_dot_product_attention(q, k, v)") + 1

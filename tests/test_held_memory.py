@@ -38,11 +38,11 @@ def test_what_is_too_much_is_measured_again(
             known[:] = [next(told)]
         return known[0]
 
-    held = held_memory((SMALL, LARGE), most_held, own_bytes)
+    held = held_memory((SMALL, LARGE), (0, 1), most_held, own_bytes)
     assert held is not None
     assert bool(held.trouble) == refused
 
 
 def test_where_the_kernel_does_not_tell_nothing_is_said() -> None:
     """A worker that did not come to its end has no figure."""
-    assert held_memory((SMALL, LARGE), lambda number: 0, lambda afresh: 0) is None
+    assert held_memory((SMALL, LARGE), (0, 1), lambda number: 0, lambda afresh: 0) is None

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.grading import report_of
 from trainer.content import packs
 from trainer.grading.grader import Grader
 
@@ -14,5 +15,7 @@ FILES = sorted((Path(__file__).parent / "honest").glob("*.py"))
 def test_right_answers_pass(grader: Grader, path: Path) -> None:
     """The part of the name before `__` is the challenge."""
     challenge = packs.find_challenge(packs.built_in_pack(), path.stem.partition("__")[0])
-    report = grader.grade(challenge, path.read_text(encoding="utf-8"), challenge.file_name, 101)
+    report = report_of(
+        grader, challenge, path.read_text(encoding="utf-8"), challenge.file_name, 101
+    )
     assert report.verdict == "passed", report.first_failure()

@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from tests.support.grading import report_of
 from trainer.cli.interview_course import resumed
 from trainer.cli.interview_run import Desk, Interview, Lines, open_stage
 from trainer.cli.interview_stages import PlainStage, ask_questions
@@ -454,7 +455,7 @@ class SharedDesk(Desk):
     def grade(self, challenge: Challenge, source: str, path: Path) -> Report:
         """As an interview does, with a fixed seed."""
         self.graded.append(source)
-        return self.grader.grade(challenge, source, str(path), 5, diagnosed=True)
+        return report_of(self.grader, challenge, source, str(path), 5, diagnosed=True)
 
 
 @pytest.fixture

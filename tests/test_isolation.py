@@ -20,9 +20,11 @@ from typing import Any
 
 import pytest
 
+from tests.support.grading import report_of
 from trainer.content import packs
 from trainer.core.report import Report
 from trainer.core.words import DrillError, GraderError
+from trainer.grading.case_set import CaseSet
 from trainer.grading.grader import Grader
 from trainer.running import isolation
 from trainer.running.isolation import (
@@ -54,8 +56,8 @@ def grade(
     grader: Grader, body: str, *, seconds: float = 60.0, memory_bytes: int = 1 << 30
 ) -> Report:
     """Grade a prefix sum that does this first."""
-    grader.limits = Limits(seconds, memory_bytes)
-    return grader.grade(SUMS, SOURCE.format(body), "prefix_sum.py", 5)
+    grader.workers.limits = Limits(seconds, memory_bytes)
+    return report_of(grader, SUMS, SOURCE.format(body), "prefix_sum.py", 5)
 
 
 def message_of(report: Report) -> str:
@@ -595,14 +597,14 @@ def test_a_few_processes_end_with_their_worker() -> None:
 
 def family(grader: Grader) -> set[int]:
     """All processes below the zygote, once those that were dismissed are buried."""
-    grader._zygote.settle()
-    return set(descendants(grader._zygote._pid))
+    grader.workers._zygote.settle()
+    return set(descendants(grader.workers._zygote._pid))
 
 
 def bytes_left(grader: Grader) -> int:
     """What lies in the room of the workers' folders."""
-    grader._zygote.settle()
-    return used_bytes(grader._zygote._room, 1 << 40)
+    grader.workers._zygote.settle()
+    return used_bytes(grader.workers._zygote._room, 1 << 40)
 
 
 MISCHIEF = (
@@ -624,17 +626,17 @@ def test_nothing_is_left_behind(how: Isolation | None) -> None:
     def there() -> dict[str, object]:
         found: dict[str, object] = {
             "family": family(grader),
-            "folders": os.listdir(grader._zygote._room),
+            "folders": os.listdir(grader.workers._zygote._room),
             "own": len(os.listdir("/proc/self/fd")),
         }
-        pid = grader._zygote._pid
+        pid = grader.workers._zygote._pid
         return found | {
             "mounts": Path(f"/proc/{pid}/mounts").read_text(),
             "descriptors": len(os.listdir(f"/proc/{pid}/fd")),
         }
 
     with grader_by(how) as grader:
-        room, pid = grader._zygote._room, grader._zygote._pid
+        room, pid = grader.workers._zygote._room, grader.workers._zygote._pid
         grade(grader, "pass")
         before = there()
         assert before["family"] == set()
@@ -675,8 +677,8 @@ def test_the_environment_is_not_the_users(
 def test_a_grader_that_ends_in_the_midst_takes_all_with_it() -> None:
     """Workers that wait or run when the grader closes go with the zygote, and so do their folders."""
     with grader_by() as grader:
-        room = grader._zygote._room
-        pids = [grader._zygote.start_worker(Limits()) for _ in range(3)]
+        room = grader.workers._zygote._room
+        pids = [grader.workers._zygote.start_worker(Limits()) for _ in range(3)]
         assert family(grader) >= {pid for pid, *_ in pids}
     for pid, *descriptors in pids:
         for descriptor in descriptors:
@@ -694,7 +696,7 @@ def test_workers_that_cannot_be_started_cost_nothing(monkeypatch: pytest.MonkeyP
 
     monkeypatch.setattr(Folders, "make", refuse)
     with grader_by() as grader:
-        there = f"/proc/{grader._zygote._pid}/fd"
+        there = f"/proc/{grader.workers._zygote._pid}/fd"
         before = None
         for _ in range(5):
             with pytest.raises(
@@ -734,12 +736,12 @@ def test_a_held_request_gives_the_same_reports() -> None:
     with grader_by() as grader:
         for seed in (11, 12):
             plain = {
-                name: without_time(grader.grade(SUMS, source, "prefix_sum.py", seed))
+                name: without_time(report_of(grader, SUMS, source, "prefix_sum.py", seed))
                 for name, source in SUBMITTED.items()
             }
-            grader.hold(SUMS, seed)
+            grader.workers.hold(grader.case_set(SUMS, seed))
             held = {
-                name: without_time(grader.grade(SUMS, source, "prefix_sum.py", seed))
+                name: without_time(report_of(grader, SUMS, source, "prefix_sum.py", seed))
                 for name, source in SUBMITTED.items()
             }
             assert held == plain
@@ -760,18 +762,19 @@ def test_a_held_request_gives_the_same_reports() -> None:
 def test_held_is_really_held(monkeypatch: pytest.MonkeyPatch) -> None:
     """The request of a held exam is sent once; that of another exam each time, and it is graded on its own cases."""
     with grader_by() as grader:
-        exam, sent = grader.exam(SUMS, 11), list[int]()
-        request = exam.request
-        monkeypatch.setattr(exam, "request", lambda *given: sent.append(1) or request(*given))
-        grader.hold(SUMS, 11)
-        grader.hold(SUMS, 11)
-        assert all(grader.grade(SUMS, RIGHT, "a.py", 11).verdict == "passed" for _ in range(3))
-        assert len(sent) == 1
-        assert grader.grade(SUMS, RIGHT, "a.py", 12).seed == 12
-        grader.hold(SUMS, 12)
-        assert grader.grade(SUMS, RIGHT, "a.py", 12).verdict == "passed"
-        assert grader.grade(SUMS, RIGHT, "a.py", 11).verdict == "passed"
-        assert len(sent) == 2
+        sent, request = list[int](), CaseSet.request
+        monkeypatch.setattr(
+            CaseSet, "request", lambda *given: sent.append(given[0].seed) or request(*given)
+        )
+        grader.workers.hold(grader.case_set(SUMS, 11))
+        grader.workers.hold(grader.case_set(SUMS, 11))
+        assert all(report_of(grader, SUMS, RIGHT, "a.py", 11).verdict == "passed" for _ in range(3))
+        assert sent == [11]
+        assert report_of(grader, SUMS, RIGHT, "a.py", 12).seed == 12
+        grader.workers.hold(grader.case_set(SUMS, 12))
+        assert report_of(grader, SUMS, RIGHT, "a.py", 12).verdict == "passed"
+        assert report_of(grader, SUMS, RIGHT, "a.py", 11).verdict == "passed"
+        assert sent == [11, 12, 12, 11]
 
 
 SPOILS = """import gc
@@ -797,13 +800,13 @@ SPOILS = """import gc
 def test_what_is_held_cannot_be_changed(how: Isolation | None) -> None:
     """A file that writes into every tensor that it finds, those of the request among them, changes nothing for the next one."""
     with grader_by(how) as grader:
-        grader.hold(SUMS, 11)
-        before = without_time(grader.grade(SUMS, RIGHT, "a.py", 11))
-        spoilt = grader.grade(SUMS, SOURCE.format(SPOILS), "a.py", 11)
+        grader.workers.hold(grader.case_set(SUMS, 11))
+        before = without_time(report_of(grader, SUMS, RIGHT, "a.py", 11))
+        spoilt = report_of(grader, SUMS, SOURCE.format(SPOILS), "a.py", 11)
         assert spoilt.verdict in ("failed", "not-allowed"), message_of(
             spoilt
         )  # our own code is changed too
-        assert without_time(grader.grade(SUMS, RIGHT, "a.py", 11)) == before
+        assert without_time(report_of(grader, SUMS, RIGHT, "a.py", 11)) == before
         assert before.verdict == "passed"
 
 
@@ -812,7 +815,7 @@ def test_a_request_that_is_none_is_not_held() -> None:
     with grader_by() as grader:
         for frame in (b"", b"nonsense", bytes(100)):
             with pytest.raises(GraderError, match="No worker could be started"):
-                grader._zygote.hold(frame)
+                grader.workers._zygote.hold(frame)
         assert grade(grader, "pass").verdict == "passed"
 
 
@@ -939,7 +942,7 @@ def test_no_signal_by_way_of_a_pipe(how: Isolation) -> None:
     if how == "kernel" and not (isolation._has_landlock() and isolation._has_seccomp()):
         pytest.skip("this kernel has no Landlock, or no seccomp")
     with grader_by(how) as grader:
-        started = {grader._zygote._pid, *descendants(grader._zygote._pid)}
+        started = {grader.workers._zygote._pid, *descendants(grader.workers._zygote._pid)}
         with contextlib.suppress(GraderError):
             grade(grader, OWNS_A_PIPE)
         assert grade(grader, "pass").verdict == "passed"

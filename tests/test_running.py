@@ -15,11 +15,14 @@ import pytest
 import torch
 from torch import nn
 
+from tests.support.grading import report_of
 from trainer.content import packs
 from trainer.core.report import Report
-from trainer.grading.evidence import Evidence
-from trainer.grading.exam import Exam
+from trainer.core.words import Submission
+from trainer.grading.case_set import CaseSet, load_case_set
+from trainer.grading.comparison import Comparison
 from trainer.grading.grader import Grader
+from trainer.grading.workers import Workers
 from trainer.running import rehearsal
 from trainer.running.attempts import Attempts
 from trainer.running.execution import quick_first_weights
@@ -38,8 +41,8 @@ PREFIX_SUM = packs.find_challenge(TINY_PACK, "prefix-sum")
 
 def grade(grader: Grader, source: str, **more: int) -> Report:
     """Grade a prefix sum."""
-    return grader.grade(
-        packs.find_challenge(TINY_PACK, "prefix-sum"), source, "prefix_sum.py", 7, **more
+    return report_of(
+        grader, packs.find_challenge(TINY_PACK, "prefix-sum"), source, "prefix_sum.py", 7, **more
     )
 
 
@@ -341,8 +344,8 @@ def test_one_call_serves_for_values_and_gradients_where_that_is_safe(
     unlike: str, *, every_time: bool
 ) -> None:
     """Of the runs that are called as one before them, each costs two calls; four where gradients have made a difference in any."""
-    exam = Exam(packs.find_challenge(TINY_PACK, "prefix-sum"), 3)
-    request, tensors = exam.asked("grade")
+    case_set = load_case_set(packs.find_challenge(TINY_PACK, "prefix-sum"), 3)
+    request, tensors = case_set.decoded_request("grade")
     counted = _Counted(unlike)
     calls: list[list[bool]] = []
 
@@ -352,7 +355,7 @@ def test_one_call_serves_for_values_and_gradients_where_that_is_safe(
             calls.append(counted.calls)
 
     trial = Trial(request, tensors, Attempts(""), Kept(), Noted())
-    trial.run_all({"prefix_sum": counted}, exam.drive)
+    trial.run_all({"prefix_sum": counted}, case_set.content.drive)
     with_gradients = [number for number, run in enumerate(request.runs) if run.cotangents]
     again = [number for number in with_gradients if not request.runs[number].once_more]
     assert again
@@ -382,7 +385,7 @@ def test_first_weights_are_those_of_torch(width: int, *, bias: bool) -> None:
 def test_kernels_suit_the_sizes() -> None:
     """Small bfloat16 products go without oneDNN, which would compile a kernel for each; large ones go with it, and so does what has none."""
     gqa, enabled = packs.find_challenge(packs.built_in_pack(), "gqa"), torch._C._get_mkldnn_enabled
-    request, tensors = decode(Exam(gqa, 3).request(), Request)
+    request, tensors = decode(load_case_set(gqa, 3).request(), Request)
     try:
         rehearsal.choose_kernels(request, tensors)
         assert not enabled()
@@ -405,26 +408,25 @@ def test_of_several_assignments_the_likely_one_is_run(
 ) -> None:
     """Layers whose names say nothing: one case tells which is which before all are run, and so two workers are enough; the report says how many there were."""
     gqa = packs.find_challenge(packs.built_in_pack(), "gqa")
-    whole = grader.exam(gqa, 7)
+    whole = grader.case_set(gqa, 7)
     seen: list[int] = []
-    begin = Grader._begin
+    begin = Workers.begin
 
-    def noted(grader: Grader, exam: Exam, *more: Any) -> Running:
-        seen.append(len(exam.cases))
-        return begin(grader, exam, *more)
+    def noted(workers: Workers, case_set: CaseSet, *more: Any) -> Running:
+        seen.append(len(case_set.cases))
+        return begin(workers, case_set, *more)
 
     def finished(running: Running, *more: Any) -> Ended:
-        ends.append("stopped")
         ended = finish(running, *more)
-        ends[-1] = ended.how
+        ends.append(ended.how)
         return ended
 
     ends: list[str] = []
     finish = Running.finish
-    monkeypatch.setattr(Grader, "_begin", noted)
+    monkeypatch.setattr(Workers, "begin", noted)
     monkeypatch.setattr(Running, "finish", finished)
-    report = grader.grade(
-        gqa, (gqa.solutions / "also_right" / "unnamed_layers.py").read_text(), "gqa.py", 7
+    report = report_of(
+        grader, gqa, (gqa.solutions / "also_right" / "unnamed_layers.py").read_text(), "gqa.py", 7
     )
     assert report.verdict == "passed"
     assert seen == [len(whole.cases)] * 2
@@ -437,9 +439,10 @@ def test_a_wrong_answer_of_unnamed_layers_is_recorded_as_it_was_graded(grader: G
     """In a single case more may fit than in all: the assignment of the verdict is the one that lines are looked at with."""
     gqa = packs.find_challenge(packs.built_in_pack(), "gqa")
     source = (gqa.solutions / "also_right" / "unnamed_layers.py").read_text()
-    report, evidence, assignment = grader.judged(grader.exam(gqa, 7), source, "gqa.py", None)
-    assert report.verdict == "passed"
-    assert assignment == {
+    submission, case_set = Submission("gqa.py", source), grader.case_set(gqa, 7)
+    judgement = grader.judge(case_set, submission)
+    assert judgement.report.verdict == "passed"
+    assert judgement.assignment == {
         "layers.0": ["o"],
         "layers.1": ["v"],
         "layers.2": ["k"],
@@ -447,17 +450,19 @@ def test_a_wrong_answer_of_unnamed_layers_is_recorded_as_it_was_graded(grader: G
     }
     square = next(
         number
-        for number, case in enumerate(evidence.exam.cases)
+        for number, case in enumerate(case_set.cases)
         if case.sizes.get("H") == case.sizes.get("Hkv")
     )
-    ended = grader._run(evidence.exam.only([square], alone=True), source, "gqa.py", assignment)
-    assert ended.reply.assignment == assignment
+    alone = case_set.only([square], alone=True)
+    ended = grader.workers.run(alone, submission, judgement.assignment)
+    assert ended.reply.assignment == judgement.assignment
 
 
 def test_a_worker_cannot_name_what_is_not_asked(grader: Grader) -> None:
     """What a worker says it has tried is looked at like all else: more outputs than assignments, or a case that there is not, mean nothing."""
-    exam = grader.exam(packs.find_challenge(packs.built_in_pack(), "gqa"), 7)
-    right = Evidence(exam, grader._run(exam, packs.solution(exam.challenge), "gqa.py", {}))
+    case_set = grader.case_set(packs.find_challenge(packs.built_in_pack(), "gqa"), 7)
+    reference = Submission("gqa.py", packs.solution(case_set.challenge))
+    right = Comparison(case_set, grader.workers.run(case_set, reference))
     outputs, wrong = right.reply.runs[0].outputs, right.reply.runs[1].outputs
     for tried, likely in (
         (None, []),
@@ -466,36 +471,37 @@ def test_a_worker_cannot_name_what_is_not_asked(grader: Grader) -> None:
         (Tried(0, [{}, {}], [outputs, outputs]), [0, 1]),
         (Tried(0, [{}, {}], [wrong, {}]), []),
         (Tried(0, [{}], [wrong, outputs]), []),
-        (Tried(len(exam.cases), [{}, {}], [wrong, outputs]), []),
+        (Tried(len(case_set.cases), [{}, {}], [wrong, outputs]), []),
         (Tried(-1, [{}, {}], [wrong, outputs]), []),
     ):
-        assert Evidence(exam, replace(right.ended, tried=tried)).likely() == likely
+        comparison = Comparison(case_set, replace(right.ended, tried=tried))
+        assert comparison.agreeing_assignments() == likely
 
 
 def test_what_one_case_leaves_open_is_run(grader: Grader, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where one case comes out right under several assignments, those are run until one passes, and no others."""
     gqa = packs.find_challenge(packs.built_in_pack(), "gqa")
-    likely = Evidence.likely
+    likely = Comparison.agreeing_assignments
     runs: list[object] = []
-    begin = Grader._begin
+    begin = Workers.begin
 
     def noted(
-        grader: Grader, exam: Exam, source: str, file: str, assignment: Any, *more: Any
+        workers: Workers, case_set: CaseSet, submission: Submission, assignment: Any, *more: Any
     ) -> Running:
         runs.append(assignment)
-        return begin(grader, exam, source, file, assignment, *more)
+        return begin(workers, case_set, submission, assignment, *more)
 
-    monkeypatch.setattr(Grader, "_begin", noted)
+    monkeypatch.setattr(Workers, "begin", noted)
     source = (gqa.solutions / "also_right" / "unnamed_layers.py").read_text()
-    assert grader.grade(gqa, source, "gqa.py", 7).verdict == "passed"
+    assert report_of(grader, gqa, source, "gqa.py", 7).verdict == "passed"
     (meant,) = [one for one in runs if one]
     runs.clear()
     monkeypatch.setattr(
-        Evidence,
-        "likely",
-        lambda evidence: sorted({1, *found}) if (found := likely(evidence)) else [],
+        Comparison,
+        "agreeing_assignments",
+        lambda comparison: sorted({1, *found}) if (found := likely(comparison)) else [],
     )
-    assert grader.grade(gqa, source, "gqa.py", 7).verdict == "passed"
+    assert report_of(grader, gqa, source, "gqa.py", 7).verdict == "passed"
     assert runs[-1] == meant
     assert len(runs) <= 3
 
@@ -503,8 +509,8 @@ def test_what_one_case_leaves_open_is_run(grader: Grader, monkeypatch: pytest.Mo
 def test_a_zygote_that_died_is_replaced(monkeypatch: pytest.MonkeyPatch) -> None:
     """The submission is graded again in a new zygote, and so are those that come after it."""
     with Grader([packs.built_in_pack(), TINY_PACK], Limits(seconds=60.0)) as grader:
-        grader.hold(PREFIX_SUM, 7)
-        first = grader._zygote
+        grader.workers.hold(grader.case_set(PREFIX_SUM, 7))
+        first = grader.workers._zygote
         submit, killed = Running.submit, list[int]()
 
         def killing(running: Running, file: SubmittedFile) -> None:
@@ -517,7 +523,7 @@ def test_a_zygote_that_died_is_replaced(monkeypatch: pytest.MonkeyPatch) -> None
         monkeypatch.setattr(Running, "submit", killing)
         assert grade(grader, RIGHT.format("pass")).verdict == "passed"
         assert killed
-        assert grader._zygote is not first
+        assert grader.workers._zygote is not first
         assert grade(grader, RIGHT.format("pass")).verdict == "passed"
 
 

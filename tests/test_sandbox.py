@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.grading import report_of
 from trainer.content import packs
 from trainer.core.words import DrillError
 from trainer.grading.grader import Grader
@@ -28,8 +29,12 @@ RIGHT = "import os, sys, torch\ndef prefix_sum(x, reverse=False):\n    {}\n    r
 
 def first_failure(grader: Grader, body: str) -> str:
     """What is said of a prefix sum that does this first, '' if it passes."""
-    report = grader.grade(
-        packs.find_challenge(TINY_PACK, "prefix-sum"), RIGHT.format(body), "prefix_sum.py", 3
+    report = report_of(
+        grader,
+        packs.find_challenge(TINY_PACK, "prefix-sum"),
+        RIGHT.format(body),
+        "prefix_sum.py",
+        3,
     )
     failure = report.first_failure()
     return "" if failure is None else failure.message
@@ -486,8 +491,8 @@ def test_nothing_runs_without_a_layer_of_its_own(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(sandbox, "_new_ruleset", only_the_first)
     source = "print('it ran')\n\n\ndef prefix_sum(x, reverse=False):\n    return x\n"
     with Grader([TINY_PACK], isolation="kernel") as grader:
-        report = grader.grade(
-            packs.find_challenge(TINY_PACK, "prefix-sum"), source, "prefix_sum.py", 7
+        report = report_of(
+            grader, packs.find_challenge(TINY_PACK, "prefix-sum"), source, "prefix_sum.py", 7
         )
     assert report.verdict == "error"
     assert "it ran" not in report.stdout

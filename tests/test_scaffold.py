@@ -17,10 +17,10 @@ from trainer.content.known_packs import Places
 from trainer.content.scaffold import NewPack, module_name, scaffold
 from trainer.content.strays import strays
 from trainer.core.words import Case, DrillError
+from trainer.grading.case_set import load_case_set
 from trainer.grading.draw import Draw
-from trainer.grading.exam import Exam
 from trainer.grading.grader import Grader
-from trainer.grading.pack_check import check_items
+from trainer.grading.pack_check import PackChecker
 from trainer.practice.bank_check import bank_troubles
 
 from .conftest import TINY_PACK
@@ -147,7 +147,7 @@ def test_its_challenge_is_none_of_ours(made: NewPack) -> None:
     assert known_packs.catalogue(Places((made.folder,))).troubles == ()
     challenge = packs.find_challenge(made.folder, made.challenge)
     assert packs.prompt(challenge, "zh") != packs.prompt(challenge)
-    cases = Exam(challenge, 1).cases
+    cases = load_case_set(challenge, 1).cases
     assert {case.dtype for case in cases} == {"float32", "float64", "bfloat16"}
     assert {case.check for case in cases} == {"values", "masks", "properties"}
     assert {case.probe for case in cases} == {None, "vectorised"}
@@ -349,7 +349,8 @@ def test_a_pack_may_build_on_another(pack: Path, grader: Grader, beside: bool) -
         'title = "Own"\n[[question]]\nid = "q"\nkind = "number"\nasks = "2?"\nexplains = "{answer}"\nanswer = "2"\nchallenges = ["gqa"]\n'
     )
     challenge = packs.find_challenge(pack, "attention-pooling")
-    (row,) = check_items(grader, challenge, [1], [("content", "prompt, hints, cases")], others)
+    checker = PackChecker(grader, others)
+    (row,) = checker.rows(challenge, [1], [("content", "prompt, hints, cases")])
     assert row.ok == beside
     assert ("it builds on gqa, which the pack does not have" in row.message) == (not beside)
     troubles = bank_troubles(pack, others)

@@ -4,6 +4,7 @@ import re
 
 import pytest
 
+from tests.support.grading import report_of
 from trainer.content import packs
 from trainer.content.levels import LEVELS
 from trainer.core.report import Report
@@ -25,7 +26,7 @@ BEFORE_INIT = HEAD[: HEAD.index("    def __init__(")]
 
 def grade(grader: Grader, source: str) -> Report:
     """Grade a text as gqa."""
-    return grader.grade(GQA, source, "gqa.py", 5)
+    return report_of(grader, GQA, source, "gqa.py", 5)
 
 
 UNFINISHED = {
@@ -153,7 +154,7 @@ def test_every_stub_is_unfinished(grader: Grader, challenge: Challenge) -> None:
     """The stub at every level with a space at its end, as an editor may save it."""
     for level in LEVELS:
         source = packs.stub(challenge, level) + " \n"
-        assert grader.grade(challenge, source, challenge.file_name, 5).unfinished.startswith(
+        assert report_of(grader, challenge, source, challenge.file_name, 5).unfinished.startswith(
             "is not finished: "
         ), level
 
@@ -164,5 +165,5 @@ def test_known_mistakes_are_finished(grader: Grader) -> None:
 
     solution = packs.solution(SDPA)
     for mistake in read_mistakes(SDPA):
-        report = grader.grade(SDPA, solution.replace(mistake.was, mistake.now), "sdpa.py", 5)
+        report = report_of(grader, SDPA, solution.replace(mistake.was, mistake.now), "sdpa.py", 5)
         assert (report.verdict != "passed", report.unfinished) == (True, ""), mistake.id

@@ -9,6 +9,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 os.environ["OMP_NUM_THREADS"] = "1"
 
+from tests.support.grading import report_of
 from trainer.content import packs
 
 ROOT = packs.TRAINER.parent
@@ -49,7 +50,7 @@ def draw() -> str:
         tiled = packs.solution(gqa).replace(
             "k = k.repeat_interleave(group_size, dim=1)", "k = k.repeat(1, group_size, 1, 1)"
         )
-        report = grader.grade(gqa, tiled, "gqa.py", SEED, diagnosed=True)
+        report = report_of(grader, gqa, tiled, "gqa.py", SEED, diagnosed=True)
     console = Console(
         record=True,
         width=WIDTH,

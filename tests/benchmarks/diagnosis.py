@@ -15,6 +15,9 @@ import sys
 import time
 from pathlib import Path
 
+from trainer.core.words import Submission
+from trainer.grading.diagnosis.diagnose import Diagnoser
+
 os.environ["OMP_NUM_THREADS"] = "1"
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
@@ -42,10 +45,12 @@ def added(grader: Grader, challenge: Challenge, path: Path, rounds: int, torch: 
     """
     bare, whole = [], []
     for _ in range(rounds):
-        exam = grader.exam(challenge, SEED)
+        case_set, diagnoser = grader.case_set(challenge, SEED), Diagnoser(grader.workers)
         for times, diagnosed in ((bare, False), (whole, True)):
             started = time.perf_counter()
-            grader.grade_exam(exam, path.read_text(), path.name, diagnosed=diagnosed)
+            judgement = grader.judge(case_set, Submission(path.name, path.read_text()))
+            if diagnosed:
+                diagnoser.report(judgement)
             times.append(time.perf_counter() - started)
         grader.forget(challenge)
     return (min(whole) - min(bare)) / (torch + min(bare))

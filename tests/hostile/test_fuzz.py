@@ -9,11 +9,13 @@ from typing import Any
 import pytest
 
 from tests.conftest import TINY_PACK
+from tests.support.grading import diagnoser_of, report_of
 from trainer.content import packs
+from trainer.core.words import Submission
 from trainer.display.as_json import to_json
+from trainer.grading.comparison import Comparison
 from trainer.grading.diagnosis.diagnose import diagnose
-from trainer.grading.evidence import Evidence
-from trainer.grading.grader import Grader
+from trainer.grading.grader import Grader, Judgement
 from trainer.grading.judge import judge
 from trainer.running.channel import HEAD_BYTES
 from trainer.running.protocol import (
@@ -60,7 +62,7 @@ def streams(grader: Grader, monkeypatch: pytest.MonkeyPatch) -> dict[str, bytes]
                 return done
 
             monkeypatch.setattr(Running, "_take_messages", keep)
-            grader.grade(SUMS, source, "prefix_sum.py", SEED)
+            report_of(grader, SUMS, source, "prefix_sum.py", SEED)
             monkeypatch.setattr(Running, "_take_messages", take)
             _streams["sums", name] = b"".join(kept)
         found[name] = _streams["sums", name]
@@ -77,7 +79,7 @@ def messages(stream: bytes) -> Iterator[tuple[bytes, bytes]]:
 
 def verdict_on(grader: Grader, stream: bytes) -> str:
     """Judge what a worker sent, with the diagnosis and the report; whatever it is, this comes to an end without an exception."""
-    exam = grader.exam(SUMS, SEED)
+    case_set = grader.case_set(SUMS, SEED)
     running = _without_worker(stream)
     how, reason = "died", ""
     try:
@@ -90,8 +92,8 @@ def verdict_on(grader: Grader, stream: bytes) -> str:
     ended.how, ended.reason, ended.last_note = how, reason, running._note  # type: ignore[assignment]
     if how != "replied":
         ended.partial, ended.reply, ended.tensors = ended.reply.runs, Reply(), []
-    evidence = Evidence(exam, ended)
-    report = judge(evidence, "prefix_sum.py", 0.0)
+    comparison = Comparison(case_set, ended)
+    report = judge(comparison, "prefix_sum.py", 0.0)
     assert json.loads(to_json(report))["verdict"] == report.verdict
     return report.verdict
 
@@ -219,8 +221,9 @@ def test_random_frames_are_protocol_errors(shape: type) -> None:
 
 def test_diagnosis_of_changed_replies(grader: Grader, streams: dict[str, bytes]) -> None:
     """Replies that are refused for their values are explained without an exception too."""
-    exam = grader.exam(SUMS, SEED)
+    case_set = grader.case_set(SUMS, SEED)
     explained = 0
+    references = diagnoser_of(grader).references(case_set)
     for seed in range(150):
         running = _without_worker(changed_header(random.Random(seed), streams["wrong"]))
         try:
@@ -232,11 +235,13 @@ def test_diagnosis_of_changed_replies(grader: Grader, streams: dict[str, bytes])
         if not replied:
             continue
         running.ended.how = "replied"
-        evidence = Evidence(exam, running.ended)
-        report = judge(evidence, "prefix_sum.py", 0.0)
+        comparison = Comparison(case_set, running.ended)
+        report = judge(comparison, "prefix_sum.py", 0.0)
         if report.verdict == "failed":
             explained += 1
-            diagnose(grader._bank(exam), evidence, report, packs.solution(SUMS), _NoWorkers())
+            submission = Submission("prefix_sum.py", packs.solution(SUMS))
+            judgement = Judgement(submission, report, comparison)
+            diagnose(references, judgement, _NoWorkers())
     assert explained >= 5
 
 

@@ -13,16 +13,19 @@ import pytest
 import torch
 
 from tests.conftest import TINY_PACK
+from tests.support.grading import report_of
 from trainer.content import packs
 from trainer.core.report import Report
 from trainer.display.terminal import render
-from trainer.grading.diagnosis import derivation, first_line
+from trainer.grading.diagnosis import value_graph
+from trainer.grading.diagnosis.blame import Blamer
 from trainer.grading.diagnosis.loops import growth
-from trainer.grading.diagnosis.milestones import reached
-from trainer.grading.diagnosis.shelf import Shelf
-from trainer.grading.diagnosis.telling import telling_line
+from trainer.grading.diagnosis.matching import Matching
+from trainer.grading.diagnosis.milestones import progress
+from trainer.grading.diagnosis.non_value_blame import blamed_line
+from trainer.grading.diagnosis.reference_index import ReferenceIndex
 from trainer.grading.diagnosis.tracing import traced
-from trainer.grading.diagnosis.trail import Trail, right_trails, trail_of, with_numbers
+from trainer.grading.diagnosis.value_graph import graph_of, right_graphs
 from trainer.grading.grader import Grader
 from trainer.practice.files import read_source
 from trainer.running import isolation
@@ -81,7 +84,7 @@ def test_broken_files(grader: Grader, tmp_path: Path, broken: Generated) -> None
     """Files that no editor writes are read as a learner's, and each comes to its verdict."""
     path = tmp_path / "prefix_sum.py"
     path.write_bytes(broken.content)
-    report = grader.grade(SUMS, read_source(path), path.name, 21, diagnosed=True)
+    report = report_of(grader, SUMS, read_source(path), path.name, 21, diagnosed=True)
     failure = report.first_failure()
     assert report.verdict == broken.verdict, failure
     assert re.search(broken.says, "" if failure is None else failure.message)
@@ -99,71 +102,68 @@ def test_what_would_harm_is_not_run_unconfined(hostile: Hostile) -> None:
 @pytest.mark.parametrize("seed", range(40))
 def test_forged_records_do_no_harm(grader: Grader, seed: int) -> None:
     """A worker may say that lines made anything from anything: all that reads it comes to an end, with a line or without."""
-    exam = grader.exam(GQA, 21).only([0])
-    rights = right_trails(exam)
+    case_set = grader.case_set(GQA, 21).only([0])
+    rights = right_graphs(case_set)
     draw = random.Random(seed)
-    told, tensors = forged(draw, [step.value for step in rights[0].steps if step.value is not None])
-    trail = with_numbers(trail_of(told, tensors), packs.solution(GQA))
-    sizes = dict(exam.cases[0].sizes)
+    told, tensors = forged(draw, [node.value for node in rights[0].nodes if node.value is not None])
+    graph = graph_of(told, tensors, packs.solution(GQA))
+    sizes = dict(case_set.cases[0].sizes)
     for mistaken in (None, rights[1]):
-        parting = first_line.Path(trail, Shelf(rights, sizes), rights[0], mistaken).parting(
-            ["out", "nothing"]
-        )
-        assert parting is None or 0 <= parting.step < len(trail.steps)
+        matching = Matching(graph, ReferenceIndex(rights, sizes), rights[0], mistaken)
+        found = Blamer(matching).divergence(["out", "nothing"])
+        assert found is None or found.node in graph.nodes
     for check in ("properties", "gradients", "train/eval", "memory"):
-        line = telling_line(trail, check, 7)
+        line = blamed_line(graph, check, 7)
         assert line is None or line >= 0
-    growth(trail, trail_of(*forged(draw, tensors)))
-    reached(trail, rights[0], packs.solution(GQA), sizes)
-    rows = traced(
-        exam, 1, Ended("replied", Reply(runs=[told]), tensors), packs.solution(GQA), 21
-    ).rows
+    growth(graph, graph_of(*forged(draw, tensors)))
+    progress(graph, rights[0], packs.solution(GQA), sizes)
+    ended = Ended("replied", Reply(runs=[told]), tensors)
+    rows = traced(case_set, 1, ended, packs.solution(GQA)).rows
     assert all(row.line >= 0 for row in rows)
 
 
 @pytest.mark.parametrize("operation", ["view", "cat", "mul"])
 def test_a_forged_record_of_many_ways_is_read_soon(grader: Grader, operation: str) -> None:
     """Every step made from all before it: there are more ways back than could be walked one by one."""
-    exam = grader.exam(GQA, 21).only([0])
-    rights = right_trails(exam)
+    case_set = grader.case_set(GQA, 21).only([0])
+    rights = right_graphs(case_set)
     tensors = [torch.full((4,), 7.5), torch.randn(3, 5)]
     steps = [
         Step([2 + number], operation, number % 2, list(range(max(0, number - 64), number)))
         for number in range(400)
     ]
-    trail = trail_of(RunReply(steps=steps, made_by={"out": 398, "kept": 399}), tensors)
-    for name in trail.made_by:
-        parting = first_line.Path(
-            trail, Shelf(rights, dict(exam.cases[0].sizes)), rights[0], rights[1]
-        ).parting([name])
-        assert parting is None or 0 <= parting.step < len(trail.steps)
-    assert telling_line(trail, "gradients") is None
+    graph = graph_of(RunReply(steps=steps, made_by={"out": 398, "kept": 399}), tensors)
+    for name in graph.outputs:
+        right = ReferenceIndex(rights, dict(case_set.cases[0].sizes))
+        found = Blamer(Matching(graph, right, rights[0], rights[1])).divergence([name])
+        assert found is None or found.node in graph.nodes
+    assert blamed_line(graph, "gradients") is None
 
 
 def test_a_forged_chain_is_read_soon(grader: Grader, monkeypatch: pytest.MonkeyPatch) -> None:
     """Of two thousand steps, each the one before times the scale or divided by it, none is measured twice."""
-    measure, measured = derivation._factor, list[int]()
+    measure, measured = value_graph._factor_between, list[object]()
 
-    def counted(trail: Trail, number: int) -> float | None:
-        if trail.made_by == {"out": 2000}:
-            measured.append(number)
-        return measure(trail, number)
+    def counted(before: torch.Tensor | None, after: torch.Tensor | None) -> float | None:
+        if after is not None and after.shape == (3, 5):
+            measured.append(after)
+        return measure(before, after)
 
-    monkeypatch.setattr(derivation, "_factor", counted)
-    exam = grader.exam(GQA, 21).only([0])
-    rights = right_trails(exam)
+    monkeypatch.setattr(value_graph, "_factor_between", counted)
+    case_set = grader.case_set(GQA, 21).only([0])
+    rights = right_graphs(case_set)
     value = torch.randn(3, 5)
-    shelf = Shelf(rights, dict(exam.cases[0].sizes))
-    scale = next(iter(shelf._factors))
+    right = ReferenceIndex(rights, dict(case_set.cases[0].sizes))
+    scale = next(iter(right._factors))
     tensors = [value, value * scale]
     steps = [Step([], "input x", 0, [])] + [
         Step([2 + number], ("mul", "div")[number % 2], (number + 1) % 2, [number])
         for number in range(2000)
     ]
-    trail = trail_of(RunReply(steps=steps, made_by={"out": 2000}), tensors)
-    parting = first_line.Path(trail, shelf, rights[0], rights[1]).parting(["out"])
-    assert parting is not None
-    assert 0 < len(measured) <= len(trail.steps)
+    graph = graph_of(RunReply(steps=steps, made_by={"out": 2000}), tensors)
+    found = Blamer(Matching(graph, right, rights[0], rights[1])).divergence(["out"])
+    assert found is not None
+    assert 0 < len(measured) <= len(graph.nodes)
 
 
 def forged(draw: random.Random, tensors: list[torch.Tensor]) -> tuple[RunReply, list[torch.Tensor]]:
@@ -219,12 +219,14 @@ def graded(
     """The report on a hostile file, which can be shown; nothing is left when it is there."""
     # Only what is to meet its time limit has a short one: a busy machine is no reason for a verdict.
     monkeypatch.setattr(
-        grader, "limits", Limits(seconds=hostile.seconds or 60.0, memory_bytes=hostile.memory << 20)
+        grader.workers,
+        "limits",
+        Limits(seconds=hostile.seconds or 60.0, memory_bytes=hostile.memory << 20),
     )
-    grader.hold(SUMS, 21)
+    grader.workers.hold(grader.case_set(SUMS, 21))
     with nothing_left(grader, hostile.must_not_exist):
-        report = grader.grade(
-            ASKED[hostile.of], hostile.source, hostile.path.name, 21, diagnosed=diagnosed
+        report = report_of(
+            grader, ASKED[hostile.of], hostile.source, hostile.path.name, 21, diagnosed=diagnosed
         )
     assert shown(report)
     return report
@@ -243,7 +245,7 @@ def nothing_left(grader: Grader, must_not_exist: tuple[Path, ...]) -> Iterator[N
 
 def surroundings(grader: Grader, must_not_exist: tuple[Path, ...]) -> dict[str, object]:
     """What a submission could leave behind or add to."""
-    zygote = grader._zygote
+    zygote = grader.workers._zygote
     zygote.settle()
     found: dict[str, object] = {
         "folders": os.listdir(zygote._room),
@@ -262,14 +264,16 @@ def surroundings(grader: Grader, must_not_exist: tuple[Path, ...]) -> dict[str, 
 def assert_alive(grader: Grader, hostile: Hostile) -> None:
     """A right answer that comes after passes. Every third file is asked for it; right ones among the others show the same."""
     if SUBMISSIONS.index(hostile) % 3 == 0:
-        assert grader.grade(SUMS, packs.solution(SUMS), "prefix_sum.py", 21).verdict == "passed"
+        assert (
+            report_of(grader, SUMS, packs.solution(SUMS), "prefix_sum.py", 21).verdict == "passed"
+        )
 
 
 def is_confined(grader: Grader) -> bool:
     """Whether this grader's workers are kept from the machine."""
-    if grader._zygote.isolation == "kernel":
+    if grader.workers._zygote.isolation == "kernel":
         return isolation._has_landlock() and isolation._has_seccomp()
-    return grader._zygote.isolation == "bubblewrap"
+    return grader.workers._zygote.isolation == "bubblewrap"
 
 
 def shown(report: Report) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 import msgspec
 
@@ -76,30 +76,52 @@ def read_styles(challenge: Challenge) -> tuple[Mistake, ...]:
 
 
 def replaced(source: str, mistake: Mistake, where: str) -> str:
-    """Put the mistake into the reference's source; whether the result compiles is not looked at.
+    """Put a mistake into a source. The result may not compile.
+
+    Args:
+        where: the path that an error names.
 
     Raises:
-        PackError: where `was` is not found exactly once.
+        PackError: if `was` is not found exactly once.
     """
     count = source.count(mistake.was)
     if count != 1:
         raise PackError(
-            f"{where}: mistake {mistake.id!r}: `was` is found {count} times in the solution; it must be found once."
+            f"{where}: mistake {mistake.id!r}: `was` is found {count} times in the solution; "
+            "it must be found once."
         )
     return source.replace(mistake.was, mistake.now)
 
 
 def patch(source: str, mistake: Mistake, where: str) -> str:
-    """Put the mistake into the reference's source.
+    """Put a mistake into the reference's source.
 
     Raises:
-        PackError: where `was` is not found exactly once, or the result does not compile.
+        PackError: if `was` is not found exactly once, or the result does not compile.
     """
-    patched = replaced(source, mistake, where)
+    return patch_all(source, (mistake,), where)
+
+
+def patch_all(source: str, mistakes: Sequence[Mistake], where: str) -> str:
+    """Put several mistakes into the reference's source.
+
+    Raises:
+        PackError: if a `was` is not found exactly once, two overlap, or the result does not compile.
+    """
+    patched = source
+    for mistake in sorted(mistakes, key=lambda mistake: -source.find(mistake.was)):
+        patched = replaced(patched, mistake, where)
     try:
         compile(patched, where, "exec")
     except SyntaxError as error:
+        names = " and ".join(repr(mistake.id) for mistake in mistakes)
         raise PackError(
-            f"{where}: mistake {mistake.id!r} does not compile: {error.msg}, line {error.lineno}."
+            f"{where}: mistake {names} does not compile: {error.msg}, line {error.lineno}."
         ) from None
     return patched
+
+
+def lines_of(source: str, mistake: Mistake) -> range:
+    """Return the numbers of the lines of a source that a mistake changes, from 1."""
+    first = source.count("\n", 0, source.index(mistake.was)) + 1
+    return range(first, first + mistake.was.rstrip("\n").count("\n") + 1)

@@ -80,6 +80,14 @@ class Mistake:
 
 
 @dataclass(frozen=True)
+class Submission:
+    """A learner's file: its name as a report shows it, and its text."""
+
+    name: str
+    source: str
+
+
+@dataclass(frozen=True)
 class Challenge:
     """One challenge of a pack: what its folder under `challenges/` says. `topic`: the file of the question bank that it belongs to."""
 
@@ -116,8 +124,9 @@ class Case:
     constants   floating inputs that get no gradient and keep float32 (tables, say)
     layout      per input: "transposed", "strided" or "expanded" memory; the last axis has stride 1
     dropout     the outputs are attention weights under dropout of this probability
-    probe       what is counted: "vectorised" (twice, small then large), "memory" (the largest tensor), "held" (all that is
-                alive at once; twice, small then large) or "work"; `limit` bounds the last three, in entries or operations
+    probe       what is counted: "vectorised", "memory" (the largest tensor), "held" (all that is alive at once) or "work";
+                `limit` bounds the last three, in entries or operations
+    larger      the same case with larger sizes: the probes "vectorised" and "held" compare what is counted in both
     """
 
     name: str
@@ -136,6 +145,7 @@ class Case:
     dropout: float | None = None
     probe: Literal["vectorised", "memory", "held", "work"] | None = None
     limit: int | None = None
+    larger: Case | None = None
 
     def output_shape(self, output: str) -> tuple[int, ...]:
         """The shape that the contract asks of `output`, from its named dimensions."""

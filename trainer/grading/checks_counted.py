@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from trainer.core.report import Outcome
-from trainer.grading.evidence import CaseEvidence, Evidence, frames_of, name_shape
-from trainer.grading.held_memory import measured_pair, most_bytes
+from trainer.grading.comparison import CaseResult, Comparison, frames_of
+from trainer.grading.held_memory import most_bytes
+from trainer.grading.shapes import name_shape
 from trainer.running.protocol import Counts
 
 # The large case of a vectorised pair has at least this many more of every letter than the small one; a loop over any of
@@ -17,39 +18,41 @@ WORK_SLACK = 1.5
 _MOST_LEFT = 8  # values that may leave torch in a decode step: a flag, a length
 
 
-def from_scratch(evidence: Evidence) -> Iterator[Outcome]:
-    """The library's attention is not called, under any name."""
-    if not evidence.reply.not_allowed:
+def from_scratch(comparison: Comparison) -> Iterator[Outcome]:
+    """Check that the library's attention is not called, under any name."""
+    if not comparison.reply.not_allowed:
         yield Outcome("from scratch", "passed")
         return
-    told = evidence.reply.not_allowed[0]
-    where = f" (line {told.frames[-1].line})" if told.frames else ""
-    yield Outcome(
-        "from scratch",
-        "failed",
-        f"{told.name} is called{where}: attention is to be written from scratch.",
-        frames=frames_of(told.frames),
-    )
+    told = comparison.reply.not_allowed[0]
+    line = f" (line {told.frames[-1].line})" if told.frames else ""
+    message = f"{told.name} is called{line}: attention is to be written from scratch."
+    yield Outcome("from scratch", "failed", message, frames=frames_of(told.frames))
 
 
-def vectorised(evidence: Evidence) -> Iterator[Outcome]:
-    """The work does not grow step by step with batch, heads or length."""
-    probes = [one for one in evidence.cases if one.case.probe == "vectorised"]
-    for small, large in zip(probes[::2], probes[1::2], strict=False):
-        if not (evidence.ran(small) and evidence.ran(large)):
+def vectorised(comparison: Comparison) -> Iterator[Outcome]:
+    """Check that the work does not grow step by step with batch, heads or length."""
+    by_case = {result.prepared: result for result in comparison.results}
+    for large in comparison.results:
+        small = by_case.get(large.prepared.smaller) if large.prepared.smaller else None
+        if large.case.probe != "vectorised" or small is None:
+            continue
+        if not (comparison.ran(small) and comparison.ran(large)):
             continue
         trouble = _tampered(small) or _tampered(large) or loop_between(small, large)
+        before, after = (result.told.counts[:1] for result in (small, large))
         if trouble:
-            yield Outcome("vectorised", "failed", trouble, large.case.name, large.number + 1)
+            yield large.failed("vectorised", trouble)
         else:
-            text = f"{small.told.counts[0].operations} and {large.told.counts[0].operations} operations"
-            yield Outcome("vectorised", "passed", text, large.case.name, large.number + 1)
+            yield large.passed(
+                "vectorised", f"{before[0].operations} and {after[0].operations} operations"
+            )
 
 
-def loop_between(small: CaseEvidence, large: CaseEvidence) -> str:
+def loop_between(small: CaseResult, large: CaseResult) -> str:
     """Return a sentence that says what grows from a small case to a large case, or "".
 
-    Each way in which both were counted is compared: with gradients and without, in eval and in training mode.
+    Each way in which both were counted is compared: with gradients and without, in eval and in
+    training mode.
     """
     sizes = ", ".join(
         f"{letter} {size}→{large.case.sizes[letter]}"
@@ -62,30 +65,42 @@ def loop_between(small: CaseEvidence, large: CaseEvidence) -> str:
         few = before.get(_way(many))
         if few is None:
             continue
-        where = _in_words(many, large)
+        way = _in_words(many, large)
         if min(few.operations, many.operations) == 0:
-            idle.append(
-                where
-            )  # a table that the first call has made may be all that the next calls need
-            continue
-        if many.operations - few.operations >= LOOP_GROWTH:
-            return (
-                f"{few.operations} tensor operations become {many.operations} when {sizes}{where}: "
-                "there is a loop over batch, heads or positions. Let one operation do all of them."
-            )
-        # To print or to save values is no work on them; so something has to come back.
-        if min(many.left - few.left, many.entered - few.entered) >= LOOP_GROWTH:
-            return (
-                f"{few.left} values leave torch (tolist, numpy …), and {many.left} when {sizes}{where}, "
-                f"and {many.entered} come back: the work on them is done outside. Keep it in tensors."
-            )
-        if many.lines - few.lines >= LOOP_GROWTH:
-            return (
-                f"{few.lines} lines of Python run, and {many.lines} when {sizes}{where}: "
-                "there is a loop over batch, heads or positions. Let one operation do all of them."
-            )
+            # A table that the first call has made may be all that the next calls need.
+            idle.append(way)
+        elif found := _growth_between(few, many, f"{sizes}{way}"):
+            return found
     if idle and len(idle) == len(large.told.counts):
-        return f"no tensor operation was counted{idle[0]}; the work is to be done by torch's operations on tensors"
+        return (
+            f"no tensor operation was counted{idle[0]}; "
+            "the work is to be done by torch's operations on tensors"
+        )
+    return ""
+
+
+def _growth_between(few: Counts, many: Counts, when: str) -> str:
+    """Return a sentence that says which count grows, or "".
+
+    Args:
+        when: the sizes that grow, and the way in which the calls were made.
+    """
+    if many.operations - few.operations >= LOOP_GROWTH:
+        return (
+            f"{few.operations} tensor operations become {many.operations} when {when}: "
+            "there is a loop over batch, heads or positions. Let one operation do all of them."
+        )
+    # Printing or saving values is no work on them, so values have to come back as well.
+    if min(many.left - few.left, many.entered - few.entered) >= LOOP_GROWTH:
+        return (
+            f"{few.left} values leave torch (tolist, numpy …), and {many.left} when {when}, "
+            f"and {many.entered} come back: the work on them is done outside. Keep it in tensors."
+        )
+    if many.lines - few.lines >= LOOP_GROWTH:
+        return (
+            f"{few.lines} lines of Python run, and {many.lines} when {when}: "
+            "there is a loop over batch, heads or positions. Let one operation do all of them."
+        )
     return ""
 
 
@@ -93,96 +108,109 @@ def _way(counts: Counts) -> tuple[bool, bool]:
     return counts.training, counts.gradients
 
 
-def _in_words(counts: Counts, one: CaseEvidence) -> str:
-    """Say in which way a call was made, if it is not the usual way."""
+def _in_words(counts: Counts, result: CaseResult) -> str:
+    """Return the way in which a call was made, if it is not the usual way."""
     words = ["with gradients"] if counts.gradients else []
-    if counts.training != (one.case.mode == "train"):
+    if counts.training != (result.case.mode == "train"):
         words.append("in training mode" if counts.training else "in eval mode")
     return f" ({', '.join(words)})" if words else ""
 
 
-def _tampered(one: CaseEvidence) -> str:
+def _tampered(result: CaseResult) -> str:
     """Return a sentence that says how the counters of a case contradict each other, or ""."""
-    found = next((counts.tampered for counts in one.told.counts if counts.tampered), "")
-    if not found and not one.told.counts:
+    found = next((counts.tampered for counts in result.told.counts if counts.tampered), "")
+    if not found and not result.told.counts:
         found = "none came"
     return f"the counters were tampered with: {found}" if found else ""
 
 
-def tampered(evidence: Evidence) -> str:
+def tampered(comparison: Comparison) -> str:
     """Return a sentence that says how the counters contradict each other in some case, or ""."""
-    return next(
-        (
-            text
-            for one in evidence.cases
-            if one.case.probe and evidence.ran(one) and (text := _tampered(one))
-        ),
-        "",
+    for result in comparison.results:
+        if result.case.probe and comparison.ran(result) and (text := _tampered(result)):
+            return text
+    return ""
+
+
+def memory(comparison: Comparison) -> Iterator[Outcome]:
+    """Check that no tensor is as large as the whole, and that half of that is never alive."""
+    for result in comparison.results:
+        if not comparison.ran(result):
+            continue
+        trouble = told = ""
+        if result.case.probe == "memory" and result.case.limit is not None:
+            told, is_too_large = _largest_tensor(result, result.case.limit)
+            trouble = _tampered(result) or (told if is_too_large else "")
+        elif result.case.probe == "held":
+            # The smaller case is there to be compared with.
+            is_larger = result.prepared.smaller is not None
+            trouble = _tampered(result) or (_held(comparison, result) if is_larger else "")
+        else:
+            continue
+        yield result.failed("memory", trouble) if trouble else result.passed("memory", told)
+
+
+def _largest_tensor(result: CaseResult, limit: int) -> tuple[str, bool]:
+    """Return in words how large the largest tensor is, and whether that is too large.
+
+    Args:
+        limit: the first number of entries that is too large.
+    """
+    worst = max(result.told.counts, key=lambda counts: counts.largest, default=Counts())
+    letters, has_letters, _ = name_shape((limit,), result.case.sizes).strip("[]").partition("=")
+    bound = f"{limit:,} ({letters})" if has_letters else f"{limit:,}"
+    told = (
+        f"the largest tensor made has {worst.largest:,} entries{_in_words(worst, result)}; "
+        f"it must have fewer than {bound}"
     )
+    return told, not 0 < worst.largest < limit
 
 
-def memory(evidence: Evidence) -> Iterator[Outcome]:
-    """No tensor is as large as the whole, and not half of that is alive at once."""
-    for one in evidence.cases:
-        if one.case.probe == "memory" and one.case.limit is not None and evidence.ran(one):
-            text = _tampered(one)
-            worst = max(one.told.counts, key=lambda counts: counts.largest, default=Counts())
-            named = name_shape((one.case.limit,), dict(one.case.sizes)).strip("[]")
-            bound = f"{one.case.limit:,}" + (
-                f" ({named.partition('=')[0]})" if "=" in named else ""
-            )
-            told = f"the largest tensor made has {worst.largest:,} entries{_in_words(worst, one)}; it must have fewer than {bound}"
-            if not text and not 0 < worst.largest < one.case.limit:
-                text = told
-            yield Outcome(
-                "memory",
-                "failed" if text else "passed",
-                text or told,
-                one.case.name,
-                one.number + 1,
-            )
-        if one.case.probe == "held" and evidence.ran(one):
-            # The first of the two is there to be compared with.
-            is_larger = one.number == (measured_pair(evidence.exam.cases) or (0, 0))[1]
-            text = _tampered(one) or (_held(evidence, one) if is_larger else "")
-            yield Outcome(
-                "memory", "failed" if text else "passed", text, one.case.name, one.number + 1
-            )
-
-
-def _held(evidence: Evidence, one: CaseEvidence) -> str:
+def _held(comparison: Comparison, result: CaseResult) -> str:
     """Return a sentence that says how much more a case holds at once than it may, or ""."""
-    alive, most = max((counts.alive for counts in one.told.counts), default=0), most_bytes(one.case)
+    alive = max((counts.alive for counts in result.told.counts), default=0)
+    most = most_bytes(result.case)
     if alive >= most:
-        return f"{alive:,} bytes of tensors are alive at once; it must be fewer than {most:,}, half of {one.case.limit:,} entries of {one.case.dtype}"
-    return (
-        evidence.held.trouble
-        if evidence.held is not None and evidence.held.number == one.number
-        else ""
+        return (
+            f"{alive:,} bytes of tensors are alive at once; it must be fewer than {most:,}, "
+            f"half of {result.case.limit:,} entries of {result.case.dtype}"
+        )
+    held = comparison.held
+    return held.trouble if held is not None and held.index == result.index else ""
+
+
+def work(comparison: Comparison) -> Iterator[Outcome]:
+    """Check that products do no more multiply-adds than the formula, and a half for entries."""
+    for result in comparison.results:
+        limit = result.case.limit
+        if result.case.probe == "work" and limit is not None and comparison.ran(result):
+            told, is_too_much = _work_of(result, limit)
+            trouble = _tampered(result) or _work_outside(result) or (told if is_too_much else "")
+            yield result.failed("work", trouble) if trouble else result.passed("work", told)
+
+
+def _work_of(result: CaseResult, limit: int) -> tuple[str, bool]:
+    """Return in words how many operations the products take, and whether these are too many."""
+    worst = max(
+        result.told.counts,
+        key=lambda counts: max(counts.matrix_flops, counts.flops / WORK_SLACK),
+        default=Counts(),
     )
+    has_slack = worst.flops <= WORK_SLACK * limit
+    counted = worst.matrix_flops if has_slack else worst.flops
+    told = (
+        f"{counted:,} floating-point operations in products{_in_words(worst, result)}; "
+        f"the formula gives {limit:,}"
+    )
+    return told, worst.matrix_flops > limit or not has_slack
 
 
-def work(evidence: Evidence) -> Iterator[Outcome]:
-    """The products do no more multiply-adds than the formula allows, and a half for work on single entries."""
-    for one in evidence.cases:
-        if one.case.probe == "work" and one.case.limit is not None and evidence.ran(one):
-            text = _tampered(one)
-            worst = max(
-                one.told.counts,
-                key=lambda counts: max(counts.matrix_flops, counts.flops / WORK_SLACK),
-                default=Counts(),
-            )
-            left = max((max(counts.left, counts.entered) for counts in one.told.counts), default=0)
-            counted = (
-                worst.matrix_flops if worst.flops <= WORK_SLACK * one.case.limit else worst.flops
-            )
-            told = f"{counted:,} floating-point operations in products{_in_words(worst, one)}; the formula gives {one.case.limit:,}"
-            if not text and left > _MOST_LEFT:
-                text = f"{left:,} values leave torch or come from outside (tolist, numpy …), where work cannot be counted; keep it in tensors"
-            if not text and (
-                worst.matrix_flops > one.case.limit or worst.flops > WORK_SLACK * one.case.limit
-            ):
-                text = told
-            yield Outcome(
-                "work", "failed" if text else "passed", text or told, one.case.name, one.number + 1
-            )
+def _work_outside(result: CaseResult) -> str:
+    """Return a sentence if values leave torch, where work cannot be counted, or ""."""
+    left = max((max(counts.left, counts.entered) for counts in result.told.counts), default=0)
+    if left <= _MOST_LEFT:
+        return ""
+    return (
+        f"{left:,} values leave torch or come from outside (tolist, numpy …), "
+        "where work cannot be counted; keep it in tensors"
+    )

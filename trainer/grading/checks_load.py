@@ -1,4 +1,4 @@
-"""Checks on what the file defines: it loads, it has the asked interface and parameters, it refuses bad sizes."""
+"""Checks on what the file defines: loads, interface, parameters, bad sizes."""
 
 from __future__ import annotations
 
@@ -6,58 +6,52 @@ import difflib
 from collections.abc import Iterator
 
 from trainer.core.report import Outcome
-from trainer.core.words import Signature
-from trainer.grading.evidence import Evidence, frames_of, in_words
+from trainer.core.words import Parameter, Signature
+from trainer.grading.comparison import CaseResult, Comparison, frames_of, in_words
 from trainer.running.aliases import contract_of, lazy_in_words, problem
 from trainer.running.aliases import in_words as assignment_in_words
 from trainer.running.arguments import default_problem, renamed
-from trainer.running.protocol import FoundParameter
+from trainer.running.protocol import FoundParameter, Reply
 
-REFUSALS = (
-    "ValueError",
-    "AssertionError",
-)  # what a constructor is to raise for sizes that cannot work
+# A constructor is to raise one of these for sizes that cannot work.
+REFUSALS = ("ValueError", "AssertionError")
 
 
-def loads(evidence: Evidence) -> Iterator[Outcome]:
-    """The file can be imported."""
-    failure = evidence.reply.load_failure
+def loads(comparison: Comparison) -> Iterator[Outcome]:
+    """Check that the file can be imported."""
+    failure = comparison.reply.load_failure
     if failure is None:
         yield Outcome("loads", "passed")
         return
-    where = f" at line {failure.frames[-1].line}" if failure.frames else ""
-    yield Outcome(
-        "loads", "failed", f"{in_words(failure)}{where}", frames=frames_of(failure.frames)
-    )
+    line = f" at line {failure.frames[-1].line}" if failure.frames else ""
+    message = f"{in_words(failure)}{line}"
+    yield Outcome("loads", "failed", message, frames=frames_of(failure.frames))
 
 
-def interface(evidence: Evidence) -> Iterator[Outcome]:
-    """It defines what was asked, and the constructor and functions take the arguments of the stub."""
-    found_problem = False
-    for name, what in evidence.reply.not_callable.items():
-        found_problem = True
-        yield Outcome("interface", "failed", _missing(name, what, evidence.reply.defined))
-    if not found_problem:
-        for signature in evidence.exam.signatures:
-            found = evidence.reply.signatures.get(signature.name)
-            if found is not None and (trouble := signature_problem(signature, found)):
-                found_problem = True
-                yield Outcome("interface", "failed", trouble)
-            elif signature.name not in evidence.reply.signatures:
-                found_problem = True
-                yield Outcome(
-                    "interface",
-                    "failed",
-                    f"{signature.name} is not defined. Define {in_python(signature)}.",
-                )
-    if not found_problem:
+def interface(comparison: Comparison) -> Iterator[Outcome]:
+    """Check that the file defines what was asked, with the arguments of the stub."""
+    troubles = [
+        _missing(name, what, comparison.reply.defined)
+        for name, what in comparison.reply.not_callable.items()
+    ]
+    if not troubles:
+        told = comparison.reply.signatures
+        for signature in comparison.case_set.content.signatures:
+            found = told.get(signature.name)
+            if signature.name not in told:
+                troubles.append(f"{signature.name} is not defined. Define {in_python(signature)}.")
+            elif found is not None and (trouble := signature_problem(signature, found)):
+                troubles.append(trouble)
+    for trouble in troubles:
+        yield Outcome("interface", "failed", trouble)
+    if not troubles:
         yield Outcome("interface", "passed")
 
 
-def other_names(evidence: Evidence) -> Iterator[str]:
+def other_names(comparison: Comparison) -> Iterator[str]:
     """Yield a sentence for every callable whose arguments have other names than the contract's."""
-    for signature in evidence.exam.signatures:
-        found = evidence.reply.signatures.get(signature.name)
+    for signature in comparison.case_set.content.signatures:
+        found = comparison.reply.signatures.get(signature.name)
         own_names = renamed(signature, found) if found is not None else {}
         if own_names:
             taken = ", ".join(f"{own} as {name}" for name, own in own_names.items())
@@ -65,8 +59,14 @@ def other_names(evidence: Evidence) -> Iterator[str]:
 
 
 def _missing(name: str, what: str, defined: list[str]) -> str:
+    """Return a sentence for something that the file must define.
+
+    Args:
+        what: "missing", or what the file defines under this name.
+    """
     if what != "missing":
-        return f"{name} is {what}; it must be {'a class derived from nn.Module' if 'Module' in what else 'callable'}."
+        wanted = "a class derived from nn.Module" if "Module" in what else "callable"
+        return f"{name} is {what}; it must be {wanted}."
     if not defined:
         return f"the file defines no {name}; it defines no class and no function. Write {name}."
     near = difflib.get_close_matches(name, defined, n=1)
@@ -75,126 +75,143 @@ def _missing(name: str, what: str, defined: list[str]) -> str:
 
 
 def in_python(signature: Signature) -> str:
-    """`GroupedQueryAttention.forward(x, mask=None)`."""
+    """Return a callable as `GroupedQueryAttention.forward(x, mask=None)`."""
     inner = ", ".join(
-        one.name if one.required else f"{one.name}={one.default!r}" for one in signature.parameters
+        argument.name if argument.required else f"{argument.name}={argument.default!r}"
+        for argument in signature.parameters
     )
     return f"{signature.name}({inner})"
 
 
 def signature_problem(expected: Signature, found: list[FoundParameter]) -> str | None:
-    """Why calls as the stub documents them would not reach this callable, or None.
+    """Return why calls as the stub documents them would not reach this callable, or None.
 
-    Other names are fine in the same places with the same defaults. Further arguments are fine if they
-    have defaults and come last; `*args, **kwargs` take anything.
+    Other names are fine in the same places with the same defaults. Further arguments are fine if
+    they have defaults and come last; `*args, **kwargs` take anything.
     """
-    open_ended = any(one.kind in ("VAR_KEYWORD", "VAR_POSITIONAL") for one in found)
-    by_name = {one.name: one for one in found if not one.kind.startswith("VAR_")}
-    positional = [one for one in found if one.kind in ("POSITIONAL_ONLY", "POSITIONAL_OR_KEYWORD")]
     own_names = renamed(expected, found)
-    wanted = {want.name for want in expected.parameters}
     reasons: list[str] = []
     for index, want in enumerate(expected.parameters):
-        have = by_name.get(own_names.get(want.name, want.name))
-        if have is None:
-            there = positional[index] if index < len(positional) else None
-            if open_ended:
-                continue
-            trouble = (
-                default_problem(want, there)
-                if there is not None and there.name not in wanted
-                else None
-            )
-            reasons.append(
-                f"{want.name} is missing" + (f" ({trouble} to stand for it)" if trouble else "")
-            )
-            continue
-        if have.kind == "KEYWORD_ONLY":
-            if want.required:
-                reasons.append(f"{want.name} must be accepted by position")
-        elif positional.index(have) != index:
-            reasons.append(
-                f"{want.name} is number {positional.index(have) + 1} and must be number {index + 1}"
-            )
-        if trouble := default_problem(want, have):
-            reasons.append(trouble)
-    known = wanted | set(own_names.values())
-    reasons.extend(
-        f"{one.name} has no default"
-        for one in found
-        if one.required and one.name not in known and not one.kind.startswith("VAR_")
-    )
+        reasons += _argument_problems(index, want, own_names.get(want.name), expected, found)
+    known = {want.name for want in expected.parameters} | set(own_names.values())
+    for argument in found:
+        is_open_ended = argument.kind.startswith("VAR_")
+        if argument.required and argument.name not in known and not is_open_ended:
+            reasons.append(f"{argument.name} has no default")
     if not reasons:
         return None
-    yours = ", ".join(_shown(one) for one in found)
+    yours = ", ".join(_shown(argument) for argument in found)
     return f"expected {in_python(expected)}; found ({yours}): {'; '.join(reasons)}."
 
 
-def _shown(one: FoundParameter) -> str:
-    star = {"VAR_POSITIONAL": "*", "VAR_KEYWORD": "**"}.get(one.kind, "")
-    return (
-        f"{star}{one.name}"
-        if one.required or star
-        else f"{one.name}={one.default if one.default is not None else '…'}"
-    )
+def _argument_problems(
+    index: int,
+    want: Parameter,
+    own_name: str | None,
+    expected: Signature,
+    found: list[FoundParameter],
+) -> Iterator[str]:
+    """Yield what is wrong with one argument of the contract.
 
-
-def parameters(evidence: Evidence) -> Iterator[Outcome]:
-    """The module has the parameters of the contract, no fewer and no more."""
-    if evidence.exam.challenge.kind != "module":
+    Args:
+        index: its place in the contract.
+        own_name: the learner's name for it, if that is another name.
+    """
+    positional = [
+        argument
+        for argument in found
+        if argument.kind in ("POSITIONAL_ONLY", "POSITIONAL_OR_KEYWORD")
+    ]
+    by_name = {argument.name: argument for argument in found if argument.kind[:4] != "VAR_"}
+    have = by_name.get(own_name or want.name)
+    if have is None:
+        if any(argument.kind.startswith("VAR_") for argument in found):
+            return
+        there = positional[index] if index < len(positional) else None
+        trouble = None
+        if there is not None and there.name not in {other.name for other in expected.parameters}:
+            trouble = default_problem(want, there)
+        yield f"{want.name} is missing" + (f" ({trouble} to stand for it)" if trouble else "")
         return
-    failed = False
-    for one in evidence.cases:
-        if not one.told.unassigned:
-            continue
-        expected = {
-            name: tuple(value.shape) for name, value in evidence.exam.parameters(one.number).items()
-        }
-        shapes = {name: tuple(shape) for name, shape in one.told.parameters.items()}
-        contract = contract_of(expected)
-        text = (
-            lazy_in_words(contract, one.told.lazy)
-            if one.told.lazy
-            else problem(contract, expected, shapes)
-        )
-        if twice := {name: other for name, other in one.told.shared.items() if name in expected}:
-            text += f"; {', '.join(f'{name} is the same parameter as {other}' for name, other in twice.items())}, and each must be its own"
-        failed = True
-        yield Outcome("parameters", "failed", f"{text}.", one.case.name, one.number + 1)
-        break  # the same layers are wrong in every case
-    if not failed and any(one.told.parameters for one in evidence.cases):
-        took = evidence.reply.assignment
-        tried = len(evidence.reply.assignments) > 1
-        words = assignment_in_words({path: tuple(roles) for path, roles in took.items()})
-        yield Outcome(
-            "parameters",
-            "passed",
-            f"Names left {len(evidence.reply.assignments)} assignments; taken: {words}."
-            if tried
-            else "",
-        )
+    if have.kind == "KEYWORD_ONLY":
+        if want.required:
+            yield f"{want.name} must be accepted by position"
+    elif positional.index(have) != index:
+        yield f"{want.name} is number {positional.index(have) + 1} and must be number {index + 1}"
+    if trouble := default_problem(want, have):
+        yield trouble
 
 
-def bad_sizes(evidence: Evidence) -> Iterator[Outcome]:
-    """Sizes that cannot work are refused in the constructor with ValueError (or an assertion)."""
-    if evidence.only is not None:
+def _shown(argument: FoundParameter) -> str:
+    star = {"VAR_POSITIONAL": "*", "VAR_KEYWORD": "**"}.get(argument.kind, "")
+    if argument.required or star:
+        return f"{star}{argument.name}"
+    default = "…" if argument.default is None else argument.default
+    return f"{argument.name}={default}"
+
+
+def parameters(comparison: Comparison) -> Iterator[Outcome]:
+    """Check that the module has the parameters of the contract, no fewer and no more."""
+    if comparison.case_set.challenge.kind != "module":
         return
-    for index, refusal in enumerate(evidence.exam.refusals):
-        told = evidence.reply.refusals[index] if index < len(evidence.reply.refusals) else None
-        call = f"{evidence.exam.challenge.entry[0]}({', '.join(f'{name}={value}' for name, value in refusal.init.items())})"
-        if told is not None and told.type == "NotAllowedError":
+    for result in comparison.results:
+        if result.told.unassigned:  # the same layers are wrong in every case
+            yield result.failed("parameters", _wrong_parameters(result))
+            return
+    if any(result.told.parameters for result in comparison.results):
+        yield Outcome("parameters", "passed", _taken_assignment(comparison.reply))
+
+
+def _wrong_parameters(result: CaseResult) -> str:
+    """Return a sentence that says how the parameters differ from the contract's."""
+    told = result.told
+    expected = {name: tuple(value.shape) for name, value in result.prepared.parameters.items()}
+    contract = contract_of(expected)
+    if told.lazy:
+        text = lazy_in_words(contract, told.lazy)
+    else:
+        shapes = {name: tuple(shape) for name, shape in told.parameters.items()}
+        text = problem(contract, expected, shapes)
+    twins = [
+        f"{name} is the same parameter as {other}"
+        for name, other in told.shared.items()
+        if name in expected
+    ]
+    if twins:
+        text += f"; {', '.join(twins)}, and each must be its own"
+    return f"{text}."
+
+
+def _taken_assignment(reply: Reply) -> str:
+    """Return a sentence that says which assignment of layers was taken; "" if there is only one."""
+    if len(reply.assignments) < 2:
+        return ""
+    words = assignment_in_words({path: tuple(roles) for path, roles in reply.assignment.items()})
+    return f"Names left {len(reply.assignments)} assignments; taken: {words}."
+
+
+def bad_sizes(comparison: Comparison) -> Iterator[Outcome]:
+    """Check that the constructor refuses sizes that cannot work."""
+    if comparison.only is not None:
+        return
+    told = comparison.reply.refusals
+    for index, refusal in enumerate(comparison.case_set.refusals):
+        failure = told[index] if index < len(told) else None
+        arguments = ", ".join(f"{name}={value}" for name, value in refusal.init.items())
+        call = f"{comparison.case_set.challenge.entry[0]}({arguments})"
+        if failure is None:
+            message = (
+                f"{call} is accepted: {refusal.why}. "
+                "Raise a ValueError in __init__ that names both numbers."
+            )
+            yield Outcome("bad sizes", "failed", message)
+        elif failure.type == "NotAllowedError":
             yield Outcome("bad sizes", "skipped", "stopped by what is not allowed")
-        elif told is not None and told.type in REFUSALS:
+        elif failure.type in REFUSALS:
             yield Outcome("bad sizes", "passed", refusal.why)
-        elif told is None:
-            yield Outcome(
-                "bad sizes",
-                "failed",
-                f"{call} is accepted: {refusal.why}. Raise a ValueError in __init__ that names both numbers.",
-            )
         else:
-            yield Outcome(
-                "bad sizes",
-                "failed",
-                f"{call} raises {in_words(told)}; it must raise a ValueError (or AssertionError): {refusal.why}.",
+            message = (
+                f"{call} raises {in_words(failure)}; "
+                f"it must raise a ValueError (or AssertionError): {refusal.why}."
             )
+            yield Outcome("bad sizes", "failed", message)

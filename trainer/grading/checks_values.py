@@ -5,356 +5,319 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import torch
+from torch import Tensor
 
 from trainer.comparing.compare import compare_dropout, compare_values
 from trainer.comparing.tolerance import allowed
 from trainer.core.report import Mismatch, Outcome
-from trainer.grading.evidence import (
-    CaseEvidence,
-    Evidence,
-    frames_of,
-    in_words,
-    name_shape,
-    shape_advice,
-)
+from trainer.grading.comparison import CaseResult, Comparison, frames_of, in_words
+from trainer.grading.shapes import name_shape, shape_advice
 from trainer.running.protocol import Failure
 
-# What torch says to a write into an expanded tensor.
-_WRITES_SHARED = "refers to a single memory location"
+_WRITES_SHARED = "refers to a single memory location"  # torch on a write into an expanded tensor
+_LARGE_GRADIENT = 0.05  # of the largest gradient of the case
+_PHASES = {
+    "construct": "the constructor raised ",
+    "backward": "the backward pass raised ",
+    "second call": "a second call on the same object raised ",
+    "forward with gradients": "with gradients enabled it raised ",
+}
 
 
-def runs(evidence: Evidence) -> Iterator[Outcome]:
-    """Every case runs without an exception."""
-    for one in evidence.cases:
-        failure = one.told.failure
+def runs(comparison: Comparison) -> Iterator[Outcome]:
+    """Check that every case runs without an exception."""
+    for result in comparison.results:
+        failure = result.told.failure
         if failure is None:
-            yield Outcome("runs", "passed", case=one.case.name, number=one.number + 1)
-        elif failure.type == "NotAllowedError" and evidence.reply.not_allowed:
-            yield Outcome(
-                "runs", "skipped", "stopped by what is not allowed", one.case.name, one.number + 1
-            )
+            yield result.passed("runs")
+        elif failure.type == "NotAllowedError" and comparison.reply.not_allowed:
+            message = "stopped by what is not allowed"
+            yield Outcome("runs", "skipped", message, result.case.name, result.number)
         else:
-            yield _raised("runs", one, failure)
+            yield _raised("runs", result, failure)
 
 
-def _raised(check: str, one: CaseEvidence, failure: Failure) -> Outcome:
-    where = f" at line {failure.frames[-1].line}" if failure.frames else ""
-    phase = {
-        "construct": "the constructor raised ",
-        "backward": "the backward pass raised ",
-        "second call": "a second call on the same object raised ",
-        "forward with gradients": "with gradients enabled it raised ",
-    }.get(failure.phase, "")
-    memory = (
-        "more memory was asked for than the limit allows (`--memory-limit` raises it): "
-        if failure.out_of_memory
-        else ""
-    )
-    shared = (
-        "an input is changed in place, and here several of its entries share memory; work on a copy: "
-        if _WRITES_SHARED in failure.message
-        else ""
-    )
-    text = f"{memory}{shared}{phase}{in_words(failure)}{where}"
-    return Outcome(
-        check, "failed", text, one.case.name, one.number + 1, frames=frames_of(failure.frames)
-    )
-
-
-def shapes(evidence: Evidence) -> Iterator[Outcome]:
-    """Every output is a tensor of the right shape."""
-    for one in evidence.cases:
-        if one.told.failure is not None:
-            continue
-        wrong = next(
-            (
-                found
-                for found in evidence.attribute_mismatches(one, one.told.outputs)
-                if found.kind in ("missing", "shape")
-            ),
-            None,
+def _raised(check: str, result: CaseResult, failure: Failure) -> Outcome:
+    reason = ""
+    if failure.out_of_memory:
+        reason = "more memory was asked for than the limit allows (`--memory-limit` raises it): "
+    if _WRITES_SHARED in failure.message:
+        reason += (
+            "an input is changed in place, and here several of its entries share memory; "
+            "work on a copy: "
         )
-        yield _attribute("shapes", one, wrong)
+    phase = _PHASES.get(failure.phase, "")
+    line = f" at line {failure.frames[-1].line}" if failure.frames else ""
+    message = f"{reason}{phase}{in_words(failure)}{line}"
+    return result.failed(check, message, frames=frames_of(failure.frames))
 
 
-def dtype(evidence: Evidence) -> Iterator[Outcome]:
-    """Every output has the input's dtype and device; one that is no tensor, the type that was asked."""
-    for one in evidence.cases:
-        if evidence.ran(one):
-            yield _attribute(
-                "dtype", one, next(evidence.attribute_mismatches(one, one.told.outputs), None)
-            )
+def shapes(comparison: Comparison) -> Iterator[Outcome]:
+    """Check that every output is a tensor of the right shape."""
+    for result in comparison.results:
+        if result.told.failure is None:
+            mismatches = comparison.attribute_mismatches(result, result.told.outputs)
+            wrong = (found for found in mismatches if found.kind in ("missing", "shape"))
+            yield _attribute("shapes", result, next(wrong, None))
 
 
-def _attribute(check: str, one: CaseEvidence, found: Mismatch | None) -> Outcome:
+def dtype(comparison: Comparison) -> Iterator[Outcome]:
+    """Check that every output has the input's dtype and device, or the type that was asked."""
+    for result in comparison.results:
+        if comparison.ran(result):
+            mismatches = comparison.attribute_mismatches(result, result.told.outputs)
+            yield _attribute("dtype", result, next(mismatches, None))
+
+
+def _attribute(check: str, result: CaseResult, found: Mismatch | None) -> Outcome:
     if found is None:
-        return Outcome(check, "passed", case=one.case.name, number=one.number + 1)
-    return Outcome(
-        check, "failed", attribute_message(one, found), one.case.name, one.number + 1, found
-    )
+        return result.passed(check)
+    return result.failed(check, attribute_message(result, found), found)
 
 
-def attribute_message(one: CaseEvidence, found: Mismatch) -> str:
-    """A sentence for a missing output, a wrong shape, dtype, device or type, a plain value that is another."""
-    sizes = dict(one.case.sizes)
+def attribute_message(result: CaseResult, found: Mismatch) -> str:
+    """Return a sentence for an output that is missing or differs in more than its values."""
+    sizes, name, actual = result.case.sizes, found.tensor, found.actual_type
     wanted = name_shape(found.expected_shape or (), sizes, found.dims)
-    if found.kind == "missing":
-        return f"{found.tensor} is {found.actual_type}; it must be a tensor {wanted}"
-    if found.kind == "type":
-        return f"{found.tensor} is {found.actual_type}; it must be {'an int' if found.expected_type == 'int' else f'a {found.expected_type}'}"
-    if found.kind == "plain":
-        return f"{found.tensor} is {found.actual_value}; it must be {found.expected_value}"
-    if found.kind == "shape":
-        advice = shape_advice(found.expected_shape or (), found.actual_shape or ())
-        text = f"{found.tensor} is {name_shape(found.actual_shape or (), sizes, found.dims)}; it must be {wanted}"
-        return f"{text}; {advice}" if advice else text
-    return (
-        f"{found.tensor} has {found.kind} {found.actual_type}; it must have {found.expected_type}"
-    )
+    match found.kind:
+        case "missing":
+            return f"{name} is {actual}; it must be a tensor {wanted}"
+        case "type":
+            kind = "an int" if found.expected_type == "int" else f"a {found.expected_type}"
+            return f"{name} is {actual}; it must be {kind}"
+        case "plain":
+            return f"{name} is {found.actual_value}; it must be {found.expected_value}"
+        case "shape":
+            advice = shape_advice(found.expected_shape or (), found.actual_shape or ())
+            shape = name_shape(found.actual_shape or (), sizes, found.dims)
+            return f"{name} is {shape}; it must be {wanted}" + (f"; {advice}" if advice else "")
+    return f"{name} has {found.kind} {actual}; it must have {found.expected_type}"
 
 
-def values(evidence: Evidence) -> Iterator[Outcome]:
-    """The values are right."""
-    yield from _compared(evidence, "values")
+def values(comparison: Comparison) -> Iterator[Outcome]:
+    """Check that the values are right."""
+    yield from _compared(comparison, "values")
 
 
-def masks(evidence: Evidence) -> Iterator[Outcome]:
-    """A masked position has no influence at all, whatever the mask's shape and the size of the scores."""
-    yield from _compared(evidence, "masks")
+def masks(comparison: Comparison) -> Iterator[Outcome]:
+    """Check that a masked position has no influence, whatever the mask's shape and the scores."""
+    yield from _compared(comparison, "masks")
 
 
-def _compared(evidence: Evidence, check: str) -> Iterator[Outcome]:
-    for one in evidence.cases:
-        if one.case.check == check and one.case.dropout is None and evidence.ran(one):
-            found = evidence.value_mismatch(one, one.told.outputs)
-            yield _valued(check, one, found)
+def _compared(comparison: Comparison, check: str) -> Iterator[Outcome]:
+    for result in comparison.results:
+        if result.case.check != check or result.case.dropout is not None:
+            continue
+        if comparison.ran(result):
+            found = comparison.value_mismatch(result, result.told.outputs)
+            yield _valued(check, result, found)
 
 
-def _valued(check: str, one: CaseEvidence, found: Mismatch | None, when: str = "") -> Outcome:
+def _valued(check: str, result: CaseResult, found: Mismatch | None, when: str = "") -> Outcome:
+    """Return the outcome of a comparison of values.
+
+    Args:
+        when: words that say in which call the values differ, with a space at their end.
+    """
     if found is None:
-        return Outcome(check, "passed", case=one.case.name, number=one.number + 1)
+        return result.passed(check)
     if found.kind != "value":
-        return Outcome(
-            check,
-            "failed",
-            when + attribute_message(one, found),
-            one.case.name,
-            one.number + 1,
-            found,
-        )
+        return result.failed(check, when + attribute_message(result, found), found)
     share = percent(found.mismatched or 0, found.total or 1)
-    text = f"{when}{found.mismatched} of {found.total} values of {found.tensor} differ ({share}){_worst(found)}"
-    return Outcome(check, "failed", text, one.case.name, one.number + 1, found)
+    message = (
+        f"{when}{found.mismatched} of {found.total} values of {found.tensor} differ "
+        f"({share}){_worst(found)}"
+    )
+    return result.failed(check, message, found)
 
 
 def _worst(found: Mismatch) -> str:
-    """`; at [1, 3, 5] it is 0.366 and must be -0.041`."""
+    """Return the largest difference as `; at [1, 3, 5] it is 0.366 and must be -0.041`, or ""."""
     if found.worst is None or not found.max_abs_error_index:
         return ""
-    place = found.max_abs_error_index[-1] - found.worst.index[-1]
-    yours, expected = found.worst.actual[place], found.worst.expected[place]
+    index = found.max_abs_error_index
+    place = index[-1] - found.worst.index[-1]
+    actual, expected = found.worst.actual[place], found.worst.expected[place]
     if found.expected_type == "bool":
-        return f"; at {list(found.max_abs_error_index)} it is {bool(yours)} and must be {bool(expected)}"
-    digits = next(
-        (count for count in (4, 6, 9) if f"{yours:.{count}g}" != f"{expected:.{count}g}"), 17
-    )
-    return f"; at {list(found.max_abs_error_index)} it is {yours:.{digits}g} and must be {expected:.{digits}g}"
+        return f"; at {list(index)} it is {bool(actual)} and must be {bool(expected)}"
+    digits = 4
+    while f"{actual:.{digits}g}" == f"{expected:.{digits}g}" and digits < 17:
+        digits = {4: 6, 6: 9, 9: 17}[digits]
+    return f"; at {list(index)} it is {actual:.{digits}g} and must be {expected:.{digits}g}"
 
 
 def percent(part: int, whole: int) -> str:
-    """`45%`; neither 0% nor 100% unless it is none or all."""
+    """Return a share as `45%`; it is 0% or 100% only if it is none or all."""
     rounded = round(100 * part / whole)
     if rounded == 0 and part:
         return "under 1%"
     return "over 99%" if rounded == 100 and part < whole else f"{rounded}%"
 
 
-def gradients(evidence: Evidence) -> Iterator[Outcome]:
-    """Gradients reach every floating-point input and every parameter, and are right."""
-    for one in evidence.cases:
-        if not one.expected.gradients or not evidence.right(one):
+def gradients(comparison: Comparison) -> Iterator[Outcome]:
+    """Check that right gradients reach every floating-point input and every parameter."""
+    for result in comparison.results:
+        if not result.expected.gradients or not comparison.right(result):
             continue
-        if _is_spoilt(evidence, one):  # `properties` says how
-            continue
-        if one.told.gradient_failure is not None:
-            yield _raised("gradients", one, one.told.gradient_failure)
-            continue
-        if one.case.dtype == "bfloat16":
-            yield _arrives(evidence, one)
-            continue
-        found = (
-            evidence.value_mismatch(one, one.told.outputs_with_gradients)
-            if one.told.outputs_with_gradients
-            else None
-        )
+        if not _is_spoilt(comparison, result):  # else `properties` says how
+            yield _gradients_of(comparison, result)
+
+
+def _is_spoilt(comparison: Comparison, result: CaseResult) -> bool:
+    """Return whether a call is wrong after another call, with gradients or without."""
+    if result.told.again_failure is not None:
+        return True
+    again = result.told.outputs_once_more
+    return bool(again) and comparison.value_mismatch(result, again) is not None
+
+
+def _gradients_of(comparison: Comparison, result: CaseResult) -> Outcome:
+    told = result.told
+    if told.gradient_failure is not None:
+        return _raised("gradients", result, told.gradient_failure)
+    if result.case.dtype == "bfloat16":
+        return _arrives(comparison, result)
+    if told.outputs_with_gradients:
+        found = comparison.value_mismatch(result, told.outputs_with_gradients)
         if found is not None:
-            yield _valued("gradients", one, found, "with gradients enabled, ")
+            return _valued("gradients", result, found, "with gradients enabled, ")
+    for name, want in result.expected.gradients.items():
+        got = comparison.gradient(told, name)
+        bound = result.expected.gradient_bounds[name]
+        if trouble := _missing_gradient(name, want.value, got, bound):
+            return result.failed("gradients", trouble)
+        if got is not None and (found := comparison.gradient_mismatch(result, name)):
+            return _valued("gradients", result, found)
+    return result.passed("gradients")
+
+
+def _missing_gradient(name: str, want: Tensor, got: Tensor | None, bound: Tensor) -> str:
+    """Return a sentence if a gradient is missing, or has another shape than it must have; or ""."""
+    if got is None:
+        is_zero = not bool((want.abs() > bound).any())
+        return "" if is_zero else f"no gradient reaches {name}"
+    if got.shape != want.shape:
+        return f"the gradient of {name} is {list(got.shape)}; it must be {list(want.shape)}"
+    return ""
+
+
+def _arrives(comparison: Comparison, result: CaseResult) -> Outcome:
+    """Check only that large gradients arrive: in bfloat16 right gradients differ by much."""
+    expected = result.expected
+    for name, want in expected.gradients.items():
+        least = _LARGE_GRADIENT * expected.gradient_scale
+        if not want.value.numel() or float(want.value.abs().max()) <= least:
             continue
-        yield _gradient(evidence, one)
+        got = comparison.gradient(result.told, name)
+        if got is None or not bool((got != 0).any()):
+            return result.failed("gradients", f"no gradient reaches {name}")
+    return result.passed("gradients")
 
 
-def _is_spoilt(evidence: Evidence, one: CaseEvidence) -> bool:
-    """Whether a call is wrong after another one, with gradients or without."""
-    told = one.told
-    return told.again_failure is not None or (
-        bool(told.outputs_once_more)
-        and evidence.value_mismatch(one, told.outputs_once_more) is not None
-    )
-
-
-def _arrives(evidence: Evidence, one: CaseEvidence) -> Outcome:
-    """In bfloat16 right gradients differ by much; that there are any is asked where they are large."""
-    for name, want in one.expected.gradients.items():
-        got = evidence.tensor(one.told.gradients.get(name, -1))
-        large = (
-            float(want.value.abs().max()) > 0.05 * one.expected.gradient_scale
-            if want.value.numel()
-            else False
-        )
-        if large and (got is None or not bool((got != 0).any())):
-            return Outcome(
-                "gradients", "failed", f"no gradient reaches {name}", one.case.name, one.number + 1
-            )
-    return Outcome("gradients", "passed", case=one.case.name, number=one.number + 1)
-
-
-def _gradient(evidence: Evidence, one: CaseEvidence) -> Outcome:
-    for name, want in one.expected.gradients.items():
-        got = evidence.tensor(one.told.gradients.get(name, -1))
-        if got is None:
-            if bool((want.value.abs() > one.expected.gradient_bounds[name]).any()):
-                return Outcome(
-                    "gradients",
-                    "failed",
-                    f"no gradient reaches {name}",
-                    one.case.name,
-                    one.number + 1,
-                )
-            continue
-        if got.shape != want.value.shape:
-            text = (
-                f"the gradient of {name} is {list(got.shape)}; it must be {list(want.value.shape)}"
-            )
-            return Outcome("gradients", "failed", text, one.case.name, one.number + 1)
-        if found := evidence.gradient_mismatch(one, name):
-            return _valued("gradients", one, found)
-    return Outcome("gradients", "passed", case=one.case.name, number=one.number + 1)
-
-
-def train_eval(evidence: Evidence) -> Iterator[Outcome]:
-    """Dropout falls on the attention weights in training mode, and only there."""
-    yield from _compared(evidence, "train/eval")
-    for one in evidence.cases:
-        if one.case.dropout is None or not evidence.ran(one):
-            continue
-        for name, want in one.expected.outputs.items():
-            value = evidence.value_of(one.told.outputs.get(name))
-            trouble: str | None = f"{name} did not arrive"
-            if value is not None:
-                bound = allowed(want.value, one.case.dtype, want.lost)
-                trouble = compare_dropout(
-                    name,
-                    one.case.dims[name],
-                    dict(one.case.sizes),
-                    want.value,
-                    value,
-                    bound,
-                    one.case.dropout,
-                )
-                again = evidence.value_of(one.told.outputs_once_more.get(name))
-                if trouble is None and again is not None and torch.equal(again, value):
-                    trouble = "another call in training mode drops the same attention weights: every call must draw anew"
-            if trouble is None and one.told.gradient_failure is not None:
-                yield _raised("train/eval", one, one.told.gradient_failure)
-                continue
-            trouble = trouble or _dropped_gradients(evidence, one, name)
-            yield Outcome(
-                "train/eval",
-                "failed" if trouble else "passed",
-                trouble or "",
-                one.case.name,
-                one.number + 1,
-            )
+def train_eval(comparison: Comparison) -> Iterator[Outcome]:
+    """Check that dropout falls on the attention weights in training mode, and only there."""
+    yield from _compared(comparison, "train/eval")
+    for result in comparison.results:
+        if result.case.dropout is not None and comparison.ran(result):
+            for name in result.expected.outputs:
+                yield _dropped(comparison, result, name, result.case.dropout)
 
 
 _UNDER_DROPOUT = "the backward pass must drop and scale the same entries as the forward pass"
 
 
-def _dropped_gradients(evidence: Evidence, one: CaseEvidence, name: str) -> str | None:
+def _dropped(comparison: Comparison, result: CaseResult, name: str, dropout: float) -> Outcome:
+    """Check one output that reads the attention weights out under dropout."""
+    told = result.told
+    value = comparison.value_of(told.outputs.get(name))
+    if value is None:
+        return result.failed("train/eval", f"{name} did not arrive")
+    trouble = _wrong_dropout(result, name, value, dropout)
+    again = comparison.value_of(told.outputs_once_more.get(name))
+    if trouble is None and again is not None and torch.equal(again, value):
+        trouble = (
+            "another call in training mode drops the same attention weights: "
+            "every call must draw anew"
+        )
+    if trouble is None and told.gradient_failure is not None:
+        return _raised("train/eval", result, told.gradient_failure)
+    trouble = trouble or _dropped_gradients(comparison, result, name, dropout)
+    return result.failed("train/eval", trouble) if trouble else result.passed("train/eval")
+
+
+def _wrong_dropout(result: CaseResult, name: str, value: Tensor, dropout: float) -> str | None:
+    """Return how the dropout of an output is wrong, or None."""
+    case, want = result.case, result.expected.outputs[name]
+    bound = allowed(want.value, case.dtype, want.lost)
+    sizes = dict(case.sizes)
+    return compare_dropout(name, case.dims[name], sizes, want.value, value, bound, dropout)
+
+
+def _dropped_gradients(
+    comparison: Comparison, result: CaseResult, name: str, dropout: float
+) -> str | None:
     """Return how the gradients under dropout are wrong, or None.
 
     Args:
         name: the output that reads the attention weights out.
     """
-    value = evidence.value_of(one.told.outputs_with_gradients.get(name))
-    if value is None or one.case.dropout is None:
+    value = comparison.value_of(result.told.outputs_with_gradients.get(name))
+    if value is None:
         return None
-    want = one.expected.outputs[name]
-    bound = allowed(want.value, one.case.dtype, want.lost)
-    trouble = compare_dropout(
-        name, one.case.dims[name], dict(one.case.sizes), want.value, value, bound, one.case.dropout
-    )
-    if trouble is not None:
+    if trouble := _wrong_dropout(result, name, value, dropout):
         return f"with gradients enabled, {trouble}"
-    under = evidence.gradients_under(one, name)
-    for label, expected in under.gradients.items() if under is not None else ():
-        got = evidence.tensor(one.told.gradients.get(label, -1))
-        limit = under.gradient_bounds[label] if under is not None else expected.value
+    under = comparison.gradients_under(result, name)
+    if under is None:
+        return None
+    for label, want in under.gradients.items():
+        got, bound = comparison.gradient(result.told, label), under.gradient_bounds[label]
+        if trouble := _missing_gradient(label, want.value, got, bound):
+            suffix = f": {_UNDER_DROPOUT}" if got is None else ""
+            return f"in training mode {trouble}{suffix}"
         if got is None:
-            if bool((expected.value.abs() > limit).any()):
-                return f"in training mode no gradient reaches {label}: {_UNDER_DROPOUT}"
             continue
-        if got.shape != expected.value.shape:
-            return f"in training mode the gradient of {label} is {list(got.shape)}; it must be {list(expected.value.shape)}"
-        found = compare_values(f"gradient of {label}", "", {}, expected.value, got, limit)
+        found = compare_values(f"gradient of {label}", "", {}, want.value, got, bound)
         if found is not None:
-            said = _valued("train/eval", one, found, "in training mode ").message
-            return f"{said}: {_UNDER_DROPOUT}"
+            message = _valued("train/eval", result, found, "in training mode ").message
+            return f"{message}: {_UNDER_DROPOUT}"
     return None
 
 
-def properties(evidence: Evidence) -> Iterator[Outcome]:
-    """Inputs stay untouched, a second call is as right as the first, memory may be laid out in any way."""
-    yield from _compared(evidence, "properties")
-    for one in evidence.cases:
-        if one.told.failure is not None:
+def properties(comparison: Comparison) -> Iterator[Outcome]:
+    """Check that inputs stay untouched, further calls are right, and memory may lie in any way."""
+    yield from _compared(comparison, "properties")
+    for result in comparison.results:
+        if result.told.failure is not None:
             continue
-        changed = [
-            name
-            for name, tensor in evidence.exam.inputs(one.number).items()
-            if not _same_bits(tensor, evidence.tensor(one.told.inputs_after.get(name, -1)))
-        ]
-        if changed:
-            text = f"the input {', '.join(changed)} is changed in place; work on a copy"
-            yield Outcome("properties", "failed", text, one.case.name, one.number + 1)
-            continue
-        if one.case.probe or one.case.dropout is not None or not evidence.right(one):
-            continue
-        if one.told.again_failure is not None:
-            yield _raised("properties", one, one.told.again_failure)
-            continue
-        if one.told.overwritten:
-            text = f"a second call changes {', '.join(one.told.overwritten)} that the first call returned"
-            yield Outcome("properties", "failed", text, one.case.name, one.number + 1)
-            continue
-        found, when = (
-            evidence.value_mismatch(one, one.told.outputs_again, again=True),
-            "on a second call with new values, ",
-        )
-        if found is None and (
-            third := one.told.outputs_once_more or one.told.outputs_with_gradients
-        ):
-            found, when = (
-                evidence.value_mismatch(one, third),
-                "on a third call with the first values, ",
-            )
-        yield _valued("properties", one, found, when)
+        if changed := _changed_inputs(comparison, result):
+            message = f"the input {', '.join(changed)} is changed in place; work on a copy"
+            yield result.failed("properties", message)
+        elif not result.case.probe and result.case.dropout is None and comparison.right(result):
+            yield _further_calls(comparison, result)
 
 
-def _same_bits(before: torch.Tensor, after: torch.Tensor | None) -> bool:
-    return (
-        after is not None
-        and before.shape == after.shape
-        and before.dtype == after.dtype
-        and torch.equal(before, after)
-    )
+def _changed_inputs(comparison: Comparison, result: CaseResult) -> list[str]:
+    """Return the names of the inputs that the submission has written into."""
+    changed = []
+    for name, before in result.prepared.tensors.items():
+        after = comparison.tensor(result.told.inputs_after.get(name, -1))
+        is_alike = after is not None and before.shape == after.shape and before.dtype == after.dtype
+        if after is None or not is_alike or not torch.equal(before, after):
+            changed.append(name)
+    return changed
+
+
+def _further_calls(comparison: Comparison, result: CaseResult) -> Outcome:
+    told = result.told
+    if told.again_failure is not None:
+        return _raised("properties", result, told.again_failure)
+    if told.overwritten:
+        names = ", ".join(told.overwritten)
+        message = f"a second call changes {names} that the first call returned"
+        return result.failed("properties", message)
+    found = comparison.value_mismatch(result, told.outputs_again, again=True)
+    if found is not None:
+        return _valued("properties", result, found, "on a second call with new values, ")
+    third = told.outputs_once_more or told.outputs_with_gradients
+    found = comparison.value_mismatch(result, third) if third else None
+    return _valued("properties", result, found, "on a third call with the first values, ")

@@ -1,51 +1,58 @@
-"""Grade submissions: start the zygote, hold the exams, try assignments where names leave several."""
+"""Judge submissions: keep the cases, run each submission on them, and make the checks."""
 
 from __future__ import annotations
 
-import select
 import time
-import warnings
 from collections.abc import Callable, Iterable
-from contextlib import closing
-from dataclasses import replace
-from functools import partial
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
-import torch
-
-from trainer.core.report import Diagnosis, Report, Trace
-from trainer.core.words import Challenge, DrillError
+from trainer.core.report import Report
+from trainer.core.words import Challenge, DrillError, Submission
+from trainer.grading.case_set import CaseSet, load_case_set
 from trainer.grading.checks_counted import loop_between
-from trainer.grading.evidence import CaseEvidence, Evidence
-from trainer.grading.exam import Exam
-from trainer.grading.held_memory import held_memory, measured_pair
+from trainer.grading.comparison import CaseResult, Comparison
+from trainer.grading.held_memory import Held, held_memory, measured_pair
 from trainer.grading.judge import judge
 from trainer.grading.unfinished import unfinished
-from trainer.running.copy_probe import Copies
+from trainer.grading.workers import Workers
 from trainer.running.isolation import Isolation
-from trainer.running.probing import Isolated, copies_readable_by, probe_zygote
-from trainer.running.protocol import Assigned, Purpose, SubmittedFile, cap
-from trainer.running.run import Ended, Running, SupersededError
-from trainer.running.zygote import Limits, Zygote, ZygoteLostError
+from trainer.running.protocol import Assigned
+from trainer.running.run import Ended
+from trainer.running.zygote import Limits, ZygoteLostError
 
-if TYPE_CHECKING:  # imported where it is asked for: a pass pays nothing for it
-    from trainer.grading.diagnosis.bank import Bank
-
-Told = Callable[[Report], None]
-TRAINER = Path(__file__).resolve().parents[1]
-_NAP_SECONDS = 0.005
 _ZYGOTES_A_SUBMISSION = 2
 
 
-class Grader:
-    """The trusted side. Make it before anything of `solutions/` is loaded; use it as a context manager.
+@dataclass(frozen=True)
+class Judgement:
+    """A submission, its report without a diagnosis, and the comparison that the report rests on."""
 
-    `interrupt`: a descriptor; once there is something to read from it, whatever is under way ends with SupersededError.
-    `meanwhile`: is called when there is nothing to do but to wait for a worker.
-    `isolation`: how workers are shut off; by default as well as this machine can.
+    submission: Submission
+    report: Report
+    comparison: Comparison
+
+    @property
+    def case_set(self) -> CaseSet:
+        """The cases that the submission ran on."""
+        return self.comparison.case_set
+
+    @property
+    def assignment(self) -> Assigned:
+        """The assignment of the learner's layers under which the report was made."""
+        return self.comparison.reply.assignment
+
+
+class Grader:
+    """The trusted side. Make it before anything of `solutions/` is loaded.
+
+    Use it as a context manager.
+
+    Args:
+        packs, limits, interrupt, isolation: of the workers; see `Workers`.
+        meanwhile: is called while there is nothing to do but wait for a worker.
     """
 
     def __init__(
@@ -56,21 +63,10 @@ class Grader:
         isolation: Isolation | None = None,
         meanwhile: Callable[[], object] = lambda: None,
     ) -> None:
+        self.workers = Workers(packs, limits, interrupt, isolation)
         self._meanwhile = meanwhile
-        self.limits = limits or Limits()
-        self._interrupt = interrupt
-        # A worker forked from a process whose thread pool has run may hang in its first operation.
-        torch.set_num_threads(1)
-        self._hidden = [TRAINER]
-        for pack in packs:
-            self._hidden += [pack / "challenges", pack / "solutions"]
-        self._isolation = isolation
-        self._zygote = Zygote(self._hidden, isolation)
-        self._exams: dict[tuple[Path, int], Exam] = {}
-        self._banks: WeakKeyDictionary[Exam, Bank] = WeakKeyDictionary()
-        self._grown: WeakKeyDictionary[Exam, int] = WeakKeyDictionary()
-        self._ready: tuple[Exam, Running] | None = None
-        self._held: Exam | None = None
+        self._case_sets: dict[tuple[Path, int], CaseSet] = {}
+        self._own_growth: WeakKeyDictionary[CaseSet, int] = WeakKeyDictionary()
 
     def __enter__(self) -> Grader:
         return self
@@ -85,434 +81,221 @@ class Grader:
 
     def close(self) -> None:
         """End the zygote and its workers."""
-        self._ready = None
-        self._zygote.close()
+        self.workers.close()
 
-    def isolated(self) -> Isolated:
-        """What holds this grader's workers, tried now."""
-        return probe_zygote(self._zygote, self._hidden)
+    def case_set(self, challenge: Challenge, seed: int) -> CaseSet:
+        """Return the cases of a seed. They are kept for the next submission.
 
-    def readable_copies(self) -> Copies:
-        """Search for references that this grader's workers can read, if anything hides files here."""
-        if self._zygote.isolation == "limits":
-            return Copies()
-        return copies_readable_by(self._zygote, self._hidden)
-
-    def hold(self, challenge: Challenge, seed: int) -> None:
-        """Many submissions of this exam will come: what goes into its cases is read once for all of them. Another exam's takes its place."""
-        exam = self.exam(challenge, seed)
-        if self._held is not exam:
-            self._held = None
-            self._zygote.hold(exam.request())
-            self._held = exam
-
-    @property
-    def _nap(self) -> float:
-        """Where many submissions are to come, how many a second counts, and not how soon this one is known."""
-        return 0.0 if self._held is None else _NAP_SECONDS
-
-    def exam(self, challenge: Challenge, seed: int) -> Exam:
-        """The cases and expected values of a seed; kept for the next submission."""
+        Raises:
+            PackError: if the content of the pack is broken.
+        """
         key = (challenge.folder, seed)
-        if key not in self._exams:
-            self._exams[key] = Exam(challenge, seed)
-        return self._exams[key]
+        if key not in self._case_sets:
+            self._case_sets[key] = load_case_set(challenge, seed)
+        return self._case_sets[key]
 
     def forget(self, challenge: Challenge) -> None:
-        """Drop a challenge's exams: no more submissions of it will come."""
-        self._exams = {key: exam for key, exam in self._exams.items() if key[0] != challenge.folder}
+        """Drop a challenge's cases: no more submissions of it will come."""
+        kept = {key: known for key, known in self._case_sets.items() if key[0] != challenge.folder}
+        self._case_sets = kept
 
     def grade(
-        self,
-        challenge: Challenge,
-        source: str,
-        file: str,
-        seed: int,
-        only: int | None = None,
-        *,
-        diagnosed: bool = False,
-        told: Told | None = None,
-    ) -> Report:
-        """Grade one source under one seed.
+        self, challenge: Challenge, submission: Submission, seed: int, only: int | None = None
+    ) -> Judgement:
+        """Judge a submission under one seed.
 
         Args:
             only: the number of a single case, from 1; the report then speaks of that case alone.
-            diagnosed: whether a failing report says where and why; a passing one costs the same.
-            told: is given a failing report before where and why are looked for.
 
         Raises:
             DrillError: if there is no such case.
             GraderError: if the grader, the reference or the worker's host fails; no verdict then.
         """
-        exam = self.exam_with(challenge, seed, only)
-        return self.grade_exam(
-            exam, source, file, None if only is None else only - 1, diagnosed=diagnosed, told=told
-        )
+        case_set = self.case_set(challenge, seed)
+        return self.judge(case_set, submission, index_of_case(case_set, only))
 
-    def grade_exam(
-        self,
-        exam: Exam,
-        source: str,
-        file: str,
-        index: int | None = None,
-        *,
-        diagnosed: bool = False,
-        told: Told | None = None,
-    ) -> Report:
-        """Grade one source on an exam; `index`: the one case that the report speaks of, from 0."""
-        started = time.monotonic()
-        report, evidence, assignment = self._judged_whatever_happens(exam, source, file, index)
-        if report.verdict != "passed":
-            report = replace(report, unfinished=unfinished(evidence, source))
-        if diagnosed and report.verdict != "passed":
-            if told is not None:
-                told(replace(report, elapsed_seconds=time.monotonic() - started))
-            report = replace(
-                report,
-                diagnosis=self._diagnosis(
-                    exam, evidence, report, source, _Runner(self, file, assignment)
-                ),
-            )
-        return replace(report, elapsed_seconds=time.monotonic() - started)
+    def judge(
+        self, case_set: CaseSet, submission: Submission, only: int | None = None
+    ) -> Judgement:
+        """Judge a submission on these cases.
 
-    def _judged_whatever_happens(
-        self, exam: Exam, source: str, file: str, index: int | None
-    ) -> tuple[Report, Evidence, Assigned]:
-        """Return `judged`; if the zygote dies, run the submission again in a new zygote.
+        If the zygote dies, the submission runs again with a new zygote. A submission with which two
+        zygotes die has a verdict: it is the likely cause.
 
-        A submission with which two of them die has a verdict: it is the likely cause.
+        Args:
+            only: the index of the one case that the report speaks of.
         """
+        started = time.monotonic()
         for _ in range(_ZYGOTES_A_SUBMISSION):
             try:
-                return self.judged(exam, source, file, index)
+                return self._judged(case_set, submission, only, started)
             except ZygoteLostError:
-                self._replace_zygote()
-        evidence = Evidence(
-            exam,
-            Ended(
-                "died",
-                reason="the process that starts workers died each time this file ran, and so did the worker",
-            ),
-            index,
+                self.workers.replace_zygote()
+        reason = (
+            "the process that starts workers died each time this file ran, and so did the worker"
         )
-        return judge(evidence, file, 0.0), evidence, {}
+        comparison = Comparison(case_set, Ended("died", reason=reason), only)
+        return _judgement(comparison, submission, started)
 
-    def _replace_zygote(self) -> None:
-        """Start another zygote in the place of the one that is gone."""
-        self._ready = None
-        self._zygote.close()
-        self._zygote = Zygote(self._hidden, self._isolation)
-        if self._held is not None:
-            self._zygote.hold(self._held.request())
+    def _judged(
+        self, case_set: CaseSet, submission: Submission, only: int | None, started: float
+    ) -> Judgement:
+        comparison = self._compared(case_set, submission, {}, only)
+        tried, likely = comparison.ended.tried, comparison.agreeing_assignments()
+        if comparison.ended.how == "stopped" and tried is not None:
+            meant = tried.assignments[likely[0]]
+            comparison = self._compared(case_set, submission, meant, only)
+            comparison.reply.assignments = tried.assignments
+        if comparison.ended.how == "timeout" and not comparison.ended.slept:
+            comparison.loop = self._loop(comparison, submission)
+        elif only is None and _is_all_right(comparison):
+            comparison.held = self._held_memory(comparison, submission)
+        judgement = _judgement(comparison, submission, started)
+        return self._with_best_assignment(judgement, likely, started)
 
-    def _diagnosis(
-        self, exam: Exam, evidence: Evidence, report: Report, source: str, runner: _Runner
-    ) -> Diagnosis | None:
-        """Where and why; None, with a warning, where the search itself fails: the verdict does not depend on it."""
-        try:
-            from trainer.grading.diagnosis.diagnose import diagnose
+    def _compared(
+        self, case_set: CaseSet, submission: Submission, assignment: Assigned, only: int | None
+    ) -> Comparison:
+        """Run a submission and compare its results as they come.
 
-            with closing(runner):
-                return diagnose(self._bank(exam), evidence, report, source, runner)
-        except ZygoteLostError:
-            self._replace_zygote()
+        The worker is stopped if several assignments of layers fit, and one case tells that the
+        first of them is not meant.
+        """
+        running = self.workers.begin(case_set, submission, assignment)
+        case_set.expect()  # while the worker is at work
+        self._meanwhile()
+        comparison = Comparison(case_set, running.ended, only)
+
+        def compare() -> bool:
+            likely = comparison.agreeing_assignments() if not assignment else []
+            if likely and 0 not in likely:
+                return True
+            comparison.compare_ahead()
+            return False
+
+        self.workers.finish(running, compare)
+        return comparison
+
+    def _with_best_assignment(
+        self, judgement: Judgement, likely: list[int], started: float
+    ) -> Judgement:
+        """Return a judgement under the assignment of layers that agrees best.
+
+        Names may leave several assignments. One under which every output agrees is meant.
+
+        Args:
+            likely: indices of assignments to be tried; all if it is empty.
+        """
+        best = judgement
+        case_set, only = judgement.case_set, judgement.comparison.only
+        possible = judgement.comparison.reply.assignments
+        if len(possible) < 2 or not _has_wrong_values(judgement.report):
+            return best
+        chosen = [possible[place] for place in likely if place < len(possible)] or possible
+        for assignment in chosen:
+            if time.monotonic() > started + self.workers.limits.seconds:
+                break
+            if assignment == judgement.assignment:
+                continue
+            comparison = self._compared(case_set, judgement.submission, assignment, only)
+            comparison.reply.assignments = possible
+            other = _judgement(comparison, judgement.submission, started)
+            if _badness(other.report) < _badness(best.report):
+                best = other
+            if best.report.verdict == "passed":
+                break
+        return best
+
+    def _held_memory(self, comparison: Comparison, submission: Submission) -> Held | None:
+        """Return what the kernel tells of the memory; None if the challenge does not ask for it."""
+        case_set, assignment = comparison.case_set, comparison.reply.assignment
+        pair = measured_pair(case_set)
+        if pair is None:
             return None
-        except Exception as error:
-            warnings.warn(
-                f"The diagnosis failed ({type(error).__name__}: {error}); the verdict stands. Report this with the seed.",
-                stacklevel=2,
-            )
-            return None
 
-    def named(self, exam: Exam, source: str, file: str) -> tuple[Report, tuple[str, ...]]:
-        """The report without a diagnosis, and the known mistake that gives exactly this, if one does."""
-        from trainer.grading.diagnosis.diagnose import named
+        def most_held(index: int) -> int:
+            alone = case_set.only([index], alone=True)
+            return self.workers.most_held(alone, submission, assignment)
 
-        report, evidence, assignment = self.judged(exam, source, file, None)
-        with closing(_Runner(self, file, assignment)) as runner:
-            return report, named(self._bank(exam), evidence, report, source, runner)
+        def own_bytes(afresh: bool) -> int:
+            if afresh or case_set not in self._own_growth:
+                self._own_growth[case_set] = self._measured_growth(case_set, pair)
+            return self._own_growth[case_set]
 
-    def trace(
-        self, challenge: Challenge, source: str, file: str, seed: int, only: int | None = None
-    ) -> Trace:
-        """What every line makes in one case: by default the one that a report would explain.
+        return held_memory(case_set.cases, pair, most_held, own_bytes)
 
-        Raises:
-            DrillError: if there is no such case, or nothing can be recorded.
+    def _measured_growth(self, case_set: CaseSet, pair: tuple[int, int]) -> int:
+        """Return how many bytes more the reference takes in the larger of two cases.
+
+        Tensors that it holds itself are not counted.
         """
-        from trainer.grading.diagnosis.tracing import traced
+        content = case_set.content
+        reference = Submission(content.challenge.file_name, content.reference_source)
+        small, large = (case_set.only([index], alone=True) for index in pair)
+        few, many = (self.workers.most_held(alone, reference, {}) for alone in (small, large))
+        runs = self.workers.run(large, reference).reply.runs
+        held = max((counts.alive for run in runs for counts in run.counts), default=0)
+        return many - few - held
 
-        exam = self.exam_with(challenge, seed, only)
-        report, evidence, assignment = self.judged(exam, source, file, None)
-        failure = report.first_failure()
-        number = only or (
-            failure.number if failure is not None and failure.number is not None else 1
-        )
-        if evidence.reply.load_failure is not None or not evidence.cases:
-            raise DrillError(
-                f"{file} does not come so far that a line makes anything; `attn-drill check {challenge.id}` says why."
-            )
-        small = exam.only([number - 1], alone=True)
-        return traced(
-            small, number, self._run(small, source, file, assignment, "lines"), source, seed
-        )
+    def _loop(self, comparison: Comparison, submission: Submission) -> str:
+        """Return which count grows with the sizes, after a timeout: a loop is the likely cause.
 
-    def exam_with(self, challenge: Challenge, seed: int, only: int | None) -> Exam:
-        """The exam of a seed.
-
-        Raises:
-            DrillError: if it has no such case.
+        The first probe that compares counts is small, so the submission runs on it again.
         """
-        exam = self.exam(challenge, seed)
-        if only is not None and not 1 <= only <= len(exam.cases):
-            raise DrillError(
-                f"{challenge.id} has cases 1 to {len(exam.cases)}; --case {only} is none of them."
-            )
-        return exam
-
-    def judged(
-        self, exam: Exam, source: str, file: str, index: int | None
-    ) -> tuple[Report, Evidence, Assigned]:
-        """The report, what it rests on, and the assignment of layers under which it was made."""
-        started = time.monotonic()
-        try:
-            best = self._evidence(exam, source, file, {}, index)
-            likely = best.likely()
-        except _MeantError as error:
-            likely = error.likely
-            best = self._evidence(exam, source, file, error.assignments[likely[0]], index)
-            best.reply.assignments = error.assignments
-        if best.ended.how == "timeout" and not best.ended.slept:
-            best.loop = self._loop(exam, source, file, best)
-        elif (
-            index is None
-            and best.ended.how == "replied"
-            and all(best.right(case) for case in best.cases)
-        ):
-            best.held = held_memory(
-                exam.cases,
-                lambda number: self._most_held(
-                    exam.only([number], alone=True), source, file, best.reply.assignment
-                ),
-                lambda afresh: self._own_growth(exam, afresh=afresh),
-            )
-        report = judge(best, file, time.monotonic() - started)
-        possible = best.reply.assignments
-        # Names leave several assignments: take one under which every output agrees, if there is one.
-        if len(possible) > 1 and _has_wrong_values(report):
-            tried = best.reply.assignment
-            for assignment in [
-                possible[place] for place in likely if place < len(possible)
-            ] or possible:
-                if time.monotonic() > started + self.limits.seconds:
-                    break
-                if assignment == tried:
-                    continue
-                other = self._evidence(exam, source, file, assignment, index)
-                other.reply.assignments = possible
-                again = judge(other, file, time.monotonic() - started)
-                if _wrong_cases(again) < _wrong_cases(report):
-                    report, best = again, other
-                if report.verdict == "passed":
-                    break
-        return report, best, best.reply.assignment
-
-    def _most_held(self, alone: Exam, source: str, file: str, assignment: Assigned) -> int:
-        """Run one case in a worker of its own; return the most bytes that it held, 0 where it did not come to its end."""
-        running = Running(
-            self._zygote,
-            alone.request(assignment, "outputs", measured=True),
-            self.limits,
-            measured=True,
-        )
-        running.submit(_submitted(file, source))
-        ended = running.finish(self._interrupt)
-        return ended.most_bytes if ended.how == "replied" else 0
-
-    def _own_growth(self, exam: Exam, *, afresh: bool) -> int:
-        """Return what the larger of two measured cases takes more than the smaller, without what an answer holds, in bytes."""
-        if afresh or exam not in self._grown:
-            pair = measured_pair(exam.cases) or (0, 0)
-            reference, name = exam.reference_source, exam.challenge.file_name
-            few, many = (
-                self._most_held(exam.only([number], alone=True), reference, name, {})
-                for number in pair
-            )
-            told = self._run(exam.only([pair[1]], alone=True), reference, name, {}).reply.runs
-            held = max((counts.alive for run in told for counts in run.counts), default=0)
-            self._grown[exam] = many - few - held
-        return self._grown[exam]
-
-    def _loop(self, exam: Exam, source: str, file: str, evidence: Evidence) -> str:
-        """Say which count grows with the sizes, of a submission whose time was over: a loop is the likely cause.
-
-        The first pair of cases that compares counts is small, so the submission runs on it again.
-        """
-        probes = [number for number, case in enumerate(exam.cases) if case.probe == "vectorised"][
+        case_set = comparison.case_set
+        probes = [index for index, case in enumerate(case_set.cases) if case.probe == "vectorised"][
             :2
         ]
-        if len(probes) < 2 or (evidence.ended.last_note or 0) <= probes[0]:
+        if len(probes) < 2 or (comparison.ended.last_note or 0) <= probes[0]:
             return ""
-        ended = self._run(exam.only(probes), source, file, {})
-        told = ended.reply.runs or ended.partial
-        if len(told) < 2:
+        pair = case_set.only(probes)
+        ended = self.workers.run(pair, submission)
+        runs = ended.reply.runs or ended.partial
+        if len(runs) < 2:
             return ""
-        return loop_between(
-            *(
-                CaseEvidence(number, exam.cases[number], exam.expected[number], runs)
-                for number, runs in zip(probes, told, strict=False)
-            )
+        small, large = (CaseResult(index, pair.prepared[index], runs[index]) for index in (0, 1))
+        return loop_between(small, large)
+
+
+def index_of_case(case_set: CaseSet, number: int | None) -> int | None:
+    """Return the index of the case with this number; None if there is no number.
+
+    Raises:
+        DrillError: if there is no such case.
+    """
+    if number is None:
+        return None
+    count = len(case_set.cases)
+    if not 1 <= number <= count:
+        raise DrillError(
+            f"{case_set.challenge.id} has cases 1 to {count}; --case {number} is none of them."
         )
-
-    def _evidence(
-        self, exam: Exam, source: str, file: str, assignment: Assigned, index: int | None
-    ) -> Evidence:
-        """Run a submission; what it makes is compared as it comes.
-
-        Raises:
-            _MeantError: where several assignments of layers fit, and one case tells that another one is meant.
-        """
-        running = self._begin(exam, source, file, assignment, "grade")
-        exam.expected  # noqa: B018  # computed here while the worker is at work
-        self._meanwhile()
-        evidence = Evidence(exam, running.ended, index)
-
-        def compare() -> None:
-            if (
-                not assignment
-                and running.ended.tried is not None
-                and (likely := evidence.likely())
-                and 0 not in likely
-            ):
-                raise _MeantError(running.ended.tried.assignments, likely)
-            evidence.compare_ahead()
-
-        running.finish(self._interrupt, compare, self._nap)
-        return evidence
-
-    def _bank(self, exam: Exam) -> Bank:
-        """The known mistakes of an exam, with what is known of them already."""
-        from trainer.grading.diagnosis.bank import Bank
-
-        if exam not in self._banks:
-            self._banks[exam] = Bank(exam, self.look_up)
-        return self._banks[exam]
-
-    def look_up(self) -> None:
-        """Look whether anybody still wants what is under way.
-
-        Raises:
-            SupersededError: if there is something to read from `interrupt`.
-        """
-        if self._interrupt is not None and select.select([self._interrupt], [], [], 0)[0]:
-            raise SupersededError
-
-    def _begin(
-        self, exam: Exam, source: str, file: str, assignment: Assigned, purpose: Purpose
-    ) -> Running:
-        plain = not assignment and purpose == "grade"
-        running = self._taken(exam) if plain else None
-        if running is None:
-            running = Running(
-                self._zygote,
-                None if plain and exam is self._held else exam.request(assignment, purpose),
-                self.limits,
-            )
-        running.submit(_submitted(file, source))
-        return running
-
-    def prepare(self, challenge: Challenge, seed: int) -> None:
-        """Have all ready for one submission under this seed: cases, expected values, and a worker that lacks the file alone."""
-        exam = self.exam(challenge, seed)
-        if self._ready is not None and self._ready[0] is exam:
-            return
-        self._discard()
-        self._ready = exam, Running(self._zygote, exam.request(), self.limits, rehearsed=True)
-        for one in exam.expected:
-            _ = one.bounds, one.bounds_again, one.gradient_bounds
-
-    def _taken(self, exam: Exam) -> Running | None:
-        """The worker that was made ready for this exam, which only one file can have."""
-        if self._ready is None or self._ready[0] is not exam:
-            return None
-        running, self._ready = self._ready[1], None
-        return running
-
-    def _discard(self) -> None:
-        if self._ready is not None:
-            self._ready[1].stop()
-            self._ready = None
-
-    def _run(
-        self, exam: Exam, source: str, file: str, assignment: Assigned, purpose: Purpose = "grade"
-    ) -> Ended:
-        running = self._begin(exam, source, file, assignment, purpose)
-        exam.expected  # noqa: B018  # computed here while the worker is at work
-        return running.finish(self._interrupt, nap=self._nap)
+    return number - 1
 
 
-def _submitted(file: str, source: str) -> SubmittedFile:
-    """The file as a worker gets it; a file system may know names that are no UTF-8."""
-    return SubmittedFile(cap(Path(file).name, 200), source)
+def _judgement(comparison: Comparison, submission: Submission, started: float) -> Judgement:
+    report = judge(comparison, submission.name, time.monotonic() - started)
+    if report.verdict != "passed":
+        report = replace(report, unfinished=unfinished(comparison, submission.source))
+    return Judgement(submission, report, comparison)
 
 
-class _Runner:
-    """Workers for one diagnosis. A submission that does not come back is not waited for again."""
-
-    def __init__(self, grader: Grader, file: str, assignment: Assigned) -> None:
-        self._grader, self._file, self._assignment = grader, file, assignment
-        self._lost: Ended | None = None
-        self._begun: list[Running] = []
-
-    def begin(self, exam: Exam, source: str, purpose: Purpose) -> Callable[[], Ended]:
-        """Start the submission in a worker, with the assignment of layers that the verdict was made with; what is returned waits for it."""
-        if (lost := self._lost) is not None:
-            return lambda: lost
-        running = self._grader._begin(exam, source, self._file, self._assignment, purpose)
-        self._begun.append(running)
-        return partial(self._finish, running)
-
-    def run(self, exam: Exam, source: str, purpose: Purpose) -> Ended:
-        """The same, waited for at once."""
-        return self.begin(exam, source, purpose)()
-
-    def close(self) -> None:
-        """End what was begun and is not asked for any more."""
-        for running in self._begun:
-            running.stop()
-        self._begun = []
-
-    def _finish(self, running: Running) -> Ended:
-        self._begun.remove(running)
-        ended = running.finish(self._grader._interrupt, nap=self._grader._nap)
-        self._lost = ended if ended.how == "timeout" else self._lost
-        return ended
-
-    def grade(self, exam: Exam, source: str) -> tuple[Evidence, Report]:
-        """The pack's own content in a worker, judged."""
-        from trainer.grading.diagnosis.bank import PATH
-
-        evidence = Evidence(exam, self._grader._run(exam, source, PATH, {}))
-        return evidence, judge(evidence, PATH, 0.0)
-
-
-class _MeantError(Exception):
-    """Of these assignments of layers not the first is meant: one case comes out right under those of these numbers alone."""
-
-    def __init__(self, assignments: list[dict[str, list[str]]], likely: list[int]) -> None:
-        super().__init__()
-        self.assignments, self.likely = assignments, likely
+def _is_all_right(comparison: Comparison) -> bool:
+    """Return whether the worker replied and the values of every case are right."""
+    if comparison.ended.how != "replied":
+        return False
+    return all(comparison.right(result) for result in comparison.results)
 
 
 def _has_wrong_values(report: Report) -> bool:
-    """Whether values are wrong in a case: another assignment of layers changes nothing else."""
+    """Return whether values are wrong in a case: another assignment changes nothing else."""
     return any(
-        one.check == "values" and one.status == "failed" and one.number is not None
-        for one in report.outcomes
+        outcome.check == "values" and outcome.status == "failed" and outcome.number is not None
+        for outcome in report.outcomes
     )
 
 
-def _wrong_cases(report: Report) -> int:
-    return sum(outcome.status == "failed" for outcome in report.outcomes) + (
-        1000 if report.verdict != "passed" else 0
-    )
+def _badness(report: Report) -> tuple[bool, int]:
+    """Return a key that sorts better reports first."""
+    failed = sum(outcome.status == "failed" for outcome in report.outcomes)
+    return report.verdict != "passed", failed

@@ -13,6 +13,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from trainer.core.words import Case
+from trainer.grading.case_set import CaseSet
 from trainer.running.protocol import DTYPES
 
 _MOST_ATTEMPTS = 4
@@ -20,10 +21,9 @@ _MOST_ATTEMPTS = 4
 
 @dataclass(frozen=True)
 class Held:
-    """What the kernel told of a case; `number` counts from 0. `trouble`: a sentence, or "" where it is little enough."""
+    """The kernel's answer. `index`: of the case; `trouble`: a sentence, or "" if it is little."""
 
-    case: Case
-    number: int
+    index: int
     trouble: str
 
 
@@ -32,34 +32,38 @@ def most_bytes(case: Case) -> int:
     return (case.limit or 0) * DTYPES[case.dtype].itemsize // 2
 
 
-def measured_pair(cases: Sequence[Case]) -> tuple[int, int] | None:
-    """Return the numbers of the two cases that are measured, the small case first; None where there are none."""
-    probes = [number for number, case in enumerate(cases) if case.probe == "held"]
-    return (probes[0], probes[1]) if len(probes) == 2 else None
+def measured_pair(case_set: CaseSet) -> tuple[int, int] | None:
+    """Return the indices of the two measured cases, the smaller first; None if there are none."""
+    for index, prepared in enumerate(case_set.prepared):
+        if prepared.case.probe == "held" and prepared.smaller in case_set.prepared:
+            return case_set.prepared.index(prepared.smaller), index
+    return None
 
 
 def held_memory(
-    cases: Sequence[Case], most_held: Callable[[int], int], own_bytes: Callable[[bool], int]
+    cases: Sequence[Case],
+    pair: tuple[int, int],
+    most_held: Callable[[int], int],
+    own_bytes: Callable[[bool], int],
 ) -> Held | None:
-    """Compare what the kernel tells of the two cases.
+    """Compare what the kernel tells of the two measured cases.
 
     The kernel counts pages of libraries too, and their number changes with the load of the machine.
     So a submission that seems to hold too much is measured again, and the reference with it. Memory
     that an answer really holds is there each time.
 
     Args:
-        cases: all cases of an exam.
-        most_held: runs one case in a worker of its own and returns the bytes that it held at most, 0 where nothing tells.
-        own_bytes: returns what the larger case takes more without what an answer holds; it is measured anew where the
-            argument says so.
+        cases: all cases.
+        pair: the indices of the two measured cases, the smaller first.
+        most_held: runs the case of this index in a worker of its own and returns the most bytes that
+            it held, 0 if nothing tells.
+        own_bytes: returns how many bytes more the larger case takes, without what an answer holds.
+            It measures anew if the argument says so.
 
     Returns:
-        None where there is nothing to measure, or nothing to measure it with.
+        None if the kernel does not tell.
     """
-    pair = measured_pair(cases)
-    if pair is None:
-        return None
-    small, large = (cases[number] for number in pair)
+    small, large = (cases[index] for index in pair)
     most, least_grown = most_bytes(large), math.inf
     for attempt in range(_MOST_ATTEMPTS):
         few, many = map(most_held, pair)
@@ -67,11 +71,11 @@ def held_memory(
             return None
         least_grown = min(least_grown, many - few - own_bytes(attempt > 0))
         if least_grown < most:
-            break
-    trouble = ""
-    if least_grown >= most:
-        trouble = (
-            f"the process holds {least_grown / (1 << 20):.1f} MiB more at once than in the case {small.name!r}, which the kernel counts "
-            f"with all memory that is no tensor; it must be fewer than {most / (1 << 20):.1f}, half of {large.limit:,} entries of {large.dtype}"
-        )
-    return Held(large, pair[1], trouble)
+            return Held(pair[1], "")
+    trouble = (
+        f"the process holds {least_grown / (1 << 20):.1f} MiB more at once than in the case "
+        f"{small.name!r}, which the kernel counts with all memory that is no tensor; "
+        f"it must be fewer than {most / (1 << 20):.1f}, "
+        f"half of {large.limit:,} entries of {large.dtype}"
+    )
+    return Held(pair[1], trouble)

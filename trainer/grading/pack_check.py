@@ -14,7 +14,16 @@ from trainer.content import packs
 from trainer.content.levels import LEVELS, at_level, steps
 from trainer.content.mistakes import patch, read_mistakes, read_styles
 from trainer.core.report import Report
-from trainer.core.words import CHECK_ORDER, Challenge, GraderError, Mistake, PackError
+from trainer.core.words import (
+    CHECK_ORDER,
+    Challenge,
+    GraderError,
+    Mistake,
+    PackError,
+    Submission,
+)
+from trainer.grading.case_set import CaseSet
+from trainer.grading.diagnosis.diagnose import Diagnoser
 from trainer.grading.grader import Grader
 
 FEWEST_MISTAKES = 12
@@ -59,110 +68,154 @@ def some_of(found: Sequence[Item], every: int, first: int) -> list[Item]:
     return [item for item in found if item[0] != "mistake"] + mistakes[first % every :: every]
 
 
-def check_items(
-    grader: Grader,
-    challenge: Challenge,
-    seeds: Sequence[int],
-    wanted: Sequence[Item],
-    beside: Sequence[Path] = (),
-) -> Iterator[Row]:
-    """A row an item, each under all seeds; where the pack is broken one row that says how, and no more.
+class PackChecker:
+    """Check the items of a pack's challenges.
 
-    `beside`: other packs, on whose challenges this one may build.
+    Args:
+        grader: runs the content.
+        beside: other packs, on whose challenges a challenge may build.
     """
-    try:
-        grader.hold(challenge, seeds[0])
-        for kind, name in wanted:
-            match kind:
-                case "content":
-                    yield _content(grader, challenge, seeds[0], beside)
-                case "stub":
-                    yield _wrong(
-                        grader, challenge, seeds, kind, name, packs.stub(challenge)
-                    )  # the other levels are the same code
-                case "reference":
-                    yield _right(grader, challenge, seeds, kind, name, packs.solution(challenge))
-                case "also right":
-                    yield _right(
-                        grader,
-                        challenge,
-                        seeds,
-                        kind,
-                        name,
-                        packs.read_text(challenge.solutions / "also_right" / name),
-                    )
-                case "style":
-                    style = next(one for one in read_styles(challenge) if one.id == name)
-                    yield _right(
-                        grader,
-                        challenge,
-                        seeds,
-                        kind,
-                        name,
-                        patch(
-                            packs.solution(challenge),
-                            style,
-                            str(challenge.solutions / "mistakes.toml"),
-                        ),
-                    )
-                case "mistake":
-                    mistake = next(one for one in read_mistakes(challenge) if one.id == name)
-                    patched = patch(
-                        packs.solution(challenge),
-                        mistake,
-                        str(challenge.solutions / "mistakes.toml"),
-                    )
-                    yield _wrong(grader, challenge, seeds, kind, name, patched, mistake)
-    except (PackError, GraderError) as error:
-        yield Row(challenge.id, "content", "readable", False, str(error))
+
+    def __init__(self, grader: Grader, beside: Sequence[Path] = ()) -> None:
+        self._grader, self._beside = grader, beside
+        self._diagnoser = Diagnoser(grader.workers)
+
+    def rows(
+        self, challenge: Challenge, seeds: Sequence[int], wanted: Sequence[Item]
+    ) -> Iterator[Row]:
+        """Yield a row for each item, under all seeds. If the pack is broken, a single row says how."""
+        try:
+            self._grader.workers.hold(self._grader.case_set(challenge, seeds[0]))
+            for item in wanted:
+                yield self._row(challenge, seeds, item)
+        except (PackError, GraderError) as error:
+            yield Row(challenge.id, "content", "readable", False, str(error))
+
+    def _row(self, challenge: Challenge, seeds: Sequence[int], item: Item) -> Row:
+        kind, name = item
+        reference, where = packs.solution(challenge), str(challenge.solutions / "mistakes.toml")
+        match kind:
+            case "content":
+                return self._content(challenge, seeds[0])
+            case "stub":  # the other levels are the same code
+                return self._wrong(challenge, seeds, item, packs.stub(challenge))
+            case "reference":
+                return self._right(challenge, seeds, item, reference)
+            case "also right":
+                source = packs.read_text(challenge.solutions / "also_right" / name)
+                return self._right(challenge, seeds, item, source)
+            case "style":
+                style = next(style for style in read_styles(challenge) if style.id == name)
+                return self._right(challenge, seeds, item, patch(reference, style, where))
+            case "mistake":
+                mistakes = read_mistakes(challenge)
+                mistake = next(mistake for mistake in mistakes if mistake.id == name)
+                source = patch(reference, mistake, where)
+                return self._wrong(challenge, seeds, item, source, mistake)
+
+    def _content(self, challenge: Challenge, seed: int) -> Row:
+        problems = list(_missing_content(challenge))
+        problems += _unknown_foundations(challenge, self._beside)
+        problems += _case_problems(self._grader.case_set(challenge, seed))
+        problems += _undocumented(challenge)
+        stub = challenge.folder / "stub.py"
+        guided = packs.stub(challenge, "guided")
+        problems += [f"{stub}: {problem}" for problem in _without_levels(guided)]
+        message = "; ".join(problems)
+        return Row(challenge.id, "content", "prompt, hints, cases", not problems, message)
+
+    def _right(self, challenge: Challenge, seeds: Sequence[int], item: Item, source: str) -> Row:
+        """Check that a right answer passes with every seed."""
+        kind, name = item
+        file_name = name if name.endswith(".py") else challenge.file_name
+        for seed in seeds:
+            report = self._grader.grade(challenge, Submission(file_name, source), seed).report
+            if report.verdict != "passed":
+                return Row(challenge.id, kind, name, False, f"seed {seed}: {in_words(report)}")
+        return Row(challenge.id, kind, name, True, f"passes with {len(seeds)} seeds")
+
+    def _wrong(
+        self,
+        challenge: Challenge,
+        seeds: Sequence[int],
+        item: Item,
+        source: str,
+        mistake: Mistake | None = None,
+    ) -> Row:
+        """Check that a wrong answer is refused with every seed.
+
+        With the first seed it runs on all cases; then on the case that refused it first, and on all
+        cases again only if that case does not refuse it. With the first seed a mistake has to be
+        named as well.
+        """
+        kind, name = item
+        submission = Submission(challenge.file_name, source)
+        refused_by: set[str] = set()
+        telling: list[int] = []
+        ids: tuple[str, ...] = ()
+        for seed in seeds:
+            case_set = self._grader.case_set(challenge, seed)
+            judgement = self._grader.judge(
+                case_set.only(telling) if telling else case_set, submission
+            )
+            if telling and judgement.report.verdict == "passed":
+                judgement = self._grader.judge(case_set, submission)
+            report = judgement.report
+            if mistake is not None and seed == seeds[0]:
+                ids = self._diagnoser.named(judgement)
+            if report.verdict == "passed":
+                return Row(challenge.id, kind, name, False, f"passes with seed {seed}")
+            if report.verdict in ("timeout", "memory"):
+                return Row(challenge.id, kind, name, False, f"seed {seed}: {in_words(report)}")
+            failed = [check for check, status in report.statuses().items() if status == "failed"]
+            refused_by.update(failed)
+            telling = telling or _telling_case(report)
+        ordered = tuple(check for check in CHECK_ORDER if check in refused_by)
+        row = Row(challenge.id, kind, name, True, f"refused with {len(seeds)} seeds", ordered)
+        return row if mistake is None else _names_itself(challenge, seeds[0], mistake, ids, row)
 
 
-def _content(grader: Grader, challenge: Challenge, seed: int, beside: Sequence[Path]) -> Row:
-    problems: list[str] = []
+def _missing_content(challenge: Challenge) -> Iterator[str]:
+    """Yield a sentence for each text or file that is missing."""
+    toml = challenge.folder / "challenge.toml"
     if not packs.prompt(challenge).strip():
-        problems.append(f"{challenge.folder / 'prompt.md'} is empty")
+        yield f"{challenge.folder / 'prompt.md'} is empty"
     if any(not hint.strip() for hint in challenge.hints):
-        problems.append(f"{challenge.folder / 'challenge.toml'}: a hint is empty")
+        yield f"{toml}: a hint is empty"
     if challenge.minutes < 1:
-        problems.append(f"{challenge.folder / 'challenge.toml'}: minutes is {challenge.minutes}")
-    if (right := len(packs.also_right(challenge))) < FEWEST_ALSO_RIGHT:
-        problems.append(
-            f"{challenge.solutions / 'also_right'} has {right} files of at least {FEWEST_ALSO_RIGHT}"
-        )
-    if (wrong := len(read_mistakes(challenge))) < FEWEST_MISTAKES:
-        problems.append(
-            f"{challenge.solutions / 'mistakes.toml'} has {wrong} mistakes of at least {FEWEST_MISTAKES}"
-        )
+        yield f"{toml}: minutes is {challenge.minutes}"
+    also_right, mistakes = len(packs.also_right(challenge)), len(read_mistakes(challenge))
+    if also_right < FEWEST_ALSO_RIGHT:
+        folder = challenge.solutions / "also_right"
+        yield f"{folder} has {also_right} files of at least {FEWEST_ALSO_RIGHT}"
+    if mistakes < FEWEST_MISTAKES:
+        file = challenge.solutions / "mistakes.toml"
+        yield f"{file} has {mistakes} mistakes of at least {FEWEST_MISTAKES}"
+
+
+def _unknown_foundations(challenge: Challenge, beside: Sequence[Path]) -> Iterator[str]:
+    """Yield a sentence if the challenge builds on challenges that no pack has."""
     places = [challenge.folder.parent, *(root / "challenges" for root in beside)]
-    if unknown := [
-        one
-        for one in challenge.builds_on
-        if not any((place / packs.folder_name(one)).is_dir() for place in places)
-    ]:
-        problems.append(
-            f"{challenge.folder / 'challenge.toml'}: it builds on {', '.join(unknown)}, which the pack does not have"
-        )
-    exam = grader.exam(challenge, seed)
-    floating = any(
-        tensor.is_floating_point()
-        for number in range(len(exam.cases))
-        for tensor in exam.inputs(number).values()
-    )
-    if floating and (missing := DTYPES - {case.dtype for case in exam.cases}):
-        problems.append(
-            f"{challenge.folder / 'cases.py'} has no case of dtype {', '.join(sorted(missing))}"
-        )
-    names = [case.name for case in exam.cases]
+    unknown = [
+        name
+        for name in challenge.builds_on
+        if not any((place / packs.folder_name(name)).is_dir() for place in places)
+    ]
+    if unknown:
+        toml = challenge.folder / "challenge.toml"
+        yield f"{toml}: it builds on {', '.join(unknown)}, which the pack does not have"
+
+
+def _case_problems(case_set: CaseSet) -> Iterator[str]:
+    """Yield a sentence for each dtype that no case has, and for names that several cases have."""
+    path, cases = case_set.content.cases_path, case_set.cases
+    tensors = [tensor for prepared in case_set.prepared for tensor in prepared.tensors.values()]
+    missing = DTYPES - {case.dtype for case in cases}
+    if missing and any(tensor.is_floating_point() for tensor in tensors):
+        yield f"{path} has no case of dtype {', '.join(sorted(missing))}"
+    names = [case.name for case in cases]
     if twice := {name for name in names if names.count(name) > 1}:
-        problems.append(
-            f"{challenge.folder / 'cases.py'} has several cases named {', '.join(sorted(twice))}"
-        )
-    problems.extend(_undocumented(challenge))
-    problems.extend(
-        f"{challenge.folder / 'stub.py'}: {one}"
-        for one in _without_levels(packs.stub(challenge, "guided"))
-    )
-    return Row(challenge.id, "content", "prompt, hints, cases", not problems, "; ".join(problems))
+        yield f"{path} has several cases named {', '.join(sorted(twice))}"
 
 
 def _undocumented(challenge: Challenge) -> Iterator[str]:
@@ -201,55 +254,6 @@ def _bare(tree: ast.Module) -> ast.Module:
         ):
             del node.body[0]
     return tree
-
-
-def _right(
-    grader: Grader, challenge: Challenge, seeds: Sequence[int], kind: Kind, name: str, source: str
-) -> Row:
-    for seed in seeds:
-        report = grader.grade(
-            challenge, source, name if name.endswith(".py") else challenge.file_name, seed
-        )
-        if report.verdict != "passed":
-            return Row(challenge.id, kind, name, False, f"seed {seed}: {in_words(report)}")
-    return Row(challenge.id, kind, name, True, f"passes with {len(seeds)} seeds")
-
-
-def _wrong(
-    grader: Grader,
-    challenge: Challenge,
-    seeds: Sequence[int],
-    kind: Kind,
-    name: str,
-    source: str,
-    mistake: Mistake | None = None,
-) -> Row:
-    """Refused with every seed: with the first on all cases, then on the one that refused it first, and on all again only if that does not.
-
-    A mistake is to be named too, with the first seed.
-    """
-    refused_by: set[str] = set()
-    telling: list[int] = []
-    ids: tuple[str, ...] = ()
-    for seed in seeds:
-        exam = grader.exam(challenge, seed)
-        report = (
-            grader.grade_exam(exam.only(telling), source, challenge.file_name) if telling else None
-        )
-        if report is None and mistake is not None and seed == seeds[0]:
-            report, ids = grader.named(exam, source, challenge.file_name)
-        elif report is None or report.verdict == "passed":
-            report = grader.grade_exam(exam, source, challenge.file_name)
-        if report.verdict == "passed":
-            return Row(challenge.id, kind, name, False, f"passes with seed {seed}")
-        if report.verdict in ("timeout", "memory"):
-            return Row(challenge.id, kind, name, False, f"seed {seed}: {in_words(report)}")
-        refused_by |= {check for check, status in report.statuses().items() if status == "failed"}
-        if not telling:
-            telling = _telling_case(report)
-    ordered = tuple(check for check in CHECK_ORDER if check in refused_by)
-    row = Row(challenge.id, kind, name, True, f"refused with {len(seeds)} seeds", ordered)
-    return row if mistake is None else _names_itself(challenge, seeds[0], mistake, ids, row)
 
 
 def _names_itself(

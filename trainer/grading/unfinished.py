@@ -13,7 +13,7 @@ from collections.abc import Iterator
 
 from trainer.content import packs
 from trainer.core.words import Challenge, Signature
-from trainer.grading.evidence import Evidence
+from trainer.grading.comparison import Comparison
 from trainer.running.protocol import Failure
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
@@ -26,27 +26,27 @@ _NO_FORWARD = (
 _MODULE_BASES = ("nn.Module", "torch.nn.Module", "Module", "object")
 
 
-def unfinished(evidence: Evidence, source: str) -> str:
+def unfinished(comparison: Comparison, source: str) -> str:
     """Return why this file is no finished answer, or "" if it is one.
 
     Args:
-        evidence: of a submission that did not pass.
+        comparison: of a submission that did not pass.
         source: its text.
 
     Returns:
         For example "does not parse: line 12, invalid syntax" or
         "is not finished: forward raises NotImplementedError".
     """
-    reply = evidence.reply
+    reply = comparison.reply
     if reply.load_failure is not None and (words := _parse_error(reply.load_failure)):
         return words
     missing = [name for name, what in reply.not_callable.items() if what == "missing"]
     if missing:
         return f"is not finished: the file defines no {missing[0]}"
-    signatures = evidence.exam.signatures
-    for words in _open_parts(evidence.exam.challenge, source, signatures):
+    signatures = comparison.case_set.content.signatures
+    for words in _open_parts(comparison.case_set.challenge, source, signatures):
         return f"is not finished: {words}"
-    for failure in _failures(evidence):
+    for failure in _failures(comparison):
         if words := _not_implemented(failure):
             return f"is not finished: {words}"
     if reply.signatures:  # the file was loaded and its parts were looked at
@@ -64,10 +64,10 @@ def _parse_error(failure: Failure) -> str:
     return f"does not parse: {f'line {line}, ' if line else ''}{failure.message.strip()}"
 
 
-def _failures(evidence: Evidence) -> Iterator[Failure]:
+def _failures(comparison: Comparison) -> Iterator[Failure]:
     """Yield what the file raised while it was loaded and called."""
-    found = [evidence.reply.load_failure]
-    for run in evidence.reply.runs:
+    found = [comparison.reply.load_failure]
+    for run in comparison.reply.runs:
         found += [run.failure, run.gradient_failure, run.again_failure]
     yield from (failure for failure in found if failure is not None)
 

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from random import Random
 
 from trainer.content import packs
-from trainer.content.mistakes import read_mistakes
+from trainer.content.mistakes import lines_of, patch, patch_all, read_mistakes
 from trainer.core.words import Challenge, Mistake, PackError
 
 _TWO = 1 / 3  # the share of hunts with two mistakes
@@ -75,49 +75,13 @@ def choose(
 
 def apart(source: str, one: Mistake, other: Mistake) -> bool:
     """Whether two mistakes lie on different lines of the reference and can be made together."""
-    if set(_span(source, one)) & set(_span(source, other)):
+    if set(lines_of(source, one)) & set(lines_of(source, other)):
         return False
     try:
-        together(source, (one, other), "")
+        patch_all(source, (one, other), "")
     except PackError:
         return False
     return True
-
-
-def _span(source: str, mistake: Mistake) -> range:
-    """The lines on which the text lies that is replaced."""
-    start = source.index(mistake.was)
-    first = source.count("\n", 0, start) + 1
-    return range(first, first + mistake.was.rstrip("\n").count("\n") + 1)
-
-
-def together(source: str, mistakes: Sequence[Mistake], where: str) -> str:
-    """The reference with these mistakes in it, whichever comes first.
-
-    Raises:
-        PackError: where one is not found exactly once, two overlap, or the result does not compile.
-    """
-    places: list[tuple[int, Mistake]] = []
-    for mistake in mistakes:
-        if (count := source.count(mistake.was)) != 1:
-            raise PackError(
-                f"{where}: mistake {mistake.id!r}: `was` is found {count} times in the solution; it must be found once."
-            )
-        places.append((source.index(mistake.was), mistake))
-    found, end = source, len(source)
-    for start, mistake in sorted(places, key=lambda place: -place[0]):
-        if start + len(mistake.was) > end:
-            raise PackError(
-                f"{where}: mistake {mistake.id!r} overlaps another one; they cannot be made together."
-            )
-        found, end = found[:start] + mistake.now + found[start + len(mistake.was) :], start
-    try:
-        compile(found, where or "solution.py", "exec")
-    except SyntaxError as error:
-        raise PackError(
-            f"{where}: {' and '.join(one.id for one in mistakes)} do not compile: {error.msg}, line {error.lineno}."
-        ) from None
-    return found
 
 
 def bare(source: str) -> str:
@@ -172,9 +136,9 @@ def broken(source: str, mistakes: Sequence[Mistake], where: str) -> Broken:
     """The reference with these mistakes in it and without comments.
 
     Raises:
-        PackError: as `together`.
+        PackError: as `patch_all`.
     """
-    text = bare(together(source, mistakes, where))
+    text = bare(patch_all(source, mistakes, where))
     lines = text.splitlines()
     wrong: set[int] = set()
     missing = False
@@ -234,5 +198,5 @@ def by_ids(challenge: Challenge, ids: Sequence[str]) -> tuple[Mistake, ...] | No
 def told(source: str, mistake: Mistake, where: str) -> tuple[Change, ...]:
     """The lines of the reference that a mistake changes, with the reference's line numbers; comments are left out."""
     before, _ = _without_comments(source)
-    after, _ = _without_comments(together(source, (mistake,), where))
+    after, _ = _without_comments(patch(source, mistake, where))
     return tuple(changes(before, after))

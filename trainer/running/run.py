@@ -68,14 +68,14 @@ class SupersededError(BaseException):
     """Nobody wants the result any more: another order is there. No Exception, so that nothing takes it for a failure of its own."""
 
 
-How = Literal["replied", "timeout", "died", "garbage", "lost"]
+How = Literal["replied", "timeout", "died", "garbage", "lost", "stopped"]
 
 
 @dataclass
 class Ended:
     """How a worker's run ended.
 
-    how         "lost": the zygote was gone, and the worker with it
+    how         "lost": the zygote was gone, and the worker with it; "stopped": by the grader, which knew enough
     last_note   the run that was under way: -1 while the file was imported, None before
     seconds     the limit of its CPU time
     slept       of a timeout: whether the worker slept, and did not use up its CPU time
@@ -136,7 +136,8 @@ class Running:
         self.ended = Ended("died", seconds=limits.seconds)  # what is known of it so far
         self._bytes = 0
         self._received = 0
-        self._more: Callable[[], None] | None = None
+        self._more: Callable[[], bool] | None = None
+        self._is_enough = False
         self._reply: bytes | None = None
         for descriptor in (self._requests, self._replies, self._output):
             os.set_blocking(descriptor, False)
@@ -162,13 +163,14 @@ class Running:
                     rest = rest[os.write(self._requests, rest) :]
 
     def finish(
-        self, interrupt: int | None = None, more: Callable[[], None] | None = None, nap: float = 0.0
+        self, interrupt: int | None = None, more: Callable[[], bool] | None = None, nap: float = 0.0
     ) -> Ended:
         """Wait for the reply, the worker's death or the deadline; then end the worker's whole family.
 
         Args:
             interrupt: a descriptor.
-            more: is called whenever `ended` knows more runs; a reply that does not end well takes them back. What it raises ends the worker.
+            more: is called whenever `ended` knows more runs; a reply that does not end well takes
+                them back. The worker is stopped as soon as it returns True.
             nap: seconds between two looks. A worker says something several hundred times; to be woken each time takes this core from others.
 
         Raises:
@@ -216,8 +218,8 @@ class Running:
         part, tensors = decode(payload, Part)
         self._keep(part.runs, tensors)
         self.ended.tried = self.ended.tried or part.tried
-        if self._more is not None:
-            self._more()
+        if self._more is not None and self._more():
+            self._is_enough = True
 
     def _complete(self, payload: bytes) -> None:
         """Put the reply together with the parts before it."""
@@ -304,6 +306,8 @@ class Running:
                     self._received += len(part)
                     if self._take_messages():
                         return "replied"
+                    if self._is_enough:
+                        return "stopped"
                 if (
                     nap and ready and self._said() - said < _MUCH
                 ):  # whoever says much is waiting for room
@@ -339,6 +343,8 @@ class Running:
             if kind == PART:
                 self._bytes += HEAD_BYTES + length
                 self._take_part(payload)
+                if self._is_enough:
+                    return False
                 continue
             self._notes += 1
             if kind == READY and self._notes <= _MOST_NOTES:

@@ -28,7 +28,7 @@ import torch
 from torch import Tensor
 
 from trainer.core.report import EffectiveMask
-from trainer.grading.exam import Exam
+from trainer.grading.case_set import CaseSet
 from trainer.running.execution import map_leaves
 
 MOST_NUDGES = 64
@@ -43,14 +43,14 @@ Outputs = Sequence[Mapping[str, Tensor]]  # call by call
 class Probe:
     """The calls of one case that show which keys a query attends to.
 
-    exam     the first call, a call for every entry of `columns`, a call for every row of
+    case_set the first call, a call for every entry of `columns`, a call for every row of
              `several`, the first call again
     columns  batch item and key of every exchanged entry; the cached keys come first
     cached   how many keys of an item lie in the cache
     several  bool [calls, columns]: the entries that are exchanged together
     """
 
-    exam: Exam
+    case_set: CaseSet
     columns: tuple[tuple[int, int], ...]
     cached: int
     several: Tensor
@@ -79,15 +79,16 @@ class Attended:
     steps: Tensor
 
 
-def probe(exam: Exam, number: int) -> Probe | None:
+def probe(case_set: CaseSet, index: int) -> Probe | None:
     """Return the calls that prove which keys the queries of a case attend to.
 
     Returns None if the pack does not say which entries are keys, or if there are too many.
     """
-    keys, queries, cache = exam.content("KEYS"), exam.content("QUERIES"), exam.content("CACHED")
-    case, given = exam.cases[number], exam.given(number)
+    names = case_set.content.names
+    keys, queries, cache = names.get("KEYS", ""), names.get("QUERIES"), names.get("CACHED", "")
+    case, given = case_set.cases[index], case_set.prepared[index].inputs
     values, past = given.get(keys), given.get(cache)
-    if keys is None or queries is None or case.dtype == "bfloat16" or case.dropout is not None:
+    if not keys or queries is None or case.dtype == "bfloat16" or case.dropout is not None:
         return None
     if not _holds_keys(values):
         return None
@@ -104,19 +105,19 @@ def probe(exam: Exam, number: int) -> Probe | None:
     still = torch.zeros(1, len(columns), dtype=torch.bool)
     exchanged = torch.cat([still, torch.eye(len(columns), dtype=torch.bool), several, still])
     quiet = map_leaves(given, _without_scores)
-    names = {keys: slice(cached, length)} | ({} if past is None else {cache: slice(0, cached)})
-    entries = {name: _entries(given[name], generator) for name in names}
+    parts = {keys: slice(cached, length)} | ({} if past is None else {cache: slice(0, cached)})
+    entries = {name: _entries(given[name], generator) for name in parts}
     calls = []
     for row in exchanged:
         at = row.reshape(items, length)
         inputs: dict[str, Any] = dict(quiet)
-        for name, part in names.items():
+        for name, part in parts.items():
             inputs[name] = _exchanged(given[name], entries[name], at[:, part])
         calls.append(inputs)
-    alone = exam.content("values_alone")
-    parameters = exam.parameters(number)
+    alone = names.get("values_alone")
+    parameters = case_set.prepared[index].parameters
     weights = alone(parameters) if alone else parameters
-    return Probe(exam.variants(number, calls, weights), columns, cached, several)
+    return Probe(case_set.variants(index, calls, weights), columns, cached, several)
 
 
 def attended(probe: Probe, outputs: Outputs, reference: Attended | None = None) -> Attended | None:
@@ -127,9 +128,9 @@ def attended(probe: Probe, outputs: Outputs, reference: Attended | None = None) 
         outputs: the outputs of all calls.
         reference: the answer for the reference, whose steps must be found again.
     """
-    name, count = probe.exam.content("QUERIES"), len(probe.columns)
+    name, count = probe.case_set.content.names["QUERIES"], len(probe.columns)
     found = [one for one in (call.get(name) for call in outputs) if one is not None]
-    if len(found) != len(probe.exam.cases) or len({one.shape for one in found}) != 1:
+    if len(found) != len(probe.case_set.cases) or len({one.shape for one in found}) != 1:
         return None
     first = found[0]
     if first.dim() < 3 or first.shape[0] != probe.items or not first.is_floating_point():
@@ -159,7 +160,7 @@ def attended(probe: Probe, outputs: Outputs, reference: Attended | None = None) 
     return Attended(pattern.reshape(*pattern.shape[:2], probe.items, probe.keys), steps)
 
 
-def scores_probe(exam: Exam, number: int, probe: Probe, mine: Attended) -> Exam | None:
+def scores_probe(case_set: CaseSet, index: int, probe: Probe, mine: Attended) -> CaseSet | None:
     """Return calls with ordinary scores that must not move the queries of `mine`.
 
     The first call has random inputs and weights. For every query follows a call in which all keys
@@ -167,11 +168,12 @@ def scores_probe(exam: Exam, number: int, probe: Probe, mine: Attended) -> Exam 
 
     Returns None if the case does not hold the scored keys as a tensor.
     """
-    given, generator = exam.given(number), torch.Generator().manual_seed(_SEED)
-    parts = {exam.content("KEYS"): slice(probe.cached, probe.keys)}
+    prepared, names = case_set.prepared[index], case_set.content.names
+    given, generator = prepared.inputs, torch.Generator().manual_seed(_SEED)
+    parts = {names["KEYS"]: slice(probe.cached, probe.keys)}
     if probe.cached:
-        parts[exam.content("CACHED")] = slice(0, probe.cached)
-    for values, keys in (exam.content("SCORED_BY") or {}).items():
+        parts[names["CACHED"]] = slice(0, probe.cached)
+    for values, keys in names.get("SCORED_BY", {}).items():
         if values in parts:
             parts[keys] = parts[values]
     for name, part in parts.items():
@@ -200,14 +202,14 @@ def scores_probe(exam: Exam, number: int, probe: Probe, mine: Attended) -> Exam 
         calls.append(inputs)
     weights = {
         name: drawn(name, value) * value.shape[1] ** -0.5 if value.dim() == 2 else value
-        for name, value in exam.parameters(number).items()
+        for name, value in prepared.parameters.items()
     }
-    return exam.variants(number, calls, weights)
+    return case_set.variants(index, calls, weights)
 
 
-def scores_agree(calls: Exam, outputs: Outputs) -> bool:
+def scores_agree(calls: CaseSet, outputs: Outputs) -> bool:
     """Return whether no call of `scores_probe` moved the query that it is about."""
-    name = calls.content("QUERIES")
+    name = calls.content.names["QUERIES"]
     found = [call[name].to(torch.float64) for call in outputs if name in call]
     if len(found) != len(calls.cases) or len({value.shape for value in found}) != 1:
         return False

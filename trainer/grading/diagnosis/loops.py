@@ -1,4 +1,4 @@
-"""Python loops: which lines run more often when sizes grow, and how much more."""
+"""Find Python loops: lines that run more often if sizes grow, and how much more often."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from collections import Counter
 from dataclasses import dataclass
 from fractions import Fraction
 
-from trainer.grading.diagnosis.trail import Trail
+from trainer.grading.diagnosis.value_graph import ValueGraph
 
-# One call may have many results.
+# These are not counted, because one call may have many results.
 _NOT_COUNTED = frozenset(
     "number return split split_with_sizes unsafe_split chunk unbind tensor_split".split()
 )
@@ -18,17 +18,18 @@ Place = tuple[tuple[int, ...], str]  # the file's lines, innermost first, and th
 
 
 @dataclass(frozen=True)
-class Grown:
-    """What runs more often in a large case than in a small one: the first line of it, and small count / large count of all of it.
+class Growth:
+    """What runs more often in a large case than in a small case.
 
-    The ratios tell which size is looped over.
+    line    the first such line, None if there is none
+    ratios  small count / large count of each place; they tell which size is looped over
     """
 
     line: int | None
     ratios: frozenset[Fraction]
 
 
-def growth(small: Trail, large: Trail) -> Grown:
+def growth(small: ValueGraph, large: ValueGraph) -> Growth:
     """Compare how often each operation runs on each line."""
     before, after = _counts(small), _counts(large)
     grown = {
@@ -37,33 +38,36 @@ def growth(small: Trail, large: Trail) -> Grown:
         if 0 < before[place] < count
     }
     if not grown:
-        return Grown(None, frozenset())
+        return Growth(None, frozenset())
     lines = next(iter(grown))[0]
-    # Where all that a call does runs more often, the loop is around the call.
-    while len(lines) > 1 and all(
-        place in grown for place in after if place[0][-len(lines) + 1 :] == lines[1:]
-    ):
-        lines = lines[1:]
-    return Grown(lines[0], frozenset(grown.values()))
+    # If everything that a call does runs more often, the loop is around the call.
+    while len(lines) > 1:
+        callers = lines[1:]
+        inside = [place for place in after if place[0][-len(callers) :] == callers]
+        if not all(place in grown for place in inside):
+            break
+        lines = callers
+    return Growth(lines[0], frozenset(grown.values()))
 
 
-def _counts(trail: Trail) -> Counter[Place]:
+def _counts(graph: ValueGraph) -> Counter[Place]:
     return Counter(
-        (step.lines, step.operation)
-        for step in trail.steps
-        if step.lines and step.operation not in _NOT_COUNTED
+        (node.lines, node.operation)
+        for node in graph.nodes
+        if node.lines and node.operation not in _NOT_COUNTED
     )
 
 
-def around(source: str, line: int) -> int:
-    """The line of the innermost loop or comprehension around a line; the line itself where there is none."""
+def innermost_loop(source: str, line: int) -> int:
+    """Return the line of the innermost loop or comprehension around a line; else the line."""
     try:
-        nodes = list(ast.walk(ast.parse(source)))
+        tree = ast.parse(source)
     except SyntaxError:
         return line
-    loops = [
-        node
-        for node in nodes
-        if isinstance(node, _LOOPS) and node.lineno <= line <= (node.end_lineno or node.lineno)
-    ]
-    return max((node.lineno for node in loops), default=line)
+    found = line
+    is_found = False
+    for node in ast.walk(tree):
+        if isinstance(node, _LOOPS) and node.lineno <= line <= (node.end_lineno or node.lineno):
+            found = max(found, node.lineno) if is_found else node.lineno
+            is_found = True
+    return found

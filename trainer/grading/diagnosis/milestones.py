@@ -1,4 +1,4 @@
-"""The reference's named results as milestones: which a submission has reached, which it missed first, what that rules out."""
+"""The reference's named results as milestones: which of them a submission has reached or missed."""
 
 from __future__ import annotations
 
@@ -7,11 +7,10 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from trainer.core.words import Mistake
-from trainer.grading.diagnosis.layout import LAYOUTS
-from trainer.grading.diagnosis.shelf import Shelf
-from trainer.grading.diagnosis.trail import Step, Trail
+from trainer.grading.diagnosis.reference_index import ReferenceIndex
+from trainer.grading.diagnosis.value_graph import Node, ValueGraph, leading_to
 
-# What a line of a reference is about, by the words of torch and of the field in it.
+# The topic of a line of a reference, by the words of torch and of the field in it.
 _TOPICS = {
     "scale": r"sqrt|\*\* ?-0\.5",
     "softmax axis": r"softmax",
@@ -39,15 +38,19 @@ _PRODUCTS = frozenset("mm bmm addmm baddbmm".split())
 class Milestone:
     """A named result of the reference."""
 
-    step: int
+    node: Node
     name: str
 
 
 @dataclass(frozen=True)
-class Reached:
-    """How far a submission came: the last milestone before it went wrong, the first it missed, and what is ruled out.
+class Progress:
+    """How far a submission came.
 
-    right_lines      the reference's lines that end with a computation, of which all came out right; after a change of layout that tells nothing
+    last             the last milestone before it went wrong
+    missed           the first milestone that it missed
+    cleared          topics and layers that are ruled out
+    right_lines      lines of the reference that end with a computation, of which all came out right;
+                     after a change of layout a right value would tell nothing
     lines_elsewhere  lines that lead to no milestone that is missed though all before it are there
     """
 
@@ -65,115 +68,103 @@ def concerns(mistake: Mistake, topic: str) -> bool:
     return re.search(words, text, re.IGNORECASE) is not None
 
 
-def milestones(reference: Trail) -> list[Milestone]:
-    """The reference's named results, and its outputs, in order."""
-    leading = set(reference.leading_to_outputs)
+def milestones(reference: ValueGraph) -> list[Milestone]:
+    """Return the reference's named results, and its outputs, in order."""
     found = [
-        Milestone(number, step.name)
-        for number, step in enumerate(reference.steps)
-        if step.name and step.lines and number in leading
+        Milestone(node, node.name)
+        for node in reference.leading_to_outputs
+        if node.name and node.lines
     ]
-    outputs = {number: name for name, number in reference.made_by.items()}
-    named = [
-        Milestone(number, name)
-        for number, name in outputs.items()
-        if all(one.step != number for one in found)
-    ]
-    return sorted([*found, *named], key=lambda one: one.step)
+    named = {milestone.node for milestone in found}
+    names = {node: name for name, node in reference.outputs.items()}
+    found += [Milestone(node, name) for node, name in names.items() if node not in named]
+    return sorted(found, key=lambda milestone: milestone.node)
 
 
-def reached(trail: Trail, reference: Trail, source: str, sizes: dict[str, int]) -> Reached:
-    """Compare a submission's trail with the reference's.
+def progress(
+    graph: ValueGraph, reference: ValueGraph, source: str, sizes: dict[str, int]
+) -> Progress:
+    """Compare a submission's graph with the reference's.
 
-    A milestone that is not among its results counts as missed only if nothing that the reference makes of it is there either: others
-    may not need it.
+    A milestone that is not among its results counts as missed only if nothing that the reference
+    makes from it is there either: other answers may not need it.
+
+    Args:
+        source: the text of the reference.
+        sizes: the value of every letter.
     """
-    shelf = Shelf([trail], sizes)
-    marks = [one for one in milestones(reference) if reference.steps[one.step].features is not None]
-    there = {one.step for one in marks if shelf.has(reference.steps[one.step])}
-    below = {one.step: set(reference.leading_to([one.step])) for one in marks}
-    outputs = set(reference.made_by.values())
-    missing = [
-        one
-        for one in marks
-        if (one.step not in there or one.step in outputs)
-        and not any(one.step in below[other] for other in there)
-    ]
+    mine = ReferenceIndex([graph], sizes)
+    marks = [mark for mark in milestones(reference) if mark.node.features is not None]
+    there = {mark.node for mark in marks if mine.has(mark.node)}
+    needed = {mark.node: set(leading_to([mark.node])) for mark in marks}
+    needed_for_right = set().union(*(needed[node] for node in there))
+    missing = [mark for mark in marks if mark.node not in needed_for_right]
     missed = missing[0] if missing else None
-    last = None
+    before = []
     if missed is not None:
-        before = [
-            one
-            for one in marks
-            if one.step in there and one.step in below[missed.step] and one.step != missed.step
-        ]
-        last = before[-1] if before else None
-    entries = [
-        one.step
-        for one in missing
-        if not any(other.step in below[one.step] for other in missing if other != one)
+        way = needed[missed.node] - {missed.node}
+        before = [mark for mark in marks if mark.node in there & way]
+    first_missing = [
+        mark.node
+        for mark in missing
+        if not any(other.node in needed[mark.node] for other in missing if other != mark)
     ]
-    upstream, good = set(reference.leading_to(entries)), set(reference.leading_to(there))
-    by_line: dict[int, set[int]] = {}
-    for number in reference.leading_to_outputs:
-        for line in reference.steps[number].lines[:1]:
-            by_line.setdefault(line, set()).add(number)
-    right = {
-        line
-        for line, steps in by_line.items()
-        if steps <= good and _is_computed(reference, max(steps))
-    }
-    elsewhere = {line for line, steps in by_line.items() if not steps & upstream}
-    return Reached(
-        last,
-        missed,
-        tuple(_cleared(reference, source, there)),
-        frozenset(right),
-        frozenset(elsewhere),
+    upstream, good = set(leading_to(first_missing)), set(leading_to(there))
+    by_line: dict[int, list[Node]] = {}
+    for node in reference.leading_to_outputs:
+        if node.lines:
+            by_line.setdefault(node.line, []).append(node)
+    right_lines = [
+        line for line, nodes in by_line.items() if good.issuperset(nodes) and _computes(max(nodes))
+    ]
+    elsewhere = [line for line, nodes in by_line.items() if upstream.isdisjoint(nodes)]
+    return Progress(
+        last=before[-1] if before else None,
+        missed=missed,
+        cleared=tuple(_cleared(reference, source, good)),
+        right_lines=frozenset(right_lines),
+        lines_elsewhere=frozenset(elsewhere),
     )
 
 
-def _is_computed(reference: Trail, number: int) -> bool:
-    """Whether a step is more than a change of layout; torch's own after a product of matrices is part of the product."""
-    step = reference.steps[number]
-    return step.operation not in LAYOUTS or (
-        step.operation in ("view", "_unsafe_view")
-        and all(reference.steps[one].operation in _PRODUCTS for one in step.parents)
-    )
+def _computes(node: Node) -> bool:
+    """Return whether a node is more than a change of layout.
+
+    A view that torch makes after a product of matrices is part of the product.
+    """
+    if not node.is_layout:
+        return True
+    is_view = node.operation in ("view", "_unsafe_view")
+    return is_view and all(parent.operation in _PRODUCTS for parent in node.parents)
 
 
-def _cleared(reference: Trail, source: str, there: set[int]) -> Iterator[str]:
-    """What led to a milestone that was reached and to nothing that was not."""
+def _cleared(reference: ValueGraph, source: str, good: set[Node]) -> Iterator[str]:
+    """Yield topics and layers that led to a milestone that was reached, and to nothing else."""
     leading = set(reference.leading_to_outputs)
-    good = set(reference.leading_to(there))
-    good_lines, other_lines = _lines(reference, good), _lines(reference, leading - good)
+    good_lines, other_lines = _lines(good), _lines(leading - good)
     text = dict(enumerate(source.splitlines(), 1))
     for topic, words in _TOPICS.items():
         about = {line for line in good_lines | other_lines if re.search(words, text.get(line, ""))}
         if about and about <= good_lines - other_lines:
             yield topic
-    yield from (name for name, steps in _layers(reference, leading).items() if steps <= good)
+    for layer, nodes in _layers(leading).items():
+        if nodes <= good:
+            yield layer
 
 
-def _lines(trail: Trail, steps: Iterable[int]) -> set[int]:
-    return {trail.steps[number].lines[0] for number in steps if trail.steps[number].lines}
+def _lines(nodes: Iterable[Node]) -> set[int]:
+    return {node.line for node in nodes if node.lines}
 
 
-def _layers(trail: Trail, leading: set[int]) -> dict[str, set[int]]:
-    """Every layer of the contract, with the steps that are made of its weights."""
-    found: dict[str, set[int]] = {}
-    for number in sorted(leading):
-        step = trail.steps[number]
-        if name := _layer_of(step):
-            users = {other for other in leading if number in trail.steps[other].parents}
-            through = {other for other in leading if users & set(trail.steps[other].parents)}
-            found.setdefault(name, set()).update(
-                users
-                | (through if all(trail.steps[one].operation == "t" for one in users) else set())
-            )
+def _layers(leading: set[Node]) -> dict[str, set[Node]]:
+    """Return every layer of the contract, with the nodes that are made from its weight."""
+    found: dict[str, set[Node]] = {}
+    for node in sorted(leading):
+        match = re.fullmatch(r"input parameter (.+)\.weight", node.operation)
+        if match is None:
+            continue
+        users = leading.intersection(node.users)
+        if all(user.operation == "t" for user in users):
+            users |= {other for user in users for other in leading.intersection(user.users)}
+        found.setdefault(match[1], set()).update(users)
     return found
-
-
-def _layer_of(step: Step) -> str:
-    match = re.fullmatch(r"input parameter (.+)\.weight", step.operation)
-    return match[1] if match else ""

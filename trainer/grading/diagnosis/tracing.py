@@ -1,111 +1,126 @@
-"""A run line by line: what each line made, and the reference's named result that it equals."""
+"""Trace a run line by line: the result of each line, and the reference's named result it equals."""
 
 from __future__ import annotations
 
+import math
+
+from torch import Tensor
+
 from trainer.content.packs import solution
 from trainer.core.report import Trace, TraceRow
-from trainer.core.words import DrillError
-from trainer.grading.diagnosis.layout import LAYOUTS
+from trainer.core.words import Challenge, DrillError, Submission
+from trainer.grading.case_set import CaseSet
+from trainer.grading.comparison import in_words
 from trainer.grading.diagnosis.milestones import milestones
-from trainer.grading.diagnosis.shelf import Shelf
-from trainer.grading.diagnosis.trail import Step, Trail, content_trail, trail_of
-from trainer.grading.evidence import in_words, name_shape
-from trainer.grading.exam import Exam
+from trainer.grading.diagnosis.reference_index import ReferenceIndex
+from trainer.grading.diagnosis.value_graph import Node, ValueGraph, content_graph, graph_of
+from trainer.grading.grader import Grader, index_of_case
+from trainer.grading.shapes import name_shape
 from trainer.running.run import Ended
 
 MOST_ROWS = 200
 
 
-def traced(exam: Exam, number: int, ended: Ended, source: str, seed: int) -> Trace:
-    """The rows of an exam's one case.
+def trace(
+    grader: Grader, challenge: Challenge, submission: Submission, seed: int, only: int | None = None
+) -> Trace:
+    """Trace a submission in one case.
+
+    Args:
+        only: the number of the case, from 1; by default the case that a report would explain.
+
+    Raises:
+        DrillError: if there is no such case, or nothing can be recorded.
+    """
+    case_set = grader.case_set(challenge, seed)
+    index_of_case(case_set, only)
+    judgement = grader.judge(case_set, submission)
+    failure = judgement.report.first_failure()
+    explained = failure.number if failure is not None else None
+    number = only or explained or 1
+    comparison = judgement.comparison
+    if comparison.reply.load_failure is not None or not comparison.results:
+        raise DrillError(
+            f"{submission.name} does not come so far that a line makes anything; "
+            f"`attn-drill check {challenge.id}` says why."
+        )
+    alone = case_set.only([number - 1], alone=True)
+    ended = grader.workers.run(alone, submission, judgement.assignment, "lines")
+    return traced(alone, number, ended, submission.source)
+
+
+def traced(case_set: CaseSet, number: int, ended: Ended, source: str) -> Trace:
+    """Return the rows of the set's one case.
+
+    Args:
+        number: of the case in its challenge, from 1.
 
     Raises:
         DrillError: if the worker could not record anything.
     """
-    case = exam.cases[0]
+    case = case_set.cases[0]
     if ended.how != "replied" or not ended.reply.runs:
         raise DrillError(
-            f"Case {number} ({case.name}) cannot be recorded: {ended.reason or ended.how}. `attn-drill check` says more."
+            f"Case {number} ({case.name}) cannot be recorded: {ended.reason or ended.how}. "
+            "`attn-drill check` says more."
         )
     told = ended.reply.runs[0]
-    trail = trail_of(told, ended.tensors)
-    reference = content_trail(exam, solution(exam.challenge), "solution.py")
+    graph = graph_of(told, ended.tensors)
+    reference = content_graph(case_set, solution(case_set.challenge), "solution.py")
     failure = "" if told.failure is None else in_words(told.failure)
-    return Trace(
-        case,
-        number,
-        seed,
-        tuple(_rows(trail, reference, source, dict(case.sizes)))[:MOST_ROWS],
-        failure,
-    )
-
-
-def _rows(
-    trail: Trail, reference: Trail | None, source: str, sizes: dict[str, int]
-) -> list[TraceRow]:
+    names = _Names(reference, dict(case.sizes))
     lines = source.splitlines()
-    given = max(
-        (place for place, step in enumerate(trail.steps) if step.operation.startswith("input ")),
-        default=-1,
-    )
-    # Of every visit of a line the last result, which is what the line is there for.
-    visits: list[Step] = []
-    for step in trail.steps[given + 1 :]:
-        if not step.lines or step.operation == "number" or step.value is None:
+    rows = []
+    for node in _visits(graph):
+        text = lines[node.line - 1].strip() if node.line <= len(lines) else ""
+        if node.value is not None:
+            rows.append(_row(node, node.value, text, dict(case.sizes), names.of(node)))
+    return Trace(case, number, case_set.seed, tuple(rows[:MOST_ROWS]), failure)
+
+
+def _visits(graph: ValueGraph) -> list[Node]:
+    """Return the last result of every visit of a line, which is what the line is there for."""
+    visits: list[Node] = []
+    for node in graph.computed:
+        if not node.lines or node.is_number or node.value is None:
             continue
-        if visits and visits[-1].lines == step.lines:
-            visits[-1] = step
-        elif step.operation != "return":  # it has been shown where it was made
-            visits.append(step)
-    marks = _Marks(reference, sizes)
-    return [
-        _row(
-            step,
-            lines[step.lines[0] - 1].strip() if step.lines[0] <= len(lines) else "",
-            sizes,
-            marks.name(step),
-        )
-        for step in visits
-    ]
+        if visits and visits[-1].lines == node.lines:
+            visits[-1] = node
+        elif node.operation != "return":  # it has been shown where it was made
+            visits.append(node)
+    return visits
 
 
-def _row(step: Step, text: str, sizes: dict[str, int], milestone: str) -> TraceRow:
-    assert step.value is not None
-    values = step.value.double().flatten()
+def _row(node: Node, value: Tensor, text: str, sizes: dict[str, int], milestone: str) -> TraceRow:
+    values = value.double().flatten()
     finite = values[values.isfinite()]
-    low, high = (
-        (float(finite.min()), float(finite.max()))
-        if finite.numel()
-        else (float("nan"), float("nan"))
-    )
-    dtype = str(step.value.dtype).removeprefix("torch.")
     return TraceRow(
-        step.lines[0],
-        text,
-        len(step.lines) - 1,
-        name_shape(tuple(step.value.shape), sizes),
-        dtype,
-        low,
-        high,
-        values.numel() - finite.numel(),
-        milestone,
+        line=node.line,
+        text=text,
+        depth=len(node.lines) - 1,
+        shape=name_shape(tuple(value.shape), sizes),
+        dtype=str(value.dtype).removeprefix("torch."),
+        low=float(finite.min()) if finite.numel() else math.nan,
+        high=float(finite.max()) if finite.numel() else math.nan,
+        not_finite=values.numel() - finite.numel(),
+        milestone=milestone,
     )
 
 
-class _Marks:
-    """The reference's milestones, looked up by value."""
+class _Names:
+    """The names of the reference's results, looked up by value."""
 
-    def __init__(self, reference: Trail | None, sizes: dict[str, int]) -> None:
+    def __init__(self, reference: ValueGraph | None, sizes: dict[str, int]) -> None:
         marks = [] if reference is None else milestones(reference)
-        steps = {} if reference is None else {one.name: reference.steps[one.step] for one in marks}
-        self._shelves = [
-            (name, Shelf([Trail((step,), {})], sizes))
-            for name, step in steps.items()
-            if step.features is not None
-        ]
+        nodes = {mark.name: mark.node for mark in marks}
+        self._by_name = {
+            name: ReferenceIndex([ValueGraph((node,), {})], sizes)
+            for name, node in nodes.items()
+            if node.features is not None
+        }
 
-    def name(self, step: Step) -> str:
-        """The names of what it equals, whatever the layout."""
-        if step.operation in LAYOUTS and not step.name and step.operation != "return":
+    def of(self, node: Node) -> str:
+        """Return the names of the results that a node equals, whatever the layout."""
+        if node.is_layout and not node.name and node.operation != "return":
             return ""
-        return ", ".join(name for name, shelf in self._shelves if shelf.has(step))
+        return ", ".join(name for name, index in self._by_name.items() if index.has(node))

@@ -8,8 +8,8 @@ import torch
 
 from trainer.content import packs
 from trainer.core.words import GraderError, PackError
-from trainer.grading import exam as exam_module
-from trainer.grading.exam import Exam
+from trainer.grading import case_set as expected
+from trainer.grading.case_set import load_case_set
 from trainer.running.execution import build
 from trainer.running.protocol import Request, decode
 
@@ -24,31 +24,30 @@ def pack(tmp_path: Path) -> Path:
     return Path(shutil.copytree(TINY_PACK, tmp_path / "pack"))
 
 
-def test_a_seed_gives_the_same_exam() -> None:
+def test_a_seed_gives_the_same_cases() -> None:
     """Requests are equal byte by byte."""
-    assert Exam(GQA, 3).request() == Exam(GQA, 3).request()
-    assert Exam(GQA, 3).request() != Exam(GQA, 4).request()
+    assert load_case_set(GQA, 3).request() == load_case_set(GQA, 3).request()
+    assert load_case_set(GQA, 3).request() != load_case_set(GQA, 4).request()
 
 
 def test_the_reference_is_built_twice_a_case(monkeypatch: pytest.MonkeyPatch) -> None:
     """Once in float64, for its parameters and its values, and once in a lower dtype."""
     built: list[torch.dtype] = []
-    monkeypatch.setattr(
-        exam_module, "build", lambda *given: built.append(given[4]) or build(*given)
-    )
-    exam = Exam(packs.find_challenge(packs.built_in_pack(), "gqa"), 2)
-    assert len(exam.expected) == len(exam.cases)
-    assert len(built) == 2 * len(exam.cases)
-    assert built.count(torch.float64) == len(exam.cases)
+    monkeypatch.setattr(expected, "build", lambda *given: built.append(given[4]) or build(*given))
+    case_set = load_case_set(packs.find_challenge(packs.built_in_pack(), "gqa"), 2)
+    case_set.expect()
+    assert len(built) == 2 * len(case_set.cases)
+    assert built.count(torch.float64) == len(case_set.cases)
 
 
 def test_the_worker_is_told_no_expected_value() -> None:
     """No output of the reference, on first or second inputs, lies among the tensors of the request."""
-    exam = Exam(GQA, 3)
-    _, tensors = decode(exam.request(), Request)
+    case_set = load_case_set(GQA, 3)
+    _, tensors = decode(case_set.request(), Request)
     told = [tensor.to(torch.float64) for tensor in tensors]
-    for one in exam.expected:
-        for value in [*one.outputs.values(), *one.again.values()]:
+    for prepared in case_set.prepared:
+        want = prepared.expected
+        for value in [*want.outputs.values(), *want.again.values()]:
             if bool((value.value != 0).any()):
                 assert not any(
                     tensor.shape == value.value.shape and torch.allclose(tensor, value.value)
@@ -58,10 +57,11 @@ def test_the_worker_is_told_no_expected_value() -> None:
 
 def test_inputs_are_rounded_to_the_dtype_before_the_reference_sees_them() -> None:
     """What the dtype cannot hold is not held against the submission."""
-    exam = Exam(GQA, 3)
-    number = next(index for index, case in enumerate(exam.cases) if case.dtype == "bfloat16")
+    case_set = load_case_set(GQA, 3)
+    number = next(index for index, case in enumerate(case_set.cases) if case.dtype == "bfloat16")
     assert all(
-        tensor.dtype in (torch.bfloat16, torch.bool) for tensor in exam.inputs(number).values()
+        tensor.dtype in (torch.bfloat16, torch.bool)
+        for tensor in case_set.prepared[number].tensors.values()
     )
 
 
@@ -143,7 +143,7 @@ def test_broken_content(
     assert old in text
     path.write_text(text.replace(old, new))
     with pytest.raises(error, match=says):
-        _ = Exam(packs.find_challenge(pack, "prefix-sum"), 1).expected
+        load_case_set(packs.find_challenge(pack, "prefix-sum"), 1).expect()
 
 
 def test_a_plain_output_that_rounding_decides_is_the_packs_fault(pack: Path) -> None:
@@ -151,4 +151,4 @@ def test_a_plain_output_that_rounding_decides_is_the_packs_fault(pack: Path) -> 
     path = pack / "solutions" / "signs" / "solution.py"
     path.write_text(path.read_text().replace("int((x > 0).sum())", "int(x.sum() * 10**6)"))
     with pytest.raises(PackError, match="rounding decides"):
-        _ = Exam(packs.find_challenge(pack, "signs"), 3).expected
+        load_case_set(packs.find_challenge(pack, "signs"), 3).expect()

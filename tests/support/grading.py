@@ -1,0 +1,32 @@
+"""Grade sources in the tests' own process."""
+
+from weakref import WeakKeyDictionary
+
+from trainer.core.report import Report
+from trainer.core.words import Challenge, Submission
+from trainer.grading.diagnosis.diagnose import Diagnoser
+from trainer.grading.grader import Grader
+
+_diagnosers: WeakKeyDictionary[Grader, Diagnoser] = WeakKeyDictionary()
+
+
+def diagnoser_of(grader: Grader) -> Diagnoser:
+    """Return the diagnoser of a grader; what it knows of a case set serves all tests."""
+    if grader not in _diagnosers:
+        _diagnosers[grader] = Diagnoser(grader.workers)
+    return _diagnosers[grader]
+
+
+def report_of(
+    grader: Grader,
+    challenge: Challenge,
+    source: str,
+    name: str,
+    seed: int,
+    only: int | None = None,
+    *,
+    diagnosed: bool = False,
+) -> Report:
+    """Grade a source under one seed and return its report."""
+    judgement = grader.grade(challenge, Submission(name, source), seed, only)
+    return diagnoser_of(grader).report(judgement) if diagnosed else judgement.report

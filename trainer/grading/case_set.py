@@ -1,0 +1,376 @@
+"""The cases of a challenge and a seed, and the request that tells a worker of them.
+
+A case set is computed once and shared by all submissions of the same seed.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from trainer.core.words import Case, Challenge, PackError, Refusal
+from trainer.grading.content import Content, load_content
+from trainer.grading.counted_calls import CountedCalls, counted_calls, shape_of_call
+from trainer.grading.draw import Draw
+from trainer.grading.expected import Expected, Reference
+from trainer.running.execution import leaves, map_leaves
+from trainer.running.protocol import (
+    DTYPES,
+    Assigned,
+    Purpose,
+    Request,
+    Run,
+    TensorTable,
+    decode,
+    encode,
+)
+
+# Streams of random values, next to the stream of the inputs.
+_AGAIN, _WEIGHTS, _RANDOM = 1, 2, 3
+
+Change = Callable[[Mapping[str, Any]], Mapping[str, Any]]  # of inputs or parameters by name
+
+
+@dataclass(frozen=True, eq=False)
+class PreparedCase:
+    """A case with everything that goes into it.
+
+    inputs       in the case's dtype, by name
+    again        the same for the second call, with other values
+    parameters   the weights, named as in the contract
+    cotangents   gradients are taken with these, by output; empty if no gradients are compared
+    exact        the reference in float64
+    smaller      the smaller case of the same growth probe, if this case is the larger
+    purpose      what a worker is asked for in this case, if it is not the request's purpose
+    varied_from  the case whose inputs or parameters were changed to make this case
+    """
+
+    case: Case
+    inputs: Mapping[str, Any]
+    again: Mapping[str, Any]
+    parameters: Mapping[str, Tensor]
+    cotangents: Mapping[str, Tensor]
+    reference: Reference
+    exact: Any
+    smaller: PreparedCase | None = None
+    purpose: Purpose | None = None
+    varied_from: PreparedCase | None = None
+
+    @cached_property
+    def expected(self) -> Expected:
+        """What the reference gives; for a varied case what it gives without the variation."""
+        if self.varied_from is not None:
+            return self.varied_from.expected
+        return self.reference.expect(self)
+
+    @property
+    def differentiable(self) -> list[str]:
+        """The names of the inputs to which gradients flow."""
+        if not self.cotangents:
+            return []
+        return [
+            name
+            for name, tensor in leaves(self.inputs)
+            if tensor.is_floating_point() and name not in self.case.constants
+        ]
+
+    @property
+    def tensors(self) -> dict[str, Tensor]:
+        """The tensors among the inputs, by name."""
+        return dict(leaves(self.inputs))
+
+    @cached_property
+    def largest_number(self) -> float:
+        """The largest number, by size, of all that goes into the case."""
+        largest = 0.0
+        for tensor in [*self.tensors.values(), *self.parameters.values()]:
+            if tensor.is_floating_point() and tensor.numel():
+                largest = max(largest, float(tensor.abs().nan_to_num(0.0, math.inf).max()))
+        return largest
+
+    def varied(self, inputs: Mapping[str, Any], parameters: Mapping[str, Tensor]) -> PreparedCase:
+        """Return this case with other inputs and weights. It is looked at, never graded."""
+        return replace(
+            self,
+            inputs=dict(inputs),
+            again=dict(inputs),
+            parameters=dict(parameters),
+            varied_from=self.varied_from or self,
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class CaseSet:
+    """Everything that is needed to grade a submission of one challenge under one seed."""
+
+    content: Content
+    seed: int
+    prepared: tuple[PreparedCase, ...]
+    refusals: tuple[Refusal, ...]
+
+    @property
+    def challenge(self) -> Challenge:
+        """The challenge."""
+        return self.content.challenge
+
+    @cached_property
+    def cases(self) -> tuple[Case, ...]:
+        """The cases as cases.py describes them."""
+        return tuple(prepared.case for prepared in self.prepared)
+
+    def expect(self) -> None:
+        """Compute now what the reference gives in every case."""
+        for prepared in self.prepared:
+            _ = prepared.expected
+
+    def only(self, indices: Collection[int], *, alone: bool = False) -> CaseSet:
+        """Return the set of these cases, without refusals.
+
+        Args:
+            indices: of the cases, from 0.
+            alone: by default both cases of a vectorised growth probe come together.
+        """
+        chosen = {self.prepared[index] for index in indices}
+        for prepared in self.prepared:
+            small = prepared.smaller
+            is_pair = small is not None and prepared.case.probe == "vectorised" and not alone
+            if small is not None and is_pair and chosen & {prepared, small}:
+                chosen |= {prepared, small}
+        kept = tuple(prepared for prepared in self.prepared if prepared in chosen)
+        return replace(self, prepared=kept, refusals=())
+
+    def variants(
+        self, index: int, inputs: Sequence[Mapping[str, Any]], parameters: Mapping[str, Tensor]
+    ) -> CaseSet:
+        """Return one case again and again, with these inputs in turn and with these weights."""
+        usual = self.prepared[index]
+        plain = replace(
+            usual,
+            case=replace(usual.case, layout={}, probe=None),
+            cotangents={},
+            smaller=None,
+            purpose=None,
+            varied_from=usual,
+        )
+        varied = tuple(plain.varied(given, parameters) for given in inputs)
+        return replace(self, prepared=varied, refusals=())
+
+    def followed_by(self, other: CaseSet, purpose: Purpose) -> CaseSet:
+        """Return these cases and then another set's, of which the worker is asked for `purpose`."""
+        more = tuple(replace(prepared, purpose=purpose) for prepared in other.prepared)
+        return replace(self, prepared=self.prepared + more, refusals=())
+
+    def altered(self, inputs: Change, parameters: Change) -> CaseSet:
+        """Return the same cases with changed inputs and weights."""
+        altered = tuple(
+            prepared.varied(inputs(prepared.inputs), parameters(prepared.parameters))
+            for prepared in self.prepared
+        )
+        return replace(self, prepared=altered, refusals=())
+
+    def request(
+        self,
+        assignment: Assigned | None = None,
+        purpose: Purpose = "grade",
+        *,
+        measured: bool = False,
+    ) -> bytes:
+        """Return the message for a worker that is to run a file on all cases.
+
+        Args:
+            assignment: of the learner's layers; by default the first that fits all cases.
+            purpose: what the worker is asked for.
+            measured: whether the kernel's count of its memory begins anew before each call.
+        """
+        runs, table = self._runs
+        generator = torch.Generator().manual_seed(self.seed + _RANDOM)
+        body = Request(
+            drive_source=self.content.drive_source,
+            kind=self.challenge.kind,
+            entry=list(self.challenge.entry),
+            random_seed=int(torch.randint(1 << 62, (), generator=generator)),
+            runs=runs,
+            refusals=[dict(refusal.init) for refusal in self.refusals],
+            assignment={path: list(roles) for path, roles in (assignment or {}).items()},
+            purpose=purpose,
+            measured=measured,
+            signatures=list(self.content.signatures),
+        )
+        return encode(body, table)
+
+    def decoded_request(self, purpose: Purpose) -> tuple[Request, list[Tensor]]:
+        """Return the request as a worker reads it, for content of the pack, which runs here."""
+        if purpose not in self._decoded:
+            self._decoded[purpose] = decode(self.request(purpose=purpose), Request)
+        return self._decoded[purpose]
+
+    @cached_property
+    def _decoded(self) -> dict[Purpose, tuple[Request, list[Tensor]]]:
+        return {}
+
+    @cached_property
+    def _runs(self) -> tuple[list[Run], TensorTable]:
+        table = TensorTable()
+        shapes_of_calls: set[str] = set()
+        runs: list[Run] = []
+        calls = counted_calls(self.prepared, has_modes=self.challenge.kind == "module")
+        for prepared, counted in zip(self.prepared, calls, strict=True):
+            shape = shape_of_call(prepared.case)
+            is_new = shape not in shapes_of_calls
+            shapes_of_calls.add(shape)
+            runs.append(_run(prepared, counted, is_new, table))
+        return runs, table
+
+
+def _run(prepared: PreparedCase, counted: CountedCalls, is_new: bool, table: TensorTable) -> Run:
+    """Return a case as a worker is told of it.
+
+    Args:
+        is_new: whether no earlier case is called in the same way. An answer could use what it keeps
+            from a call only if no gradients are recorded, so these cases are called once more.
+    """
+    case = prepared.case
+    return Run(
+        sizes=dict(case.sizes),
+        init=dict(case.init),
+        inputs=table.tree(prepared.inputs),
+        again=table.tree(prepared.again),
+        parameters={name: table.add(value) for name, value in prepared.parameters.items()},
+        cotangents={name: table.add(value) for name, value in prepared.cotangents.items()},
+        dtype=case.dtype,
+        mode=case.mode,
+        layout=dict(case.layout),
+        differentiable=prepared.differentiable,
+        probe=case.probe,
+        purpose=prepared.purpose,
+        counted=counted.first,
+        ways=list(counted.further),
+        once_more=is_new,
+        random=case.dropout is not None,
+    )
+
+
+def load_case_set(challenge: Challenge, seed: int) -> CaseSet:
+    """Draw the cases of a challenge under a seed.
+
+    Raises:
+        PackError: if the content is broken.
+        GraderError: if the reference raises.
+    """
+    content = load_content(challenge)
+    reference = Reference(content)
+    cases = _flat(content.draw_cases(Draw(seed)))
+    second_calls = _flat(content.draw_cases(Draw(seed, _AGAIN)))
+    weights, random = Draw(seed, _WEIGHTS), Draw(seed, _RANDOM)
+    prepared: list[PreparedCase] = []
+    for case, second in zip(cases, second_calls, strict=True):
+        _check_second_call(content, case, second)
+        exact = reference.build(case, "float64")
+        is_module = challenge.kind == "module"
+        prepared.append(
+            PreparedCase(
+                case=case,
+                inputs=_rounded(case, case.inputs),
+                again=_rounded(case, second.inputs),
+                parameters=_drawn_parameters(content, case, exact, weights) if is_module else {},
+                cotangents=_drawn_cotangents(case, random),
+                reference=reference,
+                exact=exact,
+            )
+        )
+    return CaseSet(content, seed, _with_growth(prepared), content.refusals())
+
+
+def _flat(cases: Iterable[Case]) -> list[Case]:
+    """Return the cases with the larger case of each growth probe after the smaller."""
+    found: list[Case] = []
+    for case in cases:
+        found.append(case)
+        if case.larger is not None:
+            found.append(case.larger)
+    return found
+
+
+def _with_growth(prepared: Sequence[PreparedCase]) -> tuple[PreparedCase, ...]:
+    """Return the cases so that the larger of each growth probe knows the smaller.
+
+    Packs may also yield the two cases of a probe one after another, without `Case.larger`.
+    """
+    found: list[PreparedCase] = []
+    waiting: dict[str, PreparedCase] = {}
+    for current in prepared:
+        probe = current.case.probe
+        if probe in ("vectorised", "held"):
+            if probe in waiting:
+                current = replace(current, smaller=waiting.pop(probe))
+            else:
+                waiting[probe] = current
+        found.append(current)
+    return tuple(found)
+
+
+def _check_second_call(content: Content, case: Case, second: Case) -> None:
+    """Check that the second call differs in the values of tensors alone.
+
+    Raises:
+        PackError: if anything else differs.
+    """
+    if _plain_values(case.inputs) != _plain_values(second.inputs):
+        raise PackError(
+            f"{content.cases_path}: case {case.name!r} draws a plain input from the values; "
+            "take it from draw.distinct."
+        )
+
+
+def _plain_values(inputs: Mapping[str, Any]) -> list[tuple[str, Any]]:
+    """Return the inputs that are no tensors, and the shapes of the tensors."""
+    found: list[tuple[str, Any]] = []
+    for name, value in inputs.items():
+        for part in value if isinstance(value, tuple | list) else (value,):
+            found.append((name, tuple(part.shape) if isinstance(part, Tensor) else part))
+    return found
+
+
+def _rounded(case: Case, inputs: Mapping[str, Any]) -> dict[str, Any]:
+    """Return inputs in the case's dtype, and constants in float32."""
+
+    def rounded(name: str, tensor: Tensor) -> Tensor:
+        if not tensor.is_floating_point():
+            return tensor
+        return tensor.to(torch.float32 if name in case.constants else DTYPES[case.dtype])
+
+    return map_leaves(inputs, rounded)
+
+
+def _drawn_parameters(content: Content, case: Case, module: Any, draw: Draw) -> dict[str, Tensor]:
+    """Return values for all parameters of the reference, in the case's dtype."""
+    values: dict[str, Tensor] = {}
+    for name, parameter in module.named_parameters():
+        shape = tuple(parameter.shape)
+        if name in case.parameters:
+            value = torch.as_tensor(case.parameters[name], dtype=torch.float64).expand(shape)
+        elif len(shape) == 2:
+            value = draw.normal(*shape, scale=shape[1] ** -0.5)
+        elif name.endswith("bias"):
+            value = draw.normal(*shape, scale=0.5)
+        else:
+            value = 1 + draw.normal(*shape, scale=0.3)
+        values[name] = value.to(DTYPES[case.dtype])
+    if unknown := set(case.parameters) - set(values):
+        raise PackError(
+            f"{content.cases_path}: case {case.name!r} sets {', '.join(unknown)}, "
+            "which the reference lacks."
+        )
+    return values
+
+
+def _drawn_cotangents(case: Case, draw: Draw) -> dict[str, Tensor]:
+    if not case.gradients or case.probe:
+        return {}
+    return {name: draw.normal(*case.output_shape(name)) for name in case.dims}

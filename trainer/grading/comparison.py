@@ -1,0 +1,326 @@
+"""Compare what a worker told of a submission with what the reference gives."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+import torch
+from torch import Tensor
+
+from trainer.comparing.compare import compare_values
+from trainer.core.report import Frame, Mismatch, Outcome
+from trainer.core.words import Case
+from trainer.grading.case_set import CaseSet, PreparedCase
+from trainer.grading.expected import Expected
+from trainer.grading.held_memory import Held
+from trainer.running.protocol import Failure, FrameData, Reply, Returned, RunReply, name_of
+from trainer.running.run import Ended
+
+Returns = Mapping[str, Returned]  # the outputs of one call, by name
+
+
+@dataclass(frozen=True)
+class CaseResult:
+    """One case: what was asked, what must come, what came. `index`: of the case, from 0."""
+
+    index: int
+    prepared: PreparedCase
+    told: RunReply
+
+    @property
+    def number(self) -> int:
+        """The number of the case in a report, from 1."""
+        return self.index + 1
+
+    @property
+    def case(self) -> Case:
+        """What was asked."""
+        return self.prepared.case
+
+    @property
+    def expected(self) -> Expected:
+        """What must come."""
+        return self.prepared.expected
+
+    def passed(self, check: str, message: str = "") -> Outcome:
+        """Return the outcome of a check that this case passes."""
+        return Outcome(check, "passed", message, self.case.name, self.number)
+
+    def failed(
+        self,
+        check: str,
+        message: str,
+        mismatch: Mismatch | None = None,
+        frames: tuple[Frame, ...] = (),
+    ) -> Outcome:
+        """Return the outcome of a check that this case fails."""
+        return Outcome(check, "failed", message, self.case.name, self.number, mismatch, frames)
+
+
+class Comparison:
+    """All that is known of one submission when the checks look at it.
+
+    Args:
+        case_set: the cases that it ran on.
+        ended: how the worker ended, and what it told.
+        only: the index of the case that the report speaks of; None for all cases.
+    """
+
+    def __init__(self, case_set: CaseSet, ended: Ended, only: int | None = None) -> None:
+        self.case_set, self.ended, self.only = case_set, ended, only
+        self.held: Held | None = None  # the kernel's count of the memory, if there is any
+        self.loop = ""  # after a timeout: a sentence that says which count grows with the sizes
+        self._compared: dict[tuple[int, int], Mismatch | None] = {}
+        self._gradients: dict[tuple[int, str], Mismatch | None] = {}
+        self._ran: dict[int, bool] = {}
+        self._ahead = 0  # runs that were compared as they came
+
+    @property
+    def reply(self) -> Reply:
+        """What the worker told."""
+        return self.ended.reply
+
+    @cached_property
+    def results(self) -> list[CaseResult]:
+        """The graded cases in order, as far as the worker came."""
+        runs = self.reply.runs[: len(self.case_set.prepared)]
+        return [self._result(index) for index in range(len(runs)) if self.only in (None, index)]
+
+    def _result(self, index: int) -> CaseResult:
+        return CaseResult(index, self.case_set.prepared[index], self.reply.runs[index])
+
+    def result_of(self, index: int) -> CaseResult | None:
+        """Return the result of a case, if it is graded and the worker came so far."""
+        return next((result for result in self.results if result.index == index), None)
+
+    def agreeing_assignments(self) -> list[int]:
+        """Return the indices of the assignments of layers under which one probe case is right.
+
+        No other assignment can pass. The list is empty if the worker did not try several.
+        """
+        tried = self.ended.tried
+        if tried is None or not 0 <= tried.number < len(self.case_set.prepared):
+            return []
+        result = CaseResult(tried.number, self.case_set.prepared[tried.number], RunReply())
+        return [
+            place
+            for place, outputs in enumerate(tried.outputs[: len(tried.assignments)])
+            if self.value_mismatch(result, outputs) is None
+        ]
+
+    def compare_ahead(self) -> None:
+        """Compare what has come so far while the worker is still at work.
+
+        After the first mismatch the rest waits: later checks may not be made at all.
+        """
+        for index in range(self._ahead, len(self.reply.runs)):
+            if index >= len(self.case_set.prepared):
+                return  # more runs than were asked for
+            self._ahead = index + 1
+            if self.only in (None, index) and not self._agrees(self._result(index)):
+                self._ahead = len(self.case_set.prepared)
+                return
+
+    def _agrees(self, result: CaseResult) -> bool:
+        """Return whether all that was told of a case is as expected, as far as it is compared."""
+        told, expected = result.told, result.expected
+        if told.failure is not None:
+            return True
+        if result.case.dropout is not None:
+            for name in expected.outputs:
+                self.gradients_under(result, name)  # so that it is known when the checks ask
+            return True
+        calls: list[tuple[Returns, bool]] = [(told.outputs, False)]
+        names: tuple[str, ...] = ()
+        if not result.case.probe:
+            further = (
+                (told.outputs_with_gradients, False),
+                (told.outputs_once_more, False),
+                (told.outputs_again, True),
+            )
+            calls += [(outputs, again) for outputs, again in further if outputs]
+            names = tuple(expected.gradients) if result.case.dtype != "bfloat16" else ()
+        if self._agrees_at_once(result, calls, names):
+            self._compared |= {(result.index, id(outputs)): None for outputs, _ in calls}
+            self._gradients |= {(result.index, name): None for name in names}
+            return True
+        for outputs, again in calls:
+            if self.value_mismatch(result, outputs, again=again) is not None:
+                return False
+        return all(self.gradient_mismatch(result, name) is None for name in names)
+
+    def _agrees_at_once(
+        self, result: CaseResult, calls: list[tuple[Returns, bool]], names: tuple[str, ...]
+    ) -> bool:
+        """Return whether everything is there, in one dtype, and within its bounds.
+
+        A single comparison of all numbers tells this, and it holds for most of what comes.
+        """
+        expected, told = result.expected, result.told
+        row = expected.in_one_row(tuple(again for _, again in calls), names)
+        if row is None:
+            return False
+        pairs: list[tuple[Tensor, Tensor | None]] = []
+        for outputs, again in calls:
+            wanted = expected.again if again else expected.outputs
+            for name, want in wanted.items():
+                pairs.append((want.value, self.value_of(outputs.get(name))))
+        for name in names:
+            pairs.append((expected.gradients[name].value, self.gradient(told, name)))
+        came: list[Tensor] = []
+        for value, tensor in pairs:
+            if tensor is None or tensor.shape != value.shape or not tensor.is_floating_point():
+                return False
+            came.append(tensor)
+        if any(tensor.dtype != came[0].dtype for tensor in came):
+            return False
+        values, bounds = row
+        actual = torch.cat([tensor.reshape(-1) for tensor in came]).to(torch.float64)
+        return bool(((actual - values).abs() <= bounds).all())
+
+    def gradient(self, told: RunReply, name: str) -> Tensor | None:
+        """Return the gradient that came for an input or parameter, if one came."""
+        return self.tensor(told.gradients.get(name, -1))
+
+    def gradient_mismatch(self, result: CaseResult, name: str) -> Mismatch | None:
+        """Return how a gradient differs; None also if none of the right shape came."""
+        key = (result.index, name)
+        if key not in self._gradients:
+            want = result.expected.gradients[name].value
+            got = self.gradient(result.told, name)
+            if got is None or got.shape != want.shape:
+                return None
+            bound = result.expected.gradient_bounds[name]
+            self._gradients[key] = compare_values(f"gradient of {name}", "", {}, want, got, bound)
+        return self._gradients[key]
+
+    def gradients_under(self, result: CaseResult, output: str) -> Expected | None:
+        """Return the reference's gradients under the dropout that an output shows.
+
+        None if there is nothing to compare.
+        """
+        value = self.value_of(result.told.outputs_with_gradients.get(output))
+        if value is None or value.shape != result.expected.outputs[output].value.shape:
+            return None
+        prepared = result.prepared
+        return prepared.reference.gradients_under(prepared, output, value)
+
+    def tensor(self, tensor_id: int) -> Tensor | None:
+        """Return a tensor of the reply by its id, if there is one."""
+        tensors = self.ended.tensors
+        return tensors[tensor_id] if 0 <= tensor_id < len(tensors) else None
+
+    def value_of(self, returned: Returned | None) -> Tensor | None:
+        """Return the tensor that came for an output, if it is what the reply says it is."""
+        if returned is None:
+            return None
+        tensor = self.tensor(returned.tensor)
+        return tensor if tensor is not None and list(tensor.shape) == returned.shape else None
+
+    def attribute_mismatches(self, result: CaseResult, outputs: Returns) -> Iterator[Mismatch]:
+        """Yield missing outputs, wrong shapes, wrong dtypes and devices of one call."""
+        for name, want in result.expected.outputs.items():
+            got, dims, shape = outputs.get(name), result.case.dims[name], tuple(want.value.shape)
+            if got is None or not (got.shape or got.dtype):
+                yield _missing(name, dims, shape, got)
+            elif tuple(got.shape) != shape:
+                yield Mismatch(name, "shape", dims, shape, tuple(got.shape))
+            elif (dtype := self._dtype_of(got)) != want.dtype:
+                yield Mismatch(name, "dtype", dims, shape, shape, want.dtype, dtype)
+            elif got.device != "cpu":
+                yield Mismatch(name, "device", dims, shape, shape, "cpu", got.device)
+        for name, kind in result.case.plain.items():
+            got = outputs.get(name)
+            if got is None or got.plain != kind:
+                yield _wrong_type(name, kind, got)
+
+    def _dtype_of(self, got: Returned) -> str:
+        """Return the dtype of the tensor that came; if none came, what the reply says of it."""
+        tensor = self.tensor(got.tensor)
+        return got.dtype if tensor is None else name_of(tensor.dtype)
+
+    def value_mismatch(
+        self, result: CaseResult, outputs: Returns, *, again: bool = False
+    ) -> Mismatch | None:
+        """Return how the first wrong output of one call differs, or None.
+
+        Args:
+            again: whether it is the call on other values.
+        """
+        # Several checks ask of the same call; `outputs` lives as long as the reply.
+        key = (result.index, id(outputs))
+        if key not in self._compared:
+            mismatches = self._value_mismatches(result, outputs, again=again)
+            self._compared[key] = next(mismatches, None)
+        return self._compared[key]
+
+    def _value_mismatches(
+        self, result: CaseResult, outputs: Returns, *, again: bool
+    ) -> Iterator[Mismatch]:
+        case, expected = result.case, result.expected
+        bounds = expected.bounds_again if again else expected.bounds
+        for name, want in (expected.again if again else expected.outputs).items():
+            value = self.value_of(outputs.get(name))
+            if value is None or value.shape != want.value.shape:
+                yield _missing(name, case.dims[name], tuple(want.value.shape), outputs.get(name))
+            elif found := compare_values(
+                name, case.dims[name], case.sizes, want.value, value, bounds[name]
+            ):
+                yield found
+        for name, text in (expected.plain_again if again else expected.plain).items():
+            got = outputs.get(name)
+            if got is None or got.plain != case.plain[name]:
+                yield _wrong_type(name, case.plain[name], got)
+            elif got.text != text:
+                is_text = got.plain == "str"
+                wanted, actual = (repr(text), repr(got.text)) if is_text else (text, got.text)
+                yield Mismatch(name, "plain", expected_value=wanted, actual_value=actual)
+
+    def wrong_outputs(self, result: CaseResult) -> set[str]:
+        """Return the names of the outputs of the plain call that are not as expected."""
+        told, expected = result.told.outputs, result.expected
+        wrong = {mismatch.tensor for mismatch in self.attribute_mismatches(result, told)}
+        wrong |= {found.tensor for found in self._value_mismatches(result, told, again=False)}
+        return wrong & {*expected.outputs, *expected.plain}
+
+    def ran(self, result: CaseResult) -> bool:
+        """Return whether the plain call of a case gave outputs of the right shapes."""
+        if result.index not in self._ran:
+            mismatches = self.attribute_mismatches(result, result.told.outputs)
+            is_wrong = any(found.kind in ("missing", "shape") for found in mismatches)
+            self._ran[result.index] = result.told.failure is None and not is_wrong
+        return self._ran[result.index]
+
+    def right(self, result: CaseResult) -> bool:
+        """Return whether the plain call of a case gave right values."""
+        if not self.ran(result):
+            return False
+        is_random = result.case.dropout is not None
+        return is_random or self.value_mismatch(result, result.told.outputs) is None
+
+
+def _missing(name: str, dims: str, shape: tuple[int, ...], got: Returned | None) -> Mismatch:
+    return Mismatch(name, "missing", dims, shape, actual_type=got.what if got else "nothing")
+
+
+def _wrong_type(name: str, expected: str, got: Returned | None) -> Mismatch:
+    actual = got.what if got else "nothing"
+    return Mismatch(name, "type", expected_type=expected, actual_type=actual)
+
+
+def frames_of(frames: list[FrameData]) -> tuple[Frame, ...]:
+    """Return the learner's lines, the outermost first."""
+    return tuple(Frame(frame.line, frame.function, frame.text) for frame in frames)
+
+
+def in_words(failure: Failure) -> str:
+    """Return an exception as `RuntimeError: …`; explain exceptions that are no errors by name."""
+    if failure.type == "UnexpectedReturnError":
+        return failure.message
+    if failure.type == "SystemExit":
+        return f"it called sys.exit({failure.message})"
+    if failure.type == "NotImplementedError" and not failure.message.strip():
+        return "NotImplementedError: this part is not written yet"
+    return f"{failure.type}: {failure.message.strip()}".removesuffix(": ")

@@ -1,0 +1,159 @@
+"""Read the text of a learner's file: its functions, and from where and with what they are called."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Collection, Iterator
+
+_Function = ast.FunctionDef | ast.AsyncFunctionDef
+
+
+def is_called_from_several_places(source: str, line: int) -> bool:
+    """Return whether the function that a line is in may be called from several places.
+
+    Python or torch may call a method with a special name at any time.
+    """
+    tree = ast.parse(source)
+    function = _function_around(tree, line)
+    if function is None:
+        return False
+    if function.name == "forward" or function.name.startswith("__"):
+        return True
+    return sum(_is_named(node, function.name) for node in ast.walk(tree)) > 1
+
+
+def _is_named(node: ast.AST, name: str) -> bool:
+    return name in (getattr(node, "id", None), getattr(node, "attr", None))
+
+
+def is_given_a_constant(source: str, line: int, call: int) -> bool:
+    """Return whether a line reads an argument for which the call at another line gives a constant.
+
+    An example is `softmax(scores, axis)` in a function that is called with `axis=-1`.
+    """
+    tree = ast.parse(source)
+    function = _function_around(tree, line)
+    if function is None:
+        return False
+    read = _names_read_at(function, line)
+    for node in ast.walk(tree):
+        if not isinstance(node, ast.Call) or not _is_named(node.func, function.name):
+            continue
+        if not node.lineno <= call <= (node.end_lineno or call):
+            continue
+        for name, value in _arguments(function, node):
+            if name in read and _is_constant(value):
+                return True
+    return False
+
+
+def _names_read_at(function: _Function, line: int) -> set[str]:
+    """Return the names in the innermost statement at a line of a function."""
+    around = [
+        node
+        for node in ast.walk(function)
+        if isinstance(node, ast.stmt)
+        and node is not function
+        and node.lineno <= line <= (node.end_lineno or line)
+    ]
+    if not around:
+        return set()
+    statement = max(around, key=lambda node: node.lineno)
+    return {node.id for node in ast.walk(statement) if isinstance(node, ast.Name)}
+
+
+def _arguments(function: _Function, call: ast.Call) -> Iterator[tuple[str | None, ast.expr]]:
+    """Yield the arguments of a call by the names that the function gives them."""
+    names = [argument.arg for argument in function.args.args]
+    if names[:1] == ["self"]:
+        names = names[1:]
+    yield from zip(names, call.args, strict=False)
+    for keyword in call.keywords:
+        yield keyword.arg, keyword.value
+
+
+def _is_constant(value: ast.expr) -> bool:
+    """Return whether a value is written out: a number, a word, -1, torch.bfloat16."""
+    if isinstance(value, ast.UnaryOp):
+        value = value.operand
+    if isinstance(value, ast.Attribute) and isinstance(value.value, ast.Name):
+        return value.value.id == "torch"
+    return isinstance(value, ast.Constant)
+
+
+def function_lines(source: str, line: int) -> range:
+    """Return the lines of the function that a line is in; the line alone if it is in none."""
+    function = _function_around(ast.parse(source), line)
+    if function is None:
+        return range(line, line + 1)
+    return range(function.lineno, (function.end_lineno or line) + 1)
+
+
+def branch_not_taken(
+    source: str, start: int, end: int, visited: Collection[int], names: Collection[str]
+) -> int | None:
+    """Return the line of the first `if` that was not entered and would have bound a name.
+
+    Args:
+        start, end: the `if` stands between these lines of a function.
+        visited: the lines that ran.
+        names: the branch must bind one of these anew.
+    """
+    function = _function_around(ast.parse(source), start)
+    if function is None or not start <= end <= (function.end_lineno or start):
+        return None
+    branches = [node for node in ast.walk(function) if isinstance(node, ast.If)]
+    for branch in sorted(branches, key=lambda branch: branch.lineno):
+        if not start < branch.lineno <= end:
+            continue
+        body = range(branch.body[0].lineno, (branch.body[-1].end_lineno or 0) + 1)
+        if not any(line in visited for line in body) and _bound_in(branch) & set(names):
+            return branch.lineno
+    return None
+
+
+def _bound_in(branch: ast.If) -> set[str]:
+    found: set[str] = set()
+    for statement in branch.body:
+        for node in ast.walk(statement):
+            if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+                found.add(node.id)
+    return found
+
+
+def where_gradients_are_cut(source: str, line: int) -> int:
+    """Return the decorator that turns gradients off around a line; the line if there is none."""
+    function = _function_around(ast.parse(source), line)
+    for decorator in [] if function is None else function.decorator_list:
+        text = ast.unparse(decorator)
+        if "no_grad" in text or "inference_mode" in text:
+            return decorator.lineno
+    return line
+
+
+def first_division(source: str, entry: str) -> int | None:
+    """Return the line at which a class first divides.
+
+    The constructor must look at the sizes there at the latest.
+    """
+    lines: list[int] = []
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.ClassDef) and node.name == entry:
+            for inner in ast.walk(node):
+                if isinstance(inner, ast.BinOp) and isinstance(
+                    inner.op, ast.FloorDiv | ast.Mod | ast.Div
+                ):
+                    lines.append(inner.lineno)
+            return min(lines, default=None)
+    return None
+
+
+def _function_around(tree: ast.AST, line: int) -> _Function | None:
+    """Return the innermost function that a line is in, its decorators included."""
+    around = []
+    for node in ast.walk(tree):
+        if isinstance(node, _Function):
+            first = min([node.lineno, *(found.lineno for found in node.decorator_list)])
+            if first <= line <= (node.end_lineno or line):
+                around.append(node)
+    return max(around, key=lambda node: node.lineno, default=None)
