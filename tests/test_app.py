@@ -113,7 +113,7 @@ def test_learner_file_that_is_gone(
 
 
 def test_hand_out_keeps_a_file(tmp_path: Path, journal: Journal) -> None:
-    """A second `hand_out` changes neither the file nor the start; `hand_out_afresh` changes both."""
+    """A second `hand_out` keeps the file and the start; `hand_out_afresh` changes both."""
     gqa = KnownPacks().find("gqa")
     path = tmp_path / gqa.file_name
     assert not hand_out(gqa, path, journal, "standard")

@@ -55,5 +55,5 @@ class KnownPacks(Places, frozen=True):
 
 
 def open_packs(named: Iterable[Path | str] = ()) -> KnownPacks:
-    """Return the known packs: those in the folders `named`, and those that the environment names."""
+    """Return the known packs: the folders `named`, and those that the environment names."""
     return KnownPacks(variable=os.environ.get(VARIABLE, "")).naming(named)
