@@ -13,7 +13,6 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     # So it is where a script has put these tests into the background; commands that are tested would inherit it, and Ctrl-C would end none.
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
-from trainer.cli import common
 from trainer.content import packs
 from trainer.grading.grader import Grader
 from trainer.running import counting, from_scratch, zygote
@@ -148,14 +147,11 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.fixture(autouse=True)
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The journal's folder of this test; no variable of the developer's own is seen, nor a pack that another test has named."""
+    """The journal's folder of this test; no variable of the developer's own is seen."""
     folder = tmp_path / "home"
     for name in ("ATTN_DRILL_LANG", "NO_COLOR", "FORCE_COLOR", "COLUMNS"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("ATTN_DRILL_HOME", str(folder))
-    monkeypatch.setattr(
-        common, "_named", []
-    )  # what --pack has named, where a test runs a command in this process
     return folder
 
 

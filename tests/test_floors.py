@@ -20,10 +20,11 @@ FLOORS = {
     "practice": 4,
     "classroom": 4,
     "display": 5,
-    "cli": 6,
-    "session": 6,
-    "notebook": 6,
-    "pytest_drill": 6,
+    "app": 6,
+    "cli": 7,
+    "session": 7,
+    "notebook": 7,
+    "pytest_drill": 7,
 }
 TORCH = {"running", "comparing", "grading"}
 FILES = sorted(TRAINER.rglob("*.py"))

@@ -12,8 +12,9 @@ from pathlib import Path
 import pytest
 
 from trainer import check
-from trainer.cli import app, common
-from trainer.cli.check import grader_for
+from trainer.app.grading import open_grader
+from trainer.app.packs import open_packs
+from trainer.cli import app
 from trainer.content import known_packs, packs
 from trainer.content.installed_packs import installed_packs
 from trainer.content.known_packs import Places, catalogue, find
@@ -315,7 +316,7 @@ def test_a_project_that_is_installed_as_it_stands(
     )  # another key for what is kept of a process
     (pack,) = (one for one in known_packs.known_packs(Places()) if one.how == "installed")
     assert (pack.root, pack.copies) == (project, (copy,))
-    assert common.pack_roots() == (ROOT, project, copy)
+    assert open_packs().roots() == (ROOT, project, copy)
 
 
 # What they hold
@@ -575,12 +576,11 @@ def test_the_grader_hides_all_packs(
     install(site, "hiding", "[attn_drill.packs]\nhiding = hiding_pack\n")
     mine, other = make(tmp_path / "mine", "a"), make(tmp_path / "other", "b")
     monkeypatch.setenv("ATTN_DRILL_PACK", str(other))
-    monkeypatch.setattr(common, "_named", [mine])
     hidden: list[Path] = []
     monkeypatch.setattr(
         "trainer.grading.grader.Grader", lambda packs, limits, **more: hidden.extend(packs)
     )
-    grader_for()
+    open_grader(open_packs([mine]))
     assert hidden == [mine, other, ROOT, site / "hiding_pack"]
 
 

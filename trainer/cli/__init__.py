@@ -1,1 +1,1 @@
-"""Floor 6: one file a command."""
+"""Floor 7: one file a command."""

@@ -23,7 +23,6 @@ from trainer.cli import (
     import_,
     interview,
     list_,
-    menu,
     pack,
     quiz,
     repro,
@@ -34,8 +33,7 @@ from trainer.cli import (
     stats,
     trace,
 )
-from trainer.cli.common import name_packs
-from trainer.cli.pack_option import PACK_HELP, PackCommand
+from trainer.cli.parameters import PACK_HELP, PackCommand, name_packs
 from trainer.core.words import DrillError, GraderError
 
 app = typer.Typer(
@@ -75,8 +73,8 @@ def _version(wanted: bool) -> None:
         raise typer.Exit()
 
 
-def _packs(folders: list[Path] | None) -> list[Path] | None:
-    name_packs(folders, afresh=True)
+def _packs(context: typer.Context, folders: list[Path] | None) -> list[Path] | None:
+    name_packs(context, folders)
     return folders
 
 
@@ -91,8 +89,16 @@ def root(
     ] = None,
 ) -> None:
     """Practise implementing attention in PyTorch from memory."""
-    if context.invoked_subcommand is None:
-        menu.menu()
+    if context.invoked_subcommand is not None:
+        return
+    from trainer.cli.practise import can_stay
+
+    if not can_stay():
+        list_.list_challenges(context)
+        return
+    from trainer.cli.menu import menu
+
+    menu(context.obj)
 
 
 def main() -> None:

@@ -7,12 +7,14 @@ from typing import Annotated
 
 import typer
 
-from trainer.cli.common import complete_id, find
+from trainer.app.packs import KnownPacks
+from trainer.cli.parameters import complete_id
 from trainer.content import packs
 from trainer.core.words import DrillError
 
 
 def autograder(
+    context: typer.Context,
     folder: Annotated[
         Path,
         typer.Argument(metavar="DIR", help="A new folder, or one that this command wrote before."),
@@ -32,15 +34,17 @@ def autograder(
     from trainer.classroom.assignment import read_assignment
     from trainer.display.autograder import write_autograder
 
+    known_packs: KnownPacks = context.obj
     if (challenge_id is None) == (assignment is None):
         raise DrillError(
             "Say what is asked: --challenge ID, or --assignment FILE for several and for weights. One of them, not both."
         )
     if assignment is not None:
-        asked = [find(one.challenge) for one in read_assignment(assignment, find).asked]
+        parts = read_assignment(assignment, known_packs.find).asked
+        asked = [known_packs.find(part.challenge) for part in parts]
         text = assignment.read_text(encoding="utf-8")
     else:
-        asked = [find(str(challenge_id))]
+        asked = [known_packs.find(str(challenge_id))]
         text = f'[[challenge]]\nid = "{asked[0].id}"\n'
     write_autograder(
         folder,

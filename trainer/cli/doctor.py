@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING
 import typer
 
 from trainer import __version__
-from trainer.cli.common import catalogue, warn
+from trainer.app.packs import KnownPacks
+from trainer.cli.messages import warn
 from trainer.content import packs
 from trainer.practice.journal import default_journal
 
@@ -20,14 +21,15 @@ if TYPE_CHECKING:
     from trainer.running.copy_probe import Copies
 
 
-def doctor() -> None:
+def doctor(context: typer.Context) -> None:
     """Show versions and what this machine can do."""
     typer.echo(
         f"attn-drill {__version__}, Python {platform.python_version()}, {platform.platform()}"
     )
     for name in ("torch", "numpy", "typer", "rich", "msgspec", "textual", "watchfiles", "fsrs"):
         typer.echo(f"  {name} {_version(name)}")
-    known = catalogue()
+    known_packs: KnownPacks = context.obj
+    known = known_packs.catalogue()
     for pack, word in zip(
         known.packs, itertools.chain(["challenges"], itertools.repeat("")), strict=False
     ):

@@ -10,7 +10,7 @@ from typing import Annotated
 
 import typer
 
-from trainer.cli.common import say_trouble
+from trainer.cli.messages import warn_journal
 from trainer.core.words import DrillError
 from trainer.practice.journal import default_journal
 
@@ -33,7 +33,7 @@ def export_journal(
     rows = journal.rows()
     if journal.trouble is not None and not rows:
         raise DrillError(f"Nothing was exported. {journal.trouble}")
-    say_trouble(journal)
+    warn_journal(journal)
     lines = list(written(rows))
     if file is None or str(file) == "-":
         sys.stdout.buffer.writelines(lines)

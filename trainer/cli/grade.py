@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from trainer.cli.check import check_limits, check_seed
-from trainer.cli.common import complete_id, cores, find, fresh_seed, pack_roots
+from trainer.app.packs import KnownPacks
+from trainer.cli.parameters import complete_id
 from trainer.core.words import Challenge, DrillError, GraderError
 
 if TYPE_CHECKING:
@@ -28,6 +28,7 @@ _MOST_SAID = 5  # sentences about names that came several times
 
 
 def grade(
+    context: typer.Context,
     folder: Annotated[
         Path,
         typer.Argument(
@@ -96,12 +97,14 @@ def grade(
     ] = False,
 ) -> None:
     """Grade a class's submissions."""
+    from trainer.app.grading import check_seed, cores, fresh_seed
     from trainer.classroom.executors import check_executor
     from trainer.cli.grade_outputs import check_formats, check_out, show_similar, write_outputs
 
     wanted = check_formats(formats)
-    asked = _assignment(challenge_id, assignment, time_limit, memory_limit)
-    challenges = [find(one.challenge) for one in asked.asked]
+    known_packs: KnownPacks = context.obj
+    asked = _assignment(challenge_id, assignment, time_limit, memory_limit, known_packs)
+    challenges = [known_packs.find(one.challenge) for one in asked.asked]
     jobs = cores() if jobs is None else jobs
     if not 1 <= jobs <= _MOST_JOBS:
         raise DrillError(f"--jobs is {jobs}; it must be 1 to {_MOST_JOBS}.")
@@ -119,7 +122,7 @@ def grade(
     plan = plan_of(
         asked,
         challenges,
-        pack_roots(),
+        known_packs.roots(),
         record.seed,
         per_student_seed=record.per_student_seed,
         weaker=allow_weaker,
@@ -143,10 +146,15 @@ def grade(
 
 
 def _assignment(
-    challenge_id: str | None, file: Path | None, time_limit: float | None, memory_limit: int | None
+    challenge_id: str | None,
+    file: Path | None,
+    time_limit: float | None,
+    memory_limit: int | None,
+    known_packs: KnownPacks,
 ) -> Assignment:
     from dataclasses import replace
 
+    from trainer.app.grading import check_limits
     from trainer.classroom.assignment import plain_assignment, read_assignment
 
     if (challenge_id is None) == (file is None):
@@ -154,9 +162,9 @@ def _assignment(
             "Say what was asked: --challenge ID, or --assignment FILE for several and for weights. One of them, not both."
         )
     if file is not None:
-        asked = read_assignment(file, find)
+        asked = read_assignment(file, known_packs.find)
     else:
-        challenge = find(str(challenge_id))
+        challenge = known_packs.find(str(challenge_id))
         asked = replace(plain_assignment(challenge.id), title=challenge.title)
     seconds, memory_mib = (
         asked.seconds if time_limit is None else time_limit,

@@ -7,22 +7,23 @@ from typing import Annotated
 
 import typer
 
-from trainer.cli.common import complete_id, find, say_trouble, with_pack
+from trainer.app.packs import KnownPacks
+from trainer.cli.messages import warn_journal
+from trainer.cli.parameters import ChallengeId
 from trainer.core.words import DrillError
 from trainer.practice.journal import default_journal
 
 
 def hint(
-    challenge_id: Annotated[
-        str,
-        typer.Argument(metavar="ID", help="The challenge, e.g. gqa.", autocompletion=complete_id),
-    ],
+    context: typer.Context,
+    challenge_id: ChallengeId,
     level: Annotated[
         int | None, typer.Option("--level", help="1 nudges, 2 gives the idea, 3 the step.")
     ] = None,
 ) -> None:
     """Show the next hint."""
-    challenge = find(challenge_id)
+    known_packs: KnownPacks = context.obj
+    challenge = known_packs.find(challenge_id)
     most = len(challenge.hints)
     if level is not None and not 1 <= level <= most:
         raise DrillError(f"There is no hint {level}; {challenge.id} has hints 1 to {most}.")
@@ -31,7 +32,7 @@ def hint(
     journal.record_hint(challenge.id, number, time.time())
     typer.echo(f"Hint {number} of {most}: {challenge.hints[number - 1]}")
     if number == most:
-        typer.echo(
-            f"That was the last one. `attn-drill solution {challenge.id} --give-up{with_pack(challenge)}` shows the reference."
-        )
-    say_trouble(journal)
+        pack_option = known_packs.pack_option(challenge)
+        solution = f"`attn-drill solution {challenge.id} --give-up{pack_option}`"
+        typer.echo(f"That was the last one. {solution} shows the reference.")
+    warn_journal(journal)

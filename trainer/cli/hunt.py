@@ -9,28 +9,24 @@ import sys
 import time
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
-from trainer.cli.check import check_seed, grader_for, keep
-from trainer.cli.common import complete_id, find, fresh_seed, read_source, say_trouble, with_pack
+from trainer.app.packs import KnownPacks
+from trainer.cli.messages import warn_journal
+from trainer.cli.parameters import ChallengeId
 from trainer.content import packs
 from trainer.core.words import Challenge, DrillError
-from trainer.practice.files import write_afresh
+from trainer.practice.files import read_source, write_afresh
 from trainer.practice.journal import Journal, default_journal
-
-if TYPE_CHECKING:
-    from trainer.core.report import Report
 
 LastHunt = tuple[tuple[str, ...], Path]
 
 
 def hunt(
-    challenge_id: Annotated[
-        str,
-        typer.Argument(metavar="ID", help="The challenge, e.g. gqa.", autocompletion=complete_id),
-    ],
+    context: typer.Context,
+    challenge_id: ChallengeId,
     folder: Annotated[
         Path | None,
         typer.Option("--dir", help="The folder of the file to repair; by default this one."),
@@ -45,47 +41,61 @@ def hunt(
     reveal: Annotated[bool, typer.Option("--reveal", help="Give up: tell what is wrong.")] = False,
 ) -> None:
     """Find and repair the mistake in a reference that has one, or two."""
-    challenge = find(challenge_id)
+    from trainer.app import grading
+
+    known_packs: KnownPacks = context.obj
+    challenge = known_packs.find(challenge_id)
     if check and reveal:
         raise DrillError("--check grades your repair and --reveal gives up; use one of them.")
     if seed is not None:
-        check_seed(seed)
+        grading.check_seed(seed)
     journal = default_journal()
     last = journal.last_hunt(challenge.id)
+    pack_option = known_packs.pack_option(challenge)
     if not check and not reveal:
-        _hand_out(challenge, folder or Path(), seed, last, journal)
-        say_trouble(journal)
+        _hand_out(challenge, folder or Path(), seed, last, journal, pack_option)
+        warn_journal(journal)
         return
     if last is None:
-        say_trouble(journal)
+        warn_journal(journal)
         raise DrillError(
-            f"No hunt in {challenge.id} is under way. `attn-drill hunt {challenge.id}{with_pack(challenge)}` begins one."
+            f"No hunt in {challenge.id} is under way. "
+            f"`attn-drill hunt {challenge.id}{pack_option}` begins one."
         )
     if reveal:
         typer.echo(_what_it_was(challenge, last[0]))
-        say_trouble(journal)
+        warn_journal(journal)
         return
-    report = _graded(challenge, _place(challenge, folder, last), seed, journal)
+    path = _place(challenge, folder, last)
+    source = read_source(path)
+    seed = grading.fresh_seed() if seed is None else seed
+    report = grading.grade_file(known_packs, challenge, source, str(path), seed, diagnosed=False)
+    grading.record_attempt(journal, challenge, report, source, "hunt")
+    warn_journal(journal)
     from trainer.display.terminal import show
 
-    # Neither the mistake nor the line: finding them is the task.
+    # The report holds back the mistake and the line: finding them is the task.
     show(report, sys.stdout, why=False)
     typer.echo()
     if report.verdict == "passed":
         typer.echo(_what_it_was(challenge, last[0]))
         return
     _say("Not repaired yet. Go on, and grade it again with the same command.")
-    packed = with_pack(challenge)
-    typer.echo(f"  attn-drill hunt {challenge.id} --reveal{packed}  gives up")
-    typer.echo(
-        f"  attn-drill trace {challenge.id} {shlex.quote(report.file)}{packed}  line by line"
-    )
+    file = shlex.quote(report.file)
+    typer.echo(f"  attn-drill hunt {challenge.id} --reveal{pack_option}  gives up")
+    typer.echo(f"  attn-drill trace {challenge.id} {file}{pack_option}  line by line")
     raise typer.Exit(1)
 
 
 def _hand_out(
-    challenge: Challenge, folder: Path, seed: int | None, last: LastHunt | None, journal: Journal
+    challenge: Challenge,
+    folder: Path,
+    seed: int | None,
+    last: LastHunt | None,
+    journal: Journal,
+    pack_option: str,
 ) -> None:
+    """Write the reference with a mistake into `folder`, and show what to type next."""
     from random import Random
 
     from trainer.content.mistakes import read_mistakes
@@ -101,14 +111,14 @@ def _hand_out(
         with contextlib.suppress(OSError):
             kept.unlink()
             kept = None
-    journal.record_hunt(challenge.id, time.time(), [one.id for one in chosen], path.resolve())
+    mistake_ids = [mistake.id for mistake in chosen]
+    journal.record_hunt(challenge.id, time.time(), mistake_ids, path.resolve())
     many, it = ("one mistake", "it") if len(chosen) == 1 else ("two mistakes", "them")
     _say(f"{path} is the reference of {challenge.id} with {many} in it. Find and repair {it}.")
     if kept is not None:
         _say(f"The file that was there is kept as {kept}.")
-    packed = with_pack(challenge)
-    typer.echo(f"  attn-drill hunt {challenge.id} --check{packed}   grades it")
-    typer.echo(f"  attn-drill hunt {challenge.id} --reveal{packed}  gives up")
+    typer.echo(f"  attn-drill hunt {challenge.id} --check{pack_option}   grades it")
+    typer.echo(f"  attn-drill hunt {challenge.id} --reveal{pack_option}  gives up")
 
 
 def _say(text: str) -> None:
@@ -144,15 +154,6 @@ def _place(challenge: Challenge, folder: Path | None, last: LastHunt) -> Path:
         )
     here = Path.cwd() / name
     return Path(name) if last[1] == here.resolve() or not last[1].exists() else last[1]
-
-
-def _graded(challenge: Challenge, path: Path, seed: int | None, journal: Journal) -> Report:
-    source = read_source(path)
-    with grader_for() as grader:
-        report = grader.grade(challenge, source, str(path), fresh_seed() if seed is None else seed)
-    keep(journal, challenge, report, source, "hunt")
-    say_trouble(journal)
-    return report
 
 
 def _what_it_was(challenge: Challenge, ids: Sequence[str]) -> str:

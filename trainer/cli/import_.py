@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from trainer.cli.common import say_trouble
+from trainer.cli.messages import warn_journal
 from trainer.core.words import DrillError
 from trainer.practice.journal import default_journal
 
@@ -38,7 +38,7 @@ def import_journal(
     new = journal.add_rows(rows)
     if new is None:
         raise DrillError(f"Nothing was imported. {journal.trouble}")
-    say_trouble(journal)
+    warn_journal(journal)
     there = len(rows) - new
     typer.echo(
         f"{new} {'row was' if new == 1 else 'rows were'} new, {there} {'was' if there == 1 else 'were'} there already."

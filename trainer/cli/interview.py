@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from trainer.cli.common import say_trouble
+from trainer.cli.messages import warn_journal as say_trouble
 from trainer.core.words import DrillError
 from trainer.practice.journal import default_journal
 
@@ -64,7 +64,7 @@ def interview(
         )
     # Only here: the program starts a fifth faster without them.
     from trainer.cli import interview_course as course
-    from trainer.cli.start import can_stay
+    from trainer.cli.practise import can_stay
 
     journal = default_journal()
     last = course.last_one(journal)

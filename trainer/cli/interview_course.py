@@ -11,9 +11,10 @@ from pathlib import Path
 
 import typer
 
-from trainer.cli.common import catalogue, pack_roots, say_trouble
+from trainer.cli.interview_packs import catalogue, pack_roots
 from trainer.cli.interview_run import Desk, Interview, Lines, minutes_in_words, open_stage
 from trainer.cli.interview_stages import How, PlainStage, ask_questions, watched_stage
+from trainer.cli.messages import warn_journal as say_trouble
 from trainer.content import packs
 from trainer.content.questions import read_bank
 from trainer.core.words import DrillError

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from trainer.cli.check import grader_for
+from trainer.cli.interview_packs import grader_for
 from trainer.content import packs
 from trainer.core.words import Challenge, DrillError, GraderError
 from trainer.practice.files import read_source, write_new

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import typer
 
-from trainer.cli.common import language, pack_roots
+from trainer.app.start import language
+from trainer.cli.interview_packs import pack_roots
 from trainer.cli.interview_run import (
     Desk,
     Interview,
@@ -20,7 +21,7 @@ from trainer.cli.interview_run import (
     minutes_in_words,
     record_attempt,
 )
-from trainer.cli.start import show_prompt
+from trainer.cli.practise import show_prompt
 from trainer.content import packs
 from trainer.core.words import DrillError, GraderError
 from trainer.display import asked as shown

@@ -11,19 +11,22 @@ from typing import Annotated
 
 import typer
 
-from trainer.cli.common import catalogue, say_trouble, warn
+from trainer.app.packs import KnownPacks
+from trainer.cli.messages import warn, warn_journal
 from trainer.practice.journal import default_journal
 
 
 def list_challenges(
+    context: typer.Context,
     as_json: Annotated[bool, typer.Option("--json", help="As a JSON list.")] = False,
 ) -> None:
     """List the challenges with level, minutes and state."""
-    known = catalogue()
+    known_packs: KnownPacks = context.obj
+    known = known_packs.catalogue()
     warn(known.troubles)
     journal = default_journal()
     progress = journal.progress()
-    say_trouble(journal)
+    warn_journal(journal)
     rows = [
         (one, progress[one.id].state if one.id in progress else "new") for one in known.challenges
     ]

@@ -1,36 +1,32 @@
-"""`attn-drill` alone: on a terminal a menu, elsewhere the list."""
+"""`attn-drill` alone on a terminal: a menu."""
 
 from __future__ import annotations
 
 import time
 from pathlib import Path
 
-from trainer.cli.common import catalogue
-from trainer.cli.list_ import list_challenges
-from trainer.cli.review import hand_out_blank
-from trainer.cli.start import can_stay, hand_out, practise
+from trainer.app.packs import KnownPacks
+from trainer.cli.practise import review_challenge, start_challenge
 from trainer.practice.agenda import agenda
 from trainer.practice.journal import default_journal
 
 
-def menu() -> None:
-    """Choose a challenge and start it: what is due as a review, all else as `start` does."""
-    if not can_stay():
-        list_challenges()
-        return
+def menu(known_packs: KnownPacks) -> None:
+    """Let the learner choose a challenge; review it if it is due, else start it."""
     journal = default_journal()
-    entries = agenda(
-        catalogue().challenges, journal.progress(), journal.reviews("challenge:"), time.time()
-    )
+    challenges = known_packs.catalogue().challenges
+    reviews = journal.reviews("challenge:")
+    entries = agenda(challenges, journal.progress(), reviews, time.time())
     from trainer.session.menu import choose
 
     chosen = choose(entries)
     if chosen is None:
         return
+    challenge = chosen.challenge
+    here = Path(challenge.file_name)
     if chosen.section == "due":
-        hand_out_blank(chosen.challenge, Path(), journal)
+        review_challenge(challenge, here, known_packs, journal)
         return
-    started = journal.path_of(chosen.challenge.id)
-    path = started if started is not None and started.exists() else Path(chosen.challenge.file_name)
-    hand_out(chosen.challenge, path, journal, "standard")
-    practise(chosen.challenge, path, journal)
+    started = journal.path_of(challenge.id)
+    path = started if started is not None and started.exists() else here
+    start_challenge(challenge, path, known_packs, journal)

@@ -10,8 +10,8 @@ from typing import Annotated
 
 import typer
 
-from trainer.cli.common import cores, fresh_seed, named_packs, pack_roots
-from trainer.cli.pack_option import PackCommand
+from trainer.app.packs import KnownPacks
+from trainer.cli.parameters import PackCommand
 from trainer.content import packs
 from trainer.core.words import Challenge, DrillError
 
@@ -52,6 +52,7 @@ def new_pack(
 
 @app.command("check", cls=PackCommand)
 def check_pack(
+    context: typer.Context,
     folder: Annotated[
         Path | None,
         typer.Argument(
@@ -91,11 +92,12 @@ def check_pack(
         raise DrillError(f"--every is {every}; it must be 1 or more.")
     if jobs is not None and jobs < 1:
         raise DrillError(f"--jobs is {jobs}; it must be 1 or more.")
-    root = _root() if folder is None else folder
+    known_packs: KnownPacks = context.obj
+    root = _root(known_packs.named) if folder is None else folder
     beside = (
         ()
         if root == packs.built_in_pack()
-        else tuple(one for one in pack_roots() if one != root.resolve())
+        else tuple(one for one in known_packs.roots() if one != root.resolve())
     )
     challenges = (
         [packs.find_challenge(root, name) for name in only] if only else list(packs.read_pack(root))
@@ -104,6 +106,7 @@ def check_pack(
         raise DrillError(
             f"{root / 'challenges'} holds no challenge. CONTRIBUTING.md says how to add one."
         )
+    from trainer.app.grading import cores, fresh_seed
     from trainer.content.strays import strays
     from trainer.display.pack_table import Progress, mistakes_table
     from trainer.display.words import counted
@@ -158,11 +161,15 @@ def _hidden_when_installed(root: Path, challenges: Sequence[Challenge]) -> list[
     return [one for one in challenges if one.folder.name in names]
 
 
-def _root() -> Path:
-    """The pack of `--pack`, else the built-in one."""
-    named = named_packs()
+def _root(named: Sequence[Path]) -> Path:
+    """Return the pack that `--pack` names, else the built-in one.
+
+    Raises:
+        DrillError: if `--pack` names several.
+    """
     if len(named) > 1:
         raise DrillError(
-            f"--pack names {len(named)} packs, and one is checked at a time. Name it: `attn-drill pack check {shlex.quote(str(named[0]))}`."
+            f"--pack names {len(named)} packs, and one is checked at a time. "
+            f"Name it: `attn-drill pack check {shlex.quote(str(named[0]))}`."
         )
     return named[0] if named else packs.built_in_pack()

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from trainer.cli.common import catalogue, say_trouble, warn
+from trainer.app.packs import KnownPacks
+from trainer.cli.messages import warn, warn_journal
 from trainer.core.words import DrillError, PackError
 from trainer.practice.journal import Journal, default_journal
 
@@ -24,22 +25,24 @@ if TYPE_CHECKING:
 _GOOD, _AGAIN = 3, 1  # ratings of fsrs
 
 
-def complete_topic(incomplete: str) -> list[str]:
-    """Names of topics for shell completion."""
+def complete_topic(context: typer.Context, incomplete: str) -> list[str]:
+    """Return the topics that begin with `incomplete`, for shell completion."""
     try:
-        _, groups, _ = _all_questions()
-    except DrillError:  # --pack names no pack; the command will say so
+        _, groups, _ = _all_questions(context.obj)
+    except DrillError:  # `--pack` names no pack; the command will report it
         return []
     return [one.name for some in groups for one in some if one.name.startswith(incomplete)]
 
 
-def _all_questions() -> tuple[Pool, tuple[list[Topic], list[Topic]], list[str]]:
+def _all_questions(
+    known_packs: KnownPacks,
+) -> tuple[Pool, tuple[list[Topic], list[Topic]], list[str]]:
     """What may be asked, the topics of the bank and the challenges, and a sentence for what cannot be read."""
     from trainer.content.mistakes import readable_mistakes
     from trainer.content.questions import read_bank
     from trainer.practice.quiz_order import pool_of, topics
 
-    known = catalogue()
+    known = known_packs.catalogue()
     bank = read_bank(known.roots)
     mistakes, unreadable = readable_mistakes(known.challenges)
     pool = pool_of(bank.questions, known.challenges, mistakes)
@@ -47,6 +50,7 @@ def _all_questions() -> tuple[Pool, tuple[list[Topic], list[Topic]], list[str]]:
 
 
 def quiz(
+    context: typer.Context,
     topic: Annotated[
         str | None,
         typer.Option(
@@ -67,7 +71,7 @@ def quiz(
     for stream in (sys.stdin, sys.stdout):
         # What another encoding lacks is shown as a question mark.
         getattr(stream, "reconfigure", lambda errors: None)(errors="replace")
-    pool, groups, troubles = _all_questions()
+    pool, groups, troubles = _all_questions(context.obj)
     warn(troubles)
     if as_list:
         _show_topics(groups)
@@ -87,7 +91,7 @@ def quiz(
     now = time.time()
     asked = order(pool, items(journal.reviews(), now), now, count, rng)
     _session(list(_put(pool, asked, rng)), journal)
-    say_trouble(journal)
+    warn_journal(journal)
     journal.close()
 
 

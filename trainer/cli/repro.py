@@ -2,26 +2,21 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from trainer.cli.check import grader_for
-from trainer.cli.common import complete_id, find, fresh_seed, learner_file, read_source
+from trainer.app.packs import KnownPacks
+from trainer.cli.parameters import ChallengeId, LearnerFile
 from trainer.core.words import DrillError
+from trainer.practice.files import read_source
 from trainer.practice.journal import default_journal
 
 
 def repro(
-    challenge_id: Annotated[
-        str,
-        typer.Argument(metavar="ID", help="The challenge, e.g. gqa.", autocompletion=complete_id),
-    ],
-    file: Annotated[
-        Path | None,
-        typer.Argument(metavar="[FILE]", help="Your file; by default the stub's place."),
-    ] = None,
+    context: typer.Context,
+    challenge_id: ChallengeId,
+    file: LearnerFile = None,
     seed: Annotated[
         int | None,
         typer.Option(
@@ -36,21 +31,23 @@ def repro(
     ] = None,
 ) -> None:
     """Write a script with the failing case's inputs and weights, and your file called on them."""
-    challenge = find(challenge_id)
+    from trainer.app import grading
+    from trainer.app.learner_file import learner_file
+
+    known_packs: KnownPacks = context.obj
+    challenge = known_packs.find(challenge_id)
     journal = default_journal()
-    path = learner_file(challenge, file, journal).resolve()
+    path = learner_file(challenge, file, journal, known_packs).resolve()
     source = read_source(path)
     if seed is None:
-        last = journal.last_seed(challenge.id)
-        seed = fresh_seed() if last is None else last
-    with grader_for() as grader:
-        from trainer.grading.repro import MARK, repro
-
-        found = repro(grader, challenge, source, str(path), seed, case)
+        seed = grading.last_seed(journal, challenge)
+    found = grading.failing_case(known_packs, challenge, source, str(path), seed, case)
     if found is None:
         raise DrillError(
             f"{path} passes with seed {seed}; nothing fails there. Name a case with `--case N` to step through it all the same."
         )
+    from trainer.grading.repro import MARK
+
     script = path.with_name(f"{path.stem}_repro.py")
     tensors = path.with_name(f"{path.stem}_repro.safetensors")
     try:

@@ -1,25 +1,23 @@
-"""`attn-drill reset ID`: a fresh stub; the old file is kept beside it."""
+"""`attn-drill reset ID`: write a fresh stub and keep the old file."""
 
 from __future__ import annotations
 
-import time
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from trainer.cli.common import complete_id, find, say_trouble
-from trainer.content import packs
+from trainer.app.packs import KnownPacks
+from trainer.app.start import hand_out_afresh
+from trainer.cli.messages import warn_journal
+from trainer.cli.parameters import ChallengeId
 from trainer.content.levels import Level
-from trainer.practice.files import write_afresh
 from trainer.practice.journal import default_journal
 
 
 def reset(
-    challenge_id: Annotated[
-        str,
-        typer.Argument(metavar="ID", help="The challenge, e.g. gqa.", autocompletion=complete_id),
-    ],
+    context: typer.Context,
+    challenge_id: ChallengeId,
     folder: Annotated[
         Path | None,
         typer.Option(
@@ -32,16 +30,18 @@ def reset(
     ] = "standard",
 ) -> None:
     """Write a fresh stub and keep the old file beside it."""
-    challenge = find(challenge_id)
+    known_packs: KnownPacks = context.obj
+    challenge = known_packs.find(challenge_id)
     journal = default_journal()
-    path = _place(challenge.file_name, folder, journal.path_of(challenge.id))
-    kept = write_afresh(path, packs.stub(challenge, level))
-    journal.record_start(challenge.id, path.resolve(), time.time(), level)
-    typer.echo(f"{path} is a fresh stub." + (f" Your old file is kept as {kept}." if kept else ""))
-    say_trouble(journal)
+    path = _stub_place(challenge.file_name, folder, journal.path_of(challenge.id))
+    old_file = hand_out_afresh(challenge, path, journal, level)
+    kept = f" Your old file is kept as {old_file}." if old_file else ""
+    typer.echo(f"{path} is a fresh stub.{kept}")
+    warn_journal(journal)
 
 
-def _place(name: str, folder: Path | None, started: Path | None) -> Path:
+def _stub_place(name: str, folder: Path | None, started: Path | None) -> Path:
+    """Return the file to write: in `folder`, else in this folder, else where `start` put it."""
     if folder is not None:
         return folder / name
     here = Path(name)

@@ -3,22 +3,24 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from trainer.cli.common import catalogue, find, language, say_trouble
-from trainer.cli.start import can_stay, next_steps, practise, show_prompt
-from trainer.content import packs
+from trainer.app.packs import KnownPacks
+from trainer.cli.messages import warn_journal
 from trainer.core.words import Challenge, DrillError
-from trainer.practice.agenda import Entry, agenda, in_days
-from trainer.practice.files import write_afresh
 from trainer.practice.journal import Journal, default_journal
 from trainer.practice.schedule import RATINGS, item_of
 
+if TYPE_CHECKING:
+    from trainer.practice.agenda import Entry
+
 
 def review(
+    context: typer.Context,
     challenge_id: Annotated[
         str | None,
         typer.Argument(
@@ -39,88 +41,80 @@ def review(
     listed: Annotated[bool, typer.Option("--list", help="Only say what is due and when.")] = False,
 ) -> None:
     """Hand out the next challenge that is due, as signatures alone."""
+    from trainer.practice.agenda import agenda
+
+    known_packs: KnownPacks = context.obj
     journal = default_journal()
     if overruled is not None:
-        _overrule(journal, challenge_id, overruled)
+        asked = None if challenge_id is None else known_packs.find(challenge_id)
+        _overrule(journal, asked, overruled)
         return
     now = time.time()
-    entries = agenda(catalogue().challenges, journal.progress(), journal.reviews("challenge:"), now)
-    if listed:
-        _show(entries, now)
-        say_trouble(journal)
-        return
-    challenge = find(challenge_id) if challenge_id is not None else _due(entries)
+    challenges = known_packs.catalogue().challenges
+    entries = agenda(challenges, journal.progress(), journal.reviews("challenge:"), now)
+    challenge = None
+    if not listed:
+        challenge = _due(entries) if challenge_id is None else known_packs.find(challenge_id)
     if challenge is None:
         _show(entries, now)
-        say_trouble(journal)
+        warn_journal(journal)
         return
-    hand_out_blank(challenge, folder, journal, watch=watch)
+    from trainer.cli.practise import review_challenge
 
-
-def hand_out_blank(
-    challenge: Challenge, folder: Path, journal: Journal, *, watch: bool = True
-) -> None:
-    """A blank stub in the place of what is there, which is kept aside; then as `start` does."""
     path = folder / challenge.file_name
-    blank = packs.stub(challenge, "blank")
-    under_way = (
-        path.exists()
-        and path.resolve() == journal.path_of(challenge.id)
-        and not journal.since_start(challenge.id).passed
-        and journal.level_of(challenge.id) == "blank"
-    )
-    if not under_way:
-        kept = write_afresh(path, blank)
-        journal.record_start(challenge.id, path.resolve(), time.time(), "blank")
-        if kept is not None:
-            typer.echo(f"Your old {path.name} is kept as {kept.name}.")
-    if watch and can_stay():
-        practise(challenge, path, journal, "review")
-        return
-    show_prompt(packs.prompt(challenge, language()))
-    typer.echo()
-    typer.echo(next_steps(challenge, path, kept=under_way))
-    say_trouble(journal)
+    review_challenge(challenge, path, known_packs, journal, watch=watch)
 
 
-def _due(entries: list[Entry]) -> Challenge | None:
-    return next((one.challenge for one in entries if one.section == "due"), None)
+def _due(entries: Sequence[Entry]) -> Challenge | None:
+    """Return the challenge that has been due longest, if any is due."""
+    return next((entry.challenge for entry in entries if entry.section == "due"), None)
 
 
-def _show(entries: list[Entry], now: float) -> None:
-    """What is due, and what will be."""
-    due = [one for one in entries if one.section == "due"]
-    later = sorted(
-        (one for one in entries if one.section != "due" and one.item is not None),
-        key=lambda one: one.item.due_at if one.item else 0.0,
-    )
+def _show(entries: Sequence[Entry], now: float) -> None:
+    """Show what is due and what will be due. `now` is in seconds since the epoch."""
+    from trainer.practice.agenda import in_days
+
+    due = [entry.challenge for entry in entries if entry.section == "due"]
+    later = [
+        (entry.item.due_at, entry.challenge)
+        for entry in entries
+        if entry.section != "due" and entry.item is not None
+    ]
     if not due and not later:
         typer.echo(
-            "Nothing was passed yet, so nothing is due. `attn-drill list` shows what there is; a pass makes a challenge come back."
+            "Nothing was passed yet, so nothing is due. "
+            "`attn-drill list` shows what there is; a pass makes a challenge come back."
         )
         return
     if not due:
         typer.echo("Nothing is due today.")
-    for one in due:
-        typer.echo(f"{one.challenge.id:<18} due")
-    for one in later:
-        if one.item is not None:
-            typer.echo(f"{one.challenge.id:<18} due {in_days(one.item.due_at - now)}")
-    fresh = next((one.challenge.id for one in entries if one.section in ("under way", "new")), None)
-    if not due and fresh is not None:
-        typer.echo(f"`attn-drill start {fresh}` goes on with what is not passed yet.")
+    for challenge in due:
+        typer.echo(f"{challenge.id:<18} due")
+    for due_at, challenge in sorted(later, key=lambda pair: pair[0]):
+        typer.echo(f"{challenge.id:<18} due {in_days(due_at - now)}")
+    not_passed = [entry for entry in entries if entry.section in ("under way", "new")]
+    if not due and not_passed:
+        challenge = not_passed[0].challenge
+        typer.echo(f"`attn-drill start {challenge.id}` goes on with what is not passed yet.")
 
 
-def _overrule(journal: Journal, challenge_id: str | None, word: str) -> None:
-    prefix = item_of(find(challenge_id).id) if challenge_id is not None else "challenge:"
-    reviews = [one for one in journal.reviews(prefix) if challenge_id is None or one.item == prefix]
+def _overrule(journal: Journal, challenge: Challenge | None, word: str) -> None:
+    """Grade the last review again with this word: of this challenge, or of all.
+
+    Raises:
+        DrillError: if there is no review.
+    """
+    if challenge is None:
+        reviews = journal.reviews("challenge:")
+    else:
+        item = item_of(challenge.id)
+        reviews = [review for review in journal.reviews(item) if review.item == item]
     if not reviews:
-        raise DrillError(
-            f"There is no review{f' of {challenge_id}' if challenge_id else ''} to overrule yet: a grade comes with a pass."
-        )
+        which = "" if challenge is None else f" of {challenge.id}"
+        raise DrillError(f"There is no review{which} to overrule yet: a grade comes with a pass.")
     last = reviews[-1]
     journal.overrule(last.id, time.time(), RATINGS.index(word) + 1)
-    typer.echo(
-        f"{last.item.removeprefix('challenge:')}: graded {word}, as you say (was {RATINGS[last.rating - 1]}: {last.reason})."
-    )
-    say_trouble(journal)
+    name = last.item.removeprefix("challenge:")
+    before = f"{RATINGS[last.rating - 1]}: {last.reason}"
+    typer.echo(f"{name}: graded {word}, as you say (was {before}).")
+    warn_journal(journal)

@@ -8,7 +8,9 @@ from typing import Annotated
 
 import typer
 
-from trainer.cli.common import complete_id, find, say_trouble, with_pack
+from trainer.app.packs import KnownPacks
+from trainer.cli.messages import warn_journal
+from trainer.cli.parameters import ChallengeId
 from trainer.content import packs
 from trainer.core.words import DrillError
 from trainer.practice.journal import Progress, default_journal
@@ -16,24 +18,24 @@ from trainer.practice.schedule import item_of
 
 
 def solution(
-    challenge_id: Annotated[
-        str,
-        typer.Argument(metavar="ID", help="The challenge, e.g. gqa.", autocompletion=complete_id),
-    ],
+    context: typer.Context,
+    challenge_id: ChallengeId,
     give_up: Annotated[
         bool, typer.Option("--give-up", help="Show it though the challenge is not passed.")
     ] = False,
 ) -> None:
     """Show the reference after a pass, or with --give-up."""
-    challenge = find(challenge_id)
+    known_packs: KnownPacks = context.obj
+    challenge = known_packs.find(challenge_id)
     journal = default_journal()
     progress = journal.progress().get(challenge.id, Progress())
     if progress.state != "passed" and not give_up:
-        say_trouble(journal)
-        packed = with_pack(challenge)
+        warn_journal(journal)
+        pack_option = known_packs.pack_option(challenge)
         raise DrillError(
-            f"{challenge.id} is not passed yet ({progress.attempts} attempts). Go on with `attn-drill hint {challenge.id}{packed}`, "
-            f"or see the reference with `attn-drill solution {challenge.id} --give-up{packed}`."
+            f"{challenge.id} is not passed yet ({progress.attempts} attempts). "
+            f"Go on with `attn-drill hint {challenge.id}{pack_option}`, or see the reference "
+            f"with `attn-drill solution {challenge.id} --give-up{pack_option}`."
         )
     since = journal.since_start(challenge.id)
     if not since.passed and not since.solution:  # in a review too, whatever was passed before it
@@ -48,4 +50,4 @@ def solution(
         console().print(Syntax(text, "python", background_color="default", word_wrap=True))
     else:
         typer.echo(text.rstrip())
-    say_trouble(journal)
+    warn_journal(journal)

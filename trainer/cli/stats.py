@@ -9,26 +9,29 @@ from typing import Annotated
 
 import typer
 
-from trainer.cli.common import catalogue, say_trouble, warn
-from trainer.content.mistakes import readable_mistakes
+from trainer.app.packs import KnownPacks
+from trainer.cli.messages import warn, warn_journal
 from trainer.practice.journal import default_journal
 
 
 def stats(
+    context: typer.Context,
     as_json: Annotated[
         bool, typer.Option("--json", help="One JSON object on stdout and nothing else.")
     ] = False,
 ) -> None:
     """Show your progress: days, topics, times, mistakes, what comes next."""
+    from trainer.content.mistakes import readable_mistakes
     from trainer.content.questions import read_bank
     from trainer.display.stats import EMPTY, as_values, show_stats
     from trainer.practice.stats import statistics
 
-    known = catalogue()
+    known_packs: KnownPacks = context.obj
+    known = known_packs.catalogue()
     bank = read_bank(known.roots)
     journal = default_journal()
     attempts, reviews, starts = journal.attempts(), journal.reviews(), journal.starts()
-    say_trouble(journal)
+    warn_journal(journal)
     made = {one.challenge for one in attempts if one.mistakes}
     mistakes, troubles = readable_mistakes(one for one in known.challenges if one.id in made)
     warn(troubles)

@@ -1,27 +1,22 @@
-"""`attn-drill trace ID [FILE]`: what every line makes, with the reference's named results beside it."""
+"""`attn-drill trace ID [FILE]`: show the result of each line and the reference's named results."""
 
 from __future__ import annotations
 
 import sys
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from trainer.cli.check import grader_for
-from trainer.cli.common import complete_id, find, fresh_seed, learner_file, read_source
+from trainer.app.packs import KnownPacks
+from trainer.cli.parameters import ChallengeId, LearnerFile
+from trainer.practice.files import read_source
 from trainer.practice.journal import default_journal
 
 
 def trace(
-    challenge_id: Annotated[
-        str,
-        typer.Argument(metavar="ID", help="The challenge, e.g. gqa.", autocompletion=complete_id),
-    ],
-    file: Annotated[
-        Path | None,
-        typer.Argument(metavar="[FILE]", help="Your file; by default the stub's place."),
-    ] = None,
+    context: typer.Context,
+    challenge_id: ChallengeId,
+    file: LearnerFile = None,
     seed: Annotated[
         int | None,
         typer.Option(
@@ -36,15 +31,17 @@ def trace(
     ] = None,
 ) -> None:
     """Show the shape, dtype and range of what each line of your file makes."""
-    challenge = find(challenge_id)
+    from trainer.app import grading
+    from trainer.app.learner_file import learner_file
+
+    known_packs: KnownPacks = context.obj
+    challenge = known_packs.find(challenge_id)
     journal = default_journal()
-    path = learner_file(challenge, file, journal)
+    path = learner_file(challenge, file, journal, known_packs)
     source = read_source(path)
     if seed is None:
-        last = journal.last_seed(challenge.id)
-        seed = fresh_seed() if last is None else last
-    with grader_for() as grader:
-        found = grader.trace(challenge, source, str(path), seed, case)
+        seed = grading.last_seed(journal, challenge)
+    found = grading.trace_file(known_packs, challenge, source, str(path), seed, case)
     from trainer.display.trace import show_trace
 
     show_trace(found, sys.stdout)

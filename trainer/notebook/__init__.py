@@ -1,1 +1,1 @@
-"""Floor 6: `check` for live classes in notebooks."""
+"""Floor 7: `check` for live classes in notebooks."""

@@ -13,8 +13,8 @@ from typing import Any
 from rich.console import Group
 from rich.text import Text
 
-from trainer.cli import check
-from trainer.cli.common import find, say_trouble
+from trainer.app.grading import MOST_SEED, grade_file, record_attempt
+from trainer.app.packs import open_packs
 from trainer.core.report import Report
 from trainer.core.words import DrillError, GraderError
 from trainer.display.as_json import as_object
@@ -56,15 +56,16 @@ def _answer(order: dict[str, Any]) -> dict[str, Any]:
 
 
 def _graded(order: dict[str, Any]) -> Report:
-    challenge = find(order["challenge"])
+    known_packs = open_packs()
+    challenge = known_packs.find(order["challenge"])
     seed = secrets.randbelow(1 << 31) if order["seed"] is None else order["seed"]
-    if not 0 <= seed <= check.MOST_SEED:
-        raise DrillError(f"seed is {seed}; it must be 0 to {check.MOST_SEED}.")
-    with check.grader_for() as grader:
-        report = grader.grade(challenge, order["source"], order["label"], seed, diagnosed=True)
+    if not 0 <= seed <= MOST_SEED:
+        raise DrillError(f"seed is {seed}; it must be 0 to {MOST_SEED}.")
+    report = grade_file(known_packs, challenge, order["source"], order["label"], seed)
     journal = default_journal()
-    check.keep(journal, challenge, report, order["source"], "practice")
-    say_trouble(journal)
+    record_attempt(journal, challenge, report, order["source"], "practice")
+    if journal.trouble is not None:
+        print(f"attn-drill: {journal.trouble}", file=sys.stderr)
     journal.close()
     return report
 

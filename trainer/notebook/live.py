@@ -18,11 +18,12 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from trainer.cli.common import find, read_source
+from trainer.app.packs import open_packs
 from trainer.content.packs import TRAINER
 from trainer.core.words import Challenge, DrillError, GraderError
 from trainer.notebook.definitions import is_own_module
 from trainer.notebook.live_source import assembled
+from trainer.practice.files import read_source
 
 # The package is found where this one lies, and nothing else is shadowed by what lies beside it.
 _CHILD = "import sys; sys.path.insert(0, sys.argv[1]); import trainer; del sys.path[0]; from trainer.notebook.grader import answer; answer()"
@@ -78,7 +79,7 @@ def check(
         GraderError: where the grader itself failed.
     """
     try:
-        challenge = find(challenge_id)
+        challenge = open_packs().find(challenge_id)
         label, source, call = _source(challenge, implementations)
     except DrillError as error:
         raise NotebookError(str(error)) from None

@@ -1,1 +1,1 @@
-"""Floor 6: the hidden checks as tests of pytest. Without its option it does nothing."""
+"""Floor 7: the hidden checks as tests of pytest. Without its option it does nothing."""

@@ -1,1 +1,1 @@
-"""Floor 6: the screens of a practice session and of the menu."""
+"""Floor 7: the screens of a practice session and of the menu."""

@@ -1,0 +1,174 @@
+"""Practise a challenge on this terminal, in the session's screen or by commands."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import typer
+
+from trainer.app.packs import KnownPacks
+from trainer.app.start import (
+    hand_out,
+    hand_out_afresh,
+    is_review_under_way,
+    next_challenge,
+    prompt_text,
+)
+from trainer.cli.messages import warn_journal
+from trainer.content.levels import Level
+from trainer.core.words import Challenge
+from trainer.practice.journal import Journal
+
+if TYPE_CHECKING:
+    from trainer.session.stay import Left, Purpose
+
+
+def start_challenge(
+    challenge: Challenge,
+    path: Path,
+    known_packs: KnownPacks,
+    journal: Journal,
+    level: Level = "standard",
+    *,
+    watch: bool = True,
+) -> None:
+    """Hand out the stub unless a file is there, then practise.
+
+    Args:
+        challenge: the challenge.
+        path: where the stub is written.
+        known_packs: the packs of this run.
+        journal: the learner's journal.
+        level: how much the stub tells.
+        watch: stay in the session's screen, if a screen can be drawn.
+    """
+    file_was_there = hand_out(challenge, path, journal, level)
+    if watch and can_stay():
+        practise(challenge, path, known_packs, journal)
+    else:
+        _show_task(challenge, path, known_packs, journal, file_was_there=file_was_there)
+
+
+def review_challenge(
+    challenge: Challenge,
+    path: Path,
+    known_packs: KnownPacks,
+    journal: Journal,
+    *,
+    watch: bool = True,
+) -> None:
+    """Hand out a blank stub and keep the old file under another name, then practise.
+
+    A review that is under way goes on with its file. The arguments are those of `start_challenge`.
+    """
+    under_way = is_review_under_way(challenge, path, journal)
+    if not under_way:
+        old_file = hand_out_afresh(challenge, path, journal, "blank")
+        if old_file is not None:
+            typer.echo(f"Your old {path.name} is kept as {old_file.name}.")
+    if watch and can_stay():
+        practise(challenge, path, known_packs, journal, "review")
+    else:
+        _show_task(challenge, path, known_packs, journal, file_was_there=under_way)
+
+
+def can_stay() -> bool:
+    """Return whether this is a terminal that a screen can be drawn on."""
+    return (
+        sys.stdin.isatty()
+        and sys.stdout.isatty()
+        and os.environ.get("TERM", "dumb") != "dumb"
+        and hasattr(os, "fork")
+    )
+
+
+def practise(
+    challenge: Challenge,
+    path: Path,
+    known_packs: KnownPacks,
+    journal: Journal,
+    purpose: Purpose = "practice",
+) -> None:
+    """Stay in sessions, from one challenge to the next, until the learner leaves.
+
+    Raises:
+        KeyboardInterrupt: after Ctrl-C.
+    """
+    from trainer.session.stay import Stay, stay
+
+    while True:
+        since_start = journal.since_start(challenge.id)
+        request = Stay(
+            challenge,
+            path.resolve(),
+            prompt_text(challenge),
+            since_start.seconds,
+            challenge.minutes * 60.0,
+            purpose=purpose,
+            packs=known_packs.roots(),
+        )
+        left = stay(request, journal)
+        typer.echo(_farewell(challenge, path, left, known_packs.pack_option(challenge)))
+        warn_journal(journal)
+        if left.how == "interrupted":
+            raise KeyboardInterrupt
+        if left.how != "next":
+            return
+        following = next_challenge(challenge, known_packs.catalogue().challenges, journal)
+        if following is None:
+            return
+        challenge, path, purpose = following, path.with_name(following.file_name), "practice"
+        hand_out(challenge, path, journal, "standard")
+
+
+def _farewell(challenge: Challenge, path: Path, left: Left, pack_option: str) -> str:
+    """Return the line that stays on the terminal after a session."""
+    minutes = f"{left.seconds / 60:.0f} min"
+    attempts = f"{left.attempts} {'attempt' if left.attempts == 1 else 'attempts'}"
+    if left.passed:
+        state = "passed"
+        next_step = f"`attn-drill solution {challenge.id}{pack_option}` shows the reference"
+    else:
+        state = "not passed yet"
+        next_step = f"`attn-drill start {challenge.id}{pack_option}` goes on"
+    result = f"{challenge.id}: {state}, {attempts}, {minutes}."
+    return f"{result} {path} is as you left it; {next_step}."
+
+
+def _show_task(
+    challenge: Challenge,
+    path: Path,
+    known_packs: KnownPacks,
+    journal: Journal,
+    *,
+    file_was_there: bool,
+) -> None:
+    """Show the prompt, the file's place and the commands to type next."""
+    show_prompt(prompt_text(challenge))
+    pack_option = known_packs.pack_option(challenge)
+    file = "" if path.parent == Path(".") else f" {path}"
+    typer.echo()
+    if file_was_there:
+        reset = f"`attn-drill reset {challenge.id}{pack_option}`"
+        typer.echo(f"{path} is already there and is left as it is; {reset} gives a fresh stub.")
+    else:
+        typer.echo(f"{path} is the stub: write your answer there.")
+    check = f"attn-drill check {challenge.id}{file}{pack_option}"
+    typer.echo(f"  {check}    grades it    par time {challenge.minutes} min")
+    typer.echo(f"  attn-drill hint {challenge.id}{pack_option}    a hint, three in all")
+    warn_journal(journal)
+
+
+def show_prompt(text: str) -> None:
+    """Show a prompt: rendered on a terminal, else as plain text."""
+    if not sys.stdout.isatty():
+        typer.echo(text.rstrip())
+        return
+    from rich.markdown import Markdown
+
+    from trainer.display.literal import console
+
+    console().print(Markdown(text))
