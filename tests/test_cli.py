@@ -62,10 +62,10 @@ def solved(tmp_path: Path) -> Path:
 
 @pytest.mark.parametrize("arguments", LIGHT, ids=[" ".join(one) for one in LIGHT])
 def test_light_commands_import_no_torch(arguments: list[str], tmp_path: Path, home: Path) -> None:
-    """What needs no torch does not import it, nor numpy, nor (into a pipe) rich."""
+    """What needs no torch does not import it, nor numpy, nor Jinja, nor (into a pipe) rich."""
     script = (
         "import sys, os; from trainer.cli import app; sys.argv = ['attn-drill', *sys.argv[1:]]; code = app._run(); sys.stdout.flush();"
-        "print(sorted(set(sys.modules) & {'torch', 'numpy', 'rich'}), file=sys.stderr); sys.exit(code)"
+        "print(sorted(set(sys.modules) & {'torch', 'numpy', 'rich', 'jinja2'}), file=sys.stderr); sys.exit(code)"
     )
     done = subprocess.run(
         [sys.executable, "-c", script, *arguments],

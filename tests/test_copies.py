@@ -503,6 +503,16 @@ def test_the_pack_is_in_wheels_alone(wheels: dict[str, Path]) -> None:
         assert set(names) == ours
 
 
+def test_the_templates_of_the_pages_are_in_wheels(wheels: dict[str, Path]) -> None:
+    """An editable install finds them in the checkout, like everything of `trainer/`."""
+    ours = {path.name for path in (ROOT / "trainer" / "display" / "templates").iterdir()}
+    assert len(ours) > 4
+    for kind in ("wheel", "wheel of the source archive"):
+        names = zipfile.ZipFile(wheels[kind]).namelist()
+        folder = "trainer/display/templates/"
+        assert {name.removeprefix(folder) for name in names if name.startswith(folder)} == ours
+
+
 def installed(how: str, wheels: dict[str, Path], folder: Path) -> tuple[Path, dict[str, str]]:
     """Install attn-drill, and nothing that it needs, offline; return the Python and its variables.
 

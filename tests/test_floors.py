@@ -1,8 +1,15 @@
-"""Imports run downwards only, torch stays on its floors, the engine knows no challenge by name."""
+"""Imports run downwards only, torch stays on its floors, the engine knows no challenge by name.
+
+The contracts for imports are in pyproject.toml, under `[tool.importlinter]`.
+"""
 
 import ast
+import os
 import re
+import shutil
+import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -10,81 +17,135 @@ import pytest
 from trainer.content import packs
 from trainer.core.words import CHECK_ORDER
 
-TRAINER = Path(__file__).resolve().parents[1] / "trainer"
-FLOORS = {
-    "core": 0,
-    "content": 1,
-    "running": 2,
-    "comparing": 2,
-    "grading": 3,
-    "practice": 4,
-    "classroom": 4,
-    "display": 5,
-    "app": 6,
-    "cli": 7,
-    "session": 7,
-    "notebook": 7,
-    "pytest_drill": 7,
-}
-TORCH = {"running", "comparing", "grading"}
-FILES = sorted(TRAINER.rglob("*.py"))
+ROOT = Path(__file__).resolve().parents[1]
+TRAINER = ROOT / "trainer"
+FLOORS = "Imports run downwards only"
+TORCH = "Only running, comparing and grading import torch and numpy"
+CORE = "core imports itself and these modules of the standard library only"
 
 
-def imports(path: Path) -> set[str]:
-    """The modules that a file names in its import statements, at any depth."""
-    found: set[str] = set()
+def lint_imports(folder: Path) -> tuple[int, str]:
+    """Return the exit code and the output of import-linter for the `trainer/` in this folder."""
+    run = "from importlinter.cli import lint_imports_command; lint_imports_command()"
+    done = subprocess.run(
+        [sys.executable, "-c", run, "--no-cache", "--no-logo"],
+        cwd=folder,
+        env={**os.environ, "COLUMNS": "200"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    return done.returncode, done.stdout + done.stderr
+
+
+def test_imports_keep_the_contracts() -> None:
+    """All three contracts hold, and import-linter looked at them."""
+    code, output = lint_imports(ROOT)
+    assert code == 0, output
+    assert re.findall(r"^(.+) KEPT", output, re.MULTILINE) == [FLOORS, TORCH, CORE]
+
+
+def test_every_folder_is_a_package() -> None:
+    """import-linter reads packages only: it would overlook the files of any other folder."""
+    folders = {path.parent for path in TRAINER.rglob("*.py")}
+    assert [folder for folder in folders if not (folder / "__init__.py").exists()] == []
+
+
+@pytest.fixture(scope="module")
+def copied_tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a folder with a copy of `trainer/` and of the contracts."""
+    folder = tmp_path_factory.mktemp("tree")
+    shutil.copy(ROOT / "pyproject.toml", folder)
+    shutil.copytree(TRAINER, folder / "trainer", ignore=shutil.ignore_patterns("__pycache__"))
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("file", "added", "contracts"),
+    [
+        ("core/report.py", "import trainer.content.packs", {FLOORS}),
+        ("content/packs.py", "from trainer.grading import case_set", {FLOORS}),
+        ("running/protocol.py", "from trainer.comparing import tolerance", {FLOORS}),
+        ("comparing/tolerance.py", "from trainer.running import protocol", {FLOORS}),
+        ("grading/case_set.py", "from ..practice import files", {FLOORS}),
+        ("practice/files.py", "from trainer.display import words", {FLOORS}),
+        ("classroom/words.py", "def f(): import trainer.cli.check", {FLOORS}),
+        ("display/words.py", "from trainer.session import app", {FLOORS}),
+        ("display/words.py", "from trainer.pytest_drill import plugin", {FLOORS}),
+        ("attic/__init__.py", "", {FLOORS}),
+        ("display/words.py", "import torch.nn.functional", {TORCH}),
+        ("cli/check.py", "def f(): from torch import Tensor", {TORCH}),
+        ("practice/files.py", "from typing import TYPE_CHECKING\nif TYPE_CHECKING: import numpy", {TORCH}),
+        ("content/packs.py", "import numpy as np", {TORCH}),
+        ("__init__.py", "import torch", {TORCH}),
+        ("__main__.py", "import torch", {TORCH}),
+        ("core/words.py", "import torch", {TORCH, CORE}),
+        ("core/words.py", "import typer", {CORE}),
+        ("core/report.py", "import subprocess", {CORE}),
+        ("core/__init__.py", "import msgspec", {CORE}),
+        ("core/report.py", "from trainer import __version__", {CORE}),
+    ],
+)  # fmt: skip
+def test_a_bad_import_breaks_its_contract(
+    copied_tree: Path, file: str, added: str, contracts: set[str]
+) -> None:
+    """The contract that forbids this import fails, and the others hold."""
+    path = copied_tree / "trainer" / file
+    before = path.read_text() if path.exists() else None
+    path.parent.mkdir(exist_ok=True)
+    path.write_text(f"{before or ''}\n{added}\n")
+    try:
+        code, output = lint_imports(copied_tree)
+    finally:
+        if before is None:
+            shutil.rmtree(path.parent)
+        else:
+            path.write_text(before)
+    assert code == 1, output
+    assert set(re.findall(r"^(.+) BROKEN", output, re.MULTILINE)) == contracts, output
+
+
+def words_in_code(path: Path) -> Iterator[tuple[int, str]]:
+    """Yield the line and the text of each name, attribute and string (in quotes) of a file."""
     for node in ast.walk(ast.parse(path.read_text())):
-        if isinstance(node, ast.Import):
-            found |= {alias.name for alias in node.names}
-        elif isinstance(node, ast.ImportFrom) and node.module:
-            found |= {node.module} | {f"{node.module}.{alias.name}" for alias in node.names}
-    return found
+        if isinstance(node, ast.Name):
+            yield node.lineno, node.id
+        elif isinstance(node, ast.Attribute):
+            yield node.lineno, node.attr
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+            yield node.lineno, repr(node.value)
 
 
-@pytest.mark.parametrize("path", FILES, ids=[str(path.relative_to(TRAINER)) for path in FILES])
-def test_imports_run_downwards(path: Path) -> None:
-    """No file imports from a floor above its own."""
-    part = path.relative_to(TRAINER).parts[0]
-    if part not in FLOORS:
-        return  # __init__ and __main__ are the door to the command line
-    for name in imports(path):
-        match = re.match(r"trainer\.(\w+)", name)
-        if match and match[1] in FLOORS:
-            assert FLOORS[match[1]] <= FLOORS[part], f"{path} imports {name}"
+def forbidden_words() -> set[str]:
+    """Return the ids and entry points of the built-in pack, bare and as quoted strings.
 
-
-@pytest.mark.parametrize("path", FILES, ids=[str(path.relative_to(TRAINER)) for path in FILES])
-def test_torch_stays_on_its_floors(path: Path) -> None:
-    """Only floors 2 and 3 import torch."""
-    part = path.relative_to(TRAINER).parts[0]
-    if part not in TORCH:
-        assert not any(name.split(".")[0] in ("torch", "numpy") for name in imports(path))
-
-
-def test_the_words_need_nothing() -> None:
-    """Floor 0 imports the standard library and itself only."""
-    for path in (TRAINER / "core").glob("*.py"):
-        assert all(
-            name.startswith("trainer.core.") or name.split(".")[0] in sys.stdlib_module_names
-            for name in imports(path)
-        )
-
-
-@pytest.mark.parametrize("path", FILES, ids=[str(path.relative_to(TRAINER)) for path in FILES])
-def test_the_engine_names_no_challenge(path: Path) -> None:
-    """No challenge's id or entry stands in the engine's code; in help texts and docstrings it may."""
+    Two may stand in the code: `masks` is also a check's name, and torch has a function
+    `scaled_dot_product_attention`, which the engine refuses by this name.
+    """
     challenges = packs.read_pack(packs.built_in_pack())
-    names = {one.id for one in challenges} | {entry for one in challenges for entry in one.entry}
-    names -= set(CHECK_ORDER)  # a check and a challenge are called `masks`
-    tree = ast.parse(path.read_text())
-    allowed_strings = {
-        "scaled_dot_product_attention"
-    }  # torch's own function, which is refused by this name
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Constant) and isinstance(node.value, str):
-            assert node.value not in names - allowed_strings, (
-                f"{path}, line {node.lineno}: {node.value!r}"
-            )
-        if isinstance(node, ast.Name | ast.Attribute):
-            word = node.id if isinstance(node, ast.Name) else node.attr
-            assert word not in names, f"{path}, line {node.lineno}: {word}"
+    names = {challenge.id for challenge in challenges}
+    for challenge in challenges:
+        names.update(challenge.entry)
+    names -= set(CHECK_ORDER)
+    strings = {repr(name) for name in names - {"scaled_dot_product_attention"}}
+    return names | strings
+
+
+def test_the_engine_names_no_challenge() -> None:
+    """No id or entry point of a challenge is a name or a whole string in the engine's code."""
+    forbidden = forbidden_words()
+    found = [
+        f"{path.relative_to(ROOT)}, line {line}: {word}"
+        for path in sorted(TRAINER.rglob("*.py"))
+        for line, word in words_in_code(path)
+        if word in forbidden
+    ]
+    assert found == []
+
+
+@pytest.mark.parametrize("code", ["gqa = 1", "engine.gqa()", "found == 'gqa-kv-cache'"])
+def test_a_challenge_in_the_code_is_found(tmp_path: Path, code: str) -> None:
+    """A name, an attribute and a string each count."""
+    path = tmp_path / "engine.py"
+    path.write_text(code)
+    assert forbidden_words() & {word for _, word in words_in_code(path)}

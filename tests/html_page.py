@@ -1,0 +1,54 @@
+"""A page as a browser sees it, for the tests of pages."""
+
+from html.parser import HTMLParser
+
+_VOID = {"meta", "br", "input", "hr", "img", "link"}
+_SHAPES = {"rect", "line", "path"}
+
+
+class Page(HTMLParser):
+    """Tags with their attributes, and text by the elements around it.
+
+    A tag that is closed by another one, and an attribute that stands twice, is an error.
+    """
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.tags: list[tuple[str, dict[str, str | None]]] = []
+        self.open: list[str] = []
+        self.text = ""
+        self.pieces: list[tuple[tuple[str, ...], str]] = []
+        self.feed(text)
+        self.close()
+        assert not self.open
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        """Note a tag."""
+        assert len(dict(attrs)) == len(attrs)
+        self.tags.append((tag, dict(attrs)))
+        if tag not in _VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        """Note a tag that closes itself; only pictures have these."""
+        assert tag in _SHAPES
+        assert "svg" in self.open
+        self.tags.append((tag, dict(attrs)))
+
+    def handle_endtag(self, tag: str) -> None:
+        """Check that the tag closes the element that was opened last."""
+        assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        """Note text."""
+        if not {"style", "script"} & set(self.open):
+            self.text += data
+        self.pieces.append((tuple(self.open), data))
+
+    def named(self, tag: str) -> list[dict[str, str | None]]:
+        """Return the attributes of every element of this name."""
+        return [attrs for name, attrs in self.tags if name == tag]
+
+    def inside(self, tag: str) -> str:
+        """Return all text in elements of this name."""
+        return "".join(data for path, data in self.pieces if tag in path)
