@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from trainer.app.packs import KnownPacks
-from trainer.core.words import Challenge, DrillError, GraderError
+from trainer.core.words import Challenge, DrillError, GraderError, Submission
 from trainer.practice.journal import Journal
 from trainer.practice.record import Purpose, record, record_diagnosis
 
@@ -99,8 +99,7 @@ def open_grader(
 def grade_file(
     known_packs: KnownPacks,
     challenge: Challenge,
-    source: str,
-    name: str,
+    submission: Submission,
     seed: int,
     case: int | None = None,
     *,
@@ -113,8 +112,6 @@ def grade_file(
     Args:
         known_packs: the packs to hide from the file.
         challenge: the challenge that the file answers.
-        source: the text of the file.
-        name: the name of the file in the report.
         seed: the cases are drawn from it.
         case: grade this case only, by its number in a report.
         diagnosed: also look for the mistake and the line.
@@ -125,27 +122,33 @@ def grade_file(
         GraderError: if there is no verdict.
     """
     with open_grader(known_packs, seconds, memory_mib) as grader:
-        return grader.grade(challenge, source, name, seed, case, diagnosed=diagnosed)
+        judgement = grader.grade(challenge, submission, seed, case)
+        if not diagnosed or judgement.report.verdict == "passed":
+            return judgement.report
+        # A pass does not import the diagnosis.
+        from trainer.grading.diagnosis.diagnose import Diagnoser
+
+        return Diagnoser(grader.workers).report(judgement)
 
 
 def trace_file(
     known_packs: KnownPacks,
     challenge: Challenge,
-    source: str,
-    name: str,
+    submission: Submission,
     seed: int,
     case: int | None,
 ) -> Trace:
     """Return the results of each line of a file on one case; by default on the first that fails."""
     with open_grader(known_packs) as grader:
-        return grader.trace(challenge, source, name, seed, case)
+        from trainer.grading.diagnosis.tracing import trace
+
+        return trace(grader, challenge, submission, seed, case)
 
 
 def failing_case(
     known_packs: KnownPacks,
     challenge: Challenge,
-    source: str,
-    name: str,
+    submission: Submission,
     seed: int,
     case: int | None,
 ) -> Repro | None:
@@ -153,7 +156,7 @@ def failing_case(
     with open_grader(known_packs) as grader:
         from trainer.grading.repro import repro
 
-        return repro(grader, challenge, source, name, seed, case)
+        return repro(grader, challenge, submission, seed, case)
 
 
 def record_attempt(

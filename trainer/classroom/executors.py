@@ -8,8 +8,8 @@ from concurrent.futures import Executor, ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import Any
 
-from trainer.classroom.stations import close_stations, open_stations
 from trainer.core.words import DrillError
+from trainer.server.pool import pool
 
 _CONNECT_SECONDS = 15
 
@@ -50,12 +50,12 @@ def executor_for(where: str, jobs: int) -> Iterator[tuple[Executor, int]]:
 def _local(jobs: int) -> Iterator[Executor]:
     """Threads that wait for a station each."""
     executor = ThreadPoolExecutor(jobs)
-    open_stations()
+    pool.open()
     try:
         yield executor
     finally:
         executor.shutdown(wait=False, cancel_futures=True)
-        close_stations()  # those at work too: after Ctrl-C nobody waits for a submission that hangs
+        pool.close()  # those at work too: after Ctrl-C nobody waits for a submission that hangs
         executor.shutdown(wait=True)
 
 

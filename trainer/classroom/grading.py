@@ -10,12 +10,13 @@ from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
 from dataclasses import dataclass
 from pathlib import Path
 
-from trainer.classroom.content import content_digest
-from trainer.classroom.orders import Answer, NotGraded, Task, packed, unpacked_answer
 from trainer.classroom.results import Kept
-from trainer.classroom.stations import answer
 from trainer.classroom.words import Assignment, Result, Submission
+from trainer.content.digest import content_digest
 from trainer.core.words import Challenge
+from trainer.core.words import Submission as SubmittedFile
+from trainer.server.messages import Grade, Refused, Reply, packed, unpacked_reply
+from trainer.server.pool import answer
 
 _MOST_SEED = 1 << 62
 _LOOK_SECONDS = 0.2
@@ -151,17 +152,18 @@ def graded(
     executor: Executor,
     at_once: int,
     interrupted: Callable[[], bool] = lambda: False,
-) -> Iterator[tuple[Job, Answer | None]]:
+) -> Iterator[tuple[Job, Reply | None]]:
     """The answer to each job, in the order in which they come; None for a submission that cannot be read and was not tried.
 
     Args:
-        executor: calls `stations.answer` with bytes; anything that speaks `concurrent.futures` will do.
+        executor: calls `pool.answer` with bytes; anything that speaks `concurrent.futures` will do.
         at_once: how many are handed to it at a time, so that little is lost when the grading is interrupted.
         interrupted: whether the user has asked for an end; is looked at several times a second.
 
     Raises:
         KeyboardInterrupt: once `interrupted` says so.
     """
+    packs = tuple(str(folder) for folder in plan.packs)
     waiting = deque(jobs)
     under_way: dict[Future[bytes], Job] = {}
     try:
@@ -173,9 +175,8 @@ def graded(
                 if job.submission.source is None:
                     yield job, None
                     continue
-                under_way[
-                    executor.submit(answer, packed(_task(plan, job, job.submission.source)))
-                ] = job
+                request = packed(_request(plan, job, job.submission.source))
+                under_way[executor.submit(answer, packs, request)] = job
             for done in wait(under_way, _LOOK_SECONDS, FIRST_COMPLETED).done:
                 yield under_way.pop(done), _answer_of(done)
         if interrupted():  # during the last ones
@@ -185,25 +186,24 @@ def graded(
             one.cancel()
 
 
-def _answer_of(done: Future[bytes]) -> Answer:
+def _answer_of(done: Future[bytes]) -> Reply:
     """What came of it; a machine that was lost too often is a fault of the grading, not of the submission."""
     if (error := done.exception()) is not None:
-        return NotGraded(f"It could not be graded: {type(error).__name__}: {str(error)[:300]}.")
-    return unpacked_answer(done.result())
+        sentence = f"It could not be graded: {type(error).__name__}: {str(error)[:300]}."
+        return Refused(0, sentence)
+    return unpacked_reply(done.result())
 
 
-def _task(plan: Plan, job: Job, source: str) -> Task:
-    return Task(
-        packs=tuple(str(one) for one in plan.packs),
+def _request(plan: Plan, job: Job, source: str) -> Grade:
+    return Grade(
         challenge=job.submission.challenge,
-        content=plan.content[job.submission.challenge],
-        file=job.submission.file,
-        source=source,
+        submission=SubmittedFile(job.submission.file, source),
         seed=job.seed,
+        is_shared=not plan.per_student_seed,
+        content=plan.content[job.submission.challenge],
+        isolation="weaker" if plan.weaker else "full",
         seconds=plan.assignment.seconds,
         memory_mib=plan.assignment.memory_mib,
-        shared=not plan.per_student_seed,
-        weaker=plan.weaker,
     )
 
 

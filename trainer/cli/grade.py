@@ -19,9 +19,9 @@ if TYPE_CHECKING:
     from types import FrameType
 
     from trainer.classroom.grading import Job, Plan
-    from trainer.classroom.orders import Answer
     from trainer.classroom.results import Kept
     from trainer.classroom.words import Assignment, Result, Submission
+    from trainer.server.messages import Reply
 
 _MOST_JOBS = 512
 _MOST_SAID = 5  # sentences about names that came several times
@@ -256,7 +256,7 @@ def _noted_interrupts() -> Iterator[Callable[[], bool]]:
         signal.signal(signal.SIGINT, usual)
 
 
-def _result(plan: Plan, job: Job, answer: Answer | None) -> tuple[Result, bytes]:
+def _result(plan: Plan, job: Job, answer: Reply | None) -> tuple[Result, bytes]:
     """What is kept of an answer.
 
     Raises:
@@ -264,13 +264,13 @@ def _result(plan: Plan, job: Job, answer: Answer | None) -> tuple[Result, bytes]
     """
     from trainer.classroom.assignment import score
     from trainer.classroom.grading import is_late
-    from trainer.classroom.orders import NotGraded
     from trainer.display.class_results import (
         kept_failure,
         kept_report,
         kept_trouble,
         kept_unsettled,
     )
+    from trainer.server.messages import Refused, Verdict
 
     one = job.submission
     if one.unsettled:
@@ -280,10 +280,11 @@ def _result(plan: Plan, job: Job, answer: Answer | None) -> tuple[Result, bytes]
     more = {"student": one.student, "score": 0.0, "late": is_late(plan, job), "task": job.digest}
     if answer is None:
         return kept_trouble(one.challenge, one.file, one.trouble, more)
-    if isinstance(answer, NotGraded):
-        if answer.for_all:
-            raise GraderError(answer.sentence)
-        return kept_failure(one.challenge, one.file, answer.sentence, more | {"score": None})
+    if isinstance(answer, Refused) and answer.is_for_all:
+        raise GraderError(answer.sentence)
+    if not isinstance(answer, Verdict):
+        sentence = answer.sentence if isinstance(answer, Refused) else "The grader gave no verdict."
+        return kept_failure(one.challenge, one.file, sentence, more | {"score": None})
     asked = next(asked for asked in plan.assignment.asked if asked.challenge == one.challenge)
     more["score"] = score(answer.report.statuses(), asked, answer.report.verdict)
     return kept_report(answer.report, one.source or "", more)

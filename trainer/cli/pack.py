@@ -107,13 +107,14 @@ def check_pack(
             f"{root / 'challenges'} holds no challenge. CONTRIBUTING.md says how to add one."
         )
     from trainer.app.grading import cores, fresh_seed
+    from trainer.content.pack_items import items, some_of
     from trainer.content.strays import strays
+    from trainer.core.pack_rows import Row
     from trainer.display.pack_table import Progress, mistakes_table
     from trainer.display.words import counted
-    from trainer.grading.pack_check import Row, items, some_of
-    from trainer.grading.pack_jobs import check_pack as check_all
-    from trainer.grading.pack_jobs import in_order
     from trainer.practice.bank_check import bank_troubles
+    from trainer.server.pack_jobs import check_pack as check_all
+    from trainer.server.pack_jobs import in_order
 
     rows: list[Row] = []
     chosen = [fresh_seed() for _ in range(seeds)]

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import ast
-import contextlib
 import textwrap
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import Literal
 
 from trainer.content import packs
 from trainer.content.levels import LEVELS, at_level, steps
 from trainer.content.mistakes import patch, read_mistakes, read_styles
+from trainer.core.pack_rows import Item, Row
 from trainer.core.report import Report
 from trainer.core.words import (
     CHECK_ORDER,
@@ -32,53 +31,17 @@ FEWEST_STEPS = 2
 DTYPES = {"float32", "float64", "bfloat16"}
 
 
-Kind = Literal["content", "stub", "reference", "also right", "style", "mistake"]
-Item = tuple[Kind, str]
-
-
-@dataclass(frozen=True)
-class Row:
-    """One thing that was checked. `refused_by`: the checks that failed, for what must be refused."""
-
-    challenge: str
-    kind: Kind
-    name: str
-    ok: bool
-    message: str = ""
-    refused_by: tuple[str, ...] = ()
-
-
-def items(challenge: Challenge) -> list[Item]:
-    """Everything of a challenge that is to be checked, in the order of the rows."""
-    found: list[Item] = [
-        ("content", "prompt, hints, cases"),
-        ("stub", "stub.py"),
-        ("reference", "solution.py"),
-    ]
-    found += [("also right", path.name) for path in packs.also_right(challenge)]
-    with contextlib.suppress(PackError):  # the first item reports it
-        found += [("style", style.id) for style in read_styles(challenge)]
-        found += [("mistake", mistake.id) for mistake in read_mistakes(challenge)]
-    return found
-
-
-def some_of(found: Sequence[Item], every: int, first: int) -> list[Item]:
-    """All but mistakes, and of these every so many-th, from a place that `first` gives."""
-    mistakes = [item for item in found if item[0] == "mistake"]
-    return [item for item in found if item[0] != "mistake"] + mistakes[first % every :: every]
-
-
 class PackChecker:
     """Check the items of a pack's challenges.
 
     Args:
         grader: runs the content.
+        diagnoser: names the mistakes.
         beside: other packs, on whose challenges a challenge may build.
     """
 
-    def __init__(self, grader: Grader, beside: Sequence[Path] = ()) -> None:
-        self._grader, self._beside = grader, beside
-        self._diagnoser = Diagnoser(grader.workers)
+    def __init__(self, grader: Grader, diagnoser: Diagnoser, beside: Sequence[Path] = ()) -> None:
+        self._grader, self._diagnoser, self._beside = grader, diagnoser, beside
 
     def rows(
         self, challenge: Challenge, seeds: Sequence[int], wanted: Sequence[Item]

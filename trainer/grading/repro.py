@@ -10,10 +10,10 @@ from typing import Any
 from safetensors.torch import save
 from torch import Tensor
 
-from trainer.core.words import Challenge, DrillError, Signature
+from trainer.core.words import Challenge, DrillError, Signature, Submission
+from trainer.grading.case_set import CaseSet, PreparedCase
 from trainer.grading.checks_load import other_names
-from trainer.grading.exam import Exam
-from trainer.grading.grader import Grader
+from trainer.grading.grader import Grader, index_of_case
 from trainer.running.execution import leaves
 
 MARK = "# Written by `attn-drill repro`; run it again and it is written anew."
@@ -23,7 +23,7 @@ MARK = "# Written by `attn-drill repro`; run it again and it is written anew."
 class Repro:
     """What goes into one case. `assignment`: which of the learner's layers holds which roles."""
 
-    exam: Exam
+    case_set: CaseSet
     number: int
     seed: int
     assignment: Mapping[str, tuple[str, ...]]
@@ -31,27 +31,27 @@ class Repro:
         Signature, ...
     ] = ()  # the contract's, if the learner's arguments have other names
 
+    @property
+    def _prepared(self) -> PreparedCase:
+        return self.case_set.prepared[self.number - 1]
+
     def tensors(self) -> bytes:
         """Inputs and weights in the format of safetensors, as `input NAME` and `weight NAME`."""
-        inputs = {
-            f"input {name}": value for name, value in leaves(self.exam.given(self.number - 1))
-        }
-        weights = {
-            f"weight {name}": value for name, value in self.exam.parameters(self.number - 1).items()
-        }
+        inputs = {f"input {name}": value for name, value in leaves(self._prepared.inputs)}
+        weights = {f"weight {name}": value for name, value in self._prepared.parameters.items()}
         return save(
             {name: value.contiguous().clone() for name, value in (inputs | weights).items()}
         )
 
     def script(self, file: Path, tensors: Path) -> str:
         """The script that calls the learner's `file` on `tensors`."""
-        case, challenge = self.exam.cases[self.number - 1], self.exam.challenge
+        case, challenge = self._prepared.case, self.case_set.challenge
         module = challenge.kind == "module"
         more = ", SIGNATURES" if self.signatures else ""
         arguments = ", ".join(f"{name}={value!r}" for name, value in case.init.items())
         given = "\n".join(
             f"    {name!r}: {_literal(name, value)},"
-            for name, value in self.exam.given(self.number - 1).items()
+            for name, value in self._prepared.inputs.items()
         )
         lines = [
             MARK,
@@ -76,7 +76,7 @@ class Repro:
             f'spec = importlib.util.spec_from_file_location("{file.stem}", FILE)',
             "yours = importlib.util.module_from_spec(spec)",
             "spec.loader.exec_module(yours)",
-            f'drive = runpy.run_path({self.exam.cases_path!r})["drive"]  # how the grader calls it',
+            f'drive = runpy.run_path({self.case_set.content.cases_path!r})["drive"]  # how the grader calls it',
             *self._names(),
             "",
             "inputs = {",
@@ -117,31 +117,37 @@ class Repro:
             "SIGNATURES = [  # the contract's names; yours are taken by their places",
             *(f"    {signature!r}," for signature in self.signatures),
             "]",
-            f"drive = adapted(drive, {list(self.exam.challenge.entry)!r}, SIGNATURES)",
+            f"drive = adapted(drive, {list(self.case_set.challenge.entry)!r}, SIGNATURES)",
         ]
 
 
 def repro(
-    grader: Grader, challenge: Challenge, source: str, file: str, seed: int, only: int | None = None
+    grader: Grader, challenge: Challenge, submission: Submission, seed: int, only: int | None = None
 ) -> Repro | None:
-    """The case that a report would explain, or the one that is asked for; None where nothing fails.
+    """Return the case that a report would explain, or the case `only`; None if nothing fails.
+
+    Args:
+        only: the number of a case, from 1.
 
     Raises:
-        DrillError: if there is no such case, or what fails is no single case.
+        DrillError: if there is no such case, or no single case fails.
     """
-    exam = grader.exam_with(challenge, seed, only)
-    report, evidence, _ = grader.judged(exam, source, file, None)
-    failure = report.first_failure()
+    case_set = grader.case_set(challenge, seed)
+    index_of_case(case_set, only)
+    judgement = grader.judge(case_set, submission)
+    failure = judgement.report.first_failure()
     number = only or (failure.number if failure is not None else None)
     if number is None and failure is not None:
         raise DrillError(
-            f"{challenge.id}: {failure.check} fails in no single case ({failure.message}); there is nothing to step through."
+            f"{challenge.id}: {failure.check} fails in no single case ({failure.message}); "
+            "there is nothing to step through."
         )
     if number is None:
         return None
-    assignment = {path: tuple(roles) for path, roles in evidence.reply.assignment.items()}
-    signatures = exam.signatures if any(other_names(evidence)) else ()
-    return Repro(exam, number, seed, assignment, signatures)
+    assignment = {path: tuple(roles) for path, roles in judgement.assignment.items()}
+    has_other_names = any(other_names(judgement.comparison))
+    signatures = tuple(case_set.content.signatures) if has_other_names else ()
+    return Repro(case_set, number, seed, assignment, signatures)
 
 
 def _literal(name: str, value: Any) -> str:

@@ -8,13 +8,12 @@ from pathlib import Path
 
 import msgspec
 
-from trainer.classroom.content import content_digest
-from trainer.classroom.orders import Answer, Expect, Graded, NotGraded, Order, Task
-from trainer.classroom.stations import Station, StationLostError
 from trainer.core.report import Report
-from trainer.grading.wire import rows_of
+from trainer.core.words import Submission as SubmittedFile
 from trainer.pytest_drill.due import Became, Due, all_due, what_became
 from trainer.pytest_drill.options import Options, Wanted
+from trainer.server.messages import Grade, GradeReference, Refused, Reply, Request, Verdict, rows_of
+from trainer.server.process import ServerLostError, ServerProcess
 
 _TRIES = 2
 
@@ -24,32 +23,33 @@ class Asking:
 
     def __init__(self, packs: tuple[str, ...]) -> None:
         self._packs = packs
-        self._station: Station | None = None
-        self._answers: dict[Order, Answer] = {}
+        self._station: ServerProcess | None = None
+        self._answers: dict[Request, Reply] = {}
         self.failed = False
 
-    def ask(self, order: Order, what: str) -> Answer:
+    def ask(self, order: Request, what: str) -> Reply:
         """The answer to an order; one that loses the station is given to another once. Of files that answer one challenge, what is expected is the same."""
         if order not in self._answers:
             self._answers[order] = self._ask(order, what)
         answer = self._answers[order]
-        self.failed = self.failed or isinstance(answer, NotGraded)
+        self.failed = self.failed or isinstance(answer, Refused)
         return answer
 
-    def _ask(self, order: Order, what: str) -> Answer:
+    def _ask(self, order: Request, what: str) -> Reply:
         lost = ""
         for _ in range(_TRIES):
             try:
-                self._station = self._station or Station(self._packs)
+                self._station = self._station or ServerProcess(self._packs)
                 return self._station.ask(order)
-            except StationLostError as error:
+            except ServerLostError as error:
                 lost = str(error)
                 self.close()
             except BaseException:
                 self.close()
                 raise
-        return NotGraded(
-            f"{what} ended the grading process {_TRIES} times ({lost}). `attn-drill doctor` shows what this machine can do."
+        return Refused(
+            0,
+            f"{what} ended the grading process {_TRIES} times ({lost}). `attn-drill doctor` shows what this machine can do.",
         )
 
     def close(self) -> None:
@@ -70,42 +70,42 @@ class Submission:
         challenge: str,
         given: str,
         path: Path,
-        expected: Callable[[], Answer],
-        graded: Callable[[], Answer],
+        expected: Callable[[], Reply],
+        graded: Callable[[], Reply],
     ) -> None:
         self.challenge, self.given, self.path = challenge, given, path
         self._expect, self._grade = expected, graded
 
     @cached_property
-    def expected(self) -> Answer:
+    def expected(self) -> Reply:
         """The report of a right answer."""
         return self._expect()
 
     @cached_property
-    def graded(self) -> Answer:
+    def graded(self) -> Reply:
         """The report of the file; where the tests cannot be known, it is not graded."""
-        return self.expected if isinstance(self.expected, NotGraded) else self._grade()
+        return self.expected if isinstance(self.expected, Refused) else self._grade()
 
     @property
     def no_tests(self) -> str:
         """Why the tests cannot be known, in a sentence; "" where they can."""
-        return self.expected.sentence if isinstance(self.expected, NotGraded) else ""
+        return self.expected.sentence if isinstance(self.expected, Refused) else ""
 
     @property
     def trouble(self) -> str:
         """Why there is no report of the file, in a sentence; "" where there is one."""
-        return self.graded.sentence if isinstance(self.graded, NotGraded) else ""
+        return self.graded.sentence if isinstance(self.graded, Refused) else ""
 
     @cached_property
     def due(self) -> tuple[Due, ...]:
         """The tests, which must be known."""
-        assert isinstance(self.expected, Graded)
+        assert isinstance(self.expected, Verdict)
         return all_due(self.expected.report)
 
     @property
     def report(self) -> Report:
         """The report of the file, which must be graded."""
-        assert isinstance(self.graded, Graded)
+        assert isinstance(self.graded, Verdict)
         return self.graded.report
 
     def what_became(self, chosen: Collection[Due]) -> dict[Due, Became]:
@@ -127,50 +127,39 @@ def submissions(options: Options, asking: Asking) -> tuple[Submission, ...]:
     )
 
 
-def _expected(options: Options, asking: Asking, one: Wanted) -> Answer:
-    answer = asking.ask(
-        Expect(options.packs, one.challenge.id, options.seed),
-        f"Telling what {one.challenge.id} asks",
+def _expected(options: Options, asking: Asking, one: Wanted) -> Reply:
+    reply = asking.ask(
+        GradeReference(one.challenge.id, options.seed), f"Telling what {one.challenge.id} asks"
     )
-    if isinstance(answer, Graded) and answer.report.verdict != "passed":
+    if isinstance(reply, Verdict) and reply.report.verdict != "passed":
         asking.failed = True
-        return NotGraded(
-            f"The reference of {one.challenge.id} itself does not pass here under seed {options.seed} ({answer.report.verdict}), so nothing can be graded. "
+        sentence = (
+            f"The reference of {one.challenge.id} itself does not pass here under seed "
+            f"{options.seed} ({reply.report.verdict}), so nothing can be graded. "
             f"Run `attn-drill pack check --challenge {one.challenge.id}`."
         )
-    return answer
+        return Refused(0, sentence)
+    return reply
 
 
-def _graded(options: Options, asking: Asking, one: Wanted) -> Answer:
-    try:
-        content = content_digest(one.challenge)
-    except OSError as error:
-        asking.failed = True
-        return NotGraded(f"The files of {one.challenge.id} cannot be read: {error}.")
-    return asking.ask(
-        Task(
-            packs=options.packs,
-            challenge=one.challenge.id,
-            content=content,
-            file=one.given,
-            source=one.source,
-            seed=options.seed,
-            seconds=options.seconds,
-            memory_mib=options.memory_mib,
-            shared=sum(other.challenge == one.challenge for other in options.wanted) > 1,
-            weaker=True,
-            own=True,  # as with `check`
-        ),
-        f"Grading {one.given}",
+def _graded(options: Options, asking: Asking, one: Wanted) -> Reply:
+    request = Grade(
+        challenge=one.challenge.id,
+        submission=SubmittedFile(one.given, one.source),
+        seed=options.seed,
+        is_shared=sum(other.challenge == one.challenge for other in options.wanted) > 1,
+        seconds=options.seconds,
+        memory_mib=options.memory_mib,
     )
+    return asking.ask(request, f"Grading {one.given}")
 
 
 class _Known(msgspec.Struct, frozen=True):
     challenge: str
     given: str
     path: str
-    expected: Answer
-    graded: Answer
+    expected: Reply
+    graded: Reply
 
 
 def handed_over(known: tuple[Submission, ...]) -> bytes:
@@ -196,5 +185,5 @@ def taken_over(body: bytes) -> tuple[Submission, ...]:
     )
 
 
-def _same(answer: Answer) -> Answer:
+def _same(answer: Reply) -> Reply:
     return answer

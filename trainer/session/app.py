@@ -25,15 +25,24 @@ from textual.widgets import Static
 from trainer.content import packs
 from trainer.content.levels import LEVELS
 from trainer.core.report import Report, Trace
-from trainer.core.words import DrillError, GraderError
+from trainer.core.words import DrillError, GraderError, Submission
 from trainer.display.styles import QUIET, RIGHT, WRONG
 from trainer.display.terminal import VERDICTS, render
 from trainer.display.trace import render_trace
 from trainer.display.words import plain
-from trainer.grading.wire import Answer, Grade, Look, Prepare, Ready, Refused, Traced, Verdict
 from trainer.practice.files import read_source, write_afresh
 from trainer.practice.journal import Journal
-from trainer.session.client import WarmGrader
+from trainer.server.client import AsyncClient
+from trainer.server.messages import (
+    Grade,
+    Prepare,
+    Ready,
+    Refused,
+    Reply,
+    Traced,
+    TraceLines,
+    Verdict,
+)
 from trainer.session.editor import find_editor, run_editor
 from trainer.session.practice import Practice
 from trainer.session.stay import Left, Sitting, Stay
@@ -64,7 +73,7 @@ def run(given: Stay, journal: Journal) -> Left:
     Raises:
         GraderError: where the screen itself fails; the terminal is as before then.
     """
-    app = SessionApp(Practice(given, journal, time.time, time.monotonic), WarmGrader(*given.packs))
+    app = SessionApp(Practice(given, journal, time.time, time.monotonic), AsyncClient(*given.packs))
     try:
         left = app.run()
     finally:
@@ -99,7 +108,7 @@ class SessionApp(App[Left]):
     ]
 
     def __init__(
-        self, practice: Practice, grader: WarmGrader, shade: Literal["dark", "light"] | None = None
+        self, practice: Practice, grader: AsyncClient, shade: Literal["dark", "light"] | None = None
     ) -> None:
         super().__init__()
         self.practice, self.grader = practice, grader
@@ -139,7 +148,7 @@ class SessionApp(App[Left]):
 
     async def on_mount(self) -> None:
         """Begin to watch, to listen, and to count the seconds."""
-        self.grader.order(Prepare(self.practice.given.challenge.id))
+        self.grader.send(Prepare(self.practice.given.challenge.id))
         for work in (self._listen(), self._watch()):
             self.run_worker(work)  # what it raises ends the session, and is not lost with a task
         for number in (signal.SIGTERM, signal.SIGHUP):
@@ -438,7 +447,13 @@ class SessionApp(App[Left]):
         self._number += 1
         self._asked = self._number if anew else self._asked
         self._sent = source
-        if not self.grader.order(Grade(self._number, given.challenge.id, given.path.name, source)):
+        request = Grade(
+            given.challenge.id,
+            Submission(given.path.name, source),
+            id=self._number,
+            is_early_wanted=True,
+        )
+        if not self.grader.send(request):
             self._lost()
             return
         self.grading = True
@@ -451,10 +466,10 @@ class SessionApp(App[Left]):
         for death in range(_MOST_DEATHS):
             if death:
                 await asyncio.sleep(_REST_SECONDS)
-                self.grader = WarmGrader(*self.practice.given.packs)
-                self.grader.order(Prepare(self.practice.given.challenge.id))
-            async for answer in self.grader.answers():
-                self._answered(answer)
+                self.grader = AsyncClient(*self.practice.given.packs)
+                self.grader.send(Prepare(self.practice.given.challenge.id))
+            async for reply in self.grader.replies():
+                self._answered(reply)
             if self._stop.is_set():
                 return
             self._lost()
@@ -473,18 +488,18 @@ class SessionApp(App[Left]):
         )
         self._draw()
 
-    def _answered(self, answer: Answer) -> None:
-        match answer:
+    def _answered(self, reply: Reply) -> None:
+        match reply:
             case Ready():
                 self.warm = True
                 self.status = f"Every save of {self.practice.given.path.name} is graded."
                 self._grade()
-            case Verdict(number=number, report=report, final=final) if number == self._number:
+            case Verdict(id=number, report=report, is_final=final) if number == self._number:
                 self._told(report, final=final)
-            case Traced(number=number, trace=trace) if number == self._number:
+            case Traced(id=number, trace=trace) if number == self._number:
                 self.trace, self.view = trace, "report"
                 self.status = ""
-            case Refused(number=number, sentence=sentence) if number in (0, self._number):
+            case Refused(id=number, sentence=sentence) if number in (0, self._number):
                 self.grading = False
                 self.status = sentence
             case _:
@@ -583,9 +598,9 @@ class SessionApp(App[Left]):
             return
         elif report is not None and source is not None:
             given = self.practice.given
-            if not self.grader.order(
-                Look(self._number, given.challenge.id, given.path.name, source, report.seed)
-            ):
+            submission = Submission(given.path.name, source)
+            request = TraceLines(given.challenge.id, submission, report.seed, id=self._number)
+            if not self.grader.send(request):
                 self._lost()
                 return
             self.status = "Tracing …"

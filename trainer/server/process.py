@@ -1,0 +1,157 @@
+"""A grading server as its client sees it: started, asked, ended. Nothing here imports torch."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import select
+import subprocess
+import tempfile
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import IO
+
+from trainer.running import launch
+from trainer.server.messages import (
+    HEAD_BYTES,
+    SECONDS,
+    CheckItems,
+    Grade,
+    Prepare,
+    Ready,
+    Reply,
+    Request,
+    Verdict,
+    body_length,
+    framed,
+    packed,
+    unpacked_reply,
+)
+
+_SERVER = "trainer.server.server"
+_END_SECONDS = 2.0
+_PATIENCE_SECONDS = 300.0  # for importing torch, a diagnosis, a machine that stands still
+_TIMES_THE_LIMIT = 60  # the limit counts CPU time, and many submissions may share a core
+
+
+def _patience_with(request: Request) -> float:
+    """Return how many seconds a reply may take."""
+    if isinstance(request, Grade):
+        return _PATIENCE_SECONDS + _TIMES_THE_LIMIT * request.seconds
+    if isinstance(request, CheckItems):
+        return _PATIENCE_SECONDS + _TIMES_THE_LIMIT * SECONDS * len(request.items)
+    return _PATIENCE_SECONDS
+
+
+class ServerLostError(Exception):
+    """The server died, or did not reply in any time that could be explained."""
+
+
+class ServerProcess:
+    """A grading server on this machine, started at once. It ends with its stdin.
+
+    What is asked before it has imported torch waits.
+
+    Args:
+        packs: challenges are looked up in these, the first of them first.
+    """
+
+    def __init__(self, packs: Sequence[Path | str]) -> None:
+        self._errors: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115  # it lives as long as the process
+        handoff = launch.handoff(_SERVER, [str(pack) for pack in packs], os.environ)
+        try:
+            self._process = subprocess.Popen(
+                [*launch.command(), launch.__name__, str(handoff)],
+                # Not the user's folder: Python would import a file there that is named like a module.
+                cwd=launch.ROOT,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=self._errors,
+                env=launch.clean_environment(os.environ),
+                pass_fds=(handoff,),
+                start_new_session=True,  # Ctrl-C in the terminal is for the client
+            )
+        finally:
+            os.close(handoff)
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        self._requests: IO[bytes] = self._process.stdin
+        self.replies: IO[bytes] = self._process.stdout
+
+    @property
+    def pid(self) -> int:
+        """The process id."""
+        return self._process.pid
+
+    def send(self, request: Request) -> bool:
+        """Send a request; return False if the process is gone."""
+        try:
+            self._requests.write(framed(packed(request)))
+            self._requests.flush()
+        except (OSError, ValueError):
+            return False
+        return True
+
+    def ask(self, request: Request) -> Reply:
+        """Send a request and wait for its last reply.
+
+        Raises:
+            ServerLostError: if there is no reply. The server is of no use any more.
+        """
+        deadline = time.monotonic() + _patience_with(request)
+        wanted = 0 if isinstance(request, Prepare) else request.id
+        if not self.send(request):
+            raise ServerLostError(self.last_words() or "the grading process ended")
+        try:
+            while True:
+                reply = unpacked_reply(self._read(deadline))
+                is_early = isinstance(reply, Verdict) and not reply.is_final
+                if not isinstance(reply, Ready) and not is_early and reply.id == wanted:
+                    return reply
+        except (OSError, ValueError, EOFError) as error:
+            raise ServerLostError(self.last_words() or str(error) or type(error).__name__) from None
+
+    def _read(self, deadline: float) -> bytes:
+        head = self._read_exactly(HEAD_BYTES, deadline)
+        return self._read_exactly(body_length(head), deadline)
+
+    def _read_exactly(self, count: int, deadline: float) -> bytes:
+        descriptor, received = self.replies.fileno(), bytearray()
+        while len(received) < count:
+            if not select.select([descriptor], [], [], max(0.0, deadline - time.monotonic()))[0]:
+                raise TimeoutError("the grading process does not answer")
+            part = os.read(descriptor, count - len(received))
+            if not part:
+                raise EOFError("the grading process ended")
+            received += part
+        return bytes(received)
+
+    def last_words(self) -> str:
+        """Return the last line that the process wrote to its stderr, or "".
+
+        It is "" also after the end, which another thread may have brought about.
+        """
+        try:
+            self._errors.seek(0)
+            lines = self._errors.read()[-4000:].decode("utf-8", "replace").strip().splitlines()
+        except ValueError:
+            return ""
+        return lines[-1] if lines else ""
+
+    def close(self, patience: float = _END_SECONDS) -> None:
+        """End the process, and its workers with it.
+
+        Args:
+            patience: seconds until it is killed.
+        """
+        with contextlib.suppress(OSError, ValueError):
+            self._requests.close()
+        try:
+            self._process.wait(patience)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+        with contextlib.suppress(OSError, ValueError):
+            self.replies.close()
+        self._errors.close()

@@ -1,0 +1,235 @@
+"""The process that grades: torch is imported once, and a zygote is forked before any reference.
+
+    python -m trainer.server.server PACK…    requests on stdin, replies on stdout
+
+A request that comes while another is worked on ends that other. The process ends with its stdin.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import gc
+import os
+import secrets
+import select
+import signal
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+os.environ.setdefault("OMP_NUM_THREADS", "1")  # before torch: a process with threads forks badly
+
+from trainer.content import packs
+from trainer.content.digest import content_digest
+from trainer.content.packs import find_in
+from trainer.core.words import Challenge, DrillError, GraderError, Submission
+from trainer.grading.diagnosis.diagnose import Diagnoser
+from trainer.grading.diagnosis.tracing import trace
+from trainer.grading.grader import Grader
+from trainer.grading.pack_check import PackChecker
+from trainer.running.run import SupersededError
+from trainer.running.zygote import Limits
+from trainer.server.messages import (
+    Checked,
+    CheckItems,
+    Grade,
+    GradeReference,
+    Prepare,
+    Ready,
+    Refused,
+    Reply,
+    Request,
+    Traced,
+    TraceLines,
+    Verdict,
+    read_message,
+    unpacked_request,
+    write_message,
+)
+
+_MOST_SHARED = 8  # case sets that are kept: an assignment's challenges
+
+
+class GradingServer:
+    """Answers requests. The case sets, and what is known of them, are kept for the next request.
+
+    Args:
+        folders: of packs; challenges are looked up in these, the first of them first.
+    """
+
+    def __init__(self, grader: Grader, folders: Sequence[Path]) -> None:
+        self._grader, self._packs = grader, folders
+        self._diagnoser = Diagnoser(grader.workers)
+        self._pack_checker = PackChecker(grader, self._diagnoser, folders[1:])
+        self._next: Challenge | None = None  # the challenge of the next submission
+        self._next_seed = _fresh_seed()
+        self._shared: list[tuple[Challenge, int]] = []
+        self._checked: Challenge | None = None
+        self._refusals: dict[bool, str] = {}
+        self._digests: dict[Path, str] = {}
+
+    def make_ready(self) -> None:
+        """Prepare the cases of a fresh seed and a worker for the next submission."""
+        if self._next is None:
+            return
+        try:
+            self._grader.workers.prepare(self._grader.case_set(self._next, self._next_seed))
+        except (DrillError, GraderError):
+            self._next = None  # the next request meets the same error, and its reply says so
+
+    def replies(self, request: Request) -> Iterator[Reply]:
+        """Carry a request out and yield its replies.
+
+        Raises:
+            SupersededError: as soon as there is another request.
+        """
+        try:
+            match request:
+                case Prepare():
+                    self._next = self._found(request.challenge)
+                case Grade():
+                    yield from self._grade(request)
+                case GradeReference():
+                    yield self._grade_reference(request)
+                case TraceLines():
+                    challenge = self._found(request.challenge)
+                    traced = trace(self._grader, challenge, request.submission, request.seed)
+                    yield Traced(request.id, traced)
+                case CheckItems():
+                    yield self._check_items(request)
+        except (DrillError, GraderError) as error:
+            yield Refused(0 if isinstance(request, Prepare) else request.id, str(error))
+
+    def _found(self, name: str) -> Challenge:
+        """Return the challenge as it is now: its author may be at work on it."""
+        challenge = find_in(self._packs, name)
+        if self._next is not None and self._next.id == challenge.id:
+            self._next = challenge
+        return challenge
+
+    def _grade(self, request: Grade) -> Iterator[Reply]:
+        if refusal := self._refusal(request):
+            yield Refused(request.id, refusal, is_for_all=True)
+            return
+        challenge = self._found(request.challenge)
+        if refusal := self._other_content(request, challenge):
+            yield Refused(request.id, refusal, is_for_all=True)
+            return
+        self._grader.workers.limits = Limits(request.seconds, request.memory_mib << 20)
+        seed = self._next_seed if request.seed is None else request.seed
+        if seed == self._next_seed:
+            self._next_seed = _fresh_seed()  # it is used up, even if the request is superseded
+        if request.is_shared:
+            self._share(challenge, seed)
+        try:
+            judgement = self._grader.grade(challenge, request.submission, seed)
+            if judgement.report.verdict != "passed" and request.is_early_wanted:
+                yield Verdict(request.id, judgement.report, is_final=False)
+            yield Verdict(request.id, self._diagnoser.report(judgement))
+        finally:
+            if not request.is_shared:
+                self._grader.forget(challenge)
+
+    def _grade_reference(self, request: GradeReference) -> Reply:
+        challenge = self._found(request.challenge)
+        reference = Submission(challenge.file_name, packs.solution(challenge))
+        judgement = self._grader.grade(challenge, reference, request.seed)
+        return Verdict(request.id, judgement.report)
+
+    def _check_items(self, request: CheckItems) -> Reply:
+        challenge = packs.find_challenge(self._packs[0], request.challenge)
+        if self._checked is not None and self._checked != challenge:
+            self._grader.forget(self._checked)
+        self._checked = challenge
+        rows = self._pack_checker.rows(challenge, request.seeds, request.items)
+        return Checked(request.id, tuple(rows))
+
+    def _share(self, challenge: Challenge, seed: int) -> None:
+        """Read the cases of a seed once for many submissions; forget the oldest of many seeds."""
+        if (challenge, seed) not in self._shared:
+            self._shared.append((challenge, seed))
+            if len(self._shared) > _MOST_SHARED:
+                oldest, _ = self._shared.pop(0)
+                self._grader.forget(oldest)
+        self._grader.workers.hold(self._grader.case_set(challenge, seed))
+
+    def _other_content(self, request: Grade, challenge: Challenge) -> str:
+        """Return a sentence if the challenge is not the client's; else ""."""
+        if not request.content:
+            return ""
+        folder = challenge.folder
+        digest = self._digests.setdefault(folder, content_digest(challenge))
+        if digest == request.content:
+            return ""
+        return (
+            f"{challenge.id} is not the same here ({digest[:12]}) as where the grading was started "
+            f"({request.content[:12]}): another version of attn-drill or of the pack. "
+            "Install the same on every machine."
+        )
+
+    def _refusal(self, request: Grade) -> str:
+        """Return why no such submission may be graded here, or "". It is found out once.
+
+        A weaker isolation can be accepted. A copy of a reference that lies open, while a sandbox
+        hides all others, cannot: a submission that finds the copy passes.
+        """
+        if request.isolation == "own":
+            return ""
+        is_weaker = request.isolation == "weaker"
+        if is_weaker not in self._refusals:
+            self._refusals[is_weaker] = self._found_refusal(is_weaker)
+        return self._refusals[is_weaker]
+
+    def _found_refusal(self, is_weaker: bool) -> str:
+        workers = self._grader.workers
+        isolated = None if is_weaker else workers.isolated()
+        copies = workers.readable_copies() if isolated is None else isolated.copies
+        if copies.found and not copies.originals:
+            return copies.sentence
+        if isolated is None or not isolated.open:
+            return ""
+        return (
+            f"On this machine a submission could {', '.join(isolated.open)}. Grade where "
+            "`attn-drill doctor` shows no OPEN, or accept it with --allow-weaker-isolation."
+        )
+
+
+def _fresh_seed() -> int:
+    return secrets.randbelow(1 << 31)
+
+
+def serve(server: GradingServer, requests: int, replies: int) -> None:
+    """Answer the requests of one descriptor on another, until there are no more requests."""
+    write_message(replies, Ready())
+    while True:
+        if not select.select([requests], [], [], 0)[0]:
+            server.make_ready()
+        body = read_message(requests)
+        if body is None:
+            return
+        try:
+            for reply in server.replies(unpacked_request(body)):
+                write_message(replies, reply)
+        except SupersededError:
+            continue
+
+
+def main() -> None:
+    """Serve on stdin and stdout."""
+    # Ctrl-C is for the client to handle, which then closes our stdin.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    requests, replies = os.dup(0), os.dup(1)
+    nowhere = os.open(os.devnull, os.O_RDWR)
+    os.dup2(nowhere, 0)
+    os.dup2(2, 1)  # so that no print garbles the replies
+    gc.collect()
+    folders = [Path(folder) for folder in sys.argv[1:]]
+    with (
+        Grader(folders, interrupt=requests) as grader,
+        contextlib.suppress(BrokenPipeError),  # the client is gone
+    ):
+        serve(GradingServer(grader, folders), requests, replies)
+
+
+if __name__ == "__main__":
+    main()
