@@ -10,8 +10,8 @@ from rich.console import Console
 
 from trainer.display.score_sheet import given_in_words, render, show
 from trainer.display.score_sheet_html import to_html
-from trainer.practice.interview_score import Part, ProblemRow, QuestionRow, ScoreSheet
-from trainer.practice.interview_state import Result, StageState
+from trainer.practice.interview.score import Part, ProblemRow, QuestionRow, ScoreSheet
+from trainer.practice.interview.state import Result, StageState
 from trainer.practice.quiz import Asked
 
 HOSTILE = (

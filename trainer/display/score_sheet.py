@@ -17,7 +17,7 @@ from trainer.display.literal import console, grid
 from trainer.display.styles import QUIET, RIGHT, WRONG
 from trainer.display.terminal import VERDICTS, as_ascii, has_unicode
 from trainer.display.words import plain
-from trainer.practice.interview_score import ProblemRow, QuestionRow, ScoreSheet
+from trainer.practice.interview.score import ProblemRow, QuestionRow, ScoreSheet
 from trainer.practice.quiz import LETTERS
 
 _BESIDE = 100  # columns from which the two texts stand side by side

@@ -7,7 +7,7 @@ from html import escape
 
 from trainer.display.score_sheet import given_in_words, minutes, outcome, times, when
 from trainer.display.words import plain
-from trainer.practice.interview_score import ProblemRow, QuestionRow, ScoreSheet
+from trainer.practice.interview.score import ProblemRow, QuestionRow, ScoreSheet
 
 _STYLE = """
 :root { color-scheme: light dark; --right: #05a; --wrong: #a40; --line: #8884; --shade: #8881 }
