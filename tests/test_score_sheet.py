@@ -226,6 +226,16 @@ def test_side_by_side_where_there_is_room() -> None:
     ] == [True, True, False, False]
 
 
+def test_code_is_readable_on_any_background() -> None:
+    """Code uses the terminal's own colours: the text colour of a dark theme is lost on white."""
+    buffer = io.StringIO()
+    Console(width=80, file=buffer, force_terminal=True, color_system="truecolor").print(
+        render(SHEET, 80)
+    )
+    assert "right" in buffer.getvalue()
+    assert "\x1b[38;2;" not in buffer.getvalue()
+
+
 def test_another_encoding() -> None:
     """In ASCII every character is one of it, and the numbers are the same."""
     buffer = io.TextIOWrapper(io.BytesIO(), encoding="ascii")

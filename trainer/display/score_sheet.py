@@ -210,7 +210,8 @@ def _code(text: str | None, width: int) -> RenderableType:
     if text is None:
         return Text("(nothing)", style=QUIET)
     lines = plain(text).strip("\n").expandtabs(4).split("\n")
-    return Syntax("\n".join(code_lines(lines, width)), "python", background_color="default")
+    text = "\n".join(code_lines(lines, width))
+    return Syntax(text, "python", theme="ansi_dark", background_color="default")
 
 
 def _question(number: int, question: QuestionRow, width: int) -> Iterator[RenderableType]:
