@@ -1,40 +1,29 @@
-"""A mock interview: its plan, what has happened, its score, and all of it through pipes."""
+"""A mock interview: its plan, its state, its score, and the command without a screen."""
 
 import json
 import os
-import signal
 import subprocess
-import sys
-from collections.abc import Callable, Iterator
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.support.grading import report_of
-from trainer.cli.interview_course import resumed
-from trainer.cli.interview_run import Desk, Interview, Lines, open_stage
-from trainer.cli.interview_stages import PlainStage, ask_questions
 from trainer.content import packs
-from trainer.content.mistakes import read_mistakes
 from trainer.content.questions import read_questions, read_topics
-from trainer.core.report import Report
-from trainer.core.words import Attempt, Challenge, DrillError
-from trainer.grading.grader import Grader
-from trainer.practice.interview import (
+from trainer.core.words import Attempt, DrillError
+from trainer.practice.interview.plan import (
     Plan,
     Stage,
-    as_data,
-    asked_of,
-    known,
+    draw_questions,
+    familiarity,
     main_problems,
-    plan,
+    make_plan,
     plan_from,
     prerequisites,
 )
-from trainer.practice.interview_score import ProblemRow, QuestionRow, parts, score_sheet
-from trainer.practice.interview_state import (
+from trainer.practice.interview.score import ProblemRow, QuestionRow, score_parts, score_sheet
+from trainer.practice.interview.state import (
     Event,
     Result,
     StageState,
@@ -46,6 +35,7 @@ from trainer.practice.interview_state import (
 from trainer.practice.journal import Journal, Review
 from trainer.practice.quiz import Asked
 from trainer.practice.schedule import item_of, items
+from trainer.session.stay import Left
 
 from . import forked
 
@@ -64,8 +54,8 @@ def planned(
     seed: int = 1,
     known_items: dict[str, float] | None = None,
 ) -> Plan:
-    """The plan of an interview."""
-    return plan(
+    """Return the plan of an interview."""
+    return make_plan(
         CHALLENGES,
         QUESTIONS,
         minutes,
@@ -80,8 +70,9 @@ def planned(
 
 @pytest.mark.parametrize("minutes", [5, 15, 25, 40, 45, 60, 90, 240])
 @pytest.mark.parametrize("wanted", WANTED, ids=str)
-def test_the_plan_fits(wanted: str | None, minutes: int) -> None:
-    """For every topic and challenge: one main problem of it, what builds on it after it, what needs neither before, all within the time."""
+def test_plan_fits(wanted: str | None, minutes: int) -> None:
+    """Every topic and challenge gives a main problem, a follow-up on it if there is one, and a
+    warm-up that needs neither, all within the time."""
     for seed in range(5):
         made = planned(minutes, wanted, seed)
         by_role = {stage.role: BY_ID[stage.challenge] for stage in made.stages}
@@ -110,7 +101,7 @@ def test_the_plan_fits(wanted: str | None, minutes: int) -> None:
 @pytest.mark.parametrize("minutes", [5, 30, 60, 240])
 @pytest.mark.parametrize("wanted", WANTED, ids=str)
 def test_questions_follow_up_the_problems(wanted: str | None, minutes: int) -> None:
-    """Three to five, none twice, and none of another subject while there are some of these problems."""
+    """There are three to five different questions; those on the problems come first."""
     made = planned(minutes, wanted)
     chosen = {stage.challenge for stage in made.stages}
     fitting = {one.id for one in QUESTIONS if chosen & set(one.challenges)}
@@ -124,12 +115,12 @@ def test_questions_follow_up_the_problems(wanted: str | None, minutes: int) -> N
 
 
 def test_minutes_decide_how_many_problems() -> None:
-    """One in a quarter of an hour, three in an hour."""
+    """A quarter of an hour has one problem, an hour has three."""
     assert [len(planned(minutes).stages) for minutes in (5, 15, 30, 60, 120)] == [1, 1, 2, 3, 3]
 
 
-def test_the_seed_decides() -> None:
-    """The same seed, the same interview; other seeds, others."""
+def test_seed_decides() -> None:
+    """The same seed gives the same interview; other seeds give others."""
     assert planned(seed=7) == planned(seed=7)
     assert (
         len({tuple(stage.challenge for stage in planned(seed=seed).stages) for seed in range(20)})
@@ -137,8 +128,8 @@ def test_the_seed_decides() -> None:
     )
 
 
-def test_what_is_known_is_left_out() -> None:
-    """Of problems that fit alike the one that is not known is chosen, and of questions too."""
+def test_known_items_are_avoided() -> None:
+    """Among problems that fit equally well the unknown one is chosen; the same for questions."""
     alike = [one.id for one in CHALLENGES if one.minutes == 15]
     for new in alike:
         familiar = {item_of(one): 1.0 for one in alike if one != new}
@@ -148,8 +139,8 @@ def test_what_is_known_is_left_out() -> None:
     assert not set(first.questions) & set(again.questions)
 
 
-def test_how_well_something_is_known() -> None:
-    """A pass fades within a month, a failure tells nothing, a review counts for more, and what is due is not known."""
+def test_familiarity() -> None:
+    """A pass fades within a month, a failure counts for nothing, a due item is not known."""
     day = 86400.0
 
     def tried(name: str, when: float, verdict: str = "passed") -> Attempt:
@@ -160,7 +151,7 @@ def test_how_well_something_is_known() -> None:
         [Review("1", "challenge:due", 0.0, 3, ""), Review("2", "challenge:new", now - 60, 4, "")],
         now,
     )
-    found = known(
+    found = familiarity(
         [
             tried("a", now),
             tried("b", now - 15 * day),
@@ -183,35 +174,37 @@ def test_how_well_something_is_known() -> None:
     ("wanted", "says"),
     [("shaering", "sharing"), ("gqua", "gqa"), ("", "attention, cache"), ("zzz", "The topics are")],
 )
-def test_an_unknown_topic_is_refused(wanted: str, says: str) -> None:
-    """With the nearest names, or with all topics."""
+def test_unknown_topic_is_refused(wanted: str, says: str) -> None:
+    """The message has the nearest names, or all topics."""
     with pytest.raises(DrillError, match=says):
         main_problems(CHALLENGES, TOPICS, wanted)
 
 
-def test_a_topic_without_challenges_is_refused() -> None:
-    """Questions alone make no interview."""
+def test_topic_without_challenges_is_refused() -> None:
+    """An interview needs at least one challenge."""
     with pytest.raises(DrillError, match="no challenge"):
         main_problems(CHALLENGES, {**TOPICS, "history": "History"}, "history")
 
 
-def test_the_journal_keeps_the_plan() -> None:
-    """What was written comes back; what another version wrote does not break this one."""
+def test_journal_keeps_the_plan() -> None:
+    """The journal gives the same plan back; a plan of another version is None."""
     made = replace(planned(), folder="/a/b")
-    assert plan_from(json.loads(json.dumps(as_data(made)))) == made
+    assert plan_from(json.loads(json.dumps(asdict(made)))) == made
     assert plan_from({"minutes": "many"}) is None
 
 
-def test_questions_come_back_as_they_were() -> None:
-    """Drawn again they have the same numbers and order; one that the bank lost is left out."""
+def test_questions_are_drawn_the_same_again() -> None:
+    """A second draw gives the same numbers and order; a question that is gone is skipped."""
     made = planned(60)
-    asked = asked_of(made, QUESTIONS)
+    asked = draw_questions(made, QUESTIONS)
     assert [one.item for one in asked] == [f"question:{name}" for name in made.questions]
-    assert asked_of(made, QUESTIONS) == asked
-    assert asked_of(made, [one for one in QUESTIONS if one.id != made.questions[0]]) == asked[1:]
+    assert draw_questions(made, QUESTIONS) == asked
+    assert (
+        draw_questions(made, [one for one in QUESTIONS if one.id != made.questions[0]]) == asked[1:]
+    )
 
 
-# What has happened
+# The state
 
 PLAN = Plan(
     20, 1, (Stage("sdpa", "warm-up", 300.0), Stage("mha", "main problem", 600.0)), ("x", "y")
@@ -245,7 +238,7 @@ EVENTS: list[Event] = [
 
 
 def test_events_add_up() -> None:
-    """Attempts, help, seconds and results, stage by stage; nothing handed in takes the result with it."""
+    """Attempts, help, seconds and results add up; without a file there is no result."""
     state = state_of(PLAN, EVENTS)
     assert state.stages[0] == StageState(
         True, True, 110.0, 2, 1, 1, Result("passed", 12, 12), False, "x", ""
@@ -264,8 +257,8 @@ def test_events_add_up() -> None:
 
 
 @pytest.mark.parametrize("count", range(len(EVENTS) + 1))
-def test_every_prefix_is_a_state_to_go_on_from(count: int) -> None:
-    """Wherever it was killed: the stage that is due is the first that did not end, no second is lost, and the rest leads to the same end."""
+def test_kill_after_any_event_can_be_resumed(count: int) -> None:
+    """After a kill at any event the next stage is known, no second is lost, the end is the same."""
     state = state_of(PLAN, EVENTS[:count])
     ended = sum(kind == "ended" for _, kind, _ in EVENTS[:count])
     assert state.stage == (ended if ended < 2 else None)
@@ -278,7 +271,7 @@ def test_every_prefix_is_a_state_to_go_on_from(count: int) -> None:
 
 
 def test_attempts_after_a_kill_are_taken_in() -> None:
-    """Those of this stage and this interview that came after its last event, and no others."""
+    """Only attempts at this stage after the last event are taken in."""
 
     def tried(when: float, name: str = "mha", purpose: Any = "interview") -> Attempt:
         return Attempt(
@@ -302,29 +295,14 @@ def test_attempts_after_a_kill_are_taken_in() -> None:
         tried(8.7, "sdpa"),
         tried(9.0),
     ]
-    found = unrecorded(PLAN, 1.0, EVENTS[:8], attempts)
-    assert (
-        found
-        == [
-            (
-                "attempt",
-                {
-                    "stage": 1,
-                    "seconds": 70.0,
-                    "verdict": "failed",
-                    "passed": 1,
-                    "total": 2,
-                    "failed": ["runs"],
-                },
-            )
-        ]
-        * 2
-    )
+    missing = {"stage": 1, "seconds": 70.0, "verdict": "failed", "passed": 1, "total": 2}
+    missing["failed"] = ["runs"]
+    assert unrecorded(PLAN, 1.0, EVENTS[:8], attempts) == [missing, missing]
     assert unrecorded(PLAN, 1.0, EVENTS, attempts) == []
 
 
-def test_there_is_one_clock() -> None:
-    """What one stage leaves the next one has; what it takes is gone; within a minute nobody is late."""
+def test_one_clock_for_all_stages() -> None:
+    """A stage gets what earlier stages left over; overtime up to a minute is not told."""
     quick = state_of(PLAN, EVENTS[:7])
     assert allowed_seconds(PLAN, quick, 1) == 600 + 190
     slow = state_of(PLAN, [(1.0, "ended", {**EVENTS[6][2], "seconds": 700.0})])
@@ -342,7 +320,7 @@ def test_there_is_one_clock() -> None:
 
 
 def row(weight: float, result: Result | None, **changes: Any) -> ProblemRow:
-    """One problem of the sheet."""
+    """Return one problem of the sheet."""
     return ProblemRow(
         "c",
         "C",
@@ -384,19 +362,21 @@ HALF = Result("failed", 6, 12, ("values",))
         "two",
     ],
 )
-def test_the_formula(problems: list[ProblemRow], share: float, expected: tuple[float, ...]) -> None:
-    """Correctness, time and help, as the sheet states it."""
+def test_score_of_parts(
+    problems: list[ProblemRow], share: float, expected: tuple[float, ...]
+) -> None:
+    """Correctness, time and help count as the sheet says."""
     question = Asked("question:x", "t", "number", "?", "1", "so")
-    found = parts(
+    found = score_parts(
         problems, [QuestionRow(question, "1", True), QuestionRow(question, None, False)], share
     )
     assert [part.points for part in found] == pytest.approx([*expected, 7.5])
     assert sum(part.most for part in found) == 100
-    assert sum(part.most for part in parts(problems, [], share)) == 100
+    assert sum(part.most for part in score_parts(problems, [], share)) == 100
 
 
-def test_the_sheet_of_an_interview() -> None:
-    """It has every problem and question, and says what to practise: what failed, what took help, the topics of wrong answers."""
+def test_sheet_of_an_interview() -> None:
+    """The sheet has all problems and questions, and says what to practise."""
     asked = [
         Asked(f"question:{name}", "cache", "number", "?", "1", "so") for name in ("x", "y", "z")
     ]
@@ -427,314 +407,42 @@ def test_the_sheet_of_an_interview() -> None:
     )
 
 
-# A stage by commands
-
-
-class Typist:
-    """Types lines into a pipe that a stage reads."""
-
-    def __init__(self) -> None:
-        reading, self._writing = os.pipe()
-        self.lines = Lines(reading)
-
-    def types(self, *lines: str) -> Lines:
-        """Lines, and then the end."""
-        os.write(self._writing, "".join(f"{line}\n" for line in lines).encode())
-        os.close(self._writing)
-        return self.lines
-
-
-class SharedDesk(Desk):
-    """Grades with the grader of the tests."""
-
-    def __init__(self, grader: Grader) -> None:
-        super().__init__()
-        self.grader = grader
-        self.graded: list[str] = []
-
-    def grade(self, challenge: Challenge, source: str, path: Path) -> Report:
-        """As an interview does, with a fixed seed."""
-        self.graded.append(source)
-        return report_of(self.grader, challenge, source, str(path), 5, diagnosed=True)
-
-
-@pytest.fixture
-def desk(grader: Grader) -> SharedDesk:
-    """A desk that starts no grader of its own."""
-    return SharedDesk(grader)
-
-
-@pytest.fixture
-def under_way(tmp_path: Path, home: Path) -> Iterator[Callable[..., Interview]]:
-    """Makes an interview of one problem of ten minutes; its clock is a list of times, the last of which stays."""
-    journals: list[Journal] = []
-
-    def make(*times: float) -> Interview:
-        journal = Journal(home)
-        journals.append(journal)
-        made = Plan(11, 1, (Stage("sdpa", "main problem", 600.0),), (), str(tmp_path / "stubs"))
-        left = list(times or (0.0,))
-        run = Interview(
-            journal.record_interview(1.0, as_data(made)),
-            1.0,
-            made,
-            BY_ID,
-            journal,
-            lambda: 2.0,
-            lambda: left.pop(0) if len(left) > 1 else left[0],
-        )
-        open_stage(run, 0)
-        return run
-
-    yield make
-    for journal in journals:
-        journal.close()
-
-
-SOLUTION = packs.solution(BY_ID["sdpa"])
-MISTAKE = read_mistakes(BY_ID["sdpa"])[0]
-BROKEN = SOLUTION.replace(MISTAKE.was, MISTAKE.now)
-
-
-def test_a_problem_by_commands(
-    under_way: Callable[..., Interview], desk: SharedDesk, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """The report holds the likely mistake back until it is asked for; that and hints are noted; `next` grades what is there once more only if it changed."""
-    run = under_way()
-    run.path(0).write_text(BROKEN)
-    assert (
-        PlainStage(run, 0, Typist().types("why", "check", "time", "what?"), desk).stay() == "quit"
-    )
-    shown = capsys.readouterr().out
-    assert "Nothing was checked yet" in shown
-    assert "FAILED" in shown
-    assert "LIKELY" not in shown
-    assert "`why` tells it" in shown
-    assert "--why" not in shown, "that one would not be noted"
-    assert "'what?' is no command" in shown
-    assert (run.state.stages[0].attempts, run.state.stages[0].whys, run.state.stage) == (1, 0, 0)
-    assert (
-        PlainStage(
-            run, 0, Typist().types("check", "why", "hint", "hint", "hint", "hint", "next"), desk
-        ).stay()
-        == "next"
-    )
-    shown = capsys.readouterr().out
-    assert f"LIKELY  {MISTAKE.says}" in shown
-    assert shown.count("LIKELY") == 1
-    assert "Hint 3 of 3" in shown
-    assert "That was the last hint" in shown
-    done = run.state.stages[0]
-    assert (done.attempts, done.whys, done.hints, done.code, run.state.stage) == (
-        2,
-        1,
-        3,
-        BROKEN,
-        None,
-    )
-    assert done.result is not None
-    assert done.result.failed
-    assert len(desk.graded) == 2
-    kept = run.journal.attempts()
-    assert [(one.purpose, one.verdict) for one in kept] == [("interview", "failed")] * 2
-    assert all(one.mistakes for one in kept)
-    assert run.is_kept()
-    assert state_of(run.plan, run.journal.events(run.id)) == run.state
-
-
-def test_what_is_handed_in_is_graded(
-    under_way: Callable[..., Interview], desk: SharedDesk, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """A file that changed after the last check is graded at `next`, off the clock."""
-    run = under_way(0.0, 30.0)
-    run.path(0).write_text(SOLUTION)
-    assert PlainStage(run, 0, Typist().types("next"), desk).stay() == "next"
-    assert run.state.stages[0].result == Result("passed", 11, 11)
-    assert run.state.stages[0].seconds == 30.0
-    assert "All checks" not in capsys.readouterr().out
-
-
-@pytest.mark.parametrize(
-    ("change", "note"),
-    [("keep", "as it was handed out"), ("remove", "was gone"), ("empty", "is empty")],
-)
-def test_nothing_handed_in(
-    under_way: Callable[..., Interview],
-    desk: SharedDesk,
-    capsys: pytest.CaptureFixture[str],
-    change: str,
-    note: str,
-) -> None:
-    """The untouched stub, no file, an empty one: nothing is graded, it is said why, and no check counts."""
-    run = under_way()
-    if change == "remove":
-        run.path(0).unlink()
-    elif change == "empty":
-        run.path(0).write_text("")
-    assert PlainStage(run, 0, Typist().types("next"), desk).stay() == "next"
-    done = run.state.stages[0]
-    assert (done.code, done.result, desk.graded) == (None, None, [])
-    assert note in done.note
-    assert done.note in capsys.readouterr().out
-
-
-def test_a_file_that_went_missing(
-    under_way: Callable[..., Interview], desk: SharedDesk, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """`check` says that it is gone and goes on; when the stage is opened again there is a stub."""
-    run = under_way()
-    run.path(0).unlink()
-    assert PlainStage(run, 0, Typist().types("check", "quit"), desk).stay() == "quit"
-    assert "is gone" in capsys.readouterr().out
-    open_stage(run, 0)
-    assert run.path(0).read_text() == packs.stub(BY_ID["sdpa"])
-    assert "fresh stub" in capsys.readouterr().out
-    assert len([kind for _, kind, _ in run.events if kind == "begun"]) == 1
-
-
-def test_a_file_that_was_there_is_left_alone(
-    under_way: Callable[..., Interview], tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """The learner may have begun ahead."""
-    (tmp_path / "stubs").mkdir()
-    (tmp_path / "stubs" / "sdpa.py").write_text("mine")
-    run = under_way()
-    assert run.path(0).read_text() == "mine"
-    assert "left as it is" in capsys.readouterr().out
-
-
-def test_time_is_up(
-    under_way: Callable[..., Interview], desk: SharedDesk, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """It is said once; whoever goes on can, and is noted; Enter then hands in, which it does not before."""
-    run = under_way(0.0, 1.0, 1.0, 700.0)
-    run.path(0).write_text(SOLUTION)
-    assert PlainStage(run, 0, Typist().types("", "hint", "time", "", "quit"), desk).stay() == "next"
-    shown = capsys.readouterr().out
-    assert shown.count("Time is up") == 1
-    assert "Hint 1 of 3" in shown
-    assert overtime_seconds(run.plan, run.state, 0) == 100
-    assert run.state.stages[0].result is not None
-
-
-def test_time_is_up_while_nothing_is_typed(
-    under_way: Callable[..., Interview], desk: SharedDesk, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """Nobody need type a thing to be told."""
-    waits: list[float | None] = []
-
-    class Thinking(Lines):
-        """Somebody who thinks until the time is up, and leaves then."""
-
-        def next(self, seconds: float | None = None) -> str | None:
-            """Nothing, as long as the wait is limited."""
-            waits.append(seconds)
-            if seconds is not None:
-                raise TimeoutError
-            return "quit"
-
-    run = under_way(0.0, 1.0, 1.0, 700.0)
-    assert PlainStage(run, 0, Thinking(0), desk).stay() == "quit"
-    assert waits == [599.0, None]
-    assert capsys.readouterr().out.count("Time is up") == 1
-
-
-def test_a_pause_does_not_count(under_way: Callable[..., Interview], desk: SharedDesk) -> None:
-    """A stage that goes on starts from the seconds that it had."""
-    run = under_way(0.0, 40.0, 40.0, 40.0, 40.0, 9000.0)
-    assert PlainStage(run, 0, Typist().types("quit"), desk).stay() == "quit"
-    spent = run.state.stages[0].seconds
-    assert spent == 40.0
-    run.clock = iter([9000.0, *[9005.0] * 9]).__next__
-    assert PlainStage(run, 0, Typist().types("quit"), desk).stay() == "quit"
-    assert run.state.stages[0].seconds == 45.0
-
-
-def test_what_a_kill_left_is_taken_in(
-    under_way: Callable[..., Interview], capsys: pytest.CaptureFixture[str]
-) -> None:
-    """An attempt of the session's screen that the interview had not heard of counts when it is resumed, with its seconds."""
-    run = under_way()
-    run.journal.record_attempt(
-        Attempt(
-            "sdpa",
-            5.0,
-            1,
-            "failed",
-            1,
-            2,
-            "x",
-            {"loads": "passed", "runs": "failed"},
-            77.0,
-            purpose="interview",
-        )
-    )
-    assert resumed(run).state.stages[0].attempts == 1
-    assert run.state.stages[0].seconds == 77.0
-    assert "1:17 of 11:00" in capsys.readouterr().out
-
-
-def test_lines() -> None:
-    """Lines as they come, however they are cut; a wait that ends; a last line without an end; the end."""
-    reading, writing = os.pipe()
-    lines = Lines(reading)
-    with pytest.raises(TimeoutError):
-        lines.next(0.0)
-    os.write(writing, b"check\nne")
-    assert lines.next() == "check"
-    with pytest.raises(TimeoutError):
-        lines.next(0.01)
-    os.write(writing, b"xt\r\n\xff")
-    assert lines.next() == "next"
-    os.close(writing)
-    assert lines.next() == "\ufffd"
-    assert lines.next() is None
-    os.close(reading)
-
-
-def test_questions_tell_nothing_until_the_end(
-    under_way: Callable[..., Interview], capsys: pytest.CaptureFixture[str]
-) -> None:
-    """An answer is kept and not judged aloud; what is not understood is asked again; after a pause only what is left is asked."""
-    run = under_way()
-    asked = asked_of(planned(60, "gqa"), QUESTIONS)
-    choice = next(one for one in asked if one.kind == "choice")
-    other = next(one for one in asked if one is not choice)
-    assert (
-        ask_questions(run, [choice, other], Typist().types("perhaps", choice.answer[0], "quit"))
-        == "quit"
-    )
-    shown = capsys.readouterr().out
-    assert "Answer with a letter" in shown
-    assert choice.explanation not in shown
-    assert "right" not in shown.replace(choice.text, "").lower()
-    assert [(one.item, one.given, one.right) for one in run.state.answers] == [
-        (choice.item, choice.answer[0], True)
-    ]
-    assert ask_questions(run, [choice, other], Typist().types("?")) == "next"
-    shown = capsys.readouterr().out
-    assert "Question 1 of 2" not in shown
-    assert "Question 2 of 2" in shown
-    assert [one.right for one in run.state.answers] == [True, False]
-
-
 # The command
 
 
 def drill(
-    *arguments: str, cwd: Path, typed: str = "", code: int = 0, **environment: str
+    *arguments: str, cwd: Path, code: int = 0, **environment: str
 ) -> subprocess.CompletedProcess[str]:
-    """Run attn-drill in a folder with these lines on its stdin."""
-    done = forked.run(
-        ["interview", *arguments], cwd, {**os.environ, **ENVIRONMENT, **environment}, typed
-    )
+    """Run `attn-drill interview` in a folder, with pipes for its input and output."""
+    done = forked.run(["interview", *arguments], cwd, {**os.environ, **environment})
     assert done.returncode == code, done.stdout + done.stderr
     return done
 
 
-ENVIRONMENT = {"PYTHONPATH": str(packs.TRAINER.parent)}
+@pytest.fixture
+def left_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Pretend that there is a terminal, and a learner who leaves the first problem at once."""
+    monkeypatch.setattr("trainer.cli.start.can_stay", lambda: True)
+    left = Left("quit", False, 5.0, 0, 0, 0)
+    monkeypatch.setattr("trainer.session.interview.stay", lambda given, journal: left)
 
 
+@pytest.mark.parametrize("arguments", [[], ["--fresh"], ["--resume"], ["--no-watch"]], ids=str)
+def test_interview_needs_a_terminal(arguments: list[str], tmp_path: Path) -> None:
+    """Without a terminal there is one sentence, exit code 2, and no file."""
+    done = drill(*arguments, cwd=tmp_path, code=2)
+    assert "An interview needs a terminal" in done.stderr
+    assert (done.stdout, len(done.stderr.splitlines())) == ("", 1)
+    assert not list(tmp_path.glob("interview-*"))
+
+
+@pytest.mark.usefixtures("left_at_once")
+def test_no_watch_is_refused_in_a_terminal_too(tmp_path: Path) -> None:
+    """The screen is the only interface."""
+    assert "needs a terminal" in drill("--no-watch", cwd=tmp_path, code=2).stderr
+
+
+@pytest.mark.usefixtures("left_at_once")
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
@@ -743,146 +451,56 @@ ENVIRONMENT = {"PYTHONPATH": str(packs.TRAINER.parent)}
         (["--topic", "postions"], "Did you mean positions"),
         (["--html", "sheet.txt"], "sheet.html"),
         (["--dir", "file/stubs"], "Choose another folder with --dir"),
-        (["--dir", "."], "is already there"),
+        (["--dir", "."], "already exists"),
         (["--resume"], "No interview is under way"),
         (["--sheet"], "no interview yet"),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",
 )
 def test_bad_input(arguments: list[str], says: str, tmp_path: Path) -> None:
-    """One sentence, exit code 2, and nothing is left behind."""
+    """Bad input gives one sentence and exit code 2, and leaves no file behind."""
     (tmp_path / "file").write_text("")
     (tmp_path / "score-sheet.html").write_text("")
     assert says in drill(*arguments, cwd=tmp_path, code=2).stderr
     assert {path.name for path in tmp_path.iterdir()} <= {"file", "score-sheet.html", "home"}
 
 
-def test_one_at_a_time(tmp_path: Path) -> None:
-    """With one under way the command names both ways on; a fresh one has a folder of its own; a resumed one stays as planned."""
-    first = drill("--minutes", "30", cwd=tmp_path)
-    assert "The interview waits" in first.stdout
-    assert "--resume" in (said := drill(cwd=tmp_path, code=2).stderr)
-    assert "--fresh" in said
-    assert (
-        "leave --minutes out" in drill("--resume", "--minutes", "10", cwd=tmp_path, code=2).stderr
-    )
+@pytest.mark.usefixtures("left_at_once")
+def test_one_interview_at_a_time(tmp_path: Path) -> None:
+    """A second interview needs --resume or --fresh; a fresh one gets its own folder."""
+    assert "The interview waits" in drill("--minutes", "30", cwd=tmp_path).stdout
+    refused = drill(cwd=tmp_path, code=2).stderr
+    assert "--resume" in refused
+    assert "--fresh" in refused
+    changed = drill("--resume", "--minutes", "10", cwd=tmp_path, code=2)
+    assert "leave --minutes out" in changed.stderr
     assert "not finished" in drill("--sheet", cwd=tmp_path, code=2).stderr
     drill("--fresh", cwd=tmp_path)
-    assert (
-        len(list(tmp_path.glob("interview-*/*.py"))) == len(list(tmp_path.glob("interview-*"))) == 2
-    )
+    assert len(list(tmp_path.glob("interview-*/*.py"))) == 2
+    assert len(list(tmp_path.glob("interview-*"))) == 2
 
 
-def test_without_a_journal(tmp_path: Path) -> None:
-    """It works, and says that it cannot be resumed."""
-    (tmp_path / "file").write_text("")
-    done = drill(
-        "--minutes",
-        "5",
-        cwd=tmp_path,
-        typed="hint\n",
-        ATTN_DRILL_HOME=str(tmp_path / "file" / "home"),
-    )
-    assert "cannot be resumed" in done.stdout
-    assert "Hint 1 of 3" in done.stdout
-    assert "could not be kept" in done.stdout
-
-
-class Conversation:
-    """An interview in a process of its own, driven line by line."""
-
-    def __init__(self, cwd: Path, *arguments: str) -> None:
-        self.process = subprocess.Popen(
-            [sys.executable, "-m", "trainer", "interview", *arguments],
-            cwd=cwd,
-            env={**os.environ, **ENVIRONMENT},
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            bufsize=1,
-        )
-        assert self.process.stdin is not None
-        assert self.process.stdout is not None
-        self.stdin, self.stdout = self.process.stdin, self.process.stdout
-
-    def until(self, wanted: str) -> str:
-        """What is said up to the line that has these words."""
-        found = ""
-        for line in self.stdout:
-            found += line
-            if wanted in line:
-                return found
-        raise AssertionError(f"{wanted!r} was not said:\n{found}")
-
-    def types(self, line: str) -> None:
-        """One line."""
-        self.stdin.write(line + "\n")
-        self.stdin.flush()
-
-    def close(self) -> int:
-        """Let go of the pipes; the exit code."""
-        self.stdin.close()
-        self.stdout.close()
-        return self.process.wait(60)
-
-
-def test_a_whole_interview(tmp_path: Path, home: Path) -> None:
-    """Through pipes: right files written between commands, killed in the middle, resumed, questions answered, the sheet shown, written and shown again."""
-    talk = Conversation(tmp_path, "--minutes", "45", "--seed", "3", "--dir", "here")
-    talk.until("quit    leaves")
-    found = Journal(home)
-    kept = found.last_interview()
+@pytest.mark.usefixtures("left_at_once")
+def test_resume_takes_in_attempts_before_a_kill(tmp_path: Path, home: Path) -> None:
+    """An attempt that the session kept counts in the resumed interview, with its seconds."""
+    drill("--minutes", "5", "--topic", "sdpa", cwd=tmp_path)
+    journal = Journal(home)
+    kept = journal.last_interview()
     assert kept is not None
-    made = plan_from(kept[2])
-    assert made is not None
-    assert len(made.stages) == 3
-    first, second, third = (BY_ID[stage.challenge] for stage in made.stages)
-    folder = tmp_path / "here"
-    assert [path.name for path in folder.iterdir()] == [first.file_name], (
-        "what comes later is not given away"
-    )
-    (folder / first.file_name).write_text(packs.solution(first))
-    talk.types("check")
-    talk.until("All checks hold")
-    talk.types("hint")
-    talk.until("Hint 1 of 3")
-    talk.types("next")
-    talk.until("Stage 2 of 3")
-    talk.until("quit    leaves")
-    (folder / second.file_name).write_text(packs.solution(second))
-    talk.process.send_signal(signal.SIGKILL)
-    talk.close()
+    last = journal.events(kept[0])[-1][0]
+    statuses: dict[str, Any] = {"loads": "passed", "runs": "failed"}
+    tried = Attempt("sdpa", last + 1, 1, "failed", 1, 2, "x", statuses, 77.0, purpose="interview")
+    journal.record_attempt(tried)
+    drill("--resume", cwd=tmp_path)
+    plan = plan_from(kept[2])
+    assert plan is not None
+    stage = state_of(plan, journal.events(kept[0])).stages[0]
+    assert (stage.attempts, stage.seconds) == (1, 77.0)
 
-    talk = Conversation(tmp_path, "--resume")
-    talk.until("Stage 2 of 3")
-    talk.until("quit    leaves")
-    talk.types("next")
-    talk.until("Stage 3 of 3")
-    talk.types("next")
-    asked = asked_of(made, QUESTIONS)
-    for number, one in enumerate(asked, start=1):
-        talk.until(f"Question {number} of {len(asked)}")
-        talk.types(one.answer[0] if one.kind == "choice" else one.answer)
-    shown = talk.until("The same with colours")
-    assert talk.close() == 0
-    assert "PASSED" in shown
-    assert "NOTHING HANDED IN" in shown
-    assert f"attn-drill start {third.id}" in shown
 
-    state = state_of(made, found.events(kept[0]))
-    assert [one.result is not None and one.result.verdict for one in state.stages] == [
-        "passed",
-        "passed",
-        False,
-    ]
-    assert [one.hints for one in state.stages] == [1, 0, 0]
-    assert all(one.right for one in state.answers)
-    assert len(state.answers) == len(asked)
-    assert {one.purpose for one in found.attempts()} == {"interview"}
-    found.close()
-    page = (folder / "score-sheet.html").read_text()
-    again = drill("--sheet", "--html", "again.html", cwd=tmp_path)
-    assert again.stdout.splitlines()[1] in shown
-    assert (tmp_path / "again.html").read_text() == page
-    assert "No interview is under way" in drill("--resume", cwd=tmp_path, code=2).stderr
+@pytest.mark.usefixtures("left_at_once")
+def test_interview_without_a_journal(tmp_path: Path) -> None:
+    """Without a journal the interview works; when it is left, it is over."""
+    (tmp_path / "file").write_text("")
+    done = drill("--minutes", "5", cwd=tmp_path, ATTN_DRILL_HOME=str(tmp_path / "file" / "home"))
+    assert "the journal cannot keep it" in done.stdout

@@ -10,8 +10,8 @@ from rich.console import Console
 from tests.html_page import Page
 from trainer.display.score_sheet import given_in_words, render, show
 from trainer.display.score_sheet_html import to_html
-from trainer.practice.interview_score import Part, ProblemRow, QuestionRow, ScoreSheet
-from trainer.practice.interview_state import Result, StageState
+from trainer.practice.interview.score import Part, ProblemRow, QuestionRow, ScoreSheet
+from trainer.practice.interview.state import Result, StageState
 from trainer.practice.quiz import Asked
 
 HOSTILE = (
@@ -173,6 +173,16 @@ def test_side_by_side_where_there_is_room() -> None:
     assert [
         re.search(r"yours .*reference ", text(width)) is not None for width in (130, 100, 99, 80)
     ] == [True, True, False, False]
+
+
+def test_code_is_readable_on_any_background() -> None:
+    """Code uses the terminal's own colours: the text colour of a dark theme is lost on white."""
+    buffer = io.StringIO()
+    Console(width=80, file=buffer, force_terminal=True, color_system="truecolor").print(
+        render(SHEET, 80)
+    )
+    assert "right" in buffer.getvalue()
+    assert "\x1b[38;2;" not in buffer.getvalue()
 
 
 def test_another_encoding() -> None:

@@ -1,14 +1,20 @@
-"""A mock interview in the session's screen: its opening page, its clock, what stays in view."""
+"""A mock interview on the screen: opening pages, the clock, files, questions, the score sheet."""
 
+import asyncio
 import os
 import re
+import signal
+from collections.abc import Awaitable, Callable
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 from textual.pilot import Pilot
+from textual.widgets import Input
 
-from tests.fake_grader import FakeGrader
+from tests.fake_grader import FakeGrader, report_on
+from tests.test_interview import drill
 from tests.test_session import (
     Clock,
     app_on,
@@ -22,16 +28,17 @@ from tests.test_session import (
     words,
 )
 from tests.test_session_keys import run_app
-from trainer.cli import interview_stages
-from trainer.cli.interview_run import Desk, Interview, open_stage
 from trainer.content import packs
+from trainer.content.questions import read_questions
 from trainer.core.report import Report
-from trainer.core.words import Challenge
+from trainer.core.words import Challenge, DrillError, GraderError
 from trainer.grading.wire import Grade
-from trainer.practice.interview import Plan, as_data, plan_from
-from trainer.practice.interview import Stage as PlannedStage
-from trainer.practice.interview_state import state_of
+from trainer.practice.interview.plan import Plan, Stage, draw_questions, plan_from
+from trainer.practice.interview.score import ScoreSheet, score_sheet
+from trainer.practice.interview.state import state_of
 from trainer.practice.journal import Journal
+from trainer.session.interview import How, Interview, solve_problems
+from trainer.session.interview_pages import EndApp
 from trainer.session.stay import Left, Sitting, Stay
 
 __all__ = ["file"]  # a fixture
@@ -45,7 +52,7 @@ SIZES = [(120, 40), (80, 24), (50, 20), (40, 10)]
 
 @pytest.mark.parametrize("size", SIZES, ids=str)
 def test_clock_starts_at_enter(file: Path, home: Path, size: tuple[int, int]) -> None:
-    """Before it no second counts, nothing is graded, and no key but q does a thing; place and time are in view."""
+    """Before Enter no second counts, nothing is graded, and only q works."""
     clock = Clock()
     app = app_on(file, home, clock=clock, par_seconds=600.0, **INTERVIEW)
     grader = app.grader
@@ -94,7 +101,7 @@ def test_leaving_from_the_opening_page_costs_nothing(file: Path, home: Path) -> 
 def test_path_and_time_stay_in_view(
     tmp_path: Path, home: Path, size: tuple[int, int], key: str
 ) -> None:
-    """The whole path, wrapped where it is long; the time goes on whatever is shown."""
+    """The whole path and the time stay in view whatever is shown; a long path is wrapped."""
     path = tmp_path / "an interview folder" / "gqa.py"
     path.parent.mkdir()
     path.write_text("wrong")
@@ -121,7 +128,7 @@ def test_path_and_time_stay_in_view(
 
 
 def test_time_that_is_up(file: Path, home: Path) -> None:
-    """It is said by how much it is over, of the problem and of all."""
+    """The top line says the overtime of the problem and of the interview."""
     clock = Clock()
     app = app_on(file, home, clock=clock, par_seconds=600.0, **INTERVIEW)
 
@@ -136,7 +143,7 @@ def test_time_that_is_up(file: Path, home: Path) -> None:
 
 
 def test_reset_does_not_stop_the_clock_of_an_interview(file: Path, home: Path) -> None:
-    """A fresh stub in an interview costs what was spent on the old one; in practice the clock begins anew."""
+    """A reset keeps the clock of an interview and restarts the clock of practice."""
     clock = Clock()
     practice = practice_on(file, home, clock, purpose="interview", sitting=SITTING)
     practice.begin()
@@ -150,81 +157,88 @@ def test_reset_does_not_stop_the_clock_of_an_interview(file: Path, home: Path) -
     assert alone.seconds == 0.0
 
 
-class NoDesk(Desk):
-    """Grades without a grader."""
+def interview(tmp_path: Path, home: Path, questions: tuple[str, ...] = ("x",)) -> Interview:
+    """Return an interview of two problems, before its first page."""
+    stages = (Stage("sdpa", "warm-up", 600.0), Stage("gqa", "main problem", 1000.0))
+    plan = Plan(30, 1, stages, questions, str(tmp_path / "stubs"))
+    journal = Journal(home)
+    name = journal.record_interview(1.0, asdict(plan))
+    clock = Clock()
+    asked = draw_questions(plan, read_questions(packs.built_in_pack()))
+    return Interview(name, 1.0, plan, asked, CHALLENGES, journal, wall=lambda: 2.0, clock=clock)
 
-    def __init__(self) -> None:
-        super().__init__()
+
+def left(how: str = "quit", text: str | None = None, **changes: Any) -> Left:
+    """Return what the session says when it is left after 60 seconds, with this text graded."""
+    report = report_on("sdpa", "sdpa.py", text, 1) if text is not None else None
+    before = Left("quit", False, 60.0, int(text is not None), 0, 0, report, text)
+    return replace(before, how=how, **changes)
+
+
+class Learner:
+    """Stands for the session's screen and for the grader: what they are given, and what they say.
+
+    stays     how each page is left
+    saved     the text that is in the file then; None leaves it unchanged, "" deletes it
+    """
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, run: Interview, *stays: Left) -> None:
+        self.run, self.stays = run, list(stays)
+        self.saved: str | None = None
+        self.pages: list[Stay] = []
         self.graded: list[str] = []
+        monkeypatch.setattr("trainer.session.interview.stay", self._stay)
 
-    def grade(self, challenge: Challenge, source: str, path: Path) -> Report:
-        """Say what the fake grading process says."""
-        from tests.fake_grader import report_on
+    def solve(self) -> str:
+        """Solve problems until the interview is left."""
+        return solve_problems(self.run, (packs.built_in_pack(),), "en", self._grade)
 
+    def opening(self, number: int) -> str:
+        """Return an opening page, without its line breaks."""
+        sitting = self.pages[number].sitting
+        assert sitting is not None
+        return " ".join(sitting.opening.split())
+
+    def _stay(self, given: Stay, journal: Journal) -> Left:
+        self.pages.append(given)
+        if self.saved is not None and len(self.pages) == 1:
+            given.path.write_text(self.saved)
+            if not self.saved:
+                given.path.unlink()
+        return self.stays.pop(0)
+
+    def _grade(self, challenge: Challenge, source: str, path: Path) -> Report:
+        if source == "crash":
+            raise GraderError("The grader fell over.")
         self.graded.append(source)
         return report_on(challenge.id, path.name, source, 1)
-
-
-def interview(tmp_path: Path, home: Path) -> Interview:
-    """An interview of two problems whose first stage is open, for a terminal."""
-    made = Plan(
-        30,
-        1,
-        (PlannedStage("sdpa", "warm-up", 600.0), PlannedStage("gqa", "main problem", 1000.0)),
-        ("x",),
-    )
-    made = Plan(made.minutes, made.seed, made.stages, made.questions, str(tmp_path / "stubs"))
-    journal = Journal(home)
-    run = Interview(
-        journal.record_interview(1.0, as_data(made)),
-        1.0,
-        made,
-        CHALLENGES,
-        journal,
-        lambda: 2.0,
-        lambda: 0.0,
-    )
-    run.watched = True
-    open_stage(run, 0)
-    return run
 
 
 def test_opening_page_says_all(
     tmp_path: Path, home: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """The problems without the titles of later ones, minutes, full path, rules; nothing is printed behind the screen."""
+    """The page has the stages without later titles, minutes, path and rules; nothing is printed."""
     run = interview(tmp_path, home)
-    seen: list[Stay] = []
-
-    def left_at_once(given: Stay, journal: Journal) -> Left:
-        seen.append(given)
-        return Left("quit", False, 125.0, 0, 0, 0)
-
-    monkeypatch.setattr(interview_stages, "stay", left_at_once)
-    assert interview_stages.watched_stage(run, 0, NoDesk()) == "quit"
-    open_stage(run, 0)
-    interview_stages.watched_stage(run, 0, NoDesk())
+    learner = Learner(monkeypatch, run, left(seconds=125.0), left())
+    assert learner.solve() == "quit"
+    assert [path.name for path in (tmp_path / "stubs").iterdir()] == ["sdpa.py"]
+    run.news.append("News.")
+    learner.solve()
     assert capsys.readouterr().out == ""
-    first, second = (given.sitting for given in seen)
-    assert first is not None
-    assert second is not None
-    assert (first.number, first.count, first.seconds_left, second.seconds_left) == (
-        1,
-        2,
-        1800.0,
-        1675.0,
-    )
     for part in (
-        str(run.path(0)),
+        f"{run.path(0)} is the stub",
         CHALLENGES["sdpa"].title,
         "2. main problem, 17 min",
-        "1 questions",
+        "1 question, 3 min",
         "a quarter",
+        "30:00 of 30:00 min are left, 10:00 min of them for this problem",
     ):
-        assert part in first.opening, part
-    assert CHALLENGES["gqa"].title not in first.opening, "what comes later is not given away"
-    assert "30:00 of 30:00 min are left, 10:00 min of them for this problem" in first.opening
-    assert "27:55 of 30:00 min are left, 7:55 min of them for this problem" in second.opening
+        assert part in learner.opening(0)
+    assert CHALLENGES["gqa"].title not in learner.opening(0)
+    assert "27:55 of 30:00 min are left, 7:55 min of them for this" in learner.opening(1)
+    assert learner.opening(1).endswith("News.")
+    assert not run.news
+    assert [kind for _, kind, _ in run.events] == ["begun", "left", "left"]
 
 
 @pytest.mark.parametrize(
@@ -236,7 +250,7 @@ def test_opening_page_says_all(
         (None, "half", 0, "error", True),
     ],
 )
-def test_what_is_handed_in_is_what_is_scored(
+def test_handed_in_file_is_scored(
     tmp_path: Path,
     home: Path,
     monkeypatch: pytest.MonkeyPatch,
@@ -246,49 +260,283 @@ def test_what_is_handed_in_is_what_is_scored(
     verdict: str,
     graded: bool,
 ) -> None:
-    """A file that changed after its last verdict is graded; an unfinished one has a result and is no attempt."""
-    from tests.fake_grader import report_on
+    """A file that changed since its verdict is graded; an unfinished one is no attempt."""
+    run = interview(tmp_path, home)
+    learner = Learner(monkeypatch, run, left("next", last), left())
+    learner.saved = now
+    assert learner.solve() == "quit"
+    stage = run.state.stages[0]
+    assert stage.result is not None
+    assert (stage.attempts, stage.result.verdict, stage.code) == (attempts, verdict, now)
+    assert learner.graded == ([now] if graded else [])
+    kept = [(one.purpose, one.verdict) for one in run.journal.attempts()]
+    assert kept == ([("interview", verdict)] if graded and now != "half" else [])
+    assert state_of(run.plan, run.journal.events(run.id)) == run.state
+    assert run.is_kept()
 
-    run, desk = interview(tmp_path, home), NoDesk()
-    report = report_on("sdpa", "sdpa.py", last, 1) if last is not None else None
-    left = Left("next", False, 60.0, int(last is not None), 0, 0, report, last)
-    monkeypatch.setattr(interview_stages, "stay", lambda given, journal: left)
-    run.path(0).write_text(now)
-    assert interview_stages.watched_stage(run, 0, desk) == "next"
-    done = state_of(run.plan, run.events).stages[0]
-    assert done.result is not None
-    assert (done.attempts, done.result.verdict, desk.graded) == (
-        attempts,
-        verdict,
-        [now] if graded else [],
+
+@pytest.mark.parametrize(
+    ("saved", "note"),
+    [
+        (None, "Nothing was handed in: sdpa.py is the unchanged stub"),
+        ("", "Nothing was handed in: sdpa.py was gone"),
+        (" ", "sdpa.py is empty"),
+        ("crash", "Your file could not be graded: The grader fell over"),
+    ],
+)
+def test_file_without_a_verdict_has_a_note(
+    tmp_path: Path,
+    home: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    saved: str | None,
+    note: str,
+) -> None:
+    """The note is kept, and the next page says it."""
+    run = interview(tmp_path, home)
+    learner = Learner(monkeypatch, run, left("next"), left())
+    learner.saved = saved
+    learner.solve()
+    stage = run.state.stages[0]
+    assert (stage.code, stage.result, learner.graded) == (
+        saved if saved == "crash" else None,
+        None,
+        [],
     )
+    assert note in stage.note
+    assert " ".join(stage.note.split()) in learner.opening(1)
 
 
-def test_interview_in_a_terminal(tmp_path: Path, home: Path) -> None:
-    """As a user: the page comes first, Enter starts, q leaves; resumed, the page says how much is left."""
+def test_help_is_recorded(tmp_path: Path, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Hints and shown mistakes count, and hints of `attn-drill hint` in another window too."""
+    run = interview(tmp_path, home)
+    learner = Learner(monkeypatch, run, left(hints=1, whys=2), left("next", hints=1), left())
+    learner.solve()
+    assert (run.state.stages[0].hints, run.state.stages[0].whys) == (1, 2)
+    run.journal.record_hint("sdpa", 3, run.wall())
+    learner.solve()
+    assert (run.state.stages[0].hints, run.state.stages[0].whys) == (3, 2)
+
+
+def test_ctrl_c_while_grading_leaves_the_interview(
+    tmp_path: Path, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Ctrl-C while a file is handed in leaves the interview; the problem can be handed in again."""
+    run = interview(tmp_path, home)
+    Learner(monkeypatch, run, left("next", "wrong")).run.path(0).parent.mkdir()
+    run.path(0).write_text("right")
+
+    def interrupted(challenge: Challenge, source: str, path: Path) -> Report:
+        raise KeyboardInterrupt
+
+    assert solve_problems(run, (packs.built_in_pack(),), "en", interrupted) == "interrupted"
+    assert run.state.stage == 0
+    assert run.state.stages[0].seconds == 60.0
+
+
+@pytest.mark.parametrize("text", ["mine", None, "folder"])
+def test_learners_file_is_never_overwritten(
+    tmp_path: Path, home: Path, monkeypatch: pytest.MonkeyPatch, text: str | None
+) -> None:
+    """A file of the learner stays, a missing one becomes the stub, a folder is refused."""
+    run = interview(tmp_path, home)
+    learner = Learner(monkeypatch, run, left(), left())
+    learner.solve()
+    run.path(0).unlink()
+    if text == "folder":
+        run.path(0).mkdir()
+        with pytest.raises(DrillError, match="Move the folder away"):
+            learner.solve()
+        return
+    if text is not None:
+        run.path(0).write_text(text)
+    learner.solve()
+    assert run.path(0).read_text() == (text or packs.stub(CHALLENGES["sdpa"]))
+    assert ("is your file" if text else "is the stub") in learner.opening(1)
+
+
+# The questions and the score sheet
+
+
+def end_app(tmp_path: Path, home: Path, count: int = 3) -> EndApp:
+    """Return the screen with so many questions of the bank; both problems have ended."""
+    questions = read_questions(packs.built_in_pack())
+    chosen = [one for one in questions if one.kind == "choice"][: count - 1]
+    chosen += [one for one in questions if one.kind == "number"][:1]
+    run = interview(tmp_path, home, tuple(one.id for one in chosen))
+    for index in (0, 1):
+        data = {"code": None, "note": "", "reference_seen": False}
+        run.record("ended", stage=index, seconds=600.0, **data)
+    run.news.append("News.")
+
+    def score() -> ScoreSheet:
+        return score_sheet(run.plan, run.state, CHALLENGES, {"sdpa": "ref"}, run.asked, 1.0)
+
+    return EndApp(run, score)
+
+
+def run_end(app: EndApp, script: Callable[[Pilot[How]], Awaitable[None]], size: Any) -> None:
+    """Run the screen without a terminal."""
+
+    async def run() -> None:
+        async with app.run_test(size=size) as pilot:
+            await pilot.pause()
+            await script(pilot)
+
+    asyncio.run(run())
+
+
+@pytest.mark.parametrize("size", SIZES, ids=str)
+def test_questions_then_score_sheet(tmp_path: Path, home: Path, size: tuple[int, int]) -> None:
+    """Answers are kept and not judged; an unclear one is asked again; then the sheet comes."""
+    app = end_app(tmp_path, home)
+    run, (first, second, number) = app.interview, app.interview.asked
+
+    async def script(pilot: Pilot[How]) -> None:
+        assert "Question 1 of 3 · 10:00 left" in screen(pilot)
+        assert "News." in screen(pilot)
+        for _ in range(40):
+            await pilot.press("down")
+        assert first.options[-1].split()[0] in words(pilot)
+        await pilot.press(*"perhaps", "enter")
+        await pilot.pause()
+        assert "Answer with a letter" in words(pilot)
+        assert not run.state.answers
+        for _ in "perhaps":
+            await pilot.press("backspace")
+        run.clock.now += 20  # type: ignore[attr-defined]
+        await pilot.press(first.answer[0], "enter")
+        await pilot.pause()
+        assert "Question 2 of 3 · 9:40 left" in screen(pilot)
+        assert "Answer with" not in screen(pilot)
+        assert first.explanation.split(".")[0] not in words(pilot)
+        await pilot.press("?", "enter")
+        await pilot.pause()
+        assert "Question 3 of 3" in screen(pilot)
+        app.query_one("#given", Input).value = number.answer
+        await pilot.press("enter")
+        await until(pilot, lambda: "SCORE 10 of 100" in screen(pilot))
+        assert "Question 3" not in screen(pilot)
+        await pilot.press("pagedown", "enter", "down", "up", "pageup")
+        assert "SCORE 10 of 100" in screen(pilot)
+        await pilot.press("q")
+
+    run_end(app, script, size)
+    assert app.return_value == "next"
+    given = [(one.item, one.right) for one in run.state.answers]
+    assert given == [(first.item, True), (second.item, False), (number.item, True)]
+    assert run.state.question_seconds == 20.0
+
+
+@pytest.mark.parametrize(
+    ("key", "how"), [("escape", "quit"), ("ctrl+q", "quit"), ("ctrl+c", "interrupted")]
+)
+def test_questions_can_be_left_and_resumed(tmp_path: Path, home: Path, key: str, how: How) -> None:
+    """The time counts so far; afterwards only the open questions are asked."""
+    app = end_app(tmp_path, home)
+    run = app.interview
+
+    async def leave(pilot: Pilot[How]) -> None:
+        await pilot.press("?", "enter", "q")
+        run.clock.now += 30  # type: ignore[attr-defined]
+        await pilot.press(key)
+
+    run_end(app, leave, (80, 24))
+    assert app.return_value == how
+    assert (run.state.question_seconds, len(run.state.answers)) == (30.0, 1)
+    run.clock.now += 5000  # type: ignore[attr-defined]
+    again = EndApp(run, app.score)
+
+    async def go_on(pilot: Pilot[How]) -> None:
+        assert "Question 2 of 3 · 9:30 left" in screen(pilot)
+        await pilot.press("?", "enter", "?", "enter")
+        await until(pilot, lambda: "SCORE" in screen(pilot))
+        await pilot.press("q")
+
+    run_end(again, go_on, (80, 24))
+    assert again.return_value == "next"
+
+
+def test_time_that_is_up_during_questions(tmp_path: Path, home: Path) -> None:
+    """The line at the top and a sentence say it; answers still count."""
+    app = end_app(tmp_path, home)
+
+    async def script(pilot: Pilot[How]) -> None:
+        app.interview.clock.now += 665  # type: ignore[attr-defined]
+        await until(pilot, lambda: "1:05 over" in screen(pilot))
+        assert "The time is up" in screen(pilot)
+        await pilot.press("?", "enter")
+
+    run_end(app, script, (80, 24))
+    assert len(app.interview.state.answers) == 1
+
+
+def test_question_and_sheet_follow_the_width(tmp_path: Path, home: Path) -> None:
+    """After a resize every line fits the new width; the score sheet comes in two columns."""
+    app = end_app(tmp_path, home, 1)
+    text = app.interview.asked[0].text
+
+    async def script(pilot: Pilot[How]) -> None:
+        await pilot.resize_terminal(45, 30)
+        await pilot.pause(0.1)
+        assert " ".join(text.split()) in words(pilot)
+        await pilot.press("?", "enter")
+        await until(pilot, lambda: "SCORE" in screen(pilot))
+        await pilot.resize_terminal(120, 60)
+        await until(pilot, lambda: re.search("yours .*reference ", screen(pilot)) is not None)
+
+    run_end(app, script, (120, 30))
+
+
+def test_whole_interview_in_a_terminal(tmp_path: Path, home: Path) -> None:
+    """As a user: solve, be killed, resume, hand in, answer, read the sheet, print it again."""
     (tmp_path / "here").mkdir()
-    arguments = ["-m", "trainer", "interview"]
-    with terminal([*arguments, "--minutes", "30", "--seed", "3", "--dir", "here"], tmp_path) as (
-        _,
-        end,
-    ):
+    file = tmp_path / "here" / "sdpa.py"
+    command = ["-m", "trainer", "interview"]
+    start = [*command, "--minutes", "5", "--topic", "sdpa", "--dir", "here"]
+    with terminal(start, tmp_path) as (pid, end):
         drawn = read_until(end, lambda seen: "starts the clock" in seen)
-        assert "A mock interview" not in drawn.partition("\x1b[?1049h")[0], "it would be covered"
-        assert "30:00 left" in drawn
+        assert "5:00 left" in drawn
         os.write(end, b"\r")
-        read_until(end, lambda seen: re.search(r"29:5[0-8]", seen) is not None)
-        os.write(end, b"q")
-        read_until(end, lambda seen: "The interview waits" in seen)
-    found = Journal(home).last_interview()
-    assert found is not None
-    made = plan_from(found[2])
-    assert made is not None
-    assert 0 < state_of(made, Journal(home).events(found[0])).stages[0].seconds < 60
-    with terminal([*arguments, "--resume"], tmp_path) as (_, end):
+        file.write_text(packs.solution(CHALLENGES["sdpa"]))
+        read_until(end, lambda seen: "PASSED" in seen)
+        os.kill(pid, signal.SIGKILL)
+    with terminal([*command, "--resume"], tmp_path) as (pid, end):
         drawn = read_until(end, lambda seen: "starts the clock" in seen)
-        assert re.search(r"1 of 2 · 29:\d\d left", drawn)
+        assert re.search(r"1 of 1 · 4:\d\d left", drawn)
         os.write(end, b"q")
         read_until(end, lambda seen: "The interview waits" in seen)
+        assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
+    with terminal([*command, "--resume"], tmp_path) as (pid, end):
+        read_until(end, lambda seen: "starts the clock" in seen)
+        os.write(end, b"\r")
+        os.write(end, b"n")
+        read_until(end, lambda seen: "Question 1 of 3" in seen)
+        os.write(end, b"?\r?\r")
+        read_until(end, lambda seen: "3 of 3" in seen)
+        os.write(end, b"\x03")
+        read_until(end, lambda seen: "The interview waits" in seen)
+        assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 130
+    with terminal([*command, "--resume"], tmp_path) as (pid, end):
+        read_until(end, lambda seen: "Question 3 of 3" in seen)
+        os.write(end, b"?\r")
+        read_until(end, lambda seen: "SCORE" in seen)
+        os.write(end, b"q")
+        drawn = read_until(end, lambda seen: "side by side" in seen)
+        assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
+    page = (tmp_path / "here" / "score-sheet.html").read_text()
+    again = drill("--sheet", "--html", "again.html", cwd=tmp_path).stdout
+    assert "SCORE 85 of 100" in again
+    assert "PASSED" in again
+    assert (tmp_path / "again.html").read_text() == page
+    found = Journal(home)
+    kept = found.last_interview()
+    assert kept is not None
+    plan = plan_from(kept[2])
+    assert plan is not None
+    stage = state_of(plan, found.events(kept[0])).stages[0]
+    assert stage.result is not None
+    assert stage.result.verdict == "passed"
+    assert {attempt.purpose for attempt in found.attempts()} == {"interview"}
 
 
 def test_pass_in_an_interview_has_no_grade(file: Path, home: Path) -> None:

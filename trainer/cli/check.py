@@ -13,7 +13,7 @@ import typer
 from trainer.app.packs import KnownPacks
 from trainer.cli.messages import warn_journal
 from trainer.cli.parameters import ChallengeId, LearnerFile
-from trainer.core.words import Challenge, DrillError, GraderError
+from trainer.core.words import Challenge, DrillError, GraderError, Submission
 from trainer.practice.files import read_source
 from trainer.practice.journal import default_journal
 
@@ -111,8 +111,7 @@ def _grade(
     report = grading.grade_file(
         known_packs,
         challenge,
-        source,
-        str(path),
+        Submission(str(path), source),
         seed,
         case,
         seconds=time_limit,

@@ -17,7 +17,7 @@ from trainer.app.packs import KnownPacks
 from trainer.cli.messages import warn_journal
 from trainer.cli.parameters import ChallengeId
 from trainer.content import packs
-from trainer.core.words import Challenge, DrillError
+from trainer.core.words import Challenge, DrillError, Submission
 from trainer.practice.files import read_source, write_afresh
 from trainer.practice.journal import Journal, default_journal
 
@@ -69,7 +69,8 @@ def hunt(
     path = _place(challenge, folder, last)
     source = read_source(path)
     seed = grading.fresh_seed() if seed is None else seed
-    report = grading.grade_file(known_packs, challenge, source, str(path), seed, diagnosed=False)
+    submission = Submission(str(path), source)
+    report = grading.grade_file(known_packs, challenge, submission, seed, diagnosed=False)
     grading.record_attempt(journal, challenge, report, source, "hunt")
     warn_journal(journal)
     from trainer.display.terminal import show

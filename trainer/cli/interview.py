@@ -1,19 +1,35 @@
-"""`attn-drill interview`: a timed mock interview with a score sheet."""
+"""`attn-drill interview`: a timed mock interview in the session's screen, with a score sheet."""
 
 from __future__ import annotations
 
+import os
 import sys
+import time
+from dataclasses import asdict, replace
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from trainer.cli.messages import warn_journal as say_trouble
-from trainer.core.words import DrillError
-from trainer.practice.journal import default_journal
+from trainer.app.packs import KnownPacks
+from trainer.app.start import language
+from trainer.cli.messages import warn_journal
+from trainer.content import packs
+from trainer.content.known_packs import Catalogue
+from trainer.core.words import Challenge, DrillError, Submission
+from trainer.practice.journal import Journal, default_journal
+
+if TYPE_CHECKING:
+    from trainer.core.report import Report
+    from trainer.practice.interview.plan import Plan
+    from trainer.practice.interview.score import ScoreSheet
+    from trainer.session.interview import Interview
+
+_SHEET_NAME = "score-sheet.html"
 
 
 def interview(
+    context: typer.Context,
     minutes: Annotated[
         int | None, typer.Option("--minutes", metavar="M", help="5 to 240; 45 by default.")
     ] = None,
@@ -24,80 +40,256 @@ def interview(
     folder: Annotated[
         Path | None,
         typer.Option(
-            "--dir", help="The folder for the stubs; by default a fresh one in this folder."
+            "--dir", help="The folder for the stubs; by default a new one in this folder."
         ),
     ] = None,
     seed: Annotated[
         int | None,
-        typer.Option(
-            "--seed", help="Decides among problems that suit as well; a fresh one by default."
-        ),
+        typer.Option("--seed", help="Decides among suitable problems; a fresh one by default."),
     ] = None,
     resume: Annotated[
         bool | None,
         typer.Option(
-            "--resume/--fresh", help="Go on with the one under way, or leave it and begin another."
+            "--resume/--fresh", help="Go on with the interview under way, or begin another."
         ),
     ] = None,
     sheet: Annotated[
-        bool, typer.Option("--sheet", help="Show the last score sheet again.")
+        bool, typer.Option("--sheet", help="Print the last score sheet again.")
     ] = False,
     html: Annotated[
         Path | None,
         typer.Option(
             "--html",
             metavar="FILE",
-            help="The score sheet's file; by default score-sheet.html beside the stubs.",
+            help=f"The score sheet's file; by default {_SHEET_NAME} beside the stubs.",
         ),
     ] = None,
-    no_watch: Annotated[
-        bool,
-        typer.Option("--no-watch", help="Commands line by line; also where there is no terminal."),
-    ] = False,
+    no_watch: Annotated[bool, typer.Option("--no-watch", hidden=True)] = False,
 ) -> None:
     """Hold a timed mock interview: problems, questions, and a score sheet at the end."""
-    # What another encoding lacks is shown as a question mark.
-    getattr(sys.stdout, "reconfigure", lambda errors: None)(errors="replace")
     if html is not None and html.suffix.lower() not in (".html", ".htm"):
         raise DrillError(
-            f"--html is {html}; its name must end in .html, so that no other file is written over. Name it {html.with_suffix('.html')}."
+            f"--html is {html}; its name must end in .html, so that no other file is overwritten. "
+            f"Name it {html.with_suffix('.html')}."
         )
-    # Only here: the program starts a fifth faster without them.
-    from trainer.cli import interview_course as course
+    known_packs: KnownPacks = context.obj
+    known = known_packs.catalogue()
+    journal = default_journal()
+    last = _last_interview(journal, known)
+    if sheet:
+        _print_again(last, html)
+        return
+    # Imported here: other commands start faster without it.
     from trainer.cli.practise import can_stay
 
-    journal = default_journal()
-    last = course.last_one(journal)
-    if sheet:
-        course.show_again(last, html)
-        return
+    if no_watch or not can_stay():
+        raise DrillError(
+            "An interview needs a terminal: run `attn-drill interview` in one, "
+            "without a pipe and without --no-watch."
+        )
     under_way = last is not None and not last.state.finished
     if resume is None and under_way:
         raise DrillError(
-            "An interview is under way. `attn-drill interview --resume` goes on with it, `attn-drill interview --fresh` leaves it and begins another."
+            "An interview is under way. `attn-drill interview --resume` goes on with it, "
+            "`attn-drill interview --fresh` begins another."
         )
-    watched = not no_watch and sys.stdin is not None and can_stay()
     if resume:
         if last is None or not under_way:
-            say_trouble(journal)
+            warn_journal(journal)
             raise DrillError("No interview is under way. `attn-drill interview` begins one.")
-        if given := [
-            name
-            for name, value in (
-                ("--minutes", minutes),
-                ("--topic", topic),
-                ("--dir", folder),
-                ("--seed", seed),
-            )
-            if value is not None
-        ]:
+        options = {"--minutes": minutes, "--topic": topic, "--dir": folder, "--seed": seed}
+        given = [name for name, value in options.items() if value is not None]
+        if given:
             raise DrillError(
-                f"--resume goes on as it was planned; leave {given[0]} out, or begin another with --fresh."
+                f"--resume goes on as planned; leave {given[0]} out, or begin another with --fresh."
             )
-        last.watched = watched
-        run = course.resumed(last)
+        _resume(last)
+        run = last
     else:
-        run = course.begun(
-            journal, 45 if minutes is None else minutes, topic, folder, seed, html, watched=watched
+        run = _begin(journal, known, 45 if minutes is None else minutes, topic, folder, seed, html)
+    _hold(run, known_packs, html)
+
+
+def _last_interview(journal: Journal, known: Catalogue) -> Interview | None:
+    """Return the last interview, or None if this version cannot read it."""
+    from trainer.practice.interview.plan import plan_from
+
+    kept = journal.last_interview()
+    plan = plan_from(kept[2]) if kept is not None else None
+    if kept is None or plan is None:
+        return None
+    return _interview(journal, known, kept[0], kept[1], plan)
+
+
+def _interview(
+    journal: Journal, known: Catalogue, name: str, began: float, plan: Plan
+) -> Interview:
+    """Return an interview of the journal with its questions and all its events."""
+    from trainer.content.questions import read_bank
+    from trainer.practice.interview.plan import draw_questions
+    from trainer.session.interview import Interview
+
+    asked = draw_questions(plan, read_bank(known.roots).questions)
+    challenges = {challenge.id: challenge for challenge in known.challenges}
+    return Interview(name, began, plan, asked, challenges, journal, [*journal.events(name)])
+
+
+def _begin(
+    journal: Journal,
+    known: Catalogue,
+    minutes: int,
+    topic: str | None,
+    folder: Path | None,
+    seed: int | None,
+    html: Path | None,
+) -> Interview:
+    """Plan an interview, write its first stub and record it."""
+    from trainer.app.grading import fresh_seed
+    from trainer.content.questions import read_bank
+    from trainer.practice.files import write_new
+    from trainer.practice.interview import plan as planning
+    from trainer.practice.schedule import items
+
+    if not planning.LEAST_MINUTES <= minutes <= planning.MOST_MINUTES:
+        least, most = planning.LEAST_MINUTES, planning.MOST_MINUTES
+        raise DrillError(f"--minutes is {minutes}; it must be {least} to {most}.")
+    bank = read_bank(known.roots)
+    mains = planning.main_problems(known.challenges, bank.titles, topic)
+    now = time.time()
+    familiarity = planning.familiarity(journal.attempts(), items(journal.reviews(), now), now)
+    seed = fresh_seed() if seed is None else seed
+    plan = planning.make_plan(known.challenges, bank.questions, minutes, mains, familiarity, seed)
+    place = _new_folder(now) if folder is None else folder
+    by_id = {challenge.id: challenge for challenge in known.challenges}
+    problems = [by_id[stage.challenge] for stage in plan.stages]
+    files = [problem.file_name for problem in problems] + ([_SHEET_NAME] if html is None else [])
+    for name in files:
+        if os.path.lexists(place / name):
+            raise DrillError(
+                f"{place / name} already exists and is left unchanged. "
+                "Choose another folder with --dir."
+            )
+    write_new(place / problems[0].file_name, packs.stub(problems[0]))
+    plan = replace(plan, folder=str(place.resolve()))
+    run = _interview(journal, known, journal.record_interview(now, asdict(plan)), now, plan)
+    warn_journal(journal)
+    kept = journal.last_interview()
+    if kept is None or kept[0] != run.id:
+        run.news.append(
+            "The journal cannot be written: this interview works, but it cannot be resumed."
         )
-    course.hold(run, html)
+    return run
+
+
+def _new_folder(now: float) -> Path:
+    """Return `interview-<date>` in this folder, with a number if that exists."""
+    name = time.strftime("interview-%Y-%m-%d", time.localtime(now))
+    number = 2
+    place = Path(name)
+    while os.path.lexists(place):
+        place = Path(f"{name}-{number}")
+        number += 1
+    return place
+
+
+def _resume(run: Interview) -> None:
+    """Take in the attempts of a killed interview, and prepare to say how much time is spent.
+
+    Raises:
+        DrillError: if a pack no longer has one of its challenges.
+    """
+    from trainer.display.score_sheet import minutes
+    from trainer.practice.interview.state import unrecorded
+
+    for stage in run.plan.stages:
+        if stage.challenge not in run.challenges:
+            raise DrillError(
+                f"The interview under way has the challenge {stage.challenge}, which no pack has "
+                "any more. Begin another with `attn-drill interview --fresh`."
+            )
+    for data in unrecorded(run.plan, run.began, run.events, run.journal.attempts()):
+        run.record("attempt", **data)
+    run.news.append(
+        f"The interview goes on: {minutes(run.state.seconds)} of {run.plan.minutes}:00 min are "
+        "spent. The pause does not count."
+    )
+
+
+def _hold(run: Interview, known_packs: KnownPacks, html: Path | None) -> None:
+    """Hold the interview until it is over or left; write its score sheet at the end."""
+    from trainer.session.interview import solve_problems
+    from trainer.session.interview_pages import ask_and_score
+
+    def finish() -> ScoreSheet:
+        run.record("finished")
+        return _score_sheet(run)
+
+    def grade(challenge: Challenge, source: str, path: Path) -> Report:
+        """Grade a file that is handed in, on fresh cases."""
+        from trainer.app.grading import fresh_seed, grade_file
+
+        typer.echo(f"{path.name} is graded …")
+        return grade_file(known_packs, challenge, Submission(str(path), source), fresh_seed())
+
+    how = solve_problems(run, known_packs.roots(), language(), grade)
+    if how == "next":
+        how = ask_and_score(run, finish)
+    warn_journal(run.journal)
+    if how == "next":
+        path = html or Path(run.plan.folder) / _SHEET_NAME
+        sheet = _score_sheet(run)
+        typer.echo(f"SCORE {sheet.total} of 100. `attn-drill interview --sheet` prints the sheet.")
+        _write(sheet, path)
+        return
+    if run.is_kept():
+        typer.echo(
+            "The interview waits. `attn-drill interview --resume` goes on with it; "
+            "the pause does not count."
+        )
+    else:
+        typer.echo(f"The interview is over: the journal cannot keep it. Files: {run.plan.folder}")
+    raise typer.Exit(130 if how == "interrupted" else 0)
+
+
+def _print_again(run: Interview | None, html: Path | None) -> None:
+    """Print the score sheet of a finished interview, and write it to a file if one is named."""
+    from trainer.display.score_sheet import show
+
+    if run is None:
+        raise DrillError("There was no interview yet. `attn-drill interview` begins one.")
+    if not run.state.finished:
+        raise DrillError(
+            "The last interview is not finished, so it has no score sheet. "
+            "`attn-drill interview --resume` goes on with it."
+        )
+    sys.stdout.reconfigure(errors="replace")  # type: ignore[union-attr]
+    made = _score_sheet(run)
+    show(made, sys.stdout)
+    if html is not None:
+        _write(made, html)
+
+
+def _score_sheet(run: Interview) -> ScoreSheet:
+    """Return the score sheet. A challenge that no pack has any more has no reference on it."""
+    from trainer.practice.interview.score import score_sheet
+
+    problems = [run.challenges.get(stage.challenge) for stage in run.plan.stages]
+    references = {
+        problem.id: packs.solution(problem) for problem in problems if problem is not None
+    }
+    return score_sheet(run.plan, run.state, run.challenges, references, run.asked, run.began)
+
+
+def _write(sheet: ScoreSheet, path: Path) -> None:
+    """Write a score sheet as HTML and say so."""
+    from trainer.display.score_sheet_html import to_html
+
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(to_html(sheet), encoding="utf-8")
+    except OSError as error:
+        raise DrillError(
+            f"The score sheet cannot be written to {path}: {error.strerror or error}. "
+            "`attn-drill interview --sheet --html FILE` writes it elsewhere."
+        ) from None
+    typer.echo(f"The same with colours, code side by side: {path}")

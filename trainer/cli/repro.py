@@ -8,7 +8,7 @@ import typer
 
 from trainer.app.packs import KnownPacks
 from trainer.cli.parameters import ChallengeId, LearnerFile
-from trainer.core.words import DrillError
+from trainer.core.words import DrillError, Submission
 from trainer.practice.files import read_source
 from trainer.practice.journal import default_journal
 
@@ -41,7 +41,8 @@ def repro(
     source = read_source(path)
     if seed is None:
         seed = grading.last_seed(journal, challenge)
-    found = grading.failing_case(known_packs, challenge, source, str(path), seed, case)
+    submission = Submission(str(path), source)
+    found = grading.failing_case(known_packs, challenge, submission, seed, case)
     if found is None:
         raise DrillError(
             f"{path} passes with seed {seed}; nothing fails there. Name a case with `--case N` to step through it all the same."

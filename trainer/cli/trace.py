@@ -9,6 +9,7 @@ import typer
 
 from trainer.app.packs import KnownPacks
 from trainer.cli.parameters import ChallengeId, LearnerFile
+from trainer.core.words import Submission
 from trainer.practice.files import read_source
 from trainer.practice.journal import default_journal
 
@@ -41,7 +42,7 @@ def trace(
     source = read_source(path)
     if seed is None:
         seed = grading.last_seed(journal, challenge)
-    found = grading.trace_file(known_packs, challenge, source, str(path), seed, case)
+    found = grading.trace_file(known_packs, challenge, Submission(str(path), source), seed, case)
     from trainer.display.trace import show_trace
 
     show_trace(found, sys.stdout)

@@ -17,7 +17,7 @@ from trainer.display.literal import console, grid
 from trainer.display.styles import QUIET, RIGHT, WRONG
 from trainer.display.terminal import VERDICTS, as_ascii, has_unicode
 from trainer.display.words import plain
-from trainer.practice.interview_score import ProblemRow, QuestionRow, ScoreSheet
+from trainer.practice.interview.score import ProblemRow, QuestionRow, ScoreSheet
 from trainer.practice.quiz import LETTERS
 
 _BESIDE = 100  # columns from which the two texts stand side by side
@@ -210,7 +210,8 @@ def _code(text: str | None, width: int) -> RenderableType:
     if text is None:
         return Text("(nothing)", style=QUIET)
     lines = plain(text).strip("\n").expandtabs(4).split("\n")
-    return Syntax("\n".join(code_lines(lines, width)), "python", background_color="default")
+    text = "\n".join(code_lines(lines, width))
+    return Syntax(text, "python", theme="ansi_dark", background_color="default")
 
 
 def _question(number: int, question: QuestionRow, width: int) -> Iterator[RenderableType]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from trainer.display.pages import page
 from trainer.display.score_sheet import given_in_words, minutes, outcome, times, when
-from trainer.practice.interview_score import ScoreSheet
+from trainer.practice.interview.score import ScoreSheet
 
 
 def to_html(sheet: ScoreSheet) -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from trainer.content import packs
 from trainer.core.words import Challenge, Signature
@@ -86,7 +86,7 @@ def _not_implemented(failure: Failure) -> str:
 
 
 def _open_parts(
-    challenge: Challenge, source: str, signatures: tuple[Signature, ...]
+    challenge: Challenge, source: str, signatures: Sequence[Signature]
 ) -> Iterator[str]:
     """Yield each part that is missing or still empty, as far as the text alone tells.
 

@@ -16,7 +16,7 @@ from rich.text import Text
 from trainer.app.grading import MOST_SEED, grade_file, record_attempt
 from trainer.app.packs import open_packs
 from trainer.core.report import Report
-from trainer.core.words import DrillError, GraderError
+from trainer.core.words import DrillError, GraderError, Submission
 from trainer.display.as_json import as_object
 from trainer.display.literal import console
 from trainer.display.terminal import as_ascii, render
@@ -61,7 +61,7 @@ def _graded(order: dict[str, Any]) -> Report:
     seed = secrets.randbelow(1 << 31) if order["seed"] is None else order["seed"]
     if not 0 <= seed <= MOST_SEED:
         raise DrillError(f"seed is {seed}; it must be 0 to {MOST_SEED}.")
-    report = grade_file(known_packs, challenge, order["source"], order["label"], seed)
+    report = grade_file(known_packs, challenge, Submission(order["label"], order["source"]), seed)
     journal = default_journal()
     record_attempt(journal, challenge, report, order["source"], "practice")
     if journal.trouble is not None:

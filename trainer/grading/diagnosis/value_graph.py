@@ -67,9 +67,9 @@ class Node:
         if self.is_layout and len(self.parents) == 1:
             (parent,) = self.parents
             self.source = parent.source
-            if parent.value is not None and self.value is not None:
-                if parent.value.dtype == self.value.dtype:
-                    self._same_entries = parent._same_entries
+            before, after = parent.value, self.value
+            if before is not None and after is not None and before.dtype == after.dtype:
+                self._same_entries = parent._same_entries
 
     def __lt__(self, other: Node) -> bool:
         return self.index < other.index
