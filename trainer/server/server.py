@@ -86,7 +86,7 @@ class GradingServer:
         try:
             match request:
                 case Prepare():
-                    self._next = self._found(request.challenge)
+                    self._prepare(self._found(request.challenge))
                 case Grade():
                     yield from self._grade(request)
                 case GradeReference():
@@ -100,12 +100,14 @@ class GradingServer:
         except (DrillError, GraderError) as error:
             yield Refused(0 if isinstance(request, Prepare) else request.id, str(error))
 
+    def _prepare(self, challenge: Challenge) -> None:
+        if self._next is not None and self._next != challenge:
+            self._grader.forget(self._next)
+        self._next = challenge
+
     def _found(self, name: str) -> Challenge:
         """Return the challenge as it is now: its author may be at work on it."""
-        challenge = find_in(self._packs, name)
-        if self._next is not None and self._next.id == challenge.id:
-            self._next = challenge
-        return challenge
+        return find_in(self._packs, name)
 
     def _grade(self, request: Grade) -> Iterator[Reply]:
         if refusal := self._refusal(request):
