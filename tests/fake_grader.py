@@ -5,18 +5,18 @@ from collections.abc import AsyncIterator
 
 from trainer.core.report import Diagnosis, Frame, Outcome, Report, Trace
 from trainer.core.words import Mistake
-from trainer.grading.wire import (
-    Answer,
+from trainer.server.client import AsyncClient
+from trainer.server.messages import (
     Grade,
-    Look,
-    Order,
     Prepare,
     Ready,
     Refused,
+    Reply,
+    Request,
     Traced,
+    TraceLines,
     Verdict,
 )
-from trainer.session.client import WarmGrader
 
 MISTAKE = Mistake("no-scale", "a", "b", "The scores are not scaled.", "Why sqrt?")
 
@@ -50,42 +50,41 @@ def report_on(challenge: str, file: str, source: str, seed: int) -> Report:
     )
 
 
-class FakeGrader(WarmGrader):
+class FakeGrader(AsyncClient):
     """Answers in the order of the orders. A text that says `slow` is never answered; one that says `crash` ends the process, and `explode` the screen."""
 
     def __init__(self) -> None:
-        self.orders: list[Order] = []
+        self.requests: list[Request] = []
         self.closed = False
-        self._answers: asyncio.Queue[Answer | None] = asyncio.Queue()
+        self._answers: asyncio.Queue[Reply | None] = asyncio.Queue()
         self._answers.put_nowait(Ready())
 
-    def order(self, order: Order) -> bool:
-        """Answer it."""
-        self.orders.append(order)
-        if isinstance(order, Grade) and "explode" in order.source:
-            raise ZeroDivisionError("a fault of ours")
-        match order:
+    def send(self, request: Request) -> bool:
+        """Answer a request."""
+        self.requests.append(request)
+        match request:
             case Prepare():
                 pass
-            case Grade(source=source) if "crash" in source:
+            case Grade(submission=submission) if "explode" in submission.source:
+                raise ZeroDivisionError("a fault of ours")
+            case Grade(submission=submission) if "crash" in submission.source:
                 self._answers.put_nowait(None)
-            case Grade(source=source) if "slow" in source:
+            case Grade(submission=submission) if "slow" in submission.source:
                 pass
-            case Grade(number=number, source=source) if "refused" in source:
+            case Grade(id=number, submission=submission) if "refused" in submission.source:
                 self._answers.put_nowait(Refused(number, "No verdict can be given."))
-            case Grade(number=number, challenge=challenge, file=file, source=source):
-                self._answers.put_nowait(
-                    Verdict(number, report_on(challenge, file, source, number), final=True)
-                )
-            case Look(number=number):
+            case Grade(id=number, challenge=challenge, submission=submission):
+                report = report_on(challenge, submission.name, submission.source, number)
+                self._answers.put_nowait(Verdict(number, report))
+            case TraceLines(id=number):
                 self._answers.put_nowait(Traced(number, Trace(None, 1, 7, ())))  # type: ignore[arg-type]  # not drawn
         return True
 
-    def say(self, answer: Answer) -> None:
+    def say(self, answer: Reply) -> None:
         """Answer what nobody asked."""
         self._answers.put_nowait(answer)
 
-    async def answers(self) -> AsyncIterator[Answer]:
+    async def replies(self) -> AsyncIterator[Reply]:
         """What was answered."""
         while (answer := await self._answers.get()) is not None:
             yield answer

@@ -8,7 +8,7 @@ import torch
 
 from trainer.content import packs
 from trainer.core.words import GraderError, PackError
-from trainer.grading import case_set as expected
+from trainer.grading import expected
 from trainer.grading.case_set import load_case_set
 from trainer.running.execution import build
 from trainer.running.protocol import Request, decode

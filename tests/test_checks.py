@@ -680,7 +680,7 @@ def test_a_loop_that_uses_up_the_time_is_named(
     grader: Grader, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A loop over positions that hits the limit is told with its counts at two small sizes, and no higher limit is advised."""
-    monkeypatch.setattr(grader, "limits", Limits(seconds=3.0))
+    monkeypatch.setattr(grader.workers, "limits", Limits(seconds=3.0))
     loop = "for _ in range(x.shape[1] ** 2 * 1500):\n            pass\n        q = self.q_proj(x)"
     report = grade(grader, ("q = self.q_proj(x)", loop))
     assert report.verdict == "timeout"

@@ -12,36 +12,36 @@ from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from tests.support.grading import report_of
-from trainer.classroom import executors, grading, stations
+from trainer.classroom import executors, grading
 from trainer.classroom.assignment import plain_assignment
-from trainer.classroom.content import content_digest, found_in
 from trainer.classroom.executors import executor_for
 from trainer.classroom.grading import Plan, graded, jobs_of, left_to_do, plan_of, results_of
-from trainer.classroom.orders import (
-    Expect,
-    Graded,
-    NotGraded,
-    Task,
-    packed,
-    unpacked_answer,
-    unpacked_order,
-)
 from trainer.classroom.results import CLASS_FILE, ClassFile, Kept, safe_name, write_whole
-from trainer.classroom.stations import (
-    Station,
-    StationLostError,
-    answer,
-    close_stations,
-    open_stations,
-)
 from trainer.classroom.words import Submission
 from trainer.cli.grade import _grade_all, _noted_interrupts, _result
 from trainer.content import packs
+from trainer.content.digest import content_digest
 from trainer.core.words import DrillError, GraderError
+from trainer.core.words import Submission as SubmittedFile
 from trainer.display.class_results import excerpt_of, kept_failure, kept_report, kept_trouble
+from trainer.server import pool as pool_module
+from trainer.server.messages import (
+    Grade,
+    GradeReference,
+    Refused,
+    Reply,
+    Request,
+    Verdict,
+    packed,
+    unpacked_reply,
+    unpacked_request,
+)
+from trainer.server.pool import answer, pool
+from trainer.server.process import ServerLostError, ServerProcess
 
 from .conftest import TINY_PACK
 
@@ -61,18 +61,28 @@ def submission(student: str, source: str | None = RIGHT, **more: object) -> Subm
     return replace(Submission(student, "prefix-sum", f"{student}.py", source), **more)  # type: ignore[arg-type]
 
 
-def task(source: str = RIGHT, **more: object) -> Task:
-    """An order to grade."""
-    made = Task(
-        (str(TINY_PACK),), "prefix-sum", content_digest(TINY), "ana.py", source, 5, 20.0, 1024
+PACKS = (str(TINY_PACK),)
+
+
+def task(source: str = RIGHT, **more: object) -> Grade:
+    """Return a request to grade a student's file."""
+    made = Grade(
+        "prefix-sum",
+        SubmittedFile("ana.py", source),
+        5,
+        is_shared=True,
+        content=content_digest(TINY),
+        isolation="full",
+        seconds=20.0,
+        memory_mib=1024,
     )
-    return Task(**{name: getattr(made, name) for name in made.__struct_fields__} | more)  # type: ignore[arg-type]
+    return msgspec.structs.replace(made, **more)
 
 
 @pytest.fixture(scope="module")
-def station() -> Iterator[Station]:
+def station() -> Iterator[ServerProcess]:
     """One for the tests of this file."""
-    made = Station((str(TINY_PACK),))
+    made = ServerProcess(PACKS)
     yield made
     made.close()
 
@@ -338,7 +348,7 @@ def test_results_come_sorted_and_without_strangers(tmp_path: Path) -> None:
 
 def answered(source: str) -> bytes:
     """What a stand-in for a station says: the file's own text as its refusal."""
-    return packed(NotGraded(source))
+    return packed(Refused(0, source))
 
 
 def test_every_job_is_answered_once_and_few_are_under_way(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -346,14 +356,15 @@ def test_every_job_is_answered_once_and_few_are_under_way(monkeypatch: pytest.Mo
     at_work: list[str] = []
     most = 0
 
-    def stand_in(order: bytes) -> bytes:
+    def stand_in(folders: tuple[str, ...], request: bytes) -> bytes:
         nonlocal most
-        one = unpacked_order(order)
-        assert isinstance(one, Task)
-        at_work.append(one.source)
+        asked = unpacked_request(request)
+        assert isinstance(asked, Grade)
+        source = asked.submission.source
+        at_work.append(source)
         most = max(most, len(at_work))
-        at_work.remove(one.source)
-        return answered(one.source)
+        at_work.remove(source)
+        return answered(source)
 
     monkeypatch.setattr(grading, "answer", stand_in)
     class_ = [
@@ -366,7 +377,7 @@ def test_every_job_is_answered_once_and_few_are_under_way(monkeypatch: pytest.Mo
     assert all(
         found is None
         if job.submission.source is None
-        else found == NotGraded(job.submission.source)
+        else found == Refused(0, job.submission.source)
         for job, found in told
     )
     assert 1 <= most <= 3
@@ -381,10 +392,10 @@ def test_what_is_left_is_cancelled_when_nobody_asks_any_more(
         def __init__(self) -> None:
             self.made: list[Future[bytes]] = []
 
-        def submit(self, function: object, order: bytes) -> Future[bytes]:
+        def submit(self, function: object, *arguments: object) -> Future[bytes]:
             self.made.append(Future())
             if len(self.made) == 1:
-                self.made[0].set_result(packed(NotGraded("first")))
+                self.made[0].set_result(packed(Refused(0, "first")))
             return self.made[-1]
 
     executor = Never()
@@ -404,7 +415,7 @@ def test_an_interrupt_waits_for_a_moment_in_which_nothing_is_held(
     handed_over: list[Future[bytes]] = []
 
     class Slow:
-        def submit(self, function: object, order: bytes) -> Future[bytes]:
+        def submit(self, function: object, *arguments: object) -> Future[bytes]:
             os.kill(os.getpid(), signal.SIGINT)
             time.sleep(0.05)  # Python gets the signal in here
             handed_over.append(Future())
@@ -424,7 +435,7 @@ def test_an_interrupt_during_the_last_submission_counts(
     """Its result is written, and the command ends all the same."""
 
     class Last:
-        def submit(self, function: object, order: bytes) -> Future[bytes]:
+        def submit(self, function: object, *arguments: object) -> Future[bytes]:
             done: Future[bytes] = Future()
             done.set_result(answered("no grader"))
             signal.raise_signal(signal.SIGINT)
@@ -450,25 +461,25 @@ def test_a_machine_that_is_lost_is_no_fault_of_the_submission() -> None:
     lost: Future[bytes] = Future()
     lost.set_exception(RuntimeError("worker 3 died"))
     found = grading._answer_of(lost)
-    assert isinstance(found, NotGraded)
+    assert isinstance(found, Refused)
     assert "worker 3 died" in found.sentence
 
 
-def test_a_station_grades(station: Station) -> None:
+def test_a_station_grades(station: ServerProcess) -> None:
     """Right and wrong, one after the other, with where and why."""
     found = station.ask(task())
-    assert isinstance(found, Graded)
+    assert isinstance(found, Verdict)
     assert found.report.verdict == "passed"
     found = station.ask(task(WRONG))
-    assert isinstance(found, Graded)
+    assert isinstance(found, Verdict)
     assert (found.report.verdict, found.report.seed) == ("failed", 5)
     assert found.report.diagnosis is not None
 
 
-def test_a_station_says_what_a_right_answer_gets(station: Station) -> None:
+def test_a_station_says_what_a_right_answer_gets(station: ServerProcess) -> None:
     """All checks and cases that are due, passed."""
-    found = station.ask(Expect((str(TINY_PACK),), "prefix-sum", 5))
-    assert isinstance(found, Graded)
+    found = station.ask(GradeReference("prefix-sum", 5))
+    assert isinstance(found, Verdict)
     assert {one.status for one in found.report.outcomes} == {"passed"}
 
 
@@ -490,28 +501,28 @@ def test_a_station_says_what_a_right_answer_gets(station: Station) -> None:
     ],
 )
 def test_a_station_refuses(
-    station: Station, change: dict[str, object], says: str, for_all: bool
+    station: ServerProcess, change: dict[str, object], says: str, for_all: bool
 ) -> None:
     """In one sentence, and goes on."""
     found = station.ask(task(**change))
-    assert isinstance(found, NotGraded)
-    assert found.for_all is for_all
+    assert isinstance(found, Refused)
+    assert found.is_for_all is for_all
     assert re.search(says, found.sentence)
-    assert isinstance(station.ask(task()), Graded)
+    assert isinstance(station.ask(task()), Verdict)
 
 
 def test_weaker_isolation_is_refused_unless_accepted(monkeypatch: pytest.MonkeyPatch) -> None:
     """Where a submission could do what it may not, nothing is graded, and the sentence names what."""
     monkeypatch.setenv("ATTN_DRILL_ISOLATION", "limits")
-    weak = Station((str(TINY_PACK),))
+    weak = ServerProcess(PACKS)
     try:
         found = weak.ask(task())
-        assert isinstance(found, NotGraded)
-        assert found.for_all
+        assert isinstance(found, Refused)
+        assert found.is_for_all
         assert "open a network socket" in found.sentence
         assert "--allow-weaker-isolation" in found.sentence
-        accepted = weak.ask(task(weaker=True))
-        assert isinstance(accepted, Graded)
+        accepted = weak.ask(task(isolation="weaker"))
+        assert isinstance(accepted, Verdict)
         assert accepted.report.verdict == "passed"
     finally:
         weak.close()
@@ -536,53 +547,53 @@ def soon(condition: Callable[[], object], seconds: float = 20.0) -> bool:
 
 def test_a_station_ends_with_whoever_asks_it() -> None:
     """In the middle of a submission that hangs, and with all below it."""
-    made = Station((str(TINY_PACK),))
-    pid = made._process.pid
-    with ThreadPoolExecutor(1) as pool:
-        waiting = pool.submit(made.ask, task("while True: pass\n", seconds=600.0))
+    made = ServerProcess(PACKS)
+    pid = made.pid
+    with ThreadPoolExecutor(1) as threads:
+        waiting = threads.submit(made.ask, task("while True: pass\n", seconds=600.0))
         assert soon(lambda: len(family_of(pid)) >= 2), "the zygote and a worker"
         family = family_of(pid)
         made.close()
-        with pytest.raises(StationLostError):
+        with pytest.raises(ServerLostError):
             waiting.result()
     assert soon(lambda: not any(Path(f"/proc/{one}").exists() for one in [pid, *family]))
 
 
 def test_a_lost_station_is_replaced(monkeypatch: pytest.MonkeyPatch) -> None:
     """A grading process that dies costs a submission nothing but time; one that dies twice is told, and the next one is graded."""
-    open_stations()
-    made: list[Station] = []
+    pool.open()
+    made: list[ServerProcess] = []
 
-    class Counted(Station):
+    class Counted(ServerProcess):
         def __init__(self, folders: tuple[str, ...]) -> None:
             super().__init__(folders)
             made.append(self)
 
-        def ask(self, order: Task | Expect) -> Graded | NotGraded:
+        def ask(self, request: Request) -> Reply:
             if len(made) in dying:
-                os.kill(self._process.pid, signal.SIGKILL)
-            return super().ask(order)
+                os.kill(self.pid, signal.SIGKILL)
+            return super().ask(request)
 
-    monkeypatch.setattr(stations, "Station", Counted)
+    monkeypatch.setattr(pool_module, "ServerProcess", Counted)
     try:
         dying = {1}
-        found = unpacked_answer(answer(packed(task())))
-        assert isinstance(found, Graded)
+        found = unpacked_reply(answer(PACKS, packed(task())))
+        assert isinstance(found, Verdict)
         assert len(made) == 2
-        assert isinstance(unpacked_answer(answer(packed(task()))), Graded)
+        assert isinstance(unpacked_reply(answer(PACKS, packed(task()))), Verdict)
         assert len(made) == 2, "it is kept for the next"
         dying = {2, 3}
-        found = unpacked_answer(answer(packed(task())))
-        assert isinstance(found, NotGraded)
+        found = unpacked_reply(answer(PACKS, packed(task())))
+        assert isinstance(found, Refused)
         assert "ended the grading process 2 times" in found.sentence
-        assert not found.for_all
+        assert not found.is_for_all
     finally:
-        close_stations()
-    assert soon(lambda: all(one._process.has_ended() for one in made))
-    assert "ended" in unpacked_answer(answer(packed(task()))).sentence, (
+        pool.close()
+    assert soon(lambda: all(not Path(f"/proc/{one.pid}").exists() for one in made))
+    assert "ended" in unpacked_reply(answer(PACKS, packed(task()))).sentence, (
         "no station is started after the end"
     )  # type: ignore[union-attr]
-    open_stations()
+    pool.open()
 
 
 @pytest.mark.parametrize(
@@ -609,14 +620,14 @@ def test_content_is_told_apart(tmp_path: Path) -> None:
     import shutil
 
     copied = Path(shutil.copytree(TINY_PACK, tmp_path / "pack"))
-    same = found_in([str(copied)], "prefix-sum")
+    same = packs.find_in([copied], "prefix-sum")
     assert content_digest(same) == content_digest(TINY)
     (same.solutions / "mistakes.toml").write_text(
         (same.solutions / "mistakes.toml").read_text() + "\n"
     )
     assert content_digest(same) != content_digest(TINY)
     with pytest.raises(DrillError, match="No challenge is called 'other'"):
-        found_in([str(copied)], "other")
+        packs.find_in([copied], "other")
 
 
 def test_kept_report(grader: object) -> None:

@@ -14,14 +14,15 @@ from pathlib import Path
 
 import pytest
 
-from trainer.classroom.content import content_digest
-from trainer.classroom.orders import Graded, NotGraded, Task
-from trainer.classroom.stations import Station
+from tests.support.grading import report_of
 from trainer.content import packs
+from trainer.core.words import Submission
 from trainer.grading.grader import Grader
 from trainer.running import copies, copy_probe, readable
 from trainer.running.probing import COPIES, copies_readable_by, probe_isolation
 from trainer.running.zygote import Zygote
+from trainer.server.messages import Grade, IsolationNeed, Refused, Verdict
+from trainer.server.process import ServerProcess
 
 from .conftest import TINY_PACK
 from .test_sandbox import needs_bubblewrap, needs_kernel
@@ -191,7 +192,7 @@ def test_a_package_beside_a_copy_can_still_be_imported(site: Path, grader: Grade
     challenge = packs.find_challenge(TINY_PACK, "prefix-sum")
     source = f"import neighbour.module\nimport importlib.metadata as m\nassert m.version('torch')\n{packs.solution(challenge)}"
     with Grader([TINY_PACK], grader.workers.limits, isolation="kernel") as made:
-        report = made.grade(challenge, source, "prefix_sum.py", 5)
+        report = report_of(made, challenge, source, "prefix_sum.py", 5)
     assert report.verdict == "passed", report.first_failure()
 
 
@@ -402,34 +403,26 @@ def copied(site: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return Path(shutil.copy(REFERENCE, folder / "hidden_by_nobody"))
 
 
-def a_task(**change: bool) -> Task:
-    """Return an order to grade the reference of the tiny pack."""
+def a_request(isolation: IsolationNeed) -> Grade:
+    """Return a request to grade the reference of the tiny pack."""
     challenge = packs.find_challenge(TINY_PACK, "prefix-sum")
-    return Task(
-        (str(TINY_PACK),),
-        challenge.id,
-        content_digest(challenge),
-        "p.py",
-        packs.solution(challenge),
-        3,
-        60.0,
-        2048,
-        **change,
-    )
+    submission = Submission("p.py", packs.solution(challenge))
+    return Grade(challenge.id, submission, 3, isolation=isolation, seconds=60.0)
 
 
 @needs_kernel
 def test_a_class_is_not_graded_beside_a_copy(copied: Path) -> None:
     """Nor where weaker isolation is accepted: this can be put right. The user's own file is graded."""
-    station = Station((str(TINY_PACK),))
+    station = ServerProcess((str(TINY_PACK),))
     try:
-        for weaker in (False, True):
-            answer = station.ask(a_task(weaker=weaker))
-            assert isinstance(answer, NotGraded)
-            assert answer.for_all
+        needs: tuple[IsolationNeed, ...] = ("full", "weaker")
+        for isolation in needs:
+            answer = station.ask(a_request(isolation))
+            assert isinstance(answer, Refused)
+            assert answer.is_for_all
             assert str(copied) in answer.sentence
             assert "Remove it" in answer.sentence
-        assert isinstance(station.ask(a_task(own=True)), Graded)
+        assert isinstance(station.ask(a_request("own")), Verdict)
     finally:
         station.close()
 

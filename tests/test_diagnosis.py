@@ -16,6 +16,7 @@ from trainer.grading.case_set import CaseSet
 from trainer.grading.comparison import Comparison
 from trainer.grading.diagnosis import patched_references
 from trainer.grading.diagnosis.blame import Blamer
+from trainer.grading.diagnosis.diagnose import Diagnoser
 from trainer.grading.diagnosis.effective_mask import _what, attended, probe
 from trainer.grading.diagnosis.layout import Core, same
 from trainer.grading.diagnosis.mask_question import outputs_of
@@ -252,14 +253,19 @@ def test_right_alone(grader: Grader, was: str, now: str, alone: bool) -> None:
 def test_a_pass_imports_no_diagnosis() -> None:
     """A right answer is graded without what looks for where and why; a wrong one is not."""
     code = (
-        "import sys; from trainer.content import packs; from trainer.grading.grader import Grader; from trainer.running import zygote\n"
-        "challenge = packs.find_challenge(packs.built_in_pack(), 'gqa')\n"
-        "zygote.prepare()\n"
-        "with Grader([packs.built_in_pack()]) as grader:\n"
-        "    for divisor in ('math.sqrt(self.head_dim)', '2.0'):\n"
-        "        source = packs.solution(challenge).replace('math.sqrt(self.head_dim)', divisor)\n"
-        "        report_of(grader, challenge, source, 'gqa.py', 5, diagnosed=True)\n"
-        "        print(sum(name.startswith('trainer.grading.diagnosis') for name in sys.modules))\n"
+        "import sys\n"
+        "from trainer.app.grading import grade_file\n"
+        "from trainer.app.packs import open_packs\n"
+        "from trainer.content import packs\n"
+        "from trainer.core.words import Submission\n"
+        "from trainer.running import zygote\n"
+        "known_packs = open_packs()\n"
+        "challenge = known_packs.find('gqa')\n"
+        "for divisor in ('math.sqrt(self.head_dim)', '2.0'):\n"
+        "    source = packs.solution(challenge).replace('math.sqrt(self.head_dim)', divisor)\n"
+        "    zygote.prepare()\n"
+        "    grade_file(known_packs, challenge, Submission('gqa.py', source), 5)\n"
+        "    print(sum(name.startswith('trainer.grading.diagnosis') for name in sys.modules))\n"
     )
     done = subprocess.run(
         [sys.executable, "-c", code], cwd=ROOT.parent, capture_output=True, text=True, check=True
@@ -738,7 +744,9 @@ def test_an_undeclared_twin_is_refused(grader: Grader, tmp_path: Path) -> None:
         path.write_text(before + "\n[[mistake]]" + twin)
         (challenge,) = packs.read_pack(tmp_path)
         with Grader([tmp_path]) as fresh:
-            (row,) = PackChecker(fresh).rows(challenge, [SEED], [("mistake", "twin")])
+            (row,) = PackChecker(fresh, Diagnoser(fresh.workers)).rows(
+                challenge, [SEED], [("mistake", "twin")]
+            )
         assert row.ok == declared, row.message
         assert declared or "undeclared" in row.message
 

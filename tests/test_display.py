@@ -15,6 +15,7 @@ import trainer
 from tests.support.grading import report_of
 from trainer.comparing.compare import compare_values
 from trainer.content import packs
+from trainer.core.pack_rows import Row
 from trainer.core.report import (
     Affected,
     Diagnosis,
@@ -33,7 +34,6 @@ from trainer.display.pack_table import mistakes_table
 from trainer.display.terminal import render, show
 from trainer.display.words import affected, index_in_words, number, plain, ranges
 from trainer.grading.grader import Grader
-from trainer.grading.pack_check import Row
 
 GQA = packs.find_challenge(packs.built_in_pack(), "gqa")
 TILED = packs.solution(GQA).replace(

@@ -20,12 +20,12 @@ from trainer.content.installed_packs import installed_packs
 from trainer.content.known_packs import Places, catalogue, find
 from trainer.content.mistakes import readable_mistakes
 from trainer.content.questions import read_bank
-from trainer.core.words import DrillError
-from trainer.grading.wire import Grade, Prepare, Ready, Verdict
+from trainer.core.words import DrillError, Submission
+from trainer.server.messages import Grade, Prepare, Ready, Verdict
 from trainer.session.stay import Stay
 
 from .conftest import TINY_PACK
-from .test_warm import Process
+from .test_server import Process
 
 ROOT = packs.built_in_pack()
 BANK = 'title = "{}"\n[[question]]\nid = "{}"\nkind = "number"\nasks = "2?"\nexplains = "{{answer}}"\nanswer = "2"\n'
@@ -589,17 +589,11 @@ def test_a_session_grades_from_any_pack() -> None:
     assert Stay(find(Places(), "gqa"), Path("gqa.py"), "", 0.0, 1.0).packs == (ROOT,)
     process = Process(ROOT, TINY_PACK)
     try:
-        assert isinstance(process.answer(), Ready)
-        process.order(Prepare("prefix-sum"))
-        process.order(
-            Grade(
-                1,
-                "prefix-sum",
-                "prefix_sum.py",
-                packs.solution(packs.find_challenge(TINY_PACK, "prefix-sum")),
-            )
-        )
-        answer = process.answer()
+        assert isinstance(process.reply(), Ready)
+        process.send(Prepare("prefix-sum"))
+        source = packs.solution(packs.find_challenge(TINY_PACK, "prefix-sum"))
+        process.send(Grade("prefix-sum", Submission("prefix_sum.py", source)))
+        answer = process.reply()
         assert isinstance(answer, Verdict)
         assert answer.report.verdict == "passed"
     finally:

@@ -6,8 +6,9 @@ from pathlib import Path
 import pytest
 
 from trainer.content import packs
-from trainer.grading.pack_check import Row, items, some_of
-from trainer.grading.pack_jobs import check_pack, in_order
+from trainer.content.pack_items import items, some_of
+from trainer.core.pack_rows import Row
+from trainer.server.pack_jobs import check_pack, in_order
 
 from .conftest import TINY_PACK
 

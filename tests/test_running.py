@@ -49,7 +49,7 @@ def grade(grader: Grader, source: str, **more: int) -> Report:
 @pytest.fixture
 def hasty(grader: Grader, monkeypatch: pytest.MonkeyPatch) -> Grader:
     """A grader whose patience ends after a second."""
-    monkeypatch.setattr(grader, "limits", Limits(seconds=1.0, memory_bytes=512 << 20))
+    monkeypatch.setattr(grader.workers, "limits", Limits(seconds=1.0, memory_bytes=512 << 20))
     return grader
 
 

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.grading import diagnoser_of
 from trainer.content import known_packs, packs
 from trainer.content.known_packs import Places
 from trainer.content.scaffold import NewPack, module_name, scaffold
@@ -349,7 +350,7 @@ def test_a_pack_may_build_on_another(pack: Path, grader: Grader, beside: bool) -
         'title = "Own"\n[[question]]\nid = "q"\nkind = "number"\nasks = "2?"\nexplains = "{answer}"\nanswer = "2"\nchallenges = ["gqa"]\n'
     )
     challenge = packs.find_challenge(pack, "attention-pooling")
-    checker = PackChecker(grader, others)
+    checker = PackChecker(grader, diagnoser_of(grader), others)
     (row,) = checker.rows(challenge, [1], [("content", "prompt, hints, cases")])
     assert row.ok == beside
     assert ("it builds on gqa, which the pack does not have" in row.message) == (not beside)

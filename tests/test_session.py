@@ -25,10 +25,10 @@ from textual.worker import WorkerFailed
 
 from tests.fake_grader import FakeGrader, report_on
 from trainer.content import packs
-from trainer.grading.wire import Grade, Look, Verdict
 from trainer.practice.journal import Journal
+from trainer.server.client import AsyncClient
+from trainer.server.messages import Grade, TraceLines, Verdict
 from trainer.session.app import SessionApp, _clock, _keys
-from trainer.session.client import WarmGrader
 from trainer.session.practice import SETTLE_SECONDS, Practice
 from trainer.session.stay import Left, Stay
 from trainer.session.theme import theme
@@ -48,7 +48,7 @@ def file(tmp_path: Path) -> Path:
     return path
 
 
-def app_on(path: Path, home: Path, grader: WarmGrader | None = None, **stay: Any) -> SessionApp:
+def app_on(path: Path, home: Path, grader: AsyncClient | None = None, **stay: Any) -> SessionApp:
     """A session on this file, with a fake grader unless another is given."""
     journal = Journal(home)
     if "purpose" not in stay:
@@ -108,7 +108,7 @@ def words(pilot: Pilot[Left]) -> str:
 
 def test_wrong_then_right_hint_quit_and_resume(file: Path, home: Path) -> None:
     """With the real grader: both verdicts are seen, where and why are told, the journal has it all, and a second session goes on from there."""
-    grader = WarmGrader(ROOT)
+    grader = AsyncClient(ROOT)
     app = app_on(file, home, grader)
 
     async def first(pilot: Pilot[Left]) -> None:
@@ -167,7 +167,7 @@ def test_wrong_then_right_hint_quit_and_resume(file: Path, home: Path) -> None:
 
 def test_a_save_supersedes_what_is_under_way(file: Path, home: Path) -> None:
     """With the real grader: an answer that hangs is left at once for the next save, and is no attempt."""
-    grader = WarmGrader(ROOT)
+    grader = AsyncClient(ROOT)
     app = app_on(file, home, grader)
 
     async def script(pilot: Pilot[Left]) -> None:
@@ -187,7 +187,7 @@ def test_a_save_supersedes_what_is_under_way(file: Path, home: Path) -> None:
 
 def test_the_grading_process_is_killed(file: Path, home: Path) -> None:
     """It is said in a sentence, another one starts, and the next save is graded."""
-    grader = WarmGrader(ROOT)
+    grader = AsyncClient(ROOT)
     app = app_on(file, home, grader)
 
     async def script(pilot: Pilot[Left]) -> None:
@@ -208,7 +208,7 @@ def test_a_grading_process_that_does_not_stay_up(
 ) -> None:
     """After a few deaths no other one is started; a sentence says what its last words were and what to do."""
     monkeypatch.setattr("trainer.session.app._REST_SECONDS", 0.01)
-    monkeypatch.setattr("trainer.session.app.WarmGrader", lambda root: FakeGrader())
+    monkeypatch.setattr("trainer.session.app.AsyncClient", lambda root: FakeGrader())
     app = app_on(file, home)
 
     async def script(pilot: Pilot[Left]) -> None:
@@ -227,10 +227,10 @@ def test_every_kind_of_save(file: Path, home: Path) -> None:
     """In place, by rename over it, removed and written anew: each is graded once; the same text again is not."""
     app = app_on(file, home)
     assert isinstance(app.grader, FakeGrader)
-    orders = app.grader.orders
+    orders = app.grader.requests
 
     def graded() -> list[str]:
-        return [one.source for one in orders if isinstance(one, Grade)]
+        return [one.submission.source for one in orders if isinstance(one, Grade)]
 
     async def script(pilot: Pilot[Left]) -> None:
         file.write_text("one")
@@ -388,7 +388,7 @@ def test_a_verdict_that_comes_after_a_reset(file: Path, home: Path) -> None:
         file.write_text("slow right")
         await until(pilot, lambda: app.grading)
         await pilot.press("x")
-        grader.say(Verdict(1, report_on("gqa", "gqa.py", "right", 1), final=True))
+        grader.say(Verdict(1, report_on("gqa", "gqa.py", "right", 1)))
         await pilot.pause(0.3)
         assert app.practice.attempts == 0
         assert "not graded yet" in screen(pilot)
@@ -664,7 +664,7 @@ def test_state_of_an_unfinished_file_is_shown(file: Path, home: Path) -> None:
 
 def test_autosave_while_an_answer_is_typed(file: Path, home: Path) -> None:
     """With the real grader: a right answer whose every fourth line is saved is easy, with no failed attempt."""
-    grader = WarmGrader(ROOT)
+    grader = AsyncClient(ROOT)
     app = app_on(file, home, grader)
     lines = RIGHT.splitlines(keepends=True)
 
@@ -721,9 +721,8 @@ def test_a_trace_is_asked_of_what_was_graded(
         await until(pilot, lambda: app.practice.attempts == 1)
         await pilot.press("t")
         await until(pilot, lambda: "trace of seed 7" in screen(pilot))
-        assert [(one.source, one.seed) for one in grader.orders if isinstance(one, Look)] == [
-            ("wrong", 1)
-        ]
+        traced = [request for request in grader.requests if isinstance(request, TraceLines)]
+        assert [(request.submission.source, request.seed) for request in traced] == [("wrong", 1)]
         file.write_text("right")
         await until(pilot, lambda: "PASSED" in screen(pilot))
         assert app.trace is None
@@ -879,7 +878,7 @@ def test_nothing_of_the_learners_folder_is_imported(tmp_path: Path) -> None:
     """A file of the learner's named like a module of Python's or ours does not break the grading process."""
     for name in ("random", "torch", "trainer"):
         (tmp_path / f"{name}.py").write_text("raise SystemExit('imported')\n")
-    script = "from pathlib import Path; from trainer.session.client import WarmGrader; import sys; g = WarmGrader(Path(sys.argv[1])); print(g._process.answers.read(4)); g.close()"
+    script = "from pathlib import Path; from trainer.server.client import AsyncClient; import sys; g = AsyncClient(Path(sys.argv[1])); print(g._process.replies.read(4)); g.close()"
     done = subprocess.run(
         [sys.executable, "-P", "-c", script, str(ROOT)],
         cwd=tmp_path,

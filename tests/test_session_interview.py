@@ -32,11 +32,11 @@ from trainer.content import packs
 from trainer.content.questions import read_questions
 from trainer.core.report import Report
 from trainer.core.words import Challenge, DrillError, GraderError
-from trainer.grading.wire import Grade
 from trainer.practice.interview.plan import Plan, Stage, draw_questions, plan_from
 from trainer.practice.interview.score import ScoreSheet, score_sheet
 from trainer.practice.interview.state import state_of
 from trainer.practice.journal import Journal
+from trainer.server.messages import Grade
 from trainer.session.interview import How, Interview, solve_problems
 from trainer.session.interview_pages import EndApp
 from trainer.session.stay import Left, Sitting, Stay
@@ -68,7 +68,7 @@ def test_clock_starts_at_enter(file: Path, home: Path, size: tuple[int, int]) ->
         assert app.practice.seconds == 0
         assert app.return_value is None
         assert file.read_text() == "right"
-        assert not [order for order in grader.orders if isinstance(order, Grade)]
+        assert not [order for order in grader.requests if isinstance(order, Grade)]
         await pilot.press("enter")
         await until(pilot, lambda: app.practice.passed)
         assert OPENING[:10] not in screen(pilot)

@@ -13,8 +13,8 @@ from textual.pilot import Pilot
 from tests.fake_grader import FakeGrader
 from tests.test_session import GQA, app_on, file, read_until, screen, terminal, until, words
 from trainer.core.words import DrillError
-from trainer.grading.wire import Answer
 from trainer.practice.journal import Journal
+from trainer.server.messages import Reply
 from trainer.session.app import SessionApp
 from trainer.session.editor import Editor, find_editor, run_editor
 from trainer.session.stay import Left, Sitting
@@ -31,7 +31,7 @@ class SilentGrader(FakeGrader):
 
     def __init__(self) -> None:
         super().__init__()
-        self._answers: asyncio.Queue[Answer | None] = asyncio.Queue()
+        self._answers: asyncio.Queue[Reply | None] = asyncio.Queue()
 
 
 async def to_failed(app: SessionApp, path: Path, pilot: Pilot[Left]) -> None:

@@ -108,6 +108,7 @@ def _without_worker(stream: bytes) -> Running:
         "_counts": {},
         "_reply": None,
         "_more": None,
+        "_is_enough": False,
     }
     vars(running).update(made)
     from trainer.running.run import Ended

@@ -156,8 +156,8 @@ def test_a_forged_chain_is_read_soon(grader: Grader, monkeypatch: pytest.MonkeyP
     right = ReferenceIndex(rights, dict(case_set.cases[0].sizes))
     scale = next(iter(right._factors))
     tensors = [value, value * scale]
-    steps = [Step([], "input x", 0, [])] + [
-        Step([2 + number], ("mul", "div")[number % 2], (number + 1) % 2, [number])
+    steps = [Step([], "input x", 0, [], entries=15)] + [
+        Step([2 + number], ("mul", "div")[number % 2], (number + 1) % 2, [number], entries=15)
         for number in range(2000)
     ]
     graph = graph_of(RunReply(steps=steps, made_by={"out": 2000}), tensors)

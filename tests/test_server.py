@@ -1,4 +1,4 @@
-"""The grading process of a session: what it is told and answers, what supersedes what, and that it leaves nothing behind."""
+"""The grading server: its replies, requests that supersede others, and an end without leftovers."""
 
 import math
 import os
@@ -9,27 +9,30 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from trainer.content import packs
 from trainer.core.report import Outcome, Report, Slice
-from trainer.core.words import Case
+from trainer.core.words import Case, Submission
 from trainer.display.words import plain_inputs, small_tensors
-from trainer.grading.wire import (
-    Answer,
+from trainer.server.messages import (
+    CheckItems,
     Grade,
-    Look,
-    Order,
+    GradeReference,
     Prepare,
     Ready,
     Refused,
+    Reply,
+    Request,
     Traced,
+    TraceLines,
     Verdict,
     packed,
     read_message,
-    unpacked_answer,
-    unpacked_order,
+    unpacked_reply,
+    unpacked_request,
     write_message,
 )
 
@@ -46,7 +49,7 @@ class Process:
 
     def __init__(self, *roots: Path) -> None:
         self.popen = subprocess.Popen(
-            [sys.executable, "-m", "trainer.grading.warm", *map(str, roots or [ROOT])],
+            [sys.executable, "-m", "trainer.server.server", *map(str, roots or [ROOT])],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             cwd=packs.TRAINER.parent,
@@ -55,16 +58,16 @@ class Process:
         assert self.popen.stdout is not None
         self._to, self._from = self.popen.stdin.fileno(), self.popen.stdout.fileno()
 
-    def order(self, order: Order) -> None:
-        """Send it."""
-        write_message(self._to, order)
+    def send(self, request: Request) -> None:
+        """Send a request."""
+        write_message(self._to, request)
 
-    def answer(self) -> Answer:
-        """The next one."""
+    def reply(self) -> Reply:
+        """Return the next reply."""
         assert select.select([self._from], [], [], 120)[0]
         body = read_message(self._from)
         assert body is not None
-        return unpacked_answer(body)
+        return unpacked_reply(body)
 
     def family(self) -> list[int]:
         """All processes below it: the zygote and its workers."""
@@ -91,11 +94,17 @@ class Process:
         self.popen.stdout.close()
 
 
+def grade_of(challenge: str, source: str, **more: Any) -> Grade:
+    """Return the request of a session that saves this text."""
+    name = packs.find_challenge(ROOT, challenge).file_name if challenge != "gqqa" else "gqa.py"
+    return Grade(challenge, Submission(name, source), is_early_wanted=True, **more)
+
+
 @pytest.fixture
 def process() -> Iterator[Process]:
     """One that has said that it is ready."""
     made = Process()
-    assert isinstance(made.answer(), Ready)
+    assert isinstance(made.reply(), Ready)
     yield made
     made.close()
 
@@ -120,30 +129,30 @@ def lives(pid: int) -> bool:
 
 def test_verdicts_come_in_two_steps(process: Process) -> None:
     """A pass at once; a failure before where and why are known, and again with them; every grading has a seed of its own unless one is given."""
-    process.order(Prepare("gqa"))
+    process.send(Prepare("gqa"))
     seeds = set()
     for number in (1, 2):
-        process.order(Grade(number, "gqa", "gqa.py", RIGHT))
-        answer = process.answer()
+        process.send(grade_of("gqa", RIGHT, id=number))
+        answer = process.reply()
         assert isinstance(answer, Verdict)
-        assert (answer.number, answer.final, answer.report.verdict) == (number, True, "passed")
+        assert (answer.id, answer.is_final, answer.report.verdict) == (number, True, "passed")
         seeds.add(answer.report.seed)
     assert len(seeds) == 2
-    process.order(Grade(3, "gqa", "gqa.py", WRONG, seed=5))
-    early, late = process.answer(), process.answer()
+    process.send(grade_of("gqa", WRONG, id=3, seed=5))
+    early, late = process.reply(), process.reply()
     assert isinstance(early, Verdict)
     assert isinstance(late, Verdict)
-    assert (early.final, early.report.diagnosis, early.report.verdict, early.report.seed) == (
+    assert (early.is_final, early.report.diagnosis, early.report.verdict, early.report.seed) == (
         False,
         None,
         "failed",
         5,
     )
-    assert late.final
+    assert late.is_final
     assert late.report.diagnosis is not None
     assert [one.id for one in late.report.diagnosis.mistakes] == ["no-scale"]
-    process.order(Look(3, "gqa", "gqa.py", WRONG, 5))
-    traced = process.answer()
+    process.send(TraceLines("gqa", Submission("gqa.py", WRONG), 5, id=3))
+    traced = process.reply()
     assert isinstance(traced, Traced)
     assert any(row.milestone == "k" for row in traced.trace.rows)
 
@@ -160,8 +169,8 @@ def test_the_same_verdict_as_a_check(process: Process) -> None:
             else None
         )
         source = file.read_text() if file is not None else packs.stub(challenge)
-        process.order(Grade(1, name, challenge.file_name, source, seed=11))
-        while not (isinstance(answer := process.answer(), Verdict) and answer.final):
+        process.send(grade_of(name, source, id=1, seed=11))
+        while not (isinstance(answer := process.reply(), Verdict) and answer.is_final):
             pass
         (path := Path(os.environ["ATTN_DRILL_HOME"]).parent / challenge.file_name).write_text(
             source
@@ -178,31 +187,31 @@ def test_the_same_verdict_as_a_check(process: Process) -> None:
 
 def test_an_order_supersedes_what_is_under_way(process: Process) -> None:
     """An endless answer, or the search for where and why, is left for the next order; its verdict does not come any more."""
-    process.order(Grade(1, "gqa", "gqa.py", "while True: pass\n"))
+    process.send(grade_of("gqa", "while True: pass\n", id=1))
     time.sleep(0.5)
-    process.order(Grade(2, "gqa", "gqa.py", WRONG))
-    early = process.answer()
+    process.send(grade_of("gqa", WRONG, id=2))
+    early = process.reply()
     assert isinstance(early, Verdict)
-    assert (early.number, early.final) == (2, False)
-    process.order(Grade(3, "gqa", "gqa.py", RIGHT))
-    answers = [process.answer()]
-    while not (isinstance(answers[-1], Verdict) and answers[-1].number == 3):
-        answers.append(process.answer())
-    assert all(isinstance(one, Verdict) and one.number in (2, 3) for one in answers)
+    assert (early.id, early.is_final) == (2, False)
+    process.send(grade_of("gqa", RIGHT, id=3))
+    answers = [process.reply()]
+    while not (isinstance(answers[-1], Verdict) and answers[-1].id == 3):
+        answers.append(process.reply())
+    assert all(isinstance(one, Verdict) and one.id in (2, 3) for one in answers)
     assert soon(lambda: len(process.family()) <= 2), "the zygote and one worker in waiting"
 
 
 def test_what_cannot_be_done_is_said(process: Process) -> None:
     """No such challenge: a sentence, and the next order is carried out."""
-    process.order(Grade(1, "gqqa", "gqa.py", RIGHT))
-    answer = process.answer()
+    process.send(grade_of("gqqa", RIGHT, id=1))
+    answer = process.reply()
     assert isinstance(answer, Refused)
     assert "Did you mean gqa" in answer.sentence
-    process.order(Look(2, "gqa", "gqa.py", "raise ValueError", 1))
-    answer = process.answer()
+    process.send(TraceLines("gqa", Submission("gqa.py", "raise ValueError"), 1, id=2))
+    answer = process.reply()
     assert isinstance(answer, Refused)
-    process.order(Grade(3, "gqa", "gqa.py", RIGHT))
-    answer = process.answer()
+    process.send(grade_of("gqa", RIGHT, id=3))
+    answer = process.reply()
     assert isinstance(answer, Verdict)
 
 
@@ -211,10 +220,10 @@ def test_what_cannot_be_done_is_said(process: Process) -> None:
 def test_nothing_is_left_behind(how: str) -> None:
     """Whichever way it ends, its zygote and workers end with it."""
     process = Process()
-    assert isinstance(process.answer(), Ready)
-    process.order(Prepare("gqa"))
+    assert isinstance(process.reply(), Ready)
+    process.send(Prepare("gqa"))
     if "in a run" in how:
-        process.order(Grade(1, "gqa", "gqa.py", "while True: pass\n"))
+        process.send(grade_of("gqa", "while True: pass\n", id=1))
     assert soon(lambda: len(process.family()) >= 2), "the zygote and a worker"
     family = process.family()
     if "SIGKILL" in how:
@@ -236,16 +245,14 @@ def test_reports_travel_whole() -> None:
     from trainer.core.report import Mismatch
 
     outcome = Outcome("values", "failed", mismatch=Mismatch("out", "value", first=numbers))
-    answer = unpacked_answer(
-        packed(Verdict(1, Report("c", "f", 1, "failed", (outcome,)), final=True))[4:]
-    )
+    answer = unpacked_reply(packed(Verdict(1, Report("c", "f", 1, "failed", (outcome,)))))
     assert isinstance(answer, Verdict)
     found = answer.report.outcomes[0].mismatch
     assert found is not None
     assert found.first is not None
     assert math.isnan(found.first.actual[0])
     assert found.first.actual[1] == math.inf
-    other = unpacked_answer(packed(Verdict(1, report, final=True))[4:])
+    other = unpacked_reply(packed(Verdict(1, report)))
     assert isinstance(other, Verdict)
     (came,) = other.report.cases
     assert came.inputs["x"] is None
@@ -254,11 +261,14 @@ def test_reports_travel_whole() -> None:
     assert other.report.seed == 1 << 62
 
 
-def test_orders_travel_whole() -> None:
-    """What is sent is what is read, whatever the text holds."""
-    for order in (
-        Grade(1, "gqa", "ü.py", "x = '\\udc80\n\0'", 7),
-        Look(2, "a", "b", "", 0),
+def test_requests_travel_whole() -> None:
+    """A request is read as it was sent, whatever its text holds."""
+    odd = Submission("ü.py", "x = '\\udc80\n\0'")
+    for request in (
+        Grade("gqa", odd, 7, id=1, is_early_wanted=True, isolation="full", content="0"),
+        GradeReference("a", 3),
+        TraceLines("a", Submission("b", ""), 0, id=2),
+        CheckItems("a", (("mistake", "no-scale"),), (1, 2)),
         Prepare("a"),
     ):
-        assert unpacked_order(packed(order)[4:]) == order
+        assert unpacked_request(packed(request)) == request
