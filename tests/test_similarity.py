@@ -285,6 +285,15 @@ def test_copy_inside_a_longer_file_is_found() -> None:
     assert pair.share > 0.9
 
 
+def test_least_share() -> None:
+    """From five students on two thirds of a file are enough, and half is not."""
+    sources = {f"z{student}": numbered(*range(student, student + 9)) for student in (100, 120, 140)}
+    sources |= {"a": numbered(*range(30)), "b": numbered(*range(20), *range(40, 50))}
+    sources |= {"c": numbered(*range(60, 90)), "d": numbered(*range(60, 75), *range(200, 215))}
+    assert students(similar_pairs(sources, [])) == [("a", "b")]
+    assert similar_pairs({"a": sources["a"], "b": sources["b"]}, []) == []
+
+
 def test_lines_to_compare() -> None:
     """The longest shared passages come with the lines of each file, from top to bottom."""
     first, second, third = numbered(*range(1, 7)), numbered(*range(10, 20)), numbered(70, 71)
@@ -292,16 +301,17 @@ def test_lines_to_compare() -> None:
     student = "\n\n# mine\n" + first + apart + second + apart + third + apart + numbered(80)
     second = numbered(*range(10, 16)) + "# yours\n\n" + numbered(*range(16, 20))
     other = third + "assert 2\n" * 3 + second + "assert 2\n" * 3 + numbered(80, 81)
+    first = numbered(*range(1, 4)) + "assert 2\n" + numbered(*range(4, 7))
     (pair,) = similar_pairs({"a": student, "b": other + "assert 2\n" * 3 + first + "\n\n"}, [])
     assert pair.lines == ((4, 9), (13, 22), (26, 27))
-    assert pair.other_lines == ((1, 2), (6, 17), (26, 31))
+    assert pair.other_lines == ((1, 2), (6, 17), (26, 32))
 
 
 def test_lines_after_the_name_of_a_class() -> None:
     """A passage that begins with the name of a class begins on its line."""
     stub = "class Mine(nn.Module):\n    pass\n"
     text = "# mine\n" * 30 + "class Mine(nn.Module):\n" + numbered(*range(10))
-    (pair,) = similar_pairs({"a": text, "b": text.replace("x", "y")}, [stub])
+    (pair,) = similar_pairs({"a": text, "b": text.replace("\n", "\r") + "\ry"}, [stub])
     assert pair.lines == pair.other_lines == ((31, 41),)
 
 

@@ -98,8 +98,6 @@ def similar_pairs(sources: Mapping[str, str], known: Iterable[str]) -> list[Pair
     least_share = LEAST_SHARE if len(firsts) >= _FEW else LEAST_SHARE_OF_FEW
     for student, other in combinations(firsts, 2):
         most = min(totals[student], totals[other])
-        if most < LEAST_SHARED:
-            continue
         shared = _weight(files[student].hashes & files[other].hashes, weights)
         if shared >= LEAST_SHARED and shared >= least_share * most:
             pairs.append(_pair(student, other, files, shared, most))
