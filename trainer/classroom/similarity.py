@@ -96,7 +96,8 @@ def similar_pairs(sources: Mapping[str, str], known: Iterable[str]) -> list[Pair
 
     pairs = []
     least_share = LEAST_SHARE if len(firsts) >= _FEW else LEAST_SHARE_OF_FEW
-    for student, other in combinations(firsts, 2):
+    long_enough = [student for student in firsts if totals[student] >= LEAST_SHARED]
+    for student, other in combinations(long_enough, 2):
         most = min(totals[student], totals[other])
         shared = _weight(files[student].hashes & files[other].hashes, weights)
         if shared >= LEAST_SHARED and shared >= least_share * most:
