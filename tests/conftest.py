@@ -58,10 +58,9 @@ THOROUGH = {
         ),
     ),
     # Tables over all challenges, from which the thresholds were taken.
-    "test_likeness": (
-        "test_a_class_that_writes_as_textbooks_do",
-        "test_many_who_are_nearly_the_same",
-        "test_how_much_of_hostile_text_is_read",
+    "test_similarity": (
+        "test_textbook_answers_are_not_reported",
+        "test_ring_of_files_that_are_nearly_the_same",
     ),
     # All of torch's files and kernels: torch is pinned, and the routes are tried one by one beside it.
     "test_from_scratch": (

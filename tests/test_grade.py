@@ -25,6 +25,18 @@ from .conftest import TINY_PACK
 TINY = packs.find_challenge(TINY_PACK, "prefix-sum")
 RIGHT = packs.solution(TINY)
 WRONG = "import torch\ndef prefix_sum(x, reverse=False):\n    return x.cumsum(-1) * 2\n"
+UNUSED = """
+def scaled(values, times=3):
+    total = 0.5
+    for index, value in enumerate(values):
+        if index % times == 1 and value > 7:
+            total += value ** 2 / (index + 1) - times
+        else:
+            total = total * 0.25 if value < -2 else total // 11
+    while len(values) >= 13 * times:
+        values = values[2::times] + [total] * 17
+    return {"total": total, "mean": [value / 19 for value in values]}
+"""  # enough to be compared
 SLOW = "import time\n" + RIGHT.replace("def prefix_sum", "time.sleep(0.05)\n\n\ndef prefix_sum", 1)
 HANGS = "while True: pass\n"
 ODD_NAMES = [
@@ -115,7 +127,7 @@ def graded(
     class_.mkdir()
     for name in ODD_NAMES:
         (class_ / f"{name}.py").write_text(RIGHT)
-    (class_ / "wrong.py").write_text(WRONG)
+    (class_ / "wrong.py").write_text(WRONG + UNUSED)
     (class_ / "hangs.py").write_text(HANGS)
     (class_ / "dies.py").write_text("import os; os._exit(0)\n")
     (class_ / "floods.py").write_text("while True: print('x' * 1000)\n")
@@ -127,7 +139,7 @@ def graded(
     (class_ / "nothing").mkdir()
     (class_ / "nothing" / "notes.txt").write_text("x")
     (class_ / "notes.pdf").write_bytes(b"%PDF")
-    (class_ / "copy_of_wrong.py").write_text(WRONG)
+    (class_ / "copy_of_wrong.py").write_text(WRONG + UNUSED.replace("times", "factor"))
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("ATTN_DRILL_HOME", str(folder / "home"))
         arguments = [
@@ -248,11 +260,26 @@ def test_the_other_outputs(graded: tuple[Path, Path, "subprocess.CompletedProces
     assert "http" not in re.sub(r"http-equiv", "", html)
 
 
-def test_likeness(graded: tuple[Path, Path, "subprocess.CompletedProcess[str]"]) -> None:
-    """The file is there, also where nobody is strikingly like anybody."""
+def test_similar(graded: tuple[Path, Path, "subprocess.CompletedProcess[str]"]) -> None:
+    """The pair is in the file and on stdout, after the hint; short answers are not reported."""
     _, out, done = graded
-    assert (out / "similar.csv").exists()
-    assert "similar.csv" in done.stdout
+    (row,) = csv.DictReader((out / "similar.csv").read_text().splitlines())
+    assert (row["student"], row["other"], row["share"]) == ("copy_of_wrong", "wrong", "1.00")
+    assert "This is a hint where to look, no verdict" in done.stdout
+    assert "copy_of_wrong and wrong: 100% of the smaller file's own code" in done.stdout
+    assert "out/similar.csv" in done.stdout
+
+
+def test_similar_without_its_package(tmp_path: Path) -> None:
+    """One sentence says how to install it, before anything is read or written."""
+    (tmp_path / "hidden").mkdir()
+    (tmp_path / "hidden" / "copydetect.py").write_text("raise ImportError('not installed')")
+    found = os.pathsep.join((str(tmp_path / "hidden"), str(packs.TRAINER.parent)))
+    base = ["nowhere", "--challenge", "prefix-sum", "--similar"]
+    done = grade(*base, code=2, cwd=tmp_path, PYTHONPATH=found)
+    assert "pip install 'attn-drill[similar]'" in done.stderr
+    assert done.stderr.count("\n") == 1
+    assert not (tmp_path / "grades").exists()
 
 
 def test_nothing_is_written_over_an_earlier_grading(

@@ -99,6 +99,7 @@ def grade(
     """Grade a class's submissions."""
     from trainer.app.grading import check_seed, cores, fresh_seed
     from trainer.classroom.executors import check_executor
+    from trainer.classroom.similarity import check_similarity
     from trainer.cli.grade_outputs import check_formats, check_out, show_similar, write_outputs
 
     wanted = check_formats(formats)
@@ -111,6 +112,8 @@ def grade(
     if seed is not None:
         check_seed(seed)
     check_executor(executor)
+    if similar:
+        check_similarity()
     kept, record = check_out(
         out, asked, seed, per_student_seed=per_student_seed, resume=resume, fresh=fresh_seed
     )

@@ -159,9 +159,9 @@ def show_similar(
     challenges: Sequence[Challenge], submissions: Sequence[Submission], out: Path
 ) -> None:
     """Write and show which submissions are strikingly alike."""
-    from trainer.classroom.likeness import likenesses
+    from trainer.classroom.similarity import similar_pairs
     from trainer.content.levels import LEVELS
-    from trainer.display.likeness import likeness_csv, likeness_text
+    from trainer.display.similarity import similarity_csv, similarity_text
 
     found = []
     for challenge in challenges:
@@ -175,6 +175,6 @@ def show_similar(
             *(packs.stub(challenge, level) for level in LEVELS),
             *(packs.read_text(path) for path in packs.also_right(challenge)),
         ]
-        found.append((challenge.id, likenesses(sources, known)))
-    typer.echo(likeness_text(found))
-    typer.echo(f"written: {_written(out / 'similar.csv', [likeness_csv(found)])}")
+        found.append((challenge.id, similar_pairs(sources, known)))
+    typer.echo(similarity_text(found))
+    typer.echo(f"written: {_written(out / 'similar.csv', [similarity_csv(found)])}")
