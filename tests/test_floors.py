@@ -13,6 +13,7 @@ from trainer.core.words import CHECK_ORDER
 TRAINER = Path(__file__).resolve().parents[1] / "trainer"
 FLOORS = {
     "core": 0,
+    "casekit": 1,
     "content": 1,
     "running": 2,
     "comparing": 2,
@@ -25,7 +26,7 @@ FLOORS = {
     "notebook": 6,
     "pytest_drill": 6,
 }
-TORCH = {"running", "comparing", "grading"}
+TORCH = {"casekit", "running", "comparing", "grading"}
 FILES = sorted(TRAINER.rglob("*.py"))
 
 

@@ -17,7 +17,7 @@ from trainer.content.known_packs import Places
 from trainer.content.scaffold import NewPack, module_name, scaffold
 from trainer.content.strays import strays
 from trainer.core.words import Case, DrillError
-from trainer.grading.draw import Draw
+from trainer.casekit.draw import Draw
 from trainer.grading.exam import Exam
 from trainer.grading.grader import Grader
 from trainer.grading.pack_check import check_items

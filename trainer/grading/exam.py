@@ -23,7 +23,7 @@ from trainer.comparing.tolerance import allowed, loss, lower_dtype
 from trainer.content.interface import signatures
 from trainer.content.packs import read_text, solution
 from trainer.core.words import Case, Challenge, GraderError, PackError, Refusal
-from trainer.grading.draw import Draw
+from trainer.casekit.draw import Draw
 from trainer.grading.drive import drive_source
 from trainer.grading.dropped import DropsAsSeen, kept_weights
 from trainer.running.execution import (
