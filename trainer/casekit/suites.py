@@ -113,9 +113,8 @@ def steep_scores(case: CaseMaker, gradients: bool = False, **sizes: Any) -> Iter
     yield scored("masked scores of +120 beside ordinary ones", ordinary, everywhere)
     hidden = Scores(apart, huge=~low)
     yield scored("masked scores of +200 and values of 1e36 beside -200", hidden, everywhere)
-    # Stays: it tells a largest score over all rows from one over heads or sequences.
+    # Stays: it tells a largest score over all rows from one over all heads or sequences.
     yield scored("a row of scores near -200, the next near +200", Scores(apart), in_turn)
-    yield scored("scores rising to 200, causal", Scores(falling.flip(0)), causal)
     yield scored("scores falling from 200, no mask", Scores(falling), None)
     each_way = Scores(falling * signs_of_sequences, in_turn=True)
     yield scored("scores falling in one head and sequence, rising in the next", each_way, causal)
