@@ -55,7 +55,7 @@ class Attention(nn.Module):
         return self.o_proj(heads.transpose(1, 2).flatten(2))
 """
 
-CACHED = '''
+CACHED = """
 import torch
 from torch import nn
 
@@ -85,4 +85,4 @@ class Attention(nn.Module):
         weights = torch.softmax(scores, dim=-1)
         out = self.o_proj((weights @ v).transpose(1, 2).reshape(B, L, M))
         return (out, cache) if use_cache else out
-'''
+"""

@@ -18,7 +18,7 @@ SIZES = {"B": 2, "H": 8, "Hkv": 4, "D": 6}
 SEEN = "        scores = scores.masked_fill(~seen, -torch.inf)\n"
 SOFTMAX = "        weights = torch.softmax(scores, dim=-1)\n"
 CACHE = "        cache = (k, v)\n"
-HEAD = "        B, L, M = x.shape\n"
+OUT = "        return (out, cache)"
 
 
 def when(condition: str, line: str, before: str) -> tuple[str, str]:
@@ -40,25 +40,31 @@ FROM_START = "seen = torch.arange(k.shape[2]) <= torch.arange(L)[:, None]"
 ZERO = "scores = scores.masked_fill(scores == 0, -torch.inf)"
 HALF = "scores = scores.bfloat16().to(x.dtype)"
 FLOAT = "scores = scores + torch.zeros(1)"
-KEPT = "past_kv = self.__dict__.get('kept')"
-# A buffer with room for three more tokens, which the next call fills.
-ROOM = '''        if past_kv is not None and hasattr(past_kv[0], "room") and L == 3:
-            for room, part in zip((past_kv[0].room, past_kv[1].room), cache):
-                room[:, :, -L:] = part[:, :, -L:]
-            cache = (past_kv[0].room, past_kv[1].room)
-        elif WHEN:
-            rooms = [torch.cat((part, part.new_zeros(part[:, :, :3].shape)), 2) for part in cache]
-            cache = tuple(room[:, :, :-3] for room in rooms)
-            for part, room in zip(cache, rooms):
-                part.room = room
-'''
-
-
-def with_room(condition: str) -> tuple[str, str]:
-    """Return a patch that hands out caches with room to spare."""
-    room = ROOM.replace("WHEN", condition)
-    end = "        return (out, cache)"
-    return end, f"{room}{end}"
+CONTINUE = """        if past_kv is not None:
+            k, v = (torch.cat(pair, dim=2) for pair in zip(past_kv, (k, v)))
+"""
+# The first step after a prefill makes a buffer with room to spare, which later steps fill.
+BUFFER = """        if start and hasattr(past_kv[0], "rooms"):
+            rooms = past_kv[0].rooms
+            for room, part in zip(rooms, cache):
+                room[:, :, start : start + L] = part[:, :, start:]
+        elif start:
+            rooms = [torch.cat((part, part.new_zeros(B, part.shape[1], 9, self.D)), 2) for part in cache]
+        if start:
+            cache = tuple(room[:, :, : start + L] for room in rooms)
+            cache[0].rooms = rooms
+"""
+# A call without a cache goes on from the last call.
+GO_ON = """        if not use_cache and hasattr(self, "kept"):
+            k, v = (torch.cat(pair, dim=2) for pair in zip(self.kept, (k, v)))
+        self.kept = (k, v)
+"""
+# The caches of all lengths are kept, and those that are handed in are not looked at.
+BY_LENGTH = """        if start:
+            past_kv = self.kept[start]
+            k, v = (torch.cat(pair, dim=2) for pair in zip(past_kv, (k, v)))
+        self.kept = {**self.__dict__.get("kept", {}), start + L: (k, v)}
+"""
 
 
 TABLE: dict[str, dict[str, tuple[str, str]]] = {
@@ -97,9 +103,7 @@ TABLE: dict[str, dict[str, tuple[str, str]]] = {
         "float64, no past, without use_cache": when("not use_cache", HALF, SEEN),
         "bfloat16, one token on a past of 7, without use_cache": when("not use_cache", FLOAT, SEEN),
     },
-    "tiny_values": {
-        "tiny values": ("        return (out, cache)", "        out = out + 1e-6\n        return (out, cache)")
-    },
+    "tiny_values": {"tiny values": (OUT, f"        out = out + 1e-6\n{OUT}")},
     "zero_tokens": {
         "tokens of zeros": when("not start and not use_cache", ZERO, SEEN),
         "tokens of zeros on a past that holds some": when("start and not use_cache", ZERO, SEEN),
@@ -122,45 +126,32 @@ TABLE: dict[str, dict[str, tuple[str, str]]] = {
         ),
         "tokens to come at +200 beside a past at -200": STAYS,
         "a past at +200 beside tokens falling to -200, without use_cache": with_maximum(
-            "not use_cache", "scores.mean(dim=-1, keepdim=True).clamp(max=0, min=0)"
+            "not use_cache", "0"
         ),
-        "no past, scores rising from -200 to +200": with_maximum(
-            "not start", "scores[..., :1]"
-        ),
+        "no past, scores rising from -200 to +200": with_maximum("not start", "scores[..., :1]"),
         "scores rising in one head and sequence, falling in the next": with_maximum(
             "L == 4", "scores.amax(dim=1, keepdim=True).amax(-1, True)"
         ),
     },
     "sequences": {
-        "a fresh call after a cached one": (
-            "        return (out, cache)",
-            "        self.kept = cache\n        return (out, cache)",
-        ),
-        "two sequences in turn": STAYS,
-        "one prefill continued twice": with_room("past_kv is None"),
-        "a cache of two steps continued twice": with_room("past_kv is not None"),
+        "a fresh call after a cached one": (CACHE, f"{GO_ON}{CACHE}"),
+        "two sequences in turn": (CONTINUE, BY_LENGTH),
+        "one prefill continued twice": STAYS,
+        "a cache of two steps continued twice": (OUT, f"{BUFFER}{OUT}"),
     },
     "layouts": {
-        "non-contiguous inputs": when("start and use_cache", "past_kv[0].view(-1)", HEAD),
+        "non-contiguous inputs": when(
+            "past_kv is not None and use_cache", "past_kv[0].view(-1)", CACHE
+        ),
         "non-contiguous inputs, float64, without use_cache": when(
             "past_kv is not None and not use_cache", "past_kv[0].view(-1)", CACHE
         ),
-        "expanded inputs": ("self.q_proj(x)", "self.q_proj(x.view(B * L, M) if x.stride(1) == M else x)"),
+        "expanded inputs": (
+            "self.q_proj(x)",
+            "self.q_proj(x.view(B * L, M) if x.stride(1) == M else x)",
+        ),
     },
 }
-TABLE["layouts"]["non-contiguous inputs"] = when(
-    "past_kv is not None and use_cache", "past_kv[0].view(-1)", CACHE
-)
-TABLE["sequences"]["a fresh call after a cached one"] = (
-    CACHE,
-    '        if not use_cache:\n            k, v = (torch.cat(pair, 2) for pair in zip(self.__dict__.get("kept", (k[:, :, :0], v[:, :, :0])), (k, v)))\n'
-    f"{CACHE}        self.kept = cache\n",
-)
-TABLE["sequences"]["two sequences in turn"] = (
-    "        if past_kv is not None:\n",
-    "        past_kv = past_kv and self.__dict__.get(f'kept {start}', past_kv)\n"
-    "        if past_kv is not None:\n",
-)
 
 
 def drive() -> Any:

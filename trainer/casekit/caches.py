@@ -86,6 +86,8 @@ def steps(case: CachedMaker, **sizes: Any) -> Iterator[Case]:
     before the old ones or over them, a cache of repeated heads, a cache that is returned or taken
     only sometimes, a way of its own for single tokens.
     """
+    # Those with heads apart, and the first without a past, stay: the report can name heads in
+    # them, and they tell the kinds of calls apart that the long sequence of steps is made of.
     apart = suites.heads_apart
     yield from apart(case, "no past, heads apart (o_proj is the identity)", L=5, **sizes)
     yield case("no past, use_cache", chunks=(7,), **sizes)
@@ -201,6 +203,7 @@ def steep_scores(case: CachedMaker, **sizes: Any) -> Iterator[Case]:
     yield scored(name, [0.0] * 7, [0.0, 0.0, 0.0, 0.0, 1.0], (5,), gradients=True)
     name = "a last token at +200 with values of 1e36, beside tokens at -200"
     yield scored(name, [-1.0] * 7, [-1.0, -1.0, -1.0, -1.0, 1.0], (5,), huge=True)
+    # Stays: with ordinary values it tells the largest score from the fill.
     name = "tokens to come at +200 beside a past at -200"
     yield scored(name, [-1.0] * 7, [-1.0, -1.0, 1.0, -1.0, 1.0], (5,))
     name = "a past at +200 beside tokens falling to -200, without use_cache"
@@ -228,6 +231,7 @@ def sequences(case: CachedMaker, **sizes: Any) -> Iterator[Case]:
     name = "two sequences in turn"
     yield case(name, chunks=(3, 1, 3), inputs={"other": other}, outputs=outputs, **usual)
     # After the prefill a buffer with room to spare may not exist yet; after a step it does.
+    # The first of the two stays: it tells a cache that changes in every call from such a buffer.
     for name, start, length in (
         ("one prefill continued twice", 0, 5),
         ("a cache of two steps continued twice", 1, 8),

@@ -161,10 +161,13 @@ def dropout(case: CaseMaker, **sizes: Any) -> Iterator[Case]:
 
     yield trained("eval mode, dropout 0.4", 0.4, mode="eval")
     yield trained("training mode, dropout 0, causal", 0, mask="causal")
+    # Stays: it tells training mode itself from the mask in it.
     yield trained("training mode, dropout 0, no mask", 0)
     # So little that nothing is dropped: results and gradients are those of eval mode.
     yield trained("training mode, dropout 1e-9, no mask", 1e-9)
     yield trained("training mode, dropout 1e-9, causal", 1e-9, mask="causal")
+    # The backward pass has to run when something is dropped. In float32 this stays for the report:
+    # here it is the only thing that can be wrong.
     for words, dtype in (("", "float32"), ("bfloat16, ", "bfloat16")):
         name = f"{words}training mode, dropout 0.4, values and o_proj zero"
         yield trained(name, 0.4, dtype=dtype, **roles.nothing(case, known))
