@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 import pytest
@@ -163,6 +164,7 @@ def drive() -> Any:
     return scope["drive"]
 
 
+@cache
 def made(suite: str) -> list[Case]:
     """Return the cases of a suite."""
     case = CachedMaker(

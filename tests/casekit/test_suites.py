@@ -6,6 +6,7 @@ suite that catches it. `STAYS` stands for a case whose reason is a comment in th
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 import pytest
@@ -279,6 +280,7 @@ ROWS = [
 ]
 
 
+@cache
 def made(suite: str) -> tuple[str, list[Case]]:
     """Return the plain implementation for a suite, and the cases."""
     sizes = TABLE[suite][0]
