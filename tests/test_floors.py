@@ -20,7 +20,7 @@ from trainer.core.words import CHECK_ORDER
 ROOT = Path(__file__).resolve().parents[1]
 TRAINER = ROOT / "trainer"
 FLOORS = "Imports run downwards only"
-TORCH = "Only running, comparing and grading import torch and numpy"
+TORCH = "Only casekit, running, comparing and grading import torch and numpy"
 CORE = "core imports itself and these modules of the standard library only"
 
 

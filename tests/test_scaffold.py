@@ -13,13 +13,13 @@ from pathlib import Path
 import pytest
 
 from tests.support.grading import diagnoser_of
+from trainer.casekit.draw import Draw
 from trainer.content import known_packs, packs
 from trainer.content.known_packs import Places
 from trainer.content.scaffold import NewPack, module_name, scaffold
 from trainer.content.strays import strays
 from trainer.core.words import Case, DrillError
 from trainer.grading.case_set import load_case_set
-from trainer.grading.draw import Draw
 from trainer.grading.grader import Grader
 from trainer.grading.pack_check import PackChecker
 from trainer.practice.bank_check import bank_troubles

@@ -5,7 +5,7 @@ E is the width of memory: `memory_dim`, or d_model where that is left out of the
 
 import torch
 
-from trainer.core import bad_sizes
+from trainer.casekit import refusals as bad_sizes
 from trainer.core.words import Case
 
 
@@ -170,8 +170,8 @@ def laid_out(draw):
 
 def refusals():
     """Constructor arguments that cannot work."""
-    yield from bad_sizes.heads()
-    yield from bad_sizes.heads(memory_dim=24)  # most of these numbers of heads divide memory_dim
+    yield from bad_sizes.bad_heads()
+    yield from bad_sizes.bad_heads(memory_dim=24)  # most of these numbers of heads divide memory_dim
 
 
 # Whom a query attends to shows by nudging an entry of this input and looking at this output.

@@ -2,7 +2,7 @@
 
 import torch
 
-from trainer.core import bad_sizes
+from trainer.casekit import refusals as bad_sizes
 from trainer.core.words import Case
 from trainer.running.returns import unpack
 
@@ -200,7 +200,7 @@ def counted(draw):
 
 def refusals():
     """Constructor arguments that cannot work."""
-    yield from bad_sizes.heads()
+    yield from bad_sizes.bad_heads()
 
 
 # Whom a query attends to shows by nudging an entry of this input and looking at this output.

@@ -2,7 +2,7 @@
 
 import torch
 
-from trainer.core import bad_sizes
+from trainer.casekit import refusals as bad_sizes
 from trainer.core.words import Case
 
 
@@ -169,7 +169,7 @@ def dropped(draw):
 
 def refusals():
     """Constructor arguments that cannot work."""
-    yield from bad_sizes.heads()
+    yield from bad_sizes.bad_heads()
 
 
 # Whom a query attends to shows by nudging an entry of this input and looking at this output.

@@ -5,7 +5,7 @@ T is max_seq_len. Positions have gaps and no order, because attention does not f
 
 import torch
 
-from trainer.core import bad_sizes
+from trainer.casekit import refusals as bad_sizes
 from trainer.core.words import Case
 
 
@@ -259,7 +259,7 @@ def probes(draw):
 
 def refusals():
     """Constructor arguments that cannot work."""
-    yield from bad_sizes.heads()
+    yield from bad_sizes.bad_heads()
 
 
 # Whom a query attends to shows by nudging an entry of this input and looking at this output.

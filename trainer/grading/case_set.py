@@ -14,10 +14,10 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from trainer.casekit.draw import Draw
 from trainer.core.words import Case, Challenge, PackError, Refusal
 from trainer.grading.content import Content, load_content
 from trainer.grading.counted_calls import CountedCalls, counted_calls, shape_of_call
-from trainer.grading.draw import Draw
 from trainer.grading.expected import Expected, Reference
 from trainer.running.execution import leaves, map_leaves
 from trainer.running.protocol import (
@@ -291,7 +291,7 @@ def _flat(cases: Iterable[Case]) -> list[Case]:
     """Return the cases with the larger case of each growth probe after the smaller."""
     found: list[Case] = []
     for case in cases:
-        found.append(case)
+        found.append(replace(case, larger=None))
         if case.larger is not None:
             found.append(case.larger)
     return found

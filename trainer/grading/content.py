@@ -12,10 +12,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from trainer.casekit.draw import Draw
 from trainer.content.interface import signatures
 from trainer.content.packs import read_text, solution
 from trainer.core.words import Case, Challenge, PackError, Refusal, Signature
-from trainer.grading.draw import Draw
 from trainer.grading.drive import drive_source
 from trainer.running.execution import Drive
 

@@ -35,7 +35,7 @@ _GROUPS = (
 )
 
 
-def heads(**more: object) -> Iterator[Refusal]:
+def bad_heads(**more: object) -> Iterator[Refusal]:
     """Yield sizes for a constructor with d_model and num_heads.
 
     Args:
@@ -46,7 +46,7 @@ def heads(**more: object) -> Iterator[Refusal]:
         yield Refusal(why, {"d_model": d_model, "num_heads": num_heads, **more})
 
 
-def groups(**more: object) -> Iterator[Refusal]:
+def bad_groups(**more: object) -> Iterator[Refusal]:
     """Yield sizes for a constructor with d_model, num_heads and num_kv_heads.
 
     Args:

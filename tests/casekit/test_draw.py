@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from trainer.grading.draw import Draw
+from trainer.casekit.draw import Draw
 
 
 def test_same_seed_same_values() -> None:

@@ -1,6 +1,11 @@
-"""Draw random inputs for cases: signed normal values, masks with ragged rows. Every draw is a function of the seed."""
+"""Draw random inputs for cases: signed normal values, masks with ragged rows.
+
+Every draw is a function of the seed.
+"""
 
 from __future__ import annotations
+
+from collections.abc import Mapping
 
 import torch
 from torch import Tensor
@@ -11,8 +16,8 @@ from trainer.core.words import Case
 class Draw:
     """A seeded source of tensors for `cases(draw)`.
 
-    Sizes and values come from two streams: with the same `seed` and another `values`, the cases are the same in shape and
-    hold other numbers, as the second call of every case needs it.
+    Sizes and values come from two streams. With the same `seed` and other `values`, the cases have
+    the same shapes and hold other numbers: the engine calls every case twice.
     """
 
     Case = Case
@@ -24,25 +29,31 @@ class Draw:
         )
 
     def normal(self, *shape: int, scale: float = 1.0) -> Tensor:
-        """Normal entries of this standard deviation, float64."""
+        """Return normal entries of this standard deviation, float64."""
         return torch.randn(shape, generator=self._values, dtype=torch.float64) * scale
 
     def normal_with_zeros(self, *shape: int, row: int = 1) -> Tensor:
-        """Normal entries, but zeros in this row (last dim but one) of every matrix: a token that scores 0 with all others."""
+        """Return normal entries with one row of zeros in every matrix (rows lie on axis -2).
+
+        Such a token has a score of 0 with all others.
+        """
         drawn = self.normal(*shape)
         drawn[..., row, :] = 0
         return drawn
 
     def uniform(self, *shape: int, low: float = 0.0, high: float = 1.0) -> Tensor:
-        """Entries uniform in [low, high), float64."""
+        """Return entries uniform in [low, high), float64."""
         return torch.rand(shape, generator=self._values, dtype=torch.float64) * (high - low) + low
 
     def integers(self, *shape: int, low: int = 0, high: int) -> Tensor:
-        """int64 entries in [low, high)."""
+        """Return int64 entries in [low, high)."""
         return torch.randint(low, high, shape, generator=self._values)
 
     def distinct(self, *ranges: tuple[int, int]) -> tuple[int, ...]:
-        """One size from every range (both ends included), all different; the same for every `values`."""
+        """Return one size from every range, ends included, all different.
+
+        They are the same for all `values`.
+        """
         while True:
             sizes = tuple(
                 int(torch.randint(low, high + 1, (), generator=self._sizes)) for low, high in ranges
@@ -50,8 +61,27 @@ class Draw:
             if len(set(sizes)) == len(sizes):
                 return sizes
 
+    def sizes(
+        self, *, times: Mapping[str, str] | None = None, **ranges: tuple[int, int]
+    ) -> dict[str, int]:
+        """Return one size for every letter, all different: `draw.sizes(B=(2, 3), L=(6, 9))`.
+
+        Args:
+            times: `{"H": "Hkv"}` makes H a multiple of Hkv; the range of H then holds factors.
+            ranges: the least and the greatest size of every letter.
+        """
+        while True:
+            drawn = dict(zip(ranges, self.distinct(*ranges.values()), strict=True))
+            for letter, unit in (times or {}).items():
+                drawn[letter] *= drawn[unit]
+            if len(set(drawn.values())) == len(drawn):
+                return drawn
+
     def keep(self, *shape: int, share: float = 0.6) -> Tensor:
-        """A boolean mask that keeps about this share; every row (last dim) of two or more keeps one and loses one."""
+        """Return a boolean mask that keeps about this share.
+
+        Every row (last axis) of two or more entries keeps one at least and loses one at least.
+        """
         mask = torch.rand(shape, generator=self._values) < share
         length = shape[-1]
         if length == 1:
@@ -63,7 +93,13 @@ class Draw:
         return mask
 
     def padding(self, batch: int, length: int, side: str = "right") -> Tensor:
-        """[batch, length] bool, True = a real token; another length for every batch item as far as they go. side: right or left."""
+        """Return a bool mask [batch, length], True = a real token; batch items differ in length.
+
+        Args:
+            batch: number of items.
+            length: of the longest item.
+            side: of the padding, "right" or "left".
+        """
         first = int(torch.randint(length, (), generator=self._values))
         lengths = (first + torch.arange(batch) * max(1, length // max(batch, 1))) % length + 1
         if bool((lengths == length).all()):
@@ -72,17 +108,21 @@ class Draw:
         return real if side == "right" else real.flip(-1)
 
     def causal(self, q_len: int, k_len: int | None = None) -> Tensor:
-        """[q_len, k_len] bool: query i sees key j iff j <= i + (k_len - q_len)."""
+        """Return a bool mask [q_len, k_len]: query i sees key j iff j <= i + (k_len - q_len)."""
         k_len = q_len if k_len is None else k_len
         return torch.arange(k_len)[None, :] <= torch.arange(q_len)[:, None] + (k_len - q_len)
 
     def masks(self, batch: int, heads: int, q_len: int, k_len: int) -> dict[str, Tensor]:
-        """Boolean masks of every shape that the contract allows (2 to 4 dims, broadcastable to [B, H, Lq, Lk]), by name in words."""
+        """Return a mask of every shape that the contract allows, by its name in words.
+
+        Masks have 2 to 4 dims and broadcast to [B, H, Lq, Lk]. Every row keeps a key.
+        """
         right, left = self.padding(batch, k_len), self.padding(batch, k_len, side="left")
         both = self.causal(q_len, k_len) & right[:, None, None, :]
         both[..., 0] = True  # every row keeps a key
         return {
             "causal mask [Lq, Lk]": self.causal(q_len, k_len),
+            "causal band [Lq, Lk]": self.causal(q_len, k_len).triu(k_len - q_len - 1),
             "padding mask, right [B, 1, 1, Lk]": right[:, None, None, :],
             "padding mask, left [B, 1, 1, Lk]": left[:, None, None, :],
             "mask with holes [1, 1, Lq, Lk]": self.keep(1, 1, q_len, k_len),
@@ -90,7 +130,6 @@ class Draw:
             "causal and padding [B, 1, Lq, Lk]": both,
             "mask a head [1, H, 1, Lk]": self.keep(1, heads, 1, k_len),
             "one row for everything [1, 1, 1, Lk]": self.keep(1, 1, 1, k_len),
-            "causal band [Lq, Lk]": self.causal(q_len, k_len).triu(k_len - q_len - 1),
             "mask of three dims [H, Lq, Lk]": self.keep(heads, q_len, k_len),
             "mask of three dims [1, Lq, Lk]": self.keep(1, q_len, k_len),
             "mask of three dims, a row a head [H, 1, Lk]": self.keep(heads, 1, k_len),

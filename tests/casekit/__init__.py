@@ -1,0 +1,1 @@
+"""Tests of the case kit, without worker processes."""

@@ -1,0 +1,104 @@
+"""Sizes of a case differ unless the pack's author says otherwise; suites say what they need."""
+
+import pytest
+import torch
+
+from trainer.casekit import CaseMaker, Draw, Second, suites
+from trainer.core.words import PackError
+
+
+def maker() -> CaseMaker:
+    """Return a maker for attention of one input."""
+    return CaseMaker(
+        Draw(1),
+        init={"d_model": "M"},
+        inputs={"x": "B L M"},
+        outputs={"out": "B L M"},
+        products={"M": "H D"},
+        mask="B H L L",
+    )
+
+
+def test_sizes_products_and_arguments() -> None:
+    """M follows from H and D and goes to the constructor."""
+    case = maker()("no mask", B=2, L=5, H=3, D=4)
+    assert case.sizes == {"B": 2, "L": 5, "H": 3, "D": 4, "M": 12}
+    assert case.init == {"d_model": 12}
+    assert case.inputs["x"].shape == (2, 5, 12)  # type: ignore[attr-defined]
+    assert case.inputs["mask"] is None
+    assert (case.check, case.output_shape("out")) == ("values", (2, 5, 12))
+
+
+def test_equal_sizes_are_refused() -> None:
+    """The sentence names both letters and the way out."""
+    with pytest.raises(PackError, match=r'B and L are both 5.*say alike="B L"'):
+        maker()("no mask", B=5, L=5, H=3, D=4)
+
+
+@pytest.mark.parametrize(
+    ("alike", "sizes"),
+    [
+        ("B L", {"B": 5, "L": 5, "H": 3, "D": 4}),
+        ("B L, H D", {"B": 5, "L": 5, "H": 3, "D": 3}),
+        ("", {"B": 1, "L": 1, "H": 1, "D": 4}),
+    ],
+)
+def test_sizes_may_be_equal_on_purpose(alike: str, sizes: dict[str, int]) -> None:
+    """In groups of letters; sizes of 1 always."""
+    assert maker()("alike", alike=alike, **sizes).sizes["B"] == sizes["B"]
+
+
+def test_groups_of_alike_letters_are_apart() -> None:
+    """Letters of two groups may not be equal."""
+    with pytest.raises(PackError, match="B and H are both 5"):
+        maker()("alike", alike="B L, H D", B=5, L=5, H=5, D=5)
+
+
+def test_alike_letters_must_be_equal() -> None:
+    """Otherwise the word would be false, and the case not what it says."""
+    with pytest.raises(PackError, match="says alike='B L', but B = 5, L = 6"):
+        maker()("alike", alike="B L", B=5, L=6, H=3, D=4)
+
+
+def test_a_second_call_of_other_sizes() -> None:
+    """Its inputs and outputs have names and letters of their own."""
+    case = maker()("twice", later=Second(mask="L L", sizes={"L": 7}), B=2, L=5, H=3, D=4)
+    assert case.inputs["later_x"].shape == (2, 7, 12)  # type: ignore[attr-defined]
+    assert case.inputs["later_mask"].shape == (7, 7)  # type: ignore[attr-defined]
+    assert case.dims == {"out": "B L M", "later_out": "B L2 M"}
+    assert case.output_shape("later_out") == (2, 7, 12)
+
+
+@pytest.mark.parametrize(
+    ("mask", "shape"), [("causal", (5, 5)), ("padding", (2, 1, 1, 5)), ("1 H 1 L", (1, 3, 1, 5))]
+)
+def test_masks_in_words(mask: str, shape: tuple[int, ...]) -> None:
+    """A case with a mask belongs to the check `masks`."""
+    case = maker()("masked", mask=mask, B=2, L=5, H=3, D=4)
+    made = case.inputs["mask"]
+    assert isinstance(made, torch.Tensor)
+    assert (made.shape, case.check) == (shape, "masks")
+
+
+def test_a_causal_mask_needs_as_many_keys_as_queries() -> None:
+    """Otherwise the first query would have none."""
+    case = CaseMaker(Draw(1), inputs={"q": "Lq D"}, outputs={"out": "Lq D"}, mask="Lq Lk")
+    with pytest.raises(PackError, match="5 queries and 4 keys leaves a query without keys"):
+        case("causal", mask="causal", Lq=5, Lk=4, D=3)
+
+
+def test_a_suite_that_needs_roles_says_so() -> None:
+    """A pack's author sees what to add."""
+    with pytest.raises(PackError, match="Give the CaseMaker `roles`"):
+        list(suites.steep_scores(maker(), B=2, L=5, H=3, D=4))
+
+
+def test_growth_makes_one_case_with_two_sizes() -> None:
+    """Sizes that stay as they are need not be said twice."""
+    small, large = {"B": 2, "L": 3, "H": 4, "D": 5}, {"B": 7, "L": 9}
+    (few,) = suites.growth(maker(), "everything", small, large, mask="L L")
+    many = few.larger
+    assert many is not None
+    assert few.sizes == {"B": 2, "L": 3, "H": 4, "D": 5, "M": 20}
+    assert many.sizes == {"B": 7, "L": 9, "H": 4, "D": 5, "M": 20}
+    assert few.probe == many.probe == "vectorised"

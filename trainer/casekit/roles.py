@@ -1,0 +1,253 @@
+"""Say where queries, keys and values come from, so that suites can design scores and weights."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Protocol
+
+import torch
+from torch import Tensor
+
+if TYPE_CHECKING:
+    from trainer.casekit.maker import CaseMaker
+
+HUGE = 1e36
+Sizes = Mapping[str, int]
+Parts = dict[str, Any]  # arguments of a CaseMaker: inputs, parameters, init, outputs
+
+
+@dataclass(frozen=True)
+class Scores:
+    """Designed scores: that of a query and a key is `keys * queries * heads`, give or take 1.
+
+    Attributes:
+        keys: [Lk] or [B, Lk], up to ±200.
+        queries: [Lq] or [B, Lq] of ±1.
+        in_turn: whether every other head has the opposite sign.
+        huge: [Lk] bool: these keys have values of 1e36, and all others have values of about 1e-6.
+        factored: whether scores are made of smaller factors and outputs are small, so that the
+            gradients of right answers lose little precision.
+    """
+
+    keys: Tensor
+    queries: Tensor | None = None
+    in_turn: bool = False
+    huge: Tensor | None = None
+    factored: bool = False
+
+    def of_heads(self, heads: int) -> Tensor:
+        """Return the factor of every head, [heads]."""
+        return (-1.0) ** torch.arange(heads) if self.in_turn else torch.ones(heads)
+
+
+class Roles(Protocol):
+    """Say how a challenge gets at queries, keys and values. Methods return arguments of a case."""
+
+    def scored(self, case: CaseMaker, sizes: Sizes, scores: Scores) -> Parts:
+        """Return inputs and parameters that give these scores."""
+
+    def tiny(self, case: CaseMaker, sizes: Sizes) -> Parts:
+        """Return inputs and parameters that give values of about 1e-7."""
+
+    def without_biases(self) -> Parts:
+        """Return the constructor argument that switches biases off, if there is one."""
+
+
+@dataclass(frozen=True)
+class Direct:
+    """Queries, keys and values are inputs of a function."""
+
+    q: str = "q"
+    k: str = "k"
+    v: str = "v"
+
+    def scored(self, case: CaseMaker, sizes: Sizes, scores: Scores) -> Parts:
+        """Let feature 0 of queries and keys make the scores; the other features add about ±1."""
+        inputs = case.drawn(sizes)
+        q, k, v = inputs[self.q], inputs[self.k], inputs[self.v]
+        queries = torch.ones(1) if scores.queries is None else scores.queries
+        factors = scores.of_heads(q.shape[-3])[:, None] * queries.unsqueeze(-2)  # [B, H, Lq]
+        # The factor 200 is in q, whose gradient is 0 there: so its rounding is not magnified.
+        q[..., 0] = 200 * sizes["D"] ** 0.5 * factors
+        k[..., 0] = scores.keys.unsqueeze(-2) / 200
+        if scores.huge is not None:
+            inputs[self.v] = torch.where(scores.huge[:, None], HUGE, v * 1e-6)
+        return {"inputs": inputs}
+
+    def tiny(self, case: CaseMaker, sizes: Sizes) -> Parts:
+        """Draw small values."""
+        return {"inputs": {self.v: 1e-7 * case.drawn(sizes)[self.v]}}
+
+    def without_biases(self) -> Parts:
+        """Return nothing: there are no biases."""
+        return {}
+
+
+@dataclass(frozen=True)
+class Projected:
+    """Queries, keys and values are linear projections of the inputs, with H heads of width D.
+
+    Attributes:
+        q, k, v, o: the names of the projections.
+        fused: the name of the projection that makes q, k and v at once; then they have no names.
+        kv_heads: the letter of the number of key/value heads; "" if there is a single one.
+        bias: whether there are biases by default; None if the constructor has no `bias`.
+        query, key, value: the inputs that are projected.
+    """
+
+    q: str = "q_proj"
+    k: str = "k_proj"
+    v: str = "v_proj"
+    o: str = "o_proj"
+    fused: str = ""
+    kv_heads: str = "H"
+    bias: bool | None = True
+    query: str = "x"
+    key: str = "x"
+    value: str = "x"
+
+    def scored(self, case: CaseMaker, sizes: Sizes, scores: Scores) -> Parts:
+        """Let feature 0 of a head make the scores; the other features add about ±1.
+
+        Of the inputs, feature 0 holds a key's score, feature 1 a query's factor and feature 2 a
+        large part of a key's values. No other feature of a head depends on these three.
+        """
+        inputs = case.drawn(sizes)
+        large, to_query, to_key = (0.0, 10.0, 12.0) if scores.factored else (HUGE, 1.0, 1.0)
+        for name in {self.query, self.key, self.value}:
+            inputs[name][..., :3] = 0
+        inputs[self.key][..., 0] = scores.keys / (to_query * to_key)
+        inputs[self.query][..., 1] = 1 if scores.queries is None else scores.queries
+        weights = self.drawn_weights(case, sizes)
+        for weight in weights.values():
+            weight[..., :3] = 0
+        factors = to_query * sizes["D"] ** 0.5 * scores.of_heads(sizes["H"])
+        weights["q"][:, 0], weights["k"][:, 0] = 0, 0
+        weights["q"][:, 0, 1] = factors
+        weights["k"][:, 0, 0] = to_key
+        zero = {"q", "k"}
+        if scores.huge is not None:
+            inputs[self.value][..., 2] = torch.where(scores.huge, large, 0.0)
+            weights["v"] *= 1e-6
+            weights["v"][:, :, 2] = 1
+            zero |= {"v", "o"}
+        if scores.factored:
+            width = sizes["H"] * sizes["D"]
+            weights["o"] = case.draw.normal(sizes["M"], width, scale=0.01 * width**-0.5)
+        return {"inputs": inputs, "parameters": self.parameters(case, sizes, weights, zero)}
+
+    def tiny(self, case: CaseMaker, sizes: Sizes) -> Parts:
+        """Draw small weights for the values, and no biases after them."""
+        weights = {"v": 1e-7 * self.drawn_weights(case, sizes)["v"]}
+        return {"parameters": self.parameters(case, sizes, weights, {"v", "o"})}
+
+    def without_biases(self) -> Parts:
+        """Return the constructor argument that switches biases off, if there is one."""
+        return {} if self.bias is None else {"init": {"bias": False}}
+
+    def heads_apart(self, case: CaseMaker, sizes: Sizes) -> Parts:
+        """Make the output projection the identity: the output is the heads, side by side."""
+        identity = {"o": torch.eye(sizes["H"] * sizes["D"])}
+        return {
+            "parameters": self.parameters(case, sizes, identity, {"o"}),
+            "outputs": {name: _apart(dims, "(H D)") for name, dims in case.outputs.items()},
+        }
+
+    def weights_read_out(self, case: CaseMaker, sizes: Sizes) -> Parts:
+        """Make every head's output its attention weights, twice: D is twice the number of keys.
+
+        Value j is the unit vector e_j, which the projection writes to features j and Lk + j.
+        """
+        inputs = case.drawn(sizes)
+        batch, length, width = inputs[self.value].shape
+        inputs[self.value] = torch.eye(length, width).expand(batch, length, width)
+        value = torch.eye(length, width).repeat(2 * self.number_of_kv_heads(sizes), 1)
+        weights = {"v": value, "o": torch.eye(sizes["H"] * sizes["D"])}
+        return {
+            "inputs": inputs,
+            "parameters": self.parameters(case, sizes, weights, {"v", "o"}),
+            "outputs": {name: _apart(dims, "(H copy K)") for name, dims in case.outputs.items()},
+            "more_sizes": {"copy": 2, "K": length},
+        }
+
+    def nothing(self, case: CaseMaker, sizes: Sizes) -> Parts:
+        """Make values and the output projection zero, so that dropout shows in no result."""
+        weights = {"v": 0 * self.drawn_weights(case, sizes)["v"]}
+        weights["o"] = torch.zeros(sizes["M"], sizes["H"] * sizes["D"])
+        return {"parameters": self.parameters(case, sizes, weights, {"v"})}
+
+    def without_queries(self, parameters: Mapping[str, Tensor]) -> dict[str, Tensor]:
+        """Return parameters with which all queries are zero, for `values_alone` of a cases.py."""
+        changed = dict(parameters)
+        for kind in ("weight", "bias"):
+            name = f"{self.fused or self.q}.{kind}"
+            if name in parameters:
+                changed[name] = parameters[name].clone()
+                rows = len(changed[name]) // 3 if self.fused else len(changed[name])
+                changed[name][:rows] = 0
+        return changed
+
+    def number_of_kv_heads(self, sizes: Sizes) -> int:
+        """Return how many heads keys and values have."""
+        return sizes[self.kv_heads] if self.kv_heads else 1
+
+    def drawn_weights(self, case: CaseMaker, sizes: Sizes) -> dict[str, Tensor]:
+        """Return random weights of q, k and v, each [heads, D, width of its input]."""
+        kv_heads = self.number_of_kv_heads(sizes)
+        weights: dict[str, Tensor] = {}
+        for role, heads, source in (
+            ("q", sizes["H"], self.query),
+            ("k", kv_heads, self.key),
+            ("v", kv_heads, self.value),
+        ):
+            width = sizes[case.inputs[source].split()[-1]]
+            weights[role] = case.draw.normal(heads, sizes["D"], width, scale=width**-0.5)
+        return weights
+
+    def parameters(
+        self, case: CaseMaker, sizes: Sizes, weights: Mapping[str, Tensor], zero: set[str]
+    ) -> dict[str, Tensor]:
+        """Return weights by the names of the module's parameters.
+
+        Args:
+            case: of the challenge.
+            sizes: of the case.
+            weights: by role: "q", "k", "v", "o".
+            zero: the roles whose biases are zero.
+        """
+        flat = {role: weight.reshape(-1, weight.shape[-1]) for role, weight in weights.items()}
+        if self.fused and flat.keys() & {"q", "k", "v"}:
+            return self._with_fused(case, sizes, flat, zero)
+        kv_rows = self.number_of_kv_heads(sizes) * sizes["D"]
+        rows = {"q": sizes["H"] * sizes["D"], "k": kv_rows, "v": kv_rows, "o": sizes["M"]}
+        found: dict[str, Tensor] = {}
+        for role, name in (("q", self.q), ("k", self.k), ("v", self.v), ("o", self.o)):
+            if role in flat:
+                found[f"{name}.weight"] = flat[role]
+            if role in zero and self.bias:
+                found[f"{name}.bias"] = torch.zeros(rows[role])
+        return found
+
+    def _with_fused(
+        self, case: CaseMaker, sizes: Sizes, weights: Mapping[str, Tensor], zero: set[str]
+    ) -> dict[str, Tensor]:
+        """Return the weights of q, k and v in one matrix. Those that are not given are drawn."""
+        weight: list[Tensor] = []
+        bias: list[Tensor] = []
+        for role, drawn in self.drawn_weights(case, sizes).items():
+            rows = weights.get(role, drawn.flatten(0, 1)).double()
+            weight.append(rows)
+            bias.append(case.draw.normal(len(rows), scale=0.0 if role in zero else 0.5))
+        found = {f"{self.fused}.weight": torch.cat(weight)}
+        if self.bias:
+            found[f"{self.fused}.bias"] = torch.cat(bias)
+        if "o" in weights:
+            found[f"{self.o}.weight"] = weights["o"]
+        if "o" in zero and self.bias:
+            found[f"{self.o}.bias"] = torch.zeros(sizes["M"])
+        return found
+
+
+def _apart(dims: str, last: str) -> str:
+    return f"{dims.rsplit(' ', 1)[0]} {last}"

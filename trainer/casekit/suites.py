@@ -1,0 +1,280 @@
+"""Suites: the hard cases that challenges share.
+
+Every suite takes a `CaseMaker` and the sizes of its cases and yields cases:
+`suites.masks(case, B=3, L=5, H=2, D=4)`. Other arguments of a case, such as `alike`, may stand
+among the sizes. They hold for all cases of the suite.
+
+The docstring of a suite names the mistakes it exists for. A comment next to a case says why it
+stays if no mistake is caught by this case alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from itertools import combinations
+from typing import Any
+
+import torch
+
+from trainer.casekit.maker import CaseMaker, Second, shape
+from trainer.casekit.roles import Projected, Roles, Scores
+from trainer.core.words import Case, PackError
+
+
+def heads_apart(
+    case: CaseMaker, name: str = "heads apart (o_proj is the identity)", **sizes: Any
+) -> Iterator[Case]:
+    """Yield a case whose output projection is the identity: the output is the heads, side by side.
+
+    It exists for the report, which can then name heads and features. Mistakes: none of its own.
+    """
+    given = projected(case).heads_apart(case, case.with_products(sizes))
+    yield case(name, **given, **sizes)
+
+
+def masks(case: CaseMaker, **sizes: Any) -> Iterator[Case]:
+    """Yield one case for every shape of mask that the contract allows.
+
+    Mistakes: a mask lined up by size instead of from the right, `mask[:, None]` for all masks, a
+    mask that is only understood with two or with four dims, a mask that is not expanded over
+    batch or heads, a causal mask or padding assumed whatever the mask says.
+    """
+    batch, heads, queries, keys = (_size(letter, sizes) for letter in case.mask.split())
+    of_batch, of_heads, of_queries, _ = case.mask.split()
+    # As many batch items as the first axis of the mask is long, which is still not the batch.
+    # The first two have the same sizes, and the same masks in both calls that the engine makes:
+    # so the diagnosis can tell that a mask is kept from an earlier case.
+    first_axis = {
+        "causal mask [Lq, Lk]": of_queries,
+        "causal band [Lq, Lk]": of_queries,
+        "mask of three dims [H, Lq, Lk]": of_heads,
+    }
+    for name, mask in case.draw.masks(batch, heads, queries, keys).items():
+        if name in first_axis:
+            same = first_axis[name]
+            alike = f"{sizes.get('alike', '')}, {of_batch} {same}"
+            yield case(name, mask=mask, **{**sizes, of_batch: sizes[same], "alike": alike})
+        else:
+            yield case(name, mask=mask, **sizes)
+
+
+def zero_tokens(case: CaseMaker, **sizes: Any) -> Iterator[Case]:
+    """Yield cases in which every input has a token of zeros, without biases.
+
+    Mistakes: a score of 0 taken for a masked one, `scores * mask` followed by a fill of zeros, a
+    division by the norm of a token.
+    """
+    roles = _roles(case)
+    for words, mask in (("", None), (", causal", "causal")):
+        if mask and not case.mask:
+            continue
+        inputs: dict[str, object] = {}
+        for row, (name, dims) in enumerate(case.inputs.items(), start=1):
+            drawn_shape = shape(dims, case.with_products(sizes))
+            inputs[name] = case.draw.normal_with_zeros(*drawn_shape, row=row)
+        more = roles.without_biases()
+        yield case(f"tokens of zeros{words}", mask=mask, inputs=inputs, **more, **sizes)
+
+
+def steep_scores(case: CaseMaker, gradients: bool = False, **sizes: Any) -> Iterator[Case]:
+    """Yield scores of ±200, with masks and without.
+
+    Mistakes: `exp` without subtracting the largest score, a largest score taken over more than a
+    row or before the mask, a fill that is not far enough below -200 (-100, -300), a fill before the
+    scale, scores that are clamped, masked values that are added with weights of nearly 0.
+
+    Args:
+        case: of the challenge.
+        gradients: whether gradients are compared where allowed scores are large. Leave it off if
+            scores come from projections: there the rounding of right answers is magnified by 200.
+        sizes: as for all suites.
+    """
+    roles = _roles(case)
+    of_batch, _, of_queries, of_keys = case.mask.split()
+    known = case.with_products(sizes)
+    batch, queries, keys = (known[letter] for letter in (of_batch, of_queries, of_keys))
+    low = torch.arange(keys) % 2 == 0
+    apart = torch.where(low, -200.0, 200.0)
+    everywhere = low.expand(queries, keys)
+    in_turn = torch.stack([low, ~low] * queries)[:queries]
+    falling = torch.linspace(200, -200, keys)
+    if gradients:  # several keys share the top: of a single one the gradients would be 0
+        falling = 200 * torch.cat([torch.ones(keys - 3), torch.tensor([0.3, -0.4, -1.0])])
+    causal = case.draw.causal(queries, keys)
+    signs_of_sequences = (-1.0) ** torch.arange(batch)[:, None]
+    signs_of_rows = signs_of_sequences * (-1.0) ** torch.arange(queries)
+
+    def scored(name: str, scores: Scores, mask: torch.Tensor | None) -> Case:
+        compared = gradients or scores.factored
+        given = roles.scored(case, known, scores)
+        return case(name, mask=mask, gradients=compared, **given, **sizes)
+
+    ordinary = Scores(torch.where(low, 0.0, 120.0), factored=True)
+    yield scored("masked scores of +120 beside ordinary ones", ordinary, everywhere)
+    hidden = Scores(apart, huge=~low)
+    yield scored("masked scores of +200 and values of 1e36 beside -200", hidden, everywhere)
+    # Stays: it tells a largest score over all rows from one over all heads or sequences.
+    yield scored("a row of scores near -200, the next near +200", Scores(apart), in_turn)
+    yield scored("scores falling from 200, no mask", Scores(falling), None)
+    each_way = Scores(falling * signs_of_sequences, in_turn=True)
+    yield scored("scores falling in one head and sequence, rising in the next", each_way, causal)
+    rows_apart = Scores(torch.full((keys,), 200.0), queries=signs_of_rows, in_turn=True)
+    yield scored("rows of scores 400 apart in turn, no mask", rows_apart, None)
+
+
+def dtypes(case: CaseMaker, **sizes: Any) -> Iterator[Case]:
+    """Yield cases in float64 and bfloat16, without a mask and with one.
+
+    Mistakes: `.float()` or float32 constants that reach the output, a mask or zeros made in
+    float32, a fill that the dtype cannot hold, results only right for the first batch item.
+    """
+    yield case("float64, no mask", dtype="float64", **sizes)
+    yield case("bfloat16, no mask", dtype="bfloat16", **sizes)
+    if case.mask:
+        single = {**sizes, case.mask.split()[0]: 1}
+        yield case("float64, causal, one batch item", mask="causal", dtype="float64", **single)
+        yield case("bfloat16, padding", mask="padding", dtype="bfloat16", **sizes)
+
+
+def tiny_values(case: CaseMaker, **sizes: Any) -> Iterator[Case]:
+    """Yield a case with values of 1e-7.
+
+    Mistakes: an output of zeros, an epsilon that is added to the output or to a denominator.
+    """
+    given = _roles(case).tiny(case, case.with_products(sizes))
+    yield case("tiny values", **given, **sizes)
+
+
+def dropout(case: CaseMaker, **sizes: Any) -> Iterator[Case]:
+    """Yield cases with dropout: none in eval mode, on the attention weights in training mode.
+
+    Mistakes: dropout in eval mode, none in training mode, a probability that is fixed, dropout on
+    scores, values or outputs, kept weights that are not divided by 1 - p, one drawing for all
+    heads or rows, a mask that is forgotten in training mode, a backward pass that fails.
+    """
+    roles = projected(case)
+    known = case.with_products(sizes)
+
+    def trained(name: str, p: float, mode: str = "train", **more: Any) -> Case:
+        init = {"dropout": p} if p else {}
+        return case(name, init=init, check="train/eval", **{**sizes, "mode": mode, **more})
+
+    yield trained("eval mode, dropout 0.4", 0.4, mode="eval")
+    yield trained("training mode, dropout 0, causal", 0, mask="causal")
+    # Stays: it tells training mode itself from the mask in it.
+    yield trained("training mode, dropout 0, no mask", 0)
+    # So little that nothing is dropped: results and gradients are those of eval mode.
+    yield trained("training mode, dropout 1e-9, no mask", 1e-9)
+    yield trained("training mode, dropout 1e-9, causal", 1e-9, mask="causal")
+    # The backward pass has to run when something is dropped. In float32 this stays for the report:
+    # here it is the only thing that can be wrong.
+    for words, dtype in (("", "float32"), ("bfloat16, ", "bfloat16")):
+        name = f"{words}training mode, dropout 0.4, values and o_proj zero"
+        yield trained(name, 0.4, dtype=dtype, **roles.nothing(case, known))
+    keys = 7
+    wide = {**sizes, case.mask.split()[2]: 5, case.mask.split()[3]: keys, "D": 2 * keys}
+    for words, p, hidden in (("one key masked, ", 0.3, 2), ("", 0.6, None)):
+        # One key is hidden from all alike: dropout alone tells rows and heads apart.
+        mask = None if hidden is None else torch.arange(keys)[None, :] != hidden
+        read_out = roles.weights_read_out(case, case.with_products(wide))
+        name = f"training mode, dropout {p}, {words}weights read out"
+        yield trained(name, p, mask=mask, dropout=p, **(wide | read_out))
+
+
+def layouts(case: CaseMaker, **sizes: Any) -> Iterator[Case]:
+    """Yield inputs whose memory is not contiguous.
+
+    Mistakes: `.view` on an input or a mask, `as_strided`, results written into an input, batch
+    items that share memory.
+    """
+    known = case.with_products(sizes)
+    rows = " ".join(case.mask.split()[-2:])
+    shared: dict[str, object] = {}
+    for name, dims in case.inputs.items():
+        full = shape(dims, known)
+        shared[name] = case.draw.normal(1, *full[1:]).expand(full)
+    same_mask = None
+    if case.mask:
+        full = shape(case.mask, known)
+        same_mask = case.draw.keep(1, *full[1:]).expand(full)
+    usual: dict[str, Any] = {"check": "properties", **sizes}
+    yield case("non-contiguous inputs", mask=case.mask or None, layout="transposed", **usual)
+    yield case("parts of larger inputs", mask=rows or None, layout="strided", **usual)
+    yield case("expanded inputs", mask=same_mask, inputs=shared, layout="expanded", **usual)
+
+
+def second_calls(case: CaseMaker, **sizes: Any) -> Iterator[Case]:
+    """Yield two calls on one object.
+
+    Mistakes: a mask that is kept from the first call or by its shape, a table or a causal mask that
+    stays as long as the first input, an object that changes in a call.
+    """
+    of_batch, _, of_queries, of_keys = case.mask.split()
+    rows = f"{of_queries} {of_keys}"
+    longer = {of_batch: sizes[of_batch] + 3} | {
+        letter: sizes[letter] + 4 for letter in (of_queries, of_keys)
+    }
+    for name, mask, later in (
+        ("the same sizes again with another mask", rows, Second(mask=rows)),
+        ("the same sizes again, now without a mask", rows, Second()),
+        ("larger sizes afterwards, now with a mask", None, Second(mask=rows, sizes=longer)),
+    ):
+        yield case(name, mask=mask, later=later, check="properties", **sizes)
+
+
+def one_tensor(case: CaseMaker, **sizes: Any) -> Iterator[Case]:
+    """Yield calls in which the same tensor is given for several inputs; these have one shape.
+
+    Mistakes: `is` for a test of self-attention that then takes the wrong branch, projections of
+    one input for all, an input that is changed while another name of it is still needed.
+    """
+    names = list(case.inputs)
+    together = [*combinations(names, 2), tuple(names)] if len(names) > 2 else [tuple(names)]
+    for first, *others in together:
+        words = f"{', '.join([first, *others[:-1]])} and {others[-1]}"
+        inputs = dict.fromkeys(others, first)
+        yield case(f"one tensor for {words}", inputs=inputs, **sizes)
+
+
+def growth(
+    case: CaseMaker, name: str, small: Mapping[str, Any], large: Mapping[str, Any], **more: Any
+) -> Iterator[Case]:
+    """Yield one case in two sizes whose operations are counted; they must not grow.
+
+    Mistakes: a loop over batch items, heads, queries or keys.
+
+    Args:
+        case: of the challenge.
+        name: what grows, for example "everything" or "length".
+        small: the sizes of the small call. Sizes that stay as they are may be left out of `large`.
+        large: the sizes of the large call.
+        more: further arguments of both.
+    """
+    both = {**small, **large}
+    larger = case(f"growing {name}, large", probe="vectorised", **more, **both)
+    smaller = case(f"growing {name}, small", probe="vectorised", **more, **small)
+    yield replace(smaller, larger=larger)
+
+
+def _size(letter: str, sizes: Mapping[str, int]) -> int:
+    return 1 if letter == "1" else sizes[letter]
+
+
+def _roles(case: CaseMaker) -> Roles:
+    if case.roles is None:
+        raise PackError(
+            "This suite designs queries, keys and values. Give the CaseMaker `roles`: Direct(), "
+            "Projected() or an object of your own with the same methods."
+        )
+    return case.roles
+
+
+def projected(case: CaseMaker) -> Projected:
+    """Return the roles of a challenge with linear projections, or raise PackError."""
+    roles = _roles(case)
+    if not isinstance(roles, Projected):
+        raise PackError(
+            "This suite needs linear projections: give the CaseMaker `roles=Projected()`."
+        )
+    return roles
