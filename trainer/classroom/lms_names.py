@@ -240,32 +240,6 @@ def handed_in_at(attempt: str) -> float | None:
         return None
 
 
-def has_common_top(
-    files: Sequence[tuple[str, ...]], folders: Sequence[tuple[str, ...]], expected: Sequence[str]
-) -> bool:
-    """Whether one folder of an archive holds all students, instead of being a student's own.
-
-    Args:
-        files: the paths of all files.
-        folders: those of all folders that have an entry of their own.
-        expected: names of the files that were asked for; who has one of them in a folder is its owner.
-    """
-    paths = [*files, *folders]
-    if (
-        len({parts[0] for parts in paths}) != 1
-        or any(len(parts) == 1 for parts in files)
-        or named(paths[0][0], True)
-    ):
-        return False
-    alone = {parts[1] for parts in files if len(parts) == 2}
-    inner = {parts[1] for parts in paths if len(parts) > 1} - alone
-    if any(named(name, False) for name in alone) or any(named(name, True) for name in inner):
-        return True
-    if any(spelt(name) in expected for name in alone):
-        return False
-    return len(inner) + sum(name.lower().endswith((".py", ".zip")) for name in alone) > 1
-
-
 def spelt(file_name: str) -> str:
     """A file's name in one spelling: small letters, underscores for hyphens."""
     return file_name.lower().replace("-", "_")
