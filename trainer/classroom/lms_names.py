@@ -62,9 +62,9 @@ class Names:
     guessed: Mapping[str, str]
 
 
-def named(name: str, is_folder: bool) -> Named | None:
-    """Return the reading of one name by itself, or None if it is no system's."""
-    return read_names([(name, is_folder)]).by_name.get((name, is_folder))
+def is_named(name: str, is_folder: bool) -> bool:
+    """Return whether a system may have written this name."""
+    return bool(_readings(name, is_folder))
 
 
 def read_names(
@@ -181,59 +181,51 @@ def _users(
     without a receipt is cut as early as possible: the name is never shortened to another's.
     """
     users = dict(by_receipt)
-    assignments = sorted(
-        {head.removesuffix(f"_{user}") for head, user in by_receipt.items()}, key=len, reverse=True
-    )
+    assignments = {head.removesuffix(f"_{user}") for head, user in by_receipt.items()}
     groups: dict[str, list[list[str]]] = defaultdict(list)
     for head in sorted(set(heads) - set(users)):
-        told = next(
-            (
-                assignment
-                for assignment in assignments
-                if len(head) > len(assignment) + 1 and head.startswith(f"{assignment}_")
-            ),
-            None,
-        )
-        if told is not None:
-            users[head] = head[len(told) + 1 :]
+        own = [text for text in assignments if head.startswith(f"{text}_") and head != f"{text}_"]
+        if own:
+            users[head] = head[len(max(own, key=len)) + 1 :]
         else:
             groups[head.partition("_")[0]].append(head.split("_"))
     guessed: dict[str, str] = {}
     for group in groups.values():
-        count = _shared(group) if len(group) > 1 else _known(group[0], known)
+        if len(group) > 1:
+            count = _shared(group)
+            is_guess = count > 1
+        else:
+            count = _known(group[0], known)
+            is_guess = count == 0
         for parts in group:
-            head, user = "_".join(parts), "_".join(parts[count or 1 :])
-            users[head] = user or head
-            if len(parts) > 2 and (count is None or (count > 1 and len(group) > 1)):
+            head = "_".join(parts)
+            users[head] = "_".join(parts[count or 1 :]) or head
+            if is_guess and len(parts) > 2:
                 guessed[head] = users[head]
     return users, guessed
 
 
 def _shared(heads: Sequence[Sequence[str]]) -> int:
     """Return how many first parts all heads share, so that something is left of each."""
-    most = min(len(parts) for parts in heads) - 1
-    count = next(
-        (index for index in range(most) if len({parts[index] for parts in heads}) > 1), most
-    )
+    most = min(map(len, heads)) - 1
+    count = 0
+    while count < most and len({parts[count] for parts in heads}) == 1:
+        count += 1
     while count and not all(any(parts[count:]) for parts in heads):
         count -= 1
     return count
 
 
-def _known(parts: Sequence[str], known: Collection[str]) -> int | None:
-    """Return how many first parts are a known name of the assignment, or None."""
-    return next(
-        (
-            count
-            for count in range(len(parts) - 1, 0, -1)
-            if spelt("_".join(parts[:count]).replace(" ", "_")) in known
-        ),
-        None,
-    )
+def _known(parts: Sequence[str], known: Collection[str]) -> int:
+    """Return how many first parts are a known name of the assignment, or 0."""
+    for count in range(len(parts) - 1, 0, -1):
+        if spelt("_".join(parts[:count]).replace(" ", "_")) in known:
+            return count
+    return 0
 
 
 def handed_in_at(attempt: str) -> float | None:
-    """Seconds since the epoch of an attempt, which says neither zone nor offset."""
+    """Return the time of an attempt in seconds since the epoch, in local time; None for ""."""
     try:
         return datetime.strptime(attempt, "%Y-%m-%d-%H-%M-%S").timestamp()
     except (ValueError, OverflowError, OSError):
@@ -241,5 +233,5 @@ def handed_in_at(attempt: str) -> float | None:
 
 
 def spelt(file_name: str) -> str:
-    """A file's name in one spelling: small letters, underscores for hyphens."""
+    """Return a file name in one spelling: small letters, underscores for hyphens."""
     return file_name.lower().replace("-", "_")

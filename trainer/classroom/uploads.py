@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from trainer.classroom.archives import INSTEAD, FileError, Tree, is_junk, unpack
-from trainer.classroom.lms_names import named, spelt
+from trainer.classroom.lms_names import is_named, spelt
 from trainer.core.words import DrillError
 from trainer.practice.files import read_source
 
@@ -264,10 +264,13 @@ def _visible(
 
     macOS writes a file `._x.py` for every file `x.py`; nobody meant it.
     """
-    for name, _ in entries:
-        if is_junk(name) and suffix(name) == ".py" and not name.startswith("._"):
+    visible: list[tuple[str, Path]] = []
+    for name, path in entries:
+        if not is_junk(name):
+            visible.append((name, path))
+        elif suffix(name) == ".py" and not name.startswith("._"):
             ignored.append(f"{place}{name} (hidden)")
-    return [(name, path) for name, path in entries if not is_junk(name)]
+    return visible
 
 
 def _without_common_folder(tree: Tree, expected: Collection[str], ignored: list[str]) -> Tree:
@@ -282,22 +285,22 @@ def _without_common_folder(tree: Tree, expected: Collection[str], ignored: list[
     if len(inside) != 1:
         return tree
     ((name, folder),) = inside
-    if not folder.is_dir() or named(name, True):
+    if not folder.is_dir() or is_named(name, True):
         return tree
     inner = _visible(tree.entries(folder), "", [])
-    files = [name for name, path in inner if path.is_file()]
-    folders = [name for name, path in inner if path.is_dir()]
-    if not _holds_a_class(files, folders, expected):
+    if not _holds_a_class([(name, path.is_dir()) for name, path in inner], expected):
         return tree
     ignored += [*hidden, *outside]
     return replace(tree, root=folder, place=f"{name}/")
 
 
-def _holds_a_class(files: list[str], folders: list[str], expected: Collection[str]) -> bool:
-    """Return whether a folder with these names in it is a class's, and no single student's."""
-    if any(named(name, False) for name in files) or any(named(name, True) for name in folders):
+def _holds_a_class(entries: list[tuple[str, bool]], expected: Collection[str]) -> bool:
+    """Return whether a folder is a class's, and no student's. An entry is a name and is_folder."""
+    if any(is_named(*entry) for entry in entries):
         return True
-    if any(spelt(name) in expected for name in files):
-        return False
-    answers = [name for name in files if suffix(name) in ANSWERS]
-    return len(folders) + len(answers) > 1
+    students = 0
+    for name, is_folder in entries:
+        if not is_folder and spelt(name) in expected:
+            return False
+        students += is_folder or suffix(name) in ANSWERS
+    return students > 1
