@@ -64,13 +64,15 @@ class Member:
 class Tree:
     """A folder on the disk, or an unpacked archive.
 
-    place     how paths in it begin, for people
-    members   what the archive says about each path; empty for a folder on the disk
+    place      how paths in it begin, for people
+    members    what the archive says about each path; empty for a folder on the disk
+    is_of_one  whether one student handed in all of it, so that links within it may be followed
     """
 
     root: Path
     place: str = ""
     members: Mapping[Path, Member] = field(default_factory=dict)
+    is_of_one: bool = False
 
     def entries(self, folder: Path, most: int | None = None) -> list[tuple[str, Path]]:
         """Return names and paths of the files in a folder, by name; at most `most` of them.
@@ -106,15 +108,9 @@ def unpack(path: Path, name: str, place: str, stack: ExitStack) -> Tree:
         DrillError: it is no zip, is broken as a whole, exceeds a limit or finds no room.
     """
     try:
-        size = path.stat().st_size
         if not path.is_file():
             raise DrillError(f"{name} is not a regular file. Name a zip.")
         file = stack.enter_context(_BoundedFile(path))
-    except OSError as error:
-        raise DrillError(
-            f"{name} cannot be read: {error.strerror or error}. Check its name and permissions."
-        ) from None
-    try:
         archive = zipfile.ZipFile(file)
     except (*_BROKEN, OSError) as error:
         raise DrillError(
@@ -123,7 +119,7 @@ def unpack(path: Path, name: str, place: str, stack: ExitStack) -> Tree:
         ) from None
     try:
         root = Path(stack.enter_context(TemporaryDirectory(prefix="attn-drill-")))
-        return Tree(root, place, _Unpacker(archive, name, size, root).unpack())
+        return Tree(root, place, _Unpacker(archive, name, path.stat().st_size, root).unpack())
     except OSError as error:
         raise DrillError(
             f"{name} cannot be unpacked: {error.strerror or error}. Free some space in the folder"
@@ -244,7 +240,8 @@ class _Unpacker:
 
 def _reason(error: BaseException) -> str:
     """Return the text of an exception, short and without a full stop."""
-    return (str(error)[:200] or type(error).__name__).rstrip(".")
+    text = getattr(error, "strerror", None) or str(error) or type(error).__name__
+    return str(text)[:200].rstrip(".")
 
 
 def _name(info: zipfile.ZipInfo) -> str:

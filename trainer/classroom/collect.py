@@ -6,9 +6,7 @@ reason.
 
 from __future__ import annotations
 
-import os
 import re
-import stat
 import unicodedata
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
@@ -20,6 +18,7 @@ from trainer.classroom.archives import INSTEAD, FileError
 from trainer.classroom.lms_names import Named, Names, handed_in_at, is_receipt, read_names, spelt
 from trainer.classroom.uploads import (
     ANSWERS,
+    LAYOUTS,
     File,
     Upload,
     class_uploads,
@@ -30,11 +29,6 @@ from trainer.classroom.uploads import (
 )
 from trainer.classroom.words import Submission
 from trainer.core.words import Challenge, DrillError
-
-LAYOUTS = (
-    "Name a folder with DIR/<student>.py or DIR/<student>/<any>.py, or the .zip of a learning"
-    " management system."
-)
 
 _MOST_NAMED = 10  # files in one sentence
 _MOST_GUESSES = 3  # user names in one sentence
@@ -94,14 +88,6 @@ def collect(where: Path, challenges: Sequence[Challenge]) -> Collected:
         DrillError: there is no such place or nothing in it, or an archive is broken as a whole.
     """
     with _valid_messages():
-        try:
-            is_folder = stat.S_ISDIR(os.stat(where).st_mode)
-        except OSError as error:
-            raise DrillError(
-                f"{where} cannot be read: {error.strerror or error}. {LAYOUTS}"
-            ) from None
-        if not is_folder and where.suffix.lower() != ".zip":
-            raise DrillError(f"{where} is neither a folder nor a .zip. {LAYOUTS}")
         ignored: list[str] = []
         with ExitStack() as stack:
             uploads = class_uploads(where, _expected(challenges), stack, ignored)

@@ -176,8 +176,8 @@ def _users(
 ) -> tuple[dict[str, str], dict[str, str]]:
     """Return the user in each `<assignment>_<user>`, and those of them that could be others.
 
-    Both parts may have underscores. Receipts decide first: one of them tells the assignment for all.
-    Then what several users have in common, up to an underscore, is the assignment. A single user
+    Both parts may have underscores. Receipts decide first: a receipt tells the assignment
+    for all. Then the assignment is the part that several users have in common. A single user
     without a receipt is cut as early as possible: the name is never shortened to another's.
     """
     users = dict(by_receipt)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import re
+import stat
 from collections.abc import Collection, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
@@ -20,6 +21,10 @@ from trainer.practice.files import read_source
 
 MOST_FILES = 10_000  # of one student
 ANSWERS = (".py", ".zip")
+LAYOUTS = (
+    "Name a folder with DIR/<student>.py or DIR/<student>/<any>.py, or the .zip of a learning"
+    " management system."
+)
 
 
 @dataclass(frozen=True)
@@ -113,31 +118,30 @@ def class_uploads(
     Raises:
         DrillError: the folder or the zip cannot be read.
     """
-    if where.is_dir():
-        tree = Tree(where)
-    else:
-        archive = unpack(where, where.name, "", stack)
-        tree = _without_common_folder(archive, expected, ignored)
     try:
+        if stat.S_ISDIR(os.stat(where).st_mode):
+            tree = Tree(where)
+        elif suffix(where.name) == ".zip":
+            archive = unpack(where, where.name, "", stack)
+            tree = _without_common_folder(archive, expected, ignored)
+        else:
+            raise DrillError(f"{where} is neither a folder nor a .zip. {LAYOUTS}")
         entries = tree.entries(tree.root)
     except OSError as error:
-        raise DrillError(
-            f"{where} cannot be read: {error.strerror or error}. Check its permissions."
-        ) from None
+        raise DrillError(f"{where} cannot be read: {error.strerror or error}. {LAYOUTS}") from None
     uploads: list[Upload] = []
     for name, path in _visible(entries, tree.place, ignored):
         place = tree.place + name
         is_folder = os.path.isdir(path)
-        if os.path.islink(path):
-            files: tuple[File, ...] = (_refused_link(path, (name,), place),)
-        elif is_folder and _is_earlier_run(tree, path):
+        files: tuple[File, ...] = ()
+        if not is_folder or os.path.islink(path):
+            files = (_file(tree, path, (name,), place),)
+        elif _is_earlier_run(tree, path):
             ignored.append(f"{place}/ (results of an earlier run)")
             continue
-        elif is_folder:
-            place += "/"
-            files = _walked(replace(tree, root=path, place=place), ignored)
         else:
-            files = (_file(tree, path, (name,), place),)
+            place += "/"
+            files = _walked(replace(tree, root=path, place=place, is_of_one=True), ignored)
         uploads.append(Upload(name, place, is_folder, files))
     return uploads
 
@@ -159,16 +163,16 @@ def single_upload(where: Path, ignored: list[str]) -> Upload:
     """
     name = os.path.basename(os.path.abspath(where)) or "student"
     try:
-        os.stat(where)
-        if os.path.isdir(where):
+        if stat.S_ISDIR(os.stat(where).st_mode):
             os.listdir(where)
-            return Upload(name, f"{name}/", True, _walked(Tree(where), ignored))
+            tree = Tree(where, is_of_one=True)
+            return Upload(name, f"{name}/", True, _walked(tree, ignored))
     except OSError as error:
         raise DrillError(
             f"{where} cannot be read: {error.strerror or error}. Name the folder, .zip or .py of"
             " one student."
         ) from None
-    file = _on_disk(where, (name,), name)
+    file = File((name,), name, where, modified=os.stat(where).st_mtime)
     if file.suffix in ANSWERS:
         return Upload(name, name, False, (file,))
     raise DrillError(
@@ -217,9 +221,7 @@ def _walked(tree: Tree, ignored: list[str]) -> tuple[File, ...]:
             return (File(("",), tree.place, tree.root, trouble),)
         for name, path in _visible(entries, place, ignored):
             parts = (*above, name)
-            if os.path.islink(path):
-                files.append(_linked(tree, path, parts, place + name))
-            elif os.path.isdir(path):
+            if os.path.isdir(path) and not os.path.islink(path):
                 waiting.append((path, parts))
             else:
                 files.append(_file(tree, path, parts, place + name))
@@ -227,34 +229,25 @@ def _walked(tree: Tree, ignored: list[str]) -> tuple[File, ...]:
 
 
 def _file(tree: Tree, path: Path, parts: tuple[str, ...], place: str) -> File:
+    """Return a file. Refuse a link, unless it leads to a file of the same student."""
     member = tree.members.get(path)
     if member:
         return File(parts, place, path, member.trouble, member.modified, times=member.times)
-    return _on_disk(path, parts, place)
-
-
-def _on_disk(path: Path, parts: tuple[str, ...], place: str) -> File:
+    if os.path.islink(path):
+        target = Path(os.path.realpath(path))
+        is_own = tree.is_of_one and target.is_relative_to(os.path.realpath(tree.root))
+        if not is_own or not os.path.isfile(target):
+            trouble = (
+                f"{place} is a symbolic link that does not lead to a file of the same student."
+                " Hand in the file itself."
+            )
+            return File(parts, place, path, trouble)
+        path = target
     try:
         modified = os.stat(path).st_mtime
     except OSError:
         modified = None
     return File(parts, place, path, modified=modified)
-
-
-def _linked(tree: Tree, path: Path, parts: tuple[str, ...], place: str) -> File:
-    """Return the file that a link leads to; refuse it outside of the student's folder."""
-    target = Path(os.path.realpath(path))
-    if os.path.isfile(target) and target.is_relative_to(os.path.realpath(tree.root)):
-        return _on_disk(target, parts, place)
-    return _refused_link(path, parts, place)
-
-
-def _refused_link(path: Path, parts: tuple[str, ...], place: str) -> File:
-    trouble = (
-        f"{place} is a symbolic link that does not lead to a file of the same student. Hand in the"
-        " file itself."
-    )
-    return File(parts, place, path, trouble)
 
 
 def _visible(

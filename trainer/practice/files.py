@@ -1,4 +1,4 @@
-"""The learner's files: read with care, never written over, kept aside before a fresh one takes their place."""
+"""Read the learner's files with care, and never write over one: keep it aside first."""
 
 from __future__ import annotations
 
@@ -80,7 +80,8 @@ def write_new(path: Path, text: str) -> None:
         raise DrillError(f"{path} appeared just now and is left as it is. Try again.") from None
     except OSError as error:
         raise DrillError(
-            f"{path} cannot be written: {error.strerror or error}. Choose another folder with --dir."
+            f"{path} cannot be written: {error.strerror or error}."
+            " Choose another folder with --dir."
         ) from None
 
 
