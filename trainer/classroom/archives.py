@@ -1,257 +1,293 @@
-"""Read a zip without unpacking it: one member at a time, into memory, and no more of it than may be.
+"""Unpack a zip into a temporary folder, within limits.
 
-Nothing that an archive says of itself is trusted: not how much a member unpacks to, not how long the table of contents is, not where a name leads.
-What spoils one member spoils nothing else.
+Trust nothing that an archive says about itself: no size, no count, no name. A bad member is
+refused by itself; the other members are unpacked.
 """
 
 from __future__ import annotations
 
 import io
 import os
-import re
 import stat
 import zipfile
 import zlib
 from collections import Counter
+from collections.abc import Mapping
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
 from datetime import datetime
+from itertools import islice
 from pathlib import Path
-from types import TracebackType
+from tempfile import TemporaryDirectory
 
+from trainer.classroom.lms_names import is_receipt
 from trainer.core.words import DrillError
+from trainer.practice.files import MOST_SOURCE_BYTES
 
-MOST_MEMBERS = 50_000
-MOST_BYTES = 4 << 30  # unpacked, of all members that are read
-MOST_CONTENTS_BYTES = 16 << 20  # the table of contents, which zipfile reads in one piece
+MOST_MEMBERS = 50_000  # files and folders
+MOST_BYTES = 1 << 30  # of all files together, unpacked
+MOST_CONTENTS_BYTES = 16 << 20  # of the table of contents, which zipfile reads in one piece
+MOST_DEPTH = 100  # folders in each other
 INSTEAD = "Hand in the Python file itself."
-NESTED = (".zip", ".tar", ".gz", ".tgz", ".bz2", ".xz", ".7z", ".rar")
 
-_DEFLATE = 1032  # to one is the most that deflate can do; what unpacks to more has members that lie over each other
-_PIECE = 1 << 16
-_ENCRYPTED = 0x41
-_UTF8 = 0x800
-# All that zipfile raises on archives that are no good. Members that ask for a password or a method it lacks are found before it is asked.
-_BROKEN = (
-    zipfile.BadZipFile,
-    zipfile.LargeZipFile,
-    zlib.error,
-    EOFError,
-    RuntimeError,
-    OverflowError,
-    ValueError,
-    OSError,
-)
+_DEFLATE_RATIO = 1032  # the most that deflate reaches; beyond it, members share their bytes
+_PIECE_BYTES = 1 << 16
+_NESTED = (".zip", ".tar", ".gz", ".tgz", ".bz2", ".xz", ".7z", ".rar")
+_JUNK = frozenset(("__pycache__", "__MACOSX", "node_modules", "venv", "site-packages"))
+_ENCRYPTED_FLAGS = 0x41
+_UTF8_FLAG = 0x800
+# All that zipfile raises for a broken archive; EOFError and others come without a text.
+_BROKEN = (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError, OverflowError, ValueError)
 
 
 class FileError(DrillError):
-    """One file of many cannot be had; the others can."""
+    """One file cannot be read; the others can."""
 
 
 @dataclass(frozen=True)
 class Member:
-    """One entry of an archive.
+    """The name of a file or folder, and for an archive's file, what the archive says about it.
 
-    name       as the archive has it
-    parts      its path, without `.`, `..`, drive and root
-    modified   seconds since the epoch, where the archive has a date that exists
-    trouble    why it is not read, in one sentence, or ""
-    outside    whether its name leads out of the archive, so that `parts` says little
-    times      how many entries of the archive have this name
+    name       the last part of its path, or the whole path if it leads out of the archive
+    trouble    why the file is refused, in one sentence, or ""
+    modified   seconds since the epoch, or None if the archive has no valid date
+    times      how many files of the archive have this path
     """
 
     name: str
-    parts: tuple[str, ...]
-    is_folder: bool
-    modified: float | None
-    trouble: str
-    outside: bool
-    info: zipfile.ZipInfo = field(repr=False, compare=False)
+    trouble: str = ""
+    modified: float | None = None
     times: int = 1
 
 
-class Archive:
-    """A zip that is open for reading.
+@dataclass(frozen=True)
+class Tree:
+    """A folder on the disk, or an unpacked archive.
 
-    Args:
-        path: where it is.
-        name: what sentences call it.
-
-    Raises:
-        DrillError: where it is no zip, is cut off, or is out of all proportion.
+    place      how paths in it begin, for people
+    members    what the archive says about each path; empty for a folder on the disk
+    is_of_one  whether one student handed in all of it, so that links within it may be followed
     """
 
-    def __init__(self, path: Path, name: str) -> None:
-        self.name = name
-        self._read = 0
-        try:
-            if not stat.S_ISREG(os.stat(path).st_mode):
-                raise DrillError(f"{name} is not a regular file. Name a zip.")
-            self._file = _Bounded(path)
-        except OSError as error:
-            raise DrillError(
-                f"{name} cannot be read: {error.strerror or error}. Check its name and permissions."
-            ) from None
-        try:
-            self._size = os.fstat(self._file.fileno()).st_size
-            self._zip = zipfile.ZipFile(self._file)
-            self.members = self._members()
-        except _BROKEN as error:
-            self._file.close()
-            raise DrillError(
-                f"{name} cannot be read as a zip: {_said(error)}. Download it again; it may have been cut off."
-            ) from None
-        except DrillError:
-            self._file.close()
-            raise
+    root: Path
+    place: str = ""
+    members: Mapping[Path, Member] = field(default_factory=dict)
+    is_of_one: bool = False
 
-    def __enter__(self) -> Archive:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self._zip.close()
-        self._file.close()
-
-    def _members(self) -> tuple[Member, ...]:
-        infos = self._zip.infolist()
-        if len(infos) > MOST_MEMBERS:
-            raise DrillError(
-                f"{self.name} has {len(infos):,} members; at most {MOST_MEMBERS:,} are looked at. Grade it in parts."
-            )
-        times = Counter(_name(info) for info in infos)
-        return tuple(
-            self._member(info, times[name])
-            for name, info in {_name(info): info for info in infos}.items()
-        )
-
-    def _member(self, info: zipfile.ZipInfo, times: int) -> Member:
-        name = _name(info)
-        outside = _leads_outside(name)
-        why = (
-            f"stands {times} times in {self.name}: which of them is meant cannot be told"
-            if times > 1
-            else _refusal(info, name)
-        )
-        trouble = f"{name} {outside or why}. {INSTEAD}" if outside or why else ""
-        return Member(
-            name,
-            _parts(name),
-            name.endswith("/"),
-            _modified(info),
-            trouble,
-            bool(outside),
-            info,
-            times,
-        )
-
-    def read(self, member: Member, most: int) -> bytes:
-        """The bytes of a member.
-
-        Args:
-            member: one of `members`.
-            most: how many bytes it may have.
+    def entries(self, folder: Path, most: int | None = None) -> list[tuple[str, Path]]:
+        """Return names and paths of the files in a folder, by name; at most `most` of them.
 
         Raises:
-            FileError: where it is refused, too large or damaged.
-            DrillError: where the archive as a whole unpacks to more than it may or can.
+            OSError: the folder cannot be read.
         """
-        if member.trouble:
-            raise FileError(member.trouble)
-        data = b""
-        try:
-            with self._zip.open(member.info) as file:
-                while len(data) <= most and (piece := file.read(min(_PIECE, most + 1 - len(data)))):
-                    data += piece
-                    self._count(len(piece))
-        except _BROKEN as error:
-            raise FileError(
-                f"{member.name} in {self.name} is damaged: {_said(error)}. Hand it in again."
-            ) from None
-        if len(data) > most:
-            raise FileError(
-                f"{member.name} in {self.name} unpacks to more than {most:,} bytes, the most that are graded. Is it the right file?"
-            )
-        if len(data) != member.info.file_size:
-            raise FileError(
-                f"{member.name} in {self.name} is damaged: it is said to have {member.info.file_size:,} bytes and has {len(data):,}. Hand it in again."
-            )
-        return data
-
-    def _count(self, read: int) -> None:
-        self._read += read
-        most = min(MOST_BYTES, _DEFLATE * self._size)
-        if self._read > most:
-            raise DrillError(
-                f"{self.name} has {self._size:,} bytes and unpacks to more than {most:,}: it is made to fill a machine. Leave it out."
-            )
+        with os.scandir(folder) as listing:
+            paths = [Path(entry.path) for entry in islice(listing, most)]
+        return sorted((self.members.get(path, Member(path.name)).name, path) for path in paths)
 
 
-class _Bounded(io.FileIO):
-    """A file that gives no more at once than a table of contents may have: zipfile asks for as much as the archive claims."""
+def is_junk(name: str) -> bool:
+    """Return whether a file or folder is hidden or made by a tool.
+
+    A name that begins with `../` or `..\\` is that of a file that leads out of an archive.
+    """
+    return name in _JUNK or (name.startswith(".") and not name.startswith(("../", "..\\")))
+
+
+def unpack(path: Path, name: str, place: str, stack: ExitStack) -> Tree:
+    """Unpack a zip into a temporary folder, which is removed when `stack` is closed.
+
+    Files that are no Python files or receipts become empty: nobody reads them.
+
+    Args:
+        path: the zip.
+        name: how messages call it.
+        place: how paths in it begin, for people.
+        stack: closed when the files have been read.
+
+    Raises:
+        DrillError: it is no zip, is broken as a whole, exceeds a limit or finds no room.
+    """
+    try:
+        if not path.is_file():
+            raise DrillError(f"{name} is not a regular file. Name a zip.")
+        file = stack.enter_context(_BoundedFile(path))
+        archive = zipfile.ZipFile(file)
+    except (*_BROKEN, OSError) as error:
+        raise DrillError(
+            f"{name} cannot be read as a zip: {_reason(error)}. Download it again; it may have"
+            " been cut off."
+        ) from None
+    try:
+        root = Path(stack.enter_context(TemporaryDirectory(prefix="attn-drill-")))
+        return Tree(root, place, _Unpacker(archive, name, path.stat().st_size, root).unpack())
+    except OSError as error:
+        raise DrillError(
+            f"{name} cannot be unpacked: {error.strerror or error}. Free some space in the folder"
+            " for temporary files, or set TMPDIR to another folder."
+        ) from None
+
+
+class _BoundedFile(io.FileIO):
+    """Refuse to read too much at once: zipfile asks for as much as the archive claims."""
 
     def read(self, size: int | None = -1, /) -> bytes:
         if size is not None and size > MOST_CONTENTS_BYTES:
             raise ValueError(
-                f"its table of contents is said to have {size:,} bytes; at most {MOST_CONTENTS_BYTES:,} are read"
+                f"its table of contents claims {size:,} bytes; at most {MOST_CONTENTS_BYTES:,}"
+                " are read"
             )
         return super().read(size)
 
 
-def _said(error: BaseException) -> str:
-    """What an exception says, short and without a full stop."""
-    return (str(error)[:200] or type(error).__name__).rstrip(".")
+class _Unpacker:
+    """Unpack one archive below `root`.
+
+    Files and folders on the disk have numbers as names, so no name of the archive becomes a path.
+    Names may then be of any length and differ only in capitals, on every file system.
+    """
+
+    def __init__(self, archive: zipfile.ZipFile, name: str, size: int, root: Path) -> None:
+        self._archive = archive
+        self._name = name
+        self._size = size
+        self._bytes = 0
+        self._folders: dict[tuple[str, ...], Path] = {(): root}
+        self._members: dict[Path, Member] = {}
+
+    def unpack(self) -> dict[Path, Member]:
+        """Return the members by their path on the disk."""
+        named = [(_name(info), info) for info in self._archive.infolist()]
+        times = Counter(name for name, _ in named)
+        for name, info in dict(named).items():
+            *folders, last = [name] if _leads_outside(name) else name.split("/")
+            above = tuple(folders[:MOST_DEPTH])
+            if last:
+                rest = "/".join((*folders[MOST_DEPTH:], last))
+                self._add_file(above, rest, name, info, times[name])
+            else:
+                self._folder(above)
+        return self._members
+
+    def _add(self, above: tuple[str, ...], member: Member) -> Path:
+        """Return a new path for a member."""
+        folder = self._folder(above)
+        if len(self._members) >= MOST_MEMBERS:
+            raise DrillError(
+                f"{self._name} holds more than {MOST_MEMBERS:,} files and folders. Split it."
+            )
+        path = folder / str(len(self._members))
+        self._members[path] = member
+        return path
+
+    def _folder(self, parts: tuple[str, ...]) -> Path:
+        if parts not in self._folders:
+            self._folders[parts] = self._add(parts[:-1], Member(parts[-1]))
+            self._folders[parts].mkdir()
+        return self._folders[parts]
+
+    def _add_file(
+        self, above: tuple[str, ...], last: str, name: str, info: zipfile.ZipInfo, times: int
+    ) -> None:
+        why = _refusal(info, name)
+        if times > 1:
+            why = f"is {times} times in {self._name}, so it is not clear which file counts"
+        trouble = f"{name} {why}. {INSTEAD}" if why else ""
+        data = b""
+        is_read = last.lower().endswith(".py") or is_receipt(last)
+        if is_read and not trouble and not any(map(is_junk, (*above, last))):
+            try:
+                data = self._read(name, info)
+            except FileError as error:
+                trouble = str(error)
+        self._add(above, Member(last, trouble, _modified(info), times)).write_bytes(data)
+
+    def _read(self, name: str, info: zipfile.ZipInfo) -> bytes:
+        """Return the bytes of a member.
+
+        Raises:
+            FileError: it is too large or damaged.
+            DrillError: all members together are too large.
+        """
+        data = b""
+        try:
+            with self._archive.open(info) as file:
+                while len(data) <= MOST_SOURCE_BYTES and (piece := file.read(_PIECE_BYTES)):
+                    data += piece
+                    self._count(len(piece))
+        except (*_BROKEN, OSError) as error:
+            raise self._damaged(name, _reason(error)) from None
+        if len(data) > MOST_SOURCE_BYTES:
+            raise FileError(
+                f"{name} in {self._name} unpacks to more than {MOST_SOURCE_BYTES:,} bytes, the most"
+                " that are graded. Is it the right file?"
+            )
+        if len(data) != info.file_size:
+            raise self._damaged(name, f"it claims {info.file_size:,} bytes and has {len(data):,}")
+        return data
+
+    def _damaged(self, name: str, why: str) -> FileError:
+        return FileError(f"{name} in {self._name} is damaged: {why}. Hand it in again.")
+
+    def _count(self, more: int) -> None:
+        self._bytes += more
+        most = min(MOST_BYTES, _DEFLATE_RATIO * self._size)
+        if self._bytes > most:
+            raise DrillError(
+                f"{self._name} has {self._size:,} bytes and unpacks to more than {most:,}: it would"
+                " fill the disk. Leave it out."
+            )
+
+
+def _reason(error: BaseException) -> str:
+    """Return the text of an exception, short and without a full stop."""
+    text = getattr(error, "strerror", None) or str(error) or type(error).__name__
+    return str(text)[:200].rstrip(".")
 
 
 def _name(info: zipfile.ZipInfo) -> str:
-    """The name as it was meant: zips that do not say how it is encoded mostly use UTF-8, and code page 437, as the format has it, where they do not."""
+    """Return the path of a member, without needless dots and slashes; a folder's ends in a slash.
+
+    A zip that does not name its encoding mostly uses UTF-8, else code page 437.
+    """
     name = info.orig_filename
-    if not info.flag_bits & _UTF8:
-        try:
-            return name.encode("cp437").decode("utf-8")
-        except UnicodeError:
-            pass
-    return name
-
-
-def _parts(name: str) -> tuple[str, ...]:
+    if not info.flag_bits & _UTF8_FLAG:
+        with suppress(UnicodeError):
+            name = name.encode("cp437").decode("utf-8")
     if _leads_outside(name):
-        name = re.sub(r"^[A-Za-z]:", "", name).replace("\\", "/").replace("\0", "")
-    return tuple(part for part in name.split("/") if part not in ("", ".", ".."))
+        return name
+    *folders, last = name.split("/")
+    parts = [part for part in folders if part not in ("", ".")]
+    return "/".join((*parts, "" if last == "." else last))
 
 
-def _leads_outside(name: str) -> str:
-    """In which way a name is no path inside the archive, or ""."""
+def _leads_outside(name: str) -> bool:
+    return name.startswith("/") or ".." in name.split("/")
+
+
+def _refusal(info: zipfile.ZipInfo, name: str) -> str:
+    """Return why a member is not unpacked, or ""."""
+    kind = stat.S_IFMT(info.external_attr >> 16)
+    if _leads_outside(name) or name[1:2] == ":":
+        return "leads out of the archive"
     if "\0" in name:
         return "has a NUL byte in its name"
     if "\\" in name:
         return "has a backslash in its name"
-    if name.startswith("/") or re.match("[A-Za-z]:", name) or ".." in name.split("/"):
-        return "leads out of the archive"
-    return ""
-
-
-def _refusal(info: zipfile.ZipInfo, name: str) -> str:
-    """Why a member is not read, or ""."""
-    kind = stat.S_IFMT(info.external_attr >> 16)
     if kind == stat.S_IFLNK:
         return "is a symbolic link, and links are not followed"
     if kind not in (0, stat.S_IFREG, stat.S_IFDIR):
         return "is not a regular file"
-    if info.flag_bits & _ENCRYPTED:
+    if info.flag_bits & _ENCRYPTED_FLAGS:
         return "is encrypted"
     if info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
-        return f"is compressed by method {info.compress_type}; only 0 (stored) and 8 (deflate) are read"
-    if name.lower().endswith(NESTED):
+        return f"is compressed by method {info.compress_type}; only 0 and 8 (deflate) are read"
+    if name.lower().endswith(_NESTED):
         return "is an archive inside an archive"
     return ""
 
 
 def _modified(info: zipfile.ZipInfo) -> float | None:
     try:
-        return datetime(*info.date_time).timestamp()  # a zip has local time without saying whose
+        return datetime(*info.date_time).timestamp()  # in local time; a zip names no zone
     except (ValueError, OverflowError, OSError):
         return None

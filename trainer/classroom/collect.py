@@ -1,28 +1,34 @@
-"""Choose what a class handed in for each challenge, from a folder or the zip of a learning management system.
+"""Choose the file to grade for each student and challenge, from all that a class handed in.
 
-Nothing is lost on the way: a Python file is graded, or the trouble of its student names it, or it is among what was ignored.
+Lose nothing: every Python file is graded, is named in its student's trouble, or is ignored with a
+reason.
 """
 
 from __future__ import annotations
 
-import os
 import re
-import stat
 import unicodedata
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
-from contextlib import ExitStack, suppress
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field, replace
-from itertools import islice
 from pathlib import Path
 
-from trainer.classroom.archives import INSTEAD, Archive, FileError
-from trainer.classroom.found import File, Item, in_archive, in_folder, of_one_student, valid
-from trainer.classroom.systems import Named, Names, handed_in_at, is_receipt, read_names, spelt
+from trainer.classroom.archives import INSTEAD, FileError
+from trainer.classroom.lms_names import Named, Names, handed_in_at, is_receipt, read_names, spelt
+from trainer.classroom.uploads import (
+    ANSWERS,
+    LAYOUTS,
+    File,
+    Upload,
+    class_uploads,
+    single_upload,
+    suffix,
+    valid,
+    with_zip_unpacked,
+)
 from trainer.classroom.words import Submission
 from trainer.core.words import Challenge, DrillError
-
-LAYOUTS = "Name a folder with DIR/<student>.py or DIR/<student>/<any>.py, or the .zip of a learning management system."
 
 _MOST_NAMED = 10  # files in one sentence
 _MOST_GUESSES = 3  # user names in one sentence
@@ -30,17 +36,16 @@ _SETTLE = (
     "None of them is graded. Remove or rename all but one, then run grade again with --resume."
 )
 _ALIKE = "Names that differ only in capitals, blanks or the encoding of an accent are one name."
-_AGAIN = re.compile(
-    r"(.+)-([0-9]{1,18})(\.[^.]+)", re.DOTALL
-)  # how Canvas numbers the uploads of one name
+# How Canvas numbers a later upload of the same name: `gqa-2.py`.
+_NUMBERED = re.compile(r"(.+)-([0-9]{1,18})(\.[^.]+)", re.DOTALL)
 
 
 @dataclass(frozen=True)
 class Collected:
-    """What a folder or an archive holds.
+    """The submissions in a folder or an archive.
 
     submissions   one for each student and challenge, by student
-    ignored       the place of everything else, with the reason where it is not plain
+    ignored       the place of everything else, with the reason if it is not plain
     notes         sentences about names that could be read in another way
     """
 
@@ -53,99 +58,96 @@ class Collected:
 class _Student:
     """All that one student handed in.
 
-    alone   it is a file without a folder, whose name says nothing but the student's
-    stray   its path leads out of the archive
+    uploads   by place, each with the reading of its name if a system wrote the name
     """
 
     name: str
-    place: str
-    files: tuple[File, ...]
-    alone: bool
-    stray: bool
+    uploads: Sequence[tuple[Upload, Named | None]]
+
+    @property
+    def place(self) -> str:
+        return self.uploads[0][0].place
+
+
+class _UnclearError(FileError):
+    """No file can be chosen. `named` are the places of the files that the sentence names."""
+
+    def __init__(self, text: str, files: Sequence[File]) -> None:
+        super().__init__(text)
+        self.named = {file.place for file in files[:_MOST_NAMED]}
 
 
 def collect(where: Path, challenges: Sequence[Challenge]) -> Collected:
-    """All that a class handed in for these challenges.
+    """Return all that a class handed in for these challenges.
 
     Args:
         where: a folder or a zip.
-        challenges: what was asked; where it is more than one, a student has a folder with a file for each.
+        challenges: if there are several, each student has a folder with a file for each.
 
     Raises:
-        DrillError: where there is no such place or nothing in it, or an archive is no good as a whole.
+        DrillError: there is no such place or nothing in it, or an archive is broken as a whole.
     """
-    try:
-        is_folder = stat.S_ISDIR(os.stat(where).st_mode)
-    except OSError as error:
-        raise DrillError(
-            valid(f"{where} cannot be read: {error.strerror or error}. {LAYOUTS}")
-        ) from None
-    if not is_folder and where.suffix.lower() != ".zip":
-        raise DrillError(valid(f"{where} is neither a folder nor a .zip. {LAYOUTS}"))
-    with ExitStack() as stack:
-        try:
-            if is_folder:
-                items, ignored = in_folder(where)
-            else:
-                items, ignored = in_archive(
-                    stack.enter_context(Archive(where, where.name)),
-                    [challenge.file_name for challenge in challenges],
-                )
-            found = _collected(items, ignored, challenges)
-        except DrillError as error:
-            raise DrillError(valid(str(error))) from None
-    if not found.submissions:
-        raise DrillError(valid(f"{where} holds no submission. {LAYOUTS}"))
-    return found
+    with _valid_messages():
+        ignored: list[str] = []
+        with ExitStack() as stack:
+            uploads = class_uploads(where, _expected(challenges), stack, ignored)
+            names = _names(uploads, challenges)
+            students = _students(uploads, names, ignored)
+            submissions = _of_students(students, challenges, ignored)
+        if not submissions:
+            raise DrillError(f"{where} holds no submission. {LAYOUTS}")
+        return Collected(submissions, sorted(map(valid, ignored)), _notes(names))
 
 
 def collect_single(where: Path, challenges: Sequence[Challenge]) -> Collected:
-    """All that one student handed in, who is called like the place; where nothing can be graded, the submissions say why.
+    """Return all that one student handed in. The student is called like the place.
+
+    If nothing can be graded, the submissions say why.
 
     Args:
         where: the student's folder, .zip or .py.
-        challenges: what was asked.
+        challenges: the challenges that were asked for.
 
     Raises:
-        DrillError: where there is no such place.
+        DrillError: there is no such place.
     """
-    ignored: list[str] = []
+    with _valid_messages():
+        ignored: list[str] = []
+        upload = single_upload(where, ignored)
+        reading = Named((), upload.student, file=upload.name)  # the name may be a challenge's
+        student = _Student(upload.student, [(upload, reading)])
+        submissions = _of_students([student], challenges, ignored)
+        return Collected(submissions, sorted(map(valid, ignored)))
+
+
+@contextmanager
+def _valid_messages() -> Iterator[None]:
     try:
-        return _collected([of_one_student(where, ignored)], ignored, challenges)
+        yield
     except DrillError as error:
         raise DrillError(valid(str(error))) from None
 
 
-def _collected(
-    items: Iterable[Item], ignored: list[str], challenges: Sequence[Challenge]
-) -> Collected:
-    items = list(items)
-    names = _names(items, challenges)
-    found: list[Submission] = []
-    for group in _by_name(_students(items, names, ignored), ignored):
-        if len(group) == 1:
-            found += _submissions(group[0], challenges, ignored)
-        else:
-            found += _unsettled(group, challenges, ignored)
-    found.sort(key=lambda made: (_folded(made.student), made.student))
-    return Collected(found, sorted(map(valid, ignored)), _notes(names))
+def _expected(challenges: Sequence[Challenge]) -> set[str]:
+    return {spelt(challenge.file_name) for challenge in challenges}
 
 
-def _names(items: Sequence[Item], challenges: Sequence[Challenge]) -> Names:
-    """Read the names of all items; an item of a kind whose name follows no rules has none."""
+# Students
+
+
+def _names(uploads: Sequence[Upload], challenges: Sequence[Challenge]) -> Names:
+    """Read the names of all uploads, with Blackboard's receipts."""
     receipts: dict[str, str] = {}
-    for item in items:
-        if item.kind == "file" and is_receipt(item.name):
+    for upload in uploads:
+        if is_receipt(upload.name) and not upload.is_folder:
             with suppress(FileError):
-                receipts[item.name] = item.files[0].read()
+                receipts[upload.name] = upload.files[0].read()
     known = {
         spelt(text).replace(" ", "_")
-        for each in challenges
-        for text in (each.id, each.title, Path(each.file_name).stem)
+        for challenge in challenges
+        for text in (challenge.id, challenge.title, Path(challenge.file_name).stem)
     }
-    named = [
-        (item.name, item.kind == "folder") for item in items if item.kind not in ("stray", "single")
-    ]
+    named = [(upload.name, upload.is_folder) for upload in uploads]
     return read_names(named, known, receipts)
 
 
@@ -154,308 +156,272 @@ def _notes(names: Names) -> list[str]:
     if not names.guessed:
         return []
     shown = [f"{valid(user)} from {valid(head)}" for head, user in sorted(names.guessed.items())]
-    more = f" and {len(shown) - _MOST_GUESSES} more" if len(shown) > _MOST_GUESSES else ""
     return [
         "Blackboard's file names do not say where the user name begins. "
-        f"Read were {', '.join(shown[:_MOST_GUESSES])}{more}. "
+        f"Read were {_listed(shown, _MOST_GUESSES)}. "
         "If that is wrong, put Blackboard's .txt receipts next to the files."
     ]
 
 
-def _students(items: Iterable[Item], names: Names, ignored: list[str]) -> list[_Student]:
-    """Return the items of each student together."""
-    owned: dict[tuple[str, ...], list[Item]] = {}
-    called: dict[tuple[str, ...], tuple[str, str]] = {}
-    items = sorted(items, key=lambda item: (item.kind == "stray", item.place))
-    told = {
-        item.place: None
-        if item.kind in ("stray", "single")
-        else names.by_name.get((item.name, item.kind == "folder"))
-        for item in items
-    }
+def _students(uploads: Sequence[Upload], names: Names, ignored: list[str]) -> list[_Student]:
+    """Return the uploads of each student together. Ignore loose files that are no answers."""
+    readings = [names.by_name.get((upload.name, upload.is_folder)) for upload in uploads]
     is_canvas = any(
-        (name := told[item.place])
-        and not name.certain
-        and item.name.lower().endswith((".py", ".zip"))
-        for item in items
+        reading and not reading.certain and suffix(reading.file) in ANSWERS for reading in readings
     )
-    for item in items:
-        name = told[item.place]
-        if (
-            item.kind == "file"
-            and not item.name.lower().endswith((".py", ".zip"))
-            and not (name and (name.certain or is_canvas))
-        ):
-            ignored.append(item.place)
-            continue
-        key = name.key if name else (item.kind, item.place)
-        called[key] = (valid(name.student), name.id) if name else (valid(item.student), "")
-        owned.setdefault(key, []).append(
-            replace(
-                item, files=tuple(_as_named(file, name, item.kind == "file") for file in item.files)
-            )
-            if name
-            else item
-        )
-    return [
-        _Student(
-            name,
-            owned[key][0].place,
-            tuple(
-                sorted(
-                    (file for item in owned[key] for file in item.files),
-                    key=lambda file: file.place,
-                )
-            ),
-            key[0] in ("file", "stray"),
-            key[0] == "stray",
-        )
-        for key, name in zip(owned, _with_numbers([called[key] for key in owned]), strict=True)
-    ]
+    owned: dict[tuple[str, ...], list[tuple[Upload, Named | None]]] = defaultdict(list)
+    pairs = sorted(zip(uploads, readings, strict=True), key=lambda pair: pair[0].place)
+    for upload, reading in pairs:
+        is_named = reading is not None and (reading.certain or is_canvas)
+        if upload.is_folder or is_named or suffix(upload.name) in ANSWERS:
+            owner = reading.key if reading else (upload.place,)
+            owned[owner].append((upload, reading))
+        else:
+            trouble = upload.files[0].trouble
+            ignored.append(f"{upload.place} ({trouble})" if trouble else upload.place)
+    called: list[tuple[str, str]] = []
+    for (upload, reading), *_ in owned.values():
+        called.append((valid(reading.student), reading.id) if reading else (upload.student, ""))
+    names_and_uploads = zip(_distinct(called), owned.values(), strict=True)
+    return [_Student(name, own) for name, own in names_and_uploads]
 
 
-def _as_named(file: File, name: Named, alone: bool) -> File:
-    parts = (name.file,) if alone else file.parts
-    return replace(
-        file,
-        parts=parts,
-        attempt=name.attempt,
-        upload=name.upload,
-        modified=handed_in_at(name.attempt) or file.modified,
-    )
-
-
-def _with_numbers(names: Sequence[tuple[str, str]]) -> list[str]:
+def _distinct(called: Sequence[tuple[str, str]]) -> list[str]:
     """Return a name for each student, given name and number.
 
-    The number is added where it tells all students of one name apart. No other name is changed.
+    Add the number if it tells all students of one name apart. Change no other name.
     """
     numbers: dict[str, list[str]] = defaultdict(list)
-    for name, number in names:
+    for name, number in called:
         numbers[_folded(name)].append(number)
-    apart = {
-        name
-        for name, found in numbers.items()
-        if len(found) > 1 and all(found) and len(set(found)) == len(found)
-    }
-    return [f"{name} ({number})" if _folded(name) in apart else name for name, number in names]
-
-
-def _by_name(students: Sequence[_Student], ignored: list[str]) -> list[list[_Student]]:
-    """Return the students of each name together; more than one in a list is for a person to settle.
-
-    A file whose path leads out of the archive cannot be read, and nobody knows whose it is. So it
-    takes nothing from a student whose name its path holds: it goes to `ignored`.
-    """
-    groups: dict[str, list[_Student]] = defaultdict(list)
-    for student in students:
-        groups[_folded(student.name)].append(student)
-    for name, group in groups.items():
-        if any(not student.stray for student in group):
-            ignored += [
-                f"{file.place} ({file.trouble})"
-                for student in group
-                if student.stray
-                for file in student.files
-            ]
-            groups[name] = [student for student in group if not student.stray]
-    return list(groups.values())
+    names: list[str] = []
+    for name, number in called:
+        same = numbers[_folded(name)]
+        tells_apart = len(same) > 1 and all(same) and len(set(same)) == len(same)
+        names.append(f"{name} ({number})" if tells_apart else name)
+    return names
 
 
 def _folded(name: str) -> str:
-    """Return what names have in common that differ only in case, Unicode form or blanks."""
-    return " ".join(
-        unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", name).casefold()).split()
-    )
+    """Return the common form of names that differ only in case, Unicode form or blanks."""
+    folded = unicodedata.normalize("NFKC", name).casefold()
+    return " ".join(unicodedata.normalize("NFKC", folded).split())
 
 
-def _unsettled(
-    group: Sequence[_Student], challenges: Sequence[Challenge], ignored: list[str]
+def _files(student: _Student, stack: ExitStack, ignored: list[str]) -> list[File]:
+    """Return all files of a student, by place. Zips are unpacked until `stack` is closed."""
+    files: list[File] = []
+    for upload, reading in student.uploads:
+        for file in with_zip_unpacked(upload.files, stack, ignored):
+            if reading:
+                file = replace(
+                    file,
+                    parts=(reading.file,) if upload.is_loose else file.parts,
+                    attempt=reading.attempt,
+                    upload=reading.upload,
+                    modified=handed_in_at(reading.attempt) or file.modified,
+                )
+            files.append(file)
+    return sorted(files, key=lambda file: file.place)
+
+
+# Submissions
+
+
+def _of_students(
+    students: Sequence[_Student], challenges: Sequence[Challenge], ignored: list[str]
 ) -> list[Submission]:
-    """Return submissions without a source, which say that several came under one name."""
-    name = group[0].name
-    named: set[str] = set()
-    made: list[Submission] = []
-    for challenge in challenges:
-        places = [_place(student, challenge, challenges) for student in group]
-        named.update(places[:_MOST_NAMED])
-        made.append(
-            Submission(
-                name,
-                challenge.id,
-                valid(places[0]),
-                None,
-                valid(_same_name(group, places)),
-                unsettled=tuple(map(valid, places)),
-            )
-        )
-    ignored += [
-        f"{file.place} ({len(group)} submissions have the name {name})"
-        for student in group
-        for file in student.files
-        if _may_be_meant(file) and file.place not in named
-    ]
-    return made
-
-
-def _place(student: _Student, challenge: Challenge, challenges: Sequence[Challenge]) -> str:
-    """Return the file that would be graded if no other submission had this name, or its folder."""
-    try:
-        return _chosen(
-            student, _latest(student.files, _expected(challenges)), challenge, challenges
-        ).place
-    except FileError:
-        return student.place
-
-
-def _same_name(group: Sequence[_Student], places: Sequence[str]) -> str:
-    more = f" and {len(places) - _MOST_NAMED} more" if len(places) > _MOST_NAMED else ""
-    spellings = len({student.name for student in group})
-    alike = f" {_ALIKE}" if spellings > 1 else ""
-    return f"{len(places)} submissions have the name {group[0].name}: {', '.join(places[:_MOST_NAMED])}{more}.{alike} {_SETTLE}"
+    """Return all submissions, by student. Students of one name are for a person to settle."""
+    groups: dict[str, list[_Student]] = defaultdict(list)
+    for student in students:
+        groups[_folded(student.name)].append(student)
+    submissions: list[Submission] = []
+    for _, group in sorted(groups.items()):
+        with ExitStack() as stack:
+            files = [_files(student, stack, ignored) for student in group]
+            if len(group) == 1:
+                submissions += _submissions(group[0], files[0], challenges, ignored)
+            else:
+                submissions += _unsettled(group, files, challenges, ignored)
+    return submissions
 
 
 def _submissions(
-    student: _Student, challenges: Sequence[Challenge], ignored: list[str]
+    student: _Student, files: Sequence[File], challenges: Sequence[Challenge], ignored: list[str]
 ) -> list[Submission]:
-    """What a student handed in, read, for each challenge; what is left over goes to `ignored`."""
-    made: list[Submission] = []
-    files = _latest(student.files, _expected(challenges))
-    told: set[str] = set()
+    """Return a student's submission for each challenge. Add other files to `ignored`."""
+    latest = _latest(files, _expected(challenges))
+    submissions: list[Submission] = []
+    named: set[str] = set()
     for challenge in challenges:
-        place, modified, source, trouble = student.place, None, None, ""
-        unsettled: tuple[str, ...] = ()
+        submission = Submission(student.name, challenge.id, valid(student.place), None)
         try:
-            file = _chosen(student, files, challenge, challenges)
-            place, modified = file.place, file.modified
-            told.add(place)
-            if file.times > 1:
-                unsettled = (valid(place),) * file.times
-            source = file.read()
+            file = _choose(student, latest, challenge, challenges)
+            named.add(file.place)
+            submission = _read(file, submission)
         except _UnclearError as error:
-            told |= error.named
-            trouble = str(error)
-        except FileError as error:
-            trouble = str(error)
-        if unsettled:
-            trouble = f"{trouble.removesuffix(INSTEAD)}{_SETTLE}"
-        made.append(
-            Submission(
-                student.name,
-                challenge.id,
-                valid(place),
-                source,
-                valid(trouble),
-                modified,
-                unsettled,
-            )
+            named |= error.named
+            submission = replace(submission, trouble=valid(str(error)))
+        submissions.append(submission)
+    current = {file.place for file in latest}
+    last_attempt = max((file.attempt for file in latest), default="")
+    for file in files:
+        if _may_be_meant(file) and file.place not in named:
+            is_old = file.attempt < last_attempt or file.place not in current
+            reason = file.trouble or ("an older upload" if is_old else "not asked for")
+            ignored.append(f"{file.place} ({reason})")
+    return submissions
+
+
+def _read(file: File, submission: Submission) -> Submission:
+    """Return the submission with the text of its file, or with the reason why there is none."""
+    submission = replace(submission, file=valid(file.place), modified=file.modified)
+    if file.times > 1:
+        trouble = valid(f"{file.trouble.removesuffix(INSTEAD)}{_SETTLE}")
+        return replace(submission, trouble=trouble, unsettled=(submission.file,) * file.times)
+    try:
+        return replace(submission, source=file.read())
+    except FileError as error:
+        return replace(submission, trouble=valid(str(error)))
+
+
+def _unsettled(
+    group: Sequence[_Student],
+    files: Sequence[Sequence[File]],
+    challenges: Sequence[Challenge],
+    ignored: list[str],
+) -> list[Submission]:
+    """Return submissions without a source, which say that several came under one name."""
+    name = group[0].name
+    submissions: list[Submission] = []
+    named: set[str] = set()
+    for challenge in challenges:
+        places: list[str] = []
+        for student, own in zip(group, files, strict=True):
+            try:
+                latest = _latest(own, _expected(challenges))
+                places.append(_choose(student, latest, challenge, challenges).place)
+            except _UnclearError:
+                places.append(student.place)
+        named.update(places[:_MOST_NAMED])
+        explained = f" {_ALIKE}" if len({student.name for student in group}) > 1 else ""
+        trouble = (
+            f"{len(places)} submissions have the name {name}: {_listed(places)}.{explained}"
+            f" {_SETTLE}"
         )
-    last = max((file.attempt for file in files), default="")
-    for file in student.files:
-        if _may_be_meant(file) and file.place not in told:
-            is_old = file.attempt < last or all(file.place != one.place for one in files)
-            ignored.append(
-                f"{file.place} ({file.trouble or ('an older upload' if is_old else 'not asked for')})"
-            )
-    return made
+        shown = tuple(map(valid, places))
+        submissions.append(
+            Submission(name, challenge.id, shown[0], None, valid(trouble), unsettled=shown)
+        )
+    for own in files:
+        for file in own:
+            if _may_be_meant(file) and file.place not in named:
+                ignored.append(f"{file.place} ({len(group)} submissions have the name {name})")
+    return submissions
 
 
 def _may_be_meant(file: File) -> bool:
     """Return whether the teacher is told of the file if it is not graded."""
-    return file.is_python or bool(file.trouble) or file.name.lower().endswith(".zip")
-
-
-def _expected(challenges: Sequence[Challenge]) -> set[str]:
-    return {spelt(challenge.file_name) for challenge in challenges}
+    return file.suffix in ANSWERS or bool(file.trouble)
 
 
 def _latest(files: Sequence[File], expected: set[str]) -> list[File]:
-    """The files without those that a later upload of the same name replaces."""
-    last: dict[str, tuple[int, int]] = {}
+    """Return the files without those that a later upload of the same name replaces."""
+    newest: dict[str, tuple[int, int]] = {}
     for file in files:
         name, number = _called(file, expected)
-        last[name] = max(last.get(name, (0, 0)), (file.upload, number))
-    return [
-        file
-        for file in files
-        if (file.upload, _called(file, expected)[1]) == last[_called(file, expected)[0]]
-    ]
+        newest[name] = max(newest.get(name, (0, 0)), (file.upload, number))
+    latest: list[File] = []
+    for file in files:
+        name, number = _called(file, expected)
+        if (file.upload, number) == newest[name]:
+            latest.append(file)
+    return latest
 
 
 def _called(file: File, expected: set[str]) -> tuple[str, int]:
-    """A file's name in one spelling, without the number that a system gave to a later upload of it; and that number."""
+    """Return a file's name in one spelling, and the number that Canvas gave to a later upload."""
     name = file.parts[-1]
-    again = _AGAIN.fullmatch(name) if file.upload and spelt(name) not in expected else None
-    return (spelt(again[1] + again[3]), int(again[2])) if again else (spelt(name), 0)
+    numbered = _NUMBERED.fullmatch(name)
+    if file.upload and numbered and spelt(name) not in expected:
+        return spelt(numbered[1] + numbered[3]), int(numbered[2])
+    return spelt(name), 0
 
 
-class _UnclearError(FileError):
-    """No file can be chosen; the sentence names those that there are."""
-
-    def __init__(self, text: str, files: Iterable[File]) -> None:
-        super().__init__(text)
-        self.named = {file.place for file in islice(files, _MOST_NAMED)}
-
-
-def _chosen(
+def _choose(
     student: _Student, files: Sequence[File], challenge: Challenge, challenges: Sequence[Challenge]
 ) -> File:
-    """The file to grade: of the last attempt that has one.
+    """Return the file to grade, from the last attempt that has one.
 
     Raises:
-        _UnclearError: where there is none, or it cannot be told which is meant.
+        _UnclearError: there is none, or it is not clear which file is meant.
     """
-    name, handed_in = challenge.file_name, f"What {student.name} handed in"
-    expected = _expected(challenges)
-    if student.alone and len(challenges) > 1:
-        names = ", ".join(one.file_name for one in challenges)
-        text = f"{student.place} is one file, but {len(challenges)} challenges are asked. Hand in a folder for each student, with {names} in it."
+    upload, reading = student.uploads[0]
+    if len(challenges) > 1 and upload.is_loose and reading is None:
+        names = ", ".join(challenge.file_name for challenge in challenges)
+        text = (
+            f"{student.place} is one file, but {len(challenges)} challenges are asked. Hand in a"
+            f" folder for each student, with {names} in it."
+        )
         raise _UnclearError(files[0].trouble or text, files)
     for attempt in sorted({file.attempt for file in files}, reverse=True):
-        python = [file for file in files if file.attempt == attempt and file.is_python]
-        for near in ([file for file in python if len(file.parts) == 1], python):
-            called = [file for file in near if file.parts[-1] == name] or [
-                file for file in near if _called(file, expected)[0] == spelt(name)
-            ]
-            if len(called) == 1:
-                return called[0]
-            if called:
-                raise _UnclearError(
-                    f"{handed_in} holds {len(called)} files for {name}: {_listed(called)}. Hand in one.",
-                    called,
-                )
-            if near and len(challenges) == 1:
-                if len(near) == 1:
-                    return near[0]
-                raise _UnclearError(
-                    f"{handed_in} holds {len(near)} Python files and none is called {name}: {_listed(near)}. Hand in {name}.",
-                    near,
-                )
-    refused = [file.trouble for file in files if file.trouble]
-    if refused and len(refused) == len(files):
-        raise _UnclearError(
-            refused[0]
-            if len(challenges) == 1
-            else f"{student.name} did not hand in {name}: {refused[0]}",
-            files,
+        python = [file for file in files if file.attempt == attempt and file.suffix == ".py"]
+        at_top = [file for file in python if len(file.parts) == 1]
+        for candidates in (at_top, python):
+            file = _match(student.name, candidates, challenge, challenges)
+            if file:
+                return file
+    raise _UnclearError(_nothing_found(student.name, files, challenge, challenges), files)
+
+
+def _match(
+    student: str, candidates: Sequence[File], challenge: Challenge, challenges: Sequence[Challenge]
+) -> File | None:
+    """Return the candidate that is meant for a challenge, or None."""
+    name = challenge.file_name
+    expected = _expected(challenges)
+    same = [file for file in candidates if file.parts[-1] == name]
+    if not same:
+        same = [file for file in candidates if _called(file, expected)[0] == spelt(name)]
+    if len(same) == 1:
+        return same[0]
+    if same:
+        text = (
+            f"{student} handed in {len(same)} files for {name}: {_file_names(same)}. Hand in one."
         )
-    there = f"it holds {_listed(files)}" if files else "it is empty"
-    if len(challenges) == 1:
-        raise _UnclearError(
-            " ".join((f"{handed_in} holds no Python file: {there}. Hand in {name}.", *refused[:1])),
-            files,
-        )
-    raise _UnclearError(
-        " ".join(
-            (
-                f"{student.name} did not hand in {name}: {there}. Hand in a file of that name.",
-                *refused[:1],
-            )
-        ),
-        files,
+        raise _UnclearError(text, same)
+    if not candidates or len(challenges) > 1:
+        return None
+    if len(candidates) == 1:
+        return candidates[0]
+    text = (
+        f"{student} handed in {len(candidates)} Python files and none is called {name}:"
+        f" {_file_names(candidates)}. Hand in {name}."
     )
+    raise _UnclearError(text, candidates)
 
 
-def _listed(files: Sequence[File]) -> str:
-    more = f" and {len(files) - _MOST_NAMED} more" if len(files) > _MOST_NAMED else ""
-    return ", ".join(file.name for file in files[:_MOST_NAMED]) + more
+def _nothing_found(
+    student: str, files: Sequence[File], challenge: Challenge, challenges: Sequence[Challenge]
+) -> str:
+    """Return the sentence for a student without a file for this challenge."""
+    name = challenge.file_name
+    refused = [file.trouble for file in files if file.trouble]
+    is_all_refused = len(refused) == len(files) > 0
+    if is_all_refused and len(challenges) == 1:
+        return refused[0]
+    if is_all_refused:
+        return f"{student} did not hand in {name}: {refused[0]}"
+    missing = "a Python file" if len(challenges) == 1 else name
+    there = f", only {_file_names(files)}" if files else " or any other file"
+    text = f"{student} did not hand in {missing}{there}. Hand in {name}."
+    return " ".join((text, *refused[:1]))
+
+
+def _file_names(files: Sequence[File]) -> str:
+    return _listed([file.name for file in files])
+
+
+def _listed(names: Sequence[str], most: int = _MOST_NAMED) -> str:
+    more = f" and {len(names) - most} more" if len(names) > most else ""
+    return ", ".join(names[:most]) + more

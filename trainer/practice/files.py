@@ -1,4 +1,4 @@
-"""The learner's files: read with care, never written over, kept aside before a fresh one takes their place."""
+"""Read the learner's files with care, and never write over one: keep it aside first."""
 
 from __future__ import annotations
 
@@ -11,53 +11,56 @@ from trainer.core.words import DrillError
 MOST_SOURCE_BYTES = 1 << 20
 
 
-def read_source(path: Path) -> str:
-    """The text of a submission.
+def read_source(
+    path: Path,
+    *,
+    name: str = "",
+    if_empty: str = "Write your answer there; `attn-drill reset` gives a fresh stub.",
+) -> str:
+    """Return the text of a submission.
+
+    Args:
+        path: the file.
+        name: how messages call it; the path if it is empty.
+        if_empty: what to do about an empty file.
 
     Raises:
-        DrillError: where there is no such file, or it is no UTF-8 text of a sensible size.
+        DrillError: there is no such file, or it is no UTF-8 text of at most `MOST_SOURCE_BYTES`.
     """
+    name = name or str(path)
     try:
         status = path.stat()
         if stat.S_ISDIR(status.st_mode):
-            raise DrillError(f"{path} is a folder. Name the Python file in it.")
+            raise DrillError(f"{name} is a folder. Name the Python file in it.")
         if not stat.S_ISREG(status.st_mode):
-            raise DrillError(f"{path} is not a regular file. Name a Python file.")
+            raise DrillError(f"{name} is not a regular file. Name a Python file.")
         if status.st_size > MOST_SOURCE_BYTES:
             raise DrillError(
-                f"{path} has {status.st_size:,} bytes; at most {MOST_SOURCE_BYTES:,} are graded. Is it the right file?"
+                f"{name} has {status.st_size:,} bytes; at most {MOST_SOURCE_BYTES:,} are graded."
+                " Is it the right file?"
             )
         data = path.read_bytes()
     except FileNotFoundError:
         raise DrillError(
-            f"There is no file {path}. Check the name, or run `attn-drill start` for a stub."
+            f"There is no file {name}. Check the name, or run `attn-drill start` for a stub."
         ) from None
     except OSError as error:
         raise DrillError(
-            f"{path} cannot be read: {error.strerror or error}. Check its name and permissions."
+            f"{name} cannot be read: {error.strerror or error}. Check its name and permissions."
         ) from None
-    return decoded(
-        data, str(path), "Write your answer there; `attn-drill reset` gives a fresh stub."
-    )
-
-
-def decoded(data: bytes, place: str, if_empty: str) -> str:
-    """The text that these bytes of a submission are; `place` and `if_empty` are for the sentence where they are none.
-
-    Raises:
-        DrillError: where they are empty or no UTF-8 text.
-    """
     if not data.strip():
-        raise DrillError(f"{place} is empty. {if_empty}")
+        raise DrillError(f"{name} is empty. {if_empty}")
     if b"\0" in data:
         raise DrillError(
-            f"{place} holds a NUL byte at offset {data.index(0)}: it is no Python text. Save it as UTF-8."
+            f"{name} holds a NUL byte at offset {data.index(0)}: it is no Python text."
+            " Save it as UTF-8."
         )
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise DrillError(
-            f"{place} is not UTF-8: byte {data[error.start]:#04x} at offset {error.start}. Save it as UTF-8."
+            f"{name} is not UTF-8: byte {data[error.start]:#04x} at offset {error.start}."
+            " Save it as UTF-8."
         ) from None
 
 
@@ -77,7 +80,8 @@ def write_new(path: Path, text: str) -> None:
         raise DrillError(f"{path} appeared just now and is left as it is. Try again.") from None
     except OSError as error:
         raise DrillError(
-            f"{path} cannot be written: {error.strerror or error}. Choose another folder with --dir."
+            f"{path} cannot be written: {error.strerror or error}."
+            " Choose another folder with --dir."
         ) from None
 
 

@@ -62,9 +62,9 @@ class Names:
     guessed: Mapping[str, str]
 
 
-def named(name: str, is_folder: bool) -> Named | None:
-    """Return the reading of one name by itself, or None if it is no system's."""
-    return read_names([(name, is_folder)]).by_name.get((name, is_folder))
+def is_named(name: str, is_folder: bool) -> bool:
+    """Return whether a system may have written this name."""
+    return bool(_readings(name, is_folder))
 
 
 def read_names(
@@ -176,96 +176,62 @@ def _users(
 ) -> tuple[dict[str, str], dict[str, str]]:
     """Return the user in each `<assignment>_<user>`, and those of them that could be others.
 
-    Both parts may have underscores. Receipts decide first: one of them tells the assignment for all.
-    Then what several users have in common, up to an underscore, is the assignment. A single user
+    Both parts may have underscores. Receipts decide first: a receipt tells the assignment
+    for all. Then the assignment is the part that several users have in common. A single user
     without a receipt is cut as early as possible: the name is never shortened to another's.
     """
     users = dict(by_receipt)
-    assignments = sorted(
-        {head.removesuffix(f"_{user}") for head, user in by_receipt.items()}, key=len, reverse=True
-    )
+    assignments = {head.removesuffix(f"_{user}") for head, user in by_receipt.items()}
     groups: dict[str, list[list[str]]] = defaultdict(list)
     for head in sorted(set(heads) - set(users)):
-        told = next(
-            (
-                assignment
-                for assignment in assignments
-                if len(head) > len(assignment) + 1 and head.startswith(f"{assignment}_")
-            ),
-            None,
-        )
-        if told is not None:
-            users[head] = head[len(told) + 1 :]
+        own = [text for text in assignments if head.startswith(f"{text}_") and head != f"{text}_"]
+        if own:
+            users[head] = head[len(max(own, key=len)) + 1 :]
         else:
             groups[head.partition("_")[0]].append(head.split("_"))
     guessed: dict[str, str] = {}
     for group in groups.values():
-        count = _shared(group) if len(group) > 1 else _known(group[0], known)
+        if len(group) > 1:
+            count = _shared(group)
+            is_guess = count > 1
+        else:
+            count = _known(group[0], known)
+            is_guess = count == 0
         for parts in group:
-            head, user = "_".join(parts), "_".join(parts[count or 1 :])
-            users[head] = user or head
-            if len(parts) > 2 and (count is None or (count > 1 and len(group) > 1)):
+            head = "_".join(parts)
+            users[head] = "_".join(parts[count or 1 :]) or head
+            if is_guess and len(parts) > 2:
                 guessed[head] = users[head]
     return users, guessed
 
 
 def _shared(heads: Sequence[Sequence[str]]) -> int:
     """Return how many first parts all heads share, so that something is left of each."""
-    most = min(len(parts) for parts in heads) - 1
-    count = next(
-        (index for index in range(most) if len({parts[index] for parts in heads}) > 1), most
-    )
+    most = min(map(len, heads)) - 1
+    count = 0
+    while count < most and len({parts[count] for parts in heads}) == 1:
+        count += 1
     while count and not all(any(parts[count:]) for parts in heads):
         count -= 1
     return count
 
 
-def _known(parts: Sequence[str], known: Collection[str]) -> int | None:
-    """Return how many first parts are a known name of the assignment, or None."""
-    return next(
-        (
-            count
-            for count in range(len(parts) - 1, 0, -1)
-            if spelt("_".join(parts[:count]).replace(" ", "_")) in known
-        ),
-        None,
-    )
+def _known(parts: Sequence[str], known: Collection[str]) -> int:
+    """Return how many first parts are a known name of the assignment, or 0."""
+    for count in range(len(parts) - 1, 0, -1):
+        if spelt("_".join(parts[:count]).replace(" ", "_")) in known:
+            return count
+    return 0
 
 
 def handed_in_at(attempt: str) -> float | None:
-    """Seconds since the epoch of an attempt, which says neither zone nor offset."""
+    """Return the time of an attempt in seconds since the epoch, in local time; None for ""."""
     try:
         return datetime.strptime(attempt, "%Y-%m-%d-%H-%M-%S").timestamp()
     except (ValueError, OverflowError, OSError):
         return None
 
 
-def has_common_top(
-    files: Sequence[tuple[str, ...]], folders: Sequence[tuple[str, ...]], expected: Sequence[str]
-) -> bool:
-    """Whether one folder of an archive holds all students, instead of being a student's own.
-
-    Args:
-        files: the paths of all files.
-        folders: those of all folders that have an entry of their own.
-        expected: names of the files that were asked for; who has one of them in a folder is its owner.
-    """
-    paths = [*files, *folders]
-    if (
-        len({parts[0] for parts in paths}) != 1
-        or any(len(parts) == 1 for parts in files)
-        or named(paths[0][0], True)
-    ):
-        return False
-    alone = {parts[1] for parts in files if len(parts) == 2}
-    inner = {parts[1] for parts in paths if len(parts) > 1} - alone
-    if any(named(name, False) for name in alone) or any(named(name, True) for name in inner):
-        return True
-    if any(spelt(name) in expected for name in alone):
-        return False
-    return len(inner) + sum(name.lower().endswith((".py", ".zip")) for name in alone) > 1
-
-
 def spelt(file_name: str) -> str:
-    """A file's name in one spelling: small letters, underscores for hyphens."""
+    """Return a file name in one spelling: small letters, underscores for hyphens."""
     return file_name.lower().replace("-", "_")
