@@ -53,7 +53,6 @@ THOROUGH = {
         *(
             "test_every_light_command_finds_it",
             "test_help_names_the_option",
-            "test_a_notebook_knows_the_variable",
             "test_a_session_grades_from_any_pack",
         ),
     ),
@@ -90,7 +89,6 @@ SAMPLED = {
     "test_a_right_mask_is_not_blamed": 4,
     "test_the_picture_has_the_keys_of_the_cache": 4,
     "test_every_stub_is_unfinished": 3,
-    "test_several_functions": 2,
     "test_task_is_one_key_away_after_a_verdict": 4,
     **dict.fromkeys(
         (

@@ -1,6 +1,5 @@
 """Which packs are known and in what order; what is broken in one of them is told, and stops no command."""
 
-import importlib
 import json
 import os
 import shutil
@@ -11,7 +10,6 @@ from pathlib import Path
 
 import pytest
 
-from trainer import check
 from trainer.app.grading import open_grader
 from trainer.app.packs import open_packs
 from trainer.cli import app
@@ -598,16 +596,6 @@ def test_a_session_grades_from_any_pack() -> None:
         assert answer.report.verdict == "passed"
     finally:
         process.close()
-
-
-def test_a_notebook_knows_the_variable(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """`check` grades challenges of packs that ATTN_DRILL_PACK names."""
-    (tmp_path / "an_answer.py").write_text(
-        packs.solution(packs.find_challenge(TINY_PACK, "prefix-sum"))
-    )
-    monkeypatch.syspath_prepend(tmp_path)
-    monkeypatch.setenv("ATTN_DRILL_PACK", str(TINY_PACK))
-    assert check("prefix-sum", importlib.import_module("an_answer")).passed
 
 
 def test_doctor_counts_every_pack(tmp_path: Path, site: Path) -> None:

@@ -1,21 +1,24 @@
-"""attn-drill: practise implementing attention in PyTorch from memory, with a grader that says where and why.
+"""attn-drill: practise implementing attention in PyTorch from memory. A grader says where and why.
 
-In a notebook: `from trainer import check; check("gqa", MyClass)`.
+In a notebook, `%load_ext trainer` adds the cell magic `%%drill`.
 """
 
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from trainer.notebook.live import check
-
-__all__ = ["__version__", "check"]
+__all__ = ["__version__", "load_ipython_extension"]
 __version__ = "0.1.0"
 
 
-def __getattr__(name: str) -> object:
-    """`check`, imported when it is first asked for: every command imports this file."""
-    if name == "check":
-        from trainer.notebook.live import check  # noqa: PLC0415 - see above
+def load_ipython_extension(ipython: object) -> None:
+    """Register the cell magic `%%drill`. IPython calls this for `%load_ext trainer`."""
+    from trainer.notebook import register  # noqa: PLC0415  # every command imports this file
 
-        return check
+    register(ipython)
+
+
+def __getattr__(name: str) -> object:
+    if name == "check":
+        # No AttributeError: `from trainer import check` would hide its sentence.
+        raise ImportError(
+            "trainer.check is gone. Run `%load_ext trainer`, then write `%%drill ID` as the first "
+            "line of the cell that holds your answer."
+        )
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

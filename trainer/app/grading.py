@@ -49,6 +49,15 @@ def check_seed(seed: int) -> None:
         raise DrillError(f"--seed is {seed}; it must be 0 to {MOST_SEED}.")
 
 
+def check_system() -> None:
+    """Raise GraderError if this system cannot fork a process."""
+    if not hasattr(os, "fork"):
+        raise GraderError(
+            "Grading needs a system that can fork a process: "
+            "Linux, macOS, or Windows' Linux subsystem (WSL)."
+        )
+
+
 def fresh_seed() -> int:
     """Return a random seed from 0 to 2**31 - 1."""
     return int.from_bytes(os.urandom(4), "little") >> 1
@@ -74,11 +83,7 @@ def open_grader(
         DrillError: if a named folder is no pack.
         GraderError: if this system cannot fork, or torch cannot be imported.
     """
-    if not hasattr(os, "fork"):
-        raise GraderError(
-            "Grading needs a system that can fork a process: "
-            "Linux, macOS, or Windows' Linux subsystem (WSL)."
-        )
+    check_system()
     hidden = known_packs.roots()
     # The garbage collector would visit every object that torch makes during its import.
     gc.disable()

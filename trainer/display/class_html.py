@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import groupby
@@ -12,17 +11,8 @@ from trainer.classroom.assignment import total
 from trainer.classroom.summary import ClassSummary, CommonMistake, Distribution, summarise
 from trainer.classroom.words import Assignment, Result
 from trainer.display.class_words import VERDICTS, checks_passed, likely, points
+from trainer.display.coloured import coloured
 from trainer.display.pages import page
-
-# The parts of a report that are coloured. A word in capitals at the start is the verdict, a symbol
-# comes before the name of a check, and a star after a number says that it is wrong.
-_COLOURED = re.compile(
-    r"(?P<verdict>\A[A-Z][A-Z ]+[A-Z](?=  ))"
-    r"|(?:^|(?<=  ))(?P<check>[✓✗–] \S+(?: \S+)*)"
-    r"|(?<![\w.*-])(?P<starred>(?:-?(?:[\d.]+(?:e[+-]?\d+)?|inf)|nan|True|False)\*)(?=\s|$)",
-    re.MULTILINE,
-)
-_KINDS = {"✓": "right", "✗": "wrong", "–": "quiet"}
 
 
 @dataclass(frozen=True)
@@ -64,29 +54,6 @@ def anchor(student: str, challenge: str) -> str:
     """Return the id of a report: the same in every file, and nothing of the name is in it."""
     key = f"{student}\0{challenge}".encode(errors="surrogatepass")
     return f"r-{hashlib.sha256(key).hexdigest()[:16]}"
-
-
-def coloured(report_text: str) -> Iterator[tuple[str, str]]:
-    """Yield a report in pieces, each with its classes, which are "" for most.
-
-    The classes are "right", "wrong" or "quiet", for the verdict with "verdict". The pieces together
-    are the whole text, without white space at its end.
-    """
-    text = report_text.rstrip()
-    end = 0
-    for found in _COLOURED.finditer(text):
-        yield "", text[end : found.start()]
-        yield _classes(found), found[0]
-        end = found.end()
-    yield "", text[end:]
-
-
-def _classes(found: re.Match[str]) -> str:
-    if found["check"]:
-        return _KINDS[found["check"][0]]
-    if found["verdict"]:
-        return "right verdict" if found["verdict"] == "PASSED" else "wrong verdict"
-    return "wrong"
 
 
 def _most_common_first(summary: ClassSummary) -> list[tuple[str, CommonMistake]]:

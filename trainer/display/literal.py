@@ -16,11 +16,15 @@ from rich.text import Text
 def console(stream: IO[str] | None = None, **options: Any) -> Console:
     """Return a console that prints strings as they stand: no markup, no emoji codes, no highlights.
 
+    In the kernel of a notebook it prints to its file too, and not into the notebook.
+
     Args:
         stream: the file to print to; by default stdout.
         options: further arguments of `rich.console.Console`.
     """
-    return Console(file=stream, markup=False, emoji=False, highlight=False, **options)
+    return Console(
+        file=stream, markup=False, emoji=False, highlight=False, force_jupyter=False, **options
+    )
 
 
 class LiteralTable(Table):

@@ -38,6 +38,7 @@ class Grade(msgspec.Struct, tag=True, frozen=True):
 
     id              comes back with the replies
     seed            None for a fresh seed
+    case            only this case, by its number from 1; None for all
     is_early_wanted whether a failing verdict is sent before its diagnosis, and again with it
     is_shared       whether more submissions under this seed will come
     content         digest of the challenge's folders; a server with other content refuses; "" for any
@@ -49,6 +50,7 @@ class Grade(msgspec.Struct, tag=True, frozen=True):
     challenge: str
     submission: Submission
     seed: int | None = None
+    case: int | None = None
     id: int = 0
     is_early_wanted: bool = False
     is_shared: bool = False

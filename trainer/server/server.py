@@ -124,7 +124,7 @@ class GradingServer:
         if request.is_shared:
             self._share(challenge, seed)
         try:
-            judgement = self._grader.grade(challenge, request.submission, seed)
+            judgement = self._grader.grade(challenge, request.submission, seed, request.case)
             if judgement.report.verdict != "passed" and request.is_early_wanted:
                 yield Verdict(request.id, judgement.report, is_final=False)
             yield Verdict(request.id, self._diagnoser.report(judgement))

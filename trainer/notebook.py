@@ -1,0 +1,184 @@
+"""The cell magic `%%drill`: grade a cell of a notebook as `attn-drill check` grades a file.
+
+`%load_ext trainer` registers it. IPython is not a dependency, and nothing here imports it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shutil
+import sys
+from dataclasses import dataclass
+from typing import Any, NoReturn
+
+from rich.text import Text
+
+from trainer.app.grading import check_seed, check_system, record_attempt
+from trainer.app.packs import open_packs
+from trainer.cli.messages import warn_journal
+from trainer.core.report import Report
+from trainer.core.words import DrillError, GraderError, Submission
+from trainer.display.as_json import as_object
+from trainer.display.coloured import coloured
+from trainer.display.literal import console
+from trainer.display.pages import page
+from trainer.display.terminal import render
+from trainer.practice.files import decoded
+from trainer.practice.journal import default_journal
+from trainer.server.messages import Grade, Refused, Verdict
+from trainer.server.pool import pool
+
+
+class NotebookError(DrillError):
+    """A sentence for the user, which IPython shows without a traceback."""
+
+    def _render_traceback_(self) -> list[str]:
+        return [f"attn-drill: {self}"]
+
+
+@dataclass(frozen=True, repr=False)
+class DrillResult:
+    """The verdict on a cell. IPython shows it as the report.
+
+    report  the object that `attn-drill check --json` prints
+    source  the graded text; its lines are those of the cell, the first one as a comment
+    text    the report for a terminal
+    """
+
+    report: dict[str, Any]
+    source: str
+    text: str
+
+    @property
+    def verdict(self) -> str:
+        """The verdict, for example "passed" or "failed"."""
+        return str(self.report["verdict"])
+
+    @property
+    def passed(self) -> bool:
+        """Whether every check passed."""
+        return self.verdict == "passed"
+
+    def __repr__(self) -> str:
+        return self.text
+
+    def _repr_html_(self) -> str:
+        """Return the report as a fragment of a page, for dark and for light notebooks."""
+        return "".join(
+            page(
+                "notebook", coloured=coloured, text=self.text, colour=not os.environ.get("NO_COLOR")
+            )
+        )
+
+
+class _Parser(argparse.ArgumentParser):
+    """Reads the words after `%%drill`."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            prog="%%drill",
+            description="Run this cell, then grade it like a file. It needs its own imports.",
+            add_help=False,
+            allow_abbrev=False,
+        )
+        self.add_argument("challenge", metavar="ID", help="the challenge, for example gqa")
+        self.add_argument("--seed", type=int, help="grade on the cases of this seed")
+        self.add_argument("--case", type=int, help="only this case, by its number in the report")
+        self.add_argument(
+            "--why",
+            action=argparse.BooleanOptionalAction,
+            default=True,
+            help="name the likely mistake, or hold it back as an interview does",
+        )
+        self.add_argument("--help", action="store_true", help="show this text")
+
+    def error(self, message: str) -> NoReturn:
+        raise DrillError(f"{message}. `%drill --help` shows the options.")
+
+
+def register(ipython: Any) -> None:
+    """Give a running IPython the magic `%%drill`."""
+
+    def drill(line: str, cell: str | None = None) -> DrillResult | None:
+        """Run this cell and grade it. `%drill --help` shows the options."""
+        try:
+            return _drill(ipython, line, cell)
+        except (DrillError, GraderError) as error:
+            raise NotebookError(str(error)) from None
+        except KeyboardInterrupt:
+            raise NotebookError("Interrupted: the cell has no verdict.") from None
+
+    ipython.register_magic_function(drill, "line_cell", "drill")
+
+
+def _drill(ipython: Any, line: str, cell: str | None) -> DrillResult | None:
+    """Run a cell and grade it; return None if help was asked for or the cell was interrupted."""
+    parser = _Parser()
+    words = line.split()
+    if "--help" in words:
+        print(parser.format_help(), end="")
+        return None
+    options = parser.parse_args(words)
+    if cell is None:
+        raise DrillError(
+            "%drill with one percent sign has no cell to grade. Write "
+            f"`%%drill {line.strip()}` as the first line of the cell that holds your answer."
+        )
+    known_packs = open_packs()
+    challenge = known_packs.find(options.challenge)
+    if options.seed is not None:
+        check_seed(options.seed)
+    check_system()
+    # The magic's own line stays as a comment, so that a report counts lines as the cell does.
+    decoded(cell.encode("utf-8", "surrogatepass"), "The cell", "Write your answer in it.")
+    source = f"# %%drill {line.strip()}\n{cell}"
+    ran = ipython.run_cell(source)
+    if isinstance(ran.error_in_exec, KeyboardInterrupt):
+        return None
+    submission = Submission(f"{challenge.id} (notebook cell)", source)
+    reply = pool.ask(
+        tuple(str(root) for root in known_packs.roots()),
+        Grade(challenge.id, submission, options.seed, options.case),
+    )
+    if isinstance(reply, Refused):
+        raise GraderError(reply.sentence)
+    assert isinstance(reply, Verdict)
+    report = reply.report
+    if options.case is None:
+        journal = default_journal()
+        record_attempt(journal, challenge, report, source, "practice")
+        warn_journal(journal)
+        journal.close()
+    return DrillResult(as_object(report), source, _as_text(report, why=options.why))
+
+
+def _as_text(report: Report, *, why: bool) -> str:
+    """Return the report and the next steps, as wide as the terminal and in its characters."""
+    width = shutil.get_terminal_size().columns
+    encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
+    out = console(width=width, color_system=None, legacy_windows=False)
+    with out.capture() as capture:
+        unicode = encoding.lower().startswith("utf")
+        out.print(render(report, width, unicode=unicode, why=why, commands=False))
+        out.print(Text("\n" + "\n".join(_next_steps(report))))
+    return "\n".join(line.rstrip() for line in capture.get().splitlines())
+
+
+def _next_steps(report: Report) -> list[str]:
+    failure = report.first_failure()
+    if failure is None:
+        return [f"!attn-drill solution {report.challenge} shows the reference."]
+    steps = []
+    if report.unfinished:
+        steps.append(f"Not counted as an attempt: the cell {report.unfinished}.")
+    if "NameError" in failure.message:
+        steps.append("The cell is graded alone: names from other cells are not defined in it.")
+    again = f"%%drill {report.challenge} --seed {report.seed}"
+    if failure.number is not None:
+        again += f" --case {failure.number}"
+    return [
+        *steps,
+        f"this case again  {again}",
+        f"a hint           !attn-drill hint {report.challenge}",
+    ]

@@ -1,1 +1,0 @@
-"""Floor 7: `check` for live classes in notebooks."""
