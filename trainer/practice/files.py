@@ -48,6 +48,19 @@ def read_source(
         raise DrillError(
             f"{name} cannot be read: {error.strerror or error}. Check its name and permissions."
         ) from None
+    return decoded(data, name, if_empty)
+
+
+def decoded(data: bytes, name: str, if_empty: str) -> str:
+    """Return the text of a submission that was read.
+
+    Args:
+        name: how messages call it.
+        if_empty: what to do if there is no text.
+
+    Raises:
+        DrillError: it is no UTF-8 text, or empty.
+    """
     if not data.strip():
         raise DrillError(f"{name} is empty. {if_empty}")
     if b"\0" in data:
