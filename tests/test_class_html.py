@@ -22,7 +22,8 @@ from tests.class_results import (
 from tests.html_page import Page
 from trainer.classroom.words import Asked, Assignment, Excerpt, Result
 from trainer.display.class_html import anchor, class_html
-from trainer.display.class_words import VERDICTS, visible
+from trainer.display.class_words import VERDICTS
+from trainer.display.visible import visible
 
 EVERYONE = a_class()
 TWO = ("first", "second")

@@ -30,12 +30,12 @@ from trainer.classroom.words import Asked, Assignment, CheckLine, Excerpt, Found
 from trainer.core.words import CHECK_ORDER
 from trainer.display import github_classroom
 from trainer.display.class_progress import summary
-from trainer.display.class_words import visible
 from trainer.display.github_classroom import github_classroom_object, result_line
 from trainer.display.gradebook import COLUMNS, grades_csv
 from trainer.display.gradescope import gradescope_object
 from trainer.display.junit import junit_xml
 from trainer.display.told import apportioned
+from trainer.display.visible import visible
 
 FORMULA = tuple("=+-@\t\r\n＝＋－＠")
 EVERYONE = a_class()

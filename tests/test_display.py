@@ -32,7 +32,8 @@ from trainer.display.as_json import as_object, error_to_json, to_json
 from trainer.display.literal import console, grid
 from trainer.display.pack_table import mistakes_table
 from trainer.display.terminal import render, show
-from trainer.display.words import affected, index_in_words, number, plain, ranges
+from trainer.display.visible import visible
+from trainer.display.words import affected, index_in_words, number, ranges
 from trainer.grading.grader import Grader
 
 GQA = packs.find_challenge(packs.built_in_pack(), "gqa")
@@ -387,7 +388,7 @@ def test_words() -> None:
     assert ranges((0, 1, 2, 3, 7, 9, 10)) == "0-3, 7, 9, 10"
     assert affected(Affected("H", 4, (1, 3))) == ("heads (H)", "wrong 1, 3   right 0, 2")
     assert affected(Affected("L", 4, (0, 1, 2, 3)))[1] == "all 4 wrong"
-    assert plain("a\x1b[31mb\x00c\r\nd\te") == "abc\nd\te"
+    assert visible("a\x1b[31mb\x00c\r\nd\te", lines=True) == "a\\x1b[31mb\\x00c\nd\te"
 
 
 def test_mistakes_table() -> None:

@@ -14,6 +14,7 @@ import typer
 from trainer.app.packs import KnownPacks
 from trainer.cli.parameters import complete_id
 from trainer.core.words import Challenge, DrillError, GraderError
+from trainer.display.visible import visible
 
 if TYPE_CHECKING:
     from types import FrameType
@@ -182,7 +183,6 @@ def _submissions(
 ) -> list[Submission]:
     from trainer.classroom import collect
     from trainer.display.class_progress import columns, in_columns
-    from trainer.display.class_words import visible
 
     found = (
         collect.collect_single(folder, challenges)

@@ -16,6 +16,7 @@ import typer
 from trainer.app.packs import KnownPacks
 from trainer.cli.messages import warn, warn_journal
 from trainer.core.words import DrillError, PackError
+from trainer.display.visible import visible
 from trainer.practice.journal import Journal, default_journal
 
 if TYPE_CHECKING:
@@ -139,7 +140,6 @@ def _session(questions: list[Asked], journal: Journal) -> None:
 def _answered(asked: Asked, width: int, journal: Journal) -> bool | None:
     """Ask until an answer is understood, show what it was worth and keep it; None where there is none any more."""
     from trainer.display.asked import prompt, wrapped
-    from trainer.display.words import plain
     from trainer.practice.quiz import judge
 
     while True:
@@ -151,7 +151,10 @@ def _answered(asked: Asked, width: int, journal: Journal) -> bool | None:
             break
         typer.echo(wrapped(judged.message, width))
     journal.record_review(
-        asked.item, time.time(), _GOOD if judged.right else _AGAIN, plain(given).strip()[:80]
+        asked.item,
+        time.time(),
+        _GOOD if judged.right else _AGAIN,
+        visible(given, lines=True).strip()[:80],
     )
     word = (
         typer.style("Right.", fg="blue" if _coloured() else None)

@@ -20,9 +20,8 @@ from rich.progress import (
 )
 
 from trainer.classroom.words import Result
-from trainer.display.class_words import visible
 from trainer.display.literal import console
-from trainer.display.words import plain
+from trainer.display.visible import visible
 
 _LINES = 10  # in all, where there is no terminal
 _MOST_NAMES = 10  # that a person has to settle
@@ -125,7 +124,10 @@ def summary(results: Iterable[Result], width: int | None = None) -> tuple[str, i
         lines.append(
             f"score: {sum(scores) / len(scores):.1f} on average, {sorted(scores)[len(scores) // 2]:.1f} in the middle"
         )
-    lines += [f"{count} × {name}: {plain(says)}" for (name, says), count in mistakes.most_common(3)]
+    lines += [
+        f"{count} × {name}: {visible(says, lines=True)}"
+        for (name, says), count in mistakes.most_common(3)
+    ]
     lines += _to_settle(unsettled)
     return "\n".join(in_columns(line, width) for line in lines), failed
 

@@ -14,7 +14,7 @@ from trainer.core.report import Report
 from trainer.display.as_json import SCHEMA, as_object
 from trainer.display.literal import console
 from trainer.display.terminal import render
-from trainer.display.words import plain
+from trainer.display.visible import visible
 
 _WIDTH = 80
 _AROUND = 2
@@ -37,7 +37,7 @@ def kept_trouble(
     checks = [
         {"name": "loads", "case": None, "case_number": None, "status": "failed", "message": trouble}
     ]
-    text = f"ERROR  {challenge}\n{plain(file)}\nX loads\n\nloads\n  {plain(trouble)}\n"
+    text = f"ERROR  {challenge}\n{visible(file, lines=True)}\nX loads\n\nloads\n  {visible(trouble, lines=True)}\n"
     return _kept(
         _bare(challenge, file) | {"verdict": "error", "checks": checks, "text": text} | dict(more)
     )
@@ -53,7 +53,7 @@ def kept_failure(
             "verdict": None,
             "error": sentence,
             "checks": [],
-            "text": f"NOT GRADED  {challenge}\n{plain(sentence)}\n",
+            "text": f"NOT GRADED  {challenge}\n{visible(sentence, lines=True)}\n",
         }
         | dict(more)
     )

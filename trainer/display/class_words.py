@@ -1,9 +1,6 @@
-"""Words for the results of a class, and the text of students made harmless: nothing of it is lost, nothing of it acts."""
+"""Words for the results of a class."""
 
 from __future__ import annotations
-
-import re
-import unicodedata
 
 from trainer.classroom.words import Result
 from trainer.core.words import Verdict
@@ -18,27 +15,6 @@ VERDICTS: dict[Verdict | None, tuple[str, str]] = {
     "not-allowed": ("⊘", "not allowed"),
     None: ("?", "not graded"),
 }
-
-_SUSPECT = re.compile(r"[^ -~]")
-_SUSPECT_BUT_LINES = re.compile(r"[^ -~\n\t]")
-_JOINERS = "\u200c\u200d"  # names in Persian and in Indic scripts are spelt with them
-
-
-def visible(text: str, *, lines: bool = False) -> str:
-    r"""The text with every character that acts instead of being seen as its escape: `\x1b`, `\u202e`, `\n`.
-
-    Two names that differ stay different, unlike with `plain`, and a lone surrogate of a file name can be written.
-    `lines`: line ends and tabs stay as they are.
-    """
-    if lines:
-        text = text.replace("\r\n", "\n")
-    return (_SUSPECT_BUT_LINES if lines else _SUSPECT).sub(lambda found: _seen(found[0]), text)
-
-
-def _seen(character: str) -> str:
-    if character.isprintable() or character in _JOINERS or unicodedata.category(character) == "Zs":
-        return character
-    return character.encode("unicode_escape").decode("ascii")
 
 
 def likely(result: Result) -> str:

@@ -11,7 +11,7 @@ from rich.text import Text
 from trainer.core.report import Diagnosis, EffectiveMask
 from trainer.display.literal import grid
 from trainer.display.styles import QUIET, RIGHT, WRONG
-from trainer.display.words import plain
+from trainer.display.visible import visible
 
 _MOST_KEYS = 24  # columns of a picture
 
@@ -31,13 +31,13 @@ def _rows(
     found: Diagnosis, shown: int | None, *, why: bool
 ) -> Iterator[tuple[RenderableType, RenderableType]]:
     if found.first_line is not None:
-        text = Text(plain(found.first_line.text), style="bold")
+        text = Text(visible(found.first_line.text, lines=True), style="bold")
         text.append(_reached(found, shown), style="not bold")
         yield f"line {found.first_line.line}", text
     elif found.last_reached or found.first_missed:
         yield "where", Text(_reached(found, shown).strip())
     if found.layout:
-        yield "result", plain(found.layout)
+        yield "result", visible(found.layout, lines=True)
     if found.effective_mask is not None:
         yield "mask", _picture(found.effective_mask)
     if found.mistakes:

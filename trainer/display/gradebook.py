@@ -8,7 +8,8 @@ import re
 from collections.abc import Iterable, Iterator
 
 from trainer.classroom.words import Result
-from trainer.display.class_words import checks_passed, likely, points, visible
+from trainer.display.class_words import checks_passed, likely, points
+from trainer.display.visible import visible
 
 COLUMNS = (
     "student",

@@ -15,7 +15,8 @@ from rich.text import Text
 from trainer.display import literal
 from trainer.display.styles import QUIET, RIGHT, WRONG
 from trainer.display.terminal import has_unicode
-from trainer.display.words import number, plain
+from trainer.display.visible import visible
+from trainer.display.words import number
 
 if TYPE_CHECKING:  # not at run time: it imports torch
     from trainer.comparing.heads import HeadFacts
@@ -100,7 +101,7 @@ def summary(facts: Sequence[HeadFacts]) -> str:
 
 def one_line(text: str) -> str:
     """A name from a file: no control characters, no line ends."""
-    return " ".join(plain(text).split())
+    return " ".join(visible(text, lines=True).split())
 
 
 def _table(facts: Sequence[HeadFacts], width: int) -> Iterator[Text]:

@@ -6,7 +6,8 @@ from collections.abc import Iterable, Iterator
 from xml.sax.saxutils import escape, quoteattr
 
 from trainer.classroom.words import CheckLine, Result
-from trainer.display.class_words import VERDICTS, visible
+from trainer.display.class_words import VERDICTS
+from trainer.display.visible import visible
 
 # How long a check took is not known, only how long all of them did: a suite has a time, its test cases have none.
 

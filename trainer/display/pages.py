@@ -15,7 +15,7 @@ from pathlib import Path
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
 
-from trainer.display.class_words import visible
+from trainer.display.visible import visible
 from trainer.display.words import counted, number
 
 

@@ -16,7 +16,7 @@ from trainer.display.asked import code_lines
 from trainer.display.literal import console, grid
 from trainer.display.styles import QUIET, RIGHT, WRONG
 from trainer.display.terminal import VERDICTS, as_ascii, has_unicode
-from trainer.display.words import plain
+from trainer.display.visible import visible
 from trainer.practice.interview.score import ProblemRow, QuestionRow, ScoreSheet
 from trainer.practice.quiz import LETTERS
 
@@ -43,7 +43,10 @@ def render(sheet: ScoreSheet, width: int = 80, *, unicode: bool = True) -> Rende
         parts += [
             Text(),
             _title("Practise next"),
-            *(Padding(Text(plain(one)), (0, 0, 0, 2), expand=False) for one in sheet.practise),
+            *(
+                Padding(Text(visible(one, lines=True)), (0, 0, 0, 2), expand=False)
+                for one in sheet.practise
+            ),
         ]
     whole = Group(*parts)
     return whole if unicode else as_ascii(whole, width)
@@ -175,7 +178,7 @@ def _problem(number: int, problem: ProblemRow, width: int) -> Iterator[Renderabl
             Text(f"failed: {', '.join(result.failed)}", style=WRONG), (0, 0, 0, 3), expand=False
         )
     if problem.state.note:
-        yield Padding(Text(plain(problem.state.note)), (0, 0, 0, 3), expand=False)
+        yield Padding(Text(visible(problem.state.note, lines=True)), (0, 0, 0, 3), expand=False)
     yield Text()
     yield _read_aloud(problem, width)
 
@@ -209,7 +212,7 @@ def _code(text: str | None, width: int) -> RenderableType:
     """Code in at most so many columns; what does not fit goes on below, further in."""
     if text is None:
         return Text("(nothing)", style=QUIET)
-    lines = plain(text).strip("\n").expandtabs(4).split("\n")
+    lines = visible(text, lines=True).strip("\n").expandtabs(4).split("\n")
     text = "\n".join(code_lines(lines, width))
     return Syntax(text, "python", theme="ansi_dark", background_color="default")
 
@@ -225,7 +228,7 @@ def _question(number: int, question: QuestionRow, width: int) -> Iterator[Render
     rows.add_row(
         "yours",
         Text(
-            f"{plain(given_in_words(question))}: {'right' if question.right else 'wrong'}",
+            f"{visible(given_in_words(question), lines=True)}: {'right' if question.right else 'wrong'}",
             style=RIGHT if question.right else WRONG,
         ),
     )

@@ -7,8 +7,8 @@ from itertools import groupby
 
 from trainer.classroom.similarity import Lines, Pair
 from trainer.display.asked import wrapped
-from trainer.display.class_words import visible
 from trainer.display.gradebook import cell_of, csv_line  # a student is spelt here as in grades.csv
+from trainer.display.visible import visible
 
 Found = Sequence[tuple[str, Sequence[Pair]]]  # the pairs of each challenge, by its id
 

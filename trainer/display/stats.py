@@ -14,7 +14,7 @@ from rich.text import Text
 from trainer.display.literal import LiteralTable, console, grid
 from trainer.display.styles import QUIET, RIGHT, WRONG
 from trainer.display.terminal import as_ascii, has_unicode
-from trainer.display.words import plain
+from trainer.display.visible import visible
 from trainer.practice.schedule import Item, challenge_of
 from trainer.practice.stats import OwnMistake, Stats, Topic, Trend, Week
 
@@ -162,7 +162,7 @@ def _due(stats: Stats, now: float) -> RenderableType | None:
     if not stats.due:
         return (
             Text(
-                f"Nothing today. {plain(_name(stats.next_due))} is next, {_when(stats.next_due.due_at, now)}."
+                f"Nothing today. {visible(_name(stats.next_due), lines=True)} is next, {_when(stats.next_due.due_at, now)}."
             )
             if stats.next_due
             else None
@@ -170,7 +170,7 @@ def _due(stats: Stats, now: float) -> RenderableType | None:
     table = _grid("left", "whole", "right")
     for one in stats.due[:_MOST_DUE]:
         table.add_row(
-            plain(_name(one)),
+            visible(_name(one), lines=True),
             f"recall {one.strength:.0%}",
             Text(_when(one.due_at, now), style=QUIET),
         )
@@ -217,7 +217,7 @@ def _topics(
     for one in topics:
         recall = "" if one.recall is None else f"recall {one.recall:.0%} of {one.reviewed}"
         cells: list[RenderableType] = [
-            plain(titles.get(one.name, one.name)),
+            visible(titles.get(one.name, one.name), lines=True),
             f"{one.passed} of {one.challenges}",
             recall,
         ]
@@ -269,7 +269,7 @@ def _mistakes(mistakes: Sequence[OwnMistake], now: float) -> RenderableType | No
     table = _grid("right", "left")
     for one in mistakes[:_MOST_MISTAKES]:
         words = Text(f"{one.challenge}: ", style="bold")
-        words.append(plain(one.says), style="not bold")
+        words.append(visible(one.says, lines=True), style="not bold")
         words.append(f" ({_when(min(one.last_at, now), now)})", style=f"not bold {QUIET}")
         table.add_row(Text(f"{one.count} x", style=WRONG), words)
     if (more := len(mistakes) - _MOST_MISTAKES) > 0:

@@ -18,12 +18,12 @@ from trainer.core.words import Case
 from trainer.display.diagnosis import diagnosed
 from trainer.display.literal import console, grid
 from trainer.display.styles import QUIET, RIGHT, WRONG
+from trainer.display.visible import visible
 from trainer.display.words import (
     affected,
     entry,
     index_in_words,
     number,
-    plain,
     plain_inputs,
     sizes_in_words,
     small_tensors,
@@ -62,7 +62,7 @@ def render(
 ) -> RenderableType:
     """The whole report as one renderable. Without `why` it says where, not which mistake it is; without `commands`, not what to type next."""
     parts: list[RenderableType] = [_headline(report), _checks(report, width, unicode=unicode)]
-    parts += [Text(plain(note), style=QUIET) for note in report.notes]
+    parts += [Text(visible(note, lines=True), style=QUIET) for note in report.notes]
     failure = report.first_failure()
     if failure is not None:
         parts += [Text(), *_failure(report, failure, width)]
@@ -87,7 +87,7 @@ def _headline(report: Report) -> Text:
         f"  {passed} of {len(statuses)} checks passed{only}   seed {report.seed}\n",
         style="not bold default",
     )
-    line.append(plain(report.file), style=f"not bold {QUIET}")
+    line.append(visible(report.file), style=f"not bold {QUIET}")
     return line
 
 
@@ -120,7 +120,7 @@ def _failure(report: Report, failure: Outcome, width: int) -> Iterator[Renderabl
     if case is not None:
         title.append(f"  case {failure.number}: {case.name}", style="bold default")
     yield title
-    yield Padding(Text(plain(failure.message)), (0, 0, 0, 2), expand=False)
+    yield Padding(Text(visible(failure.message, lines=True)), (0, 0, 0, 2), expand=False)
     rows = grid(padding=(0, 2))
     rows.add_column(style=QUIET, no_wrap=True)
     rows.add_column()
@@ -139,13 +139,14 @@ def _failure(report: Report, failure: Outcome, width: int) -> Iterator[Renderabl
             rows.add_row("made in", f"{case.dtype}, {case.mode} mode{_extras(case)}")
     for frame in failure.frames:
         where = f"line {frame.line}" + (
-            f", in {plain(frame.function)}"
+            f", in {visible(frame.function)}"
             if frame.function and frame.function != "<module>"
             else ""
         )
         rows.add_row(
             "where",
-            Text(where) + Text(f"  {plain(frame.text)}" if frame.text else "", style="bold"),
+            Text(where)
+            + Text(f"  {visible(frame.text, lines=True)}" if frame.text else "", style="bold"),
         )
     if failure.mismatch is not None and case is not None:
         for label, value in _mismatch(failure.mismatch, case, width):
@@ -253,7 +254,7 @@ def _others(report: Report, shown: Outcome) -> str:
 
 
 def _printed(report: Report, *, unicode: bool) -> Iterator[RenderableType]:
-    lines = plain(report.stdout).strip("\n").split("\n")
+    lines = visible(report.stdout, lines=True).strip("\n").split("\n")
     yield Text("Printed by your code in this case:", style=QUIET)
     bar = "│ " if unicode else "| "
     for line in lines[:_MOST_PRINTED_LINES]:

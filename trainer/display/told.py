@@ -15,7 +15,8 @@ from typing import Literal, TypeVar
 from trainer.classroom.assignment import total
 from trainer.classroom.words import Asked, Assignment, Result
 from trainer.core.words import Status
-from trainer.display.class_words import VERDICTS, checks_passed, visible
+from trainer.display.class_words import VERDICTS, checks_passed
+from trainer.display.visible import visible
 
 NOT_GRADED = "This could not be graded, which is not your fault. Tell your teacher."
 UNSETTLED = "Not graded yet: more than one submission came under this name. Tell your teacher."

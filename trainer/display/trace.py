@@ -11,7 +11,8 @@ from trainer.core.report import Trace, TraceRow
 from trainer.display.literal import console
 from trainer.display.styles import QUIET, RIGHT, WRONG
 from trainer.display.terminal import as_ascii, has_unicode
-from trainer.display.words import number, plain, sizes_in_words
+from trainer.display.visible import visible
+from trainer.display.words import number, sizes_in_words
 
 
 def show_trace(trace: Trace, stream: TextIO) -> None:
@@ -36,7 +37,7 @@ def _parts(trace: Trace) -> list[RenderableType]:
     )
     parts: list[RenderableType] = [title, lines, note]
     if trace.failure:
-        parts.append(Text(plain(trace.failure), style=WRONG))
+        parts.append(Text(visible(trace.failure, lines=True), style=WRONG))
     return parts
 
 
@@ -45,7 +46,7 @@ def _row(row: TraceRow, width: int) -> Text:
     indent = "  " * row.depth
     text = Text(no_wrap=True, overflow="ellipsis")
     text.append(f"{row.line:>{width}}  ", style=QUIET)
-    text.append(f"{indent}{plain(row.text)}\n", style="bold")
+    text.append(f"{indent}{visible(row.text, lines=True)}\n", style="bold")
     text.append(f"{'':>{width}}  {indent}  {row.shape} {row.dtype}  {_range(row)}", style=QUIET)
     if row.milestone:
         text.append(f"  = {row.milestone}", style=RIGHT)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 
 from trainer.core.report import Affected, Summary
 from trainer.core.words import Case, axes
@@ -20,15 +19,6 @@ NAMES = {
     "D": "features",
     "Dv": "features",
 }
-
-_CONTROL = re.compile(
-    r"\x1b\[[0-9;?]*[ -/]*[@-~]|[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069]"
-)
-
-
-def plain(text: str) -> str:
-    """The text without escape sequences and control characters, which a submission could use to draw on the terminal."""
-    return _CONTROL.sub("", text.replace("\r\n", "\n").replace("\r", "\n"))
 
 
 def counted(number: int, what: str) -> str:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from trainer.core.report import Outcome, Report
 from trainer.core.words import Status
-from trainer.display.words import plain
+from trainer.display.visible import visible
 
 _ROUND = str.maketrans("[]", "()")
 
@@ -63,7 +63,7 @@ def all_due(right: Report) -> tuple[Due, ...]:
 
 def as_name(text: str) -> str:
     """A text as the name of a test: one line, without what pytest reads in an id. `::` parts the names of the tests' tree, brackets hold parameters."""
-    return " ".join(plain(text).replace("::", ":").translate(_ROUND).split())
+    return " ".join(visible(text, lines=True).replace("::", ":").translate(_ROUND).split())
 
 
 def _unique(name: str, taken: Collection[str]) -> str:

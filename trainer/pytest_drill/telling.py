@@ -15,7 +15,8 @@ from trainer.core.report import Mismatch, Outcome, Report
 from trainer.display.literal import console, grid
 from trainer.display.styles import QUIET, WRONG
 from trainer.display.terminal import as_ascii, render
-from trainer.display.words import affected, index_in_words, number, plain, sizes_in_words
+from trainer.display.visible import visible
+from trainer.display.words import affected, index_in_words, number, sizes_in_words
 
 _WIDTH, _LEAST_WIDTH = 80, 40
 
@@ -73,7 +74,7 @@ class Told:
         return Crash(
             self.file,
             first.frames[-1].line if first.frames else 1,
-            _in_our_words(" ".join(plain(first.message).split())),
+            _in_our_words(" ".join(visible(first.message, lines=True).split())),
         )
 
     def toterminal(self, tw: Writer) -> None:
@@ -126,14 +127,14 @@ def _brief(outcome: Outcome, report: Report) -> Iterator[RenderableType]:
     if case is not None:
         title.append(f"  case {outcome.number}: {case.name}", style="bold default")
     yield title
-    yield Padding(Text(plain(outcome.message)), (0, 0, 0, 2), expand=False)
+    yield Padding(Text(visible(outcome.message, lines=True)), (0, 0, 0, 2), expand=False)
     rows = grid(padding=(0, 2))
     rows.add_column(style=QUIET, no_wrap=True)
     rows.add_column()
     if case is not None and case.sizes:
         rows.add_row("sizes", sizes_in_words(case))
     for frame in outcome.frames:
-        rows.add_row("where", Text(f"line {frame.line}  {plain(frame.text)}"))
+        rows.add_row("where", Text(f"line {frame.line}  {visible(frame.text, lines=True)}"))
     if outcome.mismatch is not None and outcome.mismatch.kind == "value":
         for label, words in _where(outcome.mismatch, dict(case.sizes) if case is not None else {}):
             rows.add_row(label, words)

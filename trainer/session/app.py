@@ -29,7 +29,7 @@ from trainer.core.words import DrillError, GraderError, Submission
 from trainer.display.styles import QUIET, RIGHT, WRONG
 from trainer.display.terminal import VERDICTS, render
 from trainer.display.trace import render_trace
-from trainer.display.words import plain
+from trainer.display.visible import visible
 from trainer.practice.files import read_source, write_afresh
 from trainer.practice.journal import Journal
 from trainer.server.client import AsyncClient
@@ -283,7 +283,10 @@ class SessionApp(App[Left]):
         ]
         most = max(1, min(_MOST_PATH_LINES, height // 6))
         return Text("\n").join(
-            [_packed(parts, width), Text(_fitted(plain(str(given.path)), width, most), style=QUIET)]
+            [
+                _packed(parts, width),
+                Text(_fitted(visible(str(given.path)), width, most), style=QUIET),
+            ]
         )
 
     def _verdict_word(self) -> Text:
@@ -366,10 +369,15 @@ class SessionApp(App[Left]):
 
     def _render_unfinished(self, report: Report) -> list[RenderableType]:
         """The state of a file that is no finished answer."""
-        lines = [Text(f"{self.practice.given.path.name} {plain(report.unfinished)}", style="bold")]
+        lines = [
+            Text(
+                f"{self.practice.given.path.name} {visible(report.unfinished)}",
+                style="bold",
+            )
+        ]
         failure = report.first_failure()
         for frame in failure.frames[-1:] if failure is not None else ():
-            lines.append(Text(f"  line {frame.line}  {plain(frame.text)}"))
+            lines.append(Text(f"  line {frame.line}  {visible(frame.text, lines=True)}"))
         lines.append(
             Text("This is no attempt and does not count; the next save is graded.", style=QUIET)
         )
@@ -528,7 +536,7 @@ class SessionApp(App[Left]):
             again = "Graded once more: " if self._asked == self._number else ""
             self.status = (
                 again
-                + f"{self.practice.given.path.name} {plain(report.unfinished)}; this does not count."
+                + f"{self.practice.given.path.name} {visible(report.unfinished)}; this does not count."
             )
         else:
             self.status = self._short() if final else "Looking for where and why …"
@@ -539,7 +547,7 @@ class SessionApp(App[Left]):
         if found is None:
             return ""
         parts = (
-            [f"line {found.first_line.line}: {plain(found.first_line.text)}"]
+            [f"line {found.first_line.line}: {visible(found.first_line.text, lines=True)}"]
             if found.first_line is not None
             else []
         )
