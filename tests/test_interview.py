@@ -422,7 +422,7 @@ def drill(
 @pytest.fixture
 def left_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """Pretend that there is a terminal, and a learner who leaves the first problem at once."""
-    monkeypatch.setattr("trainer.cli.start.can_stay", lambda: True)
+    monkeypatch.setattr("trainer.cli.practise.can_stay", lambda: True)
     left = Left("quit", False, 5.0, 0, 0, 0)
     monkeypatch.setattr("trainer.session.interview.stay", lambda given, journal: left)
 

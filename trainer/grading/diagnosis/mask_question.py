@@ -102,9 +102,36 @@ def proved_mask(
     found = effective_mask(question.probe, mine, question.right)
     if found is None or not found.what:
         return found
+    if _may_be_values_in_another_order(question, mine):
+        return None
     calls = scores_probe(comparison.case_set, question.index, question.probe, mine)
     moved = None if calls is None else outputs_of(reruns.run(calls, "outputs"))
     return found if calls and moved and scores_agree(calls, moved) else None
+
+
+def _may_be_values_in_another_order(question: MaskQuestion, mine: Attended) -> bool:
+    """Return whether right scores with values in another order would give the same answer.
+
+    The second series of calls never exchanges a query's own token, because that changes the query.
+    So it cannot tell these two apart if the right keys are all among the keys that were found and
+    the own token: then the columns of both patterns are the same, in another order.
+    """
+    items = torch.arange(mine.pattern.shape[0])
+    found = mine.pattern[items, :, items]  # [items, queries, keys]
+    right = question.right.pattern[items, :, items]
+    queries, keys = found.shape[1:]
+    not_exchanged = found.clone()
+    if queries + question.probe.cached == keys:
+        own = torch.eye(queries, keys, dtype=torch.bool).roll(question.probe.cached, dims=1)
+        not_exchanged |= own
+    if bool((right & ~not_exchanged).any()):
+        return False
+    return all(_columns(found[item]) == _columns(right[item]) for item in items)
+
+
+def _columns(pattern: Tensor) -> list[list[bool]]:
+    """Return the columns of a pattern in an order of their own."""
+    return sorted(pattern.T.tolist())
 
 
 def _wrong_rows(comparison: Comparison, index: int) -> Tensor:
