@@ -2,16 +2,9 @@
 
 from collections.abc import Mapping, Sequence
 
-from trainer.classroom.words import (
-    Asked,
-    Assignment,
-    CheckLine,
-    Excerpt,
-    Found,
-    NamedMistake,
-    Result,
-)
-from trainer.core.words import Status, Verdict
+from trainer.classroom.words import Asked, Assignment, Excerpt, Result
+from trainer.core.report import Diagnosis, Frame, Outcome, Report
+from trainer.core.words import Mistake, Status, Verdict
 
 CHECKS = (
     *("loads", "interface", "parameters", "runs", "shapes", "dtype", "values", "masks"),
@@ -51,12 +44,18 @@ PLAIN_NAMES = (
     "محمد علي",
 )
 
-NO_SCALE = NamedMistake("no-scale", "The scores are not divided by sqrt(head_dim).")
-TILED = NamedMistake(
+
+def named(mistake_id: str, says: str) -> Mistake:
+    """Return a known mistake that a diagnosis names."""
+    return Mistake(mistake_id, "", "", says, "")
+
+
+NO_SCALE = named("no-scale", "The scores are not divided by sqrt(head_dim).")
+TILED = named(
     "heads-tiled",
     "The key heads are tiled (k.repeat) where each must be repeated for its neighbours.",
 )
-INVERTED = NamedMistake(
+INVERTED = named(
     "mask-inverted", "The mask is inverted: what may be seen is hidden & the rest is <seen>."
 )
 
@@ -68,7 +67,7 @@ def result(
     *,
     failed: Sequence[str] = (),
     skipped: Sequence[str] = (),
-    mistakes: Sequence[NamedMistake] = (),
+    mistakes: Sequence[Mistake] = (),
     weights: Mapping[str, float] | None = None,
     **more: object,
 ) -> Result:
@@ -80,27 +79,45 @@ def result(
     worth = weights or {name: float(name in COUNTED) for name in CHECKS}
     earned = sum(worth[name] for name, status in statuses.items() if status == "passed")
     score = 0.0 if verdict == "not-allowed" else 100 * earned / sum(worth.values())
-    made: dict[str, object] = {
-        "schema": "attn-drill.report/1",
+    about_report: dict[str, object] = {
         "file": f"{student[:20]}.py",
         "seed": 123456,
-        "checks": [line for name, status in statuses.items() for line in _lines(name, status)],
-        "diagnosis": Found(mistakes=list(mistakes), first_line=34 if failed else None),
+        "outcomes": tuple(
+            line for name, status in statuses.items() for line in _lines(name, status)
+        ),
+        "diagnosis": Diagnosis(
+            mistakes=tuple(mistakes), first_line=Frame(34, "", "") if failed else None
+        ),
         "elapsed_seconds": 1.25,
+    }
+    about_result: dict[str, object] = {
         "score": score,
         "text": report_text(challenge, verdict, statuses),
         "excerpt": excerpt(student) if mistakes else None,
         "task": "digest-of-the-task",
     }
     if verdict is None:
-        made |= {
-            "checks": [],
-            "diagnosis": None,
+        about_result |= {
             "score": None,
             "text": "",
             "error": "the grader ran out of disk <here> & stopped\x1b[2J",
         }
-    return Result(student=student, challenge=challenge, verdict=verdict, **(made | more))  # type: ignore[arg-type]
+    for name, value in more.items():
+        (about_report if name in about_report else about_result)[name] = value
+    file = str(about_report["file"])
+    report = None
+    if verdict is not None:
+        report = Report(challenge=challenge, verdict=verdict, **about_report)  # type: ignore[arg-type]
+    return Result(student=student, challenge=challenge, file=file, report=report, **about_result)  # type: ignore[arg-type]
+
+
+def outcome(
+    check: str, status: Status, case: str | None = None, message: str = "", line: int | None = None
+) -> Outcome:
+    """Return the outcome of a check, as it is read from a file."""
+    return Outcome(
+        check, status, message, case, frames=() if line is None else (Frame(line, "", ""),)
+    )
 
 
 TWICE = ("bob.py", "bob/x.py")
@@ -109,24 +126,22 @@ SETTLE = f"2 submissions have the name bob: {', '.join(TWICE)}. None of them is 
 
 def unsettled(student: str = "bob", challenge: str = "first") -> Result:
     """Return the result of a student under whose name two files came."""
-    return result(student, challenge, None, file=TWICE[0], error=SETTLE, unsettled=list(TWICE))
+    return result(student, challenge, None, file=TWICE[0], error=SETTLE, unsettled=TWICE)
 
 
-def _lines(name: str, status: Status) -> list[CheckLine]:
+def _lines(name: str, status: Status) -> list[Outcome]:
     if status == "skipped":
-        return [CheckLine(name, status, message="needs values")]
+        return [outcome(name, status, message="needs values")]
     if name in ("loads", "interface", "parameters", "bad sizes", "from scratch"):
-        return [
-            CheckLine(name, status, message="it says <no> & stops" if status == "failed" else "")
-        ]
+        return [outcome(name, status, message="it says <no> & stops" if status == "failed" else "")]
     if status == "failed":
         wrong = "300 of 672 values of out differ (45%); the inputs are SECRET-INPUT"
         return [
-            CheckLine(name, "passed", "no mask"),
-            CheckLine(name, "failed", "padding mask", wrong, 34),
-            CheckLine(name, "failed", "causal", wrong, 34),
+            outcome(name, "passed", "no mask"),
+            outcome(name, "failed", "padding mask", wrong, 34),
+            outcome(name, "failed", "causal", wrong, 34),
         ]
-    return [CheckLine(name, status, "no mask"), CheckLine(name, status, "padding mask")]
+    return [outcome(name, status, "no mask"), outcome(name, status, "padding mask")]
 
 
 def report_text(challenge: str, verdict: Verdict | None, statuses: Mapping[str, Status]) -> str:

@@ -4,6 +4,7 @@ import re
 import shutil
 import subprocess
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -16,11 +17,13 @@ from tests.class_results import (
     TILED,
     a_class,
     assignment,
+    named,
     result,
     unsettled,
 )
 from tests.html_page import Page
 from trainer.classroom.words import Asked, Assignment, Excerpt, Result
+from trainer.core.report import Diagnosis
 from trainer.display.class_html import anchor, class_html
 from trainer.display.class_words import VERDICTS
 from trainer.display.visible import visible
@@ -94,10 +97,9 @@ def hostile(words: str) -> Result:
         excerpt=None,
         text=f"FAILED  {words}",
     )
-    return Result(
-        **{name: getattr(made, name) for name in made.__struct_fields__ if name != "diagnosis"},
-        diagnosis=type(made.diagnosis)(mistakes=[type(NO_SCALE)(words, words)]),
-    )
+    assert made.report is not None
+    diagnosis = Diagnosis(mistakes=(named(words, words),))
+    return replace(made, report=replace(made.report, diagnosis=diagnosis))
 
 
 def test_the_overview_says_verdicts_and_scores_in_words() -> None:

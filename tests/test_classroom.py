@@ -21,13 +21,20 @@ from trainer.classroom.assignment import plain_assignment
 from trainer.classroom.executors import executor_for
 from trainer.classroom.grading import Plan, graded, jobs_of, left_to_do, plan_of, results_of
 from trainer.classroom.results import CLASS_FILE, ClassFile, Kept, safe_name, write_whole
-from trainer.classroom.words import Submission
+from trainer.classroom.results import packed as packed_result
+from trainer.classroom.results import unpacked as unpacked_result
+from trainer.classroom.words import Result, Submission
 from trainer.cli.grade import _grade_all, _noted_interrupts, _result
 from trainer.content import packs
 from trainer.content.digest import content_digest
 from trainer.core.words import DrillError, GraderError
 from trainer.core.words import Submission as SubmittedFile
-from trainer.display.class_results import excerpt_of, kept_failure, kept_report, kept_trouble
+from trainer.display.class_results import (
+    excerpt_of,
+    with_failure,
+    with_report,
+    with_trouble,
+)
 from trainer.server import pool as pool_module
 from trainer.server.messages import (
     Grade,
@@ -48,7 +55,7 @@ from .conftest import TINY_PACK
 TINY = packs.find_challenge(TINY_PACK, "prefix-sum")
 RIGHT = packs.solution(TINY)
 WRONG = "import torch\ndef prefix_sum(x, reverse=False):\n    return x.cumsum(-1) * 2\n"
-MORE = {"student": "ana", "score": 0.0, "late": False, "task": "t"}
+BARE = Result(student="ana", challenge="prefix-sum", file="ana.py", score=0.0, task="t")
 
 
 def plan(seed: int = 5, **more: bool) -> Plan:
@@ -152,13 +159,13 @@ def test_a_result_is_written_whole_or_not_at_all(
 def test_a_result_of_somebody_else_is_none(tmp_path: Path) -> None:
     """A file that was renamed, cut off or is no result is graded again, not believed."""
     kept = Kept(tmp_path, ["prefix-sum"])
-    result, text = kept_trouble("prefix-sum", "ana.py", "It is empty.", MORE)
-    kept.write(result, text)
+    result = with_trouble(BARE, "It is empty.")
+    kept.write(result)
     assert kept.read("ana", "prefix-sum") == result
     path = kept.path("ana", "prefix-sum")
     path.rename(kept.path("ben", "prefix-sum"))
     assert kept.read("ben", "prefix-sum") is None
-    path.write_bytes(text[: len(text) // 2])
+    path.write_bytes(packed_result(result)[:100])
     assert kept.read("ana", "prefix-sum") is None
     path.write_text("[" * 100_000)
     assert kept.read("ana", "prefix-sum") is None
@@ -265,7 +272,7 @@ def test_what_decides_a_result_has_it_graded_again(
     """`--resume` leaves alone what is as it was, and nothing else."""
     kept, before, one = Kept(tmp_path, ["prefix-sum"]), plan(), submission("ana")
     job = jobs_of(before, [one])[0]
-    kept.write(*kept_trouble("prefix-sum", "ana.py", "", MORE | {"task": job.digest}))
+    kept.write(with_trouble(replace(BARE, task=job.digest), ""))
     assert left_to_do(jobs_of(before, [one]), kept) == []
     assert (
         len(left_to_do(jobs_of(*(lambda both: (both[0], [both[1]]))(change(before, one))), kept))
@@ -277,14 +284,7 @@ def test_what_the_grader_failed_on_is_tried_again(tmp_path: Path) -> None:
     """A result without a verdict says nothing of the submission."""
     kept, one = Kept(tmp_path, ["prefix-sum"]), submission("ana")
     jobs = jobs_of(plan(), [one])
-    kept.write(
-        *kept_failure(
-            "prefix-sum",
-            "ana.py",
-            "The grader broke.",
-            MORE | {"task": jobs[0].digest, "score": None},
-        )
-    )
+    kept.write(with_failure(replace(BARE, task=jobs[0].digest), "The grader broke."))
     assert left_to_do(jobs, kept) == jobs
 
 
@@ -293,13 +293,13 @@ def test_what_a_person_has_to_settle_is_kept_until_the_files_change(tmp_path: Pa
     kept = Kept(tmp_path, ["prefix-sum"])
     twice = submission("ana", None, trouble="2 submissions.", unsettled=("ana.py", "ana/x.py"))
     (job,) = jobs_of(plan(), [twice])
-    result, text = _result(plan(), job, None)
-    kept.write(result, text)
+    result = _result(plan(), job, None)
+    kept.write(result)
     assert (result.verdict, result.score, result.error, result.unsettled) == (
         None,
         None,
         "2 submissions.",
-        ["ana.py", "ana/x.py"],
+        ("ana.py", "ana/x.py"),
     )
     assert kept.read("ana", "prefix-sum") == result
     assert left_to_do([job], kept) == []
@@ -332,15 +332,9 @@ def test_results_come_sorted_and_without_strangers(tmp_path: Path) -> None:
     kept = Kept(tmp_path, ["prefix-sum"])
     jobs = jobs_of(plan(), [submission(name) for name in ("ben", "Ana", "cleo")])
     for job in jobs:
-        kept.write(
-            *kept_trouble(
-                "prefix-sum",
-                "x.py",
-                "",
-                MORE | {"student": job.submission.student, "task": job.digest},
-            )
-        )
-    kept.write(*kept_trouble("prefix-sum", "x.py", "", MORE | {"student": "zoe"}))
+        result = replace(BARE, student=job.submission.student, task=job.digest)
+        kept.write(with_trouble(result, ""))
+    kept.write(with_trouble(replace(BARE, student="zoe"), ""))
     assert [one.student for one in results_of(kept, jobs)] == ["Ana", "ben", "cleo"]
     stale = [replace(jobs[0], digest="other"), *jobs[1:]]
     assert len(list(results_of(kept, stale))) == 2
@@ -636,14 +630,18 @@ def test_kept_report(grader: object) -> None:
 
     assert isinstance(grader, Grader)
     report = report_of(grader, TINY, WRONG, "ana.py", 5, diagnosed=True)
-    result, text = kept_report(report, WRONG, MORE | {"score": 12.5})
+    result = with_report(replace(BARE, score=12.5), report, WRONG)
+    text = packed_result(result)
     assert json.loads(text)["schema"] == "attn-drill.report/1"
-    assert (result.student, result.verdict, result.score, result.seed) == ("ana", "failed", 12.5, 5)
+    assert (result.student, result.verdict, result.score) == ("ana", "failed", 12.5)
+    read = unpacked_result(text)
+    assert packed_result(read) == text
+    assert read.report is not None
+    assert read.report.first_failure().message == report.first_failure().message
     assert result.text.startswith("FAILED  prefix-sum")
     assert "LIKELY" not in result.text
     assert result.excerpt is not None
     assert result.excerpt.marked == 3
-    assert text == kept_report(report, WRONG, MORE | {"score": 12.5})[1]
     assert text.isascii()
 
 

@@ -18,8 +18,8 @@ from trainer.app.grading import check_seed, check_system, record_attempt
 from trainer.app.packs import open_packs
 from trainer.cli.messages import warn_journal
 from trainer.core.report import Report
+from trainer.core.report_codec import to_object
 from trainer.core.words import DrillError, GraderError, Submission
-from trainer.display.as_json import as_object
 from trainer.display.coloured import coloured
 from trainer.display.literal import console
 from trainer.display.pages import page
@@ -150,7 +150,7 @@ def _drill(ipython: Any, line: str, cell: str | None) -> DrillResult | None:
         record_attempt(journal, challenge, report, source, "practice")
         warn_journal(journal)
         journal.close()
-    return DrillResult(as_object(report), source, _as_text(report, why=options.why))
+    return DrillResult(to_object(report), source, _as_text(report, why=options.why))
 
 
 def _as_text(report: Report, *, why: bool) -> str:

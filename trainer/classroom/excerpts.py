@@ -60,7 +60,7 @@ def anonymous(excerpt: Excerpt, names: Set[str]) -> Excerpt | None:
     first = next(number for number, line in enumerate(cleaned) if line)
     last = max(number for number, line in enumerate(cleaned) if line)
     shown = textwrap.dedent("\n".join(cleaned[first : last + 1])).split("\n")
-    return Excerpt(first=excerpt.first + start + first, marked=excerpt.marked, lines=shown)
+    return Excerpt(first=excerpt.first + start + first, marked=excerpt.marked, lines=tuple(shown))
 
 
 def hidden(excerpt: Excerpt) -> int:

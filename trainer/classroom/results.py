@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import json
 import os
 import tempfile
 import unicodedata
+from dataclasses import asdict
 from pathlib import Path
 from typing import TypeVar
 
 import msgspec
 
-from trainer.classroom.words import Result
+from trainer.classroom.words import Excerpt, Result
+from trainer.core.report import Report
+from trainer.core.report_codec import from_object, to_object
 from trainer.core.words import DrillError, GraderError
 
 T = TypeVar("T")
@@ -57,6 +61,52 @@ def safe_name(student: str) -> str:
     return f"{kept}-{hashlib.sha256(student.encode('utf-8', 'surrogatepass')).hexdigest()[:8]}"
 
 
+def packed(result: Result) -> bytes:
+    """Return a result as a JSON file: the object of `check --json`, and what the class needs.
+
+    The student comes first, so that a teacher who opens the file sees whose it is. The text is in
+    ASCII, so that nothing in it draws on a terminal.
+    """
+    nothing = Report(result.challenge, result.file, None, "error", ())
+    found = to_object(result.report or nothing)
+    if result.report is None:
+        found |= {"verdict": None, "error": result.error}
+    found = {"student": result.student} | found
+    found |= {
+        "text": result.text,
+        "excerpt": None if result.excerpt is None else asdict(result.excerpt),
+        "score": result.score,
+        "late": result.late,
+        "task": result.task,
+    }
+    if result.unsettled:
+        found["unsettled"] = list(result.unsettled)
+    return json.dumps(found, allow_nan=False).encode("ascii") + b"\n"
+
+
+def unpacked(text: bytes) -> Result:
+    """Return the result that a JSON file holds.
+
+    Raises:
+        ValueError, KeyError, TypeError: if the file is none of ours.
+    """
+    found = json.loads(text)
+    excerpt = found.get("excerpt")
+    return Result(
+        student=found["student"],
+        challenge=found["challenge"],
+        file=found["file"],
+        report=None if found["verdict"] is None else from_object(found),
+        error=found.get("error"),
+        score=found["score"],
+        late=found["late"],
+        text=found["text"],
+        excerpt=None if excerpt is None else Excerpt(**{**excerpt, "lines": (*excerpt["lines"],)}),
+        task=found["task"],
+        unsettled=tuple(found.get("unsettled", ())),
+    )
+
+
 class Kept:
     """The results of a class under OUT."""
 
@@ -69,18 +119,18 @@ class Kept:
         folder = self.out / "results"
         return (folder / challenge if self._several else folder) / f"{safe_name(student)}.json"
 
-    def write(self, result: Result, text: bytes) -> None:
+    def write(self, result: Result) -> None:
         """Write a result, whole or not at all."""
-        write_whole(self.path(result.student, result.challenge), text)
+        write_whole(self.path(result.student, result.challenge), packed(result))
 
     def read(self, student: str, challenge: str) -> Result | None:
         """The result of a student, or None where there is none that can be read: it is graded again then."""
-        found = read_json(self.path(student, challenge), Result)
-        return (
-            found
-            if found is not None and (found.student, found.challenge) == (student, challenge)
-            else None
-        )
+        try:
+            found = unpacked(self.path(student, challenge).read_bytes())
+        except (OSError, ValueError, KeyError, TypeError, RecursionError):
+            return None
+        is_meant = (found.student, found.challenge) == (student, challenge)
+        return found if is_meant else None
 
     def class_file(self) -> ClassFile | None:
         """How an earlier grading here was made, if there was one.

@@ -173,7 +173,7 @@ class _Gathered:
             self.scores.append(result.score)
         for check, status in result.statuses().items():
             self.statuses.setdefault(check, Counter())[status] += 1
-        named = {one.id: one for one in result.diagnosis.mistakes} if result.diagnosis else {}
+        named = {mistake.id: mistake for mistake in result.mistakes}
         for one in named.values():
             self.mistakes.setdefault(one.id, one.says)
             self.students[one.id] += 1

@@ -6,9 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-import msgspec
-
-from trainer.core.words import CHECK_ORDER, Status, Verdict, status_of_each
+from trainer.core.report import Outcome, Report
+from trainer.core.words import CHECK_ORDER, Mistake, Status, Verdict
 
 # What of a report a student is shown: all of it; verdict and checks; the verdict alone.
 Shown = Literal["report", "checks", "verdict"]
@@ -67,74 +66,60 @@ class Assignment:
     why: bool = True
 
 
-class CheckLine(msgspec.Struct, frozen=True):
-    """One outcome of a report, as `check --json` has it; other keys are left as they are."""
-
-    name: str
-    status: Status
-    case: str | None = None
-    message: str = ""
-    line: int | None = None
-
-
-class NamedMistake(msgspec.Struct, frozen=True):
-    """A known mistake that the diagnosis named."""
-
-    id: str
-    says: str
-
-
-class Found(msgspec.Struct, frozen=True):
-    """What of a diagnosis a class's report needs."""
-
-    mistakes: list[NamedMistake] = []
-    first_line: int | None = None
-
-
-class Excerpt(msgspec.Struct, frozen=True):
-    """A few lines of a submission, the first of them numbered `first`; `marked` is the line that is meant."""
+@dataclass(frozen=True)
+class Excerpt:
+    """A few lines of a submission. `first`: the number of the first; `marked`: the line to show."""
 
     first: int
     marked: int
-    lines: list[str]
+    lines: tuple[str, ...]
 
 
-class Result(msgspec.Struct, frozen=True, kw_only=True):
-    """One file of `results/`: the object of `check --json`, and what the class needs beside it.
+@dataclass(frozen=True, kw_only=True)
+class Result:
+    """One file of `results/`: the report on a submission, and what the class needs with it.
 
-    verdict   None where there is none: `error` says why. The submission is not to blame then
-    score     0 to 100, or None where there is no verdict
+    report    None if there is none: `error` says why. The submission is not to blame then
+    score     0 to 100, or None without a report
     text      the report as plain text, 80 columns, without the likely mistake and without commands
     task      digest of all that decides the result; `--resume` compares it
     unsettled the files that came under one name, if a person has to say which of them counts; then
-              there is no verdict, and `error` says what to do
+              there is no report, and `error` says what to do
     """
 
-    schema: str
     student: str
     challenge: str
     file: str
-    verdict: Verdict | None
-    seed: int | None = None
+    report: Report | None = None
     error: str | None = None
-    checks: list[CheckLine] = []
-    diagnosis: Found | None = None
-    stdout: str = ""
-    elapsed_seconds: float = 0.0
     score: float | None = None
     late: bool = False
     text: str = ""
     excerpt: Excerpt | None = None
     task: str = ""
-    unsettled: list[str] = []
+    unsettled: tuple[str, ...] = ()
+
+    @property
+    def verdict(self) -> Verdict | None:
+        """The verdict; None without a report."""
+        return None if self.report is None else self.report.verdict
+
+    @property
+    def outcomes(self) -> tuple[Outcome, ...]:
+        """The outcomes of all checks."""
+        return () if self.report is None else self.report.outcomes
+
+    @property
+    def mistakes(self) -> tuple[Mistake, ...]:
+        """The likely mistakes."""
+        diagnosis = None if self.report is None else self.report.diagnosis
+        return () if diagnosis is None else diagnosis.mistakes
+
+    @property
+    def seconds(self) -> float:
+        """How long the grading took."""
+        return 0.0 if self.report is None else self.report.elapsed_seconds
 
     def statuses(self) -> dict[str, Status]:
         """Return each check that was due, in order, with its status over all cases."""
-        return status_of_each((line.name, line.status) for line in self.checks)
-
-    def first_failure(self) -> CheckLine | None:
-        """The outcome that the report explains, or None after a pass."""
-        failed = [one for one in self.checks if one.status == "failed"]
-        if self.verdict == "not-allowed":
-            failed = [one for one in failed if one.name == "from scratch"] or failed
-        return min(failed, key=lambda one: CHECK_ORDER.index(one.name), default=None)
+        return {} if self.report is None else self.report.statuses()

@@ -6,6 +6,7 @@ import signal
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -227,8 +228,8 @@ def _grade_all(
                 _noted_interrupts() as interrupted,
             ):
                 for job, answer in graded(plan, left, executor, at_once, interrupted):
-                    result, text = _result(plan, job, answer)
-                    kept.write(result, text)
+                    result = _result(plan, job, answer)
+                    kept.write(result)
                     progress.advance(result)
         except KeyboardInterrupt:
             return True
@@ -259,35 +260,38 @@ def _noted_interrupts() -> Iterator[Callable[[], bool]]:
         signal.signal(signal.SIGINT, usual)
 
 
-def _result(plan: Plan, job: Job, answer: Reply | None) -> tuple[Result, bytes]:
-    """What is kept of an answer.
+def _result(plan: Plan, job: Job, reply: Reply | None) -> Result:
+    """Return the result of a reply; without a reply the file could not be read.
 
     Raises:
-        GraderError: where no submission would be graded here.
+        GraderError: if no submission would be graded here.
     """
     from trainer.classroom.assignment import score
     from trainer.classroom.grading import is_late
-    from trainer.display.class_results import (
-        kept_failure,
-        kept_report,
-        kept_trouble,
-        kept_unsettled,
-    )
+    from trainer.classroom.words import Result
+    from trainer.display.class_results import with_failure, with_report, with_trouble
     from trainer.server.messages import Refused, Verdict
 
-    one = job.submission
-    if one.unsettled:
-        return kept_unsettled(
-            one, {"student": one.student, "score": None, "late": False, "task": job.digest}
+    handed_in = job.submission
+    result = Result(
+        student=handed_in.student,
+        challenge=handed_in.challenge,
+        file=handed_in.file,
+        task=job.digest,
+    )
+    if handed_in.unsettled:
+        return replace(
+            with_failure(result, handed_in.trouble), unsettled=tuple(handed_in.unsettled)
         )
-    more = {"student": one.student, "score": 0.0, "late": is_late(plan, job), "task": job.digest}
-    if answer is None:
-        return kept_trouble(one.challenge, one.file, one.trouble, more)
-    if isinstance(answer, Refused) and answer.is_for_all:
-        raise GraderError(answer.sentence)
-    if not isinstance(answer, Verdict):
-        sentence = answer.sentence if isinstance(answer, Refused) else "The grader gave no verdict."
-        return kept_failure(one.challenge, one.file, sentence, more | {"score": None})
-    asked = next(asked for asked in plan.assignment.asked if asked.challenge == one.challenge)
-    more["score"] = score(answer.report.statuses(), asked, answer.report.verdict)
-    return kept_report(answer.report, one.source or "", more)
+    result = replace(result, score=0.0, late=is_late(plan, job))
+    if reply is None:
+        return with_trouble(result, handed_in.trouble)
+    if isinstance(reply, Refused) and reply.is_for_all:
+        raise GraderError(reply.sentence)
+    if not isinstance(reply, Verdict):
+        sentence = reply.sentence if isinstance(reply, Refused) else "The grader gave no verdict."
+        return with_failure(result, sentence)
+    report = reply.report
+    asked = next(asked for asked in plan.assignment.asked if asked.challenge == result.challenge)
+    points = score(report.statuses(), asked, report.verdict)
+    return with_report(replace(result, score=points), report, handed_in.source or "")

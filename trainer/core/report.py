@@ -168,7 +168,7 @@ class Report:
 
     challenge: str
     file: str
-    seed: int
+    seed: int | None
     verdict: Verdict
     outcomes: tuple[Outcome, ...]
     cases: tuple[Case, ...] = ()

@@ -105,7 +105,7 @@ def summary(results: Iterable[Result], width: int | None = None) -> tuple[str, i
         results: those of the class.
         width: the columns of the terminal, or None if there is none.
     """
-    unsettled: dict[str, list[str]] = {}
+    unsettled: dict[str, tuple[str, ...]] = {}
     verdicts: Counter[str | None] = Counter()
     mistakes: Counter[tuple[str, str]] = Counter()
     scores: list[float] = []
@@ -117,8 +117,7 @@ def summary(results: Iterable[Result], width: int | None = None) -> tuple[str, i
             unsettled.setdefault(one.student, one.unsettled)
         if one.score is not None:
             scores.append(one.score)
-        if one.diagnosis is not None:
-            mistakes.update({(mistake.id, mistake.says) for mistake in one.diagnosis.mistakes})
+        mistakes.update({(mistake.id, mistake.says) for mistake in one.mistakes})
     lines = [f"{sum(verdicts.values())} results: {in_counts(verdicts)}"]
     if scores:
         lines.append(

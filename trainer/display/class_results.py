@@ -1,17 +1,12 @@
-"""A class's results as they are kept: the object of `check --json` and what the class needs beside it."""
+"""Make the results of a class: the report on a submission and its text for the student."""
 
 from __future__ import annotations
 
 import io
-import json
-from collections.abc import Mapping
-from typing import Any
+from dataclasses import replace
 
-import msgspec
-
-from trainer.classroom.words import Excerpt, Result, Submission
-from trainer.core.report import Report
-from trainer.display.as_json import SCHEMA, as_object
+from trainer.classroom.words import Excerpt, Result
+from trainer.core.report import Outcome, Report
 from trainer.display.literal import console
 from trainer.display.terminal import render
 from trainer.display.visible import visible
@@ -20,69 +15,35 @@ _WIDTH = 80
 _AROUND = 2
 
 
-def kept_report(report: Report, source: str, more: Mapping[str, Any]) -> tuple[Result, bytes]:
-    """A result with a report, as it is read and as it is written. `more`: student, score, late, task."""
+def with_report(result: Result, report: Report, source: str) -> Result:
+    """Return the result of a submission that was graded.
+
+    Args:
+        result: who handed what in, its score, and whether it was late.
+        source: the text of the submission.
+    """
     excerpt = excerpt_of(source, _line_of(report))
-    return _kept(
-        as_object(report)
-        | {"text": as_text(report), "excerpt": msgspec.to_builtins(excerpt)}
-        | dict(more)
+    return replace(result, report=report, text=as_text(report), excerpt=excerpt)
+
+
+def with_trouble(result: Result, trouble: str) -> Result:
+    """Return the result of a file that cannot be read: it does not load."""
+    report = Report(
+        challenge=result.challenge,
+        file=result.file,
+        seed=None,  # nothing was run
+        verdict="error",
+        outcomes=(Outcome("loads", "failed", trouble),),
     )
+    file, sentence = visible(result.file), visible(trouble, lines=True)
+    text = f"ERROR  {result.challenge}\n{file}\nX loads\n\nloads\n  {sentence}\n"
+    return replace(result, report=report, text=text)
 
 
-def kept_trouble(
-    challenge: str, file: str, trouble: str, more: Mapping[str, Any]
-) -> tuple[Result, bytes]:
-    """The result of what was handed in and cannot be read: it does not load."""
-    checks = [
-        {"name": "loads", "case": None, "case_number": None, "status": "failed", "message": trouble}
-    ]
-    text = f"ERROR  {challenge}\n{visible(file, lines=True)}\nX loads\n\nloads\n  {visible(trouble, lines=True)}\n"
-    return _kept(
-        _bare(challenge, file) | {"verdict": "error", "checks": checks, "text": text} | dict(more)
-    )
-
-
-def kept_failure(
-    challenge: str, file: str, sentence: str, more: Mapping[str, Any]
-) -> tuple[Result, bytes]:
-    """The result where the grader failed: no verdict, no score."""
-    return _kept(
-        _bare(challenge, file)
-        | {
-            "verdict": None,
-            "error": sentence,
-            "checks": [],
-            "text": f"NOT GRADED  {challenge}\n{visible(sentence, lines=True)}\n",
-        }
-        | dict(more)
-    )
-
-
-def kept_unsettled(submission: Submission, more: Mapping[str, Any]) -> tuple[Result, bytes]:
-    """Return the result, as read and as written, if several files came under one name."""
-    kept = kept_failure(submission.challenge, submission.file, submission.trouble, more)[0]
-    return _kept(msgspec.to_builtins(kept) | {"unsettled": list(submission.unsettled)})
-
-
-def _bare(challenge: str, file: str) -> dict[str, Any]:
-    return {
-        "schema": SCHEMA,
-        "challenge": challenge,
-        "file": file,
-        "seed": None,
-        "diagnosis": None,
-        "stdout": "",
-        "elapsed_seconds": 0.0,
-    }
-
-
-def _kept(found: dict[str, Any]) -> tuple[Result, bytes]:
-    # `student` first: a teacher who opens the file sees whose it is. In ASCII, so that nothing printed draws on a terminal.
-    text = (
-        json.dumps({"student": found["student"]} | found, allow_nan=False).encode("ascii") + b"\n"
-    )
-    return msgspec.json.decode(text, type=Result), text
+def with_failure(result: Result, sentence: str) -> Result:
+    """Return the result if the grader failed: no verdict, no score."""
+    text = f"NOT GRADED  {result.challenge}\n{visible(sentence, lines=True)}\n"
+    return replace(result, error=sentence, score=None, text=text)
 
 
 def as_text(report: Report) -> str:
@@ -109,6 +70,5 @@ def excerpt_of(source: str, line: int | None) -> Excerpt | None:
     if line is None or not 1 <= line <= len(lines):
         return None
     first = max(1, line - _AROUND)
-    return Excerpt(
-        first, line, [one.rstrip("\r")[:200] for one in lines[first - 1 : line + _AROUND]]
-    )
+    shown = tuple(text.rstrip("\r")[:200] for text in lines[first - 1 : line + _AROUND])
+    return Excerpt(first, line, shown)

@@ -19,7 +19,7 @@ VERDICTS: dict[Verdict | None, tuple[str, str]] = {
 
 def likely(result: Result) -> str:
     """The ids of the likely mistakes, `no-scale+mask-inverted`; "" where none was named."""
-    return "+".join(one.id for one in result.diagnosis.mistakes) if result.diagnosis else ""
+    return "+".join(mistake.id for mistake in result.mistakes)
 
 
 def checks_passed(result: Result) -> tuple[int, int]:

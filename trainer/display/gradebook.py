@@ -58,7 +58,7 @@ def cells(result: Result) -> tuple[str, ...]:
         str(passed) if graded else "",
         str(total) if graded else "",
         cell_of((result.error or "") if result.unsettled else likely(result)),
-        f"{result.elapsed_seconds:.2f}",
+        f"{result.seconds:.2f}",
     )
 
 

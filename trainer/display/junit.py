@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from xml.sax.saxutils import escape, quoteattr
 
-from trainer.classroom.words import CheckLine, Result
+from trainer.classroom.words import Result
+from trainer.core.report import Outcome
 from trainer.display.class_words import VERDICTS
 from trainer.display.visible import visible
 
@@ -21,7 +22,7 @@ def junit_xml(results: Iterable[Result]) -> str:
         cases = list(_cases(result))
         for kind in counts:
             counts[kind] += len(cases) if kind == "tests" else sum(one == kind for one, _ in cases)
-        seconds += result.elapsed_seconds
+        seconds += result.seconds
         suites.append(_suite(result, cases))
     numbers = _numbers(counts, seconds)
     return f'<?xml version="1.0" encoding="UTF-8"?>\n<testsuites name="attn-drill"{numbers}>\n{"".join(suites)}</testsuites>\n'
@@ -34,7 +35,7 @@ def _suite(result: Result, cases: list[tuple[str, str]]) -> str:
     name = _attribute(f"{result.student}: {result.challenge}")
     printed = f"<system-out>{_text(result.text)}</system-out>\n" if result.text else ""
     body = "".join(line for _, line in cases)
-    return f"<testsuite name={name}{_numbers(counts, result.elapsed_seconds)} file={_attribute(result.file)}>\n{body}{printed}</testsuite>\n"
+    return f"<testsuite name={name}{_numbers(counts, result.seconds)} file={_attribute(result.file)}>\n{body}{printed}</testsuite>\n"
 
 
 def _numbers(counts: dict[str, int], seconds: float) -> str:
@@ -58,7 +59,11 @@ def _cases(result: Result) -> Iterator[tuple[str, str]]:
         return
     statuses = result.statuses()
     for name, status in statuses.items():
-        lines = [one for one in result.checks if one.name == name and one.status == status]
+        lines = [
+            outcome
+            for outcome in result.outcomes
+            if outcome.check == name and outcome.status == status
+        ]
         if status == "failed":
             yield "failures", _case(group, name, _failure(lines, result))
         elif status == "skipped":
@@ -85,7 +90,7 @@ def _case(group: str, name: str, inside: str) -> str:
     return f"<testcase classname={_attribute(group)} name={_attribute(name)}>{inside}</testcase>\n"
 
 
-def _failure(lines: list[CheckLine], result: Result) -> str:
+def _failure(lines: list[Outcome], result: Result) -> str:
     """The first message as the attribute, all of them as the text."""
     said = [f"{one.case}: {one.message}" if one.case else one.message for one in lines]
     return f"<failure message={_attribute(said[0])} type={_attribute(str(result.verdict))}>{_text(chr(10).join(said))}</failure>"

@@ -66,7 +66,7 @@ def told(results: Iterable[Result], assignment: Assignment, units: int) -> Told:
     asked = [(one, by_challenge.get(one.challenge)) for one in assignment.asked]
     scores = {one.challenge: result.score for one, result in asked if result is not None}
     most = apportioned({one.challenge: one.worth for one in assignment.asked}, units)
-    seconds = sum(result.elapsed_seconds for _, result in asked if result is not None)
+    seconds = sum(result.seconds for _, result in asked if result is not None)
     return Told(
         score=total(scores, assignment),
         challenges=tuple(
@@ -128,8 +128,8 @@ def _says(result: Result, assignment: Assignment) -> str:
     words += f", {passed} of {due} checks passed"
     if result.verdict == "not-allowed":
         words += f". {_VOID}"
-    if assignment.shown == "report" and assignment.why and result.diagnosis:
-        words += "".join(f"\nLikely: {one.says}" for one in result.diagnosis.mistakes)
+    if assignment.shown == "report" and assignment.why:
+        words += "".join(f"\nLikely: {mistake.says}" for mistake in result.mistakes)
     return words
 
 
@@ -139,15 +139,16 @@ def _checks(
     statuses = result.statuses()
     worth = apportioned({name: asked.weights.get(name, 0.0) for name in statuses}, most)
     void = result.verdict == "not-allowed"
-    explained = result.first_failure()
+    explained = result.report.first_failure() if result.report else None
     found: list[ToldCheck] = []
     for name, status in statuses.items():
         points = worth[name] if status == "passed" and not void else 0
         says, line = _SKIPPED if status == "skipped" else "", None
         if status == "failed" and (assignment.shown == "report" or _never_ran(result)):
             says = _messages(result, name)
-            if explained is not None and explained.name == name:
-                says, line = visible(result.text, lines=True) or says, explained.line
+            if explained is not None and explained.check == name:
+                says = visible(result.text, lines=True) or says
+                line = explained.frames[-1].line if explained.frames else None
         found.append(ToldCheck(name, status, points, worth[name], says, line))
     # Where no check says so, the verdict does: a submission that cannot be read has no checks, and what did not pass is never all green.
     passed = result.verdict == "passed"
@@ -168,15 +169,15 @@ def _checks(
 
 def _never_ran(result: Result) -> bool:
     """Whether there was nothing to run: no seed was drawn, and no case is known to what is said of it."""
-    return result.seed is None and any(
-        one.name == "loads" and one.status == "failed" for one in result.checks
-    )
+    if result.report is None or result.report.seed is not None:
+        return False
+    return result.statuses().get("loads") == "failed"
 
 
 def _messages(result: Result, check: str) -> str:
     """What one check says of every case that failed it."""
     return "\n".join(
-        visible(f"{one.case}: {one.message}" if one.case else one.message)
-        for one in result.checks
-        if one.name == check and one.status == "failed"
+        visible(f"{outcome.case}: {outcome.message}" if outcome.case else outcome.message)
+        for outcome in result.outcomes
+        if outcome.check == check and outcome.status == "failed"
     )

@@ -81,7 +81,7 @@ def attempt_of(
     return Attempt(
         challenge=report.challenge,
         when=when,
-        seed=report.seed,
+        seed=report.seed or 0,
         verdict=report.verdict,
         checks_passed=sum(status == "passed" for status in statuses.values()),
         checks_total=len(statuses),

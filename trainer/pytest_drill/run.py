@@ -113,7 +113,9 @@ class DrillRun:
         whole = submission not in self._whole_told
         self._whole_told.add(submission)
         challenges = [one.challenge for one in self._files[submission.path]]
-        command = again(self._config, submission.given, challenges, submission.report.seed, inside)
+        command = again(
+            self._config, submission.given, challenges, submission.report.seed or 0, inside
+        )
         terse = self._config.getoption("tbstyle", None) == "line"
         return Told(
             submission.given,

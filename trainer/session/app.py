@@ -607,7 +607,7 @@ class SessionApp(App[Left]):
         elif report is not None and source is not None:
             given = self.practice.given
             submission = Submission(given.path.name, source)
-            request = TraceLines(given.challenge.id, submission, report.seed, id=self._number)
+            request = TraceLines(given.challenge.id, submission, report.seed or 0, id=self._number)
             if not self.grader.send(request):
                 self._lost()
                 return
