@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import chain
+from itertools import chain, filterfalse
 
 import torch
 from torch import Tensor
@@ -25,7 +25,7 @@ from trainer.grading.diagnosis.graph_queries import (
 )
 from trainer.grading.diagnosis.matching import Matching
 from trainer.grading.diagnosis.right_styles import PARTS, RightStyles
-from trainer.grading.diagnosis.value_graph import Node, ValueGraph, leading_to
+from trainer.grading.diagnosis.value_graph import Node, ValueGraph, leading_to, walk
 
 # Operations that work on every entry alone, or put parts together.
 _ENTRYWISE = frozenset("add sub mul div neg cat stack view_as_real view_as_complex complex".split())
@@ -139,32 +139,20 @@ class Blamer:
 
     def _right_parts(self, node: Node) -> set[Node]:
         """Return the right values of which a node is another layout, or several side by side."""
-        found: set[Node] = set()
-        waiting, seen = [node], set[Node]()
-        while waiting:
-            part = waiting.pop()
-            if part in seen:
-                continue
-            seen.add(part)
-            is_joined = part.is_layout or part.operation == "cat"
-            if is_joined and part.parents and all(map(self.is_right, part.parents)):
-                waiting += part.parents
-            else:
-                found.add(part)
-        return found
+
+        def parts(whole: Node) -> tuple[Node, ...]:
+            is_joined = whole.is_layout or whole.operation == "cat"
+            return whole.parents if is_joined and all(map(self.is_right, whole.parents)) else ()
+
+        return {part for part in walk([node], parts) if not parts(part)}
 
     def _wrong_region(self, ends: Iterable[Node]) -> set[Node]:
         """Return all wrong nodes on the way to the ends. An end counts even if it is right."""
-        region: set[Node] = set()
-        waiting = list(ends)
-        while waiting:
-            node = waiting.pop()
-            if node in region:
-                continue
-            region.add(node)
-            if not self.is_right(node):
-                waiting += [parent for parent in node.parents if not self.is_right(parent)]
-        return region
+
+        def wrong_parents(node: Node) -> Iterable[Node]:
+            return () if self.is_right(node) else filterfalse(self.is_right, node.parents)
+
+        return walk(ends, wrong_parents)
 
     def _first_known_wrong(self) -> Divergence | None:
         """Return the first value that the known mistake makes, and no right answer.

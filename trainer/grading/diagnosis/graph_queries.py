@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping
 
 from trainer.grading.diagnosis.layout import same
-from trainer.grading.diagnosis.value_graph import Node
+from trainer.grading.diagnosis.value_graph import Node, walk
 
 # Operations that different ways to write the same thing use in each other's place.
 KINDS = {
@@ -33,17 +33,14 @@ def operands_of(node: Node, inputs: Collection[str]) -> set[Node]:
     Args:
         inputs: joined operands must be made of these inputs.
     """
-    found: set[Node] = set()
-    waiting = [*node.parents]
-    while waiting:
-        operand = waiting.pop()
-        if operand in found:
-            continue
-        found.add(operand)
+
+    def unchanged(operand: Node) -> tuple[Node, ...]:
         is_joined = operand.operation in ("cat", "stack")
         if operand.is_layout or (is_joined and inputs_of(operand.parents) <= set(inputs)):
-            waiting += operand.parents
-    return found
+            return operand.parents
+        return ()
+
+    return walk(node.parents, unchanged)
 
 
 def computed_of(node: Node) -> Node:
@@ -71,26 +68,17 @@ def made_from(node: Node) -> list[Node]:
 
 def comparable_parents(node: Node) -> list[Node]:
     """Return the nodes that it was made from; past those that tell nothing, their own parents."""
-    found: set[Node] = set()
-    waiting, seen = [node], {node}
-    while waiting:
-        for parent in waiting.pop().parents:
-            if parent.is_comparable:
-                found.add(parent)
-            elif parent not in seen:
-                seen.add(parent)
-                waiting.append(parent)
-    return sorted(found)
+    reached = walk(node.parents, lambda other: () if other.is_comparable else other.parents)
+    return sorted(other for other in reached if other.is_comparable)
 
 
 def layouts_of(node: Node) -> list[Node]:
     """Return a node and the nodes that only lay it out anew, in order."""
-    found = [node]
-    for current in found:
-        for user in current.users:
-            if user.is_layout and len(user.parents) == 1 and user not in found:
-                found.append(user)
-    return sorted(found)
+    return sorted(walk([node], lambda layout: filter(_lays_out, layout.users)))
+
+
+def _lays_out(node: Node) -> bool:
+    return node.is_layout and len(node.parents) == 1
 
 
 def alike(node: Node, other: Node, sizes: Mapping[str, int]) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -181,16 +181,25 @@ class ValueGraph:
         return tuple(node for node in self.nodes if node.index > last)
 
 
-def leading_to(ends: Iterable[Node]) -> tuple[Node, ...]:
-    """Return these nodes and all nodes that they were made from, in order."""
+def walk(starts: Iterable[Node], onwards: Callable[[Node], Iterable[Node]]) -> set[Node]:
+    """Return all nodes that can be reached.
+
+    Args:
+        onwards: returns the nodes to which a node leads.
+    """
     found: set[Node] = set()
-    waiting = list(ends)
+    waiting = list(starts)
     while waiting:
         node = waiting.pop()
         if node not in found:
             found.add(node)
-            waiting += node.parents
-    return tuple(sorted(found))
+            waiting += onwards(node)
+    return found
+
+
+def leading_to(ends: Iterable[Node]) -> tuple[Node, ...]:
+    """Return these nodes and all nodes that they were made from, in order."""
+    return tuple(sorted(walk(ends, lambda node: node.parents)))
 
 
 def graph_of(told: RunReply, tensors: Sequence[Tensor], source: str | None = None) -> ValueGraph:
