@@ -80,6 +80,23 @@ def test_masks_in_words(mask: str, shape: tuple[int, ...]) -> None:
     assert (made.shape, case.check) == (shape, "masks")
 
 
+@pytest.mark.parametrize(
+    ("dims", "mask", "shape"),
+    [
+        ("B Lk", "padding", (2, 7)),
+        ("B Lq Lk", "padding", (2, 1, 7)),
+        ("B Lq Lk", "causal", (2, 5, 7)),
+        ("Lq Lk", "causal", (5, 7)),
+    ],
+)
+def test_masks_without_an_axis_for_heads(dims: str, mask: str, shape: tuple[int, ...]) -> None:
+    """They have an axis for every letter, of length 1 where it does not matter."""
+    case = CaseMaker(Draw(1), inputs={"q": "B Lq D"}, outputs={"out": "B Lq D"}, mask=dims)
+    made = case("masked", mask=mask, B=2, Lq=5, Lk=7, D=3).inputs["mask"]
+    assert isinstance(made, torch.Tensor)
+    assert made.shape == shape
+
+
 def test_a_causal_mask_needs_as_many_keys_as_queries() -> None:
     """Otherwise the first query would have none."""
     case = CaseMaker(Draw(1), inputs={"q": "Lq D"}, outputs={"out": "Lq D"}, mask="Lq Lk")
