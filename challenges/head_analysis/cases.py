@@ -25,17 +25,16 @@ def drive(analysis, given):
 class MeasureMaker(CaseMaker):
     """Make the cases of one measure. Rows of weights have sums between `low` and `high`."""
 
+    function: str = ""
     low: float = 1.0
     high: float = 1.0
 
     def __call__(self, name, *, weights=None, inputs=None, **more):
         """Return one case with these weights, or with weights that are drawn."""
-        (output,) = self.outputs
-        function = next(name for name, measured in OUTPUTS.items() if measured == output)
-        given = {"function": function, **(inputs or {})}
+        given = {"function": self.function, **(inputs or {})}
         if weights is not None:
             given["weights"] = weights
-        return super().__call__(f"{output}: {name}", inputs=given, **more)
+        return super().__call__(f"{OUTPUTS[self.function]}: {name}", inputs=given, **more)
 
     def drawn(self, sizes):
         """Return rows of positive weights."""
@@ -44,11 +43,11 @@ class MeasureMaker(CaseMaker):
         return {"weights": weights * sums}
 
 
-def makers(draw, output, last, **more):
-    """Return makers for the leading dims "B H", "H", none and "G B H"."""
+def makers(draw, function, last, **more):
+    """Yield makers for the leading dims "B H", "H", none and "G B H"."""
     for lead in ("B H", "H", "", "G B H"):
-        inputs, outputs = {"weights": f"{lead} {last}"}, {output: lead}
-        yield MeasureMaker(draw, inputs=inputs, outputs=outputs, **more)
+        dims = {"inputs": {"weights": f"{lead} {last}"}, "outputs": {OUTPUTS[function]: lead}}
+        yield MeasureMaker(draw, function=function, **dims, **more)
 
 
 def cases(draw):
@@ -71,7 +70,7 @@ def causal_rows(draw, length):
 
 def entropies(draw):
     """Yield rows wide and narrow, with zeros and without."""
-    case, of_heads, single, of_groups = makers(draw, "entropy", "Lq Lk")
+    case, of_heads, single, of_groups = makers(draw, "attention_entropy", "Lq Lk")
     scaled = replace(case, low=0.3, high=0.9)
     even, two, one = [0.25] * 4, [0.5, 0.0, 0.5, 0.0], [0.0, 0.0, 1.0, 0.0]
     heads = torch.tensor([[even, even], [two, two], [one, even]])
@@ -106,7 +105,8 @@ def entropies(draw):
 
 def distances(draw):
     """Yield heads that look near and far."""
-    case, of_heads, single, of_groups = makers(draw, "distance", "L L", low=0.3, high=0.9)
+    function, sums = "mean_attention_distance", {"low": 0.3, "high": 0.9}
+    case, of_heads, single, of_groups = makers(draw, function, "L L", **sums)
     previous, first = torch.eye(5).roll(-1, 1).tril(), torch.eye(5)[:1].expand(5, 5)
     heads = torch.stack([torch.eye(5), previous, first])
     yield of_heads("to itself, to the token before, to the first", weights=heads, H=3, L=5)

@@ -1,5 +1,7 @@
 """Sizes of a case differ unless the pack's author says otherwise; suites say what they need."""
 
+from collections.abc import Mapping
+
 import pytest
 import torch
 
@@ -108,6 +110,25 @@ def test_a_suite_that_needs_roles_says_so() -> None:
     """A pack's author sees what to add."""
     with pytest.raises(PackError, match="Give the CaseMaker `roles`"):
         list(suites.steep_scores(maker(), B=2, L=5, H=3, D=4))
+
+
+class PositiveMaker(CaseMaker):
+    """A maker that draws positive inputs."""
+
+    def drawn(self, sizes: Mapping[str, int]) -> dict[str, torch.Tensor]:
+        """Return the inputs."""
+        return {name: drawn.abs() for name, drawn in super().drawn(sizes).items()}
+
+
+def test_expanded_inputs_are_drawn_by_the_maker_and_keep_the_last_axis() -> None:
+    """A maker may draw other values than normal ones; a last axis always has stride 1."""
+    case = PositiveMaker(Draw(1), inputs={"x": "B L D", "query": "D"}, outputs={"out": "B D"})
+    *_, expanded = suites.layouts(case, B=3, L=5, D=6)
+    x = expanded.inputs["x"]
+    assert isinstance(x, torch.Tensor)
+    assert bool((x > 0).all())
+    assert torch.equal(x[0], x[2])
+    assert expanded.layout == {"x": "expanded"}
 
 
 def test_growth_makes_one_case_with_two_sizes() -> None:
