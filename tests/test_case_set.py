@@ -78,15 +78,15 @@ def test_inputs_are_rounded_to_the_dtype_before_the_reference_sees_them() -> Non
         ),
         pytest.param(
             "challenges/prefix_sum/cases.py",
-            'dims={"out": "B L"}',
-            'dims={"out": "L B"}',
+            'outputs={"out": "B L"}',
+            'outputs={"out": "L B"}',
             PackError,
             "the reference gives",
             id="wrong dims",
         ),
         pytest.param(
             "challenges/prefix_sum/cases.py",
-            'case(draw, "forwards", 3, 5)',
+            'case("forwards", B=3, L=5, **forwards)',
             "1 / 0",
             PackError,
             r"cases\(\) raises ZeroDivisionError",

@@ -280,7 +280,7 @@ def test_threads_that_begin_together(grader: Grader) -> None:
 
 
 def test_a_table_kept_by_length_is_no_loop(grader: Grader) -> None:
-    """The few and the many are counted with nothing kept from other cases, which may have been as long as the few."""
+    """Both sizes are counted with nothing kept from other cases, which may have been as long."""
     kept = "import functools, torch\n@functools.cache\ndef ones(n):\n    at = torch.arange(n)\n    return {}\n"
     use = "def prefix_sum(x, reverse=False):\n    x = x * ones(x.shape[-1]).to(x.dtype)\n    return x.flip(-1).cumsum(-1).flip(-1) if reverse else x.cumsum(-1)\n"
     assert (

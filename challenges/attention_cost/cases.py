@@ -1,48 +1,34 @@
-"""Cases for the costs of attention: exact integers, small ones to check by hand and some beyond 2**53. Sizes differ within a case."""
+"""Cases for the costs of attention: small integers to check by hand, and some beyond 2**53."""
 
-from trainer.core.words import Case
-
-# Arguments that have a default are given by keyword, and only where a case names them.
-OPTIONS = ("bias", "bytes_per_element")
+from trainer.casekit import Case
 
 
 def drive(cost, given):
-    """One call of the function that the case names."""
-    required = [value for name, value in given.inputs.items() if name not in (*OPTIONS, "function")]
-    options = {name: value for name, value in given.inputs.items() if name in OPTIONS}
-    return {given.function: getattr(cost, given.function)(*required, **options)}
+    """Call the function that the case names. Options are given by keyword."""
+    arguments = {name: value for name, value in given.inputs.items() if name != "function"}
+    named = [name for name in ("bias", "bytes_per_element") if name in arguments]
+    options = {name: arguments.pop(name) for name in named}
+    return {given.function: getattr(cost, given.function)(*arguments.values(), **options)}
 
 
-def case(name, function, **arguments):
-    """One call of one function."""
-    return Case(name=name, inputs={"function": function, **arguments}, dims={}, sizes={}, plain={function: "int"}, gradients=False)
+def maker(function, names):
+    """Return a function that makes cases of this function, whose required arguments have names."""
 
+    def case(name, *sizes, **options):
+        arguments = dict(zip(names.split(), sizes, strict=True)) | options
+        inputs = {"function": function, **arguments}
+        plain = {function: "int"}
+        return Case(name, inputs, dims={}, sizes={}, plain=plain, gradients=False)
 
-def params(name, d_model, num_heads, num_kv_heads, **options):
-    """One call of attention_params."""
-    return case(name, "attention_params", d_model=d_model, num_heads=num_heads, num_kv_heads=num_kv_heads, **options)
-
-
-def cache(name, batch, seq_len, num_layers, num_kv_heads, head_dim, **options):
-    """One call of kv_cache_bytes."""
-    sizes = {"batch": batch, "seq_len": seq_len, "num_layers": num_layers, "num_kv_heads": num_kv_heads, "head_dim": head_dim}
-    return case(name, "kv_cache_bytes", **sizes, **options)
-
-
-def latent(name, batch, seq_len, num_layers, kv_rank, rope_dim, **options):
-    """One call of mla_cache_bytes."""
-    sizes = {"batch": batch, "seq_len": seq_len, "num_layers": num_layers, "kv_rank": kv_rank, "rope_dim": rope_dim}
-    return case(name, "mla_cache_bytes", **sizes, **options)
-
-
-def flops(name, batch, q_len, k_len, d_model, num_heads, num_kv_heads):
-    """One call of attention_flops."""
-    sizes = {"batch": batch, "q_len": q_len, "k_len": k_len, "d_model": d_model, "num_heads": num_heads, "num_kv_heads": num_kv_heads}
-    return case(name, "attention_flops", **sizes)
+    return case
 
 
 def cases(draw):
-    """What a submission is run on."""
+    """Yield what a submission is run on."""
+    params = maker("attention_params", "d_model num_heads num_kv_heads")
+    cache = maker("kv_cache_bytes", "batch seq_len num_layers num_kv_heads head_dim")
+    latent = maker("mla_cache_bytes", "batch seq_len num_layers kv_rank rope_dim")
+    flops = maker("attention_flops", "batch q_len k_len d_model num_heads num_kv_heads")
     yield params("parameters of a small layer", 24, 6, 2)
     yield params("parameters with biases", 24, 6, 2, bias=True)
     yield params("parameters, biases declined by name", 40, 4, 2, bias=False)
@@ -71,7 +57,8 @@ def cases(draw):
     yield flops("FLOPs of more queries than keys", 2, 11, 3, 30, 6, 2)
     yield flops("FLOPs of a Llama 3 70B layer, prefill of 8192 tokens", 1, 8192, 8192, 8192, 64, 8)
     yield flops("FLOPs beyond 2**53", 10007, 30011, 60013, 3 * 1009, 3, 1)
-    yield flops("FLOPs beyond 2**53, most of them in the projections", 3, 11, 20011, 3 * 2**25 + 21, 3, 1)
+    name = "FLOPs beyond 2**53, most of them in the projections"
+    yield flops(name, 3, 11, 20011, 3 * 2**25 + 21, 3, 1)
     size, heads, groups, batch, layers = draw.distinct((5, 9), (2, 4), (2, 4), (2, 30), (2, 30))
     tokens, keys, rank, rope = draw.distinct((3, 90), (91, 500), (5, 80), (2, 60))
     d_model, num_heads = size * heads * groups, heads * groups

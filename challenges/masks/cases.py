@@ -1,117 +1,107 @@
-"""Cases for masks: every function alone. Sizes differ within a case, and in some they coincide, so that no axis passes by luck."""
+"""Cases for the usual masks: every function alone."""
+
+from dataclasses import dataclass
 
 import torch
 
-from trainer.core.words import Case
-
-AXES = "B H Lq Lk"
+from trainer.casekit import CaseMaker, suites
 
 
 def drive(masks, given):
-    """One call of the function that the case names."""
+    """Call the function that the case names."""
     arguments = [value for name, value in given.inputs.items() if name != "function"]
     return {"mask": getattr(masks, given.function)(*arguments)}
 
 
-def padding(name, lengths, max_len, **more):
-    """One call of padding_mask."""
-    inputs = {"function": "padding_mask", "lengths": lengths, "max_len": max_len}
-    return Case(name, inputs=inputs, dims={"mask": AXES}, sizes={"B": len(lengths), "H": 1, "Lq": 1, "Lk": max_len}, gradients=False, **more)
+@dataclass(frozen=True)
+class MaskMaker(CaseMaker):
+    """Make the cases of one function. `inputs` are its arguments in order: lengths and sizes."""
 
+    function: str = ""
 
-def causal(name, q_len, k_len, **more):
-    """One call of causal_mask."""
-    inputs = {"function": "causal_mask", "q_len": q_len, "k_len": k_len}
-    return Case(name, inputs=inputs, dims={"mask": AXES}, sizes={"B": 1, "H": 1, "Lq": q_len, "Lk": k_len}, gradients=False, **more)
+    def __call__(self, name, *, lengths=None, **more):
+        """Return one case with these lengths, or with B lengths that are drawn."""
+        inputs = {"function": self.function}
+        if lengths is not None:
+            more["B"] = len(lengths)
+            inputs[next(iter(self.inputs))] = torch.as_tensor(lengths)
+        ones = {letter: 1 for letter in ("B", "H", "Lq") if letter not in more}
+        name = f"{self.function.split('_')[0]}: {name}"
+        return super().__call__(name, inputs=inputs, gradients=False, **{**ones, **more})
 
-
-def decoder(name, lengths, max_len, **more):
-    """One call of decoder_mask."""
-    inputs = {"function": "decoder_mask", "lengths": lengths, "max_len": max_len}
-    sizes = {"B": len(lengths), "H": 1, "Lq": max_len, "Lk": max_len}
-    return Case(name, inputs=inputs, dims={"mask": AXES}, sizes=sizes, gradients=False, **more)
-
-
-def cross(name, lengths, tgt_len, src_len, **more):
-    """One call of cross_attention_mask."""
-    inputs = {"function": "cross_attention_mask", "src_lengths": lengths, "tgt_len": tgt_len, "src_len": src_len}
-    sizes = {"B": len(lengths), "H": 1, "Lq": tgt_len, "Lk": src_len}
-    return Case(name, inputs=inputs, dims={"mask": AXES}, sizes=sizes, gradients=False, **more)
-
-
-def ragged(draw, batch, longest):
-    """int64 [batch], from 1 to `longest`; the second item has 1 and the last `longest`."""
-    lengths = draw.integers(batch, low=1, high=longest + 1)
-    lengths[1:2] = 1
-    lengths[-1] = longest
-    return lengths
+    def drawn(self, sizes):
+        """Return the arguments: lengths from 1 to Lk, with a 1 and an Lk among them, and sizes."""
+        lengths = self.draw.integers(sizes["B"], low=1, high=sizes["Lk"] + 1)
+        lengths[1:2] = 1
+        lengths[-1] = sizes["Lk"]
+        return {name: lengths if dims == "B" else sizes[dims] for name, dims in self.inputs.items()}
 
 
 def cases(draw):
-    """What a submission is run on."""
-    yield padding("padding: lengths 3, 1, 5 of 5", torch.tensor([3, 1, 5]), 5)
-    yield padding("padding: no item is as long as the maximum", torch.tensor([2, 4, 1, 4]), 7)
-    yield padding("padding: every item is full", torch.tensor([6, 6]), 6)
-    yield padding("padding: one item", torch.tensor([4]), 9)
-    yield padding("padding: a maximum of 1", torch.tensor([1, 1, 1]), 1)
-    yield padding("padding: as many items as positions", ragged(draw, 5, 5), 5)
-    B, L, Lq, Lk = draw.distinct((2, 5), (6, 12), (2, 6), (7, 15))
-    yield padding("padding: random sizes", ragged(draw, B, L), L)
-    yield causal("causal: 5 queries, 5 keys", 5, 5)
-    yield causal("causal: 3 queries, 7 keys", 3, 7)
-    yield causal("causal: one query, 6 keys (a decode step)", 1, 6)
-    yield causal("causal: one query, one key", 1, 1)
-    yield causal("causal: 6 queries, 7 keys", 6, 7)
-    yield causal("causal: random sizes", Lq, Lk)
-    yield decoder("decoder: lengths 3, 1, 6 of 6", torch.tensor([3, 1, 6]), 6)
-    yield decoder("decoder: no item is as long as the maximum", torch.tensor([2, 4, 1, 3]), 7)
-    yield decoder("decoder: every item is full", torch.tensor([5, 5]), 5)
-    yield decoder("decoder: as many items as positions", ragged(draw, 4, 4), 4)
-    yield decoder("decoder: one item", torch.tensor([2]), 5)
-    yield decoder("decoder: one item of one position", torch.tensor([1]), 1)
-    yield decoder("decoder: random sizes", ragged(draw, B, L), L)
-    yield cross("cross: lengths 3, 1, 5 of 5, 4 targets", torch.tensor([3, 1, 5]), 4, 5)
-    yield cross("cross: more targets than source positions", torch.tensor([2, 4, 3, 1]), 9, 5)
-    yield cross("cross: one item", torch.tensor([2]), 3, 5)
-    yield cross("cross: one target", torch.tensor([4, 2]), 1, 6)
-    yield cross("cross: one source position", torch.tensor([1, 1]), 3, 1)
-    yield cross("cross: as many items as targets and source positions", ragged(draw, 4, 4), 4, 4)
-    yield cross("cross: as many targets as items", ragged(draw, 3, 5), 3, 5)
-    yield cross("cross: random sizes", ragged(draw, B, Lk), Lq, Lk)
-    yield from long(draw)
-    yield from laid_out(draw)
-    yield from counted(draw)
+    """Yield what a submission is run on."""
 
+    def maker(function, inputs, **more):
+        outputs = {"mask": "B H Lq Lk"}
+        return MaskMaker(draw, inputs=inputs, outputs=outputs, function=function, **more)
 
-def long(draw):
-    """Lengths that small integers, half precision and tables of a fixed size do not reach."""
-    # From 2048 on float16 knows only even numbers, and 2049 + 4n becomes 2048 + 4n.
+    of_batch = {"lengths": "B", "max_len": "Lk"}
+    padding = maker("padding_mask", of_batch)
+    causal = maker("causal_mask", {"q_len": "Lq", "k_len": "Lk"})
+    decoder = maker("decoder_mask", of_batch, products={"Lq": "Lk"})
+    of_both = {"src_lengths": "B", "tgt_len": "Lq", "src_len": "Lk"}
+    cross = maker("cross_attention_mask", of_both)
+    drawn = draw.sizes(B=(2, 5), Lq=(2, 6), Lk=(7, 15))
+    of_keys = {"B": drawn["B"], "Lk": drawn["Lk"]}
+    yield padding("lengths 3, 1, 5 of 5", lengths=[3, 1, 5], Lk=5)
+    yield padding("no item is as long as the maximum", lengths=[2, 4, 1, 4], Lk=7)
+    yield padding("every item is full", lengths=[6, 6], Lk=6)
+    yield padding("one item", lengths=[4], Lk=9)
+    yield padding("a maximum of 1", lengths=[1, 1, 1], Lk=1)
+    yield padding("as many items as positions", B=5, Lk=5, alike="B Lk")
+    yield padding("random sizes", **of_keys)
+    yield causal("5 queries, 5 keys", Lq=5, Lk=5, alike="Lq Lk")
+    yield causal("3 queries, 7 keys", Lq=3, Lk=7)
+    yield causal("one query, 6 keys (a decode step)", Lq=1, Lk=6)
+    yield causal("one query, one key", Lq=1, Lk=1)
+    yield causal("6 queries, 7 keys", Lq=6, Lk=7)
+    yield causal("random sizes", Lq=drawn["Lq"], Lk=drawn["Lk"])
+    yield decoder("lengths 3, 1, 6 of 6", lengths=[3, 1, 6], Lk=6)
+    yield decoder("no item is as long as the maximum", lengths=[2, 4, 1, 3], Lk=7)
+    yield decoder("every item is full", lengths=[5, 5], Lk=5)
+    yield decoder("as many items as positions", B=4, Lk=4, alike="B Lk")
+    yield decoder("one item", lengths=[2], Lk=5)
+    yield decoder("one item of one position", lengths=[1], Lk=1)
+    yield decoder("random sizes", **of_keys)
+    yield cross("lengths 3, 1, 5 of 5, 4 targets", lengths=[3, 1, 5], Lq=4, Lk=5)
+    yield cross("more targets than source positions", lengths=[2, 4, 3, 1], Lq=9, Lk=5)
+    yield cross("one item", lengths=[2], Lq=3, Lk=5)
+    yield cross("one target", lengths=[4, 2], Lq=1, Lk=6)
+    yield cross("one source position", lengths=[1, 1], Lq=3, Lk=1)
+    name = "as many items as targets and source positions"
+    yield cross(name, B=4, Lq=4, Lk=4, alike="B Lq Lk")
+    yield cross("as many targets as items", B=3, Lq=3, Lk=5, alike="B Lq")
+    yield cross("random sizes", **drawn)
+    # Small integers, half precision and tables of a fixed size do not reach these lengths: from
+    # 2048 on float16 knows only even numbers, and 2049 + 4n becomes 2048 + 4n.
     lengths = 2049 + 4 * draw.integers(4, high=12)
-    yield padding("padding: a maximum of 2100", lengths, 2100)
-    yield causal("causal: 3 queries, 2099 keys", 3, 2099)
-    yield causal("causal: 300 queries, 302 keys", 300, 302)
-    yield cross("cross: 300 targets", draw.integers(2, low=1, high=6), 300, 5)
-    yield decoder("decoder: a maximum of 300", draw.integers(3, low=257, high=300), 300)
-    yield cross("cross: 2100 source positions", lengths, 3, 2100)
-
-
-def laid_out(draw):
-    """Lengths in memory of other orders."""
-    strided, expanded = {"lengths": "strided"}, {"lengths": "expanded"}
-    yield padding("padding: part of a larger tensor", ragged(draw, 4, 6), 7, layout=strided, check="properties")
-    yield decoder("decoder: part of a larger tensor", ragged(draw, 3, 5), 6, layout=strided, check="properties")
-    yield decoder("decoder: one length for all items (expanded)", torch.tensor([4]).expand(4), 5, layout=expanded, check="properties")
-    layout = {"src_lengths": "strided"}
-    yield cross("cross: part of a larger tensor", ragged(draw, 3, 6), 4, 6, layout=layout, check="properties")
-
-
-def counted(draw):
-    """Operations of a call on few and on many. No other case has these lengths: a mask that was kept would cost nothing."""
-    for few_or_many, batch, k_len in (("few", 2, 17), ("many", 9, 27)):
-        yield padding(f"padding, {few_or_many}", ragged(draw, batch, k_len), k_len, probe="vectorised")
-    for few_or_many, q_len, k_len in (("few", 3, 18), ("many", 10, 28)):
-        yield causal(f"causal, {few_or_many}", q_len, k_len, probe="vectorised")
-    for few_or_many, batch, k_len in (("few", 2, 16), ("many", 9, 26)):
-        yield decoder(f"decoder, {few_or_many}", ragged(draw, batch, k_len), k_len, probe="vectorised")
-    for few_or_many, batch, q_len, k_len in (("few", 2, 3, 19), ("many", 9, 10, 29)):
-        yield cross(f"cross, {few_or_many}", ragged(draw, batch, k_len), q_len, k_len, probe="vectorised")
+    yield padding("a maximum of 2100", lengths=lengths, Lk=2100)
+    yield causal("3 queries, 2099 keys", Lq=3, Lk=2099)
+    yield causal("300 queries, 302 keys", Lq=300, Lk=302)
+    yield cross("300 targets", lengths=draw.integers(2, low=1, high=6), Lq=300, Lk=5)
+    name = "a maximum of 300"
+    yield decoder(name, lengths=draw.integers(3, low=257, high=300), Lk=300)
+    yield cross("2100 source positions", lengths=lengths, Lq=3, Lk=2100)
+    strided = {"layout": {"lengths": "strided", "src_lengths": "strided"}, "check": "properties"}
+    yield padding("part of a larger tensor", B=4, Lk=7, **strided)
+    yield decoder("part of a larger tensor", B=3, Lk=6, **strided)
+    same = {"lengths": torch.tensor([4]).expand(4), "layout": {"lengths": "expanded"}}
+    yield decoder("one length for all items (expanded)", check="properties", Lk=5, **same)
+    yield cross("part of a larger tensor", B=3, Lq=4, Lk=6, **strided)
+    # No other case has the lengths of these: a mask that was kept would cost nothing.
+    for case, small, large in (
+        (padding, {"B": 2, "Lk": 17}, {"B": 9, "Lk": 27}),
+        (causal, {"Lq": 3, "Lk": 18}, {"Lq": 10, "Lk": 28}),
+        (decoder, {"B": 2, "Lk": 16}, {"B": 9, "Lk": 26}),
+        (cross, {"B": 2, "Lq": 3, "Lk": 19}, {"B": 9, "Lq": 10, "Lk": 29}),
+    ):
+        yield from suites.growth(case, "everything", small, large)

@@ -1,5 +1,7 @@
 """Sizes of a case differ unless the pack's author says otherwise; suites say what they need."""
 
+from collections.abc import Mapping
+
 import pytest
 import torch
 
@@ -80,6 +82,23 @@ def test_masks_in_words(mask: str, shape: tuple[int, ...]) -> None:
     assert (made.shape, case.check) == (shape, "masks")
 
 
+@pytest.mark.parametrize(
+    ("dims", "mask", "shape"),
+    [
+        ("B Lk", "padding", (2, 7)),
+        ("B Lq Lk", "padding", (2, 1, 7)),
+        ("B Lq Lk", "causal", (2, 5, 7)),
+        ("Lq Lk", "causal", (5, 7)),
+    ],
+)
+def test_masks_without_an_axis_for_heads(dims: str, mask: str, shape: tuple[int, ...]) -> None:
+    """They have an axis for every letter, of length 1 where it does not matter."""
+    case = CaseMaker(Draw(1), inputs={"q": "B Lq D"}, outputs={"out": "B Lq D"}, mask=dims)
+    made = case("masked", mask=mask, B=2, Lq=5, Lk=7, D=3).inputs["mask"]
+    assert isinstance(made, torch.Tensor)
+    assert made.shape == shape
+
+
 def test_a_causal_mask_needs_as_many_keys_as_queries() -> None:
     """Otherwise the first query would have none."""
     case = CaseMaker(Draw(1), inputs={"q": "Lq D"}, outputs={"out": "Lq D"}, mask="Lq Lk")
@@ -91,6 +110,25 @@ def test_a_suite_that_needs_roles_says_so() -> None:
     """A pack's author sees what to add."""
     with pytest.raises(PackError, match="Give the CaseMaker `roles`"):
         list(suites.steep_scores(maker(), B=2, L=5, H=3, D=4))
+
+
+class PositiveMaker(CaseMaker):
+    """A maker that draws positive inputs."""
+
+    def drawn(self, sizes: Mapping[str, int]) -> dict[str, torch.Tensor]:
+        """Return the inputs."""
+        return {name: drawn.abs() for name, drawn in super().drawn(sizes).items()}
+
+
+def test_expanded_inputs_are_drawn_by_the_maker_and_keep_the_last_axis() -> None:
+    """A maker may draw other values than normal ones; a last axis always has stride 1."""
+    case = PositiveMaker(Draw(1), inputs={"x": "B L D", "query": "D"}, outputs={"out": "B D"})
+    *_, expanded = suites.layouts(case, B=3, L=5, D=6)
+    x = expanded.inputs["x"]
+    assert isinstance(x, torch.Tensor)
+    assert bool((x > 0).all())
+    assert torch.equal(x[0], x[2])
+    assert expanded.layout == {"x": "expanded"}
 
 
 def test_growth_makes_one_case_with_two_sizes() -> None:

@@ -34,6 +34,23 @@ class Second:
 
 
 @dataclass(frozen=True)
+class MaskAxes:
+    """The letters of a mask's axes, with "" for an axis that it does not have.
+
+    Attributes:
+        batch: the first axis.
+        heads: "" if a mask is the same for all heads.
+        queries: "" if a mask is the same for all queries.
+        keys: the last axis.
+    """
+
+    batch: str
+    heads: str
+    queries: str
+    keys: str
+
+
+@dataclass(frozen=True)
 class CaseMaker:
     """Make the cases of one challenge. Call an instance with a name and the sizes of a case.
 
@@ -54,7 +71,9 @@ class CaseMaker:
         outputs: the dimensions of every output, in letters.
         init: the letter of every constructor argument that is a size.
         products: sizes that follow from others: `{"M": "H D"}` makes M = H * D.
-        mask: the dimensions to which every mask broadcasts; "" if there is no input `mask`.
+        mask: the dimensions to which every mask broadcasts; "" if there is no input `mask`. They
+            may lack heads, "B Lq Lk", and queries, "B Lk": no mask has more axes then, nor fewer.
+            Letters of lengths begin with L.
         roles: where queries, keys and values come from; several suites need it.
     """
 
@@ -164,6 +183,27 @@ class CaseMaker:
             for name, dims in self.inputs.items()
         }
 
+    @property
+    def mask_axes(self) -> MaskAxes:
+        """The letters of the axes of `mask`. Letters of lengths begin with L."""
+        *lead, keys = self.mask.split() or [""]
+        queries = lead.pop() if lead[-1:] and lead[-1].startswith("L") else ""
+        heads = lead.pop() if len(lead) > 1 else ""
+        return MaskAxes(lead[0] if lead else "", heads, queries, keys)
+
+    @property
+    def usual_mask(self) -> str:
+        """A mask in words, which depends on the query if masks can: "causal" or "padding"."""
+        return "causal" if self.mask_axes.queries else "padding"
+
+    @property
+    def shared_mask(self) -> str:
+        """The dimensions of a small mask: all batch items and heads share it, or all queries."""
+        axes = self.mask_axes
+        if axes.heads:
+            return f"{axes.queries} {axes.keys}"
+        return f"{axes.batch} 1 {axes.keys}" if axes.queries else self.mask
+
     def made_mask(self, mask: Mask, sizes: Mapping[str, int]) -> Tensor | None:
         """Return the mask that the argument `mask` of a case asks for."""
         if not isinstance(mask, str):
@@ -175,9 +215,11 @@ class CaseMaker:
                     f"A causal mask of {full[-2]} queries and {full[-1]} keys leaves a query "
                     "without keys. Give the case as many keys as queries, or more."
                 )
-            return self.draw.causal(full[-2], full[-1])
+            causal = self.draw.causal(full[-2], full[-1])
+            return causal if self.mask_axes.heads else causal.expand(full)
         if mask == "padding":
-            return ragged(self.draw, full[0], full[-1])[:, None, None, :]
+            real = ragged(self.draw, full[0], full[-1])
+            return real.reshape(full[0], *(1,) * (len(full) - 2), full[-1])
         return self.draw.keep(*shape(mask, sizes))
 
 
@@ -189,13 +231,13 @@ def shape(dims: str, sizes: Mapping[str, int]) -> tuple[int, ...]:
     return tuple(found)
 
 
-def ragged(draw: Draw, batch: int, length: int) -> Tensor:
+def ragged(draw: Draw, batch: int, length: int, side: str = "right") -> Tensor:
     """Return padding [batch, length] whose first item is whole: it says nothing of the others."""
-    real = draw.padding(batch, length)
+    real = draw.padding(batch, length, side)
     if batch > 1:
         real[0] = True
     if bool(real.all()):
-        real[-1, -1] = False
+        real[-1, 0 if side == "left" else -1] = False
     return real
 
 

@@ -17,7 +17,7 @@ from typing import Any
 
 import torch
 
-from trainer.casekit.maker import CaseMaker, Second, shape
+from trainer.casekit.maker import CaseMaker, Second, ragged, shape
 from trainer.casekit.roles import Projected, Roles, Scores
 from trainer.core.words import Case, PackError
 
@@ -40,23 +40,50 @@ def masks(case: CaseMaker, **sizes: Any) -> Iterator[Case]:
     mask that is only understood with two or with four dims, a mask that is not expanded over
     batch or heads, a causal mask or padding assumed whatever the mask says.
     """
+    axes = case.mask_axes
+    if not axes.heads:
+        yield from _masks_without_heads(case, **sizes)
+        return
     batch, heads, queries, keys = (_size(letter, sizes) for letter in case.mask.split())
-    of_batch, of_heads, of_queries, _ = case.mask.split()
     # As many batch items as the first axis of the mask is long, which is still not the batch.
     # The first two have the same sizes, and the same masks in both calls that the engine makes:
     # so the diagnosis can tell that a mask is kept from an earlier case.
     first_axis = {
-        "causal mask [Lq, Lk]": of_queries,
-        "causal band [Lq, Lk]": of_queries,
-        "mask of three dims [H, Lq, Lk]": of_heads,
+        "causal mask [Lq, Lk]": axes.queries,
+        "causal band [Lq, Lk]": axes.queries,
+        "mask of three dims [H, Lq, Lk]": axes.heads,
     }
     for name, mask in case.draw.masks(batch, heads, queries, keys).items():
         if name in first_axis:
             same = first_axis[name]
-            alike = f"{sizes.get('alike', '')}, {of_batch} {same}"
-            yield case(name, mask=mask, **{**sizes, of_batch: sizes[same], "alike": alike})
+            alike = f"{sizes.get('alike', '')}, {axes.batch} {same}"
+            yield case(name, mask=mask, **{**sizes, axes.batch: sizes[same], "alike": alike})
         else:
             yield case(name, mask=mask, **sizes)
+
+
+def _masks_without_heads(case: CaseMaker, **sizes: Any) -> Iterator[Case]:
+    """Yield masks [B, Lk] or, if they have an axis for queries, [B, 1, Lk] and [B, Lq, Lk].
+
+    Mistakes: a mask lined up from the right, one that is taken for lengths or for causal, one that
+    is only understood with a row for every query.
+    """
+    axes = case.mask_axes
+    known = case.with_products(sizes)
+    batch, keys = known[axes.batch], known[axes.keys]
+    shared = case.shared_mask
+    full = shape(shared, known)
+    words = f"[{shared.replace(' ', ', ')}]"
+    for side in ("right", "left"):
+        real = ragged(case.draw, batch, keys, side).reshape(full)
+        yield case(f"padding on the {side} {words}", mask=real, **sizes)
+    yield case(f"mask with holes {words}", mask=shared, **sizes)
+    if axes.queries:
+        both = case.draw.causal(known[axes.queries], keys) & ragged(case.draw, batch, keys)[:, None]
+        both[..., 0] = True  # every row keeps a key
+        words = f"[{case.mask.replace(' ', ', ')}]"
+        yield case(f"causal and padding {words}", mask=both, **sizes)
+        yield case(f"mask with holes {words}", mask=case.mask, **sizes)
 
 
 def zero_tokens(case: CaseMaker, **sizes: Any) -> Iterator[Case]:
@@ -66,15 +93,15 @@ def zero_tokens(case: CaseMaker, **sizes: Any) -> Iterator[Case]:
     division by the norm of a token.
     """
     roles = _roles(case)
-    for words, mask in (("", None), (", causal", "causal")):
-        if mask and not case.mask:
-            continue
+    masks = ("", case.usual_mask) if case.mask else ("",)
+    for mask in masks:
         inputs: dict[str, object] = {}
         for row, (name, dims) in enumerate(case.inputs.items(), start=1):
             drawn_shape = shape(dims, case.with_products(sizes))
             inputs[name] = case.draw.normal_with_zeros(*drawn_shape, row=row)
         more = roles.without_biases()
-        yield case(f"tokens of zeros{words}", mask=mask, inputs=inputs, **more, **sizes)
+        words = f", {mask}" if mask else ""
+        yield case(f"tokens of zeros{words}", mask=mask or None, inputs=inputs, **more, **sizes)
 
 
 def steep_scores(case: CaseMaker, gradients: bool = False, **sizes: Any) -> Iterator[Case]:
@@ -91,19 +118,22 @@ def steep_scores(case: CaseMaker, gradients: bool = False, **sizes: Any) -> Iter
         sizes: as for all suites.
     """
     roles = _roles(case)
-    of_batch, _, of_queries, of_keys = case.mask.split()
+    axes = case.mask_axes
     known = case.with_products(sizes)
-    batch, queries, keys = (known[letter] for letter in (of_batch, of_queries, of_keys))
+    batch, keys = known[axes.batch], known[axes.keys]
+    queries = _number_of_queries(case, known)
+    full = shape(case.mask, known)
+    rows = full[-2:] if axes.heads else full
     low = torch.arange(keys) % 2 == 0
     apart = torch.where(low, -200.0, 200.0)
-    everywhere = low.expand(queries, keys)
-    in_turn = torch.stack([low, ~low] * queries)[:queries]
+    everywhere = low.expand(rows)
+    in_turn = torch.stack([low, ~low] * rows[-2])[: rows[-2]].expand(rows)
     falling = torch.linspace(200, -200, keys)
     if gradients:  # several keys share the top: of a single one the gradients would be 0
         falling = 200 * torch.cat([torch.ones(keys - 3), torch.tensor([0.3, -0.4, -1.0])])
-    causal = case.draw.causal(queries, keys)
     signs_of_sequences = (-1.0) ** torch.arange(batch)[:, None]
-    signs_of_rows = signs_of_sequences * (-1.0) ** torch.arange(queries)
+    signs_of_queries = (-1.0) ** torch.arange(queries)
+    signs_of_rows = signs_of_sequences * signs_of_queries
 
     def scored(name: str, scores: Scores, mask: torch.Tensor | None) -> Case:
         compared = gradients or scores.factored
@@ -115,10 +145,18 @@ def steep_scores(case: CaseMaker, gradients: bool = False, **sizes: Any) -> Iter
     hidden = Scores(apart, huge=~low)
     yield scored("masked scores of +200 and values of 1e36 beside -200", hidden, everywhere)
     # Stays: it tells a largest score over all rows from one over all heads or sequences.
-    yield scored("a row of scores near -200, the next near +200", Scores(apart), in_turn)
+    name = "a row of scores near -200, the next near +200"
+    yield scored(name, Scores(apart), in_turn)
     yield scored("scores falling from 200, no mask", Scores(falling), None)
-    each_way = Scores(falling * signs_of_sequences, in_turn=True)
-    yield scored("scores falling in one head and sequence, rising in the next", each_way, causal)
+    name = "scores falling in one head and sequence, rising in the next"
+    if axes.queries:
+        each_way = Scores(falling * signs_of_sequences, in_turn=True)
+        yield scored(name, each_way, case.made_mask("causal", known))
+    else:
+        # Only the first keys are seen: there falling and rising scores are far apart.
+        beginning = (torch.arange(keys) < 2).expand(rows)
+        scores = Scores(falling * signs_of_sequences, queries=signs_of_queries, in_turn=True)
+        yield scored(name, scores, beginning)
     rows_apart = Scores(torch.full((keys,), 200.0), queries=signs_of_rows, in_turn=True)
     yield scored("rows of scores 400 apart in turn, no mask", rows_apart, None)
 
@@ -133,7 +171,8 @@ def dtypes(case: CaseMaker, **sizes: Any) -> Iterator[Case]:
     yield case("bfloat16, no mask", dtype="bfloat16", **sizes)
     if case.mask:
         single = {**sizes, case.mask.split()[0]: 1}
-        yield case("float64, causal, one batch item", mask="causal", dtype="float64", **single)
+        name = f"float64, {case.usual_mask}, one batch item"
+        yield case(name, mask=case.usual_mask, dtype="float64", **single)
         yield case("bfloat16, padding", mask="padding", dtype="bfloat16", **sizes)
 
 
@@ -189,19 +228,23 @@ def layouts(case: CaseMaker, **sizes: Any) -> Iterator[Case]:
     items that share memory.
     """
     known = case.with_products(sizes)
-    rows = " ".join(case.mask.split()[-2:])
-    shared: dict[str, object] = {}
-    for name, dims in case.inputs.items():
-        full = shape(dims, known)
-        shared[name] = case.draw.normal(1, *full[1:]).expand(full)
+    drawn = case.drawn(known)
+    # The last axis of an input has stride 1, so inputs of one axis cannot share memory.
+    shared = {
+        name: drawn[name][:1].expand(drawn[name].shape)
+        for name, dims in case.inputs.items()
+        if len(dims.split()) > 1
+    }
+    expanded = dict.fromkeys(shared, "expanded")
     same_mask = None
     if case.mask:
         full = shape(case.mask, known)
         same_mask = case.draw.keep(1, *full[1:]).expand(full)
+        expanded["mask"] = "expanded"
     usual: dict[str, Any] = {"check": "properties", **sizes}
     yield case("non-contiguous inputs", mask=case.mask or None, layout="transposed", **usual)
-    yield case("parts of larger inputs", mask=rows or None, layout="strided", **usual)
-    yield case("expanded inputs", mask=same_mask, inputs=shared, layout="expanded", **usual)
+    yield case("parts of larger inputs", mask=case.shared_mask or None, layout="strided", **usual)
+    yield case("expanded inputs", mask=same_mask, inputs=shared, layout=expanded, **usual)
 
 
 def second_calls(case: CaseMaker, **sizes: Any) -> Iterator[Case]:
@@ -210,11 +253,11 @@ def second_calls(case: CaseMaker, **sizes: Any) -> Iterator[Case]:
     Mistakes: a mask that is kept from the first call or by its shape, a table or a causal mask that
     stays as long as the first input, an object that changes in a call.
     """
-    of_batch, _, of_queries, of_keys = case.mask.split()
-    rows = f"{of_queries} {of_keys}"
-    longer = {of_batch: sizes[of_batch] + 3} | {
-        letter: sizes[letter] + 4 for letter in (of_queries, of_keys)
-    }
+    axes = case.mask_axes
+    rows = case.shared_mask
+    longer = {axes.batch: sizes[axes.batch] + 3, axes.keys: sizes[axes.keys] + 4}
+    if axes.queries:
+        longer[axes.queries] = sizes[axes.queries] + 4
     for name, mask, later in (
         ("the same sizes again with another mask", rows, Second(mask=rows)),
         ("the same sizes again, now without a mask", rows, Second()),
@@ -259,6 +302,13 @@ def growth(
 
 def _size(letter: str, sizes: Mapping[str, int]) -> int:
     return 1 if letter == "1" else sizes[letter]
+
+
+def _number_of_queries(case: CaseMaker, sizes: Mapping[str, int]) -> int:
+    """Return the first length of the first output, or 1 if it has none."""
+    first_output = next(iter(case.outputs.values()))
+    lengths = [word for word in first_output.split() if word.startswith("L")]
+    return sizes[lengths[0]] if lengths else 1
 
 
 def _roles(case: CaseMaker) -> Roles:

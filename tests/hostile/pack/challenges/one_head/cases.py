@@ -1,54 +1,36 @@
-"""Cases of a module with two outputs: few and small, so that many hostile files can be graded on it."""
+"""Cases of a module with two outputs: few and small, so that many files can be graded on it."""
 
-from trainer.core.words import Case, Refusal
+from trainer.casekit import CaseMaker, Refusal, suites
 from trainer.running.returns import unpack
 
 
 def drive(attention, given):
-    """One call."""
-    out, weights = unpack(
-        attention(given.x) if given.mask is None else attention(given.x, mask=given.mask),
-        "out",
-        "weights",
-    )
+    """Call once."""
+    more = {} if given.mask is None else {"mask": given.mask}
+    out, weights = unpack(attention(given.x, **more), "out", "weights")
     return {"out": out, "weights": weights}
 
 
-def case(draw, name, B, L, M, mask=None, init=None, **more):
-    """One case of these sizes."""
-    dims = {"out": "B L M", "weights": "B L K"}
-    sizes = {"B": B, "L": L, "M": M, "K": L}
-    return Case(
-        name=name,
-        inputs={"x": draw.normal(B, L, M), "mask": mask},
-        dims=dims,
-        sizes=sizes,
-        init={"width": M} | (init or {}),
-        **more,
-    )
-
-
 def cases(draw):
-    """What a submission is run on."""
-    yield case(draw, "no mask", 2, 5, 7)
-    yield case(draw, "mask with holes", 3, 5, 4, mask=draw.keep(5, 5), check="masks")
-    yield case(draw, "float64", 2, 3, 5, dtype="float64")
-    yield case(draw, "bfloat16", 3, 4, 6, dtype="bfloat16")
-    yield case(
+    """Yield what a submission is run on."""
+    case = CaseMaker(
         draw,
-        "training mode, causal",
-        2,
-        4,
-        3,
-        mask=draw.causal(4),
-        mode="train",
-        check="train/eval",
+        init={"width": "M"},
+        inputs={"x": "B L M"},
+        outputs={"out": "B L M", "weights": "B L L"},
+        mask="L L",
     )
-    yield case(draw, "eval mode, dropout 0.4", 3, 4, 5, init={"dropout": 0.4}, check="train/eval")
-    yield case(draw, "few", 2, 3, 4, probe="vectorised")
-    yield case(draw, "many", 7, 9, 4, probe="vectorised")
+    yield case("no mask", B=2, L=5, M=7)
+    yield case("mask with holes", B=3, L=5, M=4, mask="L L")
+    yield case("float64", B=2, L=3, M=5, dtype="float64")
+    yield case("bfloat16", B=3, L=4, M=6, dtype="bfloat16")
+    training = {"mode": "train", "check": "train/eval"}
+    yield case("training mode, causal", B=2, L=4, M=3, mask="causal", **training)
+    dropout = {"init": {"dropout": 0.4}, "check": "train/eval"}
+    yield case("eval mode, dropout 0.4", B=3, L=4, M=5, **dropout)
+    yield from suites.growth(case, "everything", {"B": 2, "L": 3, "M": 4}, {"B": 7, "L": 9})
 
 
 def refusals():
-    """Constructor arguments that cannot work."""
+    """Yield constructor arguments that cannot work."""
     yield Refusal("width is below 1", {"width": 0})
