@@ -154,6 +154,7 @@ class _Diagnosis:
         if explanation is None:
             explanation = self._output_relation()
         mask = self._mask()
+        is_shown = mask is not None and bool(mask.what) and _may_be_a_mask(mistakes)
         reached = self._progress
         return Diagnosis(
             mistakes=mistakes,
@@ -163,7 +164,7 @@ class _Diagnosis:
             first_missed=reached.missed.name if reached and reached.missed else None,
             made=location.made,
             layout=explanation,
-            effective_mask=mask if mask is not None and mask.what else None,
+            effective_mask=mask if is_shown else None,
             cleared=self._cleared(mistakes, mask),
         )
 
@@ -380,6 +381,11 @@ class _Diagnosis:
             topic for topic in topics if not any(concerns(mistake, topic) for mistake in mistakes)
         ]
         return tuple(dict.fromkeys(left))
+
+
+def _may_be_a_mask(mistakes: Sequence[Mistake]) -> bool:
+    """Return whether the cause may be a mask: no mistake is named, or one that is about masks."""
+    return not mistakes or any(concerns(mistake, "mask") for mistake in mistakes)
 
 
 def _index(nodes: Sequence[Node], recorded: RecordedCase) -> ReferenceIndex:
