@@ -52,7 +52,8 @@ class CaseMaker:
         draw: what `cases(draw)` receives.
         inputs: the dimensions of every drawn input, in letters.
         outputs: the dimensions of every output, in letters.
-        init: the letter of every constructor argument that is a size.
+        init: the letter of every constructor argument that is a size. A case without a size for the
+            letter leaves the argument to its default.
         products: sizes that follow from others: `{"M": "H D"}` makes M = H * D.
         mask: the dimensions to which every mask broadcasts; "" if there is no input `mask`.
         roles: where queries, keys and values come from; several suites need it.
@@ -128,8 +129,7 @@ class CaseMaker:
             inputs=given,
             dims=dims,
             sizes=known | extra,
-            init={argument: known[letter] for argument, letter in self.init.items()}
-            | dict(init or {}),
+            init=self.arguments(known) | dict(init or {}),
             parameters=parameters or {},
             layout=layout or {},
             check=check or ("values" if mask is None else "masks"),
@@ -140,6 +140,10 @@ class CaseMaker:
             probe=probe,
             limit=limit,
         )
+
+    def arguments(self, sizes: Mapping[str, int]) -> dict[str, object]:
+        """Return the constructor arguments that are sizes."""
+        return {name: sizes[letter] for name, letter in self.init.items() if letter in sizes}
 
     def with_products(self, sizes: Mapping[str, int]) -> dict[str, int]:
         """Return these sizes and those that follow from them."""
@@ -163,6 +167,18 @@ class CaseMaker:
             name: self.draw.normal(*shape(dims, self.with_products(sizes)))
             for name, dims in self.inputs.items()
         }
+
+    def at_one_position(self, sizes: Mapping[str, int]) -> dict[str, object]:
+        """Return inputs with which all tokens of a sequence stand at one position, if any."""
+        return {}
+
+    def shared(self, sizes: Mapping[str, int]) -> dict[str, object]:
+        """Return inputs that are the same for all batch items, in memory that these share."""
+        drawn: dict[str, object] = {}
+        for name, dims in self.inputs.items():
+            full = shape(dims, sizes)
+            drawn[name] = self.draw.normal(1, *full[1:]).expand(full)
+        return drawn
 
     def made_mask(self, mask: Mask, sizes: Mapping[str, int]) -> Tensor | None:
         """Return the mask that the argument `mask` of a case asks for."""

@@ -108,6 +108,7 @@ def steep_scores(case: CaseMaker, gradients: bool = False, **sizes: Any) -> Iter
     def scored(name: str, scores: Scores, mask: torch.Tensor | None) -> Case:
         compared = gradients or scores.factored
         given = roles.scored(case, known, scores)
+        given["inputs"] |= case.at_one_position(known)
         return case(name, mask=mask, gradients=compared, **given, **sizes)
 
     ordinary = Scores(torch.where(low, 0.0, 120.0), factored=True)
@@ -190,10 +191,7 @@ def layouts(case: CaseMaker, **sizes: Any) -> Iterator[Case]:
     """
     known = case.with_products(sizes)
     rows = " ".join(case.mask.split()[-2:])
-    shared: dict[str, object] = {}
-    for name, dims in case.inputs.items():
-        full = shape(dims, known)
-        shared[name] = case.draw.normal(1, *full[1:]).expand(full)
+    shared = case.shared(known)
     same_mask = None
     if case.mask:
         full = shape(case.mask, known)
