@@ -62,7 +62,7 @@ def cases(draw):
     yield from suites.zero_tokens(case, **sizes)
     yield from suites.layouts(case, **sizes)
     yield from suites.second_calls(case, **sizes)
-    small, large = {"B": 5, "H": 4, "Hkv": 2, "D": 8}, {"B": 7, "H": 36, "Hkv": 6}
+    small, large = {"B": 2, "H": 8, "Hkv": 4, "D": 6}, {"B": 7, "H": 36, "Hkv": 12}
     yield from positions.growth(case, small, large)
 
 

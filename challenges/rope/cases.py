@@ -50,7 +50,7 @@ def cases(draw):
     yield tables("tables of 500 positions, base 1234.5", 500, 8, base=1234.5)
     T, half, base = draw.distinct((12, 30), (3, 5), (50, 5000))
     yield tables("tables of random sizes and base", T, 2 * half, base=float(base))
-    few, many = tables("growing tables", 4, 20), tables("growing tables, many rows", 40, 20)
+    few, many = tables("growing tables, small", 4, 20), tables("growing tables, large", 40, 20)
     yield replace(few, probe="vectorised", larger=replace(many, probe="vectorised"))
     yield from map(with_tables, rotations(draw))
 

@@ -24,7 +24,7 @@ def call(rope, inputs, prefix):
 def cases(draw):
     """Yield what a submission is run on."""
     case = RotaryMaker(draw, inputs={"x": "B H L D"}, outputs={"out": "B H L D"}, rows="")
-    line = replace(case, places="L", words=", one line of positions for the batch")
+    line = replace(case, places="L", words=", one line of positions")
     # Head h holds the unit vector e_h in every token: the output is the cosines and the sines.
     unit = {"x": torch.eye(4, 6)[None, :, None].expand(2, 4, 5, 6)}
     yield line("unit vectors", B=2, H=4, L=5, D=6, positions=torch.arange(5), inputs=unit)

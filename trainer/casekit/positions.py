@@ -175,18 +175,23 @@ def bases(case: RotaryMaker, **sizes: Any) -> Iterator[Case]:
     yield case("base 500000", positions=none, base=500000.0, **sizes)
 
 
-def far_along(case: RotaryMaker, **sizes: Any) -> Iterator[Case]:
+def far_along(case: RotaryMaker, farthest: int = 8999, **sizes: Any) -> Iterator[Case]:
     """Yield large positions, in all dtypes. Take a head dim of about 16.
 
     Mistakes: positions, frequencies or angles in bfloat16 or float16, which hold no odd number
     above 256 or 2048; a table of fixed length. Tables of cosines may be rounded to the dtype of the
     input: the output projection is the identity, so that little else is.
+
+    Args:
+        case: of the challenge.
+        farthest: the largest position.
+        sizes: as for all suites.
     """
 
     def far(name: str, high: int, **more: Any) -> Case:
         return case(name, positions=high, **more, **{**sizes, **case.table_of(high)})
 
-    yield far("positions up to 8999", 9000)
+    yield far(f"positions up to {farthest}", farthest + 1)
     yield far("float64, positions up to 1999", 2000, dtype="float64", base=500.0)
     # A base of 500 makes frequencies that bfloat16 rounds much.
     apart: dict[str, Any] = {}
