@@ -59,7 +59,7 @@ def cases(draw):
     yield from suites.dtypes(case, **sizes)
     yield from suites.masks(case, **sizes)
     yield from suites.steep_scores(case, **sizes)
-    yield from suites.zero_tokens(case, **sizes)
+    yield from suites.zero_tokens(case, positions=None, **sizes)
     yield from suites.layouts(case, **sizes)
     yield from suites.second_calls(case, **sizes)
     small, large = {"B": 2, "H": 8, "Hkv": 4, "D": 6}, {"B": 7, "H": 36, "Hkv": 12}

@@ -55,7 +55,7 @@ def cases(draw):
     yield from suites.dtypes(case, **sizes)
     yield from suites.masks(case, **sizes)
     yield from suites.steep_scores(case, **sizes)
-    yield from suites.zero_tokens(case, **sizes)
+    yield from suites.zero_tokens(case, positions=None, **sizes)
     yield from suites.dropout(case, **sizes)
     yield from suites.layouts(case, **sizes)
     yield from suites.second_calls(case, **sizes)
