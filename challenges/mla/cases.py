@@ -100,6 +100,7 @@ def cases(draw):
     yield from positions.orders(case, **sizes)
     yield from positions.alike(case, **sizes)
     yield from positions.bases(case, **sizes)
+    # Right answers may hold a table of 4096 positions.
     yield from positions.far_along(case, farthest=3999, **{**sizes, **far})
     yield from positions.left_padding(case, **sizes)
     everything = dict.fromkeys(sizes, 4)
@@ -113,6 +114,7 @@ def cases(draw):
     yield case("values as wide as queries and keys", **{**sizes, "Dv": 11}, **scattered)
     pair = {**sizes, "H": 1, "Dr": 2}
     yield case("one pair in the rotary part, one head", mask="B 1 L L", **pair)
+    # Right answers may view the rotary part as complex numbers: it starts at an even feature.
     single = {**sizes, "B": 1, "L": 1, "H": 1, "Dn": 6, "Dv": 5}
     yield case("one token, one head", positions=torch.tensor([[17]]), **single)
     ranges = {"B": (2, 3), "L": (6, 9), "H": (2, 5), "M": (8, 20), "Rq": (4, 20), "Rkv": (4, 20)}
