@@ -1,274 +1,70 @@
-"""Cases for multi-head attention with RoPE. Sizes differ within a case, D/2 included, so that no axis passes by luck.
+"""Cases for multi-head attention with RoPE. T is max_seq_len, the number of rows of the table."""
 
-T is max_seq_len. Positions have gaps and no order, because attention does not feel a shift of all of them.
-"""
+from trainer.casekit import Projected, RotaryMaker, bad_heads, positions, suites
 
-import torch
-
-from trainer.casekit import refusals as bad_sizes
-from trainer.core.words import Case
+ROLES = Projected(fused="qkv_proj")
 
 
 def drive(attention, given):
-    """One call; with `later`, one more on the same object, with a mask and positions of its own."""
-    outputs = {"out": attention(given.x, **options(given.mask, given.position_ids))}
-    if given.later is not None:
-        outputs["later"] = attention(given.later, **options(given.later_mask, given.later_positions))
+    """Call once, or twice on the same object, with a mask and positions of its own."""
+    later = {name[6:]: value for name, value in given.inputs.items() if name.startswith("later_")}
+    outputs = {"out": call(attention, given.inputs)}
+    if later:
+        outputs["later_out"] = call(attention, later)
     return outputs
 
 
-def options(mask, position_ids):
-    """The optional arguments that the case needs."""
-    return {name: value for name, value in (("mask", mask), ("position_ids", position_ids)) if value is not None}
-
-
-def case(draw, name, B, L, H, D, T=None, positions=None, mask=None, base=None, dims="B L M", x=None, init=None, later=None, **more):
-    """One case with x ~ N(0, 1) of these sizes; T and base None leave max_seq_len and rope_base to their defaults."""
-    M = H * D
-    later, later_mask, later_positions = later or (None, None, None)
-    x = draw.normal(B, L, M) if x is None else x
-    given = {name: value for name, value in (("max_seq_len", T), ("rope_base", base)) if value is not None}
-    more_sizes = ({} if T is None else {"T": T}) | ({} if later is None else {"Llater": later.shape[1]})
-    return Case(
-        name=name,
-        inputs={"x": x, "mask": mask, "position_ids": positions, "later": later, "later_mask": later_mask, "later_positions": later_positions},
-        dims={"out": dims} if later is None else {"out": dims, "later": "B Llater M"},
-        sizes={"B": B, "L": L, "H": H, "D": D, "M": M} | more_sizes | more.pop("sizes", {}),
-        init={"d_model": M, "num_heads": H} | given | (init or {}),
-        **more,
-    )
-
-
-def scattered(draw, B, L, T):
-    """[B, L] positions: any of the table's rows, 0 and the last one too, in no order, others for every batch item."""
-    positions = draw.integers(B, L, high=T)
-    positions[:, 0] = torch.arange(B) % 2 * (T // 2)
-    positions[:, -1] = T - 1
-    return positions
-
-
-def read_out(draw, B, L, H, D):
-    """x and weights with which features 0 .. L-1 of every head *are* the attention weights: token j writes a 1 to feature j."""
-    M = H * D
-    x = draw.normal(B, L, M)
-    x[..., :L] = torch.eye(L)
-    value = draw.normal(H, D, M, scale=M**-0.5)
-    value[:, :L] = torch.eye(L, M)
-    # Queries and keys that are larger than the engine's own, so that scores tell positions apart.
-    query, key = draw.normal(M, M, scale=2 * M**-0.5), draw.normal(M, M, scale=2 * M**-0.5)
-    bias = torch.cat((draw.normal(2 * M, scale=0.5), torch.zeros(M, dtype=torch.float64)))
-    return x, {
-        "qkv_proj.weight": torch.cat((query, key, value.flatten(0, 1))),
-        "qkv_proj.bias": bias,
-        "o_proj.weight": torch.eye(M),
-        "o_proj.bias": torch.zeros(M),
-    }
+def call(attention, inputs):
+    """Leave out the mask and the positions if there are none."""
+    options = {name: inputs[name] for name in ("mask", "position_ids") if inputs[name] is not None}
+    return attention(inputs["x"], **options)
 
 
 def cases(draw):
-    """What a submission is run on."""
-    B, L, H, D = 2, 5, 3, 8
-    x, parameters = read_out(draw, B, L, H, D)
-    yield case(draw, "heads apart, features 0 to 4 are the weights", B, L, H, D, 9, x=x, parameters=parameters, dims="B L (H D)")
-    x, parameters = read_out(draw, B, L, H, D)
-    gaps = torch.tensor([[0, 2, 3, 6, 10], [1, 2, 7, 9, 12]])
-    yield case(draw, "the same with gaps between positions", B, L, H, D, 13, gaps, x=x, parameters=parameters, dims="B L (H D)")
-    yield case(draw, "no mask, no positions", 3, 7, 4, 10, 11)
-    yield case(draw, "no biases, as many tokens as the table has rows", 2, 7, 3, 10, 7, init={"bias": False})
-    yield case(draw, "positions of their own for every batch item", 3, 5, 4, 14, 23, scattered(draw, 3, 5, 23))
-    falling = 12 - torch.arange(5) // 2 * 3 - torch.tensor([[0], [2]])
-    yield case(draw, "repeated and descending positions", 2, 5, 6, 8, 13, falling)
-    orders = torch.stack((torch.arange(7).flip(0), torch.arange(7).roll(3)))
-    yield case(draw, "as many tokens as rows, in other orders", 2, 7, 3, 10, 7, orders)
-    yield case(draw, "one batch item, one head, one pair", 1, 6, 1, 2, 9, scattered(draw, 1, 6, 9))
-    yield case(draw, "one batch item, positions", 1, 5, 3, 8, 17, scattered(draw, 1, 5, 17))
-    yield case(draw, "one head, positions", 3, 5, 1, 8, 17, scattered(draw, 3, 5, 17))
-    yield case(draw, "one token, far along", 3, 1, 4, 6, 17, torch.tensor([[9], [16], [4]]))
-    yield case(draw, "one token, one head, one pair, table of one row", 1, 1, 1, 2, 1)
-    yield case(draw, "base 100", 2, 6, 3, 8, 19, scattered(draw, 2, 6, 19), base=100.0)
-    yield case(draw, "base 500000, no positions, the sizes of an earlier case", 3, 7, 4, 10, 11, base=500000.0)
-    yield case(draw, "table and base by default, positions up to 2047", 2, 6, 3, 16, None, scattered(draw, 2, 6, 2048))
-    yield case(draw, "a table of 5000 rows", 3, 7, 2, 4, 5000, scattered(draw, 3, 7, 5000))
-    # Where a wrong axis would broadcast.
-    yield case(draw, "as many batch items as heads, positions", 3, 5, 3, 8, 17, scattered(draw, 3, 5, 17))
-    yield case(draw, "as many heads as tokens, positions", 2, 5, 5, 6, 17, scattered(draw, 2, 5, 17))
-    yield case(draw, "as many heads as tokens, no positions", 2, 6, 6, 4, 9)
-    yield case(draw, "as many batch items as tokens, positions", 5, 5, 2, 8, 17, scattered(draw, 5, 5, 17))
-    B, L, H, half, more, base = draw.distinct((2, 3), (6, 9), (2, 5), (4, 7), (3, 30), (50, 5000))
-    yield case(draw, "random sizes and base", B, L, H, 2 * half, L + more, scattered(draw, B, L, L + more), base=float(base))
-    yield from of_dtypes(draw)
-    yield from masked(draw)
-    zeros = {"x": draw.normal_with_zeros(2, 5, 24), "init": {"bias": False}}
-    yield case(draw, "a token of zeros, no biases", 2, 5, 4, 6, 9, **zeros)
-    yield case(draw, "a token of zeros, no biases, causal", 2, 5, 4, 6, 9, mask=draw.causal(5), **zeros, check="masks")
-    yield from dropped(draw)
-    yield from laid_out(draw)
-    yield from probes(draw)
+    """Yield what a submission is run on."""
+    case = RotaryMaker(
+        draw,
+        init={"d_model": "M", "num_heads": "H", "max_seq_len": "T"},
+        inputs={"x": "B L M"},
+        outputs={"out": "B L M"},
+        products={"M": "H D"},
+        mask="B H L L",
+        roles=ROLES,
+    )
+    yield from positions.weights_shown(case, B=2, L=5, H=3, D=8, T=15)
+    sizes = {"B": 3, "L": 7, "H": 4, "D": 10, "T": 23}
+    yield case("no mask, no positions", **sizes)
+    yield case("no biases", B=2, L=7, H=3, D=10, T=9, init={"bias": False})
+    yield from positions.orders(case, **sizes)
+    yield from positions.full_table(case, B=2, L=7, H=3, D=10)
+    yield from positions.alike(case, B=3, L=5, H=2, D=8, T=17)
+    yield from positions.bases(case, **sizes)
+    yield case("one head, one pair", B=3, L=6, H=1, D=2, T=9, positions="scattered")
+    yield case("one head", B=3, L=5, H=1, D=8, T=17, positions="scattered")
+    yield case("one token, one head, one pair, table of one row", B=1, L=1, H=1, D=2, T=1)
+    default = {"B": 2, "L": 6, "H": 3, "D": 16}
+    yield case("table and base by default, positions up to 2047", positions=2048, **default)
+    ranges = {"B": (2, 3), "L": (6, 9), "H": (2, 5), "D": (4, 7), "T": (11, 40)}
+    (base,) = draw.distinct((50, 5000))
+    drawn = draw.sizes(times={"D": 2}, **ranges)
+    yield case("random sizes and base", positions="scattered", base=float(base), **drawn)
+    yield from positions.far_along(case, B=2, L=9, H=3, D=16)
+    yield from positions.left_padding(case, B=3, L=7, H=4, D=6, T=11)
+    sizes = {"B": 3, "L": 5, "H": 6, "D": 4, "T": 17}
+    yield from suites.tiny_values(case, **sizes)
+    yield from suites.dtypes(case, **sizes)
+    yield from suites.masks(case, **sizes)
+    yield from suites.steep_scores(case, **sizes)
+    yield from suites.zero_tokens(case, positions=None, **sizes)
+    yield from suites.dropout(case, **sizes)
+    yield from suites.layouts(case, **sizes)
+    yield from suites.second_calls(case, **sizes)
+    small, large = {"B": 2, "H": 4, "D": 6}, {"B": 7, "H": 11}
+    yield from positions.growth(case, small, large)
 
 
-def of_dtypes(draw):
-    """Tiny values, float64, bfloat16."""
-    B, L, H, D = 2, 3, 4, 6
-    M = H * D
-    weight = torch.cat((draw.normal(2 * M, M, scale=M**-0.5), draw.normal(M, M, scale=1e-7)))
-    bias = torch.cat((draw.normal(2 * M, scale=0.5), torch.zeros(M)))
-    tiny = {"qkv_proj.weight": weight, "qkv_proj.bias": bias, "o_proj.bias": torch.zeros(M)}
-    yield case(draw, "tiny values", B, L, H, D, 7, parameters=tiny)
-    positions = scattered(draw, 2, 5, 400)
-    yield case(draw, "float64, causal, positions", 2, 5, 3, 10, 400, positions, draw.causal(5), dtype="float64", check="masks")
-    yield case(draw, "float64, no mask, no positions", 2, 7, 3, 10, 9, dtype="float64")
-    yield case(draw, "bfloat16, no mask, no positions", 3, 5, 4, 6, 9, dtype="bfloat16")
-    # Padding on the left, as for generation: positions count the real tokens.
-    real = draw.padding(3, 7, side="left")
-    positions = (real.cumsum(-1) - 1).clamp(min=0)
-    mask = real[:, None, None, :]
-    yield case(draw, "bfloat16, padding on the left, positions count real tokens", 3, 7, 4, 6, 11, positions, mask, dtype="bfloat16", check="masks")
-    # Cosines bear the 8 bits of bfloat16; angles, frequencies and positions do not, this far along. 500 makes frequencies that it rounds much.
-    B, L, H, D = 2, 9, 3, 16
-    apart = {"o_proj.weight": torch.eye(H * D), "o_proj.bias": torch.zeros(H * D)}
-    yield case(draw, "bfloat16, positions up to 1999", B, L, H, D, 2000, scattered(draw, B, L, 2000), base=500.0, parameters=apart, dtype="bfloat16")
+refusals = bad_heads
 
-
-def masked(draw):
-    """Every shape of mask, and scores of ±200 under it."""
-    B, L, H, D, T = 3, 5, 6, 4, 17
-    # As many batch items as the mask's first axis is long, which is still not the batch.
-    alike = {"causal mask [Lq, Lk]": L, "mask of three dims [H, Lq, Lk]": H}
-    for name, mask in draw.masks(B, H, L, L).items():
-        batch = alike.get(name, B)
-        positions = None if "padding mask" in name else scattered(draw, batch, L, T)
-        yield case(draw, name, batch, L, H, D, T, positions, mask, check="masks")
-    # Every token of a sequence at one position, so that queries and keys turn alike and the scores are as designed:
-    # q[..., 0] = ±sqrt(D), from x[..., 1] = 1, and k[..., 0] = x[..., 0]. The values do not hold feature 0.
-    M = H * D
-    weight = draw.normal(3, H, D, M, scale=M**-0.5)
-    weight[:2, :, 0] = 0
-    weight[:, :, :, :3] = 0
-    weight[1, :, 0, 0] = 1
-    weight[2, :, :, 2] = 1
-    same = torch.tensor([[3], [16], [9]]).expand(B, L)
-
-    def scored(name, scores, mask, turned=False, gradients=False, values=0.0):
-        """turned: in some heads the scores have the other sign, so that the heads' maxima differ. values: a large part of each token's values.
-
-        Without gradients where allowed scores are large: there the rounding of right answers shows in them, magnified by 200.
-        """
-        x = draw.normal(B, L, M)
-        x[..., 0] = scores
-        x[..., 1] = 1
-        x[..., 2] = values
-        steep = weight.clone()
-        steep[0, :, 0, 1] = D**0.5 * torch.tensor([1.0, -1.0, -1.0, 1.0, 1.0, -1.0] if turned else [1.0] * H)
-        if gradients:  # a score of 120 is 10 times 12, and o_proj is small: so right answers lose little precision
-            steep[:2, :, 0, :2] *= torch.tensor([10.0, 12.0])[:, None, None]
-        parameters = {"qkv_proj.weight": steep.view(3 * M, M), "qkv_proj.bias": torch.zeros(3 * M)}
-        parameters |= {"o_proj.weight": draw.normal(M, M, scale=0.01 * M**-0.5)} if gradients else {}
-        return case(draw, name, B, L, H, D, T, same, mask, x=x, parameters=parameters, gradients=gradients, check="masks")
-
-    odd = torch.tensor([True, False, True, False, True])
-    yield scored("masked scores of +120 beside ordinary ones", torch.where(odd, 0.0, 1.0), odd.expand(L, L), gradients=True)
-    # Any weight that is not exactly 0 shows in front of values this large.
-    large = torch.where(odd, 0.0, 1e30)
-    yield scored("masked scores of +200 and values of 1e30 beside -200", torch.where(odd, -200.0, 200.0), odd.expand(L, L), values=large)
-    turns = torch.stack([odd, ~odd] * L)[:L]
-    yield scored("a row of scores near -200, the next near +200", torch.where(odd, -200.0, 200.0), turns)
-    yield scored("scores rising to 200, causal", torch.linspace(-200, 200, L), draw.causal(L))
-    yield scored("scores falling from 200, no mask", torch.linspace(200, -200, L), None)
-    sequences = torch.linspace(200, -200, L) * torch.tensor([[1.0], [-1.0], [1.0]])
-    yield scored("scores falling in one head and sequence, rising in the next", sequences, draw.causal(L), turned=True)
-
-
-def dropped(draw):
-    """Dropout: none in eval mode, on the weights in training mode."""
-    yield case(draw, "eval mode, dropout 0.4", 2, 5, 3, 8, 9, init={"dropout": 0.4}, check="train/eval")
-    yield case(draw, "training mode, dropout 0, causal", 2, 5, 3, 8, 9, mask=draw.causal(5), mode="train", check="train/eval")
-    yield case(draw, "training mode, dropout 0, no mask, positions", 2, 5, 3, 8, 9, scattered(draw, 2, 5, 9), mode="train", check="train/eval")
-    # So little that nothing is dropped: results and gradients are those of eval mode.
-    yield case(draw, "training mode, dropout 1e-9, no mask", 2, 5, 3, 8, 9, init={"dropout": 1e-9}, mode="train", check="train/eval")
-    yield case(draw, "training mode, dropout 1e-9, causal", 2, 5, 3, 8, 9, mask=draw.causal(5), init={"dropout": 1e-9}, mode="train", check="train/eval")
-    # Without values and o_proj dropout shows in no result and no gradient; the backward pass has to run all the same.
-    nothing = {
-        "qkv_proj.weight": torch.cat((draw.normal(48, 24), torch.zeros(24, 24))),
-        "qkv_proj.bias": torch.zeros(72),
-        "o_proj.weight": torch.zeros(24, 24),
-    }
-    for words, dtype in (("", "float32"), ("bfloat16, ", "bfloat16")):
-        more = {"init": {"dropout": 0.4}, "parameters": nothing, "mode": "train", "dtype": dtype, "check": "train/eval"}
-        yield case(draw, f"{words}training mode, dropout 0.4, values and o_proj zero", 2, 5, 3, 8, 9, **more)
-    # Token j is the unit vector e_j and every value head writes it to features j and L + j: the output *is* the weights, twice.
-    B, L, H = 2, 7, 4
-    D = 2 * L
-    M = H * D
-    value = torch.eye(L, M).repeat(2 * H, 1)
-    # One key is hidden, from all alike: dropout alone tells rows and heads apart.
-    for words, mask in (("one key masked, ", torch.arange(L)[None, :] != 2), ("", None)):
-        yield case(
-            draw,
-            f"training mode, dropout 0.3, {words}weights read out",
-            *(B, L, H, D, 9),
-            positions=None if words else scattered(draw, B, L, 9),
-            mask=mask,
-            x=torch.eye(L, M).expand(B, L, M),
-            dims="B L (H copy K)",
-            sizes={"copy": 2, "K": L},
-            init={"dropout": 0.3},
-            parameters={
-                "qkv_proj.weight": torch.cat((draw.normal(2 * M, M, scale=M**-0.5), value)),
-                "qkv_proj.bias": torch.cat((draw.normal(2 * M, scale=0.5), torch.zeros(M))),
-                "o_proj.weight": torch.eye(M),
-                "o_proj.bias": torch.zeros(M),
-            },
-            mode="train",
-            dropout=0.3,
-            check="train/eval",
-        )
-
-
-def laid_out(draw):
-    """Inputs that are not contiguous, and calls after each other."""
-    turned, strided, expanded = (dict.fromkeys(("x", "mask", "position_ids"), layout) for layout in ("transposed", "strided", "expanded"))
-    positions, mask = scattered(draw, 2, 5, 13), draw.keep(2, 1, 5, 5)
-    yield case(draw, "non-contiguous x, mask and positions", 2, 5, 3, 8, 13, positions, mask, layout=turned, check="properties")
-    positions, mask = scattered(draw, 3, 7, 13), draw.keep(7, 7)
-    yield case(draw, "parts of larger tensors", 3, 7, 4, 6, 13, positions, mask, layout=strided, check="properties")
-    x, positions, mask = draw.normal(1, 5, 24).expand(2, 5, 24), scattered(draw, 1, 5, 13).expand(2, 5), draw.causal(5).expand(2, 3, 5, 5)
-    yield case(draw, "expanded x, mask and positions", 2, 5, 3, 8, 13, positions, mask, x=x, layout=expanded, check="properties")
-    later = (draw.normal(2, 5, 24), draw.keep(5, 5), scattered(draw, 2, 5, 13))
-    positions, mask = scattered(draw, 2, 5, 13), draw.keep(5, 5)
-    yield case(draw, "the same sizes again with another mask and positions", 2, 5, 3, 8, 13, positions, mask, later=later, check="properties")
-    later, positions, mask = (draw.normal(2, 5, 24), None, None), scattered(draw, 2, 5, 13), draw.keep(5, 5)
-    yield case(draw, "the same sizes again with neither mask nor positions", 2, 5, 3, 8, 13, positions, mask, later=later, check="properties")
-    later = (draw.normal(2, 7, 24), draw.causal(7), scattered(draw, 2, 7, 13))
-    yield case(draw, "a longer sequence afterwards, now with mask and positions", 2, 5, 3, 8, 13, later=later, check="properties")
-
-
-def probes(draw):
-    """Pairs small, large of one head dim: a loop over anything else dispatches more operations.
-
-    No other case has their bases, and the least has 17 positions, so that tables which outlive an object, or grow, are made in both of a pair.
-    """
-    small, large = scattered(draw, 2, 3, 31), scattered(draw, 7, 9, 31)
-    yield case(draw, "few and small", 2, 3, 4, 6, 31, small, draw.keep(2, 4, 3, 3), base=123.0, check="masks", probe="vectorised")
-    yield case(draw, "many and large", 7, 9, 11, 6, 31, large, draw.keep(7, 11, 9, 9), base=123.0, check="masks", probe="vectorised")
-    yield case(draw, "few and small, no positions, no mask", 2, 17, 4, 6, 20, base=321.0, probe="vectorised")
-    yield case(draw, "many and large, no positions, no mask", 7, 21, 11, 6, 23, base=321.0, probe="vectorised")
-    short, long = scattered(draw, 2, 33, 400), scattered(draw, 2, 300, 400)
-    yield case(draw, "short, no mask", 2, 33, 4, 6, 400, short, base=231.0, probe="vectorised")
-    yield case(draw, "long, no mask", 2, 300, 4, 6, 400, long, base=231.0, probe="vectorised")
-
-
-def refusals():
-    """Constructor arguments that cannot work."""
-    yield from bad_sizes.bad_heads()
-
-
-# Whom a query attends to shows by nudging an entry of this input and looking at this output.
+# The diagnosis nudges an entry of KEYS and looks at QUERIES: so it sees who attends to whom.
 KEYS, QUERIES = "x", "out"
-
-
-def values_alone(parameters):
-    """The same weights with queries of zero: every key scores alike, and a token shows by its value alone."""
-    mine = {name: parameters[name].clone() for name in ("qkv_proj.weight", "qkv_proj.bias") if name in parameters}
-    for value in mine.values():
-        value[: len(value) // 3] = 0
-    return parameters | mine
+values_alone = ROLES.without_queries

@@ -86,3 +86,39 @@ class Attention(nn.Module):
         out = self.o_proj((weights @ v).transpose(1, 2).reshape(B, L, M))
         return (out, cache) if use_cache else out
 """
+
+ROTARY = """
+import torch
+from torch import nn
+
+
+def rotated(x, angles):
+    a, b = x.chunk(2, dim=-1)
+    cos, sin = angles.cos(), angles.sin()
+    return torch.cat((a * cos - b * sin, b * cos + a * sin), dim=-1).to(x.dtype)
+
+
+class Attention(nn.Module):
+    def __init__(self, d_model, num_heads, max_seq_len=2048, rope_base=10000.0):
+        super().__init__()
+        self.H, self.D, self.T, self.base = num_heads, d_model // num_heads, max_seq_len, rope_base
+        for name in ("q_proj", "k_proj", "v_proj", "o_proj"):
+            setattr(self, name, nn.Linear(d_model, d_model))
+
+    def forward(self, x, mask=None, position_ids=None):
+        B, L, M = x.shape
+        H, T = self.H, self.T
+        given = position_ids is not None
+        places = position_ids if given else torch.arange(L)[None]
+        q, k, v = self.q_proj(x), self.k_proj(x), self.v_proj(x)
+        q, k, v = (part.view(B, L, H, self.D).transpose(1, 2) for part in (q, k, v))
+        frequencies = self.base ** -(torch.arange(0, self.D, 2).double() / self.D)
+        angles = places[..., None] * frequencies
+        angles = angles[:, None]
+        q, k = rotated(q, angles), rotated(k, angles)
+        scores = q @ k.transpose(-2, -1) / self.D**0.5
+        if mask is not None:
+            scores = scores.masked_fill(~mask, -torch.inf)
+        heads = torch.softmax(scores, dim=-1) @ v
+        return self.o_proj(heads.transpose(1, 2).reshape(B, L, M))
+"""

@@ -54,3 +54,19 @@ def test_masks_have_every_shape_and_a_key_in_every_row(seed: int) -> None:
         full = mask.broadcast_to(2, 3, 4, 5)
         assert bool(full.any(-1).all())
         assert not bool(full.all())
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_positions_have_the_ends_in_every_line(seed: int) -> None:
+    """Each line at other places than the next, so that no line passes for another."""
+    lines = Draw(seed).positions(3, 5, high=9)
+    assert (lines == 0).any(-1).all()
+    assert (lines == 8).any(-1).all()
+    assert [int(line[item]) for item, line in enumerate(lines)] == [8, 8, 8]
+    assert [int(line[item + 1]) for item, line in enumerate(lines)] == [0, 0, 0]
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_sizes_can_be_even(seed: int) -> None:
+    """The range then holds halves."""
+    assert Draw(seed).sizes(D=(3, 9), times={"D": 2})["D"] in range(6, 19, 2)

@@ -1,14 +1,15 @@
 """The case kit: what a `cases.py` is written with.
 
-`CaseMaker` turns names and sizes into cases, `suites` and `caches` offer the hard cases that
-challenges share, and `refusals` holds constructor arguments that must be refused.
+`CaseMaker` turns names and sizes into cases, `suites`, `caches` and `positions` offer the hard
+cases that challenges share, and `refusals` holds constructor arguments that must be refused.
 `challenges/gqa/cases.py` is a good example to start from.
 """
 
-from trainer.casekit import caches, suites
+from trainer.casekit import caches, positions, suites
 from trainer.casekit.caches import CachedMaker
 from trainer.casekit.draw import Draw
 from trainer.casekit.maker import CaseMaker, Second
+from trainer.casekit.positions import RotaryMaker
 from trainer.casekit.refusals import bad_groups, bad_heads
 from trainer.casekit.roles import Direct, Projected, Scores
 from trainer.core.words import Case, Refusal
@@ -21,10 +22,12 @@ __all__ = [
     "Draw",
     "Projected",
     "Refusal",
+    "RotaryMaker",
     "Scores",
     "Second",
     "bad_groups",
     "bad_heads",
     "caches",
+    "positions",
     "suites",
 ]

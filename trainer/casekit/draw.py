@@ -49,6 +49,21 @@ class Draw:
         """Return int64 entries in [low, high)."""
         return torch.randint(low, high, shape, generator=self._values)
 
+    def positions(self, *shape: int, high: int = 20) -> Tensor:
+        """Return int64 positions below `high` in no order.
+
+        Every line (last axis) of two or more holds 0 and the last position, each line at other
+        places than the next.
+        """
+        positions = self.integers(*shape, high=high)
+        length = shape[-1]
+        if length > 1:
+            lines = positions.view(-1, length)
+            line = torch.arange(len(lines))
+            lines[line, line % length] = high - 1
+            lines[line, (line + 1) % length] = 0
+        return positions
+
     def distinct(self, *ranges: tuple[int, int]) -> tuple[int, ...]:
         """Return one size from every range, ends included, all different.
 
@@ -62,18 +77,19 @@ class Draw:
                 return sizes
 
     def sizes(
-        self, *, times: Mapping[str, str] | None = None, **ranges: tuple[int, int]
+        self, *, times: Mapping[str, str | int] | None = None, **ranges: tuple[int, int]
     ) -> dict[str, int]:
         """Return one size for every letter, all different: `draw.sizes(B=(2, 3), L=(6, 9))`.
 
         Args:
-            times: `{"H": "Hkv"}` makes H a multiple of Hkv; the range of H then holds factors.
+            times: `{"H": "Hkv"}` makes H a multiple of Hkv, `{"D": 2}` makes D even; the range of H
+                or D then holds factors.
             ranges: the least and the greatest size of every letter.
         """
         while True:
             drawn = dict(zip(ranges, self.distinct(*ranges.values()), strict=True))
             for letter, unit in (times or {}).items():
-                drawn[letter] *= drawn[unit]
+                drawn[letter] *= unit if isinstance(unit, int) else drawn[unit]
             if len(set(drawn.values())) == len(drawn):
                 return drawn
 

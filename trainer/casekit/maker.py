@@ -69,7 +69,8 @@ class CaseMaker:
         draw: what `cases(draw)` receives.
         inputs: the dimensions of every drawn input, in letters.
         outputs: the dimensions of every output, in letters.
-        init: the letter of every constructor argument that is a size.
+        init: the letter of every constructor argument that is a size. A case without a size for the
+            letter leaves the argument to its default.
         products: sizes that follow from others: `{"M": "H D"}` makes M = H * D.
         mask: the dimensions to which every mask broadcasts; "" if there is no input `mask`. They
             may lack heads, "B Lq Lk", and queries, "B Lk": no mask has more axes then, nor fewer.
@@ -147,8 +148,7 @@ class CaseMaker:
             inputs=given,
             dims=dims,
             sizes=known | extra,
-            init={argument: known[letter] for argument, letter in self.init.items()}
-            | dict(init or {}),
+            init=self.arguments(known) | dict(init or {}),
             parameters=parameters or {},
             layout=layout or {},
             check=check or ("values" if mask is None else "masks"),
@@ -159,6 +159,10 @@ class CaseMaker:
             probe=probe,
             limit=limit,
         )
+
+    def arguments(self, sizes: Mapping[str, int]) -> dict[str, object]:
+        """Return the constructor arguments that are sizes."""
+        return {name: sizes[letter] for name, letter in self.init.items() if letter in sizes}
 
     def with_products(self, sizes: Mapping[str, int]) -> dict[str, int]:
         """Return these sizes and those that follow from them."""
@@ -203,6 +207,22 @@ class CaseMaker:
         if axes.heads:
             return f"{axes.queries} {axes.keys}"
         return f"{axes.batch} 1 {axes.keys}" if axes.queries else self.mask
+
+    def at_one_position(self, sizes: Mapping[str, int]) -> dict[str, object]:
+        """Return inputs with which all tokens of a sequence stand at one position, if any."""
+        return {}
+
+    def shared(self, sizes: Mapping[str, int]) -> dict[str, object]:
+        """Return inputs that are the same for all batch items, in memory that these share.
+
+        The last axis of an input has stride 1, so inputs of one axis cannot share memory.
+        """
+        drawn = self.drawn(sizes)
+        return {
+            name: drawn[name][:1].expand(drawn[name].shape)
+            for name, dims in self.inputs.items()
+            if len(dims.split()) > 1
+        }
 
     def made_mask(self, mask: Mask, sizes: Mapping[str, int]) -> Tensor | None:
         """Return the mask that the argument `mask` of a case asks for."""

@@ -138,6 +138,7 @@ def steep_scores(case: CaseMaker, gradients: bool = False, **sizes: Any) -> Iter
     def scored(name: str, scores: Scores, mask: torch.Tensor | None) -> Case:
         compared = gradients or scores.factored
         given = roles.scored(case, known, scores)
+        given["inputs"] |= case.at_one_position(known)
         return case(name, mask=mask, gradients=compared, **given, **sizes)
 
     ordinary = Scores(torch.where(low, 0.0, 120.0), factored=True)
@@ -228,13 +229,7 @@ def layouts(case: CaseMaker, **sizes: Any) -> Iterator[Case]:
     items that share memory.
     """
     known = case.with_products(sizes)
-    drawn = case.drawn(known)
-    # The last axis of an input has stride 1, so inputs of one axis cannot share memory.
-    shared = {
-        name: drawn[name][:1].expand(drawn[name].shape)
-        for name, dims in case.inputs.items()
-        if len(dims.split()) > 1
-    }
+    shared = case.shared(known)
     expanded = dict.fromkeys(shared, "expanded")
     same_mask = None
     if case.mask:

@@ -1,0 +1,241 @@
+"""Every case of the suites for positions is there for a mistake, as in test_suites.py."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+import pytest
+import torch
+
+from trainer.casekit import Case, Draw, Projected, RotaryMaker, Second, positions, suites
+
+from .plain import ROTARY
+from .runner import caught_by, patched
+
+STAYS = ("", "")
+PROJECTED = "        q, k, v = self.q_proj(x), self.k_proj(x), self.v_proj(x)\n"
+AXIS = "        angles = angles[:, None]\n"
+BASE = "max_seq_len, rope_base\n"
+SIZES = {"B": 3, "L": 5, "H": 2, "D": 8, "T": 23}
+FAR = {"B": 2, "L": 9, "H": 3, "D": 16}
+
+
+def places_if(condition: str, places: str) -> tuple[str, str]:
+    """Return a patch that changes the positions under a condition."""
+    return PROJECTED, f"        if {condition}:\n            places = {places}\n{PROJECTED}"
+
+
+def axis_if(condition: str, angles: str) -> tuple[str, str]:
+    """Return a patch that puts the axis for the heads elsewhere under a condition."""
+    return AXIS, f"        angles = {angles} if {condition} else angles[:, None]\n"
+
+
+RISING = "given and B > 1 and L > 1 and (places.diff(dim=-1) > 0).all()"
+FALLING = "given and (places.diff(dim=-1) <= 0).all()"
+FREQUENCIES = "places[..., None] * frequencies"
+TABLE: dict[str, tuple[dict[str, int], dict[str, tuple[str, str]]]] = {
+    "orders": (
+        SIZES,
+        {
+            "scattered positions": places_if("given and B > 1", "places.clamp(min=1)"),
+            "repeated and falling positions": places_if(FALLING, "places.flip(-1)"),
+            "every other position, far along": places_if(RISING, "torch.arange(L).expand(B, L)"),
+            "one sequence, shuffled": places_if("B == 1", "torch.arange(L)[None]"),
+            "one token of every sequence, far along (a decode step)": places_if(
+                "L == 1", "places.squeeze(-1)"
+            ),
+        },
+    ),
+    "full_table": (
+        {"B": 2, "L": 7, "H": 3, "D": 10},
+        {
+            "as many tokens as the table has rows": places_if(
+                "L == T and not given", "places.clamp(max=T - 2)"
+            ),
+            "as many tokens as the table has rows, in other orders": places_if(
+                "L == T", "torch.arange(L)[None]"
+            ),
+        },
+    ),
+    "alike": (
+        SIZES,
+        {
+            "as many batch items as heads": axis_if("B == H != L", "angles[None]"),
+            "as many heads as tokens": axis_if("given and B != H == L", "angles[:, :, None]"),
+            "as many batch items as tokens": axis_if(
+                "B == L != H", "angles.transpose(0, 1)[:, None]"
+            ),
+            "as many batch items as heads and tokens": axis_if("B == H == L", "angles[None]"),
+            "as many heads as tokens, no positions": axis_if("not given", "angles[:, :, None]"),
+        },
+    ),
+    "bases": (
+        SIZES,
+        {
+            "base 100": (BASE, "max_seq_len, max(rope_base, 10000.0)\n"),
+            "base 500000": (BASE, "max_seq_len, min(rope_base, 10000.0)\n"),
+        },
+    ),
+    "far_along": (
+        FAR,
+        {
+            "positions up to 8999": places_if("given", "places.clamp(max=2047)"),
+            "float64, positions up to 1999": (
+                FREQUENCIES,
+                "places[..., None] * (frequencies.half() if x.dtype == torch.float64 "
+                "else frequencies)",
+            ),
+            "bfloat16, positions up to 1999": (
+                FREQUENCIES,
+                "places[..., None].to(x.dtype) * frequencies",
+            ),
+        },
+    ),
+    "left_padding": (
+        {"B": 3, "L": 7, "H": 4, "D": 6, "T": 11},
+        {
+            "bfloat16, padding on the left, positions count real tokens": places_if(
+                "mask is not None", "torch.arange(L)[None]"
+            )
+        },
+    ),
+    "weights_shown": (
+        {"B": 2, "L": 5, "H": 3, "D": 8, "T": 15},
+        {
+            "heads apart, their first features are the weights": STAYS,
+            "the same with gaps between positions": STAYS,
+        },
+    ),
+}
+ROWS = [
+    pytest.param(suite, name, id=f"{suite}: {name}")
+    for suite, (_, mistakes) in TABLE.items()
+    for name, patch in mistakes.items()
+    if patch is not STAYS
+]
+
+
+def drive(attention: Any, given: Any) -> dict[str, Any]:
+    """Call once."""
+    return {"out": attention(given.x, mask=given.mask, position_ids=given.position_ids)}
+
+
+def maker() -> RotaryMaker:
+    """Return a maker for the plain implementation."""
+    return RotaryMaker(
+        Draw(1),
+        init={"d_model": "M", "num_heads": "H", "max_seq_len": "T"},
+        inputs={"x": "B L M"},
+        outputs={"out": "B L M"},
+        products={"M": "H D"},
+        mask="B H L L",
+        roles=Projected(bias=None),
+    )
+
+
+def function(**more: Any) -> RotaryMaker:
+    """Return a maker for a function without masks and without a table."""
+    dims = {"x": "B H L D"}
+    return RotaryMaker(Draw(1), inputs=dims, outputs=dims, rows="", **more)
+
+
+@cache
+def made(suite: str) -> list[Case]:
+    """Return the cases of a suite."""
+    return list(getattr(positions, suite)(maker(), **TABLE[suite][0]))
+
+
+@pytest.mark.parametrize("suite", TABLE)
+def test_the_table_has_every_case_and_plain_code_is_right(suite: str) -> None:
+    """No case comes without a reason, and none refuses right code."""
+    cases = made(suite)
+    assert {case.name for case in cases} == set(TABLE[suite][1])
+    assert caught_by(cases, drive, ROTARY, ROTARY) == set()
+
+
+@pytest.mark.parametrize(("suite", "name"), ROWS)
+def test_only_this_case_catches_the_mistake(suite: str, name: str) -> None:
+    """A case that another one makes needless would show here."""
+    mistaken = patched(ROTARY, *TABLE[suite][1][name])
+    assert caught_by(made(suite), drive, ROTARY, mistaken) == {name}
+
+
+def test_positions_follow_the_mask_unless_given() -> None:
+    """A call without the mask that a challenge could have gets no positions either."""
+    case = maker()
+    assert case("no mask", **SIZES).inputs["position_ids"] is None
+    assert case("masked, none", mask="L L", positions=None, **SIZES).inputs["position_ids"] is None
+    for given in (
+        case("masked", mask="L L", **SIZES).inputs["position_ids"],
+        case("scattered", positions="scattered", **SIZES).inputs["position_ids"],
+        case("below 23", positions=23, **{**SIZES, "T": 40}).inputs["position_ids"],
+    ):
+        assert isinstance(given, torch.Tensor)
+        assert given.shape == (3, 5)
+        assert (given.amin(-1).tolist(), given.amax(-1).tolist()) == ([0] * 3, [22] * 3)
+
+
+def test_a_function_without_masks_always_gets_positions() -> None:
+    """And its base is an input."""
+    case = function(places="L", words=", one line")
+    made = case("any", base=7.0, B=2, H=3, L=5, D=4)
+    assert (made.name, made.inputs["base"], made.init) == ("any, one line", 7.0, {})
+    assert made.inputs["position_ids"].shape == (5,)  # type: ignore[attr-defined]
+
+
+def test_a_table_without_a_size_keeps_its_default() -> None:
+    """The base goes to the constructor of a module."""
+    assert maker()("default", base=7.0, B=2, L=5, H=3, D=4).init == {
+        "d_model": 12,
+        "num_heads": 3,
+        "rope_base": 7.0,
+    }
+
+
+def test_a_second_call_has_positions_of_its_own() -> None:
+    """They follow the mask of the second call."""
+    later = Second(mask="L L", sizes={"L": 7})
+    inputs = maker()("twice", later=later, **SIZES).inputs
+    assert inputs["position_ids"] is None
+    assert inputs["later_position_ids"].shape == (3, 7)  # type: ignore[attr-defined]
+
+
+def test_steep_scores_stand_at_one_position() -> None:
+    """Otherwise the rotation would change the scores that are designed."""
+    cases = list(suites.steep_scores(maker(), **SIZES))
+    for case in cases:
+        lines = case.inputs["position_ids"]
+        assert isinstance(lines, torch.Tensor)
+        assert bool((lines == lines[:, :1]).all())
+        assert int(lines.min()) >= 1
+    assert caught_by(cases, drive, ROTARY, ROTARY) == set()
+
+
+def test_expanded_inputs_have_expanded_positions() -> None:
+    """All batch items share them."""
+    (case,) = (case for case in suites.layouts(maker(), **SIZES) if "expanded" in case.name)
+    assert case.inputs["position_ids"].stride(0) == 0  # type: ignore[attr-defined]
+    assert case.layout["position_ids"] == "expanded"
+
+
+@pytest.mark.parametrize("rows", ["T", ""])
+def test_growth_has_tables_of_a_size_if_there_are_tables(rows: str) -> None:
+    """Each probe has a base of its own, and the smallest of those without positions 17 tokens."""
+    init = {"d_model": "M", "max_seq_len": "T"} if rows else {"d_model": "M"}
+    case = RotaryMaker(
+        Draw(1),
+        init=init,
+        inputs={"x": "B L M"},
+        outputs={"out": "B L M"},
+        products={"M": "H D"},
+        mask="B H L L",
+        rows=rows,
+    )
+    probes = list(positions.growth(case, {"B": 2, "H": 4, "D": 6}, {"B": 7, "H": 11}))
+    assert [probe.init["rope_base"] for probe in probes] == [123.0, 321.0, 231.0]
+    assert [probe.sizes["L"] for probe in probes] == [3, 17, 33]
+    for probe in probes:
+        assert probe.larger is not None
+        assert probe.larger.sizes["L"] > probe.sizes["L"]
+        assert ("T" in probe.sizes) == bool(rows)
