@@ -140,7 +140,9 @@ def grade(options: Options, *, is_only_listed: bool) -> tuple[GradedFile, ...]:
     graded = []
     with contextlib.closing(Pool()) as pool:
         # All references come first: the limits of a file would also hold for a later reference.
-        references = {name: _graded_reference(pool, options, name) for name in challenges}
+        references = {
+            name: _graded_reference(pool, options, name) for name in dict.fromkeys(challenges)
+        }
         for drill in options.drills:
             reference, refusal = references[drill.challenge]
             report = reference

@@ -79,10 +79,14 @@ class DrillRun:
         return [self._file(parent, file_path)] if file_path in self._paths else others
 
     def _file(self, parent: pytest.Collector, path: Path) -> DrillFile:
-        self._collected.add(path)
         answers = [graded for graded in self.graded() if graded.drill.path == str(path)]
         file: DrillFile = DrillFile.from_parent(parent, path=path, answers=answers)
         return file
+
+    def pytest_collectstart(self, collector: pytest.Collector) -> None:
+        """Note that a file of ours lies where pytest looks."""
+        if isinstance(collector, DrillFile):
+            self._collected.add(collector.path)
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_collection_modifyitems(
@@ -94,9 +98,12 @@ class DrillRun:
                 items.extend(session.genitems(self._file(session, path)))
 
     def pytest_collection_finish(self, session: pytest.Session) -> None:
-        """Settle the results, now that the chosen tests are known."""
+        """Settle the results, now that the chosen tests are known.
+
+        After an interrupt pytest calls this too: nothing is graded here.
+        """
         ours = [item for item in session.items if isinstance(item, DrillItem)]
-        for graded in self.graded():
+        for graded in self._graded or ():
             chosen = [item for item in ours if item.graded is graded]
             found = settled([item.result for item in chosen], graded.report)
             for item, result in zip(chosen, found, strict=True):
