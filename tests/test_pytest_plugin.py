@@ -446,6 +446,7 @@ CHOICES: dict[str, tuple[list[str], dict[str, int]]] = {
     "another file": (["test_own.py"], WITH_OWN_TEST),
     "the folder of the file": (["."], WITH_OWN_TEST),
     "testpaths": (["-c", "testpaths.ini"], WITH_OWN_TEST),
+    "without a terminal": (["-p", "no:terminal"], WITH_OWN_TEST | {"passed": 4}),
 }
 
 

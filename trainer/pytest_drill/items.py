@@ -104,7 +104,8 @@ class DrillItem(pytest.Item):
         report, result = self.graded.report, self.result
         names = self._names_below_the_file()
         command = repeating_command(self.config, self.graded.drill, report.seed, names)
-        is_one_line = self.config.getoption("tbstyle") == "line"
+        # With `-p no:terminal` there is no such option.
+        is_one_line = self.config.getoption("tbstyle", None) == "line"
         return Failure(result.outcomes, report, result.shows_report, is_one_line, command)
 
     def reportinfo(self) -> tuple[Path, int, str]:

@@ -70,10 +70,12 @@ def settled(chosen: Sequence[Result], report: Report) -> list[Result]:
     the failing test would look like a pass.
     """
     found = list(chosen)
-    if report.verdict != "passed" and not _failing(found):
+    if report.verdict != "passed" and all(result.status != "failed" for result in found):
         found = [_failed_if_skipped(result, report) for result in found]
-    for place in _failing(found)[:1]:
-        found[place] = replace(found[place], shows_report=True)
+    for place, result in enumerate(found):
+        if result.status == "failed":
+            found[place] = replace(result, shows_report=True)
+            break
     return found
 
 
@@ -144,11 +146,6 @@ def _left_out(test: DrillTest, report: Report) -> Outcome:
         return Outcome(test.names[0], "skipped", f"needs {causes[0].check}")
     message = "the report says nothing of this test, though a right answer passes it"
     return Outcome(test.names[0], "failed", message)
-
-
-def _failing(found: Sequence[Result]) -> list[int]:
-    """Return the places of the tests that fail."""
-    return [place for place, result in enumerate(found) if result.status == "failed"]
 
 
 def _failed_if_skipped(result: Result, report: Report) -> Result:
