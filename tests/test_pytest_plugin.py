@@ -213,11 +213,13 @@ def test_each_check_and_case_is_a_test() -> None:
 
 
 def test_names_are_unique_and_have_one_line() -> None:
-    """Whatever a pack calls its cases."""
-    cases = ("a::b", "a:b", "a\n b\x1b[0m", "", "a [2]")
-    odd = report([Outcome("runs", "passed", "", case, n) for n, case in enumerate(cases, 1)])
-    names = [one.test.names[1] for one in results(odd, odd)]
-    assert names == ["a:b", "a:b (2)", "a b", "(4)", "a (2)"]
+    """Whatever a pack calls its cases, and though many bad sizes are refused for one reason."""
+    cases = ("a::b", "a:b", "a\n b\x1b[0m", "", "a:b [2]")
+    odd = [Outcome("runs", "passed", "", case, n) for n, case in enumerate(cases, 1)]
+    odd += [Outcome("bad sizes", "passed", reason) for reason in ("odd", "even", "odd", "odd")]
+    names = [one.test.names[1] for one in results(report(odd), report(odd))]
+    of_cases = ["a:b", "a:b (2)", "a b", "4", "a:b (2) (2)"]
+    assert names == [*of_cases, "odd", "even", "odd (2)", "odd (3)"]
 
 
 # Reports by what is special in them: the outcomes, the verdict, the tests that did not pass.

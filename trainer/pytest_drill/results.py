@@ -7,7 +7,7 @@ are the same whatever is wrong with a file.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from trainer.core.report import Outcome, Report
@@ -108,12 +108,19 @@ def _tests(reference: Report) -> list[DrillTest]:
             continue
         names: set[str] = set()
         for key, label in label_by_key.items():
-            name = as_name(label)
-            if not name or name in names:
-                name = f"{name} ({key})".strip()
+            name = _free_name(as_name(label) or str(max(key, 1 - key)), names)
             names.add(name)
             tests.append(DrillTest((check, name), key))
     return tests
+
+
+def _free_name(name: str, taken: Container[str]) -> str:
+    """Return a name that is not taken: `odd`, `odd (2)`, `odd (3)` …"""
+    free, count = name, 1
+    while free in taken:
+        count += 1
+        free = f"{name} ({count})"
+    return free
 
 
 def _tests_of(outcome: Outcome, key: int, tests: Sequence[DrillTest]) -> Sequence[DrillTest]:
