@@ -32,22 +32,6 @@ THOROUGH = {
         "test_mistakes_are_refused_and_named",
         "test_stub_is_refused_and_is_the_interface",
     ),
-    # Real runs of pytest; what becomes of a test is tested without them, and once with.
-    "test_pytest_plugin": (
-        *(
-            "test_real_workers",
-            "test_real_words",
-            "test_a_whole_challenge",
-            "test_an_interrupted_run_leaves_nobody_behind",
-            "test_files_in_odd_places",
-        ),
-        *(
-            "test_bad_input_is_exit_code_4",
-            "test_the_last_failures_run_again",
-            "test_a_terminal_without_unicode",
-            "test_one_line_where_one_is_asked_for",
-        ),
-    ),
     # A process a command; that one finds the pack is tested by CONTRIBUTING's own commands.
     "test_known_packs": (
         *(
@@ -101,7 +85,6 @@ SAMPLED = {
     ),
     **dict.fromkeys(
         (
-            "test_a_fault_of_the_grader_is_no_failure",
             "test_too_many_processes",
             "test_fixing_a_bug_never_takes_a_check_away",
         ),

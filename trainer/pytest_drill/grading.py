@@ -1,189 +1,183 @@
-"""The grading process of a run, and what is known of each file that is graded."""
+"""Read the options of a run, and grade its files."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
-from functools import cached_property, partial
+import contextlib
+import os
+import re
+import shlex
+from collections.abc import Sequence
 from pathlib import Path
 
 import msgspec
+import pytest
 
+from trainer.app.grading import MEMORY_MIB, SECONDS, check_limits, check_seed, fresh_seed
+from trainer.app.packs import open_packs
 from trainer.core.report import Report
-from trainer.core.words import Submission as SubmittedFile
-from trainer.pytest_drill.due import Became, Due, all_due, what_became
-from trainer.pytest_drill.options import Options, Wanted
-from trainer.server.messages import Grade, GradeReference, Refused, Reply, Request, Verdict, rows_of
-from trainer.server.process import ServerLostError, ServerProcess
+from trainer.core.words import DrillError, Submission
+from trainer.practice.files import read_source
+from trainer.server.messages import Grade, GradeReference, Refused, Verdict
+from trainer.server.pool import Pool
 
-_TRIES = 2
-
-
-class Asking:
-    """A station that is started when it is first asked. `failed`: whether any question went without an answer."""
-
-    def __init__(self, packs: tuple[str, ...]) -> None:
-        self._packs = packs
-        self._station: ServerProcess | None = None
-        self._answers: dict[Request, Reply] = {}
-        self.failed = False
-
-    def ask(self, order: Request, what: str) -> Reply:
-        """The answer to an order; one that loses the station is given to another once. Of files that answer one challenge, what is expected is the same."""
-        if order not in self._answers:
-            self._answers[order] = self._ask(order, what)
-        answer = self._answers[order]
-        self.failed = self.failed or isinstance(answer, Refused)
-        return answer
-
-    def _ask(self, order: Request, what: str) -> Reply:
-        lost = ""
-        for _ in range(_TRIES):
-            try:
-                self._station = self._station or ServerProcess(self._packs)
-                return self._station.ask(order)
-            except ServerLostError as error:
-                lost = str(error)
-                self.close()
-            except BaseException:
-                self.close()
-                raise
-        return Refused(
-            0,
-            f"{what} ended the grading process {_TRIES} times ({lost}). `attn-drill doctor` shows what this machine can do.",
-        )
-
-    def close(self) -> None:
-        """End the station, if there is one."""
-        station, self._station = self._station, None
-        if station is not None:
-            station.close()
+_OUR_OPTIONS = re.compile(r"(^|`)--(seed|pack|time-limit|memory-limit)\b")
 
 
-class Submission:
-    """A file and the challenge that it answers. Each question about it is asked once, when its answer is first wanted.
+class Drill(msgspec.Struct, frozen=True):
+    """A file and the challenge that it answers.
 
-    given   the file as the command line names it; `path` is absolute
+    path        absolute; the submission's name is the path as the command line has it
+    challenges  all challenges that this file answers
     """
 
-    def __init__(
-        self,
-        challenge: str,
-        given: str,
-        path: Path,
-        expected: Callable[[], Reply],
-        graded: Callable[[], Reply],
-    ) -> None:
-        self.challenge, self.given, self.path = challenge, given, path
-        self._expect, self._grade = expected, graded
-
-    @cached_property
-    def expected(self) -> Reply:
-        """The report of a right answer."""
-        return self._expect()
-
-    @cached_property
-    def graded(self) -> Reply:
-        """The report of the file; where the tests cannot be known, it is not graded."""
-        return self.expected if isinstance(self.expected, Refused) else self._grade()
-
-    @property
-    def no_tests(self) -> str:
-        """Why the tests cannot be known, in a sentence; "" where they can."""
-        return self.expected.sentence if isinstance(self.expected, Refused) else ""
-
-    @property
-    def trouble(self) -> str:
-        """Why there is no report of the file, in a sentence; "" where there is one."""
-        return self.graded.sentence if isinstance(self.graded, Refused) else ""
-
-    @cached_property
-    def due(self) -> tuple[Due, ...]:
-        """The tests, which must be known."""
-        assert isinstance(self.expected, Verdict)
-        return all_due(self.expected.report)
-
-    @property
-    def report(self) -> Report:
-        """The report of the file, which must be graded."""
-        assert isinstance(self.graded, Verdict)
-        return self.graded.report
-
-    def what_became(self, chosen: Collection[Due]) -> dict[Due, Became]:
-        """What became of each test, where these are run."""
-        return dict(zip(self.due, what_became(self.report, self.due, chosen), strict=True))
-
-
-def submissions(options: Options, asking: Asking) -> tuple[Submission, ...]:
-    """What is to be graded in this process."""
-    return tuple(
-        Submission(
-            one.challenge.id,
-            one.given,
-            one.path,
-            partial(_expected, options, asking, one),
-            partial(_graded, options, asking, one),
-        )
-        for one in options.wanted
-    )
-
-
-def _expected(options: Options, asking: Asking, one: Wanted) -> Reply:
-    reply = asking.ask(
-        GradeReference(one.challenge.id, options.seed), f"Telling what {one.challenge.id} asks"
-    )
-    if isinstance(reply, Verdict) and reply.report.verdict != "passed":
-        asking.failed = True
-        sentence = (
-            f"The reference of {one.challenge.id} itself does not pass here under seed "
-            f"{options.seed} ({reply.report.verdict}), so nothing can be graded. "
-            f"Run `attn-drill pack check --challenge {one.challenge.id}`."
-        )
-        return Refused(0, sentence)
-    return reply
-
-
-def _graded(options: Options, asking: Asking, one: Wanted) -> Reply:
-    request = Grade(
-        challenge=one.challenge.id,
-        submission=SubmittedFile(one.given, one.source),
-        seed=options.seed,
-        is_shared=sum(other.challenge == one.challenge for other in options.wanted) > 1,
-        seconds=options.seconds,
-        memory_mib=options.memory_mib,
-    )
-    return asking.ask(request, f"Grading {one.given}")
-
-
-class _Known(msgspec.Struct, frozen=True):
     challenge: str
-    given: str
     path: str
-    expected: Reply
-    graded: Reply
+    submission: Submission
+    challenges: tuple[str, ...]
 
 
-def handed_over(known: tuple[Submission, ...]) -> bytes:
-    """All that the workers of a run need to know, so that they ask nothing themselves."""
-    rows = tuple(
-        _Known(one.challenge, one.given, str(one.path), one.expected, one.graded) for one in known
-    )
-    return msgspec.msgpack.encode(rows, enc_hook=rows_of)
+class Options(msgspec.Struct, frozen=True):
+    """The options of a run. Challenges are looked up in `packs`, the first of them first."""
+
+    drills: tuple[Drill, ...]
+    packs: tuple[str, ...]
+    seed: int
+    seconds: float
+    memory_mib: int
 
 
-def taken_over(body: bytes) -> tuple[Submission, ...]:
-    """The submissions that these bytes tell of."""
-    rows = msgspec.msgpack.decode(body, type=tuple[_Known, ...])
-    return tuple(
-        Submission(
-            one.challenge,
-            one.given,
-            Path(one.path),
-            partial(_same, one.expected),
-            partial(_same, one.graded),
+class GradedFile(msgspec.Struct, frozen=True):
+    """A file and the reports on it.
+
+    reference   the report on the reference, which names the tests; without outcomes if refused
+    report      the report on the file; the reference's if the file was not graded
+    refusal     a sentence that says why there is no report; "" if there is one
+    """
+
+    drill: Drill
+    reference: Report
+    report: Report
+    refusal: str
+
+
+def read_options(config: pytest.Config) -> Options:
+    """Return the options of this run, with the text of each file.
+
+    Raises:
+        pytest.UsageError: if an option is wrong, or a file cannot be read.
+    """
+    seed = config.getoption("attn_drill_seed")
+    seed = fresh_seed() if seed is None else seed
+    seconds, memory_mib = config.getoption("attn_drill_seconds"), config.getoption("attn_drill_mib")
+    named_packs = [_absolute(config, name) for name in config.getoption("attn_drill_packs")]
+    known_packs = open_packs(named_packs)
+    submissions: dict[tuple[str, str], Submission] = {}
+    try:
+        check_seed(seed)
+        check_limits(seconds, memory_mib)
+        for text in config.getoption("attn_drill"):
+            challenge_id, file = _parts(text)
+            challenge, path = known_packs.find(challenge_id), _absolute(config, file)
+            submissions[challenge.id, str(path)] = Submission(file, read_source(path))
+        packs = tuple(str(folder) for folder in known_packs.roots())
+    except DrillError as error:
+        raise pytest.UsageError(in_our_words(str(error))) from None
+    drills = []
+    for (challenge_id, place), submission in submissions.items():
+        challenges = tuple(other for other, its_place in submissions if its_place == place)
+        drills.append(Drill(challenge_id, place, submission, challenges))
+    return Options(tuple(drills), packs, seed, seconds, memory_mib)
+
+
+def _parts(text: str) -> tuple[str, str]:
+    """Return the challenge and the file of `ID=FILE`."""
+    challenge_id, _, file = text.partition("=")
+    if not (challenge_id.strip() and file):
+        raise DrillError(
+            f"--drill is {text!r}; it must be ID=FILE, a challenge and the file that answers it. "
+            "`attn-drill list` shows the challenges."
         )
-        for one in rows
+    if any("\ud800" <= letter <= "\udfff" for letter in file):
+        raise DrillError(f"--drill names {file!r}, a path that is not UTF-8. Rename the file.")
+    return challenge_id, file
+
+
+def _absolute(config: pytest.Config, name: str) -> Path:
+    """Return a path as pytest has it: symlinks stay. A shell leaves `~` alone after `=`."""
+    return Path(os.path.abspath(config.invocation_params.dir / os.path.expanduser(name)))
+
+
+def in_our_words(text: str) -> str:
+    """Return a sentence with the options of `attn-drill check` as they are called here."""
+    return _OUR_OPTIONS.sub(r"\1--drill-\2", text)
+
+
+def repeating_command(config: pytest.Config, drill: Drill, seed: int, names: Sequence[str]) -> str:
+    """Return the command that runs one test again on the same cases.
+
+    Args:
+        names: of the nodes below the file.
+    """
+    file = drill.submission.name
+    words = ["pytest", *(f"--drill={challenge}={file}" for challenge in drill.challenges)]
+    words.append(f"--drill-seed={seed}")
+    # With a space instead of `=`, pytest would take a folder for a folder of tests.
+    words += [f"--drill-pack={pack}" for pack in config.getoption("attn_drill_packs")]
+    if (seconds := config.getoption("attn_drill_seconds")) != SECONDS:
+        words.append(f"--drill-time-limit={seconds:g}")
+    if (memory_mib := config.getoption("attn_drill_mib")) != MEMORY_MIB:
+        words.append(f"--drill-memory-limit={memory_mib}")
+    return shlex.join([*words, "::".join([file, *names])])
+
+
+def grade(options: Options, *, is_only_listed: bool) -> tuple[GradedFile, ...]:
+    """Grade all files, one after the other, in a process that ends with the last of them.
+
+    Args:
+        is_only_listed: the tests are wanted without results. The files are not graded.
+    """
+    challenges = [drill.challenge for drill in options.drills]
+    graded = []
+    with contextlib.closing(Pool()) as pool:
+        # All references come first: the limits of a file would also hold for a later reference.
+        references = {
+            name: _graded_reference(pool, options, name) for name in dict.fromkeys(challenges)
+        }
+        for drill in options.drills:
+            reference, refusal = references[drill.challenge]
+            report = reference
+            if not refusal and not is_only_listed:
+                request = Grade(
+                    drill.challenge,
+                    drill.submission,
+                    options.seed,
+                    is_shared=challenges.count(drill.challenge) > 1,
+                    seconds=options.seconds,
+                    memory_mib=options.memory_mib,
+                )
+                report, refusal = _asked(pool, options, request, reference)
+            graded.append(GradedFile(drill, reference, report, refusal))
+    return tuple(graded)
+
+
+def _graded_reference(pool: Pool, options: Options, challenge: str) -> tuple[Report, str]:
+    """Return the report on the reference and "", or a report without outcomes and a sentence."""
+    empty = Report(challenge, "", options.seed, "passed", ())
+    request = GradeReference(challenge, options.seed)
+    report, refusal = _asked(pool, options, request, empty)
+    if report.verdict == "passed":
+        return report, refusal
+    return empty, (
+        f"The reference of {challenge} itself does not pass here under seed {options.seed} "
+        f"({report.verdict}), so nothing can be graded. "
+        f"Run `attn-drill pack check --challenge {challenge}`."
     )
 
 
-def _same(answer: Reply) -> Reply:
-    return answer
+def _asked(
+    pool: Pool, options: Options, request: Grade | GradeReference, otherwise: Report
+) -> tuple[Report, str]:
+    """Return a report and "", or the other report and why the request was refused."""
+    reply = pool.ask(options.packs, request)
+    assert isinstance(reply, Verdict | Refused)
+    return (otherwise, reply.sentence) if isinstance(reply, Refused) else (reply.report, "")

@@ -1,133 +1,117 @@
-"""The tests' tree: a file, its checks, their cases."""
+"""The nodes of pytest's tree: a file, its checks, their cases."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import groupby
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
-from trainer.core.report import Outcome
-from trainer.pytest_drill.due import Due, as_name
-from trainer.pytest_drill.grading import Submission
-
-if TYPE_CHECKING:
-    from trainer.pytest_drill.run import DrillRun
+from trainer.pytest_drill.failure import Failure
+from trainer.pytest_drill.grading import GradedFile, repeating_command
+from trainer.pytest_drill.results import Result, as_name, results
 
 
 class NotRightError(Exception):
     """A test failed."""
 
-    def __init__(self, outcomes: tuple[Outcome, ...]) -> None:
-        super().__init__(outcomes[0].message)
-        self.outcomes = outcomes
-
 
 class DrillFile(pytest.File):
-    """A file that is graded. It is never imported here."""
+    """A graded file. `answers` has it once for each challenge that it answers."""
 
-    run: DrillRun
-    submissions: Sequence[Submission]
-
-    def collect(self) -> Iterator[pytest.Item | pytest.Collector]:
-        """The checks; before them what tells them apart where a file's path alone does not."""
-        self.run.collected.add(self.path)
-        # pytest has one and the same id for all files that lie outside its rootdir.
-        outside = not self.path.is_relative_to(self.config.rootpath)
-        for submission in self.submissions:
-            names = [submission.given] if outside else []
-            names += [submission.challenge] if len(self.submissions) > 1 else []
-            if not names:
-                yield from _checks(self, self.run, submission)
-                continue
-            node: DrillLevel = DrillLevel.from_parent(self, name=as_name(" ".join(names)))
-            node.run, node.submission = self.run, submission
-            yield node
-
-
-class DrillLevel(pytest.Collector):
-    """A file's answer to one challenge, where the file's path does not say which."""
-
-    run: DrillRun
-    submission: Submission
+    def __init__(self, answers: Sequence[GradedFile], **arguments: Any) -> None:
+        super().__init__(**arguments)
+        self._answers = answers
 
     def collect(self) -> Iterator[pytest.Item | pytest.Collector]:
-        """The checks."""
-        yield from _checks(self, self.run, self.submission)
+        """Yield the checks, below the name of the file or of the challenge if an id needs it."""
+        for graded in self._answers:
+            if not graded.reference.outcomes:
+                raise self.CollectError(graded.refusal)
+            words = []
+            if not self.path.is_relative_to(self.config.rootpath):
+                # pytest gives all files outside its rootdir the same id.
+                words.append(graded.drill.submission.name)
+            if len(self._answers) > 1:
+                words.append(graded.drill.challenge)
+            found = results(graded.reference, graded.report)
+            if not words:
+                yield from _nodes(self, graded, found, 0)
+            else:
+                name = as_name(" ".join(words))
+                yield DrillGroup.from_parent(self, name=name, graded=graded, found=found, depth=0)
 
 
-class DrillCheck(pytest.Collector):
-    """A check on several cases."""
+class DrillGroup(pytest.Collector):
+    """A check with several cases, or the checks of a file that needs a name of its own.
 
-    run: DrillRun
-    submission: Submission
-    due: Sequence[Due]
+    Args:
+        depth: how many names of a test lie above the nodes of this group.
+    """
 
-    def collect(self) -> Iterator[pytest.Item]:
-        """The cases."""
-        for due in self.due:
-            yield _item(self, self.run, self.submission, due, due.name)
+    def __init__(
+        self, graded: GradedFile, found: Sequence[Result], depth: int, **arguments: Any
+    ) -> None:
+        super().__init__(**arguments)
+        self._graded, self._found, self._depth = graded, found, depth
+
+    def collect(self) -> Iterator[pytest.Item | pytest.Collector]:
+        """Yield the nodes below."""
+        return _nodes(self, self._graded, self._found, self._depth)
 
 
-def _checks(
-    parent: pytest.Collector, run: DrillRun, submission: Submission
+def _nodes(
+    parent: pytest.Collector, graded: GradedFile, found: Sequence[Result], depth: int
 ) -> Iterator[pytest.Item | pytest.Collector]:
-    if submission.no_tests:
-        raise pytest.Collector.CollectError(submission.no_tests)
-    for check in dict.fromkeys(one.check for one in submission.due):
-        of_check = [one for one in submission.due if one.check == check]
-        if not of_check[0].name:
-            yield _item(parent, run, submission, of_check[0], check)
-            continue
-        node: DrillCheck = DrillCheck.from_parent(parent, name=check)
-        node.run, node.submission, node.due = run, submission, of_check
-        yield node
-
-
-def _item(
-    parent: pytest.Collector, run: DrillRun, submission: Submission, due: Due, name: str
-) -> DrillItem:
-    item: DrillItem = DrillItem.from_parent(parent, name=name)
-    item.run, item.submission, item.due = run, submission, due
-    item.extra_keyword_matches.add(submission.challenge)  # `-k gqa`, whatever the file is called
-    return item
+    """Yield a node for each name at this depth."""
+    for name, below in groupby(found, key=lambda result: result.test.names[depth]):
+        same = list(below)
+        if len(same[0].test.names) == depth + 1:
+            yield DrillItem.from_parent(parent, name=name, graded=graded, result=same[0])
+        else:
+            yield DrillGroup.from_parent(
+                parent, name=name, graded=graded, found=same, depth=depth + 1
+            )
 
 
 class DrillItem(pytest.Item):
-    """One check on one case, or on the whole file."""
+    """A check on one case, or on the whole file. It reports a result that is known already."""
 
-    run: DrillRun
-    submission: Submission
-    due: Due
+    def __init__(self, graded: GradedFile, result: Result, **arguments: Any) -> None:
+        super().__init__(**arguments)
+        self.graded, self.result = graded, result
+        self.extra_keyword_matches.add(graded.drill.challenge)  # for `-k gqa`
 
     def setup(self) -> None:
-        """Have the file graded, if it is the first test of this file; where that cannot be done, the test is in error and has not failed."""
-        if trouble := self.submission.trouble:
-            pytest.fail(trouble, pytrace=False)
+        """Raise an error if there is no report: then the test has not failed."""
+        if self.graded.refusal:
+            pytest.fail(self.graded.refusal, pytrace=False)
 
     def runtest(self) -> None:
-        """Look up what became of it."""
-        became = self.run.what_became(self.session, self.submission)[self.due]
-        if became.status == "skipped":
-            raise pytest.skip.Exception(
-                became.reason, _use_item_location=True
-            )  # else a line of ours is named
-        if became.status == "failed":
-            raise NotRightError(became.outcomes)
+        """Raise if the test failed or was skipped."""
+        if self.result.status == "failed":
+            raise NotRightError
+        if self.result.status == "skipped":
+            # With the place of the item, not of this line.
+            raise pytest.skip.Exception(self.result.outcomes[0].message, _use_item_location=True)
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
-        """What is shown: no traceback of ours."""
-        if isinstance(excinfo.value, NotRightError):
-            return self.run.told(self.submission, self.inside(), excinfo.value.outcomes)
-        return super().repr_failure(excinfo, style)
-
-    def inside(self) -> tuple[str, ...]:
-        """The names of the tree from below the file on."""
-        chain = self.listchain()
-        file = next(place for place, node in enumerate(chain) if isinstance(node, DrillFile))
-        return tuple(node.name for node in chain[file + 1 :])
+        """Return the text of the report instead of a traceback."""
+        if not isinstance(excinfo.value, NotRightError):
+            return super().repr_failure(excinfo, style)
+        report, result = self.graded.report, self.result
+        names = self._names_below_the_file()
+        command = repeating_command(self.config, self.graded.drill, report.seed, names)
+        # With `-p no:terminal` there is no such option.
+        is_one_line = self.config.getoption("tbstyle", None) == "line"
+        return Failure(result.outcomes, report, result.shows_report, is_one_line, command)
 
     def reportinfo(self) -> tuple[Path, int, str]:
-        """The file, and a heading."""
-        return self.path, 0, ": ".join(self.inside())
+        """Return the file, its first line and a heading."""
+        return self.path, 0, ": ".join(self._names_below_the_file())
+
+    def _names_below_the_file(self) -> list[str]:
+        nodes = self.listchain()
+        return [node.name for node in nodes if isinstance(node, DrillGroup | DrillItem)]

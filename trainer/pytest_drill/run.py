@@ -1,7 +1,7 @@
-"""What a run of pytest with `--drill` does differently.
+"""A run of pytest with `--drill`: files are graded at collection, and items report the results.
 
-The files that are graded are collected as ours, wherever pytest comes upon them, and are never imported. Under xdist the controller has
-everything graded before it starts its workers and hands the reports over: so all of them have the same tests and tell of the same grading.
+Our files are collected here wherever pytest finds them, and are never imported. Under xdist the
+controller grades before it starts its workers, and hands the reports over to them.
 """
 
 from __future__ import annotations
@@ -13,153 +13,130 @@ from typing import Any
 import msgspec
 import pytest
 
-from trainer.core.report import Outcome
-from trainer.pytest_drill.due import Became, Due
-from trainer.pytest_drill.grading import Asking, Submission, handed_over, submissions, taken_over
+from trainer.pytest_drill.failure import Failure
+from trainer.pytest_drill.grading import GradedFile, Options, grade, read_options
 from trainer.pytest_drill.items import DrillFile, DrillItem
-from trainer.pytest_drill.options import again, read_options
-from trainer.pytest_drill.telling import Told
+from trainer.pytest_drill.results import settled
+from trainer.server.messages import rows_of
 
 _KEY = "attn_drill"
-_FIRST_PYTEST = (8,)
+_LEAST_PYTEST = 8
+_Graded = tuple[GradedFile, ...]
 
 
 def take_part(config: pytest.Config) -> None:
-    """Register what this run needs.
+    """Register the hooks of this run.
 
     Raises:
-        pytest.UsageError: where it cannot be graded.
+        pytest.UsageError: if an option is wrong, or pytest is too old.
     """
-    if pytest.version_tuple[:1] < _FIRST_PYTEST:
+    if int(pytest.version_tuple[0]) < _LEAST_PYTEST:
         raise pytest.UsageError(
-            f"--drill needs pytest {_FIRST_PYTEST[0]} or newer; this is {pytest.__version__}. Install a newer one."
+            f"--drill needs pytest {_LEAST_PYTEST} or newer; this is {pytest.__version__}. "
+            "Install a newer one."
         )
     if hasattr(config, "workerinput"):
-        run = DrillRun(config, taken_over(config.workerinput[_KEY]))
+        handed_over = config.workerinput[_KEY]
+        options, graded = msgspec.msgpack.decode(handed_over, type=tuple[Options, _Graded])
+        run = DrillRun(config, options, graded)
     else:
-        options = read_options(config)
-        asking = Asking(options.packs)
-        config.add_cleanup(asking.close)
-        run = DrillRun(config, submissions(options, asking), asking, options.seed)
+        run = DrillRun(config, read_options(config))
     config.pluginmanager.register(run, "attn-drill-run")
 
 
 class DrillRun:
-    """The hooks of a run, and what its tests share. A worker asks nothing and shows nothing: it needs neither station nor seed.
-
-    It has no properties: pytest 8.0 reads all attributes of a plugin.
-    """
+    """The hooks of a run. It has no properties: pytest 8.0 reads all attributes of a plugin."""
 
     def __init__(
-        self,
-        config: pytest.Config,
-        known: tuple[Submission, ...],
-        asking: Asking | None = None,
-        seed: int | None = None,
+        self, config: pytest.Config, options: Options, graded: _Graded | None = None
     ) -> None:
-        self._config, self._known, self._asking, self._seed = config, known, asking, seed
-        self._files = {
-            one.path: [other for other in known if other.path == one.path] for one in known
-        }
-        self.collected: set[Path] = set()  # the files of which the tests were asked for
-        self._whole_told: set[Submission] = set()
-        self._became: dict[Submission, dict[Due, Became]] = {}
-        if (
-            config.args_source is pytest.Config.ArgsSource.INVOCATION_DIR
-        ):  # neither paths nor `testpaths`: nothing else is meant
-            config.args = [str(path) for path in self._files if not set("[:") & set(str(path))]
+        self._config, self._options, self._graded = config, options, graded
+        self._paths = dict.fromkeys(Path(drill.path) for drill in options.drills)
+        self._collected: set[Path] = set()
+        if config.args_source is pytest.Config.ArgsSource.INVOCATION_DIR:
+            # Neither paths nor `testpaths` are given: only our files are meant. pytest reads `[`
+            # and `::` in a path as parts of an id.
+            config.args = [str(path) for path in self._paths if not set("[:") & set(str(path))]
+
+    def graded(self) -> _Graded:
+        """Return all files with their reports. They are graded at the first call."""
+        if self._graded is None:
+            is_only_listed = self._config.getoption("collectonly")
+            self._graded = grade(self._options, is_only_listed=is_only_listed)
+        return self._graded
 
     def pytest_report_header(self) -> str:
-        """What is graded, and the seed."""
-        return f"drill: {', '.join(dict.fromkeys(one.challenge for one in self._known))}, seed {self._seed}"
+        """Return the challenges and the seed."""
+        challenges = dict.fromkeys(drill.challenge for drill in self._options.drills)
+        return f"drill: {', '.join(challenges)}, seed {self._options.seed}"
 
     @pytest.hookimpl(wrapper=True)
     def pytest_collect_file(
         self, file_path: Path, parent: pytest.Collector
     ) -> Generator[None, list[pytest.Collector], list[pytest.Collector]]:
-        """Nobody else collects our files: that would import them."""
+        """Collect our files, and let no other plugin import them."""
         others = yield
-        return [self._file(parent, file_path)] if file_path in self._files else others
+        return [self._file(parent, file_path)] if file_path in self._paths else others
 
     def _file(self, parent: pytest.Collector, path: Path) -> DrillFile:
-        node: DrillFile = DrillFile.from_parent(parent, path=path)
-        node.run, node.submissions = self, self._files[path]
-        return node
+        answers = [graded for graded in self.graded() if graded.drill.path == str(path)]
+        file: DrillFile = DrillFile.from_parent(parent, path=path, answers=answers)
+        return file
+
+    def pytest_collectstart(self, collector: pytest.Collector) -> None:
+        """Note that a file of ours lies where pytest looks."""
+        if isinstance(collector, DrillFile):
+            self._collected.add(collector.path)
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_collection_modifyitems(
         self, session: pytest.Session, items: list[pytest.Item]
     ) -> None:
-        """Add the files that lie nowhere where pytest looked."""
-        for path in self._files:
-            if path not in self.collected:
+        """Add the files that lie outside the folders in which pytest looked."""
+        for path in self._paths:
+            if path not in self._collected:
                 items.extend(session.genitems(self._file(session, path)))
 
-    def what_became(self, session: pytest.Session, submission: Submission) -> dict[Due, Became]:
-        """What became of a file's tests."""
-        if submission not in self._became:
-            chosen = {
-                item.due
-                for item in session.items
-                if isinstance(item, DrillItem) and item.submission is submission
-            }
-            self._became[submission] = submission.what_became(chosen)
-        return self._became[submission]
+    def pytest_collection_finish(self, session: pytest.Session) -> None:
+        """Settle the results, now that the chosen tests are known.
 
-    def told(
-        self, submission: Submission, inside: tuple[str, ...], outcomes: tuple[Outcome, ...]
-    ) -> Told:
-        """What is shown of a failed test; the whole report is shown with the first."""
-        whole = submission not in self._whole_told
-        self._whole_told.add(submission)
-        challenges = [one.challenge for one in self._files[submission.path]]
-        command = again(
-            self._config, submission.given, challenges, submission.report.seed or 0, inside
-        )
-        terse = self._config.getoption("tbstyle", None) == "line"
-        return Told(
-            submission.given,
-            outcomes,
-            submission.report,
-            whole,
-            terse,
-            inside,
-            command,
-            self._known.index(submission),
-        )
+        After an interrupt pytest calls this too: nothing is graded here.
+        """
+        ours = [item for item in session.items if isinstance(item, DrillItem)]
+        for graded in self._graded or ():
+            chosen = [item for item in ours if item.graded is graded]
+            found = settled([item.result for item in chosen], graded.report)
+            for item, result in zip(chosen, found, strict=True):
+                item.result = result
 
     @pytest.hookimpl(wrapper=True)
     def pytest_report_to_serializable(
         self, report: pytest.CollectReport | pytest.TestReport
     ) -> Generator[None, Any, Any]:
-        """What a worker sends: what failed, and not a text, since only the controller knows the terminal and which test is the first to fail."""
+        """Send a failure to the controller, which alone knows the terminal."""
         data = yield
-        told = report.longrepr
-        if isinstance(told, Told):
-            data[_KEY] = [told.number, list(told.inside), msgspec.to_builtins(told.outcomes)]
+        if isinstance(report.longrepr, Failure):
+            data[_KEY] = msgspec.msgpack.encode(report.longrepr, enc_hook=rows_of)
         return data
 
     @pytest.hookimpl(wrapper=True)
     def pytest_report_from_serializable(self, data: dict[str, Any]) -> Generator[None, Any, Any]:
-        """What a worker sent."""
-        sent = data.pop(_KEY, None)
+        """Receive a failure from a worker."""
+        failure = data.pop(_KEY, None)
         report = yield
-        if sent is not None:
-            number, inside, outcomes = sent
-            report.longrepr = self.told(
-                self._known[number], tuple(inside), msgspec.convert(outcomes, tuple[Outcome, ...])
-            )
+        if failure is not None:
+            report.longrepr = msgspec.msgpack.decode(failure, type=Failure)
         return report
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_configure_node(self, node: Any) -> None:
-        """Give a worker of xdist what it needs to know."""
-        assert self._asking is not None
-        node.workerinput[_KEY] = handed_over(self._known)
-        self._asking.close()  # all is known now
+        """Hand the reports over to a worker of xdist."""
+        handed_over = (self._options, self.graded())
+        node.workerinput[_KEY] = msgspec.msgpack.encode(handed_over, enc_hook=rows_of)
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
-        """A fault of the grader is no failed test: the run ends as one that broke."""
-        if self._asking is not None and self._asking.failed:
+        """End the run as a broken one if the grader failed: no test has failed then."""
+        is_worker = hasattr(self._config, "workerinput")
+        if not is_worker and any(graded.refusal for graded in self._graded or ()):
             session.exitstatus = pytest.ExitCode.INTERNAL_ERROR
