@@ -65,7 +65,8 @@ def cases(draw):
     yield case("with biases: chunk 2, one token, on a past of 5", chunks=(2, 1), **biased)
     yield case("with biases, training mode, without use_cache", L=3, mode="train", **biased)
     ranges = {"B": (2, 4), "H": (2, 5), "Hkv": (2, 4), "D": (3, 9), "Lpast": (2, 9)}
-    drawn = draw.sizes(times={"H": "Hkv"}, first=(2, 7), second=(2, 6), **ranges)
+    ranges |= {"first": (2, 7), "second": (2, 6)}
+    drawn = draw.sizes(times={"H": "Hkv"}, sums={"L": ("first", "second", 1)}, **ranges)
     chunks = (drawn.pop("first"), drawn.pop("second"), 1)
     yield case("random sizes", chunks=chunks, **drawn)
     for suite in (caches.tiny_values, caches.dtypes, caches.zero_tokens, caches.steep_scores):

@@ -60,7 +60,8 @@ def cases(draw):
     no_biases = {"Lpast": 5, "init": {"bias": False}, **sizes}
     yield case("no biases: chunk 2, one token, on a past of 5", chunks=(2, 1), **no_biases)
     ranges = {"B": (2, 4), "H": (2, 5), "D": (3, 9), "Lpast": (2, 9)}
-    drawn = draw.sizes(first=(2, 7), second=(2, 6), **ranges)
+    ranges |= {"first": (2, 7), "second": (2, 6)}
+    drawn = draw.sizes(sums={"L": ("first", "second", 1)}, **ranges)
     chunks = (drawn.pop("first"), drawn.pop("second"), 1)
     yield case("random sizes", chunks=chunks, **drawn)
     for suite in (caches.tiny_values, caches.dtypes, caches.zero_tokens, caches.steep_scores):

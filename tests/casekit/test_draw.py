@@ -70,3 +70,12 @@ def test_positions_have_the_ends_in_every_line(seed: int) -> None:
 def test_sizes_can_be_even(seed: int) -> None:
     """The range then holds halves."""
     assert Draw(seed).sizes(D=(3, 9), times={"D": 2})["D"] in range(6, 19, 2)
+
+
+def test_a_sum_of_sizes_differs_from_all_sizes() -> None:
+    """The length of several steps is no other size of the case."""
+    for seed in range(30):
+        ranges = {"first": (2, 4), "second": (2, 4), "D": (5, 8)}
+        drawn = Draw(seed).sizes(sums={"L": ("first", "second", 1)}, **ranges)
+        assert drawn["L"] == drawn["first"] + drawn["second"] + 1
+        assert len(set(drawn.values())) == 4

@@ -5,7 +5,7 @@ Every draw is a function of the seed.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import torch
 from torch import Tensor
@@ -77,19 +77,28 @@ class Draw:
                 return sizes
 
     def sizes(
-        self, *, times: Mapping[str, str | int] | None = None, **ranges: tuple[int, int]
+        self,
+        *,
+        times: Mapping[str, str | int] | None = None,
+        sums: Mapping[str, Sequence[str | int]] | None = None,
+        **ranges: tuple[int, int],
     ) -> dict[str, int]:
         """Return one size for every letter, all different: `draw.sizes(B=(2, 3), L=(6, 9))`.
 
         Args:
             times: `{"H": "Hkv"}` makes H a multiple of Hkv, `{"D": 2}` makes D even; the range of H
                 or D then holds factors.
+            sums: `{"L": ("first", "second", 1)}` makes L the sum of these sizes and numbers.
             ranges: the least and the greatest size of every letter.
         """
         while True:
             drawn = dict(zip(ranges, self.distinct(*ranges.values()), strict=True))
             for letter, unit in (times or {}).items():
                 drawn[letter] *= unit if isinstance(unit, int) else drawn[unit]
+            for letter, parts in (sums or {}).items():
+                drawn[letter] = sum(
+                    drawn[part] if isinstance(part, str) else part for part in parts
+                )
             if len(set(drawn.values())) == len(drawn):
                 return drawn
 

@@ -85,7 +85,6 @@ class Failure(msgspec.Struct, frozen=True):
             io.StringIO(),
             width=width,
             force_terminal=has_colour,
-            force_jupyter=False,
             no_color=not has_colour,
             legacy_windows=False,
         )

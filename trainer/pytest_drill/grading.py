@@ -112,7 +112,9 @@ def in_our_words(text: str) -> str:
     return _OUR_OPTIONS.sub(r"\1--drill-\2", text)
 
 
-def repeating_command(config: pytest.Config, drill: Drill, seed: int, names: Sequence[str]) -> str:
+def repeating_command(
+    config: pytest.Config, drill: Drill, seed: int | None, names: Sequence[str]
+) -> str:
     """Return the command that runs one test again on the same cases.
 
     Args:
