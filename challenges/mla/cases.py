@@ -89,7 +89,7 @@ def cases(draw):
         rows="",
         roles=Latent(),
     )
-    widths = {"M": 10, "Rq": 9, "Rkv": 8, "Dn": 7, "Dr": 4, "Dv": 6}
+    widths = {"M": 10, "Rq": 9, "Rkv": 13, "Dn": 7, "Dr": 8, "Dv": 6}
     wide = {**widths, "M": 12}  # as wide as the values of two heads
     far = {**wide, "Dr": 16}
     sizes = {"B": 3, "L": 5, "H": 2, **widths}
@@ -111,7 +111,7 @@ def cases(draw):
     yield case("ranks larger than d_model", **{**sizes, "Rq": 12, "Rkv": 14}, **scattered)
     parts = {**sizes, "Dn": 6, "Dr": 6, "alike": "Dn Dr Dv"}
     yield case("parts of one width", **parts, **scattered)
-    yield case("values as wide as queries and keys", **{**sizes, "Dv": 11}, **scattered)
+    yield case("values as wide as queries and keys", **{**sizes, "Dv": 15}, **scattered)
     pair = {**sizes, "H": 1, "Dr": 2}
     yield case("one pair in the rotary part, one head", mask="B 1 L L", **pair)
     # Right answers may view the rotary part as complex numbers: it starts at an even feature.

@@ -1,5 +1,4 @@
 # mistakes: keys-tiled, values-from-k-proj
-# diagnosis: line elsewhere
 """Key/value heads are picked by lists of indices; past and chunk have a product each and share one softmax."""
 
 import torch

@@ -18,6 +18,7 @@ from trainer.grading.diagnosis.graph_queries import (
     KINDS,
     comparable_parents,
     inputs_of,
+    joined_parts,
     kind_of,
     layouts_of,
     made_from,
@@ -122,12 +123,31 @@ class Blamer:
         value, if it was computed for this output alone.
         """
         end = self.graph.outputs[output]
-        if not self.is_right(end) or self._is_unfinished(end, output):
+        if not self.is_right(end):
+            return self._misplaced_part(end, output) or end
+        if self._is_unfinished(end, output):
             return end
         others = [node for name, node in self.graph.outputs.items() if name != output]
         elsewhere = set(chain.from_iterable(self._right_parts(node) for node in others))
         own = [node for node in self._right_parts(end) if node not in elsewhere and node.lines]
         return min(own, default=end)
+
+    def _misplaced_part(self, end: Node, output: str) -> Node | None:
+        """Return the first right part of a wrong output that the right output does not have.
+
+        None if a part is wrong, or if all parts belong to the output.
+        """
+        right_end = self.matching.reference.outputs.get(output)
+        parts = joined_parts(end)
+        if right_end is None or not all(map(self.is_right, parts)):
+            return None
+        meant = joined_parts(right_end)
+        odd = [
+            part
+            for part in parts
+            if part.lines and not any(self.matching.alike(part, other) for other in meant)
+        ]
+        return min(odd, default=None)
 
     def _is_unfinished(self, node: Node, output: str) -> bool:
         """Return whether the reference makes it on the way to this output and goes on from there."""

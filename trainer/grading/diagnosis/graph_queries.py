@@ -81,6 +81,16 @@ def _lays_out(node: Node) -> bool:
     return node.is_layout and len(node.parents) == 1
 
 
+def joined_parts(node: Node) -> set[Node]:
+    """Return the values that a node joins, past changes of layout; itself if it joins nothing."""
+
+    def parts(whole: Node) -> tuple[Node, ...]:
+        is_joined = whole.is_layout or whole.operation == "cat"
+        return whole.parents if is_joined else ()
+
+    return {part for part in walk([node], parts) if not parts(part)}
+
+
 def alike(node: Node, other: Node, sizes: Mapping[str, int]) -> bool:
     """Return whether two nodes made the same value, in some honest layout."""
     if node.core is None or other.core is None or node.features is None or other.features is None:

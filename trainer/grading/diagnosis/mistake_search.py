@@ -35,7 +35,7 @@ from trainer.grading.grader import Judgement
 _LOSSES = 8.0  # times what the dtype loses is still rounding
 _SOME = 2  # cases with wrong values that are looked at for one of two mistakes
 MOST_RUN = 32_000  # operations that all pairs together may take
-_MOST_CASES = 400  # cases that all mistakes and pairs together are run on
+_MOST_CASES = 600  # cases that all mistakes and pairs together are run on
 _RANDOM_CASES = 2  # of each mode, in which a mistake is tried for random draws
 _BUILD = 150  # building a reference takes as long as so many operations
 _DRAWS = 12
