@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import _thread
 import errno
+import gc
 import math
 import os
 import sys
@@ -391,6 +392,9 @@ class _Lines:
         self._thread = _thread.get_ident()
 
     def __enter__(self) -> _Lines:
+        # The garbage collector may run finalizers of anybody at any time: these are not counted.
+        self._collects = gc.isenabled()
+        gc.disable()
         self._before = sys.gettrace()
         threading.settrace(self.trace)
         sys.settrace(self.trace)
@@ -400,6 +404,8 @@ class _Lines:
         self.left_alone = sys.gettrace() == self.trace and self._open == 0
         sys.settrace(self._before)
         threading.settrace(None)
+        if self._collects:
+            gc.enable()
 
     def trace(self, frame: FrameType, event: str, argument: Any) -> Any:
         """Count what Python tells: a call, and each line of it."""
