@@ -56,7 +56,7 @@ def test_the_worker_is_told_no_expected_value() -> None:
 
 
 def test_inputs_are_rounded_to_the_dtype_before_the_reference_sees_them() -> None:
-    """What the dtype cannot hold is not held against the submission."""
+    """A submission is not judged by digits that the dtype cannot hold."""
     case_set = load_case_set(GQA, 3)
     number = next(index for index, case in enumerate(case_set.cases) if case.dtype == "bfloat16")
     assert all(

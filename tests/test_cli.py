@@ -62,7 +62,7 @@ def solved(tmp_path: Path) -> Path:
 
 @pytest.mark.parametrize("arguments", LIGHT, ids=[" ".join(one) for one in LIGHT])
 def test_light_commands_import_no_torch(arguments: list[str], tmp_path: Path, home: Path) -> None:
-    """What needs no torch does not import it, nor numpy, nor Jinja, nor (into a pipe) rich."""
+    """A command that needs no torch does not import torch, numpy, Jinja, or (in a pipe) rich."""
     script = (
         "import sys, os; from trainer.cli import app; sys.argv = ['attn-drill', *sys.argv[1:]]; code = app._run(); sys.stdout.flush();"
         "print(sorted(set(sys.modules) & {'torch', 'numpy', 'rich', 'jinja2'}), file=sys.stderr); sys.exit(code)"

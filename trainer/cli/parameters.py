@@ -63,3 +63,13 @@ LearnerFile = Annotated[
     Path | None,
     typer.Argument(metavar="[FILE]", help="Your file; by default the stub's place."),
 ]
+SeedOfCases = Annotated[
+    int | None,
+    typer.Option("--seed", min=0, help="The cases of this seed; by default of your last attempt."),
+]
+CaseNumber = Annotated[
+    int | None,
+    typer.Option(
+        "--case", help="This case, by its number in a report; by default the first that fails."
+    ),
+]

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Annotated
-
 import typer
 
 from trainer.app.packs import KnownPacks
-from trainer.cli.parameters import ChallengeId, LearnerFile
+from trainer.cli.parameters import CaseNumber, ChallengeId, LearnerFile, SeedOfCases
 from trainer.core.words import DrillError, Submission
 from trainer.practice.files import read_source
 from trainer.practice.journal import default_journal
@@ -17,18 +15,8 @@ def repro(
     context: typer.Context,
     challenge_id: ChallengeId,
     file: LearnerFile = None,
-    seed: Annotated[
-        int | None,
-        typer.Option(
-            "--seed", min=0, help="The cases of this seed; by default of your last attempt."
-        ),
-    ] = None,
-    case: Annotated[
-        int | None,
-        typer.Option(
-            "--case", help="This case, by its number in a report; by default the first that fails."
-        ),
-    ] = None,
+    seed: SeedOfCases = None,
+    case: CaseNumber = None,
 ) -> None:
     """Write a script with the failing case's inputs and weights, and your file called on them."""
     from trainer.app import grading

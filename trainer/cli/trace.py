@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import sys
-from typing import Annotated
 
 import typer
 
 from trainer.app.packs import KnownPacks
-from trainer.cli.parameters import ChallengeId, LearnerFile
+from trainer.cli.parameters import CaseNumber, ChallengeId, LearnerFile, SeedOfCases
 from trainer.core.words import Submission
 from trainer.practice.files import read_source
 from trainer.practice.journal import default_journal
@@ -18,18 +17,8 @@ def trace(
     context: typer.Context,
     challenge_id: ChallengeId,
     file: LearnerFile = None,
-    seed: Annotated[
-        int | None,
-        typer.Option(
-            "--seed", min=0, help="The cases of this seed; by default of your last attempt."
-        ),
-    ] = None,
-    case: Annotated[
-        int | None,
-        typer.Option(
-            "--case", help="This case, by its number in a report; by default the first that fails."
-        ),
-    ] = None,
+    seed: SeedOfCases = None,
+    case: CaseNumber = None,
 ) -> None:
     """Show the shape, dtype and range of what each line of your file makes."""
     from trainer.app import grading

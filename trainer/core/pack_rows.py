@@ -1,4 +1,4 @@
-"""What `pack check` says: a row for each item of a challenge."""
+"""The rows of `pack check`: one for each item of a challenge."""
 
 from __future__ import annotations
 

@@ -64,7 +64,7 @@ class PreparedCase:
 
     @cached_property
     def expected(self) -> Expected:
-        """What the reference gives; for a varied case what it gives without the variation."""
+        """The results of the reference; a varied case shares those of the case it was made from."""
         if self.varied_from is not None:
             return self.varied_from.expected
         return self.reference.expect(self)

@@ -36,12 +36,12 @@ class CaseResult:
 
     @property
     def case(self) -> Case:
-        """What was asked."""
+        """The case that the worker was given."""
         return self.prepared.case
 
     @property
     def expected(self) -> Expected:
-        """What must come."""
+        """The results of the reference for this case."""
         return self.prepared.expected
 
     def passed(self, check: str, message: str = "") -> Outcome:
@@ -79,7 +79,7 @@ class Comparison:
 
     @property
     def reply(self) -> Reply:
-        """What the worker told."""
+        """The worker's reply."""
         return self.ended.reply
 
     @cached_property

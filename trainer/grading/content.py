@@ -43,7 +43,7 @@ def load_module(name: str, path: str, source: str) -> dict[str, Any]:
 
 @dataclass(frozen=True, eq=False)
 class Content:
-    """What a challenge's folders define.
+    """The cases and the reference of one challenge.
 
     cases_path        the path of cases.py, for messages
     names             what cases.py defines

@@ -1,4 +1,4 @@
-"""What the reference gives for a case: values, gradients, and how far a submission may differ."""
+"""The expected results of a case: values, gradients, and how far a submission may differ."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _MOST_DRAWINGS = 16  # drawings of dropout whose gradients are kept
 
 @dataclass(frozen=True)
 class Value:
-    """What one tensor must be.
+    """The expected value of one tensor.
 
     value  float64
     lost   what the case's dtype loses, as `tolerance.loss` measures it
@@ -50,7 +50,7 @@ class Value:
 
 @dataclass(frozen=True)
 class Expected:
-    """What the reference gives for one case.
+    """The results of the reference for one case.
 
     outputs, again      the first call's outputs, and those of the call on other values
     plain, plain_again  the same for outputs that are no tensors, as text
@@ -72,7 +72,7 @@ class Expected:
 
     @cached_property
     def bounds_again(self) -> Mapping[str, Tensor]:
-        """The same for the call on other values."""
+        """How much each entry of an output of the second call, on other values, may differ."""
         return self._bounds_of(self.again)
 
     @cached_property

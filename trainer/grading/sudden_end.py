@@ -1,4 +1,4 @@
-"""What is said of a submission whose worker gave no complete reply."""
+"""The outcomes of a submission whose worker gave no complete reply."""
 
 from __future__ import annotations
 

@@ -51,7 +51,7 @@ class ServerLostError(Exception):
 class ServerProcess:
     """A grading server on this machine, started at once. It ends with its stdin.
 
-    What is asked before it has imported torch waits.
+    A request that comes before the server has imported torch waits.
 
     Args:
         packs: challenges are looked up in these, the first of them first.

@@ -19,7 +19,7 @@ Place = tuple[tuple[int, ...], str]  # the file's lines, innermost first, and th
 
 @dataclass(frozen=True)
 class Growth:
-    """What runs more often in a large case than in a small case.
+    """The lines that run more often in a large case than in a small case.
 
     line    the first such line, None if there is none
     ratios  small count / large count of each place; they tell which size is looped over

@@ -1,4 +1,4 @@
-"""What each case of a submission came to, and which behaviours count as equal."""
+"""The observed behaviour of a submission on each case, and when two behaviours are equal."""
 
 from __future__ import annotations
 

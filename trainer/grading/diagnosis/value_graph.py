@@ -136,7 +136,7 @@ class Node:
 
     @cached_property
     def core(self) -> Core | None:
-        """What a change of layout leaves of its value."""
+        """The part of its value that a change of layout does not alter."""
         return None if self.value is None else Core(self.value)
 
     @cached_property

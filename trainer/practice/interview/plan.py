@@ -29,7 +29,7 @@ _SHARES: dict[tuple[Role, ...], tuple[float, ...]] = {
     ("warm-up", "main problem"): (0.25, 0.75),
     ("main problem",): (1.0,),
 }
-# What speaks against a choice of problems, in the same unit as a share of the time
+# The costs of a choice of problems, in the same unit as a share of the time
 _KNOWN_COSTS: dict[Role, float] = {"warm-up": 0.1, "main problem": 0.3, "follow-up": 0.2}
 _FOREIGN_FOLLOW_UP_COSTS, _FOREIGN_WARM_UP_COSTS = 0.3, 0.1
 
