@@ -385,6 +385,22 @@ def run_end(app: EndApp, script: Callable[[Pilot[How]], Awaitable[None]], size: 
     asyncio.run(run())
 
 
+def test_the_clock_may_tick_while_the_screen_of_the_questions_ends(
+    tmp_path: Path, home: Path
+) -> None:
+    """Textual removes the widgets before it stops the timers of a screen that it closes."""
+    app = end_app(tmp_path, home)
+
+    async def run() -> None:
+        async with app.run_test(size=(80, 24)) as pilot:
+            await pilot.pause()
+        assert not app.query("#top")
+        app._draw_top()
+        app._draw()
+
+    asyncio.run(run())
+
+
 @pytest.mark.parametrize("size", SIZES, ids=str)
 def test_questions_then_score_sheet(tmp_path: Path, home: Path, size: tuple[int, int]) -> None:
     """Answers are kept and not judged; an unclear one is asked again; then the sheet comes."""

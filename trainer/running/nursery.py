@@ -62,7 +62,9 @@ SLEEP_FACTOR = 4  # a worker may sleep for so many times its limit of CPU second
 _GRACE_SECONDS = 0.2
 _LOOK_SECONDS = 0.05
 _LONGEST_LOOK = 0.25  # what passes between two looks counts as sleep up to this: the machine itself may have stood still
-_SECONDS_TO_SAY_WHERE = 0.3
+# A worker whose time is over gets this long to print the line where it is: CPU time, or time asleep.
+_SECONDS_TO_SAY_WHERE = 0.2
+_MOST_SECONDS_TO_SAY_WHERE = 5.0  # on a machine that is too busy to let it run
 MOST_THREADS = 256
 _MOST_PROCESSES = 32  # where they can be started at all
 _TICKS = os.sysconf("SC_CLK_TCK")
@@ -88,6 +90,7 @@ class Ward:
     looked      when it was looked at last
     slept       for how long it has slept since its time began
     warned      when it was told to say where it is, because its time is over; it is killed soon after
+    used_then   CPU seconds that it had used by then
     """
 
     folder: str
@@ -98,6 +101,7 @@ class Ward:
     looked: float = 0.0
     slept: float = 0.0
     warned: float | None = None
+    used_then: float = 0.0
 
 
 def serve(control: socket.socket) -> NoReturn:
@@ -418,11 +422,7 @@ def _out_of_time(pid: int, ward: Ward, now: float) -> str:
     if ward.used is None:
         return ""
     if ward.warned is not None:
-        return (
-            f"its time ({ward.out_of}) is over"
-            if now >= ward.warned + _SECONDS_TO_SAY_WHERE
-            else ""
-        )
+        return f"its time ({ward.out_of}) is over" if _has_said_where(pid, ward, now) else ""
     passed, ward.looked = min(now - ward.looked, _LONGEST_LOOK), now
     used = _cpu_seconds(pid)
     if used is None or _is_asleep(
@@ -434,11 +434,25 @@ def _out_of_time(pid: int, ward: Ward, now: float) -> str:
     elif ward.slept >= SLEEP_FACTOR * ward.seconds:
         ward.out_of = "sleep"
     if ward.out_of:
-        ward.warned = now
+        ward.warned, ward.used_then = now, used or 0.0
         for sign in (signal.SIGXCPU, signal.SIGCONT):  # it may have stopped itself
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 os.kill(pid, sign)
     return ""
+
+
+def _has_said_where(pid: int, ward: Ward, now: float) -> bool:
+    """Return whether a warned worker has had the time to print the line where it is.
+
+    Other load on the machine can keep a worker from running for longer than it needs, so its own
+    time counts. A worker that sleeps has handled the signal: the signal would have woken it.
+    """
+    passed, used = now - (ward.warned or 0.0), _cpu_seconds(pid)
+    if passed < _SECONDS_TO_SAY_WHERE:
+        return False
+    if used is None or passed >= _MOST_SECONDS_TO_SAY_WHERE:
+        return True
+    return used - ward.used_then >= _SECONDS_TO_SAY_WHERE or _is_asleep(pid)
 
 
 def _cpu_seconds(pid: int) -> float | None:

@@ -150,6 +150,8 @@ class EndApp(App[How]):
         self._draw()
 
     def _draw(self) -> None:
+        if not self.is_running:
+            return
         width = max(20, self.size.width - 4)
         text, keys = self.query_one("#text", Static), self.query_one("#keys", Static)
         if self.sheet is not None:
@@ -162,6 +164,8 @@ class EndApp(App[How]):
         self._draw_top()
 
     def _draw_top(self) -> None:
+        if not self.is_running:  # the widgets are removed before the timers stop
+            return
         left = self._left_at_start - (self.seconds - self._seconds_before)
         time = f"{minutes(left)} left" if left >= 0 else f"{minutes(-left)} over"
         style = "bold" if left >= 0 else f"bold {WRONG}"
