@@ -3,6 +3,7 @@
 import os
 import re
 import signal
+import subprocess
 import sys
 import threading
 import time
@@ -23,9 +24,10 @@ from trainer.grading.case_set import CaseSet, load_case_set
 from trainer.grading.comparison import Comparison
 from trainer.grading.grader import Grader
 from trainer.grading.workers import Workers
-from trainer.running import rehearsal
+from trainer.running import nursery, rehearsal
 from trainer.running.attempts import Attempts
 from trainer.running.execution import quick_first_weights
+from trainer.running.nursery import Ward
 from trainer.running.protocol import Request, SubmittedFile, Tried, decode
 from trainer.running.run import Ended, Running
 from trainer.running.trial import Hooks, Kept, Trial
@@ -132,6 +134,28 @@ def test_the_line_is_known_however_late_the_worker_was_ready(
     failure = grade(hasty, "x = 1\nwhile True:\n    x += 1\n").first_failure()
     assert failure is not None
     assert failure.frames[-1].line in (2, 3)
+
+
+def test_a_worker_that_other_load_keeps_from_running_may_still_say_where_it_is() -> None:
+    """A warned worker is ended after some CPU time of its own, or when it sleeps."""
+    busy = subprocess.Popen(
+        [sys.executable, "-c", "print(flush=True)\nwhile True: pass"], stdout=-1
+    )
+    asleep = subprocess.Popen(["sleep", "60"])
+    try:
+        busy.stdout.readline()  # type: ignore[union-attr]
+        has_not_run = Ward("", 1.0, warned=0.0, used_then=nursery._cpu_seconds(busy.pid) or 0.0)
+        has_not_run.used_then += 60.0  # so it has used nothing since
+        has_run = replace(has_not_run, used_then=-60.0)
+        assert not nursery._has_said_where(busy.pid, has_not_run, 1.0)
+        assert nursery._has_said_where(busy.pid, has_run, 1.0)
+        assert not nursery._has_said_where(busy.pid, has_run, 0.1)
+        assert nursery._has_said_where(busy.pid, has_not_run, 60.0)
+        assert nursery._has_said_where(asleep.pid, has_not_run, 1.0)
+    finally:
+        for process in (busy, asleep):
+            process.kill()
+            process.communicate()
 
 
 def test_a_file_that_sleeps_and_talks_is_ended(hasty: Grader) -> None:
