@@ -13,7 +13,6 @@ import signal
 import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -21,6 +20,7 @@ from typing import Any
 import pytest
 
 from tests.support.grading import report_of
+from tests.support.waiting import wait_until
 from trainer.content import packs
 from trainer.core.report import Report
 from trainer.core.words import DrillError, GraderError
@@ -94,14 +94,6 @@ def in_a_child(action: Callable[[], Any]) -> Any:
     os.waitpid(pid, 0)
     assert text, "the child died"
     return json.loads(text)
-
-
-def wait_until(condition: Callable[[], bool]) -> None:
-    """Look until it holds; a busy machine may take its time."""
-    deadline = time.monotonic() + 30
-    while not condition():
-        assert time.monotonic() < deadline
-        time.sleep(0.005)
 
 
 # Folders

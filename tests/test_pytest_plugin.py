@@ -6,11 +6,10 @@ import re
 import signal
 import subprocess
 import sys
-import time
 import uuid
 import xml.etree.ElementTree as ET
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import SimpleNamespace
@@ -18,6 +17,7 @@ from typing import Any
 
 import pytest
 
+from tests.support.waiting import wait_until
 from trainer.content import mistakes, packs
 from trainer.core.report import Outcome, Report
 from trainer.core.words import CHECK_ORDER, Case, Status, Verdict
@@ -667,14 +667,6 @@ def processes(mark: str) -> int:
         except OSError:
             continue
     return count
-
-
-def wait_until(is_true: Callable[[], bool]) -> None:
-    """Wait for something. A minute is more than it ever takes."""
-    end = time.monotonic() + 60
-    while not is_true():
-        assert time.monotonic() < end
-        time.sleep(0.02)
 
 
 @pytest.fixture(scope="module")

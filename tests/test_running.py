@@ -17,6 +17,7 @@ import torch
 from torch import nn
 
 from tests.support.grading import report_of
+from tests.support.waiting import wait_until
 from trainer.content import packs
 from trainer.core.report import Report
 from trainer.core.words import Submission
@@ -151,6 +152,7 @@ def test_a_worker_that_other_load_keeps_from_running_may_still_say_where_it_is()
         assert nursery._has_said_where(busy.pid, has_run, 1.0)
         assert not nursery._has_said_where(busy.pid, has_run, 0.1)
         assert nursery._has_said_where(busy.pid, has_not_run, 60.0)
+        wait_until(lambda: nursery._is_asleep(asleep.pid))  # it has only just begun
         assert nursery._has_said_where(asleep.pid, has_not_run, 1.0)
     finally:
         for process in (busy, asleep):
