@@ -28,7 +28,6 @@ from trainer.grading.workers import Workers
 from trainer.running import nursery, rehearsal
 from trainer.running.attempts import Attempts
 from trainer.running.execution import quick_first_weights
-from trainer.running.nursery import Ward
 from trainer.running.protocol import Request, SubmittedFile, Tried, decode
 from trainer.running.run import Ended, Running
 from trainer.running.trial import Hooks, Kept, Trial
@@ -137,23 +136,21 @@ def test_the_line_is_known_however_late_the_worker_was_ready(
     assert failure.frames[-1].line in (2, 3)
 
 
-def test_a_worker_that_other_load_keeps_from_running_may_still_say_where_it_is() -> None:
-    """A warned worker is ended after some CPU time of its own, or when it sleeps."""
+def test_a_worker_that_other_load_keeps_from_running_may_do_its_last_thing() -> None:
+    """A worker that prints its line or ends has some CPU time for it, or falls asleep."""
     busy = subprocess.Popen(
         [sys.executable, "-c", "print(flush=True)\nwhile True: pass"], stdout=-1
     )
     asleep = subprocess.Popen(["sleep", "60"])
     try:
         busy.stdout.readline()  # type: ignore[union-attr]
-        has_not_run = Ward("", 1.0, warned=0.0, used_then=nursery._cpu_seconds(busy.pid) or 0.0)
-        has_not_run.used_then += 60.0  # so it has used nothing since
-        has_run = replace(has_not_run, used_then=-60.0)
-        assert not nursery._has_said_where(busy.pid, has_not_run, 1.0)
-        assert nursery._has_said_where(busy.pid, has_run, 1.0)
-        assert not nursery._has_said_where(busy.pid, has_run, 0.1)
-        assert nursery._has_said_where(busy.pid, has_not_run, 60.0)
+        used = nursery._cpu_seconds(busy.pid) or 0.0
+        assert not nursery._has_had_time(busy.pid, 1.0, used + 60.0)  # so it has used nothing since
+        assert nursery._has_had_time(busy.pid, 60.0, used + 60.0)
+        assert nursery._has_had_time(busy.pid, 1.0, used - 60.0)
+        assert not nursery._has_had_time(busy.pid, 0.1, used - 60.0)
         wait_until(lambda: nursery._is_asleep(asleep.pid))  # it has only just begun
-        assert nursery._has_said_where(asleep.pid, has_not_run, 1.0)
+        assert nursery._has_had_time(asleep.pid, 1.0, 0.0)
     finally:
         for process in (busy, asleep):
             process.kill()

@@ -59,12 +59,11 @@ BROKEN_WORKER = (
 )
 OUT_OF_MEMORY = 87  # … whose own code found no memory left
 SLEEP_FACTOR = 4  # a worker may sleep for so many times its limit of CPU seconds
-_GRACE_SECONDS = 0.2
 _LOOK_SECONDS = 0.05
 _LONGEST_LOOK = 0.25  # what passes between two looks counts as sleep up to this: the machine itself may have stood still
-# A worker whose time is over gets this long to print the line where it is: CPU time, or time asleep.
-_SECONDS_TO_SAY_WHERE = 0.2
-_MOST_SECONDS_TO_SAY_WHERE = 5.0  # on a machine that is too busy to let it run
+# A worker gets this long to end, or to print its line when its time is over: CPU time, or asleep.
+_LAST_SECONDS = 0.2
+_MOST_LAST_SECONDS = 5.0  # on a machine that is too busy to let it run
 MOST_THREADS = 256
 _MOST_PROCESSES = 32  # where they can be started at all
 _TICKS = os.sysconf("SC_CLK_TCK")
@@ -372,11 +371,13 @@ class _Nursery:
         if ward is None:
             return {"status": 0, "killed": False}
         ended: tuple[int, resource.struct_rusage] | None = None
-        deadline = time.monotonic() + (_GRACE_SECONDS if patiently else 0)
-        while patiently and ended is None and time.monotonic() < deadline:
+        began, used_then = time.monotonic(), _cpu_seconds(pid) or 0.0
+        while patiently and ended is None:
             done, status, usage = os.wait4(pid, os.WNOHANG)
             if done:
                 ended = status, usage
+            elif _has_had_time(pid, time.monotonic() - began, used_then):
+                break
             else:
                 time.sleep(0.002)
         _kill(pid, group=True)
@@ -422,7 +423,8 @@ def _out_of_time(pid: int, ward: Ward, now: float) -> str:
     if ward.used is None:
         return ""
     if ward.warned is not None:
-        return f"its time ({ward.out_of}) is over" if _has_said_where(pid, ward, now) else ""
+        has_said_where = _has_had_time(pid, now - ward.warned, ward.used_then)
+        return f"its time ({ward.out_of}) is over" if has_said_where else ""
     passed, ward.looked = min(now - ward.looked, _LONGEST_LOOK), now
     used = _cpu_seconds(pid)
     if used is None or _is_asleep(
@@ -441,18 +443,22 @@ def _out_of_time(pid: int, ward: Ward, now: float) -> str:
     return ""
 
 
-def _has_said_where(pid: int, ward: Ward, now: float) -> bool:
-    """Return whether a warned worker has had the time to print the line where it is.
+def _has_had_time(pid: int, passed: float, used_then: float) -> bool:
+    """Return whether a worker has had the time to do a last thing: to print its line, or to end.
 
     Other load on the machine can keep a worker from running for longer than it needs, so its own
-    time counts. A worker that sleeps has handled the signal: the signal would have woken it.
+    time counts. A worker that sleeps has nothing left to do: a signal would have woken it.
+
+    Args:
+        passed: seconds since then.
+        used_then: the CPU time that it had used then, in seconds.
     """
-    passed, used = now - (ward.warned or 0.0), _cpu_seconds(pid)
-    if passed < _SECONDS_TO_SAY_WHERE:
+    if passed < _LAST_SECONDS:
         return False
-    if used is None or passed >= _MOST_SECONDS_TO_SAY_WHERE:
+    used = _cpu_seconds(pid)
+    if used is None or passed >= _MOST_LAST_SECONDS:
         return True
-    return used - ward.used_then >= _SECONDS_TO_SAY_WHERE or _is_asleep(pid)
+    return used - used_then >= _LAST_SECONDS or _is_asleep(pid)
 
 
 def _cpu_seconds(pid: int) -> float | None:

@@ -6,7 +6,7 @@ makes them. The first of them is to blame, or the operand or call that led to it
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import chain, filterfalse
@@ -14,17 +14,14 @@ from itertools import chain, filterfalse
 import torch
 from torch import Tensor
 
+from trainer.grading.diagnosis.blamed_lines import BlamedLines
 from trainer.grading.diagnosis.graph_queries import (
-    KINDS,
     comparable_parents,
-    inputs_of,
     joined_parts,
-    kind_of,
     layouts_of,
-    made_from,
-    operands_of,
 )
 from trainer.grading.diagnosis.matching import Matching
+from trainer.grading.diagnosis.operands import Operands
 from trainer.grading.diagnosis.right_styles import PARTS, RightStyles
 from trainer.grading.diagnosis.value_graph import Node, ValueGraph, leading_to, walk
 
@@ -48,19 +45,6 @@ class Divergence:
     names: frozenset[str] = frozenset()
 
 
-@dataclass(frozen=True)
-class _Use:
-    """A place in a right graph that does something with an operand of the submission.
-
-    twins   the operand in the right graph
-    direct  whether the operand is used itself, and not a value that was made from it first
-    """
-
-    node: Node
-    twins: set[Node]
-    direct: bool
-
-
 class Blamer:
     """Find where the graph of a submission leaves the right path.
 
@@ -78,8 +62,9 @@ class Blamer:
         function_lines: Callable[[int], range] = lambda line: range(line, line + 1),
     ) -> None:
         self.matching, self.graph = matching, matching.graph
-        self._passed, self._function_lines = passed, function_lines
         self._styles = RightStyles(matching)
+        self._operands = Operands(matching)
+        self._lines = BlamedLines(matching, passed, function_lines)
 
     def is_right(self, node: Node) -> bool:
         """Return whether the node is given, or a right answer makes the same value."""
@@ -98,9 +83,9 @@ class Blamer:
             lines = {node.line for node in region if node.lines}
             return Divergence(ends[0], lines.pop()) if len(lines) == 1 else None
         first = self._entry(telling)
-        place = self._misplaced_operand(first)
+        place = self._operands.misplaced(first)
         if place is first:
-            place = self._forgotten(first, region)
+            place = self._operands.forgotten(first, region)
         if not place < first:
             return self._at(place)
         names = frozenset(node.name for node in layouts_of(place))
@@ -247,152 +232,8 @@ class Blamer:
     def _usual_levels(self) -> set[float | None]:
         return {None, *(_level(node.value) for node in self.matching.reference.nodes)}
 
-    # An operand that is right, but does not belong there
-
-    def _misplaced_operand(self, node: Node) -> Node:
-        """Return the operand of a wrong node that does not belong there; else the node itself."""
-        counterparts = (self.matching.counterpart(layout) for layout in layouts_of(node))
-        meant = next((found for found in counterparts if found is not None), None)
-        if meant is None:
-            return node
-        mine, theirs = made_from(node), made_from(meant)
-        is_product = kind_of(node.operation) == "product"
-        if len(mine) != len(theirs) or (len(mine) == 1 and not is_product):
-            return node
-        is_meant = self.matching.is_meant
-        odd = [operand for operand in mine if not any(is_meant(operand, its) for its in theirs)]
-        if not odd and _come_from_one_split(mine):
-            return min(mine)  # the right operands, in exchanged parts
-        if len(odd) != 1 or not self.is_right(odd[0]) or not odd[0].lines:
-            return node
-        users = [
-            other
-            for other in self.graph.nodes
-            if not other.is_layout and odd[0] in made_from(other)
-        ]
-        if len(users) <= 1:
-            return odd[0]
-        return _returned_on_the_way(node, odd[0]) or node
-
-    # A step that was left out
-
-    def _forgotten(self, node: Node, region: Collection[Node]) -> Node:
-        """Return the operand to which right answers do something before they use it like this.
-
-        If the forgotten step is done too late, return the node that does it. Else return the node.
-        """
-        done = self._first_computed(node)
-        kind = kind_of(done.source.operation)
-        if kind not in KINDS:
-            return node
-        for operand in made_from(done):
-            if not self.is_right(operand) or not operand.lines or not operand.inputs:
-                continue
-            found = (self._use(graph, operand, done, kind) for graph in self.matching.right.graphs)
-            uses = [use for use in found if use is not None]
-            later = [use for use in uses if not use.direct]
-            if len(later) > len(uses) - len(later):  # there may be a style that does both
-                return self._done_late(done, region, later[0]) or operand
-        return node
-
-    def _first_computed(self, node: Node) -> Node:
-        """Return what is first computed from a right value that a node only lays out anew."""
-        if not node.is_layout or not self.is_right(node.source):
-            return node
-        layouts = set(layouts_of(node))
-        users = {user for layout in layouts for user in layout.users} - layouts
-        return min(users, default=node)
-
-    def _use(self, graph: ValueGraph, operand: Node, node: Node, kind: str) -> _Use | None:
-        """Return where a right graph does something of this kind with an operand."""
-        twins = {other for other in graph.nodes if self.matching.alike(operand, other)}
-        if not twins:
-            return None
-        places = [
-            other
-            for other in graph.nodes
-            if other not in twins and kind_of(other.operation) == kind
-        ]
-        for place in places:
-            if twins & operands_of(place, node.inputs):
-                return _Use(place, twins, direct=True)
-        for place in places:
-            if twins & set(leading_to([place])):
-                return _Use(place, twins, direct=False)
-        return None
-
-    def _done_late(self, node: Node, region: Collection[Node], use: _Use) -> Node | None:
-        """Return the node that uses the other inputs of the forgotten step after all."""
-        missing = use.node.inputs - inputs_of(use.twins) - node.inputs
-        for other in sorted(region):
-            if other.lines and missing & other.inputs:
-                return other
-        return None
-
-    # The line of a node
-
     def _at(self, node: Node) -> Divergence:
-        """Blame the line of a node, or the line that calls it if the called line is right elsewhere."""
-        if not self.is_right(node) and (line := self._line_of_constant(node)) is not None:
-            return Divergence(node, line)
-        lines = node.lines
-        while len(lines) > 1 and self._is_right_elsewhere(lines, node.operation):
-            lines = lines[1:]
-        return Divergence(node, lines[0])
-
-    def _is_right_elsewhere(self, lines: tuple[int, ...], operation: str) -> bool:
-        """Return whether the innermost line gives a right result if another line calls it."""
-
-        def is_same_line(other: Node) -> bool:
-            is_called_elsewhere = other.lines[1:] != lines[1:]
-            return (
-                other.lines[:1] == lines[:1]
-                and is_called_elsewhere
-                and other.operation == operation
-            )
-
-        for node in self.graph.nodes:
-            if is_same_line(node) and node.is_comparable and self.is_right(node):
-                return True
-        if self._returns_right_elsewhere(lines):
-            return True
-        here = {node.lines for node in self.graph.nodes}
-        for graph in self._passed(lines[0]):
-            for node in graph.leading_to_outputs:
-                if is_same_line(node) and node.lines not in here:
-                    return True
-        return False
-
-    def _returns_right_elsewhere(self, lines: tuple[int, ...]) -> bool:
-        """Return whether another call of the innermost line's function returns right values only."""
-        function = self._function_lines(lines[0])
-        if len(function) < 2:
-            return False
-        returned: dict[tuple[int, ...], list[Node]] = {}
-        for node in self.graph.nodes:
-            is_return = node.operation == "return" and node.line in function
-            if is_return and len(node.lines) == len(lines) and node.lines[1:] != lines[1:]:
-                returned.setdefault(node.lines[1:], []).append(node)
-        for nodes in returned.values():
-            if all(node.is_comparable and self.is_right(node) for node in nodes):
-                return True
-        return False
-
-    def _line_of_constant(self, node: Node) -> int | None:
-        """Return the line at which the constructor stored a wrong constant factor."""
-        inputs = [other for other in self.graph.nodes if other.is_input]
-        first = inputs[0].index if inputs else 0
-        # A factor of a node before the inputs was computed while the module was built.
-        factor = node.factor if node.index > first else None
-        if factor is None or self.matching.right.has_factor(factor):
-            return None
-        wanted = (factor, 1 / factor if factor else 0.0)
-        for other in reversed(self.graph.nodes[:first]):
-            if not other.is_number or not other.is_float:
-                continue
-            if any(abs(other.scalar - want) <= 1e-5 * abs(want) for want in wanted):
-                return other.lines[1] if len(other.lines) > 1 else other.line
-        return None
+        return Divergence(node, self._lines.of(node))
 
 
 def _level(value: Tensor | None) -> float | None:
@@ -402,21 +243,3 @@ def _level(value: Tensor | None) -> float | None:
     first = value.flatten()[0]
     is_usual = float(first) in (0.0, 1.0)
     return float(first) if not is_usual and bool((value == first).all()) else None
-
-
-def _come_from_one_split(nodes: Sequence[Node]) -> bool:
-    """Return whether one line has split one value into all of these."""
-    places = {(node.operation, node.parents, node.lines) for node in nodes}
-    return (
-        len(nodes) > 1 and len(places) == 1 and nodes[0].operation in PARTS and bool(nodes[0].lines)
-    )
-
-
-def _returned_on_the_way(node: Node, source: Node) -> Node | None:
-    """Return where a value was returned from a call before a node of another call used it."""
-    for parent in node.parents:
-        while parent is not source and parent.is_layout and len(parent.parents) == 1:
-            if parent.operation == "return" and len(parent.lines) == 1:
-                return parent
-            parent = parent.parents[0]
-    return None

@@ -16,12 +16,14 @@ import msgspec
 from trainer.core.report import Diagnosis, EffectiveMask, Outcome, Report
 from trainer.core.words import CHECK_ORDER, Mistake
 from trainer.grading.case_set import CaseSet
+from trainer.grading.diagnosis.agreement import Agreement
 from trainer.grading.diagnosis.generic_errors import generic_error
 from trainer.grading.diagnosis.locate import Location, Locator
 from trainer.grading.diagnosis.mask_question import MaskQuestion, mask_question, proved_mask
 from trainer.grading.diagnosis.milestones import Progress, concerns, progress
-from trainer.grading.diagnosis.mistake_search import Search
+from trainer.grading.diagnosis.mistake_search import MistakeSearch
 from trainer.grading.diagnosis.output_relation import relation
+from trainer.grading.diagnosis.pair_search import PairSearch
 from trainer.grading.diagnosis.patched_references import Ids, PatchedReferences
 from trainer.grading.diagnosis.recorded_case import RecordedCase, recorded_case
 from trainer.grading.diagnosis.reference_index import ReferenceIndex
@@ -134,8 +136,13 @@ class _Diagnosis:
         self._references, self._judgement, self._reruns = references, judgement, reruns
         self._case_set, self._first = judgement.case_set, first
         self._locator = Locator(references, judgement, reruns)
-        self._search = Search(
-            references, judgement, reruns.grade, lambda source: self._locator.loop(source).ratios
+        self._agreement = Agreement(references, judgement.comparison)
+        self._search = MistakeSearch(
+            self._agreement,
+            judgement,
+            first,
+            reruns.grade,
+            loops=lambda source: self._locator.loop(source).ratios,
         )
         self._recording: Callable[[], Ended] | None = None
 
@@ -143,14 +150,15 @@ class _Diagnosis:
         """Put the diagnosis together."""
         self._begin_recording()  # the worker is at work while known mistakes are tried here
         ids = self.single_mistake()
-        if not ids and self._search.wrong and not self._is_kept:
+        if not ids and self._search.may_be_a_pair and not self._is_kept:
             operations = len(self._recorded.reference.nodes) if self._recorded else 0
-            ids = self._search.pair(self._likely_mistakes, self._suspects(), operations)
+            pairs = PairSearch(self._agreement, self._likely_mistakes, self._suspects())
+            ids = pairs.find(operations)
         mistakes = self._in_order(ids)
         location = self._location(ids)
         explanation = location.relation
         if not ids and explanation is None and not self._is_kept:
-            explanation = generic_error(self._references, self._search)
+            explanation = generic_error(self._agreement)
         if explanation is None:
             explanation = self._output_relation()
         mask = self._mask()
@@ -173,7 +181,7 @@ class _Diagnosis:
     def single_mistake(self) -> Ids:
         """Return the known mistake that agrees with everything; () if none does."""
         ids = self._search.single()
-        if not ids and self._search.wrong and self._is_kept:
+        if not ids and self._agreement.wrong and self._is_kept:
             return self._search.kept_between_cases()
         return ids
 
@@ -244,7 +252,9 @@ class _Diagnosis:
     def _may_be_likely(self, mistake: str, reached: Progress) -> bool:
         is_elsewhere = reached.lines_elsewhere.issuperset(self._references.lines(mistake))
         return (
-            not is_elsewhere and self._search.changes(mistake) and self._search.may_be_part(mistake)
+            not is_elsewhere
+            and self._agreement.changes(mistake)
+            and self._agreement.may_be_part(mistake)
         )
 
     # The recorded case, and the case that is asked for its mask
@@ -252,14 +262,14 @@ class _Diagnosis:
     @cached_property
     def _telling_index(self) -> int | None:
         """The index of the case that is recorded."""
-        return most_telling(self._references, self._search.wrong, self._first)
+        return most_telling(self._references, self._agreement.wrong, self._first)
 
     @cached_property
     def _question(self) -> MaskQuestion | None:
         is_later = CHECK_ORDER.index(self._first.check) > CHECK_ORDER.index("masks")
-        if not self._search.wrong or is_later:
+        if not self._agreement.wrong or is_later:
             return None
-        return mask_question(self._references, self._search.wrong)
+        return mask_question(self._references, self._agreement.wrong)
 
     def _begin_recording(self) -> None:
         """Start the submission: first the recorded case, then the calls of the mask question."""
@@ -310,7 +320,7 @@ class _Diagnosis:
             return recorded
         # A submission that seems to draw at random may keep something from another call. If it does
         # not, another call tells nothing of this call.
-        is_random = any(seen.is_random for seen in self._search.seen if seen.index == index)
+        is_random = any(seen.is_random for seen in self._agreement.seen if seen.index == index)
         return None if is_random else recorded
 
     @property

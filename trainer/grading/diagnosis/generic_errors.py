@@ -15,8 +15,7 @@ import torch
 from torch import Tensor
 
 from trainer.grading.case_set import Change
-from trainer.grading.diagnosis.mistake_search import Search
-from trainer.grading.diagnosis.patched_references import PatchedReferences
+from trainer.grading.diagnosis.agreement import Agreement
 
 
 def _unchanged(given: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -32,24 +31,25 @@ class Variation:
     parameters: Change = _unchanged
 
 
-def generic_error(references: PatchedReferences, search: Search) -> str | None:
+def generic_error(agreement: Agreement) -> str | None:
     """Return the one change of what the reference is given that explains everything, in words.
 
     None if no change does, or several do.
     """
-    if not search.wrong or search.wrong[0].behaviour.failure is not None:
+    if not agreement.wrong or agreement.wrong[0].behaviour.failure is not None:
         return None
-    first, case_set = search.wrong[0], references.case_set
+    first, references = agreement.wrong[0], agreement.references
+    case_set = references.case_set
     prepared = case_set.prepared[first.index]
     alone = case_set.only([first.index], alone=True)
     found = []
     for variation in _variations(prepared.inputs, prepared.parameters):
         on_first = references.on(alone.altered(variation.inputs, variation.parameters))
-        if not search.is_like(first, on_first.behaviour((), 0)):
+        if not agreement.is_like(first, on_first.behaviour((), 0)):
             continue
         on_all = references.on(case_set.altered(variation.inputs, variation.parameters))
-        seen = [case for case in search.seen if not case.is_random]
-        if all(search.is_like(case, on_all.behaviour((), case.index)) for case in seen):
+        seen = [case for case in agreement.seen if not case.is_random]
+        if all(agreement.is_like(case, on_all.behaviour((), case.index)) for case in seen):
             found.append(variation.description)
     return found[0] if len(found) == 1 else None
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ast
 import copy
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from types import CodeType
@@ -121,6 +121,14 @@ class PatchedReferences:
     def lines(self, mistake: str) -> range:
         """Return the reference's lines that a mistake changes."""
         return lines_of(self.source, self.mistakes[mistake])
+
+    def only(self, candidates: Sequence[Ids]) -> Ids:
+        """Return the only candidate, or the first of twins; else ()."""
+        if not candidates:
+            return ()
+        first, *others = candidates
+        are_twins = all(first[0] in self.mistakes[ids[0]].twins for ids in others)
+        return first if are_twins else ()
 
     def namespace(self, ids: Ids) -> dict[str, Any] | None:
         """Import the patched reference anew, because a mistake may keep something between calls.
