@@ -849,8 +849,8 @@ def wrapped() -> Iterator[Grader]:
 def test_grading_in_bubblewrap(wrapped: Grader, grader: Grader, name: str, verdict: str) -> None:
     """It gives the same reports as any other means."""
     reports = [
-        without_time(one.grade(SUMS, SUBMITTED[name], "prefix_sum.py", 11))
-        for one in (wrapped, grader)
+        without_time(report_of(each, SUMS, SUBMITTED[name], "prefix_sum.py", 11))
+        for each in (wrapped, grader)
     ]
     assert reports[0] == reports[1]
     assert reports[0].verdict == verdict
