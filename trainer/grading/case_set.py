@@ -124,10 +124,9 @@ class CaseSet:
         """The cases as cases.py describes them."""
         return tuple(prepared.case for prepared in self.prepared)
 
-    def expect(self) -> None:
-        """Compute now what the reference gives in every case."""
-        for prepared in self.prepared:
-            _ = prepared.expected
+    def expect(self) -> list[Expected]:
+        """Return what the reference gives in every case. It is computed at the first call."""
+        return [prepared.expected for prepared in self.prepared]
 
     def only(self, indices: Collection[int], *, alone: bool = False) -> CaseSet:
         """Return the set of these cases, without refusals.

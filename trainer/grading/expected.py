@@ -89,6 +89,10 @@ class Expected:
         """The largest entry of all gradients of the case."""
         return max((_largest(want.value) for want in self.gradients.values()), default=0.0)
 
+    def all_bounds(self) -> tuple[Mapping[str, Tensor], ...]:
+        """Return the bounds of both calls and of the gradients. They are computed at the first call."""
+        return self.bounds, self.bounds_again, self.gradient_bounds
+
     def _bounds_of(self, outputs: Mapping[str, Value]) -> Mapping[str, Tensor]:
         return {
             name: allowed(want.value, self.dtype, want.lost, self._scale_of(name))

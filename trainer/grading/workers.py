@@ -88,9 +88,8 @@ class Workers:
         self._discard()
         running = Running(self._zygote, case_set.request(), self.limits, rehearsed=True)
         self._ready = case_set, running
-        for prepared in case_set.prepared:
-            expected = prepared.expected
-            _ = expected.bounds, expected.bounds_again, expected.gradient_bounds
+        for expected in case_set.expect():
+            expected.all_bounds()
 
     def _discard(self) -> None:
         if self._ready is not None:
