@@ -192,8 +192,8 @@ def far_along(case: RotaryMaker, farthest: int = 8999, **sizes: Any) -> Iterator
         return case(name, positions=high, **more, **{**sizes, **case.table_of(high)})
 
     yield far(f"positions up to {farthest}", farthest + 1)
-    # The default base, because its frequencies are nearly exact in float32, however they are written.
-    # With another base a right answer can lose many times more than the reference.
+    # The default base, because float32 holds its frequencies well, however they are written. With
+    # another base a right answer can lose many times more than the reference.
     yield far("float64, positions up to 1999", 2000, dtype="float64")
     # A base of 500 makes frequencies that bfloat16 rounds much.
     apart: dict[str, Any] = {}

@@ -90,7 +90,7 @@ class Expected:
         return max((_largest(want.value) for want in self.gradients.values()), default=0.0)
 
     def all_bounds(self) -> tuple[Mapping[str, Tensor], ...]:
-        """Return the bounds of both calls and of the gradients. They are computed at the first call."""
+        """Return the bounds of both calls and of the gradients, computed at the first call."""
         return self.bounds, self.bounds_again, self.gradient_bounds
 
     def _bounds_of(self, outputs: Mapping[str, Value]) -> Mapping[str, Tensor]:

@@ -50,9 +50,7 @@ class Blamer:
 
     Args:
         matching: which results are right.
-        passed: returns graphs of cases that the submission passes, for a line that several places
-            call.
-        function_lines: returns the lines of the function that a line is in.
+        passed, function_lines: as for `BlamedLines`.
     """
 
     def __init__(

@@ -27,7 +27,10 @@ class BlamedLines:
         self._passed, self._function_lines = passed, function_lines
 
     def of(self, node: Node) -> int:
-        """Return the line of a node, or the line that calls it if the called line is right elsewhere."""
+        """Return the line of a node.
+
+        If that line gives right results elsewhere, return the line that calls it.
+        """
         if not self.matching.is_right(node):
             constant = self._line_of_constant(node)
             if constant is not None:
@@ -61,7 +64,7 @@ class BlamedLines:
         return False
 
     def _returns_right_elsewhere(self, lines: tuple[int, ...]) -> bool:
-        """Return whether another call of the innermost line's function returns right values only."""
+        """Return whether another call of this function returns right values only."""
         function = self._function_lines(lines[0])
         if len(function) < 2:
             return False

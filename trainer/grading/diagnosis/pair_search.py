@@ -79,7 +79,7 @@ class PairSearch:
                 yield from islice(filter(self.references.patched, permutations(pair)), 1)
 
     def _ordered_pairs(self, able: Sequence[str]) -> Iterator[Ids]:
-        """Yield pairs, the likely pairs first. It takes as long to know these as to try a hundred."""
+        """Yield pairs, the likely pairs first. To find these takes as long as to try a hundred."""
         in_part = self._agreeing_in_part(known for known in able if known in self._suspects)
         others = (known for known in able if known not in self._suspects)
         sources: tuple[Likely, ...] = (

@@ -102,7 +102,7 @@ class SameFailure:
         return failures(self._report(self._case_set, ids)) == failures(self.report)
 
     def _fails_alike(self, ids: Ids) -> bool:
-        """Return whether a mistake fails the same check in the explained case, with equal traces."""
+        """Return whether a mistake fails the same check in the explained case, in the same way."""
         first = self.first
         # In this process if that shows the failure: a worker takes longer.
         grade = self._grade if first.check == "from scratch" else self.references.graded
