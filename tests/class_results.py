@@ -2,9 +2,10 @@
 
 from collections.abc import Mapping, Sequence
 
-from trainer.classroom.words import Asked, Assignment, Excerpt, Result
-from trainer.core.report import Diagnosis, Frame, Outcome, Report
-from trainer.core.words import Mistake, Status, Verdict
+from trainer.classroom.records import AssignedChallenge, Assignment, Excerpt, StudentResult
+from trainer.model.challenge import Mistake
+from trainer.model.checks import Status, Verdict
+from trainer.model.report import Diagnosis, Frame, Outcome, Report
 
 CHECKS = (
     *("loads", "interface", "parameters", "runs", "shapes", "dtype", "values", "masks"),
@@ -70,7 +71,7 @@ def result(
     mistakes: Sequence[Mistake] = (),
     weights: Mapping[str, float] | None = None,
     **more: object,
-) -> Result:
+) -> StudentResult:
     """One result; its score and its report follow from the checks."""
     statuses: dict[str, Status] = {
         name: "failed" if name in failed else "skipped" if name in skipped else "passed"
@@ -108,7 +109,9 @@ def result(
     report = None
     if verdict is not None:
         report = Report(challenge=challenge, verdict=verdict, **about_report)  # type: ignore[arg-type]
-    return Result(student=student, challenge=challenge, file=file, report=report, **about_result)  # type: ignore[arg-type]
+    return StudentResult(
+        student=student, challenge=challenge, file=file, report=report, **about_result
+    )  # type: ignore[arg-type]
 
 
 def outcome(
@@ -124,7 +127,7 @@ TWICE = ("bob.py", "bob/x.py")
 SETTLE = f"2 submissions have the name bob: {', '.join(TWICE)}. None of them is graded. Remove or rename all but one, then run grade again with --resume."
 
 
-def unsettled(student: str = "bob", challenge: str = "first") -> Result:
+def unsettled(student: str = "bob", challenge: str = "first") -> StudentResult:
     """Return the result of a student under whose name two files came."""
     return result(student, challenge, None, file=TWICE[0], error=SETTLE, unsettled=TWICE)
 
@@ -193,7 +196,7 @@ def excerpt(student: str) -> Excerpt:
     )
 
 
-def a_class(challenges: Sequence[str] = ("first",), students: int = 60) -> list[Result]:
+def a_class(challenges: Sequence[str] = ("first",), students: int = 60) -> list[StudentResult]:
     """All kinds of verdicts, mixed; sorted by student."""
     names = [*HOSTILE_NAMES, *PLAIN_NAMES, *(f"student {number:03}" for number in range(students))][
         :students
@@ -206,7 +209,7 @@ def a_class(challenges: Sequence[str] = ("first",), students: int = 60) -> list[
     return sorted(found, key=lambda one: one.student)
 
 
-def _one(student: str, challenge: str, number: int) -> Result:
+def _one(student: str, challenge: str, number: int) -> StudentResult:
     late = number % 13 == 0
     match number % 12:
         case 0 | 3 | 6 | 9 | 11:
@@ -260,6 +263,7 @@ def _one(student: str, challenge: str, number: int) -> Result:
 def assignment(challenges: Sequence[str] = ("first",), **more: object) -> Assignment:
     """What the class was asked; the second challenge is worth twice the first."""
     asked = tuple(
-        Asked(challenge, worth=1.0 + number) for number, challenge in enumerate(challenges)
+        AssignedChallenge(challenge, worth=1.0 + number)
+        for number, challenge in enumerate(challenges)
     )
     return Assignment("Attention, week 3 <& more>", asked, **more)  # type: ignore[arg-type]

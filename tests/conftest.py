@@ -1,4 +1,4 @@
-"""Every test has a home of its own; the grader and its zygote are shared by the tests of one process."""
+"""Every test has a home of its own; the grader and its fork server are shared by the tests of one process."""
 
 import os
 import signal
@@ -13,16 +13,16 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     # So it is where a script has put these tests into the background; commands that are tested would inherit it, and Ctrl-C would end none.
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
-from trainer.content import packs
 from trainer.grading.grader import Grader
-from trainer.running import counting, from_scratch, zygote
-from trainer.running.zygote import Limits
+from trainer.packs import pack_reader
+from trainer.worker import counters, forbidden_ops, forkserver_client
+from trainer.worker.forkserver_client import Limits
 
-# A zygote of its own interpreter takes a second to import torch. Most tests do not ask what a zygote knows, and have it
+# A fork server of its own interpreter takes a second to import torch. Most tests do not ask what a fork server knows, and have it
 # forked from their own process; tests/test_launch.py asks, and has real ones.
-zygote.start = zygote.fork_here
-from_scratch.prepare()  # for all zygotes that are forked from here
-counting.controls_by_name()
+forkserver_client.start = forkserver_client.fork_here
+forbidden_ops.prepare()  # for all fork servers that are forked from here
+counters.controls_by_name()
 
 # What takes long and has something quicker beside it that meets the same faults first; `python -m pytest -m ""` runs all.
 THOROUGH = {
@@ -113,7 +113,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         name = getattr(item, "originalname", item.name)
         rows[name] += 1
-        # What acts on a zygote is tested by the kernel's means, and as thoroughly by the others only where all tests are asked for.
+        # What acts on a fork server is tested by the kernel's means, and as thoroughly by the others only where all tests are asked for.
         other_means = item.path.stem == "test_isolation" and any(
             how in item.name for how in ("limits", "bubblewrap")
         )
@@ -137,6 +137,6 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture(scope="session", autouse=True)
 def grader() -> Iterator[Grader]:
-    """One zygote for all tests, started before any test loads a reference. It is patient: a busy machine is no reason to fail."""
-    with Grader([packs.built_in_pack(), TINY_PACK], Limits(seconds=60.0)) as made:
+    """One fork server for all tests, started before any test loads a reference. It is patient: a busy machine is no reason to fail."""
+    with Grader([pack_reader.built_in_pack(), TINY_PACK], Limits(seconds=60.0)) as made:
         yield made

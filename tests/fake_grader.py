@@ -3,8 +3,8 @@
 import asyncio
 from collections.abc import AsyncIterator
 
-from trainer.core.report import Diagnosis, Frame, Outcome, Report, Trace
-from trainer.core.words import Mistake
+from trainer.model.challenge import Mistake
+from trainer.model.report import Diagnosis, Frame, Outcome, Report, Trace
 from trainer.server.client import AsyncClient
 from trainer.server.messages import (
     Grade,

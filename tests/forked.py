@@ -17,7 +17,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NoReturn
 
-from trainer.cli import app
+from trainer.cli import commands
 
 _CRASHED = 70
 
@@ -89,7 +89,7 @@ def _command(arguments: Sequence[str], cwd: Path, environment: Mapping[str, str]
         warnings.resetwarnings()
         warnings.simplefilter("ignore", DeprecationWarning)
         sys.argv = ["attn-drill", *arguments]
-        app.main()  # which ends the process
+        commands.main()  # which ends the process
     except BaseException:
         traceback.print_exc()
         sys.stderr.flush()

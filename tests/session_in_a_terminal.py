@@ -5,15 +5,15 @@ import time
 from pathlib import Path
 
 from tests.fake_grader import FakeGrader
-from trainer.content import packs
+from trainer.packs import pack_reader
 from trainer.practice.journal import default_journal
-from trainer.session.app import SessionApp
-from trainer.session.practice import Practice
-from trainer.session.stay import Stay
+from trainer.session.model import SessionRequest
+from trainer.session.practice_screen import SessionApp
+from trainer.session.session_state import SessionState
 
 if __name__ == "__main__":
-    challenge = packs.find_challenge(packs.built_in_pack(), "gqa")
-    given = Stay(challenge, Path(sys.argv[1]), "# Task", 0.0, 1200.0)
+    challenge = pack_reader.find_challenge(pack_reader.built_in_pack(), "gqa")
+    given = SessionRequest(challenge, Path(sys.argv[1]), "# Task", 0.0, 1200.0)
     journal = default_journal()
     journal.record_start("gqa", given.path, time.time())
-    SessionApp(Practice(given, journal, time.time, time.monotonic), FakeGrader()).run()
+    SessionApp(SessionState(given, journal, time.time, time.monotonic), FakeGrader()).run()

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from trainer.running.aliases import (
+from trainer.worker.layer_matching import (
     MOST_ASSIGNMENTS,
     Shapes,
     assignments,

@@ -7,17 +7,23 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from trainer.app.learner_file import learner_file
-from trainer.app.packs import KnownPacks, open_packs
-from trainer.app.start import hand_out, hand_out_afresh, is_review_under_way, next_challenge
-from trainer.cli.app import app
-from trainer.content import packs
-from trainer.core.words import Attempt, DrillError
+from trainer.app.find_file import find_file
+from trainer.app.open_packs import KnownPacks, open_packs
+from trainer.app.start_challenge import (
+    hand_out,
+    hand_out_afresh,
+    is_review_under_way,
+    next_challenge,
+)
+from trainer.cli.commands import app
+from trainer.model.attempt import Attempt
+from trainer.model.errors import DrillError
+from trainer.packs import pack_reader
 from trainer.practice.journal import Journal
 
 from .conftest import TINY_PACK
 
-CLI = packs.TRAINER / "cli"
+CLI = pack_reader.TRAINER / "cli"
 
 
 def imported_from_cli(path: Path) -> set[str]:
@@ -48,7 +54,7 @@ def pass_challenge(journal: Journal, challenge_id: str) -> None:
 def test_no_command_is_imported_by_another_module() -> None:
     """Only the command line itself imports commands: what several need lies in a helper."""
     helpers = {"parameters", "practise"}
-    commands = imported_from_cli(CLI / "app.py") - helpers
+    commands = imported_from_cli(CLI / "commands.py") - helpers
     assert {"check", "list_", "menu"} <= commands
     for path in CLI.glob("*.py"):
         if path.stem not in ("app", "entry"):
@@ -90,13 +96,13 @@ def test_learner_file_in_order(
     known_packs = KnownPacks()
     gqa = known_packs.find("gqa")
     with pytest.raises(DrillError, match="`attn-drill start gqa` writes it"):
-        learner_file(gqa, None, journal, known_packs)
+        find_file(gqa, None, journal, known_packs)
     elsewhere = tmp_path / "elsewhere" / gqa.file_name
     hand_out(gqa, elsewhere, journal, "standard")
-    assert learner_file(gqa, None, journal, known_packs) == elsewhere
+    assert find_file(gqa, None, journal, known_packs) == elsewhere
     Path(gqa.file_name).write_text("here\n")
-    assert learner_file(gqa, None, journal, known_packs) == Path(gqa.file_name)
-    assert learner_file(gqa, Path("x.py"), journal, known_packs) == Path("x.py")
+    assert find_file(gqa, None, journal, known_packs) == Path(gqa.file_name)
+    assert find_file(gqa, Path("x.py"), journal, known_packs) == Path("x.py")
 
 
 def test_learner_file_that_is_gone(
@@ -109,7 +115,7 @@ def test_learner_file_that_is_gone(
     hand_out(gqa, stub, journal, "standard")
     stub.unlink()
     with pytest.raises(DrillError, match=f"{stub}, where `start` put the stub, is gone"):
-        learner_file(gqa, None, journal, KnownPacks())
+        find_file(gqa, None, journal, KnownPacks())
 
 
 def test_hand_out_keeps_a_file(tmp_path: Path, journal: Journal) -> None:

@@ -12,11 +12,12 @@ from random import Random
 import pytest
 
 from trainer.classroom.assignment import plain_assignment, read_assignment, score, total
-from trainer.classroom.words import WEIGHTS, Asked, Assignment
-from trainer.content import packs
-from trainer.core.words import CHECK_ORDER, DrillError, Status, Verdict
+from trainer.classroom.records import WEIGHTS, AssignedChallenge, Assignment
+from trainer.model.checks import CHECK_ORDER, Status, Verdict
+from trainer.model.errors import DrillError
+from trainer.packs import pack_reader
 
-KNOWN = partial(packs.find_challenge, packs.built_in_pack())
+KNOWN = partial(pack_reader.find_challenge, pack_reader.built_in_pack())
 
 WEEK = """
 title = "Week 3"
@@ -56,7 +57,10 @@ def read(folder: Path, text: str) -> Assignment:
 def test_every_key(tmp_path: Path) -> None:
     """All that a file may say; checks that it does not name keep their weight, and an id gets its hyphens."""
     weights = {**WEIGHTS, "values": 4.0, "masks": 2.5, "memory": 0.0, "train/eval": 3.0}
-    asked = (Asked("gqa", weights, 2.0), Asked("kv-cache", dict(WEIGHTS), 1.0))
+    asked = (
+        AssignedChallenge("gqa", weights, 2.0),
+        AssignedChallenge("kv-cache", dict(WEIGHTS), 1.0),
+    )
     due = datetime.fromisoformat("2026-12-01T22:59:00+00:00").timestamp()
     assert read(tmp_path, WEEK) == Assignment("Week 3", asked, 5.0, 512, due, "checks", False)
 
@@ -66,7 +70,7 @@ def test_one_key(tmp_path: Path) -> None:
     assert (
         read(tmp_path, '[[challenge]]\nid = "gqa"\n')
         == plain_assignment("gqa")
-        == Assignment("gqa", (Asked("gqa"),))
+        == Assignment("gqa", (AssignedChallenge("gqa"),))
     )
     assert (
         read(tmp_path, '[[challenge]]\nid = "gqa"\n[[challenge]]\nid = "mha"\n').title == "gqa, mha"
@@ -357,7 +361,9 @@ def test_score(
     """The share of the weights of the due checks that passed; a pass is 100, library attention 0."""
     assert (
         score(
-            {check: STATUS[one] for check, one in statuses.items()}, Asked("gqa", weights), verdict
+            {check: STATUS[one] for check, one in statuses.items()},
+            AssignedChallenge("gqa", weights),
+            verdict,
         )
         == points
     )
@@ -372,15 +378,15 @@ def test_score_is_a_share() -> None:
         statuses: dict[str, Status] = {
             check: random.choice(("passed", "failed", "skipped")) for check in due
         }
-        points = score(statuses, Asked("gqa", weights), "failed")
+        points = score(statuses, AssignedChallenge("gqa", weights), "failed")
         assert 0 <= points <= 100
         assert points == score(
             statuses,
-            Asked("gqa", {check: 2 * weight for check, weight in weights.items()}),
+            AssignedChallenge("gqa", {check: 2 * weight for check, weight in weights.items()}),
             "failed",
         )
         better = {**statuses, due[0]: "passed"}
-        assert score(better, Asked("gqa", weights), "failed") >= points
+        assert score(better, AssignedChallenge("gqa", weights), "failed") >= points
 
 
 def test_default_weights_give_nothing_for_loading() -> None:
@@ -389,7 +395,7 @@ def test_default_weights_give_nothing_for_loading() -> None:
     assert (
         score(
             {check: "passed" if check in passed else "failed" for check in CHECK_ORDER},
-            Asked("gqa"),
+            AssignedChallenge("gqa"),
             "error",
         )
         == 0.0
@@ -412,14 +418,21 @@ def test_default_weights_give_nothing_for_loading() -> None:
 )
 def test_total(scores: dict[str, float | None], points: float | None) -> None:
     """Weighted by worth; None only where a challenge has no score."""
-    assert total(scores, Assignment("x", (Asked("gqa", worth=2.0), Asked("mha")))) == points
+    assert (
+        total(
+            scores, Assignment("x", (AssignedChallenge("gqa", worth=2.0), AssignedChallenge("mha")))
+        )
+        == points
+    )
 
 
 def test_total_of_great_worth() -> None:
     """No sum is infinite."""
     found = total(
         {"gqa": 100.0, "mha": 50.0},
-        Assignment("x", (Asked("gqa", worth=1e308), Asked("mha", worth=1e308))),
+        Assignment(
+            "x", (AssignedChallenge("gqa", worth=1e308), AssignedChallenge("mha", worth=1e308))
+        ),
     )
     assert found is not None
     assert math.isclose(found, 75.0)

@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from trainer.content.packs import built_in_pack
-from trainer.core.words import DrillError
-from trainer.display.autograder import write_autograder
-from trainer.display.autograder_files import FAILED, RUN_AUTOGRADER, SETUP
+from trainer.export.autograder_files import FAILED, RUN_AUTOGRADER, SETUP
+from trainer.export.autograder_folder import write_autograder
+from trainer.model.errors import DrillError
+from trainer.packs.pack_reader import built_in_pack
 
 from . import forked
 from .conftest import TINY_PACK

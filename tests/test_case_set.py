@@ -6,16 +6,16 @@ from pathlib import Path
 import pytest
 import torch
 
-from trainer.content import packs
-from trainer.core.words import GraderError, PackError
-from trainer.grading import expected
+from trainer.grading import reference
 from trainer.grading.case_set import load_case_set
-from trainer.running.execution import build
-from trainer.running.protocol import Request, decode
+from trainer.model.errors import GraderError, PackError
+from trainer.packs import pack_reader
+from trainer.worker.execution import build
+from trainer.worker.protocol import Request, decode
 
 from .conftest import TINY_PACK
 
-GQA = packs.find_challenge(packs.built_in_pack(), "gqa")
+GQA = pack_reader.find_challenge(pack_reader.built_in_pack(), "gqa")
 
 
 @pytest.fixture
@@ -33,8 +33,8 @@ def test_a_seed_gives_the_same_cases() -> None:
 def test_the_reference_is_built_twice_a_case(monkeypatch: pytest.MonkeyPatch) -> None:
     """Once in float64, for its parameters and its values, and once in a lower dtype."""
     built: list[torch.dtype] = []
-    monkeypatch.setattr(expected, "build", lambda *given: built.append(given[4]) or build(*given))
-    case_set = load_case_set(packs.find_challenge(packs.built_in_pack(), "gqa"), 2)
+    monkeypatch.setattr(reference, "build", lambda *given: built.append(given[4]) or build(*given))
+    case_set = load_case_set(pack_reader.find_challenge(pack_reader.built_in_pack(), "gqa"), 2)
     case_set.expect()
     assert len(built) == 2 * len(case_set.cases)
     assert built.count(torch.float64) == len(case_set.cases)
@@ -143,7 +143,7 @@ def test_broken_content(
     assert old in text
     path.write_text(text.replace(old, new))
     with pytest.raises(error, match=says):
-        load_case_set(packs.find_challenge(pack, "prefix-sum"), 1).expect()
+        load_case_set(pack_reader.find_challenge(pack, "prefix-sum"), 1).expect()
 
 
 def test_a_plain_output_that_rounding_decides_is_the_packs_fault(pack: Path) -> None:
@@ -151,4 +151,4 @@ def test_a_plain_output_that_rounding_decides_is_the_packs_fault(pack: Path) -> 
     path = pack / "solutions" / "signs" / "solution.py"
     path.write_text(path.read_text().replace("int((x > 0).sum())", "int(x.sum() * 10**6)"))
     with pytest.raises(PackError, match="rounding decides"):
-        load_case_set(packs.find_challenge(pack, "signs"), 3).expect()
+        load_case_set(pack_reader.find_challenge(pack, "signs"), 3).expect()

@@ -8,20 +8,20 @@ import pytest
 import torch
 
 from tests.support.grading import report_of
-from trainer.comparing.compare import compare_values
-from trainer.content import packs
-from trainer.core.report import Outcome, Report
-from trainer.core.words import Submission
 from trainer.grading import comparison
 from trainer.grading.comparison import CaseResult, Comparison
 from trainer.grading.grader import Grader
 from trainer.grading.shapes import name_shape, shape_advice
-from trainer.running.zygote import Limits
+from trainer.grading.tensor_comparison import compare_values
+from trainer.model.report import Outcome, Report
+from trainer.model.submission import Submission
+from trainer.packs import pack_reader
+from trainer.worker.forkserver_client import Limits
 
 from .conftest import TINY_PACK
 
-GQA = packs.find_challenge(packs.built_in_pack(), "gqa")
-SOLUTION = packs.solution(GQA)
+GQA = pack_reader.find_challenge(pack_reader.built_in_pack(), "gqa")
+SOLUTION = pack_reader.solution(GQA)
 
 
 def grade(grader: Grader, *changes: tuple[str, str]) -> Report:
@@ -301,7 +301,9 @@ def test_dropout_in_the_backward_pass(grader: Grader, line: str, right: bool) ->
 @pytest.mark.parametrize("challenge", ["mha", "mha-fused", "mqa", "gqa", "rope-mha"])
 def test_every_dropout_that_is_read_out_has_gradients(grader: Grader, challenge: str) -> None:
     """The reference's gradients under what was dropped are there, and depend on it."""
-    case_set = grader.case_set(packs.find_challenge(packs.built_in_pack(), challenge), 3)
+    case_set = grader.case_set(
+        pack_reader.find_challenge(pack_reader.built_in_pack(), challenge), 3
+    )
     dropped = [prepared for prepared in case_set.prepared if prepared.case.dropout is not None]
     assert dropped
     for prepared in dropped:
@@ -422,9 +424,9 @@ def test_other_names_in_other_challenges(
     grader: Grader, challenge: str, changes: dict[str, str]
 ) -> None:
     """Whatever is called, and however `drive` calls it."""
-    found = packs.find_challenge(packs.built_in_pack(), challenge)
+    found = pack_reader.find_challenge(pack_reader.built_in_pack(), challenge)
     old, new = next(iter(changes.items()))
-    head, _, tail = packs.solution(found).partition(old)
+    head, _, tail = pack_reader.solution(found).partition(old)
     line, _, rest = tail.partition("\n")
     indent = "    " * (2 if found.kind == "module" else 1)
     source = f"{head}{new}{line}\n{indent}{changes['HEAD']}\n{rest}"
@@ -464,7 +466,12 @@ def test_numbers_that_differ_look_different(grader: Grader) -> None:
     """As many digits as it takes."""
     source = "def prefix_sum(x, reverse=False):\n    return (x.flip(-1).cumsum(-1).flip(-1) if reverse else x.cumsum(-1)) * 1.00001\n"
     failure = report_of(
-        grader, packs.find_challenge(TINY_PACK, "prefix-sum"), source, "prefix_sum.py", 7, only=1
+        grader,
+        pack_reader.find_challenge(TINY_PACK, "prefix-sum"),
+        source,
+        "prefix_sum.py",
+        7,
+        only=1,
     ).first_failure()
     assert failure is not None
     found = re.search(r"it is (\S+) and must be (\S+)$", failure.message)
@@ -494,7 +501,7 @@ def test_shape_advice(expected: tuple[int, ...], actual: tuple[int, ...], says: 
     assert bool(says) == bool(shape_advice(expected, actual))
 
 
-SIGNS = packs.find_challenge(TINY_PACK, "signs")
+SIGNS = pack_reader.find_challenge(TINY_PACK, "signs")
 
 
 @pytest.mark.parametrize(
@@ -514,7 +521,7 @@ def test_outputs_that_are_no_tensors(
     grader: Grader, old: str, new: str, check: str, says: str
 ) -> None:
     """Ints and strings are compared exactly, and their types are."""
-    source = packs.solution(SIGNS)
+    source = pack_reader.solution(SIGNS)
     assert old in source
     failure = report_of(grader, SIGNS, source.replace(old, new), "signs.py", 3).first_failure()
     assert failure is not None
@@ -540,12 +547,14 @@ def test_outputs_that_are_no_tensors(
 def test_plain_outputs_of_a_subclass(grader: Grader, old: str, new: str) -> None:
     """What is an int or a string in Python is one here."""
     assert (
-        report_of(grader, SIGNS, packs.solution(SIGNS).replace(old, new), "signs.py", 3).verdict
+        report_of(
+            grader, SIGNS, pack_reader.solution(SIGNS).replace(old, new), "signs.py", 3
+        ).verdict
         == "passed"
     )
 
 
-PREFIX_SUM = packs.find_challenge(TINY_PACK, "prefix-sum")
+PREFIX_SUM = pack_reader.find_challenge(TINY_PACK, "prefix-sum")
 MATRIX = "x @ torch.ones(x.shape[-1], x.shape[-1], dtype=x.dtype).triu()"
 
 
@@ -569,7 +578,9 @@ MATRIX = "x @ torch.ones(x.shape[-1], x.shape[-1], dtype=x.dtype).triu()"
 )
 def test_memory_is_counted_on_every_way(grader: Grader, now: str) -> None:
     """With gradients and without, in fresh tensors and in such as grow."""
-    source = packs.solution(PREFIX_SUM).replace("return torch.cumsum(x, dim=-1)\n", now + "\n")
+    source = pack_reader.solution(PREFIX_SUM).replace(
+        "return torch.cumsum(x, dim=-1)\n", now + "\n"
+    )
     assert now in source
     report = report_of(grader, PREFIX_SUM, source, "prefix_sum.py", 3)
     assert {check for check, status in report.statuses().items() if status == "failed"} == {
@@ -691,9 +702,11 @@ def test_a_loop_that_uses_up_the_time_is_named(
 @pytest.mark.parametrize("printed", ["", "print('mine')"])
 def test_what_the_counters_print_is_not_shown(grader: Grader, printed: str) -> None:
     """In the case of a loop, whose calls are counted, the report shows what the learner's code prints and nothing of the profiler's."""
-    challenge = packs.find_challenge(packs.built_in_pack(), "gqa")
+    challenge = pack_reader.find_challenge(pack_reader.built_in_pack(), "gqa")
     loop = f"{printed or 'pass'}\n        scores = torch.stack([head / math.sqrt(self.head_dim) for head in scores.unbind(1)], 1)"
-    source = packs.solution(challenge).replace("scores = scores / math.sqrt(self.head_dim)", loop)
+    source = pack_reader.solution(challenge).replace(
+        "scores = scores / math.sqrt(self.head_dim)", loop
+    )
     report = report_of(grader, challenge, source, "gqa.py", 5)
     assert report.first_failure().check == "vectorised"
     assert report.stdout == ("mine\n" if printed else "")

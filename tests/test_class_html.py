@@ -22,11 +22,11 @@ from tests.class_results import (
     unsettled,
 )
 from tests.html_page import Page
-from trainer.classroom.words import Asked, Assignment, Excerpt, Result
-from trainer.core.report import Diagnosis
-from trainer.display.class_html import anchor, class_html
-from trainer.display.class_words import VERDICTS
-from trainer.display.visible import visible
+from trainer.classroom.records import AssignedChallenge, Assignment, Excerpt, StudentResult
+from trainer.export.class_page import anchor, class_html
+from trainer.model.report import Diagnosis
+from trainer.report.class_words import VERDICTS
+from trainer.report.visible import visible
 
 EVERYONE = a_class()
 TWO = ("first", "second")
@@ -40,7 +40,7 @@ CHROMIUM = next(
 )
 
 
-def page(results: Sequence[Result], challenges: Sequence[str] = ("first",)) -> str:
+def page(results: Sequence[StudentResult], challenges: Sequence[str] = ("first",)) -> str:
     """The whole page."""
     return "".join(class_html(lambda: results, assignment(challenges)))
 
@@ -84,7 +84,7 @@ def test_a_name_stays_a_name(name: str) -> None:
     assert seen.text.count(visible(name)) >= 6
 
 
-def hostile(words: str) -> Result:
+def hostile(words: str) -> StudentResult:
     """A result whose every text is this."""
     made = result(
         words,
@@ -259,7 +259,7 @@ def test_the_page_comes_piece_by_piece() -> None:
     """Each of three passes reads a result, writes it, and then reads the next."""
     read: list[int] = []
 
-    def results() -> Iterator[Result]:
+    def results() -> Iterator[StudentResult]:
         read.append(0)
         for found in EVERYONE:
             read[-1] += 1
@@ -279,7 +279,9 @@ def test_an_assignment_without_a_title_has_one() -> None:
     """The page is not without a heading."""
     assert (
         Page(
-            "".join(class_html(lambda: [result("Ann")], Assignment(" ", (Asked("first"),))))
+            "".join(
+                class_html(lambda: [result("Ann")], Assignment(" ", (AssignedChallenge("first"),)))
+            )
         ).inside("h1")
         == "Results of the class"
     )

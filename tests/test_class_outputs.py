@@ -26,17 +26,17 @@ from tests.class_results import (
     unsettled,
 )
 from trainer.classroom.excerpts import HIDDEN, anonymous, name_words
+from trainer.classroom.records import AssignedChallenge, Assignment, Excerpt, StudentResult
 from trainer.classroom.summary import CheckRate, Handed, distribution, summarise
-from trainer.classroom.words import Asked, Assignment, Excerpt, Result
-from trainer.core.words import CHECK_ORDER
-from trainer.display import github_classroom
-from trainer.display.class_progress import summary
-from trainer.display.github_classroom import github_classroom_object, result_line
-from trainer.display.gradebook import COLUMNS, grades_csv
-from trainer.display.gradescope import gradescope_object
-from trainer.display.junit import junit_xml
-from trainer.display.told import apportioned
-from trainer.display.visible import visible
+from trainer.export import github_classroom
+from trainer.export.github_classroom import github_classroom_object, result_line
+from trainer.export.gradebook import COLUMNS, grades_csv
+from trainer.export.gradescope import gradescope_object
+from trainer.export.junit import junit_xml
+from trainer.export.student_view import apportioned
+from trainer.model.checks import CHECK_ORDER
+from trainer.report.class_progress import summary
+from trainer.report.visible import visible
 
 FORMULA = tuple("=+-@\t\r\n＝＋－＠")
 EVERYONE = a_class()
@@ -287,7 +287,7 @@ def test_lines_keep_their_depth_and_their_mark() -> None:
 # Grades as CSV
 
 
-def rows(results: list[Result]) -> list[dict[str, str]]:
+def rows(results: list[StudentResult]) -> list[dict[str, str]]:
     """The file as a program reads it."""
     return list(csv.DictReader(io.StringIO(grades_csv(results), newline="")))
 
@@ -515,7 +515,7 @@ def test_a_failure_says_which_cases_and_what() -> None:
 
 
 @pytest.mark.parametrize("one", [NOT_READ, NOTHING_FAILED], ids=["not read", "nothing failed"])
-def test_what_did_not_pass_is_never_all_green(one: Result) -> None:
+def test_what_did_not_pass_is_never_all_green(one: StudentResult) -> None:
     """Where no check says so, the verdict does: in JUnit, for Gradescope and for GitHub Classroom."""
     root = ElementTree.fromstring(junit_xml([one]))
     assert root.get("failures") == "1"
@@ -530,7 +530,7 @@ def test_what_did_not_pass_is_never_all_green(one: Result) -> None:
 SHOWN = ("report", "checks", "verdict")
 
 
-def as_written(one: Result, **more: object) -> list[str]:
+def as_written(one: StudentResult, **more: object) -> list[str]:
     """What both platforms are given, as text."""
     asked = assignment(**more)
     return [
@@ -541,7 +541,7 @@ def as_written(one: Result, **more: object) -> list[str]:
 
 @pytest.mark.parametrize("one", EVERYONE[::5], ids=lambda one: visible(one.student)[:20])
 @pytest.mark.parametrize("shown", SHOWN)
-def test_points_sum_to_a_hundred(one: Result, shown: str) -> None:
+def test_points_sum_to_a_hundred(one: StudentResult, shown: str) -> None:
     """All checks are worth 100 together, and those that passed the score."""
     asked = assignment(shown=shown)
     found = gradescope_object([one], asked)
@@ -650,7 +650,9 @@ def test_library_attention_counts_nothing() -> None:
 def test_weights_and_worth_make_the_points() -> None:
     """A check's points are its weight's part of its challenge's part of 100."""
     weights = dict.fromkeys(CHECK_ORDER, 0.0) | {"values": 3.0, "masks": 1.0}
-    asked = Assignment("x", (Asked("first", weights, 1.0), Asked("second", weights, 2.0)))
+    asked = Assignment(
+        "x", (AssignedChallenge("first", weights, 1.0), AssignedChallenge("second", weights, 2.0))
+    )
     results = [
         result("Ann", one, "failed", failed=("masks",), weights=weights)
         for one in ("first", "second")
@@ -693,9 +695,9 @@ def test_a_part_that_could_not_be_graded_leaves_no_score() -> None:
 @pytest.mark.parametrize(
     "one", [NOT_READ, NOTHING_FAILED, result("Ann")], ids=["not read", "nothing failed", "passed"]
 )
-def test_the_verdict_takes_the_points_that_no_check_has(one: Result) -> None:
+def test_the_verdict_takes_the_points_that_no_check_has(one: StudentResult) -> None:
     """All weights nought, or no checks at all: the maximum is still 100."""
-    asked = Assignment("x", (Asked("first", {}),))
+    asked = Assignment("x", (AssignedChallenge("first", {}),))
     tests = gradescope_object([one], asked)["tests"]
     assert sum(test["max_score"] for test in tests) == pytest.approx(100)
     assert sum(test["score"] for test in tests) == pytest.approx(one.score or 0.0, abs=0.01)
@@ -773,7 +775,7 @@ def test_no_log_line_is_an_order() -> None:
 
 def test_checks_of_no_weight() -> None:
     """The samples above go by the same weights as an assignment without any of its own."""
-    worth = {name for name, weight in Asked("first").weights.items() if weight}
+    worth = {name for name, weight in AssignedChallenge("first").weights.items() if weight}
     assert set(COUNTED) <= worth
     assert not worth & set(UNCOUNTED)
 

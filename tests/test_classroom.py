@@ -16,25 +16,33 @@ import msgspec
 import pytest
 
 from tests.support.grading import report_of
-from trainer.classroom import executors, grading
+from trainer.classroom import executors, grading_jobs
 from trainer.classroom.assignment import plain_assignment
 from trainer.classroom.executors import executor_for
-from trainer.classroom.grading import Plan, graded, jobs_of, left_to_do, plan_of, results_of
-from trainer.classroom.results import CLASS_FILE, ClassFile, Kept, safe_name, write_whole
-from trainer.classroom.results import packed as packed_result
-from trainer.classroom.results import unpacked as unpacked_result
-from trainer.classroom.words import Result, Submission
-from trainer.cli.grade import _grade_all, _noted_interrupts, _result
-from trainer.content import packs
-from trainer.content.digest import content_digest
-from trainer.core.words import DrillError, GraderError
-from trainer.core.words import Submission as SubmittedFile
-from trainer.display.class_results import (
-    excerpt_of,
-    with_failure,
-    with_report,
-    with_trouble,
+from trainer.classroom.grading_jobs import (
+    GradingPlan,
+    graded,
+    jobs_of,
+    left_to_do,
+    plan_of,
+    results_of,
 )
+from trainer.classroom.records import StudentResult, StudentSubmission
+from trainer.classroom.result_store import (
+    CLASS_FILE,
+    ClassFile,
+    ResultStore,
+    safe_name,
+    write_whole,
+)
+from trainer.classroom.result_store import packed as packed_result
+from trainer.classroom.result_store import unpacked as unpacked_result
+from trainer.cli.grade import _grade_all, _noted_interrupts, _result
+from trainer.export.student_results import excerpt_of, with_failure, with_report, with_trouble
+from trainer.model.errors import DrillError, GraderError
+from trainer.model.submission import Submission as SubmittedFile
+from trainer.packs import pack_reader
+from trainer.packs.digest import content_digest
 from trainer.server import pool as pool_module
 from trainer.server.messages import (
     Grade,
@@ -52,20 +60,20 @@ from trainer.server.process import ServerLostError, ServerProcess
 
 from .conftest import TINY_PACK
 
-TINY = packs.find_challenge(TINY_PACK, "prefix-sum")
-RIGHT = packs.solution(TINY)
+TINY = pack_reader.find_challenge(TINY_PACK, "prefix-sum")
+RIGHT = pack_reader.solution(TINY)
 WRONG = "import torch\ndef prefix_sum(x, reverse=False):\n    return x.cumsum(-1) * 2\n"
-BARE = Result(student="ana", challenge="prefix-sum", file="ana.py", score=0.0, task="t")
+BARE = StudentResult(student="ana", challenge="prefix-sum", file="ana.py", score=0.0, task="t")
 
 
-def plan(seed: int = 5, **more: bool) -> Plan:
+def plan(seed: int = 5, **more: bool) -> GradingPlan:
     """How the tests' classes are graded."""
     return plan_of(plain_assignment("prefix-sum"), [TINY], [TINY_PACK], seed, **more)
 
 
-def submission(student: str, source: str | None = RIGHT, **more: object) -> Submission:
+def submission(student: str, source: str | None = RIGHT, **more: object) -> StudentSubmission:
     """One file of a student."""
-    return replace(Submission(student, "prefix-sum", f"{student}.py", source), **more)  # type: ignore[arg-type]
+    return replace(StudentSubmission(student, "prefix-sum", f"{student}.py", source), **more)  # type: ignore[arg-type]
 
 
 PACKS = (str(TINY_PACK),)
@@ -158,7 +166,7 @@ def test_a_result_is_written_whole_or_not_at_all(
 
 def test_a_result_of_somebody_else_is_none(tmp_path: Path) -> None:
     """A file that was renamed, cut off or is no result is graded again, not believed."""
-    kept = Kept(tmp_path, ["prefix-sum"])
+    kept = ResultStore(tmp_path, ["prefix-sum"])
     result = with_trouble(BARE, "It is empty.")
     kept.write(result)
     assert kept.read("ana", "prefix-sum") == result
@@ -173,7 +181,7 @@ def test_a_result_of_somebody_else_is_none(tmp_path: Path) -> None:
 
 def test_several_challenges_have_a_folder_each(tmp_path: Path) -> None:
     """One student's results do not take each other's place."""
-    kept = Kept(tmp_path, ["a", "b"])
+    kept = ResultStore(tmp_path, ["a", "b"])
     assert kept.path("ana", "a") != kept.path("ana", "b")
 
 
@@ -181,7 +189,7 @@ def test_a_record_that_cannot_be_read_is_no_fresh_start(tmp_path: Path) -> None:
     """Nothing is written over what may be somebody's grades."""
     (tmp_path / CLASS_FILE).write_text("{}")
     with pytest.raises(DrillError, match="cannot be read"):
-        Kept(tmp_path, ["a"]).class_file()
+        ResultStore(tmp_path, ["a"]).class_file()
     (tmp_path / CLASS_FILE).write_text(
         json.dumps(
             {
@@ -197,7 +205,7 @@ def test_a_record_that_cannot_be_read_is_no_fresh_start(tmp_path: Path) -> None:
         )
     )
     with pytest.raises(DrillError, match=r"schema attn-drill\.class/9"):
-        Kept(tmp_path, ["a"]).class_file()
+        ResultStore(tmp_path, ["a"]).class_file()
 
 
 def test_the_record_comes_back(tmp_path: Path) -> None:
@@ -211,11 +219,13 @@ def test_the_record_comes_back(tmp_path: Path) -> None:
         memory_mib=99,
         version="1",
     )
-    Kept(tmp_path, ["a"]).begin(record)
-    assert Kept(tmp_path, ["a"]).class_file() == record
+    ResultStore(tmp_path, ["a"]).begin(record)
+    assert ResultStore(tmp_path, ["a"]).class_file() == record
 
 
-CHANGES: list[tuple[str, Callable[[Plan, Submission], tuple[Plan, Submission]]]] = [
+CHANGES: list[
+    tuple[str, Callable[[GradingPlan, StudentSubmission], tuple[GradingPlan, StudentSubmission]]]
+] = [
     ("source", lambda plan, one: (plan, replace(one, source=WRONG))),
     (
         "no source any more",
@@ -267,10 +277,11 @@ CHANGES: list[tuple[str, Callable[[Plan, Submission], tuple[Plan, Submission]]]]
     "change", [change for _, change in CHANGES], ids=[name for name, _ in CHANGES]
 )
 def test_what_decides_a_result_has_it_graded_again(
-    tmp_path: Path, change: Callable[[Plan, Submission], tuple[Plan, Submission]]
+    tmp_path: Path,
+    change: Callable[[GradingPlan, StudentSubmission], tuple[GradingPlan, StudentSubmission]],
 ) -> None:
     """`--resume` leaves alone what is as it was, and nothing else."""
-    kept, before, one = Kept(tmp_path, ["prefix-sum"]), plan(), submission("ana")
+    kept, before, one = ResultStore(tmp_path, ["prefix-sum"]), plan(), submission("ana")
     job = jobs_of(before, [one])[0]
     kept.write(with_trouble(replace(BARE, task=job.digest), ""))
     assert left_to_do(jobs_of(before, [one]), kept) == []
@@ -282,7 +293,7 @@ def test_what_decides_a_result_has_it_graded_again(
 
 def test_what_the_grader_failed_on_is_tried_again(tmp_path: Path) -> None:
     """A result without a verdict says nothing of the submission."""
-    kept, one = Kept(tmp_path, ["prefix-sum"]), submission("ana")
+    kept, one = ResultStore(tmp_path, ["prefix-sum"]), submission("ana")
     jobs = jobs_of(plan(), [one])
     kept.write(with_failure(replace(BARE, task=jobs[0].digest), "The grader broke."))
     assert left_to_do(jobs, kept) == jobs
@@ -290,7 +301,7 @@ def test_what_the_grader_failed_on_is_tried_again(tmp_path: Path) -> None:
 
 def test_what_a_person_has_to_settle_is_kept_until_the_files_change(tmp_path: Path) -> None:
     """`--resume` leaves it alone; once one file is gone, the other is graded."""
-    kept = Kept(tmp_path, ["prefix-sum"])
+    kept = ResultStore(tmp_path, ["prefix-sum"])
     twice = submission("ana", None, trouble="2 submissions.", unsettled=("ana.py", "ana/x.py"))
     (job,) = jobs_of(plan(), [twice])
     result = _result(plan(), job, None)
@@ -329,7 +340,7 @@ def test_a_digest_has_no_seams() -> None:
 
 def test_results_come_sorted_and_without_strangers(tmp_path: Path) -> None:
     """Only what belongs to the class as it is now, by student."""
-    kept = Kept(tmp_path, ["prefix-sum"])
+    kept = ResultStore(tmp_path, ["prefix-sum"])
     jobs = jobs_of(plan(), [submission(name) for name in ("ben", "Ana", "cleo")])
     for job in jobs:
         result = replace(BARE, student=job.submission.student, task=job.digest)
@@ -360,7 +371,7 @@ def test_every_job_is_answered_once_and_few_are_under_way(monkeypatch: pytest.Mo
         at_work.remove(source)
         return answered(source)
 
-    monkeypatch.setattr(grading, "answer", stand_in)
+    monkeypatch.setattr(grading_jobs, "answer", stand_in)
     class_ = [
         submission(f"s{number:03}", None if number % 10 == 3 else f"# {number}")
         for number in range(60)
@@ -418,7 +429,9 @@ def test_an_interrupt_waits_for_a_moment_in_which_nothing_is_held(
     monkeypatch.setattr(executors, "executor_for", lambda where, jobs: nullcontext((Slow(), 1)))
     usual = signal.getsignal(signal.SIGINT)
     class_ = jobs_of(plan(), [submission("ana"), submission("ben")])
-    assert _grade_all(plan(), class_, Kept(tmp_path, ["prefix-sum"]), "local", 1, resume=False)
+    assert _grade_all(
+        plan(), class_, ResultStore(tmp_path, ["prefix-sum"]), "local", 1, resume=False
+    )
     assert [one.cancelled() for one in handed_over] == [True]
     assert signal.getsignal(signal.SIGINT) is usual
 
@@ -436,7 +449,7 @@ def test_an_interrupt_during_the_last_submission_counts(
             return done
 
     monkeypatch.setattr(executors, "executor_for", lambda where, jobs: nullcontext((Last(), 1)))
-    kept = Kept(tmp_path, ["prefix-sum"])
+    kept = ResultStore(tmp_path, ["prefix-sum"])
     assert _grade_all(plan(), jobs_of(plan(), [submission("ana")]), kept, "local", 1, resume=False)
     assert kept.read("ana", "prefix-sum") is not None
 
@@ -454,7 +467,7 @@ def test_a_machine_that_is_lost_is_no_fault_of_the_submission() -> None:
     """What an executor itself raises is told, without a verdict."""
     lost: Future[bytes] = Future()
     lost.set_exception(RuntimeError("worker 3 died"))
-    found = grading._answer_of(lost)
+    found = grading_jobs._answer_of(lost)
     assert isinstance(found, Refused)
     assert "worker 3 died" in found.sentence
 
@@ -524,7 +537,7 @@ def test_weaker_isolation_is_refused_unless_accepted(monkeypatch: pytest.MonkeyP
 
 def family_of(pid: int) -> list[int]:
     """All processes below one."""
-    from trainer.running.isolation import descendants
+    from trainer.sandbox.isolation import descendants
 
     return list(descendants(pid))
 
@@ -545,7 +558,7 @@ def test_a_station_ends_with_whoever_asks_it() -> None:
     pid = made.pid
     with ThreadPoolExecutor(1) as threads:
         waiting = threads.submit(made.ask, task("while True: pass\n", seconds=600.0))
-        assert soon(lambda: len(family_of(pid)) >= 2), "the zygote and a worker"
+        assert soon(lambda: len(family_of(pid)) >= 2), "the fork server and a worker"
         family = family_of(pid)
         made.close()
         with pytest.raises(ServerLostError):
@@ -614,14 +627,14 @@ def test_content_is_told_apart(tmp_path: Path) -> None:
     import shutil
 
     copied = Path(shutil.copytree(TINY_PACK, tmp_path / "pack"))
-    same = packs.find_in([copied], "prefix-sum")
+    same = pack_reader.find_in([copied], "prefix-sum")
     assert content_digest(same) == content_digest(TINY)
     (same.solutions / "mistakes.toml").write_text(
         (same.solutions / "mistakes.toml").read_text() + "\n"
     )
     assert content_digest(same) != content_digest(TINY)
     with pytest.raises(DrillError, match="No challenge is called 'other'"):
-        packs.find_in([copied], "other")
+        pack_reader.find_in([copied], "other")
 
 
 def test_kept_report(grader: object) -> None:

@@ -13,13 +13,13 @@ from pathlib import Path
 import pytest
 
 from trainer import __version__
-from trainer.content import packs
-from trainer.running.isolation import descendants
+from trainer.packs import pack_reader
+from trainer.sandbox.isolation import descendants
 
 from . import forked
 
-ROOT = packs.built_in_pack()
-GQA = packs.find_challenge(ROOT, "gqa")
+ROOT = pack_reader.built_in_pack()
+GQA = pack_reader.find_challenge(ROOT, "gqa")
 LIGHT = [
     *(
         ["list"],
@@ -47,7 +47,7 @@ def drill(
 ) -> subprocess.CompletedProcess[str]:
     """Run attn-drill in a folder; its output and exit code."""
     done = forked.run(
-        arguments, cwd, {**os.environ, "PYTHONPATH": str(packs.TRAINER.parent), **environment}
+        arguments, cwd, {**os.environ, "PYTHONPATH": str(pack_reader.TRAINER.parent), **environment}
     )
     assert code is None or done.returncode == code, done.stdout + done.stderr
     return done
@@ -56,7 +56,7 @@ def drill(
 @pytest.fixture
 def solved(tmp_path: Path) -> Path:
     """A folder with a right gqa.py."""
-    (tmp_path / "gqa.py").write_text(packs.solution(GQA))
+    (tmp_path / "gqa.py").write_text(pack_reader.solution(GQA))
     return tmp_path
 
 
@@ -64,7 +64,7 @@ def solved(tmp_path: Path) -> Path:
 def test_light_commands_import_no_torch(arguments: list[str], tmp_path: Path, home: Path) -> None:
     """A command that needs no torch does not import torch, numpy, Jinja, or (in a pipe) rich."""
     script = (
-        "import sys, os; from trainer.cli import app; sys.argv = ['attn-drill', *sys.argv[1:]]; code = app._run(); sys.stdout.flush();"
+        "import sys, os; from trainer.cli import commands; sys.argv = ['attn-drill', *sys.argv[1:]]; code = commands._run(); sys.stdout.flush();"
         "print(sorted(set(sys.modules) & {'torch', 'numpy', 'rich', 'jinja2'}), file=sys.stderr); sys.exit(code)"
     )
     done = subprocess.run(
@@ -73,7 +73,7 @@ def test_light_commands_import_no_torch(arguments: list[str], tmp_path: Path, ho
         capture_output=True,
         text=True,
         check=False,
-        env={**os.environ, "PYTHONPATH": str(packs.TRAINER.parent)},
+        env={**os.environ, "PYTHONPATH": str(pack_reader.TRAINER.parent)},
     )
     assert done.returncode == 0, done.stderr
     assert done.stderr.strip() == "[]"
@@ -99,7 +99,7 @@ def test_list_shows_state_and_fits_narrow_terminals(solved: Path) -> None:
     for columns in (80, 59, 50, 44):
         lines = drill("list", cwd=solved, COLUMNS=str(columns)).stdout.splitlines()
         assert max(len(line) for line in lines) <= columns
-        for one in packs.read_pack(packs.built_in_pack()):
+        for one in pack_reader.read_pack(pack_reader.built_in_pack()):
             (place,) = (
                 number for number, line in enumerate(lines) if line.startswith(f"{one.id} ")
             )
@@ -130,7 +130,7 @@ def test_list_on_a_terminal(solved: Path, no_color: str) -> None:
     subprocess.run(
         command,
         cwd=solved,
-        env={**os.environ, "PYTHONPATH": str(packs.TRAINER.parent), "NO_COLOR": no_color},
+        env={**os.environ, "PYTHONPATH": str(pack_reader.TRAINER.parent), "NO_COLOR": no_color},
         stdout=its,
         check=True,
     )
@@ -148,7 +148,7 @@ def test_alone_it_lists(tmp_path: Path) -> None:
 def test_start_never_writes_over_work(tmp_path: Path) -> None:
     """The stub once; then the learner's file is left alone and `reset` is named."""
     first = drill("start", "gqa", cwd=tmp_path)
-    assert (tmp_path / "gqa.py").read_text() == packs.stub(GQA)
+    assert (tmp_path / "gqa.py").read_text() == pack_reader.stub(GQA)
     assert "Grouped-query attention" in first.stdout
     (tmp_path / "gqa.py").write_text("my work\n")
     again = drill("start", "gqa", cwd=tmp_path)
@@ -173,7 +173,7 @@ def test_reset_keeps_the_old_file(tmp_path: Path) -> None:
         drill("reset", "gqa", cwd=tmp_path)
     assert (tmp_path / "gqa.old-1.py").read_text() == "one\n"
     assert (tmp_path / "gqa.old-2.py").read_text() == "two\n"
-    assert (tmp_path / "gqa.py").read_text() == packs.stub(GQA)
+    assert (tmp_path / "gqa.py").read_text() == pack_reader.stub(GQA)
 
 
 def test_hints_come_one_by_one(tmp_path: Path) -> None:
@@ -191,17 +191,17 @@ def test_solution_only_after_a_pass_or_given_up(solved: Path) -> None:
     assert "--give-up" in refused.stderr
     assert (
         drill("solution", "gqa", "--give-up", cwd=solved).stdout.strip()
-        == packs.solution(GQA).strip()
+        == pack_reader.solution(GQA).strip()
     )
     drill("check", "gqa", cwd=solved)
-    assert drill("solution", "gqa", cwd=solved).stdout.strip() == packs.solution(GQA).strip()
+    assert drill("solution", "gqa", cwd=solved).stdout.strip() == pack_reader.solution(GQA).strip()
 
 
 def test_check_passes_and_fails(solved: Path) -> None:
     """Exit codes 0 and 1, verdict first."""
     assert drill("check", "gqa", cwd=solved).stdout.startswith("PASSED  gqa")
     (solved / "wrong.py").write_text(
-        packs.solution(GQA).replace("math.sqrt(self.head_dim)", "self.head_dim")
+        pack_reader.solution(GQA).replace("math.sqrt(self.head_dim)", "self.head_dim")
     )
     done = drill("check", "gqa", "wrong.py", "--seed", "5", cwd=solved, code=1)
     assert done.stdout.startswith("FAILED  gqa")
@@ -210,7 +210,7 @@ def test_check_passes_and_fails(solved: Path) -> None:
 
 def test_the_case_again(solved: Path) -> None:
     """The command that the report gives shows the same numbers again."""
-    (solved / "gqa.py").write_text(packs.solution(GQA).replace('float("-inf")', "-100.0"))
+    (solved / "gqa.py").write_text(pack_reader.solution(GQA).replace('float("-inf")', "-100.0"))
     whole = json.loads(drill("check", "gqa", "--json", cwd=solved, code=1).stdout)
     failed = next(one for one in whole["checks"] if one["status"] == "failed")
     again = json.loads(
@@ -232,7 +232,8 @@ def test_the_case_again(solved: Path) -> None:
 def test_json_is_one_object(solved: Path) -> None:
     """The contract's keys; nothing else on stdout; the learner's prints are inside."""
     (solved / "gqa.py").write_text(
-        "print('hi')\n" + packs.solution(GQA).replace("math.sqrt(self.head_dim)", "self.head_dim")
+        "print('hi')\n"
+        + pack_reader.solution(GQA).replace("math.sqrt(self.head_dim)", "self.head_dim")
     )
     report = json.loads(drill("check", "gqa", "--json", cwd=solved, code=1).stdout)
     assert report["schema"] == "attn-drill.report/1"
@@ -333,7 +334,7 @@ def test_unreadable_file(solved: Path) -> None:
 def test_usage_errors(tmp_path: Path, arguments: list[str], says: str) -> None:
     """Exit 2 and one sentence that says both values and the next step."""
     if "gqa.py" in arguments:
-        (tmp_path / "gqa.py").write_text(packs.solution(GQA))
+        (tmp_path / "gqa.py").write_text(pack_reader.solution(GQA))
     done = drill(*arguments, cwd=tmp_path, code=2)
     assert says in done.stderr
     assert "Traceback" not in done.stderr
@@ -397,7 +398,7 @@ def test_interrupted(tmp_path: Path) -> None:
     (tmp_path / "gqa.py").write_text(
         "import os\nprint(os.getpid(), flush=True)\nwhile True:\n    pass\n"
     )
-    environment = {**os.environ, "PYTHONPATH": str(packs.TRAINER.parent)}
+    environment = {**os.environ, "PYTHONPATH": str(pack_reader.TRAINER.parent)}
     command = [sys.executable, "-m", "trainer", "check", "gqa", "--json", "--time-limit", "60"]
     process = subprocess.Popen(
         command,
@@ -410,7 +411,7 @@ def test_interrupted(tmp_path: Path) -> None:
     deadline = time.monotonic() + 60
     while (
         len(list(descendants(process.pid))) < 2 and time.monotonic() < deadline
-    ):  # the zygote and a worker
+    ):  # the fork server and a worker
         time.sleep(0.05)
     process.send_signal(signal.SIGINT)
     stdout, stderr = process.communicate(timeout=30)
@@ -431,7 +432,7 @@ def test_a_reader_that_goes_away(solved: Path) -> None:
         command,
         shell=True,
         cwd=solved,
-        env={**os.environ, "PYTHONPATH": str(packs.TRAINER.parent)},
+        env={**os.environ, "PYTHONPATH": str(pack_reader.TRAINER.parent)},
         capture_output=True,
         text=True,
         check=False,
@@ -442,7 +443,7 @@ def test_a_reader_that_goes_away(solved: Path) -> None:
 def test_user_frames_only(solved: Path) -> None:
     """A traceback shows the learner's lines and none of the grader's or torch's."""
     (solved / "gqa.py").write_text(
-        packs.solution(GQA).replace("scores = q @ k.transpose(-2, -1)", "scores = q @ k")
+        pack_reader.solution(GQA).replace("scores = q @ k.transpose(-2, -1)", "scores = q @ k")
     )
     done = drill("check", "gqa", cwd=solved, code=1)
     assert "scores = q @ k" in done.stdout
@@ -499,7 +500,7 @@ def test_completion(tmp_path: Path) -> None:
     assert "gqa" in done.stdout
 
 
-TILED = packs.solution(GQA).replace(
+TILED = pack_reader.solution(GQA).replace(
     "k = k.repeat_interleave(group_size, dim=1)", "k = k.repeat(1, group_size, 1, 1)"
 )
 
@@ -584,7 +585,7 @@ def test_repro_runs_and_gives_the_same_numbers(tiled: Path) -> None:
     failing = next(one for one in report["checks"] if one["status"] == "failed")
     told = drill("repro", "gqa", "gqa.py", "--seed", "3", cwd=tiled).stdout
     assert f"Case {failing['case_number']} with seed 3" in told
-    environment = {**os.environ, "PYTHONPATH": str(packs.TRAINER.parent)}
+    environment = {**os.environ, "PYTHONPATH": str(pack_reader.TRAINER.parent)}
     done = subprocess.run(
         [sys.executable, "gqa_repro.py"],
         cwd=tiled,
@@ -603,14 +604,14 @@ def test_repro_runs_and_gives_the_same_numbers(tiled: Path) -> None:
 
 def test_repro_calls_arguments_with_other_names(tmp_path: Path) -> None:
     """The script binds the contract's names to the learner's."""
-    source = packs.solution(packs.find_challenge(packs.built_in_pack(), "gqa"))
+    source = pack_reader.solution(pack_reader.find_challenge(pack_reader.built_in_pack(), "gqa"))
     source = source.replace("x, mask=None", "inputs, attn_mask=None")
     head = "x, mask = inputs, attn_mask\n        batch, length, d_model = x.shape"
     source = source.replace("batch, length, d_model = x.shape", head)
     source = source.replace("num_kv_heads, dropout=0.0", "num_kv_heads, p=0.0")
     (tmp_path / "gqa.py").write_text(source.replace("nn.Dropout(dropout)", "nn.Dropout(p)"))
     drill("repro", "gqa", "gqa.py", "--seed", "3", "--case", "10", cwd=tmp_path)
-    environment = {**os.environ, "PYTHONPATH": str(packs.TRAINER.parent)}
+    environment = {**os.environ, "PYTHONPATH": str(pack_reader.TRAINER.parent)}
     script = [sys.executable, "gqa_repro.py"]
     done = subprocess.run(
         script, cwd=tmp_path, env=environment, capture_output=True, text=True, check=True

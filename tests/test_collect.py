@@ -22,14 +22,15 @@ import pytest
 
 from trainer.classroom import archives, uploads
 from trainer.classroom.collect import Collected, collect, collect_single
-from trainer.classroom.words import Submission
-from trainer.content import packs
-from trainer.core.words import Challenge, DrillError
-from trainer.practice.files import MOST_SOURCE_BYTES
+from trainer.classroom.records import StudentSubmission
+from trainer.model.challenge import Challenge
+from trainer.model.errors import DrillError
+from trainer.packs import pack_reader
+from trainer.practice.learner_files import MOST_SOURCE_BYTES
 
-PACK = packs.built_in_pack()
-ONE = (packs.find_challenge(PACK, "gqa"),)
-TWO = (*ONE, packs.find_challenge(PACK, "kv-cache"))
+PACK = pack_reader.built_in_pack()
+ONE = (pack_reader.find_challenge(PACK, "gqa"),)
+TWO = (*ONE, pack_reader.find_challenge(PACK, "kv-cache"))
 Files = Mapping[str, bytes | str | None]
 
 
@@ -2268,7 +2269,7 @@ def test_nothing_is_lost(challenges: tuple[Challenge, ...], seed: int, tmp_path:
                     ), (name, got)
 
 
-def named_in_trouble(path: str, submissions: Sequence[Submission]) -> bool:
+def named_in_trouble(path: str, submissions: Sequence[StudentSubmission]) -> bool:
     """Whether a sentence names the file, by its path within what its student handed in."""
     tail = re.escape(
         re.sub(

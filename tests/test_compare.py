@@ -18,11 +18,10 @@ import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from tests.test_cli import drill
-from trainer.content import packs
-from trainer.core.words import DrillError
-from trainer.display import costs as display
-from trainer.grading import decode_steps
-from trainer.practice import costs
+from trainer.model.errors import DrillError
+from trainer.packs import pack_reader
+from trainer.report import cost_table as display
+from trainer.tools import attention_costs, decode_steps
 
 MIB = 1 << 20
 NAMES = ["MHA", "GQA, 8 KV heads", "GQA, 4 KV heads", "MQA", "MLA"]
@@ -30,7 +29,7 @@ NAMES = ["MHA", "GQA, 8 KV heads", "GQA, 4 KV heads", "MQA", "MLA"]
 
 def reference(folder: str) -> dict[str, Any]:
     """What the reference of a challenge defines, by name."""
-    return runpy.run_path(str(packs.built_in_pack() / "solutions" / folder / "solution.py"))
+    return runpy.run_path(str(pack_reader.built_in_pack() / "solutions" / folder / "solution.py"))
 
 
 def told(*arguments: str, cwd: Path) -> dict[str, Any]:
@@ -39,9 +38,9 @@ def told(*arguments: str, cwd: Path) -> dict[str, Any]:
     return found
 
 
-def by_name(configuration: costs.Configuration) -> dict[str, costs.Cost]:
+def by_name(configuration: attention_costs.Configuration) -> dict[str, attention_costs.Cost]:
     """The costs by variant; of several GQA rows the last."""
-    return {row.variant: row for row in costs.costs(configuration)}
+    return {row.variant: row for row in attention_costs.costs(configuration)}
 
 
 def count(module: torch.nn.Module) -> int:
@@ -117,8 +116,8 @@ def test_given_kv_heads_stand_alone(tmp_path: Path) -> None:
 )
 def test_the_usual_numbers_of_kv_heads(num_heads: int, expected: list[int]) -> None:
     """8, then 4, where they divide the heads and are not all of them; without either the text says what to do."""
-    configuration = costs.configure(d_model=192, num_heads=num_heads)
-    rows = costs.costs(configuration)
+    configuration = attention_costs.configure(d_model=192, num_heads=num_heads)
+    rows = attention_costs.costs(configuration)
     assert [row.num_kv_heads for row in rows if row.variant == "GQA"] == expected
     text = display.as_text(configuration, None, rows, None, width=300, unicode=True, colour=False)
     assert ("Neither 8 nor 4 KV heads" in text) == (not expected)
@@ -132,7 +131,7 @@ def test_the_formulas_of_the_cost_challenge() -> None:
         (77, 11, 1, 13, 3, 1, "float64", 8),
         (48, 8, 2, 1, 1, 9, "int8", 1),
     ]:
-        configuration = costs.configure(
+        configuration = attention_costs.configure(
             None,
             dtype,
             d_model=d_model,
@@ -144,7 +143,7 @@ def test_the_formulas_of_the_cost_challenge() -> None:
             kv_rank=17,
             rope_dim=10,
         )
-        for row in costs.costs(configuration):
+        for row in attention_costs.costs(configuration):
             if row.num_kv_heads is None:
                 expected = known["mla_cache_bytes"](batch, seq_len, layers, 17, 10, size)
             else:
@@ -160,7 +159,7 @@ def test_the_formulas_of_the_cost_challenge() -> None:
 
 def test_the_parameters_of_the_references_layers() -> None:
     """The reference modules have as many parameters, MLA with its query's low-rank pair and without."""
-    configuration = costs.configure(
+    configuration = attention_costs.configure(
         d_model=36, num_heads=6, num_kv_heads=2, kv_rank=11, rope_dim=4, q_rank=7
     )
     found = by_name(configuration)
@@ -226,7 +225,9 @@ def test_a_dtype_that_is_given_beats_that_of_the_preset(tmp_path: Path) -> None:
 
 def test_deepseek_v3() -> None:
     """Beside 128 heads of 128, MLA's cache is 1/56.9, and a layer has 187 million parameters."""
-    configuration = costs.configure(costs.find_preset("DeepSeek-V3"), "bfloat16")
+    configuration = attention_costs.configure(
+        attention_costs.find_preset("DeepSeek-V3"), "bfloat16"
+    )
     found = by_name(configuration)
     assert found["MHA"].bytes_per_token == 3_997_696
     assert round(100 / found["MLA"].cache_percent, 1) == 56.9
@@ -237,8 +238,8 @@ def test_deepseek_v3() -> None:
 
 def test_options_override_a_preset() -> None:
     """What is given beside a preset wins; a head dim that is d_model / heads follows, one that is published by itself stays."""
-    llama = costs.configure(
-        costs.find_preset("Llama-3-8B"), d_model=2048, num_kv_heads=4, num_layers=2
+    llama = attention_costs.configure(
+        attention_costs.find_preset("Llama-3-8B"), d_model=2048, num_kv_heads=4, num_layers=2
     )
     assert (
         llama.d_model,
@@ -258,9 +259,14 @@ def test_options_override_a_preset() -> None:
         32,
     )
     assert (
-        costs.configure(costs.find_preset("Llama-3-8B"), d_model=2048, head_dim=128).head_dim == 128
+        attention_costs.configure(
+            attention_costs.find_preset("Llama-3-8B"), d_model=2048, head_dim=128
+        ).head_dim
+        == 128
     )
-    deepseek = costs.configure(costs.find_preset("DeepSeek-V3"), d_model=5120, kv_rank=256)
+    deepseek = attention_costs.configure(
+        attention_costs.find_preset("DeepSeek-V3"), d_model=5120, kv_rank=256
+    )
     assert (deepseek.head_dim, deepseek.kv_rank, deepseek.rope_dim, deepseek.q_rank) == (
         128,
         256,
@@ -282,8 +288,8 @@ def test_it_fits_the_terminal(columns: int, arguments: list[str], tmp_path: Path
     for row in told(*arguments, cwd=tmp_path)["rows"]:
         for word in (
             f"{row['parameters']:,}",
-            costs.in_units(row["cache_bytes"]),
-            f"{costs.decimal(row['cache_percent'])} %",
+            attention_costs.in_units(row["cache_bytes"]),
+            f"{attention_costs.decimal(row['cache_percent'])} %",
         ):
             assert word in text
     lines = text.splitlines()
@@ -328,9 +334,15 @@ def test_bars_are_as_long_as_the_caches() -> None:
         "▏",
     ]
     assert len(display._bar(3, 64, 16, unicode=True)) == 1
-    configuration = costs.configure(d_model=64, num_heads=4, kv_rank=500)
+    configuration = attention_costs.configure(d_model=64, num_heads=4, kv_rank=500)
     text = display.as_text(
-        configuration, None, costs.costs(configuration), None, width=80, unicode=False, colour=False
+        configuration,
+        None,
+        attention_costs.costs(configuration),
+        None,
+        width=80,
+        unicode=False,
+        colour=False,
     )
     bars = [len(one) for one in re.findall("#+", text)]
     assert bars[-1] == max(bars) > bars[0]
@@ -347,7 +359,7 @@ def test_colour_on_a_terminal_only(
 ) -> None:
     """Escape sequences on a terminal without NO_COLOR, and never in a pipe."""
     master, slave = pty.openpty()
-    everything = {**os.environ, "PYTHONPATH": str(packs.TRAINER.parent), **environment}
+    everything = {**os.environ, "PYTHONPATH": str(pack_reader.TRAINER.parent), **environment}
     process = subprocess.Popen(
         [sys.executable, "-m", "trainer", "compare"], cwd=tmp_path, env=everything, stdout=slave
     )
@@ -368,7 +380,7 @@ def test_colour_on_a_terminal_only(
 def test_the_table_imports_no_torch(tmp_path: Path) -> None:
     """Without --measure neither torch nor numpy nor (into a pipe) rich is imported."""
     script = (
-        "import sys; from trainer.cli import app; sys.argv = ['attn-drill', 'compare']; assert app._run() == 0;"
+        "import sys; from trainer.cli import commands; sys.argv = ['attn-drill', 'compare']; assert commands._run() == 0;"
         "print(sorted(set(sys.modules) & {'torch', 'numpy', 'rich'}), file=sys.stderr)"
     )
     done = subprocess.run(
@@ -377,7 +389,7 @@ def test_the_table_imports_no_torch(tmp_path: Path) -> None:
         capture_output=True,
         text=True,
         check=True,
-        env={**os.environ, "PYTHONPATH": str(packs.TRAINER.parent)},
+        env={**os.environ, "PYTHONPATH": str(pack_reader.TRAINER.parent)},
     )
     assert done.stderr.strip() == "[]"
     assert done.stdout.startswith("d_model 4096")
@@ -411,7 +423,7 @@ BAD = [
     ),
     *(
         pytest.param([option, "0"], [f"{option} is 0", "at least 1"], id=f"{option} 0")
-        for option in costs.OPTIONS.values()
+        for option in attention_costs.OPTIONS.values()
     ),
     pytest.param(["--batch", "-3"], ["--batch is -3", "at least 1"], id="negative"),
     pytest.param(
@@ -498,7 +510,7 @@ def test_one_of_everything(tmp_path: Path) -> None:
 )
 def test_bytes_in_units(size: int, shown: str) -> None:
     """Powers of 1024, at most one decimal, never 1024 of a unit that has a next one."""
-    assert costs.in_units(size) == shown
+    assert attention_costs.in_units(size) == shown
 
 
 @pytest.mark.parametrize(
@@ -516,7 +528,7 @@ def test_bytes_in_units(size: int, shown: str) -> None:
 )
 def test_decimals(value: float, shown: str) -> None:
     """One decimal, halves up, no `.0`, and nothing that is more than 0 shown as 0."""
-    assert costs.decimal(value) == shown
+    assert attention_costs.decimal(value) == shown
 
 
 def test_json_says_the_same(tmp_path: Path) -> None:
@@ -529,7 +541,7 @@ def test_json_says_the_same(tmp_path: Path) -> None:
         None,
     )
     assert found["configuration"] == dataclasses.asdict(
-        costs.configure(costs.find_preset("Mistral-7B"), batch=2)
+        attention_costs.configure(attention_costs.find_preset("Mistral-7B"), batch=2)
     )
 
 
@@ -566,11 +578,11 @@ def test_why_mla_is_slower_is_said_where_it_is_so() -> None:
         ({"num_heads": 1}, False),
         ({"kv_rank": 20, "rope_dim": 2}, False),
     ):
-        configuration = costs.configure(**{"d_model": 96, "num_heads": 3, **arguments})
+        configuration = attention_costs.configure(**{"d_model": 96, "num_heads": 3, **arguments})
         text = display.as_text(
             configuration,
             None,
-            costs.costs(configuration),
+            attention_costs.costs(configuration),
             measured,
             width=300,
             unicode=True,
@@ -581,15 +593,15 @@ def test_why_mla_is_slower_is_said_where_it_is_so() -> None:
 
 def test_what_is_too_large_to_measure_is_refused_before_it_is_made() -> None:
     """Just up to the bound is taken; a byte more is refused with both numbers. Layers do not count: one is measured."""
-    configuration = costs.configure(d_model=64, num_heads=4, num_layers=1000)
-    row = costs.Cost("MHA", 4, 0, 1000 * costs.MOST_MEASURED_BYTES, 0, 100)
-    costs.check_measurable(configuration, [row])
+    configuration = attention_costs.configure(d_model=64, num_heads=4, num_layers=1000)
+    row = attention_costs.Cost("MHA", 4, 0, 1000 * attention_costs.MOST_MEASURED_BYTES, 0, 100)
+    attention_costs.check_measurable(configuration, [row])
     with pytest.raises(DrillError, match=r"would need 4\.5 GiB .* 4 GiB at most"):
-        costs.check_measurable(
+        attention_costs.check_measurable(
             configuration, [row, dataclasses.replace(row, cache_bytes=1000 << 29)]
         )
     with pytest.raises(DrillError, match="4 GiB at most"):
-        costs.check_measurable(configuration, [dataclasses.replace(row, parameters=250)])
+        attention_costs.check_measurable(configuration, [dataclasses.replace(row, parameters=250)])
 
 
 SIZES = decode_steps.Sizes(
@@ -613,7 +625,7 @@ def tensors(layer: decode_steps.GroupedLayer | decode_steps.LatentLayer) -> list
 @pytest.mark.parametrize("q_rank", [9, None])
 def test_layers_are_as_large_as_the_table_says(q_rank: int | None) -> None:
     """Weights and cache of one layer have as many numbers as the table counts, so that the bound on memory holds."""
-    configuration = costs.configure(
+    configuration = attention_costs.configure(
         None,
         "float64",
         d_model=20,
@@ -628,7 +640,7 @@ def test_layers_are_as_large_as_the_table_says(q_rank: int | None) -> None:
     )
     sizes = dataclasses.replace(SIZES, q_rank=q_rank)
     generator = torch.Generator()
-    for row in costs.costs(configuration):
+    for row in attention_costs.costs(configuration):
         layer = (
             decode_steps.latent_layer(sizes, generator)
             if row.num_kv_heads is None
@@ -748,7 +760,7 @@ def test_no_step_copies_or_expands_its_cache() -> None:
     assert made.numel >= 6 * grouped.keys.numel()
 
 
-@pytest.mark.parametrize("dtype", costs.MEASURABLE)
+@pytest.mark.parametrize("dtype", attention_costs.MEASURABLE)
 def test_every_dtype_can_be_measured(dtype: str) -> None:
     """A step of each variant gives finite numbers of the dtype that was asked for."""
     sizes = dataclasses.replace(SIZES, dtype=dtype)

@@ -5,8 +5,8 @@ import math
 import pytest
 import torch
 
-from trainer.comparing.compare import compare_dropout, compare_values
-from trainer.comparing.tolerance import allowed, loss, lower_dtype
+from trainer.grading.tensor_comparison import compare_dropout, compare_values
+from trainer.grading.tolerance import allowed, loss, lower_dtype
 
 
 def mismatch(

@@ -10,12 +10,13 @@ import secrets
 import pytest
 
 from tests.support.grading import diagnoser_of, report_of
-from trainer.content import packs
-from trainer.content.interface import signatures
-from trainer.content.mistakes import patch, read_mistakes
-from trainer.core.words import Challenge, Submission
 from trainer.grading.grader import Grader
-from trainer.grading.pack_check import in_words
+from trainer.model.challenge import Challenge
+from trainer.model.submission import Submission
+from trainer.packs import pack_reader
+from trainer.packs.interface import signatures
+from trainer.packs.mistakes import patch, read_mistakes
+from trainer.server.pack_check import in_words
 
 SEEDS = (1, secrets.randbelow(1 << 31))
 # What the contract calls right in every challenge, as changes to whatever reference has the line.
@@ -42,11 +43,11 @@ AS_RIGHT = {
         r'torch.where(\1, float("-inf"), scores)',
     ),
 }
-CHALLENGES = packs.read_pack(packs.built_in_pack())
+CHALLENGES = pack_reader.read_pack(pack_reader.built_in_pack())
 RIGHT = [
     (one, path)
     for one in CHALLENGES
-    for path in (one.solutions / "solution.py", *packs.also_right(one))
+    for path in (one.solutions / "solution.py", *pack_reader.also_right(one))
 ]
 
 
@@ -64,7 +65,7 @@ def test_mistakes_are_refused_and_named(grader: Grader, challenge: Challenge) ->
     """A tenth of the known mistakes, others in every run; `pack check` takes them all, and CI a sixteenth of them after the tests."""
     mistakes = read_mistakes(challenge)
     for mistake in random.Random(SEEDS[-1]).sample(mistakes, max(4, len(mistakes) // 10)):
-        source = patch(packs.solution(challenge), mistake, "solution.py")
+        source = patch(pack_reader.solution(challenge), mistake, "solution.py")
         judgement = grader.grade(challenge, Submission("solution.py", source), SEEDS[-1])
         report, named = judgement.report, diagnoser_of(grader).named(judgement)
         assert report.verdict != "passed", f"{mistake.id}, seed {SEEDS[-1]}"
@@ -75,7 +76,8 @@ def test_mistakes_are_refused_and_named(grader: Grader, challenge: Challenge) ->
 def test_stub_is_refused_and_is_the_interface(grader: Grader, challenge: Challenge) -> None:
     """The stub does not pass, and the reference has its signatures."""
     assert (
-        report_of(grader, challenge, packs.stub(challenge), "stub.py", SEEDS[0]).verdict != "passed"
+        report_of(grader, challenge, pack_reader.stub(challenge), "stub.py", SEEDS[0]).verdict
+        != "passed"
     )
     assert signatures(challenge)
 
@@ -101,7 +103,7 @@ def test_sizes_differ_within_a_case(grader: Grader, challenge: Challenge) -> Non
 
 def in_another_way(challenge: Challenge, rule: str) -> str | None:
     """The reference with this rule applied; None where it has no such line."""
-    variant = re.sub(*AS_RIGHT[rule], source := packs.solution(challenge))
+    variant = re.sub(*AS_RIGHT[rule], source := pack_reader.solution(challenge))
     return None if variant == source else variant
 
 

@@ -15,21 +15,21 @@ from pathlib import Path
 import pytest
 
 from tests.support.grading import report_of
-from trainer.content import packs
-from trainer.core.words import Submission
 from trainer.grading.grader import Grader
-from trainer.running import copies, copy_probe, readable
-from trainer.running.probing import COPIES, copies_readable_by, probe_isolation
-from trainer.running.zygote import Zygote
+from trainer.model.submission import Submission
+from trainer.packs import pack_reader
+from trainer.sandbox import copy_check, copy_search, readable_files
 from trainer.server.messages import Grade, IsolationNeed, Refused, Verdict
 from trainer.server.process import ServerProcess
+from trainer.worker.forkserver_client import ForkServer
+from trainer.worker.selftest import COPIES, copies_readable_by, probe_isolation
 
 from .conftest import TINY_PACK
 from .test_sandbox import needs_bubblewrap, needs_kernel
 
-ROOT = packs.built_in_pack()
+ROOT = pack_reader.built_in_pack()
 HIDDEN = [
-    packs.TRAINER,
+    pack_reader.TRAINER,
     *(root / part for root in (TINY_PACK, ROOT) for part in ("challenges", "solutions")),
 ]
 REFERENCE = TINY_PACK / "solutions" / "prefix_sum" / "solution.py"
@@ -130,14 +130,14 @@ def test_no_copy_is_readable(site: Path, plant: Callable[[Path], Path]) -> None:
     files = [
         path for path in place.rglob("*") if path.is_file() and path.parent.name != "neighbour"
     ]
-    allowed = readable.readable_paths([])
+    allowed = readable_files.readable_paths([])
     assert not [path for path in files or [place] if allows(allowed, path)]
     assert allows(allowed, site / "neighbour" / "module.py")
 
 
 def test_other_interpreters_packages_are_not_readable(site: Path) -> None:
     """Of folders of packages those alone that this process imports from."""
-    allowed = readable.readable_paths([])
+    allowed = readable_files.readable_paths([])
     base = Path(
         sys.base_prefix,
         "lib",
@@ -167,8 +167,8 @@ def test_the_checkout_is_not_readable_beside_a_hidden_pack(
     pack = planted(tree / "a" / "b" / "c" / "d" / "checkout")
     (pack / ".git").mkdir()
     (tree / "libx.so").touch()
-    monkeypatch.setattr(readable, "_SYSTEM_FOLDERS", (str(tree),))
-    allowed = readable.readable_paths([pack / "challenges", pack / "solutions"])
+    monkeypatch.setattr(readable_files, "_SYSTEM_FOLDERS", (str(tree),))
+    allowed = readable_files.readable_paths([pack / "challenges", pack / "solutions"])
     assert not allows(allowed, pack / ".git")
     assert allows(allowed, tree / "libx.so")
 
@@ -180,7 +180,7 @@ def test_links_of_a_split_folder_stay(site: Path) -> None:
     (site / "libx.so").symlink_to("libx.so.1")
     (site / "link").symlink_to("course")
     (site / "far").symlink_to(TINY_PACK)
-    allowed = readable.readable_paths([])
+    allowed = readable_files.readable_paths([])
     assert str(site / "libx.so") in allowed
     assert not {str(site / "link"), str(site / "far")} & set(allowed)
 
@@ -189,8 +189,8 @@ def test_links_of_a_split_folder_stay(site: Path) -> None:
 def test_a_package_beside_a_copy_can_still_be_imported(site: Path, grader: Grader) -> None:
     """A worker cannot list a folder that something is hidden in; it imports from it all the same."""
     metadata(site)
-    challenge = packs.find_challenge(TINY_PACK, "prefix-sum")
-    source = f"import neighbour.module\nimport importlib.metadata as m\nassert m.version('torch')\n{packs.solution(challenge)}"
+    challenge = pack_reader.find_challenge(TINY_PACK, "prefix-sum")
+    source = f"import neighbour.module\nimport importlib.metadata as m\nassert m.version('torch')\n{pack_reader.solution(challenge)}"
     with Grader([TINY_PACK], grader.workers.limits, isolation="kernel") as made:
         report = report_of(made, challenge, source, "prefix_sum.py", 5)
     assert report.verdict == "passed", report.first_failure()
@@ -247,13 +247,13 @@ def tarred(path: Path) -> None:
         archive.add(REFERENCE, "deep/er/solution.py")
 
 
-def found_by_a_worker(how: str = "kernel") -> copy_probe.Copies:
-    """Search with the workers of a zygote that hides what a grader hides."""
-    zygote = Zygote(HIDDEN, how)  # type: ignore[arg-type]
+def found_by_a_worker(how: str = "kernel") -> copy_check.Copies:
+    """Search with the workers of a fork server that hides what a grader hides."""
+    fork_server = ForkServer(HIDDEN, how)  # type: ignore[arg-type]
     try:
-        return copies_readable_by(zygote, HIDDEN)
+        return copies_readable_by(fork_server, HIDDEN)
     finally:
-        zygote.close()
+        fork_server.close()
 
 
 @pytest.fixture
@@ -263,12 +263,12 @@ def quickly(monkeypatch: pytest.MonkeyPatch, site: Path) -> None:
     def places(hidden: list[Path]) -> list[str]:
         # Inside bubblewrap /tmp is another folder, and this test's may lie elsewhere in it.
         return [
-            *(path for path in readable.readable_paths(hidden) if path.startswith(str(site))),
+            *(path for path in readable_files.readable_paths(hidden) if path.startswith(str(site))),
             "/tmp",
         ]
 
-    monkeypatch.setattr(copy_probe, "_everywhere", places)
-    monkeypatch.setattr(copy_probe, "_near", lambda: [str(site)])
+    monkeypatch.setattr(copy_check, "_everywhere", places)
+    monkeypatch.setattr(copy_check, "_near", lambda: [str(site)])
 
 
 @needs_kernel
@@ -321,7 +321,7 @@ def test_a_copy_is_found_where_it_is_not_hidden(
     """Hidden, a worker reads none of it; with the hiding switched off, the search finds it."""
     planted(site / "trainer" / "_pack")
     assert found_by_a_worker(how).none
-    monkeypatch.setattr(readable, "_copies_in", lambda *given: iter(()))
+    monkeypatch.setattr(readable_files, "_copies_in", lambda *given: iter(()))
     found = found_by_a_worker(how).found
     assert {Path(path).name for path in found} >= {"solution.py"}
     assert all("/trainer/_pack/" in path for path in found)
@@ -334,20 +334,20 @@ def test_the_search_does_not_trust_the_engines_list(
     """A file in a folder that a worker cannot list is found though the list of what is readable omits it."""
     metadata(site)  # the folder is split
     shutil.copy(REFERENCE, site / "notes.txt")
-    monkeypatch.setattr(copy_probe, "_near", lambda: [str(site)])
-    monkeypatch.setattr(copy_probe, "_everywhere", lambda hidden: [])
-    real = readable.readable_paths
-    zygote = Zygote(HIDDEN, "kernel")
+    monkeypatch.setattr(copy_check, "_near", lambda: [str(site)])
+    monkeypatch.setattr(copy_check, "_everywhere", lambda hidden: [])
+    real = readable_files.readable_paths
+    fork_server = ForkServer(HIDDEN, "kernel")
     try:
-        copies_readable_by(zygote, HIDDEN)  # the zygote has made its list now
+        copies_readable_by(fork_server, HIDDEN)  # the fork server has made its list now
         monkeypatch.setattr(
-            readable,
+            readable_files,
             "readable_paths",
             lambda hidden: [path for path in real(hidden) if not path.startswith(str(site))],
         )
-        assert copies_readable_by(zygote, HIDDEN).found == (str(site / "notes.txt"),)
+        assert copies_readable_by(fork_server, HIDDEN).found == (str(site / "notes.txt"),)
     finally:
-        zygote.close()
+        fork_server.close()
 
 
 @needs_kernel
@@ -364,8 +364,8 @@ def test_the_row_of_the_probes(site: Path) -> None:
 def test_a_search_that_is_cut_says_so(tmp_path: Path) -> None:
     """No time, no claim that all was searched."""
     (tmp_path / "a").mkdir()
-    assert copies.Search([], 0.0).through([str(tmp_path)]).cut
-    assert not copies.Search([], 60.0).through([str(tmp_path)]).cut
+    assert copy_search.Search([], 0.0).through([str(tmp_path)]).cut
+    assert not copy_search.Search([], 60.0).through([str(tmp_path)]).cut
 
 
 def test_links_are_followed_once(tmp_path: Path) -> None:
@@ -375,15 +375,15 @@ def test_links_are_followed_once(tmp_path: Path) -> None:
     (tmp_path / "start" / "round").symlink_to(tmp_path / "start")
     (tmp_path / "start" / "out").symlink_to(tmp_path / "other")
     shutil.copy(REFERENCE, tmp_path / "other")
-    wanted = list(copies.wanted_of("solution", REFERENCE.read_bytes()))
-    assert copies.Search(wanted, 60.0).through([str(tmp_path / "start")]).found == [
+    wanted = list(copy_search.wanted_of("solution", REFERENCE.read_bytes()))
+    assert copy_search.Search(wanted, 60.0).through([str(tmp_path / "start")]).found == [
         str(tmp_path / "other" / "solution.py")
     ]
 
 
 def test_a_worker_is_told_no_content() -> None:
     """What is looked for is told by sizes and digests."""
-    told = repr(list(copies.wanted_of("solution", REFERENCE.read_bytes())))
+    told = repr(list(copy_search.wanted_of("solution", REFERENCE.read_bytes())))
     assert not [
         line
         for line in REFERENCE.read_text().splitlines()
@@ -405,8 +405,8 @@ def copied(site: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def a_request(isolation: IsolationNeed) -> Grade:
     """Return a request to grade the reference of the tiny pack."""
-    challenge = packs.find_challenge(TINY_PACK, "prefix-sum")
-    submission = Submission("p.py", packs.solution(challenge))
+    challenge = pack_reader.find_challenge(TINY_PACK, "prefix-sum")
+    submission = Submission("p.py", pack_reader.solution(challenge))
     return Grade(challenge.id, submission, 3, isolation=isolation, seconds=60.0)
 
 
@@ -498,11 +498,11 @@ def test_the_pack_is_in_wheels_alone(wheels: dict[str, Path]) -> None:
 
 def test_the_templates_of_the_pages_are_in_wheels(wheels: dict[str, Path]) -> None:
     """An editable install finds them in the checkout, like everything of `trainer/`."""
-    ours = {path.name for path in (ROOT / "trainer" / "display" / "templates").iterdir()}
+    ours = {path.name for path in (ROOT / "trainer" / "report" / "templates").iterdir()}
     assert len(ours) > 4
     for kind in ("wheel", "wheel of the source archive"):
         names = zipfile.ZipFile(wheels[kind]).namelist()
-        folder = "trainer/display/templates/"
+        folder = "trainer/report/templates/"
         assert {name.removeprefix(folder) for name in names if name.startswith(folder)} == ours
 
 
@@ -550,7 +550,7 @@ def installed(how: str, wheels: dict[str, Path], folder: Path) -> tuple[Path, di
     if how == "editable, by an earlier version":
         for part in ("challenges", "solutions"):
             shutil.copytree(ROOT / part, place / "trainer" / "_pack" / part)
-    (place / "needs.pth").write_text("".join(f"{path}\n" for path in readable.site_folders()))
+    (place / "needs.pth").write_text("".join(f"{path}\n" for path in readable_files.site_folders()))
     environment["ATTN_DRILL_HOME"] = str(folder / "home")
     return python, environment
 
@@ -566,7 +566,7 @@ def test_no_walk_finds_a_reference_in_an_installation(
     (tmp_path / "gqa.py").write_text(WALKS.read_text())
 
     def verdict(*before: str) -> str:
-        code = "\n".join((*before, "from trainer.cli.app import main", "main()"))
+        code = "\n".join((*before, "from trainer.cli.commands import main", "main()"))
         command = [
             python,
             "-c",
@@ -590,5 +590,5 @@ def test_no_walk_finds_a_reference_in_an_installation(
     if how == "editable":
         assert not list(tmp_path.rglob("_pack"))
         return
-    opened = "from pathlib import Path\nfrom trainer.running import sandbox\nsandbox.readable_paths = lambda hidden: ['/']"
+    opened = "from pathlib import Path\nfrom trainer.sandbox import confine\nconfine.readable_paths = lambda hidden: ['/']"
     assert verdict(opened) == "passed"

@@ -12,7 +12,7 @@ import torch
 import torch.utils.checkpoint
 from torch.utils import _python_dispatch as modes
 
-from trainer.running.counting import (
+from trainer.worker.counters import (
     Counter,
     count_in_threads,
     counted_by,
@@ -21,7 +21,7 @@ from trainer.running.counting import (
     observe_memory,
     tensors_in,
 )
-from trainer.running.protocol import Counts
+from trainer.worker.protocol import Counts
 
 
 def test_operations_grow_with_a_loop_and_not_without() -> None:

@@ -10,13 +10,13 @@ from pathlib import Path
 import pytest
 
 from tests.support.grading import report_of
-from trainer.content import packs
 from trainer.grading.grader import Grader
-from trainer.running import denied, isolation
+from trainer.packs import pack_reader
+from trainer.sandbox import isolation, refusals
 
 from .conftest import TINY_PACK
 
-SUMS = packs.find_challenge(TINY_PACK, "prefix-sum")
+SUMS = pack_reader.find_challenge(TINY_PACK, "prefix-sum")
 SOURCE = "import os, sys, torch\ndef prefix_sum(x, reverse=False):\n    {}\n    return x.flip(-1).cumsum(-1).flip(-1) if reverse else x.cumsum(-1)\n"
 needs_kernel = pytest.mark.skipif(
     sys.platform != "linux" or not (isolation._has_landlock() and isolation._has_seccomp()),
@@ -26,9 +26,9 @@ needs_kernel = pytest.mark.skipif(
 
 def said(grader: Grader, body: str) -> str:
     """What the report says of a prefix sum that does this first; the grader's workers must be confined by the kernel."""
-    if grader.workers._zygote.isolation != "kernel":
+    if grader.workers._fork_server.isolation != "kernel":
         pytest.skip(
-            f"workers are confined by {grader.workers._zygote.isolation} here, which refuses in other words"
+            f"workers are confined by {grader.workers._fork_server.isolation} here, which refuses in other words"
         )
     failure = report_of(grader, SUMS, SOURCE.format(body), "prefix_sum.py", 3).first_failure()
     assert failure is not None
@@ -257,8 +257,8 @@ def sentence(*deeds: tuple[str, tuple[object, ...]], error: BaseException) -> st
 
     def go() -> None:
         for event, arguments in deeds:
-            denied._note(event, arguments)
-        found.append(denied.sentence(error))
+            refusals._note(event, arguments)
+        found.append(refusals.sentence(error))
 
     thread = threading.Thread(target=go)
     thread.start()

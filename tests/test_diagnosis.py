@@ -9,37 +9,37 @@ import pytest
 import torch
 
 from tests.support.grading import report_of
-from trainer.content import packs
-from trainer.core.report import Diagnosis, Report
-from trainer.core.words import Challenge
-from trainer.grading.case_set import CaseSet
-from trainer.grading.comparison import Comparison
-from trainer.grading.diagnosis import patched_references
-from trainer.grading.diagnosis.blame import Blamer
-from trainer.grading.diagnosis.diagnose import Diagnoser
-from trainer.grading.diagnosis.effective_mask import _what, attended, probe
-from trainer.grading.diagnosis.layout import Core, same
-from trainer.grading.diagnosis.mask_question import outputs_of
-from trainer.grading.diagnosis.matching import Matching
-from trainer.grading.diagnosis.milestones import progress
-from trainer.grading.diagnosis.output_relation import relation
-from trainer.grading.diagnosis.patched_references import PatchedReferences
-from trainer.grading.diagnosis.reference_index import ReferenceIndex
-from trainer.grading.diagnosis.source_analysis import (
+from trainer.diagnosis import patched_references
+from trainer.diagnosis.blame import Blamer
+from trainer.diagnosis.diagnose import Diagnoser
+from trainer.diagnosis.effective_mask import _what, attended, probe
+from trainer.diagnosis.layout import Core, same
+from trainer.diagnosis.mask_question import outputs_of
+from trainer.diagnosis.matching import Matching
+from trainer.diagnosis.milestones import progress
+from trainer.diagnosis.output_relation import relation
+from trainer.diagnosis.patched_references import PatchedReferences
+from trainer.diagnosis.reference_index import ReferenceIndex
+from trainer.diagnosis.source_analysis import (
     branch_not_taken,
     function_lines,
     is_called_from_several_places,
     is_given_a_constant,
     where_gradients_are_cut,
 )
-from trainer.grading.diagnosis.value_graph import ValueGraph, content_graph, graph_of, leading_to
+from trainer.diagnosis.value_graph import ValueGraph, content_graph, graph_of, leading_to
+from trainer.grading.case_set import CaseSet
+from trainer.grading.comparison import Comparison
 from trainer.grading.grader import Grader
-from trainer.running.protocol import RunReply, Step
-from trainer.running.run import Ended, Running
+from trainer.model.challenge import Challenge
+from trainer.model.report import Diagnosis, Report
+from trainer.packs import pack_reader
+from trainer.worker.protocol import RunReply, Step
+from trainer.worker.worker_client import WorkerResult, WorkerRun
 
 SEED = 5
 ROOT = Path(__file__).parent
-CHALLENGES = {one.folder.name: one for one in packs.read_pack(packs.built_in_pack())}
+CHALLENGES = {one.folder.name: one for one in pack_reader.read_pack(pack_reader.built_in_pack())}
 BY_HAND = sorted((ROOT / "by_hand").glob("*/*.py"))
 
 
@@ -126,7 +126,7 @@ def test_marks_stand() -> None:
 def test_what_nobody_knows_is_not_named(grader: Grader) -> None:
     """An error that no mistake describes: no name, but the line, and what came before it."""
     challenge = CHALLENGES["gqa"]
-    source = packs.solution(challenge).replace(
+    source = pack_reader.solution(challenge).replace(
         "weights = self.dropout(weights)", "weights = torch.tanh(self.dropout(weights))"
     )
     _, found = diagnosed(grader, challenge, source)
@@ -158,7 +158,7 @@ def test_what_nobody_knows_is_not_named(grader: Grader) -> None:
 def test_what_no_patch_describes(grader: Grader, now: str, words: str | None) -> None:
     """Layers and biases left out, weights transposed: told wherever there are weights, though the bank holds nothing of the kind."""
     challenge = CHALLENGES["gqa"]
-    right = packs.solution(challenge)
+    right = pack_reader.solution(challenge)
     assert right.count("self.q_proj(x)") == 1
     _, found = diagnosed(grader, challenge, right.replace("self.q_proj(x)", now))
     assert found.mistakes == ()
@@ -215,7 +215,7 @@ def test_names_of_what_is_nearly_a_known_mistake(
 ) -> None:
     """A mistake is named in whatever style; what only fails the same checks is another."""
     challenge = CHALLENGES[folder]
-    right = packs.solution(challenge)
+    right = pack_reader.solution(challenge)
     assert right.count(was) == 1
     known = (challenge.solutions / "mistakes.toml").read_text()
     assert all(f'id = "{one}"' in known for one in told | not_told)
@@ -242,7 +242,7 @@ KEPT = """    global kept
 def test_right_alone(grader: Grader, was: str, now: str, alone: bool) -> None:
     """A case that is right where it runs alone has something of an earlier one; a result of the wrong dtype is not right alone."""
     challenge = CHALLENGES["sdpa"]
-    right = packs.solution(challenge)
+    right = pack_reader.solution(challenge)
     assert right.count(was) == 1
     _, found = diagnosed(grader, challenge, "kept = {}\n" + right.replace(was, now))
     assert (
@@ -254,18 +254,18 @@ def test_a_pass_imports_no_diagnosis() -> None:
     """A right answer is graded without what looks for where and why; a wrong one is not."""
     code = (
         "import sys\n"
-        "from trainer.app.grading import grade_file\n"
-        "from trainer.app.packs import open_packs\n"
-        "from trainer.content import packs\n"
-        "from trainer.core.words import Submission\n"
-        "from trainer.running import zygote\n"
+        "from trainer.app.grade_file import grade_file\n"
+        "from trainer.app.open_packs import open_packs\n"
+        "from trainer.packs import pack_reader\n"
+        "from trainer.model.submission import Submission\n"
+        "from trainer.worker import forkserver_client\n"
         "known_packs = open_packs()\n"
         "challenge = known_packs.find('gqa')\n"
         "for divisor in ('math.sqrt(self.head_dim)', '2.0'):\n"
-        "    source = packs.solution(challenge).replace('math.sqrt(self.head_dim)', divisor)\n"
-        "    zygote.prepare()\n"
+        "    source = pack_reader.solution(challenge).replace('math.sqrt(self.head_dim)', divisor)\n"
+        "    forkserver_client.prepare()\n"
         "    grade_file(known_packs, challenge, Submission('gqa.py', source), 5)\n"
-        "    print(sum(name.startswith('trainer.grading.diagnosis') for name in sys.modules))\n"
+        "    print(sum(name.startswith('trainer.diagnosis') for name in sys.modules))\n"
     )
     done = subprocess.run(
         [sys.executable, "-c", code], cwd=ROOT.parent, capture_output=True, text=True, check=True
@@ -278,7 +278,9 @@ def test_a_pass_imports_no_diagnosis() -> None:
 def test_a_pass_has_no_diagnosis(grader: Grader) -> None:
     """Nothing is diagnosed, and no further worker started, for a right answer."""
     challenge = CHALLENGES["gqa"]
-    report = report_of(grader, challenge, packs.solution(challenge), "gqa.py", SEED, diagnosed=True)
+    report = report_of(
+        grader, challenge, pack_reader.solution(challenge), "gqa.py", SEED, diagnosed=True
+    )
     assert report.verdict == "passed"
     assert report.diagnosis is None
 
@@ -295,7 +297,7 @@ def test_effective_mask(grader: Grader, name: str) -> None:
     """Whom each query attends to is seen from outside, whatever the code."""
     was, now, words = MASKS[name]
     challenge = CHALLENGES["gqa"]
-    _, found = diagnosed(grader, challenge, packs.solution(challenge).replace(was, now))
+    _, found = diagnosed(grader, challenge, pack_reader.solution(challenge).replace(was, now))
     assert found.effective_mask is not None
     assert words in found.effective_mask.what
     assert found.effective_mask.actual != found.effective_mask.expected
@@ -351,7 +353,7 @@ def test_a_right_mask_is_not_blamed(
     grader: Grader, folder: str, changes: list[tuple[str, str]], seed: int
 ) -> None:
     """Where an output moves for another reason than attention, no picture is shown."""
-    source = packs.solution(CHALLENGES[folder])
+    source = pack_reader.solution(CHALLENGES[folder])
     for was, now in changes:
         assert source.count(was) == 1, was
         source = source.replace(was, now)
@@ -375,7 +377,7 @@ CACHED = {
 def test_the_picture_has_the_keys_of_the_cache(grader: Grader, folder: str, name: str) -> None:
     """The columns are the cached keys, then the new ones; the expected ones are causal."""
     was, now = CACHED[name]
-    source = packs.solution(CHALLENGES[folder])
+    source = pack_reader.solution(CHALLENGES[folder])
     assert source.count(was) == 1
     _, found = diagnosed(grader, CHALLENGES[folder], source.replace(was, now))
     picture = found.effective_mask
@@ -463,7 +465,7 @@ def test_a_wrong_mask_is_not_cleared(
     grader: Grader, folder: str, changes: list[tuple[str, str]]
 ) -> None:
     """A mask that is wrong in some cases is not ruled out by the others."""
-    source = packs.solution(CHALLENGES[folder])
+    source = pack_reader.solution(CHALLENGES[folder])
     for was, now in changes:
         assert source.count(was) == 1, was
         source = source.replace(was, now)
@@ -477,7 +479,7 @@ def test_a_right_mask_is_cleared(grader: Grader) -> None:
     _, found = diagnosed(
         grader,
         challenge,
-        packs.solution(challenge).replace("scores = scores / math.sqrt(self.head_dim)", ""),
+        pack_reader.solution(challenge).replace("scores = scores / math.sqrt(self.head_dim)", ""),
     )
     assert found.effective_mask is None
     assert "mask" in found.cleared
@@ -486,7 +488,7 @@ def test_a_right_mask_is_cleared(grader: Grader) -> None:
 def test_a_mask_that_is_wrong_a_head_is_not_cleared(grader: Grader) -> None:
     """Which heads see what, the effective mask does not show: where masks fail it clears nothing."""
     challenge = CHALLENGES["gqa"]
-    right = packs.solution(challenge)
+    right = pack_reader.solution(challenge)
     mixed = right.replace(
         "masked_fill(~mask,",
         "masked_fill(~mask.expand(-1, self.num_heads, -1, -1).flip(1) if mask.dim() == 4 else ~mask,",
@@ -640,7 +642,7 @@ def test_a_number_is_followed_back_to_a_line_of_the_file() -> None:
 def test_the_shelf_holds_what_led_to_outputs(grader: Grader) -> None:
     """What a right answer makes and throws away vouches for nothing."""
     case_set = grader.case_set(CHALLENGES["sdpa"], SEED).only([0])
-    wasteful = packs.solution(CHALLENGES["sdpa"]).replace(
+    wasteful = pack_reader.solution(CHALLENGES["sdpa"]).replace(
         "scores = q @", "thrown_away = q.exp()\n    scores = q @"
     )
     graph = content_graph(case_set, wasteful, "solution.py")
@@ -654,7 +656,7 @@ def test_the_shelf_holds_what_led_to_outputs(grader: Grader) -> None:
 def test_lines_are_cleared_by_their_results(grader: Grader) -> None:
     """Of an answer that goes wrong at the softmax the lines before it come out right, and those after it do not lead there."""
     challenge = CHALLENGES["sdpa"]
-    case_set, source = grader.case_set(challenge, SEED).only([0]), packs.solution(challenge)
+    case_set, source = grader.case_set(challenge, SEED).only([0]), pack_reader.solution(challenge)
     lines = source.splitlines()
     (line,) = [number for number, text in enumerate(lines, 1) if "torch.softmax(" in text]
     reference = content_graph(case_set, source, "solution.py")
@@ -704,13 +706,13 @@ def test_a_fault_of_the_diagnosis_leaves_the_verdict_and_no_worker(
     grader: Grader, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The verdict stands, a warning says what failed, and workers that were begun are ended."""
-    stopped: list[Running] = []
-    stop = Running.stop
+    stopped: list[WorkerRun] = []
+    stop = WorkerRun.stop
     monkeypatch.setattr(PatchedReferences, "right_graphs", lambda references, index: 1 / 0)
     monkeypatch.setattr(
-        Running, "stop", lambda running: (stopped.append(running), stop(running))[1]
+        WorkerRun, "stop", lambda running: (stopped.append(running), stop(running))[1]
     )
-    source = packs.solution(CHALLENGES["sdpa"]).replace("dim=-1", "dim=-2")
+    source = pack_reader.solution(CHALLENGES["sdpa"]).replace("dim=-1", "dim=-2")
     with pytest.warns(UserWarning, match="ZeroDivisionError.*the verdict stands"):
         report = report_of(grader, CHALLENGES["sdpa"], source, "answer.py", SEED, diagnosed=True)
     assert report.verdict == "failed"
@@ -733,10 +735,10 @@ def test_an_undeclared_twin_is_refused(grader: Grader, tmp_path: Path) -> None:
     """Two mistakes of one effect: the pack's check names the fault, and is content once they are declared."""
     import shutil
 
-    from trainer.grading.pack_check import PackChecker
+    from trainer.server.pack_check import PackChecker
 
     for folder in ("challenges", "solutions"):
-        shutil.copytree(packs.built_in_pack() / folder / "sdpa", tmp_path / folder / "sdpa")
+        shutil.copytree(pack_reader.built_in_pack() / folder / "sdpa", tmp_path / folder / "sdpa")
     path = tmp_path / "solutions" / "sdpa" / "mistakes.toml"
     before = path.read_text()
     first = before.split("[[mistake]]")[1]
@@ -746,7 +748,7 @@ def test_an_undeclared_twin_is_refused(grader: Grader, tmp_path: Path) -> None:
             f'\ntwins = ["{name}"]\n' if declared else "\n"
         )
         path.write_text(before + "\n[[mistake]]" + twin)
-        (challenge,) = packs.read_pack(tmp_path)
+        (challenge,) = pack_reader.read_pack(tmp_path)
         with Grader([tmp_path]) as fresh:
             (row,) = PackChecker(fresh, Diagnoser(fresh.workers)).rows(
                 challenge, [SEED], [("mistake", "twin")]
@@ -822,7 +824,7 @@ def test_what_a_class_shares_is_recorded_once(
 ) -> None:
     """The second wrong submission of an exam has none of the pack's right answers recorded again, and its diagnosis is the same."""
     challenge = CHALLENGES["sdpa"]
-    wrong = packs.solution(challenge).replace("math.sqrt", "float")
+    wrong = pack_reader.solution(challenge).replace("math.sqrt", "float")
     first = diagnosed(grader, challenge, wrong)[1]
     recorded: list[str] = []
     monkeypatch.setattr(
@@ -848,7 +850,7 @@ def test_only_what_lasts_is_kept(grader: Grader) -> None:
     references = PatchedReferences(case_set, grader.workers.check_interrupt)
 
     def grade(case_set: CaseSet, source: str) -> tuple[Comparison, Report]:
-        return Comparison(case_set, Ended("died")), next(asked)
+        return Comparison(case_set, WorkerResult("died")), next(asked)
 
     found = [references.report(case_set, "the same", grade).verdict for _ in range(3)]
     assert found == ["timeout", "failed", "failed"]
@@ -857,7 +859,7 @@ def test_only_what_lasts_is_kept(grader: Grader) -> None:
 def test_what_a_constructor_leaves_for_all_is_kept_from_an_earlier_call(grader: Grader) -> None:
     """A number that the class keeps, and every new object overwrites: alone the case is right, and nothing that the diagnosis builds beside it changes that."""
     gqa = CHALLENGES["gqa"]
-    source = packs.solution(gqa).replace(
+    source = pack_reader.solution(gqa).replace(
         "self.dropout = nn", "type(self).scale = self.head_dim**-0.5\n        self.dropout = nn"
     )
     found = diagnosed(

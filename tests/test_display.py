@@ -13,10 +13,12 @@ from rich.console import Console
 
 import trainer
 from tests.support.grading import report_of
-from trainer.comparing.compare import compare_values
-from trainer.content import packs
-from trainer.core.pack_rows import Row
-from trainer.core.report import (
+from trainer.grading.grader import Grader
+from trainer.grading.tensor_comparison import compare_values
+from trainer.model.case import Case
+from trainer.model.challenge import Mistake
+from trainer.model.pack_rows import Row
+from trainer.model.report import (
     Affected,
     Diagnosis,
     EffectiveMask,
@@ -27,18 +29,17 @@ from trainer.core.report import (
     Slice,
     Summary,
 )
-from trainer.core.report_codec import to_object
-from trainer.core.words import Case, Mistake
-from trainer.display.as_json import error_to_json, to_json
-from trainer.display.literal import console, grid
-from trainer.display.pack_table import mistakes_table
-from trainer.display.terminal import render, show
-from trainer.display.visible import visible
-from trainer.display.words import affected, index_in_words, number, ranges
-from trainer.grading.grader import Grader
+from trainer.model.report_codec import to_object
+from trainer.packs import pack_reader
+from trainer.report.literal import console, grid
+from trainer.report.pack_table import mistakes_table
+from trainer.report.report_json import error_to_json, to_json
+from trainer.report.terminal import render, show
+from trainer.report.visible import visible
+from trainer.report.wording import affected, index_in_words, number, ranges
 
-GQA = packs.find_challenge(packs.built_in_pack(), "gqa")
-TILED = packs.solution(GQA).replace(
+GQA = pack_reader.find_challenge(pack_reader.built_in_pack(), "gqa")
+TILED = pack_reader.solution(GQA).replace(
     "k.repeat_interleave(group_size, dim=1)", "k.repeat(1, group_size, 1, 1)"
 )
 
@@ -129,11 +130,11 @@ def test_ascii_terminals(failed: Report) -> None:
 
 def test_passed_and_single_case(grader: Grader) -> None:
     """A pass is one headline and the next step; a single case says that it is alone."""
-    report = report_of(grader, GQA, packs.solution(GQA), "gqa.py", 3)
+    report = report_of(grader, GQA, pack_reader.solution(GQA), "gqa.py", 3)
     assert as_text(report).startswith("PASSED  gqa  14 of 14 checks passed")
     assert "attn-drill solution gqa" in as_text(report)
     assert "case 2 alone" in as_text(
-        report_of(grader, GQA, packs.solution(GQA), "gqa.py", 3, only=2)
+        report_of(grader, GQA, pack_reader.solution(GQA), "gqa.py", 3, only=2)
     )
 
 
@@ -256,7 +257,7 @@ def test_no_other_place_makes_consoles_or_tables() -> None:
         for line in path.read_text().splitlines()
         if made.search(line) and not line.startswith("class ")
     }
-    assert found == {"display/literal.py"}
+    assert found == {"report/literal.py"}
 
 
 def test_no_widget_reads_markup() -> None:

@@ -17,12 +17,13 @@ from typing import Any
 
 import pytest
 
-from trainer.content import packs
-from trainer.core.words import Attempt, DrillError
+from trainer.model.attempt import Attempt
+from trainer.model.errors import DrillError
+from trainer.packs import pack_reader
 from trainer.practice import exchange
 from trainer.practice.exchange import read, save, written
 from trainer.practice.journal import Journal
-from trainer.practice.schema import COLUMNS, VERSION
+from trainer.practice.journal_schema import COLUMNS, VERSION
 
 from .test_cli import drill
 
@@ -442,7 +443,7 @@ def test_a_disk_that_is_full(tmp_path: Path) -> None:
     script = """
 import resource, sys
 from pathlib import Path
-from trainer.core.words import DrillError
+from trainer.model.errors import DrillError
 from trainer.practice.exchange import save
 resource.setrlimit(resource.RLIMIT_FSIZE, (5000, 5000))
 for over in (False, True):
@@ -453,7 +454,7 @@ for over in (False, True):
 """
     done = subprocess.run(
         [sys.executable, "-c", script, str(tmp_path)],
-        cwd=packs.TRAINER.parent,
+        cwd=pack_reader.TRAINER.parent,
         capture_output=True,
         text=True,
         check=True,
@@ -485,7 +486,7 @@ def test_a_kill_in_the_middle(command: str, home: Path, tmp_path: Path) -> None:
     """Half an import is none, and half a file has no name."""
     with contextlib.closing(Journal(home)) as journal:
         journal.record_hint("mha", 1, 1.0)
-    environment = {**os.environ, "PYTHONPATH": str(packs.TRAINER.parent)}
+    environment = {**os.environ, "PYTHONPATH": str(pack_reader.TRAINER.parent)}
     done = subprocess.run(
         [sys.executable, "-c", KILLED, command], cwd=tmp_path, env=environment, check=False
     )
@@ -541,7 +542,7 @@ def test_import_from_stdin(there: bytes, tmp_path: Path) -> None:
         input=there,
         env={
             **os.environ,
-            "PYTHONPATH": str(packs.TRAINER.parent),
+            "PYTHONPATH": str(pack_reader.TRAINER.parent),
             "ATTN_DRILL_HOME": str(tmp_path / "other"),
         },
         capture_output=True,

@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch import nn
 
-from trainer.running.execution import gradients, lay_out
+from trainer.worker.execution import gradients, lay_out
 
 LAYOUTS = ("transposed", "strided")
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import torch
 
-from trainer.running.following import Followed, followed
+from trainer.worker.tracked_numbers import TrackedNumber, followed
 
 
 class Heard:
@@ -67,7 +67,7 @@ def test_what_is_told() -> None:
     heard = Heard()
     a, b = followed(12, 100, heard), followed(5, 101, heard)
     total = a * b + 2 * a
-    assert isinstance(total, Followed)
+    assert isinstance(total, TrackedNumber)
     assert heard.results == [(60, (100, 101)), (24, (100,)), (84, (0, 1))]
 
 

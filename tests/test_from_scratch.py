@@ -10,9 +10,9 @@ import pytest
 import torch
 
 from tests.support.grading import report_of
-from trainer.content import packs
 from trainer.grading.grader import Grader
-from trainer.running import from_scratch, likeness_of_code
+from trainer.packs import pack_reader
+from trainer.worker import code_likeness, forbidden_ops
 
 MODULE = """
 import torch
@@ -48,7 +48,7 @@ BY_HAND = """s = q @ k.mT / self.d**0.5
 
 def verdict(grader: Grader, call: str, head: str = "") -> str:
     """Grade the module with this way to get `o`."""
-    gqa = packs.find_challenge(packs.built_in_pack(), "gqa")
+    gqa = pack_reader.find_challenge(pack_reader.built_in_pack(), "gqa")
     return report_of(grader, gqa, MODULE.format(head=head, call=call), "gqa.py", 11).verdict
 
 
@@ -166,7 +166,7 @@ def test_accepted(grader: Grader, call: str, head: str) -> None:
 
 def test_the_report_names_the_function_and_the_line(grader: Grader) -> None:
     """The learner reads what is not allowed, and where it stands."""
-    gqa = packs.find_challenge(packs.built_in_pack(), "gqa")
+    gqa = pack_reader.find_challenge(pack_reader.built_in_pack(), "gqa")
     source = MODULE.format(head="", call="o = F.scaled_dot_product_attention(q, k, v)")
     failure = next(
         one
@@ -483,15 +483,15 @@ def test_a_self_test_while_the_file_is_imported_is_allowed(
 CONTENT = Path(__file__).parents[1]
 OVERRIDDEN = """
 import re, sys, torch
-from trainer.running import from_scratch
-from_scratch.watch(print).begin()
+from trainer.worker import forbidden_ops
+forbidden_ops.watch(print).begin()
 other = re.compile("CUDA|XPU|HPU|MPS|MTIA|MAIA|PrivateUse|HIP|XLA|IPU|VE$|Lazy|Meta|Tracer")
-for name in from_scratch.kernel_names():
+for name in forbidden_ops.kernel_names():
     for line in torch._C._dispatch_dump_table(name).splitlines():
         key, _, what = line.partition(": ")
-        if what and not other.search(key) and "backend fallback" not in what and "from_scratch.py" not in what:
+        if what and not other.search(key) and "backend fallback" not in what and "forbidden_ops.py" not in what:
             print(name, line)
-print("looked at", len(from_scratch.kernel_names()))
+print("looked at", len(forbidden_ops.kernel_names()))
 """
 
 
@@ -501,7 +501,7 @@ def test_no_kernel_of_torchs_is_left() -> None:
         [sys.executable, "-c", OVERRIDDEN], cwd=CONTENT, capture_output=True, text=True, check=True
     )
     assert re.fullmatch(r"looked at (\d+)\n", done.stdout), done.stdout
-    assert len(from_scratch.kernel_names()) > 25
+    assert len(forbidden_ops.kernel_names()) > 25
 
 
 def computes_attention(function: ast.AST) -> bool:
@@ -531,7 +531,7 @@ def test_all_python_code_of_torch_that_computes_attention_is_known() -> None:
             for node in ast.walk(ast.parse(text))
             if isinstance(node, ast.FunctionDef) and computes_attention(node)
         ]
-        known = from_scratch._PYTHON.get(f"torch/{path.relative_to(root).as_posix()}", ())
+        known = forbidden_ops._PYTHON.get(f"torch/{path.relative_to(root).as_posix()}", ())
         if known is not None:
             unknown += [
                 (path.name, node.name)
@@ -546,7 +546,7 @@ def test_no_answer_is_like_torchs_code() -> None:
     files = [*(CONTENT / "solutions").rglob("*.py"), *(CONTENT / "challenges").rglob("*.py")]
     codes = [compile(path.read_text(encoding="utf-8"), str(path), "exec") for path in files]
     for code in codes:
-        codes += likeness_of_code.nested_in(code)  # the list grows while it is walked
-    found = [from_scratch.prepare().originals.likeness(code) for code in codes]
-    assert len(from_scratch.prepare().originals) >= 4
+        codes += code_likeness.nested_in(code)  # the list grows while it is walked
+    found = [forbidden_ops.prepare().originals.likeness(code) for code in codes]
+    assert len(forbidden_ops.prepare().originals) >= 4
     assert max(found) < 0.4

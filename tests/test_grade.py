@@ -17,13 +17,13 @@ from pathlib import Path
 
 import pytest
 
-from trainer.content import packs
-from trainer.running.isolation import descendants
+from trainer.packs import pack_reader
+from trainer.sandbox.isolation import descendants
 
 from .conftest import TINY_PACK
 
-TINY = packs.find_challenge(TINY_PACK, "prefix-sum")
-RIGHT = packs.solution(TINY)
+TINY = pack_reader.find_challenge(TINY_PACK, "prefix-sum")
+RIGHT = pack_reader.solution(TINY)
 WRONG = "import torch\ndef prefix_sum(x, reverse=False):\n    return x.cumsum(-1) * 2\n"
 UNUSED = """
 def scaled(values, times=3):
@@ -58,7 +58,7 @@ Command = Callable[..., "subprocess.CompletedProcess[str]"]
 
 def environment(**more: str) -> dict[str, str]:
     """The test's own home, and this checkout."""
-    return {**os.environ, "PYTHONPATH": str(packs.TRAINER.parent), **more}
+    return {**os.environ, "PYTHONPATH": str(pack_reader.TRAINER.parent), **more}
 
 
 def command(*arguments: object) -> list[str]:
@@ -274,7 +274,7 @@ def test_similar_without_its_package(tmp_path: Path) -> None:
     """One sentence says how to install it, before anything is read or written."""
     (tmp_path / "hidden").mkdir()
     (tmp_path / "hidden" / "copydetect.py").write_text("raise ImportError('not installed')")
-    found = os.pathsep.join((str(tmp_path / "hidden"), str(packs.TRAINER.parent)))
+    found = os.pathsep.join((str(tmp_path / "hidden"), str(pack_reader.TRAINER.parent)))
     base = ["nowhere", "--challenge", "prefix-sum", "--similar"]
     done = grade(*base, code=2, cwd=tmp_path, PYTHONPATH=found)
     assert "pip install 'attn-drill[similar]'" in done.stderr
@@ -543,7 +543,7 @@ def test_killed_and_resumed(tmp_path: Path, kills: int) -> None:
 
 
 def test_killed_leaves_no_process(tmp_path: Path) -> None:
-    """Stations, zygotes and a worker in an endless loop go with the command."""
+    """Stations, fork servers and a worker in an endless loop go with the command."""
     (tmp_path / "hangs.py").write_text(HANGS)
     (tmp_path / "too.py").write_text(HANGS)
     process = subprocess.Popen(
@@ -557,7 +557,7 @@ def test_killed_leaves_no_process(tmp_path: Path) -> None:
     family = list(descendants(process.pid))
     process.kill()
     process.wait()
-    assert grown, "two stations, zygotes and workers"
+    assert grown, "two stations, fork servers and workers"
     assert soon(lambda: not any(Path(f"/proc/{pid}").exists() for pid in family))
 
 

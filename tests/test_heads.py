@@ -22,13 +22,13 @@ from safetensors.torch import save_file
 from torch import Tensor
 
 from tests.test_cli import drill
-from trainer.comparing import heads as comparing
-from trainer.comparing.heads import HeadFacts, count_heads, facts_of
-from trainer.comparing.weight_files import MOST_BYTES, read_weights
-from trainer.content import packs
-from trainer.core.words import DrillError
-from trainer.display.heads import as_object, show_heads, small_cells, whole_cells
-from trainer.display.heads_html import cells, to_html
+from trainer.model.errors import DrillError
+from trainer.packs import pack_reader
+from trainer.report.heads_page import cells, to_html
+from trainer.report.heads_text import as_object, show_heads, small_cells, whole_cells
+from trainer.tools import attention_heads as comparing
+from trainer.tools.attention_heads import HeadFacts, count_heads, facts_of
+from trainer.tools.weight_files import MOST_BYTES, read_weights
 
 
 def exact(length: int) -> tuple[int, int]:
@@ -63,7 +63,7 @@ def random_weights(*leading: int, length: int = 7, seed: int = 0) -> Tensor:
 @pytest.fixture(scope="module")
 def reference() -> ModuleType:
     """The reference of the challenge that asks for these measures."""
-    path = packs.built_in_pack() / "solutions" / "head_analysis" / "solution.py"
+    path = pack_reader.built_in_pack() / "solutions" / "head_analysis" / "solution.py"
     spec = importlib.util.spec_from_file_location("head_analysis_solution", path)
     assert spec is not None
     assert spec.loader is not None
@@ -777,11 +777,11 @@ def test_the_command_imports_torch_only_when_it_runs() -> None:
     script = (
         "import sys; import trainer.cli.heads;"
         " print(sorted(set(sys.modules) & {'torch', 'numpy', 'rich', 'jinja2'}));"
-        " import trainer.display.heads_html; print('torch' in sys.modules)"
+        " import trainer.report.heads_page; print('torch' in sys.modules)"
     )
     done = subprocess.run(
         [sys.executable, "-c", script],
-        cwd=packs.TRAINER.parent,
+        cwd=pack_reader.TRAINER.parent,
         capture_output=True,
         text=True,
         check=True,

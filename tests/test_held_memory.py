@@ -2,8 +2,8 @@
 
 import pytest
 
-from trainer.core.words import Case
 from trainer.grading.held_memory import held_memory, most_bytes
+from trainer.model.case import Case
 
 SMALL, LARGE = (
     Case(name, {}, {}, {"L": size}, probe="held", limit=size * 1000)

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from tests.support.grading import report_of
-from trainer.content import packs
 from trainer.grading.grader import Grader
+from trainer.packs import pack_reader
 
 FILES = sorted((Path(__file__).parent / "honest").glob("*.py"))
 
@@ -14,7 +14,9 @@ FILES = sorted((Path(__file__).parent / "honest").glob("*.py"))
 @pytest.mark.parametrize("path", FILES, ids=[path.stem for path in FILES])
 def test_right_answers_pass(grader: Grader, path: Path) -> None:
     """The part of the name before `__` is the challenge."""
-    challenge = packs.find_challenge(packs.built_in_pack(), path.stem.partition("__")[0])
+    challenge = pack_reader.find_challenge(
+        pack_reader.built_in_pack(), path.stem.partition("__")[0]
+    )
     report = report_of(
         grader, challenge, path.read_text(encoding="utf-8"), challenge.file_name, 101
     )

@@ -13,13 +13,14 @@ from random import Random
 import pytest
 
 from tests.test_cli import drill
-from trainer.content import packs
-from trainer.content.mistakes import patch, patch_all, read_mistakes
-from trainer.core.words import Challenge, Mistake, PackError
-from trainer.practice import hunt
+from trainer.hunt import planted_mistakes
+from trainer.model.challenge import Challenge, Mistake
+from trainer.model.errors import PackError
+from trainer.packs import pack_reader
+from trainer.packs.mistakes import patch, patch_all, read_mistakes
 from trainer.practice.journal import Journal
 
-CHALLENGES = packs.read_pack(packs.built_in_pack())
+CHALLENGES = pack_reader.read_pack(pack_reader.built_in_pack())
 BY_ID = {one.id: one for one in CHALLENGES}
 IDS = [one.id for one in CHALLENGES]
 SOURCE = '''"""What it is.
@@ -58,10 +59,10 @@ def code(text: str) -> str:
 @pytest.mark.parametrize("challenge", CHALLENGES, ids=IDS)
 def test_nothing_gives_a_mistake_away(challenge: Challenge) -> None:
     """Of every mistake: the patch and nothing else, no comment, none of the words about it, and no gap where a line stood."""
-    reference = packs.solution(challenge)
+    reference = pack_reader.solution(challenge)
     assert comments(reference), "nothing to be removed here"
     for mistake in read_mistakes(challenge):
-        text = hunt.handed_out(challenge, (mistake,))
+        text = planted_mistakes.handed_out(challenge, (mistake,))
         patched = patch(reference, mistake, challenge.id)
         assert code(text) == code(patched), mistake.id
         assert comments(text) == [], mistake.id
@@ -78,9 +79,9 @@ def test_nothing_gives_a_mistake_away(challenge: Challenge) -> None:
 @pytest.mark.parametrize("challenge", CHALLENGES, ids=IDS)
 def test_the_changed_lines_are_all_that_differ(challenge: Challenge) -> None:
     """Every other line stands in the reference as well, and a changed one is a line of code."""
-    reference = Counter(hunt.bare(packs.solution(challenge)).splitlines())
+    reference = Counter(planted_mistakes.bare(pack_reader.solution(challenge)).splitlines())
     for mistake in read_mistakes(challenge):
-        found = hunt.broken(packs.solution(challenge), (mistake,), challenge.id)
+        found = planted_mistakes.broken(pack_reader.solution(challenge), (mistake,), challenge.id)
         lines = found.source.splitlines()
         assert found.changed, mistake.id
         assert all(lines[number - 1].strip() for number in found.changed), mistake.id
@@ -99,9 +100,9 @@ def test_the_changed_lines_are_all_that_differ(challenge: Challenge) -> None:
 @pytest.mark.parametrize("challenge", CHALLENGES, ids=IDS)
 def test_what_is_told_stands_in_the_reference(challenge: Challenge) -> None:
     """The line numbers are those of the reference as `solution` shows it."""
-    lines = packs.solution(challenge).splitlines()
+    lines = pack_reader.solution(challenge).splitlines()
     for mistake in read_mistakes(challenge):
-        told = hunt.told(packs.solution(challenge), mistake, challenge.id)
+        told = planted_mistakes.told(pack_reader.solution(challenge), mistake, challenge.id)
         assert told, mistake.id
         for change in told:
             for number, line in enumerate(change.was, start=change.first):
@@ -113,35 +114,35 @@ def test_two_mistakes_are_both_there() -> None:
     challenge = BY_ID["gqa"]
     known = {one.id: one for one in read_mistakes(challenge)}
     scale, tiled = known["no-scale"], known["heads-tiled"]
-    source = packs.solution(challenge)
+    source = pack_reader.solution(challenge)
     both = patch_all(source, (scale, tiled), "")
     assert (
         both == patch_all(source, (tiled, scale), "") == patch(patch(source, scale, ""), tiled, "")
     )
-    found = hunt.broken(source, (scale, tiled), "").changed
-    assert set(found) > set(hunt.broken(source, (tiled,), "").changed)
-    assert "two mistakes" in hunt.handed_out(challenge, (scale, tiled))
-    assert "one mistake " in hunt.handed_out(challenge, (scale,))
+    found = planted_mistakes.broken(source, (scale, tiled), "").changed
+    assert set(found) > set(planted_mistakes.broken(source, (tiled,), "").changed)
+    assert "two mistakes" in planted_mistakes.handed_out(challenge, (scale, tiled))
+    assert "one mistake " in planted_mistakes.handed_out(challenge, (scale,))
 
 
 @pytest.mark.parametrize("challenge", CHALLENGES, ids=IDS)
 def test_pairs_lie_on_different_lines(challenge: Challenge) -> None:
     """Each of two chosen mistakes changes lines that the other leaves alone, so that each has to be repaired."""
-    source, mistakes = packs.solution(challenge), read_mistakes(challenge)
+    source, mistakes = pack_reader.solution(challenge), read_mistakes(challenge)
     pairs = [
         chosen
         for seed in range(40)
-        if len(chosen := hunt.choose(mistakes, source, (), Random(seed))) == 2
+        if len(chosen := planted_mistakes.choose(mistakes, source, (), Random(seed))) == 2
     ]
     assert pairs
     for one, other in pairs:
-        both = code(hunt.handed_out(challenge, (one, other)))
+        both = code(planted_mistakes.handed_out(challenge, (one, other)))
         assert (
             len(
                 {
                     both,
-                    code(hunt.handed_out(challenge, (one,))),
-                    code(hunt.handed_out(challenge, (other,))),
+                    code(planted_mistakes.handed_out(challenge, (one,))),
+                    code(planted_mistakes.handed_out(challenge, (other,))),
                 }
             )
             == 3
@@ -152,21 +153,23 @@ def test_pairs_lie_on_different_lines(challenge: Challenge) -> None:
 def test_never_the_same_twice_in_a_row() -> None:
     """Not even with the same seed; about a third of the hunts have two mistakes; with equal chances the choice is equal."""
     challenge = BY_ID["masks"]
-    source, mistakes = packs.solution(challenge), read_mistakes(challenge)
+    source, mistakes = pack_reader.solution(challenge), read_mistakes(challenge)
     rng = Random(5)
     last: tuple[str, ...] = ()
     sizes: Counter[int] = Counter()
     for _ in range(600):
-        chosen = tuple(one.id for one in hunt.choose(mistakes, source, last, rng))
+        chosen = tuple(one.id for one in planted_mistakes.choose(mistakes, source, last, rng))
         assert set(chosen) != set(last)
         sizes[len(chosen)] += 1
         last = chosen
     assert set(sizes) == {1, 2}
     assert 0.25 < sizes[2] / 600 < 0.42
     for seed in range(30):
-        first = hunt.choose(mistakes, source, (), Random(seed))
-        assert hunt.choose(mistakes, source, (), Random(seed)) == first
-        again = hunt.choose(mistakes, source, [one.id for one in reversed(first)], Random(seed))
+        first = planted_mistakes.choose(mistakes, source, (), Random(seed))
+        assert planted_mistakes.choose(mistakes, source, (), Random(seed)) == first
+        again = planted_mistakes.choose(
+            mistakes, source, [one.id for one in reversed(first)], Random(seed)
+        )
         assert {one.id for one in again} != {one.id for one in first}
 
 
@@ -176,19 +179,19 @@ def test_two_mistakes_in_turns() -> None:
         Mistake(name, "x * 2", now, "", "") for name, now in (("a", "x * 3"), ("b", "x * 4"))
     )
     for seed in range(20):
-        assert hunt.choose((one, other), SOURCE, ("a",), Random(seed)) == (other,)
-        assert hunt.choose((one,), SOURCE, ("a",), Random(seed)) == (one,)
+        assert planted_mistakes.choose((one, other), SOURCE, ("a",), Random(seed)) == (other,)
+        assert planted_mistakes.choose((one,), SOURCE, ("a",), Random(seed)) == (one,)
 
 
 def test_what_is_seen_at_once_is_not_handed_out() -> None:
     """`if False:` in place of a condition needs no hunting."""
     plain = Mistake("b", "x * 2", "x * 3", "", "")
     for now in ("if False:", "while True:", "a = 1\n    if True:"):
-        assert hunt.fair((Mistake("a", "x", now, "", ""), plain)) == [plain]
+        assert planted_mistakes.fair((Mistake("a", "x", now, "", ""), plain)) == [plain]
     assert all(
         "if False" not in one.now
         for challenge in CHALLENGES
-        for one in hunt.fair(read_mistakes(challenge))
+        for one in planted_mistakes.fair(read_mistakes(challenge))
     )
     assert any(
         "if False" in one.now for challenge in CHALLENGES for one in read_mistakes(challenge)
@@ -197,7 +200,7 @@ def test_what_is_seen_at_once_is_not_handed_out() -> None:
 
 def test_texts_are_no_comments() -> None:
     """A `#` in a text stays, and so do the empty lines of a docstring; comments go, with the spaces before them."""
-    bare = hunt.bare(SOURCE)
+    bare = planted_mistakes.bare(SOURCE)
     assert comments(bare) == []
     assert bare == SOURCE.replace("    # why it is so\n", "").replace("  # [B, L]", "").replace(
         "  # [B]", ""
@@ -207,7 +210,7 @@ def test_texts_are_no_comments() -> None:
 def test_a_taken_out_line_leaves_no_gap() -> None:
     """Neither an empty line, nor one of spaces, nor two where one was."""
     gone = Mistake("gone", "y = x * 2", "", "", "")
-    found = hunt.broken(SOURCE.replace("return y, z", "return z"), (gone,), "")
+    found = planted_mistakes.broken(SOURCE.replace("return y, z", "return z"), (gone,), "")
     assert '# no comment"""\n    z = ' in found.source.replace("\n\n", "\n")
     assert "    \n" not in found.source
     assert found.missing
@@ -241,25 +244,25 @@ def test_from_the_hunt_to_the_repair(name: str, tmp_path: Path, home: Path) -> N
     """The file does not pass and nothing tells why; repaired it passes, and the mistake, its hint and the line are told."""
     challenge = BY_ID[name]
     told = drill("hunt", name, "--seed", "2", cwd=tmp_path).stdout
-    file = tmp_path / hunt.file_name(challenge)
+    file = tmp_path / planted_mistakes.file_name(challenge)
     ids, where = Journal(home).last_hunt(name) or ((), Path())
     assert where == file.resolve()
-    mistakes = hunt.by_ids(challenge, ids) or ()
+    mistakes = planted_mistakes.by_ids(challenge, ids) or ()
     assert mistakes
-    assert file.read_text() == hunt.handed_out(challenge, mistakes)
+    assert file.read_text() == planted_mistakes.handed_out(challenge, mistakes)
     failing = drill("hunt", name, "--check", "--seed", "5", cwd=tmp_path, code=1).stdout
     assert "seed 5" in failing
     assert "--reveal" in failing
     flat = " ".join((told + failing).split())
     assert "LIKELY" not in flat
     assert not any(one.says in flat or one.hint in flat for one in mistakes)
-    file.write_text(packs.solution(challenge))
+    file.write_text(pack_reader.solution(challenge))
     passing = " ".join(drill("hunt", name, "--check", cwd=tmp_path).stdout.split())
     assert passing.startswith(f"PASSED {name}")
     for one in mistakes:
         assert f"It was {one.id}: {' '.join(one.says.split())}" in passing
         assert " ".join(one.hint.split()) in passing
-        for change in hunt.told(packs.solution(challenge), one, name):
+        for change in planted_mistakes.told(pack_reader.solution(challenge), one, name):
             assert f"reference, line {change.first}" in passing
     attempts = Journal(home).attempts()
     assert [(one.purpose, one.verdict == "passed") for one in attempts] == [
@@ -302,7 +305,7 @@ def test_another_folder(tmp_path: Path, home: Path) -> None:
     """--dir makes the folder; --check finds the file from anywhere, and where it was moved to."""
     drill("hunt", "masks", "--dir", "deep/er", cwd=tmp_path)
     file = tmp_path / "deep" / "er" / "masks_hunt.py"
-    file.write_text(packs.solution(BY_ID["masks"]))
+    file.write_text(pack_reader.solution(BY_ID["masks"]))
     drill("hunt", "masks", "--check", cwd=tmp_path)
     file.rename(tmp_path / "masks_hunt.py")
     drill("hunt", "masks", "--check", cwd=tmp_path)
@@ -346,7 +349,7 @@ def test_a_file_that_is_gone_or_in_the_way(tmp_path: Path) -> None:
 def test_no_torch_is_imported(arguments: list[str], tmp_path: Path) -> None:
     """Handing out and asking need no torch, no numpy and no rich."""
     script = (
-        "import json, sys; from trainer.cli import app; sys.argv = ['attn-drill', *sys.argv[1:]]; code = app._run();"
+        "import json, sys; from trainer.cli import commands; sys.argv = ['attn-drill', *sys.argv[1:]]; code = commands._run();"
         "print(json.dumps(sorted(set(sys.modules) & {'torch', 'numpy', 'rich'})), file=sys.stderr); sys.exit(code)"
     )
     command = [sys.executable, "-c", script, *arguments]
@@ -364,7 +367,7 @@ def test_a_plain_check_of_the_hunts_file(tmp_path: Path, home: Path) -> None:
     assert "LIKELY" not in failed
     assert "LIKELY" in drill("check", "gqa", "gqa_hunt.py", "--why", cwd=tmp_path, code=1).stdout
     (tmp_path / "gqa_hunt.py").write_text(
-        packs.solution(packs.find_challenge(packs.built_in_pack(), "gqa"))
+        pack_reader.solution(pack_reader.find_challenge(pack_reader.built_in_pack(), "gqa"))
     )
     passed = drill("check", "gqa", "gqa_hunt.py", cwd=tmp_path).stdout
     assert "It was " in passed

@@ -9,11 +9,8 @@ from typing import Any
 
 import pytest
 
-from trainer.content import packs
-from trainer.content.questions import read_questions, read_topics
-from trainer.core.words import Attempt, DrillError
-from trainer.practice.interview.plan import (
-    Plan,
+from trainer.interview.plan import (
+    InterviewPlan,
     Stage,
     draw_questions,
     familiarity,
@@ -22,25 +19,29 @@ from trainer.practice.interview.plan import (
     plan_from,
     prerequisites,
 )
-from trainer.practice.interview.score import ProblemRow, QuestionRow, score_parts, score_sheet
-from trainer.practice.interview.state import (
+from trainer.interview.score import ProblemRow, QuestionRow, score_parts, score_sheet
+from trainer.interview.state import (
     Event,
-    Result,
+    StageResult,
     StageState,
     allowed_seconds,
     overtime_seconds,
     state_of,
     unrecorded,
 )
+from trainer.model.attempt import Attempt
+from trainer.model.errors import DrillError
+from trainer.packs import pack_reader
+from trainer.packs.question_bank import read_questions, read_topics
 from trainer.practice.journal import Journal, Review
-from trainer.practice.quiz import Asked
 from trainer.practice.schedule import item_of, items
-from trainer.session.stay import Left
+from trainer.quiz.drawn_questions import DrawnQuestion
+from trainer.session.model import SessionResult
 
 from . import forked
 
-ROOT = packs.built_in_pack()
-CHALLENGES = packs.read_pack(ROOT)
+ROOT = pack_reader.built_in_pack()
+CHALLENGES = pack_reader.read_pack(ROOT)
 BY_ID = {one.id: one for one in CHALLENGES}
 QUESTIONS = read_questions(ROOT)
 TOPICS = read_topics(ROOT)
@@ -53,7 +54,7 @@ def planned(
     wanted: str | None = None,
     seed: int = 1,
     known_items: dict[str, float] | None = None,
-) -> Plan:
+) -> InterviewPlan:
     """Return the plan of an interview."""
     return make_plan(
         CHALLENGES,
@@ -206,7 +207,7 @@ def test_questions_are_drawn_the_same_again() -> None:
 
 # The state
 
-PLAN = Plan(
+PLAN = InterviewPlan(
     20, 1, (Stage("sdpa", "warm-up", 300.0), Stage("mha", "main problem", 600.0)), ("x", "y")
 )
 FAILED = {"verdict": "failed", "passed": 9, "total": 12, "failed": ["values"]}
@@ -241,7 +242,7 @@ def test_events_add_up() -> None:
     """Attempts, help, seconds and results add up; without a file there is no result."""
     state = state_of(PLAN, EVENTS)
     assert state.stages[0] == StageState(
-        True, True, 110.0, 2, 1, 1, Result("passed", 12, 12), False, "x", ""
+        True, True, 110.0, 2, 1, 1, StageResult("passed", 12, 12), False, "x", ""
     )
     assert state.stages[1] == StageState(True, True, 910.0, 3, 0, 0, None, True, None, "gone")
     assert [(one.item, one.right) for one in state.answers] == [
@@ -319,7 +320,7 @@ def test_one_clock_for_all_stages() -> None:
 # The score
 
 
-def row(weight: float, result: Result | None, **changes: Any) -> ProblemRow:
+def row(weight: float, result: StageResult | None, **changes: Any) -> ProblemRow:
     """Return one problem of the sheet."""
     return ProblemRow(
         "c",
@@ -333,8 +334,8 @@ def row(weight: float, result: Result | None, **changes: Any) -> ProblemRow:
     )
 
 
-RIGHT = Result("passed", 12, 12)
-HALF = Result("failed", 6, 12, ("values",))
+RIGHT = StageResult("passed", 12, 12)
+HALF = StageResult("failed", 6, 12, ("values",))
 
 
 @pytest.mark.parametrize(
@@ -366,7 +367,7 @@ def test_score_of_parts(
     problems: list[ProblemRow], share: float, expected: tuple[float, ...]
 ) -> None:
     """Correctness, time and help count as the sheet says."""
-    question = Asked("question:x", "t", "number", "?", "1", "so")
+    question = DrawnQuestion("question:x", "t", "number", "?", "1", "so")
     found = score_parts(
         problems, [QuestionRow(question, "1", True), QuestionRow(question, None, False)], share
     )
@@ -378,7 +379,8 @@ def test_score_of_parts(
 def test_sheet_of_an_interview() -> None:
     """The sheet has all problems and questions, and says what to practise."""
     asked = [
-        Asked(f"question:{name}", "cache", "number", "?", "1", "so") for name in ("x", "y", "z")
+        DrawnQuestion(f"question:{name}", "cache", "number", "?", "1", "so")
+        for name in ("x", "y", "z")
     ]
     sheet = score_sheet(
         PLAN, state_of(PLAN, EVENTS), BY_ID, {"sdpa": "ref", "mha": "ref"}, asked, 5.0
@@ -423,8 +425,8 @@ def drill(
 def left_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """Pretend that there is a terminal, and a learner who leaves the first problem at once."""
     monkeypatch.setattr("trainer.cli.practise.can_stay", lambda: True)
-    left = Left("quit", False, 5.0, 0, 0, 0)
-    monkeypatch.setattr("trainer.session.interview.stay", lambda given, journal: left)
+    left = SessionResult("quit", False, 5.0, 0, 0, 0)
+    monkeypatch.setattr("trainer.session.interview_state.run_session", lambda given, journal: left)
 
 
 @pytest.mark.parametrize("arguments", [[], ["--fresh"], ["--resume"], ["--no-watch"]], ids=str)

@@ -1,4 +1,4 @@
-"""What acts on a whole zygote: folders of bounded size, looking after workers, one request for many, bubblewrap; and that nothing is left behind."""
+"""What acts on a whole fork server: folders of bounded size, looking after workers, one request for many, bubblewrap; and that nothing is left behind."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ import pytest
 
 from tests.support.grading import report_of
 from tests.support.waiting import wait_until
-from trainer.content import packs
-from trainer.core.report import Report
-from trainer.core.words import DrillError, GraderError
 from trainer.grading.case_set import CaseSet
 from trainer.grading.grader import Grader
-from trainer.running import isolation
-from trainer.running.isolation import (
+from trainer.model.errors import DrillError, GraderError
+from trainer.model.report import Report
+from trainer.packs import pack_reader
+from trainer.sandbox import isolation
+from trainer.sandbox.isolation import (
     FOLDER_BYTES,
     Folders,
     Isolation,
@@ -36,11 +36,11 @@ from trainer.running.isolation import (
     remove_tree,
     used_bytes,
 )
-from trainer.running.zygote import Limits, Zygote
+from trainer.worker.forkserver_client import ForkServer, Limits
 
 from .conftest import TINY_PACK
 
-SUMS = packs.find_challenge(TINY_PACK, "prefix-sum")
+SUMS = pack_reader.find_challenge(TINY_PACK, "prefix-sum")
 SOURCE = "import os, sys, time, torch\ndef prefix_sum(x, reverse=False):\n    {}\n    return x.flip(-1).cumsum(-1).flip(-1) if reverse else x.cumsum(-1)\n"
 RIGHT = SOURCE.format("pass")
 linux = pytest.mark.skipif(
@@ -69,13 +69,13 @@ def message_of(report: Report) -> str:
 @contextlib.contextmanager
 def grader_by(how: Isolation | None = None) -> Iterator[Grader]:
     """A grader of its own."""
-    with Grader([packs.built_in_pack(), TINY_PACK], isolation=how) as made:
+    with Grader([pack_reader.built_in_pack(), TINY_PACK], isolation=how) as made:
         yield made
 
 
 @pytest.fixture
 def without_mounts(monkeypatch: pytest.MonkeyPatch) -> None:
-    """As if this user might mount nothing; zygotes that start from here on have folders on the disk."""
+    """As if this user might mount nothing; fork servers that start from here on have folders on the disk."""
     monkeypatch.setattr(isolation, "_mount_apart", lambda parent: False)
 
 
@@ -502,7 +502,7 @@ FILL = """n = 0
 def test_a_full_folder_on_the_disk_ends_its_worker(
     how: Isolation | None, without_mounts: None
 ) -> None:
-    """Without mounts the zygote looks after it: the worker is ended and told why, before it has written much more than its share."""
+    """Without mounts the fork server looks after it: the worker is ended and told why, before it has written much more than its share."""
     with grader_by(how) as grader:
         report = grade(grader, FILL)
         assert report.verdict == "error"
@@ -588,15 +588,15 @@ def test_a_few_processes_end_with_their_worker() -> None:
 
 
 def family(grader: Grader) -> set[int]:
-    """All processes below the zygote, once those that were dismissed are buried."""
-    grader.workers._zygote.settle()
-    return set(descendants(grader.workers._zygote._pid))
+    """All processes below the fork server, once those that were dismissed are reaped."""
+    grader.workers._fork_server.settle()
+    return set(descendants(grader.workers._fork_server._pid))
 
 
 def bytes_left(grader: Grader) -> int:
     """What lies in the room of the workers' folders."""
-    grader.workers._zygote.settle()
-    return used_bytes(grader.workers._zygote._room, 1 << 40)
+    grader.workers._fork_server.settle()
+    return used_bytes(grader.workers._fork_server._room, 1 << 40)
 
 
 MISCHIEF = (
@@ -613,22 +613,22 @@ MISCHIEF = (
 @linux
 @pytest.mark.parametrize("how", [None, "limits"])
 def test_nothing_is_left_behind(how: Isolation | None) -> None:
-    """Twenty runs later the zygote has as many mounts, descriptors, folders and children as before."""
+    """Twenty runs later the fork server has as many mounts, descriptors, folders and children as before."""
 
     def there() -> dict[str, object]:
         found: dict[str, object] = {
             "family": family(grader),
-            "folders": os.listdir(grader.workers._zygote._room),
+            "folders": os.listdir(grader.workers._fork_server._room),
             "own": len(os.listdir("/proc/self/fd")),
         }
-        pid = grader.workers._zygote._pid
+        pid = grader.workers._fork_server._pid
         return found | {
             "mounts": Path(f"/proc/{pid}/mounts").read_text(),
             "descriptors": len(os.listdir(f"/proc/{pid}/fd")),
         }
 
     with grader_by(how) as grader:
-        room, pid = grader.workers._zygote._room, grader.workers._zygote._pid
+        room, pid = grader.workers._fork_server._room, grader.workers._fork_server._pid
         grade(grader, "pass")
         before = there()
         assert before["family"] == set()
@@ -667,10 +667,10 @@ def test_the_environment_is_not_the_users(
 
 @linux
 def test_a_grader_that_ends_in_the_midst_takes_all_with_it() -> None:
-    """Workers that wait or run when the grader closes go with the zygote, and so do their folders."""
+    """Workers that wait or run when the grader closes go with the fork server, and so do their folders."""
     with grader_by() as grader:
-        room = grader.workers._zygote._room
-        pids = [grader.workers._zygote.start_worker(Limits()) for _ in range(3)]
+        room = grader.workers._fork_server._room
+        pids = [grader.workers._fork_server.start_worker(Limits()) for _ in range(3)]
         assert family(grader) >= {pid for pid, *_ in pids}
     for pid, *descriptors in pids:
         for descriptor in descriptors:
@@ -681,14 +681,14 @@ def test_a_grader_that_ends_in_the_midst_takes_all_with_it() -> None:
 
 @linux
 def test_workers_that_cannot_be_started_cost_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A zygote that gets no folder for a worker says so each time, keeps no descriptor of it, and goes on."""
+    """A fork server that gets no folder for a worker says so each time, keeps no descriptor of it, and goes on."""
 
     def refuse(self: Folders) -> str:
         raise OSError("no folder today")
 
     monkeypatch.setattr(Folders, "make", refuse)
     with grader_by() as grader:
-        there = f"/proc/{grader.workers._zygote._pid}/fd"
+        there = f"/proc/{grader.workers._fork_server._pid}/fd"
         before = None
         for _ in range(5):
             with pytest.raises(
@@ -731,7 +731,7 @@ def test_a_held_request_gives_the_same_reports() -> None:
                 name: without_time(report_of(grader, SUMS, source, "prefix_sum.py", seed))
                 for name, source in SUBMITTED.items()
             }
-            grader.workers.hold(grader.case_set(SUMS, seed))
+            grader.workers.preload(grader.case_set(SUMS, seed))
             held = {
                 name: without_time(report_of(grader, SUMS, source, "prefix_sum.py", seed))
                 for name, source in SUBMITTED.items()
@@ -758,12 +758,12 @@ def test_held_is_really_held(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(
             CaseSet, "request", lambda *given: sent.append(given[0].seed) or request(*given)
         )
-        grader.workers.hold(grader.case_set(SUMS, 11))
-        grader.workers.hold(grader.case_set(SUMS, 11))
+        grader.workers.preload(grader.case_set(SUMS, 11))
+        grader.workers.preload(grader.case_set(SUMS, 11))
         assert all(report_of(grader, SUMS, RIGHT, "a.py", 11).verdict == "passed" for _ in range(3))
         assert sent == [11]
         assert report_of(grader, SUMS, RIGHT, "a.py", 12).seed == 12
-        grader.workers.hold(grader.case_set(SUMS, 12))
+        grader.workers.preload(grader.case_set(SUMS, 12))
         assert report_of(grader, SUMS, RIGHT, "a.py", 12).verdict == "passed"
         assert report_of(grader, SUMS, RIGHT, "a.py", 11).verdict == "passed"
         assert sent == [11, 12, 12, 11]
@@ -784,7 +784,7 @@ SPOILS = """import gc
             if one.dtype.is_floating_point:
                 one.data.fill_(7)
     torch.set_default_dtype(torch.float64)
-    sys.modules['trainer.running.trial'].Trial.run_all = None
+    sys.modules['trainer.worker.case_runner'].CaseRunner.run_all = None
     gc.collect()"""
 
 
@@ -792,7 +792,7 @@ SPOILS = """import gc
 def test_what_is_held_cannot_be_changed(how: Isolation | None) -> None:
     """A file that writes into every tensor that it finds, those of the request among them, changes nothing for the next one."""
     with grader_by(how) as grader:
-        grader.workers.hold(grader.case_set(SUMS, 11))
+        grader.workers.preload(grader.case_set(SUMS, 11))
         before = without_time(report_of(grader, SUMS, RIGHT, "a.py", 11))
         spoilt = report_of(grader, SUMS, SOURCE.format(SPOILS), "a.py", 11)
         assert spoilt.verdict in ("failed", "not-allowed"), message_of(
@@ -803,11 +803,11 @@ def test_what_is_held_cannot_be_changed(how: Isolation | None) -> None:
 
 
 def test_a_request_that_is_none_is_not_held() -> None:
-    """A zygote that is given garbage to hold says so, and goes on."""
+    """A fork server that is given garbage to hold says so, and goes on."""
     with grader_by() as grader:
         for frame in (b"", b"nonsense", bytes(100)):
             with pytest.raises(GraderError, match="No worker could be started"):
-                grader.workers._zygote.hold(frame)
+                grader.workers._fork_server.preload(frame)
         assert grade(grader, "pass").verdict == "passed"
 
 
@@ -822,13 +822,13 @@ def test_without_bubblewrap_it_cannot_be_chosen(
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     assert not isolation.bubblewrap_works()
     with pytest.raises(DrillError, match=r"bubblewrap .* is not installed"):
-        Zygote([packs.TRAINER], "bubblewrap")
+        ForkServer([pack_reader.TRAINER], "bubblewrap")
     assert list(tmp_path.iterdir()) == []
 
 
 @pytest.fixture(scope="module")
 def wrapped() -> Iterator[Grader]:
-    """A grader whose zygote lives in bubblewrap."""
+    """A grader whose fork server lives in bubblewrap."""
     with grader_by("bubblewrap") as made:
         yield made
 
@@ -901,8 +901,8 @@ def test_in_bubblewrap_every_folder_goes(wrapped: Grader, body: str, where: str)
 
 @needs_bubblewrap
 @pytest.mark.parametrize("mode", ["rb", "r+b"])
-def test_in_bubblewrap_the_zygote_is_out_of_reach(wrapped: Grader, mode: str) -> None:
-    """Its memory is neither read nor written: whoever holds the zygote holds all results to come."""
+def test_in_bubblewrap_the_fork_server_is_out_of_reach(wrapped: Grader, mode: str) -> None:
+    """Its memory is neither read nor written: whoever holds the fork server holds all results to come."""
     report = grade(wrapped, f"open(f'/proc/{{os.getppid()}}/mem', '{mode}').close()")
     assert "it tried to" in message_of(report)
 
@@ -930,11 +930,11 @@ OWNS_A_PIPE = """import fcntl
     "how", [pytest.param("kernel", marks=linux), pytest.param("bubblewrap", marks=needs_bubblewrap)]
 )
 def test_no_signal_by_way_of_a_pipe(how: Isolation) -> None:
-    """The zygote, which is named as the pipe's owner, lives on; and when it ends all that was started for it ends."""
+    """The fork server, which is named as the pipe's owner, lives on; and when it ends all that was started for it ends."""
     if how == "kernel" and not (isolation._has_landlock() and isolation._has_seccomp()):
         pytest.skip("this kernel has no Landlock, or no seccomp")
     with grader_by(how) as grader:
-        started = {grader.workers._zygote._pid, *descendants(grader.workers._zygote._pid)}
+        started = {grader.workers._fork_server._pid, *descendants(grader.workers._fork_server._pid)}
         with contextlib.suppress(GraderError):
             grade(grader, OWNS_A_PIPE)
         assert grade(grader, "pass").verdict == "passed"

@@ -13,13 +13,13 @@ from pathlib import Path
 
 import pytest
 
-from trainer.content import packs
-from trainer.core.words import Attempt
+from trainer.model.attempt import Attempt
+from trainer.packs import pack_reader
 from trainer.practice import journal_file as module
-from trainer.practice.journal import Journal, Progress, Review, Since, home
-from trainer.practice.schema import VERSION
+from trainer.practice.journal import ChallengeProgress, Journal, Review, Since, home
+from trainer.practice.journal_schema import VERSION
 
-ROOT = packs.TRAINER.parent
+ROOT = pack_reader.TRAINER.parent
 Open = Callable[[], Journal]
 
 # Version 1 as it was released.
@@ -136,9 +136,9 @@ def test_a_hunt_is_no_attempt_at_the_challenge(opened: Open) -> None:
     assert journal.since_start("gqa") == Since()
     assert [one.purpose for one in journal.attempts()] == ["hunt"], "it is kept all the same"
     journal.record_hint("gqa", 1, 3.0)
-    assert journal.progress() == {"gqa": Progress("new", 0, 1)}
+    assert journal.progress() == {"gqa": ChallengeProgress("new", 0, 1)}
     journal.record_attempt(attempt("failed", 4.0, purpose="interview"))
-    assert journal.progress() == {"gqa": Progress("started", 1, 1)}
+    assert journal.progress() == {"gqa": ChallengeProgress("started", 1, 1)}
 
 
 def test_replaced_attempt_does_not_count(opened: Open) -> None:
@@ -150,7 +150,7 @@ def test_replaced_attempt_does_not_count(opened: Open) -> None:
     journal.record_replaced(first, 2.5)
     since = journal.since_start("gqa")
     assert (since.attempts, since.failed, since.seconds) == (1, 1, 610.0)
-    assert journal.progress() == {"gqa": Progress("started", 1, 0)}
+    assert journal.progress() == {"gqa": ChallengeProgress("started", 1, 0)}
     assert [row.when for row in journal.attempts()] == [3.0]
     assert [row.when for row in journal.attempts(replaced=True)] == [2.0, 3.0]
     only = journal.record_attempt(Attempt("mha", 4.0, 99, "failed", 0, 1, ""))
@@ -482,7 +482,10 @@ def test_every_row_of_version_1_survives(opened: Open, home: Path) -> None:
         for row in kept["attempts"]
     } == {("{}", None, 0, 0, "practice")}
     assert all(len({row["id"] for row in rows}) == len(rows) for rows in kept.values())
-    assert journal.progress() == {"gqa": Progress("passed", 2, 2), "mha": Progress("started", 1, 0)}
+    assert journal.progress() == {
+        "gqa": ChallengeProgress("passed", 2, 2),
+        "mha": ChallengeProgress("started", 1, 0),
+    }
     assert journal.since_start("gqa").hint == 2
     assert not [
         name
@@ -538,7 +541,10 @@ j.progress()
             == FIRST_ROWS["attempts"]
         )
     journal = opened()
-    assert journal.progress() == {"gqa": Progress("passed", 2, 2), "mha": Progress("started", 1, 0)}
+    assert journal.progress() == {
+        "gqa": ChallengeProgress("passed", 2, 2),
+        "mha": ChallengeProgress("started", 1, 0),
+    }
     assert journal.trouble is None
 
 
@@ -550,7 +556,7 @@ def test_processes_that_migrate_at_once(opened: Open, home: Path) -> None:
         [script(f"{READY}j.record_hint('gqa', 1, 1.0); print(j.trouble)", home) for _ in range(5)]
     )
     assert told == ["None\n"] * 5
-    assert opened().progress()["gqa"] == Progress("started", 2000, 5)
+    assert opened().progress()["gqa"] == ChallengeProgress("started", 2000, 5)
 
 
 def test_who_hangs_in_the_door_keeps_nobody_out(
@@ -573,7 +579,7 @@ def test_a_full_disk(opened: Open, home: Path) -> None:
     """Where a file cannot grow any more a sentence says so and the rest goes on; what was reported before is there, and later there is room again."""
     text = """
 import resource
-from trainer.core.words import Attempt
+from trainer.model.attempt import Attempt
 limit = int(sys.argv[2])
 resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
 for n in range(200):

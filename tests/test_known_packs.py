@@ -10,22 +10,23 @@ from pathlib import Path
 
 import pytest
 
-from trainer.app.grading import open_grader
-from trainer.app.packs import open_packs
-from trainer.cli import app
-from trainer.content import known_packs, packs
-from trainer.content.installed_packs import installed_packs
-from trainer.content.known_packs import Places, catalogue, find
-from trainer.content.mistakes import readable_mistakes
-from trainer.content.questions import read_bank
-from trainer.core.words import DrillError, Submission
+from trainer.app.grade_file import open_grader
+from trainer.app.open_packs import open_packs
+from trainer.cli import commands
+from trainer.model.errors import DrillError
+from trainer.model.submission import Submission
+from trainer.packs import known_packs, pack_reader
+from trainer.packs.installed_packs import installed_packs
+from trainer.packs.known_packs import Places, catalogue, find
+from trainer.packs.mistakes import readable_mistakes
+from trainer.packs.question_bank import read_bank
 from trainer.server.messages import Grade, Prepare, Ready, Verdict
-from trainer.session.stay import Stay
+from trainer.session.model import SessionRequest
 
 from .conftest import TINY_PACK
 from .test_server import Process
 
-ROOT = packs.built_in_pack()
+ROOT = pack_reader.built_in_pack()
 BANK = 'title = "{}"\n[[question]]\nid = "{}"\nkind = "number"\nasks = "2?"\nexplains = "{{answer}}"\nanswer = "2"\n'
 
 
@@ -67,7 +68,7 @@ def run(
 
     def command(*arguments: str) -> tuple[int, str, str]:
         monkeypatch.setattr(sys, "argv", ["attn-drill", *arguments])
-        code = app._run()
+        code = commands._run()
         return code, *capsys.readouterr()
 
     return command
@@ -352,7 +353,7 @@ def test_a_circle_through_two_packs(tmp_path: Path) -> None:
     known = catalogue(Places(tuple(roots)))
     ids = [one.id for one in known.challenges]
     assert sorted(ids) == sorted({*ids, "one", "two", "gqa"})
-    assert len(ids) == len(packs.read_pack(ROOT)) + 2
+    assert len(ids) == len(pack_reader.read_pack(ROOT)) + 2
     (trouble,) = known.troubles
     assert "circle" in trouble
 
@@ -451,13 +452,17 @@ def test_every_light_command_finds_it(
         if one["id"] in ("extra", "gqa")
     } == {"extra": "mine", "gqa": None}
     assert f"attn-drill check extra --pack {pack}" in with_it("start", "extra")
-    assert Path("extra.py").read_text() == packs.stub(packs.find_challenge(pack, "extra"))
+    assert Path("extra.py").read_text() == pack_reader.stub(
+        pack_reader.find_challenge(pack, "extra")
+    )
     assert "Hint 1 of 3: Add." in with_it("hint", "extra")
     assert "extra.old-1.py" in with_it("reset", "extra")
     assert "torch.cumsum" in with_it("solution", "extra", "--give-up")
     assert f"attn-drill hunt extra --check --pack {pack}" in with_it("hunt", "extra")
     assert "extra" in with_it("review", "--list")
-    assert json.loads(with_it("stats", "--json"))["challenges"] == len(packs.read_pack(ROOT)) + 1
+    assert (
+        json.loads(with_it("stats", "--json"))["challenges"] == len(pack_reader.read_pack(ROOT)) + 1
+    )
     listed = with_it("quiz", "--list")
     assert "own  " in listed
     assert "extra  " in listed
@@ -539,7 +544,7 @@ def test_errors_with_json_are_objects(run: Callable[..., tuple[int, str, str]]) 
 def test_completion_knows_packs(tmp_path: Path) -> None:
     """Ids of the pack that stands in the line already; of a bad one nothing is said while somebody types."""
     pack = make(tmp_path / "mine", "extra")
-    script = "import sys; sys.argv = ['attn-drill']; from trainer.cli.app import main; main()"
+    script = "import sys; sys.argv = ['attn-drill']; from trainer.cli.commands import main; main()"
 
     def completed(line: str) -> subprocess.CompletedProcess[str]:
         words = {
@@ -547,7 +552,7 @@ def test_completion_knows_packs(tmp_path: Path) -> None:
             "COMP_WORDS": line,
             "COMP_CWORD": str(len(line.split()) - 1),
         }
-        environment = {**os.environ, "PYTHONPATH": str(packs.TRAINER.parent), **words}
+        environment = {**os.environ, "PYTHONPATH": str(pack_reader.TRAINER.parent), **words}
         return subprocess.run(
             [sys.executable, "-c", script],
             cwd=tmp_path,
@@ -584,12 +589,12 @@ def test_the_grader_hides_all_packs(
 
 def test_a_session_grades_from_any_pack() -> None:
     """Its grading process looks in all packs that it is given; by default it is given the built-in one."""
-    assert Stay(find(Places(), "gqa"), Path("gqa.py"), "", 0.0, 1.0).packs == (ROOT,)
+    assert SessionRequest(find(Places(), "gqa"), Path("gqa.py"), "", 0.0, 1.0).packs == (ROOT,)
     process = Process(ROOT, TINY_PACK)
     try:
         assert isinstance(process.reply(), Ready)
         process.send(Prepare("prefix-sum"))
-        source = packs.solution(packs.find_challenge(TINY_PACK, "prefix-sum"))
+        source = pack_reader.solution(pack_reader.find_challenge(TINY_PACK, "prefix-sum"))
         process.send(Grade("prefix-sum", Submission("prefix_sum.py", source)))
         answer = process.reply()
         assert isinstance(answer, Verdict)
@@ -605,11 +610,14 @@ def test_doctor_counts_every_pack(tmp_path: Path, site: Path) -> None:
     done = subprocess.run(
         [sys.executable, "-m", "trainer", "doctor"],
         cwd=tmp_path,
-        env={**os.environ, "PYTHONPATH": os.pathsep.join([str(packs.TRAINER.parent), str(site)])},
+        env={
+            **os.environ,
+            "PYTHONPATH": os.pathsep.join([str(pack_reader.TRAINER.parent), str(site)]),
+        },
         capture_output=True,
         text=True,
         check=True,
     )
-    assert f"{len(packs.read_pack(ROOT))} in {ROOT} (attn-drill, built in)" in done.stdout
+    assert f"{len(pack_reader.read_pack(ROOT))} in {ROOT} (attn-drill, built in)" in done.stdout
     assert f"2 in {site / 'counted_pack'} (counted, installed)" in done.stdout
     assert f"{site / 'counted_pack/challenges/gqa'} is hidden" in done.stderr

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from trainer.cli.entry import starts_workers
-from trainer.content import packs
-from trainer.running import launch
+from trainer.packs import pack_reader
+from trainer.sandbox.environment import ROOT, clean_environment
 
 linux = pytest.mark.skipif(
     sys.platform != "linux", reason="it looks for what Linux keeps on the stack"
@@ -85,7 +85,12 @@ def run(*command: str, cwd: Path, **environment: str) -> subprocess.CompletedPro
     return subprocess.run(
         [sys.executable, "-m", "trainer", *command],
         cwd=cwd,
-        env={**os.environ, "PYTHONPATH": str(launch.ROOT), "TEACHERS_TOKEN": TOKEN, **environment},
+        env={
+            **os.environ,
+            "PYTHONPATH": str(ROOT),
+            "TEACHERS_TOKEN": TOKEN,
+            **environment,
+        },
         capture_output=True,
         text=True,
         timeout=300,
@@ -101,7 +106,7 @@ def test_a_worker_knows_nothing(tmp_path: Path, how: str) -> None:
     secrets = [
         TOKEN,
         "given-on-the-command-line",
-        str(packs.built_in_pack() / "challenges"),
+        str(pack_reader.built_in_pack() / "challenges"),
         "heads apart",
         "Every shape of mask",
         "num_kv_heads is num_heads",
@@ -146,7 +151,11 @@ def test_only_known_variables_reach_a_launched_process() -> None:
         "SSH_AUTH_SOCK": "x",
         "PYTHONSTARTUP": "y",
     }
-    assert launch.clean_environment(given) == {"PATH": "/bin", "LANG": "C", "OMP_NUM_THREADS": "1"}
+    assert clean_environment(given) == {
+        "PATH": "/bin",
+        "LANG": "C",
+        "OMP_NUM_THREADS": "1",
+    }
 
 
 def test_a_launched_process_goes_on_as_it_was_told(tmp_path: Path) -> None:

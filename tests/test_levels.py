@@ -4,12 +4,12 @@ import ast
 
 import pytest
 
-from trainer.content import packs
-from trainer.content.arithmetic import evaluate
-from trainer.content.levels import LEVELS, at_level, steps
-from trainer.grading.pack_check import _without_levels
+from trainer.packs import pack_reader
+from trainer.packs.arithmetic import evaluate
+from trainer.packs.stub_levels import LEVELS, at_level, steps
+from trainer.server.pack_check import _without_levels
 
-CHALLENGES = packs.read_pack(packs.built_in_pack())
+CHALLENGES = pack_reader.read_pack(pack_reader.built_in_pack())
 GUIDED = '''"""What it is."""
 
 import torch  # stays, it is no line of its own
@@ -47,9 +47,9 @@ def test_levels_of_a_text() -> None:
 
 
 @pytest.mark.parametrize("challenge", CHALLENGES, ids=[one.id for one in CHALLENGES])
-def test_levels_of_every_challenge(challenge: packs.Challenge) -> None:
+def test_levels_of_every_challenge(challenge: pack_reader.Challenge) -> None:
     """Every level compiles and defines the entries; guided has shapes at its steps, blank neither a docstring nor a comment."""
-    texts = {level: packs.stub(challenge, level) for level in LEVELS}
+    texts = {level: pack_reader.stub(challenge, level) for level in LEVELS}
     for text in texts.values():
         assert set(challenge.entry) <= {
             node.name

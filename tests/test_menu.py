@@ -11,14 +11,14 @@ from textual.pilot import Pilot
 
 from tests.test_cli import drill
 from tests.test_session import read_until, terminal
-from trainer.content import packs
-from trainer.core.words import Attempt
-from trainer.practice.agenda import Entry, agenda, in_days
-from trainer.practice.journal import Journal, Progress, Review
-from trainer.session.menu import MenuApp
+from trainer.model.attempt import Attempt
+from trainer.packs import pack_reader
+from trainer.practice.agenda import AgendaEntry, agenda, in_days
+from trainer.practice.journal import ChallengeProgress, Journal, Review
+from trainer.session.menu_screen import MenuApp
 
-ROOT = packs.built_in_pack()
-CHALLENGES = packs.read_pack(ROOT)
+ROOT = pack_reader.built_in_pack()
+CHALLENGES = pack_reader.read_pack(ROOT)
 DAY = 86_400.0
 NOW = 1_700_000_000.0
 
@@ -31,10 +31,10 @@ def reviewed(challenge: str, days_ago: float, rating: int = 3) -> Review:
 ENTRIES = agenda(
     CHALLENGES,
     {
-        "gqa": Progress("passed", 1),
-        "mha": Progress("passed", 1),
-        "rope": Progress("started"),
-        "sdpa": Progress("passed", 2),
+        "gqa": ChallengeProgress("passed", 1),
+        "mha": ChallengeProgress("passed", 1),
+        "rope": ChallengeProgress("started"),
+        "sdpa": ChallengeProgress("passed", 2),
     },
     [reviewed("mha", 40), reviewed("gqa", 90), reviewed("sdpa", 0.1)],
     NOW,
@@ -42,8 +42,8 @@ ENTRIES = agenda(
 
 
 def drive(
-    script: Callable[[Pilot[Entry]], Awaitable[None]], size: tuple[int, int] = (80, 24)
-) -> Entry | None:
+    script: Callable[[Pilot[AgendaEntry]], Awaitable[None]], size: tuple[int, int] = (80, 24)
+) -> AgendaEntry | None:
     """Run the menu without a terminal; what was chosen."""
     app = MenuApp(ENTRIES, lambda: NOW)
 
@@ -56,7 +56,7 @@ def drive(
     return app.return_value
 
 
-def screen(pilot: Pilot[Entry]) -> str:
+def screen(pilot: Pilot[AgendaEntry]) -> str:
     """What is drawn, as text."""
     return "\n".join(
         "".join(segment.text for segment in line)
@@ -82,7 +82,7 @@ def test_the_agenda() -> None:
 def test_it_shows_sections(size: tuple[int, int]) -> None:
     """Every section with its count, in lines that fit."""
 
-    async def script(pilot: Pilot[Entry]) -> None:
+    async def script(pilot: Pilot[AgendaEntry]) -> None:
         drawn = screen(pilot)
         assert (
             drawn.index("Due today (2)")
@@ -99,7 +99,7 @@ def test_it_shows_sections(size: tuple[int, int]) -> None:
 def test_typing_filters_and_enter_starts() -> None:
     """By id, title, topic and level, several words at once; Enter takes the first, the arrows another; what matches nothing starts nothing."""
 
-    async def first(pilot: Pilot[Entry]) -> None:
+    async def first(pilot: Pilot[AgendaEntry]) -> None:
         await pilot.press(*"latent hard")
         assert "mla" in screen(pilot)
         assert "gqa" not in screen(pilot)
@@ -109,14 +109,14 @@ def test_typing_filters_and_enter_starts() -> None:
     assert chosen is not None
     assert chosen.challenge.id == "mla"
 
-    async def second(pilot: Pilot[Entry]) -> None:
+    async def second(pilot: Pilot[AgendaEntry]) -> None:
         await pilot.press("down", "enter")
 
     chosen = drive(second)
     assert chosen is not None
     assert (chosen.challenge.id, chosen.section) == ("mha", "due")
 
-    async def nothing(pilot: Pilot[Entry]) -> None:
+    async def nothing(pilot: Pilot[AgendaEntry]) -> None:
         await pilot.press(*"zzz", "enter")
         assert "Nothing matches 'zzz'" in screen(pilot)
         await pilot.press("escape")
@@ -153,8 +153,8 @@ def test_review_hands_out_what_is_due_as_a_blank_stub(tmp_path: Path, home: Path
     (tmp_path / "gqa.py").write_text("old work\n")
     assert re.search(r"gqa +due\nmha +due", drill("review", "--list", cwd=tmp_path).stdout)
     drill("review", cwd=tmp_path)
-    gqa = packs.find_challenge(ROOT, "gqa")
-    assert (tmp_path / "gqa.py").read_text() == packs.stub(gqa, "blank")
+    gqa = pack_reader.find_challenge(ROOT, "gqa")
+    assert (tmp_path / "gqa.py").read_text() == pack_reader.stub(gqa, "blank")
     assert '"""' not in (tmp_path / "gqa.py").read_text()
     assert (tmp_path / "gqa.old-1.py").read_text() == "old work\n"
     (tmp_path / "gqa.py").write_text("new work\n")
@@ -165,10 +165,10 @@ def test_review_hands_out_what_is_due_as_a_blank_stub(tmp_path: Path, home: Path
 
 def test_a_pass_is_graded_and_can_be_overruled(tmp_path: Path, home: Path) -> None:
     """`check` grades the first pass from the evidence; `review --grade` overrules it; a second pass is no second review."""
-    gqa = packs.find_challenge(ROOT, "gqa")
+    gqa = pack_reader.find_challenge(ROOT, "gqa")
     drill("start", "gqa", cwd=tmp_path)
     drill("hint", "gqa", cwd=tmp_path)
-    (tmp_path / "gqa.py").write_text(packs.solution(gqa))
+    (tmp_path / "gqa.py").write_text(pack_reader.solution(gqa))
     drill("check", "gqa", cwd=tmp_path)
     drill("check", "gqa", cwd=tmp_path)
     (review,) = Journal(home).reviews()
@@ -189,11 +189,11 @@ def test_a_pass_is_graded_and_can_be_overruled(tmp_path: Path, home: Path) -> No
 
 def test_check_of_an_unfinished_file_is_no_failed_attempt(tmp_path: Path, home: Path) -> None:
     """It is graded and said so; a finished wrong answer counts at once, however soon the next one comes."""
-    gqa = packs.find_challenge(ROOT, "gqa")
-    solution = packs.solution(gqa)
+    gqa = pack_reader.find_challenge(ROOT, "gqa")
+    solution = pack_reader.solution(gqa)
     drill("start", "gqa", cwd=tmp_path)
     for text in (
-        packs.stub(gqa),
+        pack_reader.stub(gqa),
         solution + "(",
         "import torch\n",
         solution.replace("def forward", "def run"),
@@ -214,7 +214,7 @@ def test_check_of_an_unfinished_file_is_no_failed_attempt(tmp_path: Path, home: 
 def test_tab_does_not_take_the_line_away(tmp_path: Path) -> None:
     """After Tab, typing still filters and Enter still starts."""
 
-    async def script(pilot: Pilot[Entry]) -> None:
+    async def script(pilot: Pilot[AgendaEntry]) -> None:
         await pilot.press("tab", *"latent hard", "shift+tab", "enter")
 
     chosen = drive(script)
@@ -239,11 +239,11 @@ def test_giving_up_is_a_lapse(tmp_path: Path, home: Path) -> None:
 def test_start_at_a_level(tmp_path: Path, home: Path, level: str) -> None:
     """`start --level` hands that stub out, and `reset --level` another; the journal knows."""
     drill("start", "gqa", "--level", level, cwd=tmp_path)
-    gqa = packs.find_challenge(ROOT, "gqa")
+    gqa = pack_reader.find_challenge(ROOT, "gqa")
     text = (tmp_path / "gqa.py").read_text()
-    assert text == packs.stub(gqa, level)  # type: ignore[arg-type]
+    assert text == pack_reader.stub(gqa, level)  # type: ignore[arg-type]
     assert ("-> [B, H, L, D]" in text) == (level == "guided")
     assert Journal(home).level_of("gqa") == level
     drill("reset", "gqa", "--level", "guided", cwd=tmp_path)
-    assert (tmp_path / "gqa.py").read_text() == packs.stub(gqa, "guided")
+    assert (tmp_path / "gqa.py").read_text() == pack_reader.stub(gqa, "guided")
     assert "guided" in drill("start", "gqa", "--level", "steep", cwd=tmp_path, code=2).stderr

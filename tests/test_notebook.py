@@ -15,19 +15,19 @@ from IPython.utils.capture import capture_output
 from traitlets.config import Config
 
 import trainer
-from trainer.content import packs
 from trainer.notebook import DrillResult
-from trainer.practice.journal import Progress, default_journal
+from trainer.packs import pack_reader
+from trainer.practice.journal import ChallengeProgress, default_journal
 from trainer.server.pool import pool
 
 from .conftest import TINY_PACK
 
-GQA = packs.solution(packs.find_challenge(packs.built_in_pack(), "gqa"))
+GQA = pack_reader.solution(pack_reader.find_challenge(pack_reader.built_in_pack(), "gqa"))
 TILED = GQA.replace(
     "k = k.repeat_interleave(group_size, dim=1)", "k = k.repeat(1, group_size, 1, 1)"
 )
 LIKELY = "The key heads are tiled"
-PREFIX_SUM = packs.solution(packs.find_challenge(TINY_PACK, "prefix-sum"))
+PREFIX_SUM = pack_reader.solution(pack_reader.find_challenge(TINY_PACK, "prefix-sum"))
 
 
 class ZMQInteractiveShell(InteractiveShell):
@@ -77,9 +77,9 @@ def notebook(shell: InteractiveShell) -> Notebook:
     return Notebook(shell)
 
 
-def progress(challenge: str) -> Progress:
+def progress(challenge: str) -> ChallengeProgress:
     """Return what the journal of this test has on a challenge."""
-    return default_journal().progress().get(challenge, Progress())
+    return default_journal().progress().get(challenge, ChallengeProgress())
 
 
 def text_of(page: str) -> str:
@@ -95,7 +95,7 @@ def test_a_right_cell_passes(notebook: Notebook) -> None:
     assert (result.passed, result.verdict) == (True, "passed")
     assert result.report["schema"] == "attn-drill.report/1"
     assert (result.report["verdict"], result.report["seed"]) == ("passed", 7)
-    assert progress("gqa") == Progress("passed", attempts=1)
+    assert progress("gqa") == ChallengeProgress("passed", attempts=1)
     assert "cells.GroupedQueryAttention" in notebook.run("GroupedQueryAttention")
 
 
@@ -114,7 +114,7 @@ def test_a_wrong_cell_shows_where_and_why(notebook: Notebook) -> None:
     again = re.search(r"^this case again  (%%drill gqa --seed 3 --case \d+)$", result.text, re.M)
     assert again is not None
     assert ", case 1 alone   seed 3" in notebook.drilled(f"{again[1]}\n{TILED}").text
-    assert progress("gqa") == Progress("started", attempts=1)  # one case is no attempt
+    assert progress("gqa") == ChallengeProgress("started", attempts=1)  # one case is no attempt
 
 
 def test_why_can_be_held_back(notebook: Notebook) -> None:
@@ -210,7 +210,7 @@ def test_a_refusal_of_the_server(notebook: Notebook) -> None:
     assert re.fullmatch(
         r"attn-drill: gqa has cases 1 to \d+; --case 99 is none of them\.\n", output
     )
-    assert progress("gqa") == Progress()
+    assert progress("gqa") == ChallengeProgress()
 
 
 def test_a_system_that_cannot_fork(notebook: Notebook, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -262,7 +262,7 @@ def test_a_script_into_a_narrow_ascii_pipe(tmp_path: Path) -> None:
         "COLUMNS": "50",
         "IPYTHONDIR": str(tmp_path / "ipython"),
         "PYTHONIOENCODING": "ascii",
-        "PYTHONPATH": str(packs.TRAINER.parent),
+        "PYTHONPATH": str(pack_reader.TRAINER.parent),
     }
     done = subprocess.run(
         [sys.executable, "-m", "IPython", "script.ipy"],
@@ -288,7 +288,7 @@ def test_importing_the_package_is_light() -> None:
     script = "import sys, trainer; print([name for name in sys.modules if 'trainer.' in name])"
     done = subprocess.run(
         [sys.executable, "-c", script],
-        cwd=packs.TRAINER.parent,
+        cwd=pack_reader.TRAINER.parent,
         capture_output=True,
         text=True,
         check=True,

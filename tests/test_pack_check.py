@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from trainer.content import packs
-from trainer.content.pack_items import items, some_of
-from trainer.core.pack_rows import Row
+from trainer.model.pack_rows import Row
+from trainer.packs import pack_reader
+from trainer.packs.pack_items import items, some_of
 from trainer.server.pack_jobs import check_pack, in_order
 
 from .conftest import TINY_PACK
@@ -15,7 +15,7 @@ from .conftest import TINY_PACK
 
 def checked(root: Path, processes: int) -> list[Row]:
     """All rows of a pack, in order."""
-    challenges = packs.read_pack(root)
+    challenges = pack_reader.read_pack(root)
     return in_order(
         challenges,
         [row for rows in check_pack(root, challenges, [1, 2], processes) for row in rows],
@@ -33,7 +33,7 @@ def test_processes_give_the_rows_of_one() -> None:
     alone = checked(TINY_PACK, 1)
     assert checked(TINY_PACK, 2) == alone
     assert [(row.challenge, row.kind, row.name) for row in alone] == [
-        (one.id, *item) for one in packs.read_pack(TINY_PACK) for item in items(one)
+        (one.id, *item) for one in pack_reader.read_pack(TINY_PACK) for item in items(one)
     ]
     assert {row.name: row.refused_by for row in alone if row.kind == "mistake"} == {
         "wrong-axis": ("values",),
@@ -44,7 +44,9 @@ def test_processes_give_the_rows_of_one() -> None:
 
 def test_every_so_many_mistakes() -> None:
     """Whatever the place where it begins, all of them are taken together, and what is no mistake each time."""
-    (challenge,) = (one for one in packs.read_pack(packs.built_in_pack()) if one.id == "gqa")
+    (challenge,) = (
+        one for one in pack_reader.read_pack(pack_reader.built_in_pack()) if one.id == "gqa"
+    )
     found = items(challenge)
     parts = [some_of(found, 3, first) for first in (7, 8, 9)]
     others = [item for item in found if item[0] != "mistake"]

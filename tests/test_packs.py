@@ -5,10 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from trainer.content import packs
-from trainer.content.interface import signatures
-from trainer.content.mistakes import patch, read_mistakes
-from trainer.core.words import DrillError, Mistake, PackError
+from trainer.model.challenge import Mistake
+from trainer.model.errors import DrillError, PackError
+from trainer.packs import pack_reader
+from trainer.packs.interface import signatures
+from trainer.packs.mistakes import patch, read_mistakes
 
 from .conftest import TINY_PACK
 
@@ -21,14 +22,14 @@ def pack(tmp_path: Path) -> Path:
 
 def test_ids_and_folders_map_both_ways() -> None:
     """Ids have hyphens, folders underscores."""
-    assert packs.folder_name("kv-cache") == "kv_cache"
-    assert packs.challenge_id("kv_cache") == "kv-cache"
+    assert pack_reader.folder_name("kv-cache") == "kv_cache"
+    assert pack_reader.challenge_id("kv_cache") == "kv-cache"
 
 
 def test_prerequisites_come_first() -> None:
     """No challenge is listed before one that it builds on."""
-    ids = [one.id for one in packs.read_pack(packs.built_in_pack())]
-    for one in packs.read_pack(packs.built_in_pack()):
+    ids = [one.id for one in pack_reader.read_pack(pack_reader.built_in_pack())]
+    for one in pack_reader.read_pack(pack_reader.built_in_pack()):
         assert all(ids.index(other) < ids.index(one.id) for other in one.builds_on if other in ids)
 
 
@@ -43,14 +44,14 @@ def test_prerequisites_come_first() -> None:
 def test_unknown_id_names_the_nearest(wanted: str, near: str) -> None:
     """A mistyped id is answered with what it may have meant."""
     with pytest.raises(DrillError, match=f"No challenge is called '{wanted}'.*{near}"):
-        packs.find_challenge(packs.built_in_pack(), wanted)
+        pack_reader.find_challenge(pack_reader.built_in_pack(), wanted)
 
 
 @pytest.mark.parametrize("wanted", ["", ".", "..", "../solutions/gqa", "/etc", "gqa/../mha", "%00"])
 def test_an_id_is_no_path(wanted: str) -> None:
     """Nothing outside challenges/ can be named."""
     with pytest.raises(DrillError, match="No challenge"):
-        packs.find_challenge(packs.built_in_pack(), wanted)
+        pack_reader.find_challenge(pack_reader.built_in_pack(), wanted)
 
 
 @pytest.mark.parametrize(
@@ -79,7 +80,7 @@ def test_broken_challenge_file(pack: Path, old: str, new: str, says: str) -> Non
     file = pack / "challenges/prefix_sum/challenge.toml"
     file.write_text(file.read_text().replace(old, new))
     with pytest.raises(PackError, match=says):
-        packs.read_pack(pack)
+        pack_reader.read_pack(pack)
 
 
 def test_prerequisites_in_a_circle(pack: Path) -> None:
@@ -87,20 +88,20 @@ def test_prerequisites_in_a_circle(pack: Path) -> None:
     file = pack / "challenges/prefix_sum/challenge.toml"
     file.write_text(file.read_text() + '\nbuilds_on = ["prefix-sum"]\n')
     with pytest.raises(PackError, match="circle"):
-        packs.read_pack(pack)
+        pack_reader.read_pack(pack)
 
 
 def test_missing_folder(tmp_path: Path) -> None:
     """A folder that is no pack is said to be none."""
     with pytest.raises(PackError, match="has no folder challenges"):
-        packs.read_pack(tmp_path)
+        pack_reader.read_pack(tmp_path)
 
 
 def test_signatures_come_from_the_stub() -> None:
     """Constructor and forward with names, order and defaults; `self` left out."""
     found = {
         one.name: one.parameters
-        for one in signatures(packs.find_challenge(packs.built_in_pack(), "gqa"))
+        for one in signatures(pack_reader.find_challenge(pack_reader.built_in_pack(), "gqa"))
     }
     assert list(found) == ["GroupedQueryAttention.__init__", "GroupedQueryAttention.forward"]
     assert [one.name for one in found["GroupedQueryAttention.forward"]] == ["x", "mask"]
@@ -113,7 +114,7 @@ def test_stub_without_entry(pack: Path) -> None:
     file = pack / "challenges/prefix_sum/stub.py"
     file.write_text("def other(): ...\n")
     with pytest.raises(PackError, match="defines no prefix_sum"):
-        signatures(packs.find_challenge(pack, "prefix-sum"))
+        signatures(pack_reader.find_challenge(pack, "prefix-sum"))
 
 
 @pytest.mark.parametrize(
@@ -143,11 +144,11 @@ def test_mistakes_with_one_id(pack: Path) -> None:
         text + text[text.index("[[mistake]]") :].split("[[mistake]]")[1].join(["\n[[mistake]]", ""])
     )
     with pytest.raises(PackError, match="two mistakes have the id"):
-        read_mistakes(packs.find_challenge(pack, "prefix-sum"))
+        read_mistakes(pack_reader.find_challenge(pack, "prefix-sum"))
 
 
 def test_prompt_in_another_language() -> None:
     """The translated prompt where there is one, else English."""
-    gqa = packs.find_challenge(packs.built_in_pack(), "gqa")
-    assert "分组" in packs.prompt(gqa, "zh")
-    assert packs.prompt(gqa, "fr") == packs.prompt(gqa)
+    gqa = pack_reader.find_challenge(pack_reader.built_in_pack(), "gqa")
+    assert "分组" in pack_reader.prompt(gqa, "zh")
+    assert pack_reader.prompt(gqa, "fr") == pack_reader.prompt(gqa)

@@ -13,9 +13,9 @@ from tests.class_results import a_class, assignment, result
 from tests.html_page import Page
 from tests.test_heads import facts, random_weights
 from tests.test_score_sheet import SHEET
-from trainer.classroom.words import Result
-from trainer.display import heads_html, pages, score_sheet_html
-from trainer.display.class_html import class_html
+from trainer.classroom.records import StudentResult
+from trainer.export.class_page import class_html
+from trainer.report import heads_page, pages, score_sheet_page
 
 LOADING = {
     *("img", "link", "iframe", "object", "embed", "form", "base"),
@@ -29,7 +29,7 @@ ACTING_CHARACTERS = (
 )
 
 
-def class_page(results: list[Result], *challenges: str) -> str:
+def class_page(results: list[StudentResult], *challenges: str) -> str:
     """Return the page of a class."""
     return "".join(class_html(lambda: results, assignment(challenges)))
 
@@ -40,9 +40,9 @@ PAGES = {
         a_class(("first", "second")), "first", "second"
     ),
     "class without results": lambda: class_page([], "first"),
-    "score sheet": lambda: score_sheet_html.to_html(SHEET),
-    "short score sheet": lambda: score_sheet_html.to_html(replace(SHEET, questions=())),
-    "heads": lambda: heads_html.to_html(facts(random_weights(3), "a\x1b[31m\n<b>"), "<i>\u202ew"),
+    "score sheet": lambda: score_sheet_page.to_html(SHEET),
+    "short score sheet": lambda: score_sheet_page.to_html(replace(SHEET, questions=())),
+    "heads": lambda: heads_page.to_html(facts(random_weights(3), "a\x1b[31m\n<b>"), "<i>\u202ew"),
 }
 
 

@@ -6,7 +6,7 @@ import struct
 import pytest
 import torch
 
-from trainer.running.protocol import (
+from trainer.worker.protocol import (
     DTYPES,
     ProtocolError,
     Reply,

@@ -18,16 +18,17 @@ from typing import Any
 import pytest
 
 from tests.support.waiting import wait_until
-from trainer.content import mistakes, packs
-from trainer.core.report import Outcome, Report
-from trainer.core.words import CHECK_ORDER, Case, Status, Verdict
-from trainer.pytest_drill import run as drill_run
-from trainer.pytest_drill.grading import Drill, read_options, repeating_command
-from trainer.pytest_drill.results import results, settled
+from trainer.model.case import Case
+from trainer.model.checks import CHECK_ORDER, Status, Verdict
+from trainer.model.report import Outcome, Report
+from trainer.packs import mistakes, pack_reader
+from trainer.pytest_plugin import drill_run as drill_run
+from trainer.pytest_plugin.grade_files import Drill, read_options, repeating_command
+from trainer.pytest_plugin.test_results import results, settled
 
 ROOT = Path(__file__).resolve().parents[1]
 TINY = ROOT / "tests" / "packs" / "tiny"
-PLUGIN = ("-p", "trainer.pytest_drill.plugin")
+PLUGIN = ("-p", "trainer.pytest_plugin.plugin")
 
 # Puts a fake in the place of the grading server. The first line of a file says what its report is.
 # All requests are written down.
@@ -35,8 +36,8 @@ SHOWN = r"it is \x1b[31m3 and must be 4"  # the message below, made visible
 CONFTEST = """
 import os
 import trainer.server.pool as pool
-from trainer.core.report import Frame, Outcome, Report
-from trainer.core.words import Case
+from trainer.model.report import Frame, Outcome, Report
+from trainer.model.case import Case
 from trainer.server.messages import GradeReference, Refused, Verdict
 from trainer.server.process import ServerLostError
 
@@ -427,7 +428,7 @@ def test_without_paths_only_the_drill_runs(folder: Path) -> None:
     assert f"the same again  {again}--drill-pack={TINY} {test_id}" in brief
     assert "--drill-seed=77" in whole
     assert "Traceback" not in ran.out
-    assert "trainer/pytest_drill" not in ran.out
+    assert "trainer/pytest_plugin" not in ran.out
     assert "[2] values.py:1: needs values\n" in ran.out
     assert f"FAILED\x1b[0m values.py::\x1b[1mvalues::first\x1b[0m - {SHOWN}" in ran.out
     assert re.search("\x1b[^m]+mFAILED\x1b[^ ]+m  prefix-sum", ran.out)  # the report's colours
@@ -529,7 +530,7 @@ def test_fault_of_the_grader_is_an_error(
     ran = run(folder, *drills, *options, REFERENCE=reference)
     assert (ran.code, ran.count()) == (3, expected), ran.out
     assert SENTENCES[files[0] if reference == "right" else reference] in ran.out
-    for words in ("Traceback", "trainer/pytest_drill", "During handling"):
+    for words in ("Traceback", "trainer/pytest_plugin", "During handling"):
         assert words not in ran.out
     asked = requests(folder)
     assert any(request.startswith("Grade ") for request in asked) == (reference == "right")
@@ -600,7 +601,9 @@ def installed(tmp_path: Path) -> str:
     info = tmp_path / "site" / "attn_drill_named-1.0.dist-info"
     info.mkdir(parents=True)
     (info / "METADATA").write_text("Metadata-Version: 2.1\nName: attn-drill-named\nVersion: 1.0\n")
-    (info / "entry_points.txt").write_text("[pytest11]\nattn_drill = trainer.pytest_drill.plugin\n")
+    (info / "entry_points.txt").write_text(
+        "[pytest11]\nattn_drill = trainer.pytest_plugin.plugin\n"
+    )
     return os.pathsep.join([str(tmp_path / "site"), str(ROOT)])
 
 
@@ -624,7 +627,7 @@ def modules(folder: Path) -> set[str]:
         pytest.param(PLUGIN, "", id="and by its module's name"),
         pytest.param(("-p", "attn_drill"), "", id="and by its own name"),
         pytest.param(
-            (), "pytest_plugins = ['trainer.pytest_drill.plugin']", id="and by a conftest"
+            (), "pytest_plugins = ['trainer.pytest_plugin.plugin']", id="and by a conftest"
         ),
     ],
 )
@@ -636,7 +639,7 @@ def test_without_the_option_nothing_happens(
     ran = run(place, plugin=plugin, PYTHONPATH=installed)
     assert (ran.code, ran.count()) == (0, {"passed": 1}), ran.out
     ours = {name for name in modules(place) if name.startswith("trainer.")}
-    assert ours == {"trainer.pytest_drill", "trainer.pytest_drill.plugin"}
+    assert ours == {"trainer.pytest_plugin", "trainer.pytest_plugin.plugin"}
     assert not modules(place) & {"torch", "numpy", "rich", "msgspec", "attn-drill-run"}
 
 
@@ -718,7 +721,7 @@ def test_real_texts(graded: tuple[Ran, Path]) -> None:
 def test_process_of_pytest_imports_no_torch_and_no_answer(graded: tuple[Ran, Path]) -> None:
     """Another process grades."""
     names = modules(graded[1])
-    assert "trainer.pytest_drill.run" in names
+    assert "trainer.pytest_plugin.drill_run" in names
     assert not names & {"torch", "numpy", "good", "forgetful", "hanging"}
 
 
@@ -754,7 +757,7 @@ def test_interrupted_run_leaves_no_process(tmp_path: Path) -> None:
                 assert part
                 begin += part
             if Path("/proc/self/environ").exists():
-                wait_until(lambda: processes(mark) >= 4)  # pytest, server, zygote, worker
+                wait_until(lambda: processes(mark) >= 4)  # pytest, server, fork server, worker
             process.send_signal(signal.SIGINT)
             rest, _ = process.communicate(timeout=60)
         finally:
@@ -768,10 +771,12 @@ def test_interrupted_run_leaves_no_process(tmp_path: Path) -> None:
 def test_mistake_in_a_whole_challenge_is_named(tmp_path: Path) -> None:
     """The reference passes all tests. Without its mask only the tests about masks fail."""
     place = project(tmp_path / "project")
-    challenge = packs.find_challenge(packs.built_in_pack(), "gqa")
+    challenge = pack_reader.find_challenge(pack_reader.built_in_pack(), "gqa")
     known = {mistake.id: mistake for mistake in mistakes.read_mistakes(challenge)}["mask-ignored"]
-    (place / "gqa.py").write_text(packs.solution(challenge))
-    (place / "unmasked.py").write_text(mistakes.replaced(packs.solution(challenge), known, "gqa"))
+    (place / "gqa.py").write_text(pack_reader.solution(challenge))
+    (place / "unmasked.py").write_text(
+        mistakes.replaced(pack_reader.solution(challenge), known, "gqa")
+    )
     ran = run(place, "--drill=gqa=gqa.py", "--drill=gqa=unmasked.py", "--drill-time-limit=60")
     assert {result for name, result in ran.results.items() if name.startswith("gqa")} == {"passed"}
     wrong = [name for name, result in ran.results.items() if result == "failure"]

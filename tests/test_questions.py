@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from trainer.content import packs
-from trainer.content.questions import Question, read_questions, read_topics
-from trainer.core.words import PackError
-from trainer.practice.bank_check import bank_troubles, draws, question_troubles
+from trainer.model.errors import PackError
+from trainer.packs import pack_reader
+from trainer.packs.question_bank import Question, read_questions, read_topics
+from trainer.quiz.bank_check import bank_troubles, draws, question_troubles
 
-ROOT = packs.built_in_pack()
-CHALLENGES = packs.read_pack(ROOT)
+ROOT = pack_reader.built_in_pack()
+CHALLENGES = pack_reader.read_pack(ROOT)
 QUESTIONS = read_questions(ROOT)
 RIGHT = Question(
     id="sum",

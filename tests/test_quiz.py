@@ -15,19 +15,27 @@ import pytest
 
 from tests import forked
 from tests.test_cli import drill
-from trainer.content import packs
-from trainer.content.mistakes import read_mistakes, readable_mistakes
-from trainer.content.questions import Question, read_bank
-from trainer.core.words import Challenge, DrillError
-from trainer.display.asked import code_lines, question, summary
-from trainer.practice.hunt import bare, fair
+from trainer.hunt.planted_mistakes import bare, fair
+from trainer.model.challenge import Challenge
+from trainer.model.errors import DrillError
+from trainer.packs import pack_reader
+from trainer.packs.mistakes import read_mistakes, readable_mistakes
+from trainer.packs.question_bank import Question, read_bank
 from trainer.practice.journal import Journal, Review
-from trainer.practice.quiz import Asked, draw, judge, line_question, lines, with_values
-from trainer.practice.quiz_order import Pool, about, order, pool_of
-from trainer.practice.schedule import Item, items
+from trainer.practice.schedule import ScheduledItem, items
+from trainer.quiz.drawn_questions import (
+    DrawnQuestion,
+    draw,
+    judge,
+    line_question,
+    lines,
+    with_values,
+)
+from trainer.quiz.question_order import QuestionPool, about, order, pool_of
+from trainer.report.question_text import code_lines, question, summary
 
-ROOT = packs.built_in_pack()
-CHALLENGES = packs.read_pack(ROOT)
+ROOT = pack_reader.built_in_pack()
+CHALLENGES = pack_reader.read_pack(ROOT)
 BANK = read_bank([ROOT])
 POOL = pool_of(BANK.questions, CHALLENGES, readable_mistakes(CHALLENGES)[0])
 NAMES = [*BANK.titles, *(one.id for one in CHALLENGES)]
@@ -124,7 +132,7 @@ def test_a_choice_is_judged(given: str, chosen: int | None) -> None:
     """By letter, by text or by number; of anything else nothing is made."""
     options = ("orange", "a", "blue", "2")
     for index, option in enumerate(options):
-        asked = Asked(
+        asked = DrawnQuestion(
             "question:c", "t", "choice", "Which?", f"{'abcd'[index]}) {option}", "", options=options
         )
         judged = judge(asked, given)
@@ -135,7 +143,7 @@ def test_a_choice_is_judged(given: str, chosen: int | None) -> None:
 @pytest.mark.parametrize("challenge", CHALLENGES, ids=[one.id for one in CHALLENGES])
 def test_lines_of_every_mistake(challenge: Challenge) -> None:
     """The numbers that are right are of the lines that differ from the reference, and nothing shown gives them away."""
-    reference = Counter(bare(packs.solution(challenge)).splitlines())
+    reference = Counter(bare(pack_reader.solution(challenge)).splitlines())
     for mistake in fair(read_mistakes(challenge)):
         asked = line_question(challenge, mistake)
         shown = asked.code.split("\n")
@@ -158,7 +166,7 @@ def test_lines_of_every_mistake(challenge: Challenge) -> None:
 
 def test_a_long_reference_is_cut() -> None:
     """Of a class the method that holds the line, below the head of the class; of several functions the one."""
-    gqa = packs.find_challenge(ROOT, "gqa")
+    gqa = pack_reader.find_challenge(ROOT, "gqa")
     asked = line_question(gqa, next(one for one in read_mistakes(gqa) if one.id == "no-scale"))
     shown = asked.code.split("\n")
     assert shown[0] == "class GroupedQueryAttention(nn.Module):"
@@ -190,7 +198,8 @@ def test_a_long_reference_is_cut() -> None:
 def test_a_line_is_judged(given: str, right: bool | None) -> None:
     """By its number; one that is not there asks again."""
     judged = judge(
-        Asked("line:a:b", "t", "line", "Which?", "line 2", "", code="a\nb\nc", lines=(2,)), given
+        DrawnQuestion("line:a:b", "t", "line", "Which?", "line 2", "", code="a\nb\nc", lines=(2,)),
+        given,
     )
     assert judged.right is right
     assert (judged.message == "Answer with the number of a line, 1 to 3.") == (right is None)
@@ -204,7 +213,7 @@ def test_lines_come_from_every_challenge() -> None:
     assert lines(CHALLENGES, Random(4)) == lines(CHALLENGES, Random(4))
 
 
-def reviewed(*names: str, now: float) -> Mapping[str, Item]:
+def reviewed(*names: str, now: float) -> Mapping[str, ScheduledItem]:
     """Items that were answered rightly, the first the longest ago, a day apart, so that they come due one after the other."""
     return items(
         [Review(name, name, now - DAY * (100 - index), 3, "") for index, name in enumerate(names)],
@@ -232,7 +241,7 @@ def test_due_ones_come_first() -> None:
 def test_what_is_not_due_comes_only_where_nothing_else_is_left() -> None:
     """Then the one that is due first comes first."""
     names = list(POOL.questions)[:3]
-    pool = Pool({name: POOL.questions[name] for name in names}, {})
+    pool = QuestionPool({name: POOL.questions[name] for name in names}, {})
     known = items(
         [
             Review(name, name, 10 * DAY, rating, "")
@@ -245,7 +254,7 @@ def test_what_is_not_due_comes_only_where_nothing_else_is_left() -> None:
     )
     assert order(pool, known, 10 * DAY, 5, Random(0)) == [names[1], names[2], names[0]]
     assert order(pool, known, 10 * DAY, 1, Random(0)) == [names[1]]
-    assert order(Pool({}, {}), known, 10 * DAY, 5, Random(0)) == []
+    assert order(QuestionPool({}, {}), known, 10 * DAY, 5, Random(0)) == []
 
 
 def test_new_ones_are_mixed() -> None:
@@ -269,8 +278,8 @@ def test_new_ones_are_mixed() -> None:
     assert set(challenges) == {one.id for one in CHALLENGES}
     assert min(topics.values()) > 0.6 * max(topics.values())
     two = dict(list(POOL.questions.items())[:2])
-    assert len(order(Pool(two, POOL.lines), {}, 0.0, 10, Random(0))) == 10
-    assert len(order(Pool(POOL.questions, {}), {}, 0.0, 10, Random(0))) == 10
+    assert len(order(QuestionPool(two, POOL.lines), {}, 0.0, 10, Random(0))) == 10
+    assert len(order(QuestionPool(POOL.questions, {}), {}, 0.0, 10, Random(0))) == 10
     assert order(POOL, {}, 0.0, 10, Random(7)) == order(POOL, {}, 0.0, 10, Random(7))
 
 
@@ -313,11 +322,11 @@ def test_numbered_lines_that_go_on() -> None:
 def test_summary() -> None:
     """Right of asked, by topic, and the next days on which something is due."""
     asked = [
-        Asked(f"question:{topic}", topic, "number", "", "", "")
+        DrawnQuestion(f"question:{topic}", topic, "number", "", "", "")
         for topic in ("heads", "long", "long")
     ]
     coming = [
-        Item(str(day), (20_000 + day) * DAY + DAY / 2, 1.0, 1, Review("", "", 0.0, 3, ""))
+        ScheduledItem(str(day), (20_000 + day) * DAY + DAY / 2, 1.0, 1, Review("", "", 0.0, 3, ""))
         for day in (3, 1, 3, 2, 9)
     ]
     shown = summary([(asked[0], True), (asked[1], False), (asked[2], True)], coming).splitlines()
@@ -334,13 +343,13 @@ def test_summary() -> None:
     assert summary([(asked[0], False)], []) == "0 of 1 right."
 
 
-def expected(topic: str, count: int, seed: int) -> list[Asked]:
+def expected(topic: str, count: int, seed: int) -> list[DrawnQuestion]:
     """What the command asks with an empty journal."""
     pool, rng = about(NAMES, POOL, topic), Random(seed)
     return [pool.ask(item, rng) for item in order(pool, {}, 0.0, count, rng)]
 
 
-def typed(asked: Asked) -> str:
+def typed(asked: DrawnQuestion) -> str:
     """A right answer."""
     return (
         str(asked.lines[0])
@@ -356,7 +365,7 @@ def quiz(*arguments: str, given: str, cwd: Path, **environment: str) -> str:
     done = forked.run(
         ["quiz", *arguments],
         cwd,
-        {**os.environ, "PYTHONPATH": str(packs.TRAINER.parent), **environment},
+        {**os.environ, "PYTHONPATH": str(pack_reader.TRAINER.parent), **environment},
         given,
     )
     assert done.returncode == 0, done.stdout + done.stderr
@@ -425,7 +434,11 @@ def test_the_end_of_the_input_ends_it(given: str, score: str, tmp_path: Path) ->
 
 def test_interrupted(tmp_path: Path, home: Path) -> None:
     """Exit code 130, and what was answered is kept."""
-    environment = {**os.environ, "PYTHONPATH": str(packs.TRAINER.parent), "PYTHONUNBUFFERED": "1"}
+    environment = {
+        **os.environ,
+        "PYTHONPATH": str(pack_reader.TRAINER.parent),
+        "PYTHONUNBUFFERED": "1",
+    }
     command = [sys.executable, "-m", "trainer", "quiz", "--seed", "2"]
     with subprocess.Popen(
         command,
@@ -453,7 +466,7 @@ def test_on_a_terminal(tmp_path: Path) -> None:
     """What is typed is answered; colour adds to the words; the end of input ends it."""
     mine, its = os.openpty()
     command = [sys.executable, "-m", "trainer", "quiz", "--seed", "2", "--count", "2"]
-    environment = {**os.environ, "PYTHONPATH": str(packs.TRAINER.parent), "TERM": "xterm"}
+    environment = {**os.environ, "PYTHONPATH": str(pack_reader.TRAINER.parent), "TERM": "xterm"}
     with subprocess.Popen(
         command, cwd=tmp_path, env=environment, stdin=its, stdout=its, stderr=its
     ) as running:

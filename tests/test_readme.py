@@ -5,14 +5,14 @@ import re
 
 import pytest
 
-from trainer.content import packs
+from trainer.packs import pack_reader
 
 from . import forked
 from .update_readme import PICTURE, current_picture
 
-ROOT = packs.TRAINER.parent
+ROOT = pack_reader.TRAINER.parent
 README = (ROOT / "README.md").read_text()
-CHALLENGES = packs.read_pack(packs.built_in_pack())
+CHALLENGES = pack_reader.read_pack(pack_reader.built_in_pack())
 
 
 def commands(text: str) -> list[str]:

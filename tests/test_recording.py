@@ -9,8 +9,8 @@ import pytest
 import torch
 from torch import Tensor
 
-from trainer.running import recording
-from trainer.running.recording import Recorded, Recorder
+from trainer.worker import recorder as recorder_module
+from trainer.worker.recorder import RecordedStep, Recorder
 
 PATH = "answer.py"
 Run = Callable[..., Recorder]
@@ -27,7 +27,7 @@ def record(source: str, **inputs: Tensor) -> tuple[Recorder, Any]:
     return recorder, returned
 
 
-def of_line(recorder: Recorder, line: int) -> list[Recorded]:
+def of_line(recorder: Recorder, line: int) -> list[RecordedStep]:
     """The operations whose innermost line is this one."""
     return [
         step
@@ -201,13 +201,13 @@ def test_other_files_and_what_comes_after_are_not_traced(tmp_path: Path) -> None
 
 def test_limits(monkeypatch: pytest.MonkeyPatch) -> None:
     """Steps and bytes have limits: what comes later is run as ever, and is not kept."""
-    monkeypatch.setattr(recording, "MOST_STEPS", 10)
+    monkeypatch.setattr(recorder_module, "MOST_STEPS", 10)
     recorder, returned = record(
         "def f(x):\n    for _ in range(50):\n        x = x + 1\n    return x\n", x=X
     )
     assert len(recorder.steps) == 10
     assert torch.equal(returned, X + 50)
-    monkeypatch.setattr(recording, "MOST_STEP_BYTES", 20)
+    monkeypatch.setattr(recorder_module, "MOST_STEP_BYTES", 20)
     recorder, _ = record("def f(x):\n    return (x * 2)[0]\n", x=X)
     assert [
         step.value is None for step in recorder.steps if step.operation in ("mul", "select")

@@ -18,33 +18,38 @@ from torch import nn
 
 from tests.support.grading import report_of
 from tests.support.waiting import wait_until
-from trainer.content import packs
-from trainer.core.report import Report
-from trainer.core.words import Submission
 from trainer.grading.case_set import CaseSet, load_case_set
 from trainer.grading.comparison import Comparison
 from trainer.grading.grader import Grader
-from trainer.grading.workers import Workers
-from trainer.running import nursery, rehearsal
-from trainer.running.attempts import Attempts
-from trainer.running.execution import quick_first_weights
-from trainer.running.protocol import Request, SubmittedFile, Tried, decode
-from trainer.running.run import Ended, Running
-from trainer.running.trial import Hooks, Kept, Trial
-from trainer.running.zygote import Limits
+from trainer.grading.ready_workers import Workers
+from trainer.model.report import Report
+from trainer.model.submission import Submission
+from trainer.packs import pack_reader
+from trainer.worker import forkserver, warmup
+from trainer.worker.case_runner import CaseRunner, Hooks, KeptTensors
+from trainer.worker.execution import quick_first_weights
+from trainer.worker.forkserver_client import Limits
+from trainer.worker.guarded_call import GuardedCall
+from trainer.worker.protocol import Request, SubmittedFile, Tried, decode
+from trainer.worker.worker_client import WorkerResult, WorkerRun
 
 from .conftest import TINY_PACK
 
 RIGHT = "import torch\ndef prefix_sum(x, reverse=False):\n    {}\n    return x.flip(-1).cumsum(-1).flip(-1) if reverse else x.cumsum(-1)\n"
 
 
-PREFIX_SUM = packs.find_challenge(TINY_PACK, "prefix-sum")
+PREFIX_SUM = pack_reader.find_challenge(TINY_PACK, "prefix-sum")
 
 
 def grade(grader: Grader, source: str, **more: int) -> Report:
     """Grade a prefix sum."""
     return report_of(
-        grader, packs.find_challenge(TINY_PACK, "prefix-sum"), source, "prefix_sum.py", 7, **more
+        grader,
+        pack_reader.find_challenge(TINY_PACK, "prefix-sum"),
+        source,
+        "prefix_sum.py",
+        7,
+        **more,
     )
 
 
@@ -123,14 +128,14 @@ def test_the_line_is_known_however_late_the_worker_was_ready(
     hasty: Grader, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A worker's own time counts from when it has the file; the grader waits until it has said where it is."""
-    submit = Running.submit
+    submit = WorkerRun.submit
 
-    def late(running: Running, file: SubmittedFile) -> None:
+    def late(running: WorkerRun, file: SubmittedFile) -> None:
         os.kill(running._pid, signal.SIGSTOP)
         submit(running, file)
         threading.Timer(0.5, os.kill, (running._pid, signal.SIGCONT)).start()
 
-    monkeypatch.setattr(Running, "submit", late)
+    monkeypatch.setattr(WorkerRun, "submit", late)
     failure = grade(hasty, "x = 1\nwhile True:\n    x += 1\n").first_failure()
     assert failure is not None
     assert failure.frames[-1].line in (2, 3)
@@ -144,13 +149,15 @@ def test_a_worker_that_other_load_keeps_from_running_may_do_its_last_thing() -> 
     asleep = subprocess.Popen(["sleep", "60"])
     try:
         busy.stdout.readline()  # type: ignore[union-attr]
-        used = nursery._cpu_seconds(busy.pid) or 0.0
-        assert not nursery._has_had_time(busy.pid, 1.0, used + 60.0)  # so it has used nothing since
-        assert nursery._has_had_time(busy.pid, 60.0, used + 60.0)
-        assert nursery._has_had_time(busy.pid, 1.0, used - 60.0)
-        assert not nursery._has_had_time(busy.pid, 0.1, used - 60.0)
-        wait_until(lambda: nursery._is_asleep(asleep.pid))  # it has only just begun
-        assert nursery._has_had_time(asleep.pid, 1.0, 0.0)
+        used = forkserver._cpu_seconds(busy.pid) or 0.0
+        assert not forkserver._has_had_time(
+            busy.pid, 1.0, used + 60.0
+        )  # so it has used nothing since
+        assert forkserver._has_had_time(busy.pid, 60.0, used + 60.0)
+        assert forkserver._has_had_time(busy.pid, 1.0, used - 60.0)
+        assert not forkserver._has_had_time(busy.pid, 0.1, used - 60.0)
+        wait_until(lambda: forkserver._is_asleep(asleep.pid))  # it has only just begun
+        assert forkserver._has_had_time(asleep.pid, 1.0, 0.0)
     finally:
         for process in (busy, asleep):
             process.kill()
@@ -170,9 +177,9 @@ def test_a_file_that_sleeps_and_talks_is_ended(hasty: Grader) -> None:
 
 def test_only_the_time_of_the_worker_itself_counts(hasty: Grader) -> None:
     """A worker that stands still for more than twice its limit, and then goes on, is not ended."""
-    submit = Running.submit
+    submit = WorkerRun.submit
 
-    def stalled(running: Running, file: SubmittedFile) -> None:
+    def stalled(running: WorkerRun, file: SubmittedFile) -> None:
         submit(running, file)
         for _ in range(8):  # 2.4 seconds in all
             os.kill(running._pid, signal.SIGSTOP)
@@ -180,7 +187,7 @@ def test_only_the_time_of_the_worker_itself_counts(hasty: Grader) -> None:
             os.kill(running._pid, signal.SIGCONT)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Running, "submit", stalled)
+        patch.setattr(WorkerRun, "submit", stalled)
         assert grade(hasty, RIGHT.format("pass")).verdict == "passed"
 
 
@@ -207,8 +214,8 @@ def test_a_forged_reply_without_values_is_no_pass(grader: Grader) -> None:
     """A well-formed reply that claims everything but holds no tensors does not pass."""
     forged = (
         "import os\n"
-        "    from trainer.running.protocol import Reply, RunReply, TensorTable, encode, message, REPLY\n"
-        "    from trainer.running.protocol import FoundParameter\n"
+        "    from trainer.worker.protocol import Reply, RunReply, TensorTable, encode, message, REPLY\n"
+        "    from trainer.worker.protocol import FoundParameter\n"
         "    frame = encode(Reply(defined=['prefix_sum'], signatures={'prefix_sum': None}, runs=[RunReply() for _ in range(7)]), TensorTable())\n"
         "    for fd in range(3, 20):\n"
         "        try:\n"
@@ -285,7 +292,7 @@ def test_unknown_case_number(grader: Grader) -> None:
         grade(grader, RIGHT.format("pass"), only=8)
 
 
-def test_a_zygote_serves_many(grader: Grader) -> None:
+def test_a_fork_server_serves_many(grader: Grader) -> None:
     """A death in one run does nothing to the next."""
     assert grade(grader, RIGHT.format("import os; os._exit(0)")).verdict == "error"
     assert grade(grader, RIGHT.format("pass")).verdict == "passed"
@@ -316,20 +323,20 @@ def test_a_table_kept_by_length_is_no_loop(grader: Grader) -> None:
 
 def test_a_rehearsal_goes_all_the_way(monkeypatch: pytest.MonkeyPatch) -> None:
     """What a worker rehearses before it has a file fails nowhere (nobody would see it), takes gradients and second calls, and leaves chance as it was."""
-    made: list[Trial] = []
+    made: list[CaseRunner] = []
 
-    class Seen(Trial):
+    class Seen(CaseRunner):
         def __init__(self, *given: Any) -> None:
             super().__init__(*given)
             made.append(self)
 
-    monkeypatch.setattr(rehearsal, "Trial", Seen)
+    monkeypatch.setattr(warmup, "CaseRunner", Seen)
     before = torch.get_rng_state()
-    rehearsal.rehearse()
+    warmup.rehearse()
     assert torch.equal(torch.get_rng_state(), before)
-    (trial,) = made
-    assert len(trial.runs) == 4
-    for told in trial.runs:
+    (runner,) = made
+    assert len(runner.runs) == 4
+    for told in runner.runs:
         assert (told.failure, told.gradient_failure, told.again_failure, told.unassigned) == (
             None,
             None,
@@ -367,7 +374,7 @@ def test_one_call_serves_for_values_and_gradients_where_that_is_safe(
     unlike: str, *, every_time: bool
 ) -> None:
     """Of the runs that are called as one before them, each costs two calls; four where gradients have made a difference in any."""
-    case_set = load_case_set(packs.find_challenge(TINY_PACK, "prefix-sum"), 3)
+    case_set = load_case_set(pack_reader.find_challenge(TINY_PACK, "prefix-sum"), 3)
     request, tensors = case_set.decoded_request("grade")
     counted = _Counted(unlike)
     calls: list[list[bool]] = []
@@ -377,14 +384,14 @@ def test_one_call_serves_for_values_and_gradients_where_that_is_safe(
             counted.calls = []
             calls.append(counted.calls)
 
-    trial = Trial(request, tensors, Attempts(""), Kept(), Noted())
-    trial.run_all({"prefix_sum": counted}, case_set.content.drive)
+    runner = CaseRunner(request, tensors, GuardedCall(""), KeptTensors(), Noted())
+    runner.run_all({"prefix_sum": counted}, case_set.content.drive)
     with_gradients = [number for number, run in enumerate(request.runs) if run.cotangents]
     again = [number for number in with_gradients if not request.runs[number].once_more]
     assert again
     assert len(again) < len(with_gradients)
     for number in with_gradients:
-        told, twice = trial.runs[number], number in again and not every_time
+        told, twice = runner.runs[number], number in again and not every_time
         assert calls[number] == ([True, False] if twice else [False, False, True, False])
         assert (told.failure, told.again_failure, bool(told.outputs_again)) == (None, None, True)
         assert bool(told.outputs_once_more) == (not twice)
@@ -407,20 +414,23 @@ def test_first_weights_are_those_of_torch(width: int, *, bias: bool) -> None:
 
 def test_kernels_suit_the_sizes() -> None:
     """Small bfloat16 products go without oneDNN, which would compile a kernel for each; large ones go with it, and so does what has none."""
-    gqa, enabled = packs.find_challenge(packs.built_in_pack(), "gqa"), torch._C._get_mkldnn_enabled
+    gqa, enabled = (
+        pack_reader.find_challenge(pack_reader.built_in_pack(), "gqa"),
+        torch._C._get_mkldnn_enabled,
+    )
     request, tensors = decode(load_case_set(gqa, 3).request(), Request)
     try:
-        rehearsal.choose_kernels(request, tensors)
+        warmup.choose_kernels(request, tensors)
         assert not enabled()
         large = [
             tensor.expand(1 << 14, *tensor.shape) if tensor.dtype is torch.bfloat16 else tensor
             for tensor in tensors
         ]
-        rehearsal.choose_kernels(request, large)
+        warmup.choose_kernels(request, large)
         assert enabled()
         torch._C._set_mkldnn_enabled(False)
         others = [run for run in request.runs if run.dtype != "bfloat16"]
-        rehearsal.choose_kernels(msgspec.structs.replace(request, runs=others), tensors)
+        warmup.choose_kernels(msgspec.structs.replace(request, runs=others), tensors)
         assert enabled()
     finally:
         torch._C._set_mkldnn_enabled(True)
@@ -430,24 +440,24 @@ def test_of_several_assignments_the_likely_one_is_run(
     grader: Grader, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Layers whose names say nothing: one case tells which is which before all are run, and so two workers are enough; the report says how many there were."""
-    gqa = packs.find_challenge(packs.built_in_pack(), "gqa")
+    gqa = pack_reader.find_challenge(pack_reader.built_in_pack(), "gqa")
     whole = grader.case_set(gqa, 7)
     seen: list[int] = []
     begin = Workers.begin
 
-    def noted(workers: Workers, case_set: CaseSet, *more: Any) -> Running:
+    def noted(workers: Workers, case_set: CaseSet, *more: Any) -> WorkerRun:
         seen.append(len(case_set.cases))
         return begin(workers, case_set, *more)
 
-    def finished(running: Running, *more: Any) -> Ended:
+    def finished(running: WorkerRun, *more: Any) -> WorkerResult:
         ended = finish(running, *more)
         ends.append(ended.how)
         return ended
 
     ends: list[str] = []
-    finish = Running.finish
+    finish = WorkerRun.finish
     monkeypatch.setattr(Workers, "begin", noted)
-    monkeypatch.setattr(Running, "finish", finished)
+    monkeypatch.setattr(WorkerRun, "finish", finished)
     report = report_of(
         grader, gqa, (gqa.solutions / "also_right" / "unnamed_layers.py").read_text(), "gqa.py", 7
     )
@@ -460,7 +470,7 @@ def test_of_several_assignments_the_likely_one_is_run(
 
 def test_a_wrong_answer_of_unnamed_layers_is_recorded_as_it_was_graded(grader: Grader) -> None:
     """In a single case more may fit than in all: the assignment of the verdict is the one that lines are looked at with."""
-    gqa = packs.find_challenge(packs.built_in_pack(), "gqa")
+    gqa = pack_reader.find_challenge(pack_reader.built_in_pack(), "gqa")
     source = (gqa.solutions / "also_right" / "unnamed_layers.py").read_text()
     submission, case_set = Submission("gqa.py", source), grader.case_set(gqa, 7)
     judgement = grader.judge(case_set, submission)
@@ -483,8 +493,8 @@ def test_a_wrong_answer_of_unnamed_layers_is_recorded_as_it_was_graded(grader: G
 
 def test_a_worker_cannot_name_what_is_not_asked(grader: Grader) -> None:
     """What a worker says it has tried is looked at like all else: more outputs than assignments, or a case that there is not, mean nothing."""
-    case_set = grader.case_set(packs.find_challenge(packs.built_in_pack(), "gqa"), 7)
-    reference = Submission("gqa.py", packs.solution(case_set.challenge))
+    case_set = grader.case_set(pack_reader.find_challenge(pack_reader.built_in_pack(), "gqa"), 7)
+    reference = Submission("gqa.py", pack_reader.solution(case_set.challenge))
     right = Comparison(case_set, grader.workers.run(case_set, reference))
     outputs, wrong = right.reply.runs[0].outputs, right.reply.runs[1].outputs
     for tried, likely in (
@@ -503,14 +513,14 @@ def test_a_worker_cannot_name_what_is_not_asked(grader: Grader) -> None:
 
 def test_what_one_case_leaves_open_is_run(grader: Grader, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where one case comes out right under several assignments, those are run until one passes, and no others."""
-    gqa = packs.find_challenge(packs.built_in_pack(), "gqa")
+    gqa = pack_reader.find_challenge(pack_reader.built_in_pack(), "gqa")
     likely = Comparison.agreeing_assignments
     runs: list[object] = []
     begin = Workers.begin
 
     def noted(
         workers: Workers, case_set: CaseSet, submission: Submission, assignment: Any, *more: Any
-    ) -> Running:
+    ) -> WorkerRun:
         runs.append(assignment)
         return begin(workers, case_set, submission, assignment, *more)
 
@@ -529,41 +539,43 @@ def test_what_one_case_leaves_open_is_run(grader: Grader, monkeypatch: pytest.Mo
     assert len(runs) <= 3
 
 
-def test_a_zygote_that_died_is_replaced(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The submission is graded again in a new zygote, and so are those that come after it."""
-    with Grader([packs.built_in_pack(), TINY_PACK], Limits(seconds=60.0)) as grader:
-        grader.workers.hold(grader.case_set(PREFIX_SUM, 7))
-        first = grader.workers._zygote
-        submit, killed = Running.submit, list[int]()
+def test_a_fork_server_that_died_is_replaced(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The submission is graded again in a new fork server, and so are those that come after it."""
+    with Grader([pack_reader.built_in_pack(), TINY_PACK], Limits(seconds=60.0)) as grader:
+        grader.workers.preload(grader.case_set(PREFIX_SUM, 7))
+        first = grader.workers._fork_server
+        submit, killed = WorkerRun.submit, list[int]()
 
-        def killing(running: Running, file: SubmittedFile) -> None:
+        def killing(running: WorkerRun, file: SubmittedFile) -> None:
             if not killed:
                 killed.append(first._pid)
                 os.kill(first._pid, signal.SIGKILL)
                 os.waitid(os.P_PID, first._pid, os.WEXITED | os.WNOWAIT)
             submit(running, file)
 
-        monkeypatch.setattr(Running, "submit", killing)
+        monkeypatch.setattr(WorkerRun, "submit", killing)
         assert grade(grader, RIGHT.format("pass")).verdict == "passed"
         assert killed
-        assert grader.workers._zygote is not first
+        assert grader.workers._fork_server is not first
         assert grade(grader, RIGHT.format("pass")).verdict == "passed"
 
 
-def test_a_file_with_which_every_zygote_dies_has_a_verdict(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_file_with_which_every_fork_server_dies_has_a_verdict(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     """It is the likely cause, so it is that file's error and no fault of the grader; the next file is graded."""
-    with Grader([packs.built_in_pack(), TINY_PACK], Limits(seconds=60.0)) as grader:
-        submit = Running.submit
+    with Grader([pack_reader.built_in_pack(), TINY_PACK], Limits(seconds=60.0)) as grader:
+        submit = WorkerRun.submit
 
-        def killing(running: Running, file: SubmittedFile) -> None:
-            os.kill(running._zygote._pid, signal.SIGKILL)
+        def killing(running: WorkerRun, file: SubmittedFile) -> None:
+            os.kill(running._fork_server._pid, signal.SIGKILL)
             os.waitid(
-                os.P_PID, running._zygote._pid, os.WEXITED | os.WNOWAIT
+                os.P_PID, running._fork_server._pid, os.WEXITED | os.WNOWAIT
             )  # with it, its workers are gone
             submit(running, file)
 
         with monkeypatch.context() as patch:
-            patch.setattr(Running, "submit", killing)
+            patch.setattr(WorkerRun, "submit", killing)
             report = grade(grader, RIGHT.format("pass"))
         assert report.verdict == "error"
         assert "the process that starts workers died each time" in report.first_failure().message
@@ -581,9 +593,9 @@ def test_the_grader_opens_no_file_while_it_waits(grader: Grader) -> None:
             opened.append(str(arguments[0]))
 
     sys.addaudithook(note)
-    wait = Running._wait
+    wait = WorkerRun._wait
 
-    def watched(running: Running, *given: object) -> object:
+    def watched(running: WorkerRun, *given: object) -> object:
         waiting.append(True)
         try:
             return wait(running, *given)
@@ -591,7 +603,7 @@ def test_the_grader_opens_no_file_while_it_waits(grader: Grader) -> None:
             waiting.clear()
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Running, "_wait", watched)
+        patch.setattr(WorkerRun, "_wait", watched)
         for body in ("pass", "return x * 2"):
             grade(grader, RIGHT.format(body))
     assert opened == []

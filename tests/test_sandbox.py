@@ -10,12 +10,12 @@ from pathlib import Path
 import pytest
 
 from tests.support.grading import report_of
-from trainer.content import packs
-from trainer.core.words import DrillError
 from trainer.grading.grader import Grader
-from trainer.running import isolation, sandbox
-from trainer.running.isolation import Isolation, chosen_isolation
-from trainer.running.probing import COPIES, Isolated, probe_isolation
+from trainer.model.errors import DrillError
+from trainer.packs import pack_reader
+from trainer.sandbox import confine, isolation
+from trainer.sandbox.isolation import Isolation, chosen_isolation
+from trainer.worker.selftest import COPIES, Isolated, probe_isolation
 
 from .conftest import TINY_PACK
 
@@ -31,7 +31,7 @@ def first_failure(grader: Grader, body: str) -> str:
     """What is said of a prefix sum that does this first, '' if it passes."""
     report = report_of(
         grader,
-        packs.find_challenge(TINY_PACK, "prefix-sum"),
+        pack_reader.find_challenge(TINY_PACK, "prefix-sum"),
         RIGHT.format(body),
         "prefix_sum.py",
         3,
@@ -64,16 +64,18 @@ def first_failure(grader: Grader, body: str) -> str:
             "tried to start a process",
             id="multiprocessing",
         ),
-        pytest.param("os.kill(os.getppid(), 9)", "tried to signal a process", id="kill the zygote"),
+        pytest.param(
+            "os.kill(os.getppid(), 9)", "tried to signal a process", id="kill the fork server"
+        ),
         pytest.param(
             "open(f'/proc/{os.getppid()}/environ').read()",
             "tried to read /proc/",
-            id="the zygote's environment",
+            id="the fork server's environment",
         ),
         pytest.param(
             "open(f'/proc/{os.getppid()}/mem', 'rb')",
             "tried to read /proc/",
-            id="the zygote's memory",
+            id="the fork server's memory",
         ),
         pytest.param("os.listdir('/')", "tried to list the folder /,", id="the root"),
         pytest.param(
@@ -93,7 +95,7 @@ def first_failure(grader: Grader, body: str) -> str:
             id="memory outside the limit",
         ),
         pytest.param(
-            f"open({str(packs.built_in_pack() / 'solutions/gqa/solution.py')!r})",
+            f"open({str(pack_reader.built_in_pack() / 'solutions/gqa/solution.py')!r})",
             "tried to read ",
             id="a solution",
         ),
@@ -103,8 +105,8 @@ def first_failure(grader: Grader, body: str) -> str:
             id="its own solution",
         ),
         pytest.param(
-            f"os.listdir({str(packs.TRAINER)!r})",
-            f"tried to list the folder {packs.TRAINER}",
+            f"os.listdir({str(pack_reader.TRAINER)!r})",
+            f"tried to list the folder {pack_reader.TRAINER}",
             id="the engine",
         ),
     ],
@@ -251,7 +253,11 @@ def test_allowed(grader: Grader, body: str) -> None:
     assert first_failure(grader, body) == ""
 
 
-HIDDEN = [packs.TRAINER, packs.built_in_pack() / "challenges", packs.built_in_pack() / "solutions"]
+HIDDEN = [
+    pack_reader.TRAINER,
+    pack_reader.built_in_pack() / "challenges",
+    pack_reader.built_in_pack() / "solutions",
+]
 # Nothing but a sandbox keeps a submission from these.
 ONLY_BY_SANDBOX = {
     *(
@@ -382,7 +388,7 @@ def test_a_part_that_is_missing_shows(
         "_mount_apart": lambda parent: False,
     }
     for part in parts:
-        module = isolation if part == "_mount_apart" else sandbox
+        module = isolation if part == "_mount_apart" else confine
         monkeypatch.setattr(f"{module.__name__}.{part}", instead.get(part, lambda *given: None))
     assert opened <= set(probe_isolation(HIDDEN, "kernel").open)
 
@@ -398,7 +404,7 @@ def test_what_lies_outside_is_held_twice(
         os._exit(0 if isolation._mount_apart(str(tmp_path)) else 1)
     if os.waitpid(pid, 0)[1] != 0:
         pytest.skip("this user may not mount, not even in a namespace of its own")
-    monkeypatch.setattr(f"{sandbox.__name__}.{part}", lambda *given: None)
+    monkeypatch.setattr(f"{confine.__name__}.{part}", lambda *given: None)
     assert OUTSIDE.isdisjoint(probe_isolation(HIDDEN, "kernel").open)
 
 
@@ -409,7 +415,7 @@ def test_what_lies_outside_is_held_twice(
 )
 def test_capabilities_that_are_kept_show(monkeypatch: pytest.MonkeyPatch) -> None:
     """A worker of root's that keeps its capabilities is found out."""
-    monkeypatch.setattr(sandbox, "_drop_capabilities", lambda: None)
+    monkeypatch.setattr(confine, "_drop_capabilities", lambda: None)
     assert "gain privileges" in probe_isolation(HIDDEN, "kernel").open
 
 
@@ -476,23 +482,23 @@ def test_elsewhere_there_are_limits(monkeypatch: pytest.MonkeyPatch) -> None:
 )
 def test_the_room_is_left_out_of_what_is_around(readable: str, room: str, around: str) -> None:
     """A worker's own layer holds all that is readable, and no other worker's folder unless the room itself is readable."""
-    assert sandbox._before_the_ways_part(readable, room) == around
+    assert confine._before_the_ways_part(readable, room) == around
 
 
 @needs_kernel
 def test_nothing_runs_without_a_layer_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
     """If the kernel makes the rules of all workers but none for this worker, its file is not run."""
-    made, new = list[int](), sandbox._new_ruleset
+    made, new = list[int](), confine._new_ruleset
 
     def only_the_first() -> int:
         made.append(1)
         return new() if len(made) == 1 else -1
 
-    monkeypatch.setattr(sandbox, "_new_ruleset", only_the_first)
+    monkeypatch.setattr(confine, "_new_ruleset", only_the_first)
     source = "print('it ran')\n\n\ndef prefix_sum(x, reverse=False):\n    return x\n"
     with Grader([TINY_PACK], isolation="kernel") as grader:
         report = report_of(
-            grader, packs.find_challenge(TINY_PACK, "prefix-sum"), source, "prefix_sum.py", 7
+            grader, pack_reader.find_challenge(TINY_PACK, "prefix-sum"), source, "prefix_sum.py", 7
         )
     assert report.verdict == "error"
     assert "it ran" not in report.stdout

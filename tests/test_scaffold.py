@@ -14,20 +14,21 @@ import pytest
 
 from tests.support.grading import diagnoser_of
 from trainer.casekit.draw import Draw
-from trainer.content import known_packs, packs
-from trainer.content.known_packs import Places
-from trainer.content.scaffold import NewPack, module_name, scaffold
-from trainer.content.strays import strays
-from trainer.core.words import Case, DrillError
 from trainer.grading.case_set import load_case_set
 from trainer.grading.grader import Grader
-from trainer.grading.pack_check import PackChecker
-from trainer.practice.bank_check import bank_troubles
+from trainer.model.case import Case
+from trainer.model.errors import DrillError
+from trainer.packs import known_packs, pack_reader
+from trainer.packs.known_packs import Places
+from trainer.packs.scaffold import NewPack, module_name, scaffold
+from trainer.packs.strays import strays
+from trainer.quiz.bank_check import bank_troubles
+from trainer.server.pack_check import PackChecker
 
 from .conftest import TINY_PACK
 from .test_cli import drill
 
-CONTRIBUTING = (packs.TRAINER.parent / "CONTRIBUTING.md").read_text()
+CONTRIBUTING = (pack_reader.TRAINER.parent / "CONTRIBUTING.md").read_text()
 HEADING = "## Write a pack of your own"
 
 
@@ -89,7 +90,7 @@ def test_installed_it_is_everywhere(made: NewPack, tmp_path: Path) -> None:
     (site / "my_pack-0.1.0.dist-info" / "entry_points.txt").write_text(
         "[attn_drill.packs]\n" + "".join(f"{name} = {value}\n" for name, value in group.items())
     )
-    path = {"PYTHONPATH": os.pathsep.join([str(packs.TRAINER.parent), str(site)])}
+    path = {"PYTHONPATH": os.pathsep.join([str(pack_reader.TRAINER.parent), str(site)])}
 
     def run(*arguments: str, code: int = 0) -> str:
         done = subprocess.run(
@@ -146,8 +147,8 @@ def test_a_project_of_its_own(made: NewPack) -> None:
 def test_its_challenge_is_none_of_ours(made: NewPack) -> None:
     """Its id hides nothing, is not hidden, and it shows what a challenge can have: three dtypes, masks, gradients, operations counted, a language."""
     assert known_packs.catalogue(Places((made.folder,))).troubles == ()
-    challenge = packs.find_challenge(made.folder, made.challenge)
-    assert packs.prompt(challenge, "zh") != packs.prompt(challenge)
+    challenge = pack_reader.find_challenge(made.folder, made.challenge)
+    assert pack_reader.prompt(challenge, "zh") != pack_reader.prompt(challenge)
     cases = load_case_set(challenge, 1).cases
     assert {case.dtype for case in cases} == {"float32", "float64", "bfloat16"}
     assert {case.check for case in cases} == {"values", "masks", "properties"}
@@ -342,14 +343,14 @@ def test_pack_check_tells_strays(pack: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize("beside", [False, True], ids=["alone", "beside ours"])
 def test_a_pack_may_build_on_another(pack: Path, grader: Grader, beside: bool) -> None:
     """A challenge on a challenge of ours, a topic of ours, a question that follows up one of ours: where that pack is known."""
-    others = [packs.built_in_pack()] if beside else []
+    others = [pack_reader.built_in_pack()] if beside else []
     file = pack / "challenges/attention_pooling/challenge.toml"
     file.write_text(file.read_text() + 'builds_on = ["gqa"]\n')
     (pack / "challenges/_questions").mkdir()
     (pack / "challenges/_questions/own.toml").write_text(
         'title = "Own"\n[[question]]\nid = "q"\nkind = "number"\nasks = "2?"\nexplains = "{answer}"\nanswer = "2"\nchallenges = ["gqa"]\n'
     )
-    challenge = packs.find_challenge(pack, "attention-pooling")
+    challenge = pack_reader.find_challenge(pack, "attention-pooling")
     checker = PackChecker(grader, diagnoser_of(grader), others)
     (row,) = checker.rows(challenge, [1], [("content", "prompt, hints, cases")])
     assert row.ok == beside
@@ -364,5 +365,5 @@ def test_a_pack_may_build_on_another(pack: Path, grader: Grader, beside: bool) -
 
 def test_the_built_in_pack_has_no_strays() -> None:
     """Ours is held to the same; the small pack of these tests too."""
-    assert strays(packs.built_in_pack()) == []
+    assert strays(pack_reader.built_in_pack()) == []
     assert strays(TINY_PACK) == []

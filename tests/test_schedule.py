@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from fsrs import Card, Rating, Scheduler
 
-from trainer.content import packs
+from trainer.packs import pack_reader
 from trainer.practice.journal import Review, Since
 from trainer.practice.schedule import challenge_of, grade, item_of, items
 
@@ -196,7 +196,7 @@ print("fsrs" in sys.modules, "torch" in sys.modules, "numpy" in sys.modules)
 """
     done = subprocess.run(
         [sys.executable, "-c", script],
-        cwd=packs.TRAINER.parent,
+        cwd=pack_reader.TRAINER.parent,
         capture_output=True,
         text=True,
         check=True,

@@ -8,11 +8,11 @@ import pytest
 from rich.console import Console
 
 from tests.html_page import Page
-from trainer.display.score_sheet import given_in_words, render, show
-from trainer.display.score_sheet_html import to_html
-from trainer.practice.interview.score import Part, ProblemRow, QuestionRow, ScoreSheet
-from trainer.practice.interview.state import Result, StageState
-from trainer.practice.quiz import Asked
+from trainer.interview.score import ProblemRow, QuestionRow, ScorePart, ScoreSheet
+from trainer.interview.state import StageResult, StageState
+from trainer.quiz.drawn_questions import DrawnQuestion
+from trainer.report.score_sheet import given_in_words, render, show
+from trainer.report.score_sheet_page import to_html
 
 HOSTILE = (
     "x = '</code></pre><script>alert(1)</script>'  # & \x1b[2J\x07 <img src=http://a/b>\n\tindented = 1\n"
@@ -20,7 +20,7 @@ HOSTILE = (
     + " + ".join(["value"] * 30)
     + "\n"
 )
-CHOICE = Asked(
+CHOICE = DrawnQuestion(
     "question:a",
     "heads",
     "choice",
@@ -30,7 +30,9 @@ CHOICE = Asked(
     "k = <k>",
     ("first", "the & second"),
 )
-NUMBER = Asked("question:b", "cache", "number", "How many?", "12 MiB", "Two times six.", value=12.0)
+NUMBER = DrawnQuestion(
+    "question:b", "cache", "number", "How many?", "12 MiB", "Two times six.", value=12.0
+)
 
 SHEET = ScoreSheet(
     began=1_700_000_000.0,
@@ -47,7 +49,7 @@ SHEET = ScoreSheet(
             800.0,
             0.0,
             StageState(
-                True, True, 600.0, 2, 1, 0, Result("passed", 12, 12), False, "right = 1", ""
+                True, True, 600.0, 2, 1, 0, StageResult("passed", 12, 12), False, "right = 1", ""
             ),
             "ref_one",
         ),
@@ -65,7 +67,7 @@ SHEET = ScoreSheet(
                 7,
                 0,
                 2,
-                Result("failed", 9, 12, ("values", "masks")),
+                StageResult("failed", 9, 12, ("values", "masks")),
                 True,
                 HOSTILE,
                 "",
@@ -89,8 +91,8 @@ SHEET = ScoreSheet(
         QuestionRow(NUMBER, None, False),
     ),
     parts=(
-        Part("correctness", 40.5, 60, "the rule of <correctness>"),
-        Part("time", 3.0, 15, "the rule of time"),
+        ScorePart("correctness", 40.5, 60, "the rule of <correctness>"),
+        ScorePart("time", 3.0, 15, "the rule of time"),
     ),
     practise=("attn-drill start two: it does not pass yet.",),
 )
@@ -214,6 +216,6 @@ def test_without_questions() -> None:
         (NUMBER, "b", "b"),
     ],
 )
-def test_an_answer_in_words(asked: Asked, given: str | None, words: str) -> None:
+def test_an_answer_in_words(asked: DrawnQuestion, given: str | None, words: str) -> None:
     """A letter comes with what it stands for."""
     assert given_in_words(QuestionRow(asked, given, False)) == words

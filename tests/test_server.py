@@ -13,10 +13,11 @@ from typing import Any
 
 import pytest
 
-from trainer.content import packs
-from trainer.core.report import Outcome, Report, Slice
-from trainer.core.words import Case, Submission
-from trainer.display.words import plain_inputs, small_tensors
+from trainer.model.case import Case
+from trainer.model.report import Outcome, Report, Slice
+from trainer.model.submission import Submission
+from trainer.packs import pack_reader
+from trainer.report.wording import plain_inputs, small_tensors
 from trainer.server.messages import (
     CheckItems,
     Grade,
@@ -38,9 +39,9 @@ from trainer.server.messages import (
 
 from . import forked
 
-ROOT = packs.built_in_pack()
-GQA = packs.find_challenge(ROOT, "gqa")
-RIGHT = packs.solution(GQA)
+ROOT = pack_reader.built_in_pack()
+GQA = pack_reader.find_challenge(ROOT, "gqa")
+RIGHT = pack_reader.solution(GQA)
 WRONG = RIGHT.replace("scores = scores / math.sqrt(self.head_dim)", "")
 
 
@@ -52,7 +53,7 @@ class Process:
             [sys.executable, "-m", "trainer.server.server", *map(str, roots or [ROOT])],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
-            cwd=packs.TRAINER.parent,
+            cwd=pack_reader.TRAINER.parent,
         )
         assert self.popen.stdin is not None
         assert self.popen.stdout is not None
@@ -70,7 +71,7 @@ class Process:
         return unpacked_reply(body)
 
     def family(self) -> list[int]:
-        """All processes below it: the zygote and its workers."""
+        """All processes below it: the fork server and its workers."""
         found, waiting = [], [self.popen.pid]
         while waiting:
             pid = waiting.pop()
@@ -96,7 +97,9 @@ class Process:
 
 def grade_of(challenge: str, source: str, **more: Any) -> Grade:
     """Return the request of a session that saves this text."""
-    name = packs.find_challenge(ROOT, challenge).file_name if challenge != "gqqa" else "gqa.py"
+    name = (
+        pack_reader.find_challenge(ROOT, challenge).file_name if challenge != "gqqa" else "gqa.py"
+    )
     return Grade(challenge, Submission(name, source), is_early_wanted=True, **more)
 
 
@@ -162,13 +165,13 @@ def test_the_same_verdict_as_a_check(process: Process) -> None:
     import json
 
     for name in ("gqa", "sdpa", "attention-cost"):
-        challenge = packs.find_challenge(ROOT, name)
+        challenge = pack_reader.find_challenge(ROOT, name)
         file = (
             sorted((ROOT / "tests" / "by_hand" / challenge.folder.name).glob("*.py"))[0]
             if (ROOT / "tests" / "by_hand").exists()
             else None
         )
-        source = file.read_text() if file is not None else packs.stub(challenge)
+        source = file.read_text() if file is not None else pack_reader.stub(challenge)
         process.send(grade_of(name, source, id=1, seed=11))
         while not (isinstance(answer := process.reply(), Verdict) and answer.is_final):
             pass
@@ -176,7 +179,9 @@ def test_the_same_verdict_as_a_check(process: Process) -> None:
             source
         )
         done = forked.run(
-            ["check", name, str(path), "--seed", "11", "--json"], packs.TRAINER.parent, os.environ
+            ["check", name, str(path), "--seed", "11", "--json"],
+            pack_reader.TRAINER.parent,
+            os.environ,
         )
         whole = json.loads(done.stdout)
         assert answer.report.verdict == whole["verdict"]
@@ -198,7 +203,7 @@ def test_an_order_supersedes_what_is_under_way(process: Process) -> None:
     while not (isinstance(answers[-1], Verdict) and answers[-1].id == 3):
         answers.append(process.reply())
     assert all(isinstance(one, Verdict) and one.id in (2, 3) for one in answers)
-    assert soon(lambda: len(process.family()) <= 2), "the zygote and one worker in waiting"
+    assert soon(lambda: len(process.family()) <= 2), "the fork server and one worker in waiting"
 
 
 def test_what_cannot_be_done_is_said(process: Process) -> None:
@@ -218,13 +223,13 @@ def test_what_cannot_be_done_is_said(process: Process) -> None:
 @pytest.mark.skipif(sys.platform != "linux", reason="processes are looked up in /proc")
 @pytest.mark.parametrize("how", ["end of orders", "end of orders in a run", "SIGKILL in a run"])
 def test_nothing_is_left_behind(how: str) -> None:
-    """Whichever way it ends, its zygote and workers end with it."""
+    """Whichever way it ends, its fork server and workers end with it."""
     process = Process()
     assert isinstance(process.reply(), Ready)
     process.send(Prepare("gqa"))
     if "in a run" in how:
         process.send(grade_of("gqa", "while True: pass\n", id=1))
-    assert soon(lambda: len(process.family()) >= 2), "the zygote and a worker"
+    assert soon(lambda: len(process.family()) >= 2), "the fork server and a worker"
     family = process.family()
     if "SIGKILL" in how:
         os.kill(process.popen.pid, signal.SIGKILL)
@@ -242,7 +247,7 @@ def test_reports_travel_whole() -> None:
         "c", "f.py", 1 << 62, "failed", (Outcome("values", "failed", "m", "a", 1),), (case,)
     )
     numbers = Slice((0,), (math.nan, math.inf), (1.0, -math.inf), (True, False))
-    from trainer.core.report import Mismatch
+    from trainer.model.report import Mismatch
 
     outcome = Outcome("values", "failed", mismatch=Mismatch("out", "value", first=numbers))
     answer = unpacked_reply(packed(Verdict(1, Report("c", "f", 1, "failed", (outcome,)))))

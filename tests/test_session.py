@@ -24,18 +24,18 @@ from textual.pilot import Pilot
 from textual.worker import WorkerFailed
 
 from tests.fake_grader import FakeGrader, report_on
-from trainer.content import packs
+from trainer.packs import pack_reader
 from trainer.practice.journal import Journal
 from trainer.server.client import AsyncClient
 from trainer.server.messages import Grade, TraceLines, Verdict
-from trainer.session.app import SessionApp, _clock, _keys
-from trainer.session.practice import SETTLE_SECONDS, Practice
-from trainer.session.stay import Left, Stay
+from trainer.session.model import SessionRequest, SessionResult
+from trainer.session.practice_screen import SessionApp, _clock, _keys
+from trainer.session.session_state import SETTLE_SECONDS, SessionState
 from trainer.session.theme import theme
 
-ROOT = packs.built_in_pack()
-GQA = packs.find_challenge(ROOT, "gqa")
-RIGHT = packs.solution(GQA)
+ROOT = pack_reader.built_in_pack()
+GQA = pack_reader.find_challenge(ROOT, "gqa")
+RIGHT = pack_reader.solution(GQA)
 WRONG = RIGHT.replace("scores = scores / math.sqrt(self.head_dim)", "scores = scores * 1")
 SIZES = [(80, 24), (60, 20), (200, 50)]
 
@@ -44,7 +44,7 @@ SIZES = [(80, 24), (60, 20), (200, 50)]
 def file(tmp_path: Path) -> Path:
     """A stub that was handed out."""
     path = tmp_path / "gqa.py"
-    path.write_text(packs.stub(GQA))
+    path.write_text(pack_reader.stub(GQA))
     return path
 
 
@@ -54,20 +54,20 @@ def app_on(path: Path, home: Path, grader: AsyncClient | None = None, **stay: An
     if "purpose" not in stay:
         journal.record_start("gqa", path, time.time() - 60)
     clock = stay.pop("clock", time.monotonic)
-    given = Stay(
+    given = SessionRequest(
         GQA,
         path,
-        packs.prompt(GQA),
+        pack_reader.prompt(GQA),
         stay.pop("seconds_before", 0.0),
         stay.pop("par_seconds", 1200.0),
         **stay,
     )
-    return SessionApp(Practice(given, journal, time.time, clock), grader or FakeGrader())
+    return SessionApp(SessionState(given, journal, time.time, clock), grader or FakeGrader())
 
 
 def drive(
     app: SessionApp,
-    script: Callable[[Pilot[Left]], Awaitable[None]],
+    script: Callable[[Pilot[SessionResult]], Awaitable[None]],
     size: tuple[int, int] = (80, 24),
 ) -> None:
     """Run the app without a terminal and let the script drive it."""
@@ -80,7 +80,9 @@ def drive(
     asyncio.run(run())
 
 
-async def until(pilot: Pilot[Left], condition: Callable[[], bool], seconds: float = 60.0) -> None:
+async def until(
+    pilot: Pilot[SessionResult], condition: Callable[[], bool], seconds: float = 60.0
+) -> None:
     """Wait until it holds; a busy machine is no reason to fail."""
     end = time.monotonic() + seconds
     while not condition():
@@ -88,7 +90,7 @@ async def until(pilot: Pilot[Left], condition: Callable[[], bool], seconds: floa
         await pilot.pause(0.02)
 
 
-def screen(pilot: Pilot[Left]) -> str:
+def screen(pilot: Pilot[SessionResult]) -> str:
     """What is drawn, as text."""
     width, height = pilot.app.size
     return (
@@ -101,7 +103,7 @@ def screen(pilot: Pilot[Left]) -> str:
     )
 
 
-def words(pilot: Pilot[Left]) -> str:
+def words(pilot: Pilot[SessionResult]) -> str:
     """The same without its line breaks."""
     return " ".join(screen(pilot).split())
 
@@ -111,7 +113,7 @@ def test_wrong_then_right_hint_quit_and_resume(file: Path, home: Path) -> None:
     grader = AsyncClient(ROOT)
     app = app_on(file, home, grader)
 
-    async def first(pilot: Pilot[Left]) -> None:
+    async def first(pilot: Pilot[SessionResult]) -> None:
         assert "next" not in screen(pilot)
         file.write_text(WRONG)
         await until(
@@ -155,7 +157,7 @@ def test_wrong_then_right_hint_quit_and_resume(file: Path, home: Path) -> None:
     assert journal.rows()
     again = app_on(file, home, seconds_before=90.0, purpose="practice")
 
-    async def second(pilot: Pilot[Left]) -> None:
+    async def second(pilot: Pilot[SessionResult]) -> None:
         await until(pilot, lambda: again.practice.attempts == 1)
         await until(
             pilot, lambda: bool(re.search(r"  1:[3-5]\d of 20:00", screen(pilot)))
@@ -170,7 +172,7 @@ def test_a_save_supersedes_what_is_under_way(file: Path, home: Path) -> None:
     grader = AsyncClient(ROOT)
     app = app_on(file, home, grader)
 
-    async def script(pilot: Pilot[Left]) -> None:
+    async def script(pilot: Pilot[SessionResult]) -> None:
         file.write_text("while True: pass\n")
         await until(pilot, lambda: app.grading)
         await pilot.pause(0.2)
@@ -190,7 +192,7 @@ def test_the_grading_process_is_killed(file: Path, home: Path) -> None:
     grader = AsyncClient(ROOT)
     app = app_on(file, home, grader)
 
-    async def script(pilot: Pilot[Left]) -> None:
+    async def script(pilot: Pilot[SessionResult]) -> None:
         os.kill(grader._process.pid, signal.SIGKILL)
         await until(pilot, lambda: "grading process ended" in app.status)
         await until(pilot, lambda: app.warm)
@@ -207,11 +209,11 @@ def test_a_grading_process_that_does_not_stay_up(
     file: Path, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """After a few deaths no other one is started; a sentence says what its last words were and what to do."""
-    monkeypatch.setattr("trainer.session.app._REST_SECONDS", 0.01)
-    monkeypatch.setattr("trainer.session.app.AsyncClient", lambda root: FakeGrader())
+    monkeypatch.setattr("trainer.session.practice_screen._REST_SECONDS", 0.01)
+    monkeypatch.setattr("trainer.session.practice_screen.AsyncClient", lambda root: FakeGrader())
     app = app_on(file, home)
 
-    async def script(pilot: Pilot[Left]) -> None:
+    async def script(pilot: Pilot[SessionResult]) -> None:
         file.write_text("crash")
         await until(pilot, lambda: "does not stay up (it fell over)" in words(pilot))
         file.write_text("right")
@@ -232,7 +234,7 @@ def test_every_kind_of_save(file: Path, home: Path) -> None:
     def graded() -> list[str]:
         return [one.submission.source for one in orders if isinstance(one, Grade)]
 
-    async def script(pilot: Pilot[Left]) -> None:
+    async def script(pilot: Pilot[SessionResult]) -> None:
         file.write_text("one")
         await until(pilot, lambda: graded() == ["one"])
         (file.parent / "swap").write_text("two")
@@ -264,7 +266,7 @@ def test_without_events_the_file_is_looked_at(
     monkeypatch.setattr(watchfiles, "awatch", none)
     app = app_on(file, home)
 
-    async def script(pilot: Pilot[Left]) -> None:
+    async def script(pilot: Pilot[SessionResult]) -> None:
         file.write_text("right")
         await until(pilot, lambda: app.practice.passed)
 
@@ -289,7 +291,7 @@ def test_a_sentence_and_on(
     """What cannot be graded is said, the session stays, and the next whole save is graded."""
     app = app_on(file, home)
 
-    async def script(pilot: Pilot[Left]) -> None:
+    async def script(pilot: Pilot[SessionResult]) -> None:
         harm(file)
         await until(pilot, lambda: says in app.status)
         assert says.split()[0] in screen(pilot)
@@ -312,7 +314,7 @@ def test_only_the_keys_that_work(file: Path, home: Path) -> None:
             if app._works(name)
         }
 
-    async def script(pilot: Pilot[Left]) -> None:
+    async def script(pilot: Pilot[SessionResult]) -> None:
         assert keys() == {"again", "hint", "reset", "leave"}
         for key, says in (
             ("w", "graded yet"),
@@ -349,7 +351,7 @@ def test_why_is_held_back_in_an_interview_and_counted(file: Path, home: Path) ->
     """Without `why` the mistake is not drawn anywhere; the key shows it, and that is counted."""
     app = app_on(file, home, why=False, purpose="interview")
 
-    async def script(pilot: Pilot[Left]) -> None:
+    async def script(pilot: Pilot[SessionResult]) -> None:
         file.write_text("wrong")
         await until(pilot, lambda: app.practice.attempts == 1)
         await until(pilot, lambda: "line 3" in screen(pilot))
@@ -367,7 +369,7 @@ def test_reset_keeps_the_old_file(file: Path, home: Path) -> None:
     """A fresh stub, and the learner's work under the name that is said."""
     app = app_on(file, home)
 
-    async def script(pilot: Pilot[Left]) -> None:
+    async def script(pilot: Pilot[SessionResult]) -> None:
         file.write_text("my work")
         await until(pilot, lambda: app.practice.attempts == 1)
         await pilot.press("x")
@@ -375,7 +377,7 @@ def test_reset_keeps_the_old_file(file: Path, home: Path) -> None:
 
     drive(app, script)
     assert (file.parent / "gqa.old-1.py").read_text() == "my work"
-    assert file.read_text() == packs.stub(GQA)
+    assert file.read_text() == pack_reader.stub(GQA)
 
 
 def test_a_verdict_that_comes_after_a_reset(file: Path, home: Path) -> None:
@@ -384,7 +386,7 @@ def test_a_verdict_that_comes_after_a_reset(file: Path, home: Path) -> None:
     assert isinstance(app.grader, FakeGrader)
     grader = app.grader
 
-    async def script(pilot: Pilot[Left]) -> None:
+    async def script(pilot: Pilot[SessionResult]) -> None:
         file.write_text("slow right")
         await until(pilot, lambda: app.grading)
         await pilot.press("x")
@@ -405,7 +407,7 @@ def test_what_breaks_inside_ends_the_session_with_words(
     def broken(*_: object, **__: object) -> None:
         raise ZeroDivisionError("a fault of ours")
 
-    async def script(pilot: Pilot[Left]) -> None:
+    async def script(pilot: Pilot[SessionResult]) -> None:
         monkeypatch.setattr(app.practice, "attempted", broken)
         file.write_text("right")
         for _ in range(3000):
@@ -422,7 +424,7 @@ def test_a_stub_is_not_graded(file: Path, home: Path) -> None:
     """What was handed out and is untouched is no attempt; work that was there is graded at once."""
     app = app_on(file, home)
 
-    async def stays_new(pilot: Pilot[Left]) -> None:
+    async def stays_new(pilot: Pilot[SessionResult]) -> None:
         await pilot.pause(0.3)
         assert app.practice.attempts == 0
 
@@ -430,7 +432,7 @@ def test_a_stub_is_not_graded(file: Path, home: Path) -> None:
     file.write_text("right")
     other = app_on(file, home)
 
-    async def is_graded(pilot: Pilot[Left]) -> None:
+    async def is_graded(pilot: Pilot[SessionResult]) -> None:
         await until(pilot, lambda: other.practice.passed)
 
     drive(other, is_graded)
@@ -443,7 +445,7 @@ def test_it_fits(file: Path, home: Path, size: tuple[int, int], shade: Any) -> N
     app = app_on(file, home)
     app.theme = theme(shade, {})
 
-    async def script(pilot: Pilot[Left]) -> None:
+    async def script(pilot: Pilot[SessionResult]) -> None:
         file.write_text("wrong")
         await until(pilot, lambda: app.practice.attempts == 1)
         # Another pane and a second row of keys come with the next layout.
@@ -465,7 +467,7 @@ def test_too_small_and_larger_again(file: Path, home: Path) -> None:
     """A sentence with both sizes; nothing is lost, and it is drawn again when there is room."""
     app = app_on(file, home)
 
-    async def script(pilot: Pilot[Left]) -> None:
+    async def script(pilot: Pilot[SessionResult]) -> None:
         await pilot.resize_terminal(30, 8)
         await pilot.pause()
         assert "30 x 8" in words(pilot)
@@ -481,7 +483,7 @@ def test_clock_that_ticks_while_the_screen_ends(file: Path, home: Path) -> None:
     """Textual takes the parts away one by one; a second or a verdict that comes then breaks nothing."""
     app = app_on(file, home)
 
-    async def script(pilot: Pilot[Left]) -> None:
+    async def script(pilot: Pilot[SessionResult]) -> None:
         await app.query_one("#top").remove()
         file.write_text("right")
         await until(pilot, lambda: app.practice.passed)
@@ -498,7 +500,7 @@ def test_no_journal_can_be_kept(file: Path, tmp_path: Path) -> None:
     (tmp_path / "a file").write_text("")
     app = app_on(file, tmp_path / "a file" / "home")
 
-    async def script(pilot: Pilot[Left]) -> None:
+    async def script(pilot: Pilot[SessionResult]) -> None:
         file.write_text("right")
         await until(pilot, lambda: app.practice.passed)
         assert "progress is not kept" in words(pilot)
@@ -511,8 +513,8 @@ def test_a_clock_that_goes_backwards(file: Path, home: Path) -> None:
     journal = Journal(home)
     journal.record_start("gqa", file, 1000.0)
     times = iter(range(2000, 0, -50))
-    practice = Practice(
-        Stay(GQA, file, "", 5.0, 60.0),
+    practice = SessionState(
+        SessionRequest(GQA, file, "", 5.0, 60.0),
         journal,
         lambda: float(next(times)),
         iter(range(100, 200)).__next__,
@@ -535,14 +537,14 @@ class Clock:
         return self.now
 
 
-def practice_on(file: Path, home: Path, clock: Clock, **stay: Any) -> Practice:
+def practice_on(file: Path, home: Path, clock: Clock, **stay: Any) -> SessionState:
     """A practice without a screen, five minutes after its start."""
     journal = Journal(home)
     journal.record_start("gqa", file, clock() - 300)
-    return Practice(Stay(GQA, file, "", 300.0, 1200.0, **stay), journal, clock, clock)
+    return SessionState(SessionRequest(GQA, file, "", 300.0, 1200.0, **stay), journal, clock, clock)
 
 
-def save(practice: Practice, text: str) -> None:
+def save(practice: SessionState, text: str) -> None:
     """Save a text and have its verdict at once."""
     practice.saved(text)
     practice.attempted(report_on("gqa", "gqa.py", text, 1), text)
@@ -642,7 +644,7 @@ def test_state_of_an_unfinished_file_is_shown(file: Path, home: Path) -> None:
     """The line is told at the top and at the foot, the last verdict stays, and the task is not turned away."""
     app = app_on(file, home)
 
-    async def script(pilot: Pilot[Left]) -> None:
+    async def script(pilot: Pilot[SessionResult]) -> None:
         file.write_text("half 1")
         await until(pilot, lambda: "gqa does not parse: line 12" in words(pilot))
         assert "does not count" in words(pilot)
@@ -671,7 +673,7 @@ def test_autosave_while_an_answer_is_typed(file: Path, home: Path) -> None:
     def is_graded(text: str) -> bool:
         return app._sent == text and not app.grading
 
-    async def script(pilot: Pilot[Left]) -> None:
+    async def script(pilot: Pilot[SessionResult]) -> None:
         for count in [*range(10, len(lines), 4), len(lines)]:
             text = "".join(lines[:count])
             file.write_text(text)
@@ -710,13 +712,13 @@ def test_a_trace_is_asked_of_what_was_graded(
 ) -> None:
     """`t` asks for the lines of the text and the seed that the report is of, and the next verdict takes its place."""
     monkeypatch.setattr(
-        "trainer.session.app.render_trace", lambda trace: f"trace of seed {trace.seed}"
+        "trainer.session.practice_screen.render_trace", lambda trace: f"trace of seed {trace.seed}"
     )
     app = app_on(file, home)
     assert isinstance(app.grader, FakeGrader)
     grader = app.grader
 
-    async def script(pilot: Pilot[Left]) -> None:
+    async def script(pilot: Pilot[SessionResult]) -> None:
         file.write_text("wrong")
         await until(pilot, lambda: app.practice.attempts == 1)
         await pilot.press("t")
@@ -752,7 +754,7 @@ def terminal(arguments: list[str], cwd: Path, **environment: str) -> Iterator[tu
     pid, end = pty.fork()
     if pid == 0:
         os.chdir(cwd)
-        path = os.pathsep.join([str(packs.TRAINER.parent), str(Path(__file__).parents[1])])
+        path = os.pathsep.join([str(pack_reader.TRAINER.parent), str(Path(__file__).parents[1])])
         os.execve(
             sys.executable,
             [sys.executable, *arguments],
@@ -832,7 +834,7 @@ def test_a_kill_loses_no_attempt_that_was_shown(file: Path, home: Path) -> None:
     generator = random.Random(20)
     shown_in_all = 0
     for _ in range(20):
-        file.write_text(packs.stub(GQA))
+        file.write_text(pack_reader.stub(GQA))
         before = {row.when for row in Journal(home).attempts(replaced=True)}
         with terminal(["-m", "tests.session_in_a_terminal", str(file)], file.parent) as (pid, end):
             drawn = read_until(end, lambda seen: "Every save of" in seen)
@@ -882,7 +884,7 @@ def test_nothing_of_the_learners_folder_is_imported(tmp_path: Path) -> None:
     done = subprocess.run(
         [sys.executable, "-P", "-c", script, str(ROOT)],
         cwd=tmp_path,
-        env={**os.environ, "PYTHONPATH": str(packs.TRAINER.parent)},
+        env={**os.environ, "PYTHONPATH": str(pack_reader.TRAINER.parent)},
         capture_output=True,
         text=True,
         check=False,

@@ -28,25 +28,28 @@ from tests.test_session import (
     words,
 )
 from tests.test_session_keys import run_app
-from trainer.content import packs
-from trainer.content.questions import read_questions
-from trainer.core.report import Report
-from trainer.core.words import Challenge, DrillError, GraderError
-from trainer.practice.interview.plan import Plan, Stage, draw_questions, plan_from
-from trainer.practice.interview.score import ScoreSheet, score_sheet
-from trainer.practice.interview.state import state_of
+from trainer.interview.plan import InterviewPlan, Stage, draw_questions, plan_from
+from trainer.interview.score import ScoreSheet, score_sheet
+from trainer.interview.state import state_of
+from trainer.model.challenge import Challenge
+from trainer.model.errors import DrillError, GraderError
+from trainer.model.report import Report
+from trainer.packs import pack_reader
+from trainer.packs.question_bank import read_questions
 from trainer.practice.journal import Journal
 from trainer.server.messages import Grade
-from trainer.session.interview import How, Interview, solve_problems
-from trainer.session.interview_pages import EndApp
-from trainer.session.stay import Left, Sitting, Stay
+from trainer.session.interview_screen import EndApp
+from trainer.session.interview_state import How, Interview, solve_problems
+from trainer.session.model import SessionRequest, SessionResult, Sitting
 
 __all__ = ["file"]  # a fixture
 
 OPENING = "Stage 1 of 2, warm-up.\n\nThe clock starts when you press Enter."
 SITTING = Sitting(1, 2, 1800.0, OPENING)
 INTERVIEW: dict[str, Any] = {"purpose": "interview", "why": False, "sitting": SITTING}
-CHALLENGES = {challenge.id: challenge for challenge in packs.read_pack(packs.built_in_pack())}
+CHALLENGES = {
+    challenge.id: challenge for challenge in pack_reader.read_pack(pack_reader.built_in_pack())
+}
 SIZES = [(120, 40), (80, 24), (50, 20), (40, 10)]
 
 
@@ -58,7 +61,7 @@ def test_clock_starts_at_enter(file: Path, home: Path, size: tuple[int, int]) ->
     grader = app.grader
     assert isinstance(grader, FakeGrader)
 
-    async def script(pilot: Pilot[Left]) -> None:
+    async def script(pilot: Pilot[SessionResult]) -> None:
         await until(pilot, lambda: app.warm and "The clock starts when you" in screen(pilot))
         clock.now += 500
         file.write_text("right")
@@ -86,7 +89,7 @@ def test_leaving_from_the_opening_page_costs_nothing(file: Path, home: Path) -> 
     clock = Clock()
     app = app_on(file, home, clock=clock, seconds_before=95.0, **INTERVIEW)
 
-    async def script(pilot: Pilot[Left]) -> None:
+    async def script(pilot: Pilot[SessionResult]) -> None:
         await until(pilot, lambda: app.warm)
         clock.now += 500
         await pilot.press("q")
@@ -107,7 +110,7 @@ def test_path_and_time_stay_in_view(
     path.write_text("wrong")
     app = app_on(path, home, **INTERVIEW)
 
-    async def script(pilot: Pilot[Left]) -> None:
+    async def script(pilot: Pilot[SessionResult]) -> None:
         await until(pilot, lambda: app.warm)
         await pilot.press("enter")
         await until(pilot, lambda: app.practice.last is not None)
@@ -132,7 +135,7 @@ def test_time_that_is_up(file: Path, home: Path) -> None:
     clock = Clock()
     app = app_on(file, home, clock=clock, par_seconds=600.0, **INTERVIEW)
 
-    async def script(pilot: Pilot[Left]) -> None:
+    async def script(pilot: Pilot[SessionResult]) -> None:
         await until(pilot, lambda: app.warm)
         await pilot.press("enter")
         clock.now += 1865
@@ -160,18 +163,18 @@ def test_reset_does_not_stop_the_clock_of_an_interview(file: Path, home: Path) -
 def interview(tmp_path: Path, home: Path, questions: tuple[str, ...] = ("x",)) -> Interview:
     """Return an interview of two problems, before its first page."""
     stages = (Stage("sdpa", "warm-up", 600.0), Stage("gqa", "main problem", 1000.0))
-    plan = Plan(30, 1, stages, questions, str(tmp_path / "stubs"))
+    plan = InterviewPlan(30, 1, stages, questions, str(tmp_path / "stubs"))
     journal = Journal(home)
     name = journal.record_interview(1.0, asdict(plan))
     clock = Clock()
-    asked = draw_questions(plan, read_questions(packs.built_in_pack()))
+    asked = draw_questions(plan, read_questions(pack_reader.built_in_pack()))
     return Interview(name, 1.0, plan, asked, CHALLENGES, journal, wall=lambda: 2.0, clock=clock)
 
 
-def left(how: str = "quit", text: str | None = None, **changes: Any) -> Left:
+def left(how: str = "quit", text: str | None = None, **changes: Any) -> SessionResult:
     """Return what the session says when it is left after 60 seconds, with this text graded."""
     report = report_on("sdpa", "sdpa.py", text, 1) if text is not None else None
-    before = Left("quit", False, 60.0, int(text is not None), 0, 0, report, text)
+    before = SessionResult("quit", False, 60.0, int(text is not None), 0, 0, report, text)
     return replace(before, how=how, **changes)
 
 
@@ -182,16 +185,18 @@ class Learner:
     saved     the text that is in the file then; None leaves it unchanged, "" deletes it
     """
 
-    def __init__(self, monkeypatch: pytest.MonkeyPatch, run: Interview, *stays: Left) -> None:
+    def __init__(
+        self, monkeypatch: pytest.MonkeyPatch, run: Interview, *stays: SessionResult
+    ) -> None:
         self.run, self.stays = run, list(stays)
         self.saved: str | None = None
-        self.pages: list[Stay] = []
+        self.pages: list[SessionRequest] = []
         self.graded: list[str] = []
-        monkeypatch.setattr("trainer.session.interview.stay", self._stay)
+        monkeypatch.setattr("trainer.session.interview_state.run_session", self._stay)
 
     def solve(self) -> str:
         """Solve problems until the interview is left."""
-        return solve_problems(self.run, (packs.built_in_pack(),), "en", self._grade)
+        return solve_problems(self.run, (pack_reader.built_in_pack(),), "en", self._grade)
 
     def opening(self, number: int) -> str:
         """Return an opening page, without its line breaks."""
@@ -199,7 +204,7 @@ class Learner:
         assert sitting is not None
         return " ".join(sitting.opening.split())
 
-    def _stay(self, given: Stay, journal: Journal) -> Left:
+    def _stay(self, given: SessionRequest, journal: Journal) -> SessionResult:
         self.pages.append(given)
         if self.saved is not None and len(self.pages) == 1:
             given.path.write_text(self.saved)
@@ -328,7 +333,7 @@ def test_ctrl_c_while_grading_leaves_the_interview(
     def interrupted(challenge: Challenge, source: str, path: Path) -> Report:
         raise KeyboardInterrupt
 
-    assert solve_problems(run, (packs.built_in_pack(),), "en", interrupted) == "interrupted"
+    assert solve_problems(run, (pack_reader.built_in_pack(),), "en", interrupted) == "interrupted"
     assert run.state.stage == 0
     assert run.state.stages[0].seconds == 60.0
 
@@ -350,7 +355,7 @@ def test_learners_file_is_never_overwritten(
     if text is not None:
         run.path(0).write_text(text)
     learner.solve()
-    assert run.path(0).read_text() == (text or packs.stub(CHALLENGES["sdpa"]))
+    assert run.path(0).read_text() == (text or pack_reader.stub(CHALLENGES["sdpa"]))
     assert ("is your file" if text else "is the stub") in learner.opening(1)
 
 
@@ -359,7 +364,7 @@ def test_learners_file_is_never_overwritten(
 
 def end_app(tmp_path: Path, home: Path, count: int = 3) -> EndApp:
     """Return the screen with so many questions of the bank; both problems have ended."""
-    questions = read_questions(packs.built_in_pack())
+    questions = read_questions(pack_reader.built_in_pack())
     chosen = [one for one in questions if one.kind == "choice"][: count - 1]
     chosen += [one for one in questions if one.kind == "number"][:1]
     run = interview(tmp_path, home, tuple(one.id for one in chosen))
@@ -513,7 +518,7 @@ def test_whole_interview_in_a_terminal(tmp_path: Path, home: Path) -> None:
         drawn = read_until(end, lambda seen: "starts the clock" in seen)
         assert "5:00 left" in drawn
         os.write(end, b"\r")
-        file.write_text(packs.solution(CHALLENGES["sdpa"]))
+        file.write_text(pack_reader.solution(CHALLENGES["sdpa"]))
         read_until(end, lambda seen: "PASSED" in seen)
         os.kill(pid, signal.SIGKILL)
     with terminal([*command, "--resume"], tmp_path) as (pid, end):

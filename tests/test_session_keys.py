@@ -12,18 +12,18 @@ from textual.pilot import Pilot
 
 from tests.fake_grader import FakeGrader
 from tests.test_session import GQA, app_on, file, read_until, screen, terminal, until, words
-from trainer.core.words import DrillError
+from trainer.model.errors import DrillError
 from trainer.practice.journal import Journal
 from trainer.server.messages import Reply
-from trainer.session.app import SessionApp
 from trainer.session.editor import Editor, find_editor, run_editor
-from trainer.session.stay import Left, Sitting
+from trainer.session.model import SessionResult, Sitting
+from trainer.session.practice_screen import SessionApp
 
 __all__ = ["file"]  # a fixture
 
 WIDTHS = (40, 60, 80, 109, 110, 140)
 EDGES = (40, 109, 110)  # the narrowest, and where the layout changes
-Script = Callable[[Pilot[Left]], Awaitable[None]]
+Script = Callable[[Pilot[SessionResult]], Awaitable[None]]
 
 
 class SilentGrader(FakeGrader):
@@ -34,60 +34,60 @@ class SilentGrader(FakeGrader):
         self._answers: asyncio.Queue[Reply | None] = asyncio.Queue()
 
 
-async def to_failed(app: SessionApp, path: Path, pilot: Pilot[Left]) -> None:
+async def to_failed(app: SessionApp, path: Path, pilot: Pilot[SessionResult]) -> None:
     """Save a wrong answer and wait for its verdict."""
     path.write_text("wrong")
     await until(pilot, lambda: app.practice.last is not None)
 
 
-async def to_starting(app: SessionApp, path: Path, pilot: Pilot[Left]) -> None:
+async def to_starting(app: SessionApp, path: Path, pilot: Pilot[SessionResult]) -> None:
     """Nothing has answered yet."""
 
 
-async def to_fresh(app: SessionApp, path: Path, pilot: Pilot[Left]) -> None:
+async def to_fresh(app: SessionApp, path: Path, pilot: Pilot[SessionResult]) -> None:
     """The grader is ready, and the file is the stub."""
     await until(pilot, lambda: app.warm)
 
 
-async def to_grading(app: SessionApp, path: Path, pilot: Pilot[Left]) -> None:
+async def to_grading(app: SessionApp, path: Path, pilot: Pilot[SessionResult]) -> None:
     """Another save is graded after a wrong answer."""
     await to_failed(app, path, pilot)
     path.write_text("slow")
     await until(pilot, lambda: app.grading)
 
 
-async def to_passed(app: SessionApp, path: Path, pilot: Pilot[Left]) -> None:
+async def to_passed(app: SessionApp, path: Path, pilot: Pilot[SessionResult]) -> None:
     """The answer is right."""
     path.write_text("right")
     await until(pilot, lambda: app.practice.passed)
 
 
-async def to_trace(app: SessionApp, path: Path, pilot: Pilot[Left]) -> None:
+async def to_trace(app: SessionApp, path: Path, pilot: Pilot[SessionResult]) -> None:
     """The trace of a wrong answer is shown."""
     await to_failed(app, path, pilot)
     await pilot.press("t")
     await until(pilot, lambda: app.trace is not None)
 
 
-async def to_trace_behind(app: SessionApp, path: Path, pilot: Pilot[Left]) -> None:
+async def to_trace_behind(app: SessionApp, path: Path, pilot: Pilot[SessionResult]) -> None:
     """The trace is there, and the task is shown."""
     await to_trace(app, path, pilot)
     await pilot.press("tab")
 
 
-async def to_hint(app: SessionApp, path: Path, pilot: Pilot[Left]) -> None:
+async def to_hint(app: SessionApp, path: Path, pilot: Pilot[SessionResult]) -> None:
     """A hint was taken after a wrong answer."""
     await to_failed(app, path, pilot)
     await pilot.press("h")
 
 
-async def to_why(app: SessionApp, path: Path, pilot: Pilot[Left]) -> None:
+async def to_why(app: SessionApp, path: Path, pilot: Pilot[SessionResult]) -> None:
     """The likely mistake is held back after a wrong answer."""
     await to_failed(app, path, pilot)
     await pilot.press("w")
 
 
-async def to_unfinished(app: SessionApp, path: Path, pilot: Pilot[Left]) -> None:
+async def to_unfinished(app: SessionApp, path: Path, pilot: Pilot[SessionResult]) -> None:
     """The file does not parse after a wrong answer."""
     await to_failed(app, path, pilot)
     path.write_text("half")
@@ -128,7 +128,7 @@ def shown_keys(app: SessionApp) -> list[str]:
 def keys_work(file: Path, home: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., list[str]]:
     """Press every key of the footer, each in a session of its own that stands still but for that key."""
     monkeypatch.setattr(
-        "trainer.session.app.render_trace", lambda trace: f"trace of seed {trace.seed}"
+        "trainer.session.practice_screen.render_trace", lambda trace: f"trace of seed {trace.seed}"
     )
     monkeypatch.setenv("EDITOR", "no-such-editor")
     monkeypatch.delenv("VISUAL", raising=False)
@@ -142,7 +142,7 @@ def keys_work(file: Path, home: Path, monkeypatch: pytest.MonkeyPatch) -> Callab
             grader = SilentGrader() if state == "starting" else FakeGrader()
             return app_on(file, home, grader, clock=lambda: 0.0, **stay)
 
-        async def reach(made: SessionApp, pilot: Pilot[Left]) -> None:
+        async def reach(made: SessionApp, pilot: Pilot[SessionResult]) -> None:
             if state != "starting":
                 await until(pilot, lambda: made.warm)
             if stay.get("sitting") is None:
@@ -154,7 +154,7 @@ def keys_work(file: Path, home: Path, monkeypatch: pytest.MonkeyPatch) -> Callab
 
         looked = app()
 
-        async def look(pilot: Pilot[Left]) -> None:
+        async def look(pilot: Pilot[SessionResult]) -> None:
             await reach(looked, pilot)
             pressed.extend(shown_keys(looked))
             assert all(f"{key} " in words(pilot) for key in pressed), screen(pilot)
@@ -163,7 +163,9 @@ def keys_work(file: Path, home: Path, monkeypatch: pytest.MonkeyPatch) -> Callab
         for key in pressed:
             tried = app()
 
-            async def press(pilot: Pilot[Left], tried: SessionApp = tried, key: str = key) -> None:
+            async def press(
+                pilot: Pilot[SessionResult], tried: SessionApp = tried, key: str = key
+            ) -> None:
                 await reach(tried, pilot)
                 before = screen(pilot)
                 await pilot.press(key)
@@ -222,7 +224,7 @@ def test_task_is_one_key_away_after_a_verdict(file: Path, home: Path, width: int
     """Where one pane is shown Tab shows the other; where both are, the arrows scroll the other."""
     app = app_on(file, home)
 
-    async def script(pilot: Pilot[Left]) -> None:
+    async def script(pilot: Pilot[SessionResult]) -> None:
         await until(pilot, lambda: app.warm)
         await to_failed(app, file, pilot)
         await until(pilot, lambda: "3 of 4 values" in screen(pilot))
@@ -245,7 +247,7 @@ def test_click_moves_what_the_arrows_scroll(file: Path, home: Path) -> None:
     """Where both panes are shown, a click on the task is the same as Tab."""
     app = app_on(file, home)
 
-    async def script(pilot: Pilot[Left]) -> None:
+    async def script(pilot: Pilot[SessionResult]) -> None:
         await until(pilot, lambda: app.warm)
         await to_failed(app, file, pilot)
         await pilot.click("#prompt")
@@ -259,7 +261,7 @@ def test_keys_of_a_terminal_that_is_too_small(file: Path, home: Path) -> None:
     """Nothing happens that cannot be seen; q quits."""
     app = app_on(file, home)
 
-    async def script(pilot: Pilot[Left]) -> None:
+    async def script(pilot: Pilot[SessionResult]) -> None:
         await until(pilot, lambda: app.warm)
         await to_failed(app, file, pilot)
         await pilot.resize_terminal(30, 8)
@@ -275,10 +277,10 @@ def test_keys_of_a_terminal_that_is_too_small(file: Path, home: Path) -> None:
 
 def test_why_leaves_the_trace(file: Path, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The likely mistake stands in the report, so the report is shown."""
-    monkeypatch.setattr("trainer.session.app.render_trace", lambda trace: "the trace")
+    monkeypatch.setattr("trainer.session.practice_screen.render_trace", lambda trace: "the trace")
     app = app_on(file, home, why=False)
 
-    async def script(pilot: Pilot[Left]) -> None:
+    async def script(pilot: Pilot[SessionResult]) -> None:
         await until(pilot, lambda: app.warm)
         await to_trace(app, file, pilot)
         await pilot.press("w")
@@ -407,7 +409,7 @@ def test_what_an_editor_wrote_is_kept_whole(file: Path, home: Path) -> None:
     app = app_on(file, home)
     before = file.read_text()
 
-    async def script(pilot: Pilot[Left]) -> None:
+    async def script(pilot: Pilot[SessionResult]) -> None:
         await until(pilot, lambda: app.warm)
         await pilot.press("e")  # this terminal of the test cannot be lent
         await until(

@@ -14,32 +14,36 @@ from pathlib import Path
 import pytest
 
 from trainer.classroom import similarity
+from trainer.classroom.records import StudentResult
 from trainer.classroom.similarity import LEAST_SHARED, Pair, check_similarity, similar_pairs
-from trainer.classroom.words import Result
-from trainer.content import packs
-from trainer.content.levels import LEVELS
-from trainer.core.words import Challenge, DrillError
-from trainer.display.gradebook import cells
-from trainer.display.similarity import COLUMNS, HINT, similarity_csv, similarity_text
+from trainer.export.gradebook import cells
+from trainer.export.similar_pairs import COLUMNS, HINT, similarity_csv, similarity_text
+from trainer.model.challenge import Challenge
+from trainer.model.errors import DrillError
+from trainer.packs import pack_reader
+from trainer.packs.stub_levels import LEVELS
 
-CHALLENGES = packs.read_pack(packs.built_in_pack())
+CHALLENGES = pack_reader.read_pack(pack_reader.built_in_pack())
 IDS = [challenge.id for challenge in CHALLENGES]
 ROOT = Path(__file__).resolve().parents[1]
 
 
 def known_of(challenge: Challenge) -> list[str]:
     """Return the stubs and the reference, without `also_right`, which stands for students here."""
-    return [*(packs.stub(challenge, level) for level in LEVELS), packs.solution(challenge)]
+    return [
+        *(pack_reader.stub(challenge, level) for level in LEVELS),
+        pack_reader.solution(challenge),
+    ]
 
 
 def also_right(challenge: Challenge) -> dict[str, str]:
     """Return whole answers in different styles, by name."""
-    return {path.stem: path.read_text() for path in packs.also_right(challenge)}
+    return {path.stem: path.read_text() for path in pack_reader.also_right(challenge)}
 
 
 def wrong_by_hand(challenge: Challenge) -> dict[str, str]:
     """Return independent wrong answers, by name."""
-    folder = ROOT / "tests" / "by_hand" / packs.folder_name(challenge.id)
+    folder = ROOT / "tests" / "by_hand" / pack_reader.folder_name(challenge.id)
     return {f"wrong/{path.stem}": path.read_text() for path in folder.glob("*.py")}
 
 
@@ -113,16 +117,16 @@ def test_renamed_copies_are_found(challenge: Challenge) -> None:
 @pytest.mark.parametrize("challenge", CHALLENGES, ids=IDS)
 def test_copies_of_the_reference_are_not_reported(challenge: Challenge) -> None:
     """Students who hand in the reference or the stub have nothing of their own."""
-    reference = packs.solution(challenge)
+    reference = pack_reader.solution(challenge)
     sources = {
         "a": reference,
         "b": f"{reference}# mine",
         "c": reference.replace("\n\n", "\n# here\n\n"),
-        "d": packs.stub(challenge),
-        "e": packs.stub(challenge, "guided"),
+        "d": pack_reader.stub(challenge),
+        "e": pack_reader.stub(challenge, "guided"),
     }
     assert similar_pairs(sources, known_of(challenge)) == []
-    assert similar_pairs(sources, [packs.stub(challenge)]) != []
+    assert similar_pairs(sources, [pack_reader.stub(challenge)]) != []
 
 
 TEXTBOOK = """
@@ -469,7 +473,7 @@ def test_hostile_text_is_cut_before_it_is_read(text: str) -> None:
 def test_library_is_imported_only_for_similar() -> None:
     """The command and its modules do not import copydetect, which imports matplotlib."""
     script = (
-        "import sys, trainer.cli.grade, trainer.cli.grade_outputs, trainer.display.similarity\n"
+        "import sys, trainer.cli.grade, trainer.cli.grade_outputs, trainer.export.similar_pairs\n"
         "sys.exit('copydetect' in sys.modules or 'matplotlib' in sys.modules)"
     )
     subprocess.run([sys.executable, "-c", script], check=True)
@@ -505,7 +509,7 @@ def test_csv() -> None:
     text = similarity_csv([("c-1", COPIES[:1]), ("c-2", []), ("c-3", [ALIKE])])
     spelt = []
     for student in (ALIKE.student, ALIKE.other):
-        result = Result(student=student, challenge="c", file="")
+        result = StudentResult(student=student, challenge="c", file="")
         spelt.append(cells(result)[0])
     assert spelt[1].startswith("'=")
     assert list(csv.reader(io.StringIO(text))) == [

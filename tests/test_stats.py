@@ -17,13 +17,23 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from trainer.content import packs
-from trainer.content.mistakes import read_mistakes
-from trainer.core.words import Attempt, Challenge, Mistake
-from trainer.display.stats import EMPTY, as_values, render, show_stats
+from trainer.model.attempt import Attempt
+from trainer.model.challenge import Challenge, Mistake
+from trainer.packs import pack_reader
+from trainer.packs.mistakes import read_mistakes
 from trainer.practice.journal import Journal, Review
 from trainer.practice.schedule import items
-from trainer.practice.stats import WEEKS, OwnMistake, Stats, Topic, Trend, Waiting, Week, statistics
+from trainer.practice.statistics import (
+    WEEKS,
+    OwnMistake,
+    Stats,
+    TopicStrength,
+    Trend,
+    Waiting,
+    Week,
+    statistics,
+)
+from trainer.report.statistics_text import EMPTY, as_values, render, show_stats
 
 from .test_cli import drill
 
@@ -221,8 +231,8 @@ def test_topics() -> None:
     alone = [items([one], NOW)[one.item].strength for one in reviews[:2]]
     assert alone[0] != alone[1]
     assert stats.topics == (
-        Topic("basics", 2, 0, 0, None),
-        Topic("caches", 2, 2, 2, sum(alone) / 2),
+        TopicStrength("basics", 2, 0, 0, None),
+        TopicStrength("caches", 2, 2, 2, sum(alone) / 2),
     )
     assert (stats.passed, stats.challenges) == (2, 4)
 
@@ -427,7 +437,7 @@ def test_the_calendar_at_its_place(full: Stats) -> None:
 
 def test_months_never_touch() -> None:
     """On every day of four years: each name stands above its own week, with a space before the next."""
-    from trainer.display.stats import _months
+    from trainer.report.statistics_text import _months
 
     today = date(2024, 1, 1)
     for number in range(4 * 366):
@@ -470,7 +480,7 @@ def test_words_of_a_pack_cannot_draw() -> None:
     stats = replace(
         counted(),
         mistakes=(OwnMistake("a", "x", "\x1b[31mred[/] [bold]x", 1, NOW),),
-        topics=(Topic("t\x1b[2J", 1, 0, 0, None),),
+        topics=(TopicStrength("t\x1b[2J", 1, 0, 0, None),),
     )
     text = shown(stats)
     assert "\x1b" not in text
@@ -540,7 +550,7 @@ def test_values_for_json(full: Stats) -> None:
 # The command
 
 
-PASSED = packs.read_pack(packs.built_in_pack())[0]
+PASSED = pack_reader.read_pack(pack_reader.built_in_pack())[0]
 
 
 @pytest.fixture
@@ -564,7 +574,7 @@ def test_an_empty_journal(tmp_path: Path, home: Path) -> None:
     assert drill("stats", cwd=tmp_path).stdout == EMPTY + "\n"
     values = json.loads(drill("stats", "--json", cwd=tmp_path).stdout)
     assert (values["attempts"], values["passed"], values["mistakes"]) == (0, 0, [])
-    assert values["challenges"] == len(packs.read_pack(packs.built_in_pack()))
+    assert values["challenges"] == len(pack_reader.read_pack(pack_reader.built_in_pack()))
     assert not home.exists()
 
 
@@ -615,7 +625,7 @@ def test_trouble_is_told(home: Path, tmp_path: Path) -> None:
 def test_no_torch(tmp_path: Path) -> None:
     """`stats`, `export` and `import` import neither torch nor numpy; the last two no rich either."""
     script = (
-        "import sys; from trainer.cli import app; sys.argv = ['attn-drill', *sys.argv[1:]]; code = app._run(); sys.stdout.flush();"
+        "import sys; from trainer.cli import commands; sys.argv = ['attn-drill', *sys.argv[1:]]; code = commands._run(); sys.stdout.flush();"
         "print(sorted(set(sys.modules) & {'torch', 'numpy', 'rich'}), file=sys.stderr); sys.exit(code)"
     )
     for arguments, modules in (
@@ -626,7 +636,7 @@ def test_no_torch(tmp_path: Path) -> None:
         done = subprocess.run(
             [sys.executable, "-c", script, *arguments],
             cwd=tmp_path,
-            env={**os.environ, "PYTHONPATH": str(packs.TRAINER.parent)},
+            env={**os.environ, "PYTHONPATH": str(pack_reader.TRAINER.parent)},
             capture_output=True,
             text=True,
             check=False,

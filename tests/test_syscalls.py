@@ -19,8 +19,8 @@ from typing import Any
 
 import pytest
 
-from trainer.running import isolation, sandbox, seccomp
-from trainer.running.syscalls import ALLOWED, RULES, SECCOMP
+from trainer.sandbox import confine, isolation, seccomp
+from trainer.sandbox.syscalls import ALLOWED, RULES, SECCOMP
 
 from .syscall_table import NUMBERS
 
@@ -441,8 +441,8 @@ def confined(action: Callable[[], Any], tmp_path: Path) -> Any:
     pid = os.fork()
     if pid == 0:
         try:
-            sandbox.confine(
-                sandbox.Landlock.of(["/usr", "/lib", sys.prefix], str(tmp_path)), str(tmp_path)
+            confine.confine(
+                confine.Landlock.of(["/usr", "/lib", sys.prefix], str(tmp_path)), str(tmp_path)
             )
             os.write(writing, json.dumps(action()).encode())
         finally:

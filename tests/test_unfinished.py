@@ -5,16 +5,16 @@ import re
 import pytest
 
 from tests.support.grading import report_of
-from trainer.content import packs
-from trainer.content.levels import LEVELS
-from trainer.core.report import Report
-from trainer.core.words import Challenge
 from trainer.grading.grader import Grader
+from trainer.model.challenge import Challenge
+from trainer.model.report import Report
+from trainer.packs import pack_reader
+from trainer.packs.stub_levels import LEVELS
 
-ROOT = packs.built_in_pack()
-GQA = packs.find_challenge(ROOT, "gqa")
-SDPA = packs.find_challenge(ROOT, "sdpa")
-SOLUTION = packs.solution(GQA)
+ROOT = pack_reader.built_in_pack()
+GQA = pack_reader.find_challenge(ROOT, "gqa")
+SDPA = pack_reader.find_challenge(ROOT, "sdpa")
+SOLUTION = pack_reader.solution(GQA)
 RETURN = "return self.o_proj(merged)"
 WRONG = SOLUTION.replace(RETURN, "return self.o_proj(merged) * 2")
 HEAD, TAIL = SOLUTION.split("    def forward(", 1)
@@ -149,11 +149,13 @@ def test_right_answer_is_finished(grader: Grader) -> None:
     assert (report.verdict, report.unfinished) == ("passed", "")
 
 
-@pytest.mark.parametrize("challenge", packs.read_pack(ROOT), ids=lambda challenge: challenge.id)
+@pytest.mark.parametrize(
+    "challenge", pack_reader.read_pack(ROOT), ids=lambda challenge: challenge.id
+)
 def test_every_stub_is_unfinished(grader: Grader, challenge: Challenge) -> None:
     """The stub at every level with a space at its end, as an editor may save it."""
     for level in LEVELS:
-        source = packs.stub(challenge, level) + " \n"
+        source = pack_reader.stub(challenge, level) + " \n"
         assert report_of(grader, challenge, source, challenge.file_name, 5).unfinished.startswith(
             "is not finished: "
         ), level
@@ -161,9 +163,9 @@ def test_every_stub_is_unfinished(grader: Grader, challenge: Challenge) -> None:
 
 def test_known_mistakes_are_finished(grader: Grader) -> None:
     """Every known mistake of a challenge is a wrong answer, not an unfinished file."""
-    from trainer.content.mistakes import read_mistakes
+    from trainer.packs.mistakes import read_mistakes
 
-    solution = packs.solution(SDPA)
+    solution = pack_reader.solution(SDPA)
     for mistake in read_mistakes(SDPA):
         report = report_of(grader, SDPA, solution.replace(mistake.was, mistake.now), "sdpa.py", 5)
         assert (report.verdict != "passed", report.unfinished) == (True, ""), mistake.id

@@ -4,8 +4,8 @@ from random import Random
 
 import pytest
 
-from trainer.content.questions import Unit
-from trainer.practice.units import NotAnAmountError, number, parse, shown
+from trainer.packs.question_bank import Unit
+from trainer.quiz.units import NotAnAmountError, number, parse, shown
 
 UNDERSTOOD: list[tuple[Unit, str, float]] = [
     ("B", "1 GiB", 2**30),

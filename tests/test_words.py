@@ -2,8 +2,9 @@
 
 import pytest
 
-from trainer.core.report import Outcome, Report
-from trainer.core.words import CHECK_ORDER, Case, axes
+from trainer.model.case import Case, axes
+from trainer.model.checks import CHECK_ORDER
+from trainer.model.report import Outcome, Report
 
 
 @pytest.mark.parametrize(

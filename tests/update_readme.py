@@ -10,9 +10,9 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 os.environ["OMP_NUM_THREADS"] = "1"
 
 from tests.support.grading import report_of
-from trainer.content import packs
+from trainer.packs import pack_reader
 
-ROOT = packs.TRAINER.parent
+ROOT = pack_reader.TRAINER.parent
 PICTURE = ROOT / "docs" / "report.svg"
 WIDTH, SEED = 92, 2
 # Rich's parts in a frame of our own: its own frame loads fonts from the network.
@@ -41,13 +41,13 @@ def draw() -> str:
     """What `check` shows on a terminal for tiled key heads, as SVG."""
     from rich.console import Console
 
-    from trainer.display.terminal import render
     from trainer.grading.grader import Grader
+    from trainer.report.terminal import render
 
-    root = packs.built_in_pack()
+    root = pack_reader.built_in_pack()
     with Grader([root]) as grader:  # before anything of solutions/ is read
-        gqa = packs.find_challenge(root, "gqa")
-        tiled = packs.solution(gqa).replace(
+        gqa = pack_reader.find_challenge(root, "gqa")
+        tiled = pack_reader.solution(gqa).replace(
             "k = k.repeat_interleave(group_size, dim=1)", "k = k.repeat(1, group_size, 1, 1)"
         )
         report = report_of(grader, gqa, tiled, "gqa.py", SEED, diagnosed=True)

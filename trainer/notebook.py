@@ -14,18 +14,19 @@ from typing import Any, NoReturn
 
 from rich.text import Text
 
-from trainer.app.grading import check_seed, check_system, record_attempt
-from trainer.app.packs import open_packs
-from trainer.cli.messages import warn_journal
-from trainer.core.report import Report
-from trainer.core.report_codec import to_object
-from trainer.core.words import DrillError, GraderError, Submission
-from trainer.display.coloured import coloured
-from trainer.display.literal import console
-from trainer.display.pages import page
-from trainer.display.terminal import render
-from trainer.practice.files import decoded
+from trainer.app.grade_file import check_seed, check_system, record_attempt
+from trainer.app.open_packs import open_packs
+from trainer.app.warn import warn_journal
+from trainer.model.errors import DrillError, GraderError
+from trainer.model.report import Report
+from trainer.model.report_codec import to_object
+from trainer.model.submission import Submission
 from trainer.practice.journal import default_journal
+from trainer.practice.learner_files import decoded
+from trainer.report.coloured import coloured
+from trainer.report.literal import console
+from trainer.report.pages import page
+from trainer.report.terminal import render
 from trainer.server.messages import Grade, Refused, Verdict
 from trainer.server.pool import pool
 

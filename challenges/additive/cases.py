@@ -3,7 +3,7 @@
 import torch
 
 from trainer.casekit import CaseMaker, Second, suites
-from trainer.running.returns import unpack
+from trainer.worker.returns import unpack
 
 
 def drive(attention, given):

@@ -3,7 +3,7 @@
 import torch
 
 from trainer.casekit import CachedMaker, Projected, bad_heads, caches
-from trainer.running.returns import unpack
+from trainer.worker.returns import unpack
 
 ROLES = Projected()
 

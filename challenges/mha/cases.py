@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from trainer.casekit import CaseMaker, Projected, Second, bad_heads, suites
-from trainer.running.returns import unpack
+from trainer.worker.returns import unpack
 
 ROLES = Projected(query="query", key="key", value="value")
 SELF = {"key": "query", "value": "query"}  # one tensor for all three

@@ -8,7 +8,7 @@ from dataclasses import replace
 import torch
 
 from trainer.casekit import CaseMaker, RotaryMaker, positions, suites
-from trainer.running.returns import unpack
+from trainer.worker.returns import unpack
 
 
 def drive(rope, given):

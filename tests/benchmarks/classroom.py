@@ -22,9 +22,9 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
-from trainer.content import packs  # noqa: E402
-from trainer.content.mistakes import patch, read_mistakes  # noqa: E402
-from trainer.running.isolation import children  # noqa: E402  # the checkout is put on the path first
+from trainer.packs import pack_reader  # noqa: E402
+from trainer.packs.mistakes import patch, read_mistakes  # noqa: E402
+from trainer.sandbox.isolation import children  # noqa: E402  # the checkout is put on the path first
 
 LEAST_RATIO = 20.0
 MOST_GROWTH = 1.2
@@ -47,11 +47,11 @@ HOSTILE = (
 
 def sources(count: int) -> list[str]:
     """So many submissions: three in five right, a third wrong, the others hostile, one in a hundred and fifty of them all hanging until its limit."""
-    gqa = packs.find_challenge(packs.built_in_pack(), "gqa")
+    gqa = pack_reader.find_challenge(pack_reader.built_in_pack(), "gqa")
     folder = ROOT / "tests" / "hostile" / "submissions"
-    right = [packs.solution(gqa), *(path.read_text() for path in packs.also_right(gqa))]
+    right = [pack_reader.solution(gqa), *(path.read_text() for path in pack_reader.also_right(gqa))]
     wrong = [path.read_text() for path in sorted((ROOT / "tests" / "by_hand" / "gqa").glob("*.py"))]
-    wrong += [patch(packs.solution(gqa), one, "mistakes.toml") for one in read_mistakes(gqa)]
+    wrong += [patch(pack_reader.solution(gqa), one, "mistakes.toml") for one in read_mistakes(gqa)]
     hostile = [(folder / f"{name}.py").read_text() for name in HOSTILE]
     hanging = [(folder / f"{name}.py").read_text() for name in HANGING]
     draw = random.Random(7)
@@ -96,8 +96,8 @@ def resident(pid: int) -> int:
             continue
         parent = int(status["PPid"])
         if (
-            b"trainer.running.launch" in words and parent == pid
-        ):  # the stations themselves, not their zygotes and workers
+            b"trainer.worker.launch" in words and parent == pid
+        ):  # the stations themselves, not their fork servers and workers
             found.append(int(status["VmRSS"].split()[0]))
     return max(found)
 

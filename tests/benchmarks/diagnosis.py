@@ -15,16 +15,16 @@ import sys
 import time
 from pathlib import Path
 
-from trainer.core.words import Submission
-from trainer.grading.diagnosis.diagnose import Diagnoser
+from trainer.diagnosis.diagnose import Diagnoser
+from trainer.model.submission import Submission
 
 os.environ["OMP_NUM_THREADS"] = "1"
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
-from trainer.content import packs
-from trainer.content.mistakes import read_mistakes
-from trainer.core.words import Challenge
 from trainer.grading.grader import Grader
+from trainer.model.challenge import Challenge
+from trainer.packs import pack_reader
+from trainer.packs.mistakes import read_mistakes
 
 ROOT = Path(__file__).resolve().parents[2]
 SEED = 7
@@ -63,11 +63,11 @@ def main() -> int:
     words.add_argument("--all", action="store_true")
     words.add_argument("--every", type=int, default=1)
     asked = words.parse_args()
-    challenges = packs.read_pack(packs.built_in_pack())
+    challenges = pack_reader.read_pack(pack_reader.built_in_pack())
     counts = {one.id: len(read_mistakes(one)) for one in challenges}
     largest = [one for one in challenges if counts[one.id] == max(counts.values())]
     over = False
-    with Grader([packs.built_in_pack()]) as grader:
+    with Grader([pack_reader.built_in_pack()]) as grader:
         for challenge in challenges if asked.all else largest:
             paths = sorted((ROOT / "tests" / "by_hand" / challenge.folder.name).glob("*.py"))[
                 :: asked.every

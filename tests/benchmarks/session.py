@@ -18,7 +18,7 @@ import termios
 import time
 from pathlib import Path
 
-from trainer.content import packs
+from trainer.packs import pack_reader
 
 ID = "gqa"
 MOST_RATIO = 0.2  # of a cold check; the aim on two ordinary cores is a tenth of a second
@@ -46,8 +46,8 @@ def quiet(terminal: int, seconds: float) -> None:
 
 def saves(folder: Path, environment: dict[str, str], count: int) -> list[float]:
     """Seconds from each save of a right answer to its verdict on the screen."""
-    challenge = packs.find_challenge(packs.built_in_pack(), ID)
-    source = packs.solution(challenge)
+    challenge = pack_reader.find_challenge(pack_reader.built_in_pack(), ID)
+    source = pack_reader.solution(challenge)
     pid, terminal = pty.fork()
     if pid == 0:
         os.chdir(folder)
@@ -90,7 +90,7 @@ def measured(count: int) -> float:
         environment = {
             **os.environ,
             "ATTN_DRILL_HOME": str(folder / "home"),
-            "PYTHONPATH": str(packs.TRAINER.parent),
+            "PYTHONPATH": str(pack_reader.TRAINER.parent),
             "TERM": "xterm-256color",
         }
         warm = saves(folder, environment, count)

@@ -9,10 +9,10 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from trainer.comparing.compare import compare_dropout
-from trainer.comparing.tolerance import allowed, loss, lower_dtype
-from trainer.core.words import Case
-from trainer.running.execution import (
+from trainer.grading.tensor_comparison import compare_dropout
+from trainer.grading.tolerance import allowed, loss, lower_dtype
+from trainer.model.case import Case
+from trainer.worker.execution import (
     Drive,
     Given,
     build,

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from trainer.casekit import CachedMaker, Case, Draw, Projected, caches
-from trainer.content import packs
 from trainer.grading.drive import drive_source
+from trainer.packs import pack_reader
 
 from .plain import CACHED
 from .runner import caught_by, patched
@@ -157,7 +157,7 @@ TABLE: dict[str, dict[str, tuple[str, str]]] = {
 
 def drive() -> Any:
     """Return the `drive` of a challenge with a cache."""
-    challenge = packs.find_challenge(packs.built_in_pack(), "gqa-kv-cache")
+    challenge = pack_reader.find_challenge(pack_reader.built_in_pack(), "gqa-kv-cache")
     path = challenge.folder / "cases.py"
     scope: dict[str, Any] = {}
     exec(drive_source(path.read_text(), str(path)), scope)

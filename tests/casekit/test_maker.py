@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from trainer.casekit import CaseMaker, Draw, Second, suites
-from trainer.core.words import PackError
+from trainer.model.errors import PackError
 
 
 def maker() -> CaseMaker:

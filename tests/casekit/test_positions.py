@@ -9,9 +9,9 @@ import pytest
 import torch
 
 from trainer.casekit import Case, Draw, Projected, RotaryMaker, Second, positions, suites
-from trainer.content import packs
+from trainer.diagnosis.patched_references import PatchedReferences
 from trainer.grading.case_set import load_case_set
-from trainer.grading.diagnosis.patched_references import PatchedReferences
+from trainer.packs import pack_reader
 
 from .plain import ROTARY
 from .runner import caught_by, patched
@@ -247,7 +247,7 @@ def test_growth_has_tables_of_a_size_if_there_are_tables(rows: str) -> None:
 @pytest.mark.parametrize("seed", [5028, 2_108_074_545])
 def test_far_along_refuses_no_frequencies_that_are_written_another_way(seed: int) -> None:
     """With a base of 500 these seeds refused three right answers to mla, for one rounded angle."""
-    challenge = packs.find_challenge(packs.built_in_pack(), "mla")
+    challenge = pack_reader.find_challenge(pack_reader.built_in_pack(), "mla")
     case_set = load_case_set(challenge, seed)
     far = [case.name for case in case_set.cases].index("float64, positions up to 1999")
     source = (challenge.solutions / "also_right" / "deepseek_style.py").read_text("utf-8")

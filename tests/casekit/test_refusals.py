@@ -4,8 +4,8 @@ from collections.abc import Callable
 
 import pytest
 
-from trainer.casekit import refusals
-from trainer.core.words import Refusal
+from trainer.casekit import bad_sizes
+from trainer.model.case import Refusal
 
 
 def cannot_work(refusal: Refusal) -> bool:
@@ -17,7 +17,7 @@ def cannot_work(refusal: Refusal) -> bool:
 
 def test_every_row_is_bad_and_no_row_comes_twice() -> None:
     """And a head has an even number of features, so that no table of RoPE raises by itself."""
-    for rows in (list(refusals.bad_heads()), list(refusals.bad_groups())):
+    for rows in (list(bad_sizes.bad_heads()), list(bad_sizes.bad_groups())):
         assert all(cannot_work(refusal) for refusal in rows)
         assert len({str(refusal.init) for refusal in rows}) == len(rows)
         for refusal in rows:
@@ -46,10 +46,10 @@ def test_every_row_is_bad_and_no_row_comes_twice() -> None:
 )
 def test_a_wrong_check_lets_one_pass(refuses: Callable[[int, int, int], int]) -> None:
     """Each stands for a check that is not the contract's."""
-    rows = [tuple(refusal.init.values()) for refusal in refusals.bad_groups()]
+    rows = [tuple(refusal.init.values()) for refusal in bad_sizes.bad_groups()]
     assert not all(refuses(*row) for row in rows)  # type: ignore[arg-type]
 
 
 def test_more_arguments_go_into_every_call() -> None:
     """The memory's width, say."""
-    assert all(refusal.init["memory_dim"] == 24 for refusal in refusals.bad_heads(memory_dim=24))
+    assert all(refusal.init["memory_dim"] == 24 for refusal in bad_sizes.bad_heads(memory_dim=24))

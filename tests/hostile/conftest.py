@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import TINY_PACK
-from trainer.content import packs
 from trainer.grading.grader import Grader
-from trainer.running.zygote import Limits
+from trainer.packs import pack_reader
+from trainer.worker.forkserver_client import Limits
 
 PACK = Path(__file__).parent / "pack"
 _graders: list[Grader] = []
@@ -21,7 +21,9 @@ def pytest_collection_finish(session: pytest.Session) -> None:
     ):
         _graders.append(
             Grader(
-                [packs.built_in_pack(), TINY_PACK, PACK], Limits(seconds=60.0), isolation="limits"
+                [pack_reader.built_in_pack(), TINY_PACK, PACK],
+                Limits(seconds=60.0),
+                isolation="limits",
             )
         )
 

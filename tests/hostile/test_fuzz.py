@@ -10,28 +10,28 @@ import pytest
 
 from tests.conftest import TINY_PACK
 from tests.support.grading import diagnoser_of, report_of
-from trainer.content import packs
-from trainer.core.words import Submission
-from trainer.display.as_json import to_json
+from trainer.diagnosis.diagnose import diagnose
 from trainer.grading.comparison import Comparison
-from trainer.grading.diagnosis.diagnose import diagnose
 from trainer.grading.grader import Grader, Judgement
 from trainer.grading.judge import judge
-from trainer.running.channel import HEAD_BYTES
-from trainer.running.protocol import (
+from trainer.model.submission import Submission
+from trainer.packs import pack_reader
+from trainer.report.report_json import to_json
+from trainer.worker.channel import HEAD_BYTES
+from trainer.worker.protocol import (
     COUNT,
     NOTE,
     PART,
     REPLY,
-    Part,
     ProtocolError,
     Reply,
+    ReplyPart,
     decode,
     message,
 )
-from trainer.running.run import Running
+from trainer.worker.worker_client import WorkerRun
 
-SUMS = packs.find_challenge(TINY_PACK, "prefix-sum")
+SUMS = pack_reader.find_challenge(TINY_PACK, "prefix-sum")
 SEED = 21
 ODD_NUMBERS = [-1, 0, 1, 2, 7, 1 << 20, 1 << 31, (1 << 53) + 1, 1 << 63, 1e308, -0.5]
 ODD_VALUES = [None, True, "", "x" * 9000, [], {}, [[]], "nan", "\x1b[2J", "\ud7ff", {"tensor": 3}]
@@ -45,25 +45,27 @@ def streams(grader: Grader, monkeypatch: pytest.MonkeyPatch) -> dict[str, bytes]
     """What workers sent for a right answer and for a wrong one."""
     found: dict[str, bytes] = {}
     sources = {
-        "right": packs.solution(SUMS),
-        "wrong": packs.solution(SUMS).replace("cumsum(x, dim=-1)", "cumsum(x, dim=0)"),
+        "right": pack_reader.solution(SUMS),
+        "wrong": pack_reader.solution(SUMS).replace("cumsum(x, dim=-1)", "cumsum(x, dim=0)"),
     }
     for name, source in sources.items():
         if ("sums", name) not in _streams:
             kept: list[bytes] = []
-            take = Running._take_messages
+            take = WorkerRun._take_messages
 
             def keep(
-                running: Running, kept: list[bytes] = kept, take: Callable[[Running], bool] = take
+                running: WorkerRun,
+                kept: list[bytes] = kept,
+                take: Callable[[WorkerRun], bool] = take,
             ) -> bool:
                 before = bytes(running._buffer)
                 done = take(running)
                 kept.append(before[: len(before) - len(running._buffer)])
                 return done
 
-            monkeypatch.setattr(Running, "_take_messages", keep)
+            monkeypatch.setattr(WorkerRun, "_take_messages", keep)
             report_of(grader, SUMS, source, "prefix_sum.py", SEED)
-            monkeypatch.setattr(Running, "_take_messages", take)
+            monkeypatch.setattr(WorkerRun, "_take_messages", take)
             _streams["sums", name] = b"".join(kept)
         found[name] = _streams["sums", name]
     return found
@@ -98,8 +100,8 @@ def verdict_on(grader: Grader, stream: bytes) -> str:
     return report.verdict
 
 
-def _without_worker(stream: bytes) -> Running:
-    running = Running.__new__(Running)
+def _without_worker(stream: bytes) -> WorkerRun:
+    running = WorkerRun.__new__(WorkerRun)
     made: dict[str, Any] = {
         "_buffer": bytearray(stream),
         "_bytes": 0,
@@ -111,9 +113,9 @@ def _without_worker(stream: bytes) -> Running:
         "_is_enough": False,
     }
     vars(running).update(made)
-    from trainer.running.run import Ended
+    from trainer.worker.worker_client import WorkerResult
 
-    running.ended = Ended("died")
+    running.ended = WorkerResult("died")
     return running
 
 
@@ -194,7 +196,7 @@ def test_changed_replies_end_in_verdicts(
     assert len(seen) >= 3, "the changes are too tame to tell anything"
 
 
-@pytest.mark.parametrize("shape", [Reply, Part])
+@pytest.mark.parametrize("shape", [Reply, ReplyPart])
 def test_random_frames_are_protocol_errors(shape: type) -> None:
     """Random headers and tensor tables: a frame is read, or it is refused with the one error."""
     read = 0
@@ -240,7 +242,7 @@ def test_diagnosis_of_changed_replies(grader: Grader, streams: dict[str, bytes])
         report = judge(comparison, "prefix_sum.py", 0.0)
         if report.verdict == "failed":
             explained += 1
-            submission = Submission("prefix_sum.py", packs.solution(SUMS))
+            submission = Submission("prefix_sum.py", pack_reader.solution(SUMS))
             judgement = Judgement(submission, report, comparison)
             diagnose(references, judgement, _NoWorkers())
     assert explained >= 5
@@ -251,9 +253,9 @@ class _NoWorkers:
 
     def begin(self, *unused: object) -> Callable[[], Any]:
         """Start nothing."""
-        from trainer.running.run import Ended
+        from trainer.worker.worker_client import WorkerResult
 
-        return lambda: Ended("died")
+        return lambda: WorkerResult("died")
 
     def run(self, *unused: object) -> Any:
         """Return an end without a reply."""

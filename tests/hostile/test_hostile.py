@@ -14,24 +14,24 @@ import torch
 
 from tests.conftest import TINY_PACK
 from tests.support.grading import report_of
-from trainer.content import packs
-from trainer.core.report import Report
-from trainer.display.terminal import render
-from trainer.grading.diagnosis import value_graph
-from trainer.grading.diagnosis.blame import Blamer
-from trainer.grading.diagnosis.loops import growth
-from trainer.grading.diagnosis.matching import Matching
-from trainer.grading.diagnosis.milestones import progress
-from trainer.grading.diagnosis.non_value_blame import blamed_line
-from trainer.grading.diagnosis.reference_index import ReferenceIndex
-from trainer.grading.diagnosis.tracing import traced
-from trainer.grading.diagnosis.value_graph import graph_of, right_graphs
+from trainer.diagnosis import value_graph
+from trainer.diagnosis.blame import Blamer
+from trainer.diagnosis.loops import growth
+from trainer.diagnosis.matching import Matching
+from trainer.diagnosis.milestones import progress
+from trainer.diagnosis.non_value_blame import blamed_line
+from trainer.diagnosis.reference_index import ReferenceIndex
+from trainer.diagnosis.tracing import traced
+from trainer.diagnosis.value_graph import graph_of, right_graphs
 from trainer.grading.grader import Grader
-from trainer.practice.files import read_source
-from trainer.running import isolation
-from trainer.running.protocol import Reply, RunReply, Step
-from trainer.running.run import Ended
-from trainer.running.zygote import Limits
+from trainer.model.report import Report
+from trainer.packs import pack_reader
+from trainer.practice.learner_files import read_source
+from trainer.report.terminal import render
+from trainer.sandbox import isolation
+from trainer.worker.forkserver_client import Limits
+from trainer.worker.protocol import Reply, RunReply, Step
+from trainer.worker.worker_client import WorkerResult
 
 from .conftest import PACK
 from .generated import GENERATED, Generated
@@ -41,12 +41,14 @@ SUBMISSIONS = [
     read(path, read_source(path))
     for path in sorted((Path(__file__).parent / "submissions").glob("*.py"))
 ]
-GQA = packs.find_challenge(packs.built_in_pack(), "gqa")
-SUMS = packs.find_challenge(TINY_PACK, "prefix-sum")
-FLASH, CACHE = (packs.find_challenge(packs.built_in_pack(), name) for name in ("flash", "kv-cache"))
+GQA = pack_reader.find_challenge(pack_reader.built_in_pack(), "gqa")
+SUMS = pack_reader.find_challenge(TINY_PACK, "prefix-sum")
+FLASH, CACHE = (
+    pack_reader.find_challenge(pack_reader.built_in_pack(), name) for name in ("flash", "kv-cache")
+)
 ASKED = {
     challenge.id: challenge
-    for challenge in (GQA, FLASH, CACHE, SUMS, packs.find_challenge(PACK, "one-head"))
+    for challenge in (GQA, FLASH, CACHE, SUMS, pack_reader.find_challenge(PACK, "one-head"))
 }
 
 
@@ -106,7 +108,7 @@ def test_forged_records_do_no_harm(grader: Grader, seed: int) -> None:
     rights = right_graphs(case_set)
     draw = random.Random(seed)
     told, tensors = forged(draw, [node.value for node in rights[0].nodes if node.value is not None])
-    graph = graph_of(told, tensors, packs.solution(GQA))
+    graph = graph_of(told, tensors, pack_reader.solution(GQA))
     sizes = dict(case_set.cases[0].sizes)
     for mistaken in (None, rights[1]):
         matching = Matching(graph, ReferenceIndex(rights, sizes), rights[0], mistaken)
@@ -116,9 +118,9 @@ def test_forged_records_do_no_harm(grader: Grader, seed: int) -> None:
         line = blamed_line(graph, check, 7)
         assert line is None or line >= 0
     growth(graph, graph_of(*forged(draw, tensors)))
-    progress(graph, rights[0], packs.solution(GQA), sizes)
-    ended = Ended("replied", Reply(runs=[told]), tensors)
-    rows = traced(case_set, 1, ended, packs.solution(GQA)).rows
+    progress(graph, rights[0], pack_reader.solution(GQA), sizes)
+    ended = WorkerResult("replied", Reply(runs=[told]), tensors)
+    rows = traced(case_set, 1, ended, pack_reader.solution(GQA)).rows
     assert all(row.line >= 0 for row in rows)
 
 
@@ -223,7 +225,7 @@ def graded(
         "limits",
         Limits(seconds=hostile.seconds or 60.0, memory_bytes=hostile.memory << 20),
     )
-    grader.workers.hold(grader.case_set(SUMS, 21))
+    grader.workers.preload(grader.case_set(SUMS, 21))
     with nothing_left(grader, hostile.must_not_exist):
         report = report_of(
             grader, ASKED[hostile.of], hostile.source, hostile.path.name, 21, diagnosed=diagnosed
@@ -245,18 +247,18 @@ def nothing_left(grader: Grader, must_not_exist: tuple[Path, ...]) -> Iterator[N
 
 def surroundings(grader: Grader, must_not_exist: tuple[Path, ...]) -> dict[str, object]:
     """What a submission could leave behind or add to."""
-    zygote = grader.workers._zygote
-    zygote.settle()
+    fork_server = grader.workers._fork_server
+    fork_server.settle()
     found: dict[str, object] = {
-        "folders": os.listdir(zygote._room),
+        "folders": os.listdir(fork_server._room),
         "files": [path for path in must_not_exist if os.path.lexists(path)],
     }
     if sys.platform == "linux":
-        found["processes"] = set(isolation.descendants(zygote._pid))
-        found["mounts"] = len(Path(f"/proc/{zygote._pid}/mounts").read_text().splitlines())
+        found["processes"] = set(isolation.descendants(fork_server._pid))
+        found["mounts"] = len(Path(f"/proc/{fork_server._pid}/mounts").read_text().splitlines())
         found["descriptors"] = (
             len(os.listdir("/proc/self/fd")),
-            len(os.listdir(f"/proc/{zygote._pid}/fd")),
+            len(os.listdir(f"/proc/{fork_server._pid}/fd")),
         )
     return found
 
@@ -265,15 +267,16 @@ def assert_alive(grader: Grader, hostile: Hostile) -> None:
     """A right answer that comes after passes. Every third file is asked for it; right ones among the others show the same."""
     if SUBMISSIONS.index(hostile) % 3 == 0:
         assert (
-            report_of(grader, SUMS, packs.solution(SUMS), "prefix_sum.py", 21).verdict == "passed"
+            report_of(grader, SUMS, pack_reader.solution(SUMS), "prefix_sum.py", 21).verdict
+            == "passed"
         )
 
 
 def is_confined(grader: Grader) -> bool:
     """Whether this grader's workers are kept from the machine."""
-    if grader.workers._zygote.isolation == "kernel":
+    if grader.workers._fork_server.isolation == "kernel":
         return isolation._has_landlock() and isolation._has_seccomp()
-    return grader.workers._zygote.isolation == "bubblewrap"
+    return grader.workers._fork_server.isolation == "bubblewrap"
 
 
 def shown(report: Report) -> str:

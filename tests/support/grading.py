@@ -2,10 +2,11 @@
 
 from weakref import WeakKeyDictionary
 
-from trainer.core.report import Report
-from trainer.core.words import Challenge, Submission
-from trainer.grading.diagnosis.diagnose import Diagnoser
+from trainer.diagnosis.diagnose import Diagnoser
 from trainer.grading.grader import Grader
+from trainer.model.challenge import Challenge
+from trainer.model.report import Report
+from trainer.model.submission import Submission
 
 _diagnosers: WeakKeyDictionary[Grader, Diagnoser] = WeakKeyDictionary()
 

@@ -6,13 +6,14 @@ cases that challenges share, and `refusals` holds constructor arguments that mus
 """
 
 from trainer.casekit import caches, positions, suites
+from trainer.casekit.bad_sizes import bad_groups, bad_heads
 from trainer.casekit.caches import CachedMaker
 from trainer.casekit.draw import Draw
 from trainer.casekit.maker import CaseMaker, Second
 from trainer.casekit.positions import RotaryMaker
-from trainer.casekit.refusals import bad_groups, bad_heads
-from trainer.casekit.roles import Direct, Projected, Scores
-from trainer.core.words import Case, Refusal
+from trainer.casekit.roles import Direct, Projected
+from trainer.casekit.scores import Scores
+from trainer.model.case import Case, Refusal
 
 __all__ = [
     "CachedMaker",

@@ -23,8 +23,9 @@ import torch
 
 from trainer.casekit import suites
 from trainer.casekit.maker import CaseMaker, shape
-from trainer.casekit.roles import Projected, Scores
-from trainer.core.words import Case
+from trainer.casekit.roles import Projected
+from trainer.casekit.scores import Scores
+from trainer.model.case import Case
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 import torch
 from torch import Tensor
 
-from trainer.core.words import Case
+from trainer.model.case import Case
 
 
 class Draw:

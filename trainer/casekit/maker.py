@@ -6,16 +6,33 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from itertools import combinations
-from typing import Any, Literal
+from typing import Any, Literal, Protocol
 
 from torch import Tensor
 
 from trainer.casekit.draw import Draw
-from trainer.casekit.roles import Roles
-from trainer.core.words import Case, PackError, axes
+from trainer.casekit.scores import Scores
+from trainer.model.case import Case, axes
+from trainer.model.errors import PackError
+
+Sizes = Mapping[str, int]
+Parts = dict[str, Any]  # arguments of a CaseMaker: inputs, parameters, init, outputs
 
 Mask = Tensor | str | None
 Check = Literal["values", "masks", "train/eval", "properties"]
+
+
+class Roles(Protocol):
+    """Say how a challenge gets at queries, keys and values. Methods return arguments of a case."""
+
+    def scored(self, case: CaseMaker, sizes: Sizes, scores: Scores) -> Parts:
+        """Return inputs and parameters that give these scores."""
+
+    def tiny(self, case: CaseMaker, sizes: Sizes) -> Parts:
+        """Return inputs and parameters that give values of about 1e-7."""
+
+    def without_biases(self) -> Parts:
+        """Return the constructor argument that switches biases off, if there is one."""
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,7 @@ from torch import Tensor
 from trainer.casekit import suites
 from trainer.casekit.maker import CaseMaker, Mask, shape
 from trainer.casekit.roles import Projected
-from trainer.core.words import Case
+from trainer.model.case import Case
 
 Positions = Tensor | str | int | None
 

@@ -4,54 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
 
 import torch
 from torch import Tensor
 
-if TYPE_CHECKING:
-    from trainer.casekit.maker import CaseMaker
+from trainer.casekit.maker import CaseMaker, Parts, Sizes
+from trainer.casekit.scores import Scores
 
 HUGE = 1e36
-Sizes = Mapping[str, int]
-Parts = dict[str, Any]  # arguments of a CaseMaker: inputs, parameters, init, outputs
-
-
-@dataclass(frozen=True)
-class Scores:
-    """Designed scores: that of a query and a key is `keys * queries * heads`, give or take 1.
-
-    Attributes:
-        keys: [Lk] or [B, Lk], up to ±200.
-        queries: [Lq] or [B, Lq] of ±1.
-        in_turn: whether every other head has the opposite sign.
-        huge: [Lk] bool: these keys have values of 1e36, and all others have values of about 1e-6.
-        factored: whether scores are made of smaller factors and outputs are small, so that the
-            gradients of right answers lose little precision.
-    """
-
-    keys: Tensor
-    queries: Tensor | None = None
-    in_turn: bool = False
-    huge: Tensor | None = None
-    factored: bool = False
-
-    def of_heads(self, heads: int) -> Tensor:
-        """Return the factor of every head, [heads]."""
-        return (-1.0) ** torch.arange(heads) if self.in_turn else torch.ones(heads)
-
-
-class Roles(Protocol):
-    """Say how a challenge gets at queries, keys and values. Methods return arguments of a case."""
-
-    def scored(self, case: CaseMaker, sizes: Sizes, scores: Scores) -> Parts:
-        """Return inputs and parameters that give these scores."""
-
-    def tiny(self, case: CaseMaker, sizes: Sizes) -> Parts:
-        """Return inputs and parameters that give values of about 1e-7."""
-
-    def without_biases(self) -> Parts:
-        """Return the constructor argument that switches biases off, if there is one."""
 
 
 @dataclass(frozen=True)

@@ -17,9 +17,11 @@ from typing import Any
 
 import torch
 
-from trainer.casekit.maker import CaseMaker, Second, ragged, shape
-from trainer.casekit.roles import Projected, Roles, Scores
-from trainer.core.words import Case, PackError
+from trainer.casekit.maker import CaseMaker, Roles, Second, ragged, shape
+from trainer.casekit.roles import Projected
+from trainer.casekit.scores import Scores
+from trainer.model.case import Case
+from trainer.model.errors import PackError
 
 
 def heads_apart(

@@ -21,8 +21,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from trainer.classroom.lms_names import is_receipt
-from trainer.core.words import DrillError
-from trainer.practice.files import MOST_SOURCE_BYTES
+from trainer.model.errors import DrillError
+from trainer.practice.learner_files import MOST_SOURCE_BYTES
 
 MOST_MEMBERS = 50_000  # files and folders
 MOST_BYTES = 1 << 30  # of all files together, unpacked

@@ -11,9 +11,11 @@ from typing import Any, get_args
 
 import msgspec
 
-from trainer.classroom.words import WEIGHTS, Asked, Assignment, Shown
-from trainer.content.packs import read_toml
-from trainer.core.words import CHECK_ORDER, Challenge, DrillError, Status, Verdict
+from trainer.classroom.records import WEIGHTS, AssignedChallenge, Assignment, Shown
+from trainer.model.challenge import Challenge
+from trainer.model.checks import CHECK_ORDER, Status, Verdict
+from trainer.model.errors import DrillError
+from trainer.packs.pack_reader import read_toml
 
 MOST_SECONDS = 86_400.0
 LEAST_MIB, MOST_MIB = 16, 1 << 20
@@ -41,7 +43,7 @@ class AssignmentFile(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
 
 def plain_assignment(challenge_id: str) -> Assignment:
     """One challenge, and everything else as it is where nobody says otherwise."""
-    return Assignment(challenge_id, (Asked(challenge_id),))
+    return Assignment(challenge_id, (AssignedChallenge(challenge_id),))
 
 
 def read_assignment(path: Path, known: Callable[[str], Challenge]) -> Assignment:
@@ -102,7 +104,7 @@ def read_assignment(path: Path, known: Callable[[str], Challenge]) -> Assignment
         raise DrillError(f"{path}: {error}") from None
 
 
-def _asked(data: AskedFile, known: Callable[[str], Challenge]) -> Asked:
+def _asked(data: AskedFile, known: Callable[[str], Challenge]) -> AssignedChallenge:
     challenge = known(data.id)
     for check, weight in data.weights.items():
         if check not in CHECK_ORDER:
@@ -122,7 +124,7 @@ def _asked(data: AskedFile, known: Callable[[str], Challenge]) -> Asked:
         raise DrillError(
             f"`worth` of {challenge.id} is {data.worth:g}; it must be a number above 0."
         )
-    return Asked(challenge.id, weights, data.worth)
+    return AssignedChallenge(challenge.id, weights, data.worth)
 
 
 def _due(value: Any) -> float | None:
@@ -143,7 +145,7 @@ def _due(value: Any) -> float | None:
         ) from None
 
 
-def score(statuses: Mapping[str, Status], asked: Asked, verdict: Verdict) -> float:
+def score(statuses: Mapping[str, Status], asked: AssignedChallenge, verdict: Verdict) -> float:
     """Points of one result, 0 to 100, to one decimal: the share that the passed checks have of the weights of those that were due.
 
     Args:

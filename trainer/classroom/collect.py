@@ -16,6 +16,7 @@ from pathlib import Path
 
 from trainer.classroom.archives import INSTEAD, FileError
 from trainer.classroom.lms_names import Named, Names, handed_in_at, is_receipt, read_names, spelt
+from trainer.classroom.records import StudentSubmission
 from trainer.classroom.uploads import (
     ANSWERS,
     LAYOUTS,
@@ -27,8 +28,8 @@ from trainer.classroom.uploads import (
     valid,
     with_zip_unpacked,
 )
-from trainer.classroom.words import Submission
-from trainer.core.words import Challenge, DrillError
+from trainer.model.challenge import Challenge
+from trainer.model.errors import DrillError
 
 _MOST_NAMED = 10  # files in one sentence
 _MOST_GUESSES = 3  # user names in one sentence
@@ -49,7 +50,7 @@ class Collected:
     notes         sentences about names that could be read in another way
     """
 
-    submissions: list[Submission]
+    submissions: list[StudentSubmission]
     ignored: list[str]
     notes: list[str] = field(default_factory=list)
 
@@ -230,12 +231,12 @@ def _files(student: _Student, stack: ExitStack, ignored: list[str]) -> list[File
 
 def _of_students(
     students: Sequence[_Student], challenges: Sequence[Challenge], ignored: list[str]
-) -> list[Submission]:
+) -> list[StudentSubmission]:
     """Return all submissions, by student. Students of one name are for a person to settle."""
     groups: dict[str, list[_Student]] = defaultdict(list)
     for student in students:
         groups[_folded(student.name)].append(student)
-    submissions: list[Submission] = []
+    submissions: list[StudentSubmission] = []
     for _, group in sorted(groups.items()):
         with ExitStack() as stack:
             files = [_files(student, stack, ignored) for student in group]
@@ -248,13 +249,13 @@ def _of_students(
 
 def _submissions(
     student: _Student, files: Sequence[File], challenges: Sequence[Challenge], ignored: list[str]
-) -> list[Submission]:
+) -> list[StudentSubmission]:
     """Return a student's submission for each challenge. Add other files to `ignored`."""
     latest = _latest(files, _expected(challenges))
-    submissions: list[Submission] = []
+    submissions: list[StudentSubmission] = []
     named: set[str] = set()
     for challenge in challenges:
-        submission = Submission(student.name, challenge.id, valid(student.place), None)
+        submission = StudentSubmission(student.name, challenge.id, valid(student.place), None)
         try:
             file = _choose(student, latest, challenge, challenges)
             named.add(file.place)
@@ -273,7 +274,7 @@ def _submissions(
     return submissions
 
 
-def _read(file: File, submission: Submission) -> Submission:
+def _read(file: File, submission: StudentSubmission) -> StudentSubmission:
     """Return the submission with the text of its file, or with the reason why there is none."""
     submission = replace(submission, file=valid(file.place), modified=file.modified)
     if file.times > 1:
@@ -290,10 +291,10 @@ def _unsettled(
     files: Sequence[Sequence[File]],
     challenges: Sequence[Challenge],
     ignored: list[str],
-) -> list[Submission]:
+) -> list[StudentSubmission]:
     """Return submissions without a source, which say that several came under one name."""
     name = group[0].name
-    submissions: list[Submission] = []
+    submissions: list[StudentSubmission] = []
     named: set[str] = set()
     for challenge in challenges:
         places: list[str] = []
@@ -311,7 +312,7 @@ def _unsettled(
         )
         shown = tuple(map(valid, places))
         submissions.append(
-            Submission(name, challenge.id, shown[0], None, valid(trouble), unsettled=shown)
+            StudentSubmission(name, challenge.id, shown[0], None, valid(trouble), unsettled=shown)
         )
     for own in files:
         for file in own:

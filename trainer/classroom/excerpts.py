@@ -11,7 +11,7 @@ import tokenize
 import warnings
 from collections.abc import Iterator, Set
 
-from trainer.classroom.words import Excerpt
+from trainer.classroom.records import Excerpt
 
 HIDDEN = "…"
 _AROUND, _LONGEST_LINE = 6, 400

@@ -8,7 +8,7 @@ from concurrent.futures import Executor, ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import Any
 
-from trainer.core.words import DrillError
+from trainer.model.errors import DrillError
 from trainer.server.pool import pool
 
 _CONNECT_SECONDS = 15

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from itertools import accumulate, combinations
 from typing import TYPE_CHECKING
 
-from trainer.core.words import DrillError
+from trainer.model.errors import DrillError
 
 if TYPE_CHECKING:
     from copydetect import CodeFingerprint

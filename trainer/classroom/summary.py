@@ -9,8 +9,8 @@ from dataclasses import dataclass
 
 from trainer.classroom.assignment import total
 from trainer.classroom.excerpts import anonymous, hidden, name_words
-from trainer.classroom.words import Assignment, Excerpt, Result
-from trainer.core.words import CHECK_ORDER, Verdict
+from trainer.classroom.records import Assignment, Excerpt, StudentResult
+from trainer.model.checks import CHECK_ORDER, Verdict
 
 BINS = 10
 _CANDIDATES = 8  # excerpts kept for each mistake: the one in which the least is hidden is shown
@@ -98,7 +98,7 @@ class ClassSummary:
     missing: tuple[Handed, ...]
 
 
-def summarise(results: Iterable[Result], assignment: Assignment) -> ClassSummary:
+def summarise(results: Iterable[StudentResult], assignment: Assignment) -> ClassSummary:
     """Go through the results once; what is kept of each is a few numbers."""
     gathered = {one.challenge: _Gathered() for one in assignment.asked}
     scores: dict[str, dict[str, float | None]] = {}
@@ -165,7 +165,7 @@ class _Gathered:
         self.students: Counter[str] = Counter()
         self.candidates: dict[str, list[tuple[bool, str, Excerpt]]] = {}
 
-    def add(self, result: Result) -> None:
+    def add(self, result: StudentResult) -> None:
         self.verdicts[result.verdict] += 1
         if result.verdict is None:
             return

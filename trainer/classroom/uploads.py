@@ -16,8 +16,8 @@ from pathlib import Path
 
 from trainer.classroom.archives import INSTEAD, FileError, Tree, is_junk, unpack
 from trainer.classroom.lms_names import is_named, spelt
-from trainer.core.words import DrillError
-from trainer.practice.files import read_source
+from trainer.model.errors import DrillError
+from trainer.practice.learner_files import read_source
 
 MOST_FILES = 10_000  # of one student
 ANSWERS = (".py", ".zip")

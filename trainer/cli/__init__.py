@@ -1,1 +1,1 @@
-"""Floor 7: one file a command."""
+"""The command line: one file for each command."""

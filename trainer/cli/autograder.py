@@ -7,10 +7,10 @@ from typing import Annotated
 
 import typer
 
-from trainer.app.packs import KnownPacks
+from trainer.app.open_packs import KnownPacks
 from trainer.cli.parameters import complete_id
-from trainer.content import packs
-from trainer.core.words import DrillError
+from trainer.model.errors import DrillError
+from trainer.packs import pack_reader
 
 
 def autograder(
@@ -32,7 +32,7 @@ def autograder(
 ) -> None:
     """Write a ready autograder for Gradescope: what grades one assignment, with this version, its challenges and those of your packs that are asked."""
     from trainer.classroom.assignment import read_assignment
-    from trainer.display.autograder import write_autograder
+    from trainer.export.autograder_folder import write_autograder
 
     known_packs: KnownPacks = context.obj
     if (challenge_id is None) == (assignment is None):
@@ -49,8 +49,8 @@ def autograder(
     write_autograder(
         folder,
         text,
-        packs.TRAINER.parent,
-        [one for one in asked if one.folder.parent.parent != packs.built_in_pack()],
+        pack_reader.TRAINER.parent,
+        [one for one in asked if one.folder.parent.parent != pack_reader.built_in_pack()],
     )
     typer.echo(
         f"{folder} is ready. Zip what is in it and upload that to Gradescope; {folder / 'README.md'} has the steps."

@@ -10,16 +10,18 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from trainer.app.packs import KnownPacks
-from trainer.cli.messages import warn_journal
+from trainer.app.open_packs import KnownPacks
+from trainer.app.warn import warn_journal
 from trainer.cli.parameters import ChallengeId, LearnerFile
-from trainer.core.words import Challenge, DrillError, GraderError, Submission
-from trainer.practice.files import read_source
+from trainer.model.challenge import Challenge
+from trainer.model.errors import DrillError, GraderError
+from trainer.model.submission import Submission
 from trainer.practice.journal import default_journal
+from trainer.practice.learner_files import read_source
 
 if TYPE_CHECKING:
-    from trainer.core.report import Report
-    from trainer.practice.record import Purpose
+    from trainer.model.report import Report
+    from trainer.practice.record_attempt import Purpose
 
 
 def check(
@@ -71,7 +73,7 @@ def check(
             print_error("Interrupted.")
         raise
     if as_json:
-        from trainer.display.as_json import to_json
+        from trainer.report.report_json import to_json
 
         typer.echo(to_json(report))
     else:
@@ -82,7 +84,7 @@ def check(
 
 def print_error(sentence: str) -> None:
     """Print the JSON object that `check --json` gives if there is no verdict."""
-    from trainer.display.as_json import error_to_json
+    from trainer.report.report_json import error_to_json
 
     typer.echo(error_to_json(sentence))
 
@@ -97,18 +99,18 @@ def _grade(
     known_packs: KnownPacks,
 ) -> tuple[Report, tuple[str, ...]]:
     """Return the report, and the ids of the mistakes that a hunt put into the file."""
-    from trainer.app import grading
-    from trainer.app.learner_file import learner_file
+    from trainer.app import grade_file
+    from trainer.app.find_file import find_file
 
     journal = default_journal()
-    path = learner_file(challenge, file, journal, known_packs)
+    path = find_file(challenge, file, journal, known_packs)
     source = read_source(path)
-    grading.check_limits(time_limit, memory_limit)
+    grade_file.check_limits(time_limit, memory_limit)
     if seed is None:
-        seed = grading.fresh_seed()
-    grading.check_seed(seed)
-    hunted = grading.hunted_mistakes(journal, challenge, path)
-    report = grading.grade_file(
+        seed = grade_file.fresh_seed()
+    grade_file.check_seed(seed)
+    hunted = grade_file.hunted_mistakes(journal, challenge, path)
+    report = grade_file.grade_file(
         known_packs,
         challenge,
         Submission(str(path), source),
@@ -119,7 +121,7 @@ def _grade(
     )
     if case is None:
         purpose: Purpose = "hunt" if hunted else "practice"
-        grading.record_attempt(journal, challenge, report, source, purpose)
+        grade_file.record_attempt(journal, challenge, report, source, purpose)
         warn_journal(journal)
         journal.close()
     return report, hunted
@@ -128,7 +130,7 @@ def _grade(
 def _show(
     report: Report, challenge: Challenge, hunted: tuple[str, ...], pack_option: str, *, why: bool
 ) -> None:
-    from trainer.display.terminal import show
+    from trainer.report.terminal import show
 
     width = shutil.get_terminal_size((80, 24)).columns
     show(report, sys.stdout, why=why)
@@ -138,6 +140,6 @@ def _show(
     if pack_option:
         typer.echo(f"(each of these commands with{pack_option})")
     if hunted and report.verdict == "passed":
-        from trainer.display.hunts import what_it_was
+        from trainer.report.hunt_text import what_it_was
 
         typer.echo("\n" + what_it_was(challenge, hunted, width))

@@ -12,18 +12,18 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 if TYPE_CHECKING:  # what no other command needs is imported by this one alone: all commands are named at every start
-    from trainer.grading.decode_steps import Measured
-    from trainer.practice.costs import Configuration, Cost
+    from trainer.tools.attention_costs import Configuration, Cost
+    from trainer.tools.decode_steps import Measured
 
 
 def _complete_preset(incomplete: str) -> list[str]:
-    from trainer.practice.costs import PRESETS
+    from trainer.tools.attention_costs import PRESETS
 
     return [one.name for one in PRESETS if one.name.lower().startswith(incomplete.lower())]
 
 
 def _complete_dtype(incomplete: str) -> list[str]:
-    from trainer.practice.costs import ELEMENT_BYTES
+    from trainer.tools.attention_costs import ELEMENT_BYTES
 
     return [name for name in ELEMENT_BYTES if name.startswith(incomplete)]
 
@@ -84,8 +84,8 @@ def compare(
     as_json: Annotated[bool, typer.Option("--json", help="As one JSON object.")] = False,
 ) -> None:
     """Compare parameters and KV cache of MHA, GQA, MQA and MLA."""
-    from trainer.display.costs import as_text, as_values
-    from trainer.practice.costs import configure, costs, find_preset
+    from trainer.report.cost_table import as_text, as_values
+    from trainer.tools.attention_costs import configure, costs, find_preset
 
     published = None if preset is None else find_preset(preset)
     configuration = configure(
@@ -119,12 +119,12 @@ def compare(
 
 
 def _measured(one: Configuration, rows: list[Cost]) -> Measured:
-    from trainer.practice.costs import check_measurable
+    from trainer.tools.attention_costs import check_measurable
 
     check_measurable(one, rows)
     if sys.stderr.isatty():
         typer.echo("Measuring for a few seconds.", err=True)
-    from trainer.grading.decode_steps import Sizes, measure
+    from trainer.tools.decode_steps import Sizes, measure
 
     sizes = Sizes(
         one.batch,

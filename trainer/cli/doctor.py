@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING
 import typer
 
 from trainer import __version__
-from trainer.app.packs import KnownPacks
-from trainer.cli.messages import warn
-from trainer.content import packs
+from trainer.app.open_packs import KnownPacks
+from trainer.app.warn import warn
+from trainer.packs import pack_reader
 from trainer.practice.journal import default_journal
 
 if TYPE_CHECKING:
-    from trainer.running.copy_probe import Copies
+    from trainer.sandbox.copy_check import Copies
 
 
 def doctor(context: typer.Context) -> None:
@@ -43,7 +43,7 @@ def doctor(context: typer.Context) -> None:
     typer.echo("isolation   what a submission tries, and what comes of it (tried just now):")
     for line in _isolation(
         [
-            packs.TRAINER,
+            pack_reader.TRAINER,
             *(root / part for root in known.roots for part in ("challenges", "solutions")),
         ]
     ):
@@ -63,7 +63,7 @@ def _isolation(hidden: list[Path]) -> Iterator[str]:
         yield "  There is no fork here, and so no grading. Use Linux, macOS, or Windows' Linux subsystem (WSL)."
         return
     os.environ.setdefault("OMP_NUM_THREADS", "1")
-    from trainer.running.probing import COPIES, probe_isolation
+    from trainer.worker.selftest import COPIES, probe_isolation
 
     found = probe_isolation(hidden)
     yield f"  by {_MEANS[found.how]}"
@@ -78,7 +78,7 @@ def _isolation(hidden: list[Path]) -> Iterator[str]:
 
 def _about_copies(copies: Copies) -> Iterator[str]:
     """Yield what there is to say of the search for references that a submission can read."""
-    from trainer.running.copy_probe import SECONDS
+    from trainer.sandbox.copy_check import SECONDS
 
     if copies.found and not copies.originals:
         yield f"{copies.sentence} `grade` refuses until then."

@@ -9,21 +9,24 @@ import contextlib
 import os
 import sys
 
-from trainer.running import launch
+from trainer.sandbox import environment
+from trainer.worker import launch
 
 # Commands that start workers from their own process; the others have a process of ours do it.
 _GRADING = frozenset({"check", "trace", "repro", "hunt", "doctor"})
-_APP = "trainer.cli.app"
+_APP = "trainer.cli.commands"
 
 
 def main() -> None:
     """Run the command line."""
     with launch.ending_at_once():
         if starts_workers(sys.argv[1:]) and hasattr(os, "fork"):
-            with contextlib.suppress(OSError):  # the zygote is started in a process of its own then
+            with contextlib.suppress(
+                OSError
+            ):  # the fork server is started in a process of its own then
                 launch.replace_this_process(_APP, sys.argv[1:])
-        from trainer.cli import app  # it imports typer
-    app.main()
+        from trainer.cli import commands  # it imports typer
+    commands.main()
 
 
 def starts_workers(arguments: list[str]) -> bool:
@@ -48,5 +51,5 @@ def starts_workers(arguments: list[str]) -> bool:
     if len(words) < 2:
         return words[0] == "check"  # the challenge that was started last
     folder = words[1].replace("-", "_").lower()
-    roots = (launch.ROOT, launch.ROOT / "trainer" / "_pack")
+    roots = (environment.ROOT, environment.ROOT / "trainer" / "_pack")
     return any((root / "challenges" / folder).is_dir() for root in roots)

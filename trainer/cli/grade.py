@@ -12,17 +12,18 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from trainer.app.packs import KnownPacks
+from trainer.app.open_packs import KnownPacks
 from trainer.cli.parameters import complete_id
-from trainer.core.words import Challenge, DrillError, GraderError
-from trainer.display.visible import visible
+from trainer.model.challenge import Challenge
+from trainer.model.errors import DrillError, GraderError
+from trainer.report.visible import visible
 
 if TYPE_CHECKING:
     from types import FrameType
 
-    from trainer.classroom.grading import Job, Plan
-    from trainer.classroom.results import Kept
-    from trainer.classroom.words import Assignment, Result, Submission
+    from trainer.classroom.grading_jobs import GradingPlan, Job
+    from trainer.classroom.records import Assignment, StudentResult, StudentSubmission
+    from trainer.classroom.result_store import ResultStore
     from trainer.server.messages import Reply
 
 _MOST_JOBS = 512
@@ -99,7 +100,7 @@ def grade(
     ] = False,
 ) -> None:
     """Grade a class's submissions."""
-    from trainer.app.grading import check_seed, cores, fresh_seed
+    from trainer.app.grade_file import check_seed, cores, fresh_seed
     from trainer.classroom.executors import check_executor
     from trainer.classroom.similarity import check_similarity
     from trainer.cli.grade_outputs import check_formats, check_out, show_similar, write_outputs
@@ -122,7 +123,7 @@ def grade(
     submissions = _submissions(folder, challenges, single=single)
     kept.begin(record)
 
-    from trainer.classroom.grading import jobs_of, plan_of, results_of
+    from trainer.classroom.grading_jobs import jobs_of, plan_of, results_of
 
     plan = plan_of(
         asked,
@@ -159,7 +160,7 @@ def _assignment(
 ) -> Assignment:
     from dataclasses import replace
 
-    from trainer.app.grading import check_limits
+    from trainer.app.grade_file import check_limits
     from trainer.classroom.assignment import plain_assignment, read_assignment
 
     if (challenge_id is None) == (file is None):
@@ -181,9 +182,9 @@ def _assignment(
 
 def _submissions(
     folder: Path, challenges: Sequence[Challenge], *, single: bool
-) -> list[Submission]:
+) -> list[StudentSubmission]:
     from trainer.classroom import collect
-    from trainer.display.class_progress import columns, in_columns
+    from trainer.report.class_progress import columns, in_columns
 
     found = (
         collect.collect_single(folder, challenges)
@@ -200,7 +201,7 @@ def _submissions(
     return found.submissions
 
 
-def _to_settle(submissions: Sequence[Submission]) -> list[str]:
+def _to_settle(submissions: Sequence[StudentSubmission]) -> list[str]:
     """Return a sentence for each student of whom a person has to say which file counts."""
     said = list({made.student: made.trouble for made in submissions if made.unsettled}.values())
     if len(said) <= _MOST_SAID:
@@ -210,12 +211,18 @@ def _to_settle(submissions: Sequence[Submission]) -> list[str]:
 
 
 def _grade_all(
-    plan: Plan, all_jobs: Sequence[Job], kept: Kept, where: str, jobs: int, *, resume: bool
+    plan: GradingPlan,
+    all_jobs: Sequence[Job],
+    kept: ResultStore,
+    where: str,
+    jobs: int,
+    *,
+    resume: bool,
 ) -> bool:
     """Grade what is left, write every result as it comes; whether it was interrupted."""
     from trainer.classroom.executors import executor_for
-    from trainer.classroom.grading import graded, left_to_do
-    from trainer.display.class_progress import ClassProgress
+    from trainer.classroom.grading_jobs import graded, left_to_do
+    from trainer.report.class_progress import ClassProgress
 
     left = left_to_do(all_jobs, kept) if resume else list(all_jobs)
     if not left:
@@ -260,20 +267,20 @@ def _noted_interrupts() -> Iterator[Callable[[], bool]]:
         signal.signal(signal.SIGINT, usual)
 
 
-def _result(plan: Plan, job: Job, reply: Reply | None) -> Result:
+def _result(plan: GradingPlan, job: Job, reply: Reply | None) -> StudentResult:
     """Return the result of a reply; without a reply the file could not be read.
 
     Raises:
         GraderError: if no submission would be graded here.
     """
     from trainer.classroom.assignment import score
-    from trainer.classroom.grading import is_late
-    from trainer.classroom.words import Result
-    from trainer.display.class_results import with_failure, with_report, with_trouble
+    from trainer.classroom.grading_jobs import is_late
+    from trainer.classroom.records import StudentResult
+    from trainer.export.student_results import with_failure, with_report, with_trouble
     from trainer.server.messages import Refused, Verdict
 
     handed_in = job.submission
-    result = Result(
+    result = StudentResult(
         student=handed_in.student,
         challenge=handed_in.challenge,
         file=handed_in.file,

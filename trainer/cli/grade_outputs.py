@@ -11,13 +11,14 @@ from pathlib import Path
 import typer
 
 from trainer import __version__
-from trainer.classroom.results import ClassFile, Kept, safe_name, write_whole
-from trainer.classroom.words import Assignment, Result, Submission
-from trainer.content import packs
-from trainer.core.words import Challenge, DrillError
+from trainer.classroom.records import Assignment, StudentResult, StudentSubmission
+from trainer.classroom.result_store import ClassFile, ResultStore, safe_name, write_whole
+from trainer.model.challenge import Challenge
+from trainer.model.errors import DrillError
+from trainer.packs import pack_reader
 
 FORMATS = ("csv", "html", "junit", "gradescope", "github")
-Results = Callable[[], Iterable[Result]]
+Results = Callable[[], Iterable[StudentResult]]
 
 
 def check_formats(text: str) -> tuple[str, ...]:
@@ -40,14 +41,14 @@ def check_out(
     per_student_seed: bool,
     resume: bool,
     fresh: Callable[[], int],
-) -> tuple[Kept, ClassFile]:
+) -> tuple[ResultStore, ClassFile]:
     """The folder for the results, and how they are made: as before where a grading is resumed.
 
     Raises:
         DrillError: where another grading's results lie there, or this one was begun otherwise.
     """
     challenges = [one.challenge for one in asked.asked]
-    kept = Kept(out, challenges)
+    kept = ResultStore(out, challenges)
     if out.exists() and not out.is_dir():
         raise DrillError(f"{out} is a file; results go into a folder. Name one with --out.")
     before = kept.class_file()
@@ -82,10 +83,10 @@ def check_out(
 
 
 def write_outputs(
-    kept: Kept, results: Results, assignment: Assignment, wanted: Sequence[str]
+    kept: ResultStore, results: Results, assignment: Assignment, wanted: Sequence[str]
 ) -> int:
     """Write the tables and say what came of the class; how many could not be graded."""
-    from trainer.display.class_progress import columns, summary
+    from trainer.report.class_progress import columns, summary
 
     written = []
     for name in wanted:
@@ -96,26 +97,26 @@ def write_outputs(
     return failed
 
 
-def _csv(kept: Kept, results: Results, assignment: Assignment) -> Path:
-    from trainer.display.gradebook import grades_csv
+def _csv(kept: ResultStore, results: Results, assignment: Assignment) -> Path:
+    from trainer.export.gradebook import grades_csv
 
     return _written(kept.out / "grades.csv", [grades_csv(results())])
 
 
-def _html(kept: Kept, results: Results, assignment: Assignment) -> Path:
-    from trainer.display.class_html import class_html
+def _html(kept: ResultStore, results: Results, assignment: Assignment) -> Path:
+    from trainer.export.class_page import class_html
 
     return _written(kept.out / "report.html", class_html(results, assignment))
 
 
-def _junit(kept: Kept, results: Results, assignment: Assignment) -> Path:
-    from trainer.display.junit import junit_xml
+def _junit(kept: ResultStore, results: Results, assignment: Assignment) -> Path:
+    from trainer.export.junit import junit_xml
 
     return _written(kept.out / "junit.xml", [junit_xml(results())])
 
 
-def _gradescope(kept: Kept, results: Results, assignment: Assignment) -> Path:
-    from trainer.display.gradescope import gradescope_object
+def _gradescope(kept: ResultStore, results: Results, assignment: Assignment) -> Path:
+    from trainer.export.gradescope import gradescope_object
 
     for student, some in _by_student(results):
         _written(
@@ -125,8 +126,8 @@ def _gradescope(kept: Kept, results: Results, assignment: Assignment) -> Path:
     return kept.out / "gradescope"
 
 
-def _github(kept: Kept, results: Results, assignment: Assignment) -> Path:
-    from trainer.display.github_classroom import github_classroom_object
+def _github(kept: ResultStore, results: Results, assignment: Assignment) -> Path:
+    from trainer.export.github_classroom import github_classroom_object
 
     for student, some in _by_student(results):
         _written(
@@ -145,7 +146,7 @@ _WRITERS = {
 }
 
 
-def _by_student(results: Results) -> Iterator[tuple[str, list[Result]]]:
+def _by_student(results: Results) -> Iterator[tuple[str, list[StudentResult]]]:
     for student, some in groupby(results(), lambda one: one.student):
         yield student, list(some)
 
@@ -156,12 +157,12 @@ def _written(path: Path, parts: Iterable[str]) -> Path:
 
 
 def show_similar(
-    challenges: Sequence[Challenge], submissions: Sequence[Submission], out: Path
+    challenges: Sequence[Challenge], submissions: Sequence[StudentSubmission], out: Path
 ) -> None:
     """Write and show which submissions are strikingly alike."""
     from trainer.classroom.similarity import similar_pairs
-    from trainer.content.levels import LEVELS
-    from trainer.display.similarity import similarity_csv, similarity_text
+    from trainer.export.similar_pairs import similarity_csv, similarity_text
+    from trainer.packs.stub_levels import LEVELS
 
     found = []
     for challenge in challenges:
@@ -171,9 +172,9 @@ def show_similar(
             if one.challenge == challenge.id and one.source is not None
         }
         known = [
-            packs.solution(challenge),
-            *(packs.stub(challenge, level) for level in LEVELS),
-            *(packs.read_text(path) for path in packs.also_right(challenge)),
+            pack_reader.solution(challenge),
+            *(pack_reader.stub(challenge, level) for level in LEVELS),
+            *(pack_reader.read_text(path) for path in pack_reader.also_right(challenge)),
         ]
         found.append((challenge.id, similar_pairs(sources, known)))
     typer.echo(similarity_text(found))

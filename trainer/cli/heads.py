@@ -10,7 +10,7 @@ from typing import Annotated
 
 import typer
 
-from trainer.core.words import DrillError, GraderError
+from trainer.model.errors import DrillError, GraderError
 
 MOST_IN_HTML = 512
 
@@ -46,8 +46,8 @@ def heads(
             f"--html is {html}; its name must end in .html, so that no other file is written over. Name it {html.with_suffix('.html')}."
         )
     try:
-        from trainer.comparing.heads import count_heads, facts_of
-        from trainer.comparing.weight_files import read_weights
+        from trainer.tools.attention_heads import count_heads, facts_of
+        from trainer.tools.weight_files import read_weights
     except ImportError as error:
         raise GraderError(
             f"torch cannot be imported: {error}. Install attn-drill again; the README has the command."
@@ -57,11 +57,11 @@ def heads(
     if head is not None and not 0 <= head < count:
         raise DrillError(f"--head is {head}; {file} has heads 0 to {count - 1}. Name one of these.")
     told = range(count) if head is None else range(head, head + 1)
-    from trainer.display import heads as shown
+    from trainer.report import heads_text as shown
 
     console = shown.terminal(sys.stdout)
     if html is not None:
-        from trainer.display.heads_html import cells, to_html, whole_cells
+        from trainer.report.heads_page import cells, to_html, whole_cells
 
         facts = list(
             facts_of(tensors, told, told[:MOST_IN_HTML], cells if head is None else whole_cells)

@@ -7,10 +7,10 @@ from typing import Annotated
 
 import typer
 
-from trainer.app.packs import KnownPacks
-from trainer.cli.messages import warn_journal
+from trainer.app.open_packs import KnownPacks
+from trainer.app.warn import warn_journal
 from trainer.cli.parameters import ChallengeId
-from trainer.core.words import DrillError
+from trainer.model.errors import DrillError
 from trainer.practice.journal import default_journal
 
 

@@ -13,13 +13,15 @@ from typing import Annotated
 
 import typer
 
-from trainer.app.packs import KnownPacks
-from trainer.cli.messages import warn_journal
+from trainer.app.open_packs import KnownPacks
+from trainer.app.warn import warn_journal
 from trainer.cli.parameters import ChallengeId
-from trainer.content import packs
-from trainer.core.words import Challenge, DrillError, Submission
-from trainer.practice.files import read_source, write_afresh
+from trainer.model.challenge import Challenge
+from trainer.model.errors import DrillError
+from trainer.model.submission import Submission
+from trainer.packs import pack_reader
 from trainer.practice.journal import Journal, default_journal
+from trainer.practice.learner_files import read_source, write_afresh
 
 LastHunt = tuple[tuple[str, ...], Path]
 
@@ -41,14 +43,14 @@ def hunt(
     reveal: Annotated[bool, typer.Option("--reveal", help="Give up: tell what is wrong.")] = False,
 ) -> None:
     """Find and repair the mistake in a reference that has one, or two."""
-    from trainer.app import grading
+    from trainer.app import grade_file
 
     known_packs: KnownPacks = context.obj
     challenge = known_packs.find(challenge_id)
     if check and reveal:
         raise DrillError("--check grades your repair and --reveal gives up; use one of them.")
     if seed is not None:
-        grading.check_seed(seed)
+        grade_file.check_seed(seed)
     journal = default_journal()
     last = journal.last_hunt(challenge.id)
     pack_option = known_packs.pack_option(challenge)
@@ -68,12 +70,12 @@ def hunt(
         return
     path = _place(challenge, folder, last)
     source = read_source(path)
-    seed = grading.fresh_seed() if seed is None else seed
+    seed = grade_file.fresh_seed() if seed is None else seed
     submission = Submission(str(path), source)
-    report = grading.grade_file(known_packs, challenge, submission, seed, diagnosed=False)
-    grading.record_attempt(journal, challenge, report, source, "hunt")
+    report = grade_file.grade_file(known_packs, challenge, submission, seed, diagnosed=False)
+    grade_file.record_attempt(journal, challenge, report, source, "hunt")
     warn_journal(journal)
-    from trainer.display.terminal import show
+    from trainer.report.terminal import show
 
     # The report holds back the mistake and the line: finding them is the task.
     show(report, sys.stdout, why=False)
@@ -99,12 +101,15 @@ def _hand_out(
     """Write the reference with a mistake into `folder`, and show what to type next."""
     from random import Random
 
-    from trainer.content.mistakes import read_mistakes
-    from trainer.practice import hunt as hunts
+    from trainer.hunt import planted_mistakes as hunts
+    from trainer.packs.mistakes import read_mistakes
 
     path = folder / hunts.file_name(challenge)
     chosen = hunts.choose(
-        read_mistakes(challenge), packs.solution(challenge), last[0] if last else (), Random(seed)
+        read_mistakes(challenge),
+        pack_reader.solution(challenge),
+        last[0] if last else (),
+        Random(seed),
     )
     text = hunts.handed_out(challenge, chosen)
     kept = write_afresh(path, text)
@@ -123,14 +128,14 @@ def _hand_out(
 
 
 def _say(text: str) -> None:
-    from trainer.display.asked import wrapped
+    from trainer.report.question_text import wrapped
 
     typer.echo(wrapped(text, shutil.get_terminal_size((80, 24)).columns))
 
 
 def _is_untouched(challenge: Challenge, path: Path, ids: Sequence[str]) -> bool:
     """Whether a file is as it was handed out."""
-    from trainer.practice import hunt as hunts
+    from trainer.hunt import planted_mistakes as hunts
 
     mistakes = hunts.by_ids(challenge, ids)
     try:
@@ -144,7 +149,7 @@ def _is_untouched(challenge: Challenge, path: Path, ids: Sequence[str]) -> bool:
 
 def _place(challenge: Challenge, folder: Path | None, last: LastHunt) -> Path:
     """The file in --dir, else where it was handed out, else in this folder."""
-    from trainer.practice import hunt as hunts
+    from trainer.hunt import planted_mistakes as hunts
 
     name = hunts.file_name(challenge)
     if folder is not None:
@@ -158,6 +163,6 @@ def _place(challenge: Challenge, folder: Path | None, last: LastHunt) -> Path:
 
 
 def _what_it_was(challenge: Challenge, ids: Sequence[str]) -> str:
-    from trainer.display.hunts import what_it_was
+    from trainer.report.hunt_text import what_it_was
 
     return what_it_was(challenge, ids, shutil.get_terminal_size((80, 24)).columns)

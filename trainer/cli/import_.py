@@ -8,8 +8,8 @@ from typing import Annotated
 
 import typer
 
-from trainer.cli.messages import warn_journal
-from trainer.core.words import DrillError
+from trainer.app.warn import warn_journal
+from trainer.model.errors import DrillError
 from trainer.practice.journal import default_journal
 
 

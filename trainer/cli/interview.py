@@ -11,19 +11,21 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from trainer.app.packs import KnownPacks
-from trainer.app.start import language
-from trainer.cli.messages import warn_journal
-from trainer.content import packs
-from trainer.content.known_packs import Catalogue
-from trainer.core.words import Challenge, DrillError, Submission
+from trainer.app.open_packs import KnownPacks
+from trainer.app.start_challenge import language
+from trainer.app.warn import warn_journal
+from trainer.model.challenge import Challenge
+from trainer.model.errors import DrillError
+from trainer.model.submission import Submission
+from trainer.packs import pack_reader
+from trainer.packs.known_packs import Catalogue
 from trainer.practice.journal import Journal, default_journal
 
 if TYPE_CHECKING:
-    from trainer.core.report import Report
-    from trainer.practice.interview.plan import Plan
-    from trainer.practice.interview.score import ScoreSheet
-    from trainer.session.interview import Interview
+    from trainer.interview.plan import InterviewPlan
+    from trainer.interview.score import ScoreSheet
+    from trainer.model.report import Report
+    from trainer.session.interview_state import Interview
 
 _SHEET_NAME = "score-sheet.html"
 
@@ -112,7 +114,7 @@ def interview(
 
 def _last_interview(journal: Journal, known: Catalogue) -> Interview | None:
     """Return the last interview, or None if this version cannot read it."""
-    from trainer.practice.interview.plan import plan_from
+    from trainer.interview.plan import plan_from
 
     kept = journal.last_interview()
     plan = plan_from(kept[2]) if kept is not None else None
@@ -122,12 +124,12 @@ def _last_interview(journal: Journal, known: Catalogue) -> Interview | None:
 
 
 def _interview(
-    journal: Journal, known: Catalogue, name: str, began: float, plan: Plan
+    journal: Journal, known: Catalogue, name: str, began: float, plan: InterviewPlan
 ) -> Interview:
     """Return an interview of the journal with its questions and all its events."""
-    from trainer.content.questions import read_bank
-    from trainer.practice.interview.plan import draw_questions
-    from trainer.session.interview import Interview
+    from trainer.interview.plan import draw_questions
+    from trainer.packs.question_bank import read_bank
+    from trainer.session.interview_state import Interview
 
     asked = draw_questions(plan, read_bank(known.roots).questions)
     challenges = {challenge.id: challenge for challenge in known.challenges}
@@ -144,10 +146,10 @@ def _begin(
     html: Path | None,
 ) -> Interview:
     """Plan an interview, write its first stub and record it."""
-    from trainer.app.grading import fresh_seed
-    from trainer.content.questions import read_bank
-    from trainer.practice.files import write_new
-    from trainer.practice.interview import plan as planning
+    from trainer.app.grade_file import fresh_seed
+    from trainer.interview import plan as planning
+    from trainer.packs.question_bank import read_bank
+    from trainer.practice.learner_files import write_new
     from trainer.practice.schedule import items
 
     if not planning.LEAST_MINUTES <= minutes <= planning.MOST_MINUTES:
@@ -169,7 +171,7 @@ def _begin(
                 f"{place / name} already exists and is left unchanged. "
                 "Choose another folder with --dir."
             )
-    write_new(place / problems[0].file_name, packs.stub(problems[0]))
+    write_new(place / problems[0].file_name, pack_reader.stub(problems[0]))
     plan = replace(plan, folder=str(place.resolve()))
     run = _interview(journal, known, journal.record_interview(now, asdict(plan)), now, plan)
     warn_journal(journal)
@@ -198,8 +200,8 @@ def _resume(run: Interview) -> None:
     Raises:
         DrillError: if a pack no longer has one of its challenges.
     """
-    from trainer.display.score_sheet import minutes
-    from trainer.practice.interview.state import unrecorded
+    from trainer.interview.state import unrecorded
+    from trainer.report.score_sheet import minutes
 
     for stage in run.plan.stages:
         if stage.challenge not in run.challenges:
@@ -217,8 +219,8 @@ def _resume(run: Interview) -> None:
 
 def _hold(run: Interview, known_packs: KnownPacks, html: Path | None) -> None:
     """Hold the interview until it is over or left; write its score sheet at the end."""
-    from trainer.session.interview import solve_problems
-    from trainer.session.interview_pages import ask_and_score
+    from trainer.session.interview_screen import ask_and_score
+    from trainer.session.interview_state import solve_problems
 
     def finish() -> ScoreSheet:
         run.record("finished")
@@ -226,7 +228,7 @@ def _hold(run: Interview, known_packs: KnownPacks, html: Path | None) -> None:
 
     def grade(challenge: Challenge, source: str, path: Path) -> Report:
         """Grade a file that is handed in, on fresh cases."""
-        from trainer.app.grading import fresh_seed, grade_file
+        from trainer.app.grade_file import fresh_seed, grade_file
 
         typer.echo(f"{path.name} is graded …")
         return grade_file(known_packs, challenge, Submission(str(path), source), fresh_seed())
@@ -253,7 +255,7 @@ def _hold(run: Interview, known_packs: KnownPacks, html: Path | None) -> None:
 
 def _print_again(run: Interview | None, html: Path | None) -> None:
     """Print the score sheet of a finished interview, and write it to a file if one is named."""
-    from trainer.display.score_sheet import show
+    from trainer.report.score_sheet import show
 
     if run is None:
         raise DrillError("There was no interview yet. `attn-drill interview` begins one.")
@@ -271,18 +273,18 @@ def _print_again(run: Interview | None, html: Path | None) -> None:
 
 def _score_sheet(run: Interview) -> ScoreSheet:
     """Return the score sheet. A challenge that no pack has any more has no reference on it."""
-    from trainer.practice.interview.score import score_sheet
+    from trainer.interview.score import score_sheet
 
     problems = [run.challenges.get(stage.challenge) for stage in run.plan.stages]
     references = {
-        problem.id: packs.solution(problem) for problem in problems if problem is not None
+        problem.id: pack_reader.solution(problem) for problem in problems if problem is not None
     }
     return score_sheet(run.plan, run.state, run.challenges, references, run.asked, run.began)
 
 
 def _write(sheet: ScoreSheet, path: Path) -> None:
     """Write a score sheet as HTML and say so."""
-    from trainer.display.score_sheet_html import to_html
+    from trainer.report.score_sheet_page import to_html
 
     try:
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -11,8 +11,8 @@ from typing import Annotated
 
 import typer
 
-from trainer.app.packs import KnownPacks
-from trainer.cli.messages import warn, warn_journal
+from trainer.app.open_packs import KnownPacks
+from trainer.app.warn import warn, warn_journal
 from trainer.practice.journal import default_journal
 
 

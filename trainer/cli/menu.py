@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from pathlib import Path
 
-from trainer.app.packs import KnownPacks
+from trainer.app.open_packs import KnownPacks
 from trainer.cli.practise import review_challenge, start_challenge
 from trainer.practice.agenda import agenda
 from trainer.practice.journal import default_journal
@@ -17,7 +17,7 @@ def menu(known_packs: KnownPacks) -> None:
     challenges = known_packs.catalogue().challenges
     reviews = journal.reviews("challenge:")
     entries = agenda(challenges, journal.progress(), reviews, time.time())
-    from trainer.session.menu import choose
+    from trainer.session.menu_screen import choose
 
     chosen = choose(entries)
     if chosen is None:

@@ -10,10 +10,11 @@ from typing import Annotated
 
 import typer
 
-from trainer.app.packs import KnownPacks
+from trainer.app.open_packs import KnownPacks
 from trainer.cli.parameters import PackCommand
-from trainer.content import packs
-from trainer.core.words import Challenge, DrillError
+from trainer.model.challenge import Challenge
+from trainer.model.errors import DrillError
+from trainer.packs import pack_reader
 
 app = typer.Typer(help="Author and verify challenges.", no_args_is_help=True, rich_markup_mode=None)
 
@@ -36,7 +37,7 @@ def new_pack(
     ] = Path("."),
 ) -> None:
     """Write a new pack with one challenge that works: change it, and add others."""
-    from trainer.content.scaffold import scaffold
+    from trainer.packs.scaffold import scaffold
 
     made = scaffold(name, parent)
     place = shlex.quote(str(made.folder))
@@ -96,23 +97,25 @@ def check_pack(
     root = _root(known_packs.named) if folder is None else folder
     beside = (
         ()
-        if root == packs.built_in_pack()
+        if root == pack_reader.built_in_pack()
         else tuple(one for one in known_packs.roots() if one != root.resolve())
     )
     challenges = (
-        [packs.find_challenge(root, name) for name in only] if only else list(packs.read_pack(root))
+        [pack_reader.find_challenge(root, name) for name in only]
+        if only
+        else list(pack_reader.read_pack(root))
     )
     if not challenges:
         raise DrillError(
             f"{root / 'challenges'} holds no challenge. CONTRIBUTING.md says how to add one."
         )
-    from trainer.app.grading import cores, fresh_seed
-    from trainer.content.pack_items import items, some_of
-    from trainer.content.strays import strays
-    from trainer.core.pack_rows import Row
-    from trainer.display.pack_table import Progress, mistakes_table
-    from trainer.display.words import counted
-    from trainer.practice.bank_check import bank_troubles
+    from trainer.app.grade_file import cores, fresh_seed
+    from trainer.model.pack_rows import Row
+    from trainer.packs.pack_items import items, some_of
+    from trainer.packs.strays import strays
+    from trainer.quiz.bank_check import bank_troubles
+    from trainer.report.pack_table import PackProgress, mistakes_table
+    from trainer.report.wording import counted
     from trainer.server.pack_jobs import check_pack as check_all
     from trainer.server.pack_jobs import in_order
 
@@ -120,7 +123,7 @@ def check_pack(
     chosen = [fresh_seed() for _ in range(seeds)]
     wanted = {one.id: some_of(items(one), every, chosen[0]) for one in challenges}
     total = sum(map(len, wanted.values()))
-    with Progress(total, sys.stderr) as progress:
+    with PackProgress(total, sys.stderr) as progress:
         for some in check_all(
             root, challenges, chosen, min(jobs or cores(), total), beside, wanted
         ):
@@ -153,11 +156,11 @@ def check_pack(
 
 def _hidden_when_installed(root: Path, challenges: Sequence[Challenge]) -> list[Challenge]:
     """Those whose ids the built-in pack has as well."""
-    ours = packs.built_in_pack()
+    ours = pack_reader.built_in_pack()
     names = (
         set()
         if root.resolve() == ours
-        else {folder.name for folder in packs.challenge_folders(ours)}
+        else {folder.name for folder in pack_reader.challenge_folders(ours)}
     )
     return [one for one in challenges if one.folder.name in names]
 
@@ -173,4 +176,4 @@ def _root(named: Sequence[Path]) -> Path:
             f"--pack names {len(named)} packs, and one is checked at a time. "
             f"Name it: `attn-drill pack check {shlex.quote(str(named[0]))}`."
         )
-    return named[0] if named else packs.built_in_pack()
+    return named[0] if named else pack_reader.built_in_pack()

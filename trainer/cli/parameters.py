@@ -9,8 +9,8 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperCommand, TyperOption
 
-from trainer.app.packs import KnownPacks, open_packs
-from trainer.core.words import DrillError
+from trainer.app.open_packs import KnownPacks, open_packs
+from trainer.model.errors import DrillError
 
 PACK_HELP = "Take the pack in this folder too, before all others; may be given several times."
 

@@ -9,21 +9,21 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from trainer.app.packs import KnownPacks
-from trainer.app.start import (
+from trainer.app.open_packs import KnownPacks
+from trainer.app.start_challenge import (
     hand_out,
     hand_out_afresh,
     is_review_under_way,
     next_challenge,
     prompt_text,
 )
-from trainer.cli.messages import warn_journal
-from trainer.content.levels import Level
-from trainer.core.words import Challenge
+from trainer.app.warn import warn_journal
+from trainer.model.challenge import Challenge
+from trainer.packs.stub_levels import Level
 from trainer.practice.journal import Journal
 
 if TYPE_CHECKING:
-    from trainer.session.stay import Left, Purpose
+    from trainer.session.model import Purpose, SessionResult
 
 
 def start_challenge(
@@ -97,11 +97,12 @@ def practise(
     Raises:
         KeyboardInterrupt: after Ctrl-C.
     """
-    from trainer.session.stay import Stay, stay
+    from trainer.session.model import SessionRequest
+    from trainer.session.run_session import run_session
 
     while True:
         since_start = journal.since_start(challenge.id)
-        request = Stay(
+        request = SessionRequest(
             challenge,
             path.resolve(),
             prompt_text(challenge),
@@ -110,7 +111,7 @@ def practise(
             purpose=purpose,
             packs=known_packs.roots(),
         )
-        left = stay(request, journal)
+        left = run_session(request, journal)
         typer.echo(_farewell(challenge, path, left, known_packs.pack_option(challenge)))
         warn_journal(journal)
         if left.how == "interrupted":
@@ -124,7 +125,7 @@ def practise(
         hand_out(challenge, path, journal, "standard")
 
 
-def _farewell(challenge: Challenge, path: Path, left: Left, pack_option: str) -> str:
+def _farewell(challenge: Challenge, path: Path, left: SessionResult, pack_option: str) -> str:
     """Return the line that stays on the terminal after a session."""
     minutes = f"{left.seconds / 60:.0f} min"
     attempts = f"{left.attempts} {'attempt' if left.attempts == 1 else 'attempts'}"
@@ -169,6 +170,6 @@ def show_prompt(text: str) -> None:
         return
     from rich.markdown import Markdown
 
-    from trainer.display.literal import console
+    from trainer.report.literal import console
 
     console().print(Markdown(text))

@@ -13,15 +13,15 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from trainer.app.packs import KnownPacks
-from trainer.cli.messages import warn, warn_journal
-from trainer.core.words import DrillError, PackError
-from trainer.display.visible import visible
+from trainer.app.open_packs import KnownPacks
+from trainer.app.warn import warn, warn_journal
+from trainer.model.errors import DrillError, PackError
 from trainer.practice.journal import Journal, default_journal
+from trainer.report.visible import visible
 
 if TYPE_CHECKING:
-    from trainer.practice.quiz import Asked
-    from trainer.practice.quiz_order import Pool, Topic
+    from trainer.quiz.drawn_questions import DrawnQuestion
+    from trainer.quiz.question_order import QuestionPool, TopicQuestions
 
 _GOOD, _AGAIN = 3, 1  # ratings of fsrs
 
@@ -37,11 +37,11 @@ def complete_topic(context: typer.Context, incomplete: str) -> list[str]:
 
 def _all_questions(
     known_packs: KnownPacks,
-) -> tuple[Pool, tuple[list[Topic], list[Topic]], list[str]]:
+) -> tuple[QuestionPool, tuple[list[TopicQuestions], list[TopicQuestions]], list[str]]:
     """What may be asked, the topics of the bank and the challenges, and a sentence for what cannot be read."""
-    from trainer.content.mistakes import readable_mistakes
-    from trainer.content.questions import read_bank
-    from trainer.practice.quiz_order import pool_of, topics
+    from trainer.packs.mistakes import readable_mistakes
+    from trainer.packs.question_bank import read_bank
+    from trainer.quiz.question_order import pool_of, topics
 
     known = known_packs.catalogue()
     bank = read_bank(known.roots)
@@ -67,7 +67,7 @@ def quiz(
     ] = False,
 ) -> None:
     """Answer questions: numbers to compute, answers to choose, lines to find."""
-    from trainer.practice.quiz_order import about, order
+    from trainer.quiz.question_order import about, order
 
     for stream in (sys.stdin, sys.stdout):
         # What another encoding lacks is shown as a question mark.
@@ -96,7 +96,7 @@ def quiz(
     journal.close()
 
 
-def _put(pool: Pool, items: Iterable[str], rng: Random) -> Iterator[Asked]:
+def _put(pool: QuestionPool, items: Iterable[str], rng: Random) -> Iterator[DrawnQuestion]:
     """The questions of these items; what a pack has wrong is said on stderr, and not asked."""
     for item in items:
         try:
@@ -105,7 +105,7 @@ def _put(pool: Pool, items: Iterable[str], rng: Random) -> Iterator[Asked]:
             warn([f"{item} is left out: {error}"])
 
 
-def _show_topics(groups: tuple[list[Topic], list[Topic]]) -> None:
+def _show_topics(groups: tuple[list[TopicQuestions], list[TopicQuestions]]) -> None:
     width = shutil.get_terminal_size((80, 24)).columns
     longest = max((len(one.name) for some in groups for one in some), default=5)
     for some, word in zip(groups, ("topic", "challenge"), strict=True):
@@ -117,12 +117,12 @@ def _show_topics(groups: tuple[list[Topic], list[Topic]]) -> None:
     typer.echo("attn-drill quiz --topic NAME asks about one.")
 
 
-def _session(questions: list[Asked], journal: Journal) -> None:
+def _session(questions: list[DrawnQuestion], journal: Journal) -> None:
     """Ask until all are asked or the input ends; every answer is kept at once."""
-    from trainer.display.asked import question, wrapped
+    from trainer.report.question_text import question, wrapped
 
     width = shutil.get_terminal_size((80, 24)).columns
-    results: list[tuple[Asked, bool]] = []
+    results: list[tuple[DrawnQuestion, bool]] = []
     typer.echo(wrapped("`?` shows an answer that you do not know; `q` ends.", width))
     try:
         for number, asked in enumerate(questions, start=1):
@@ -137,10 +137,10 @@ def _session(questions: list[Asked], journal: Journal) -> None:
         _summarise(results, journal)
 
 
-def _answered(asked: Asked, width: int, journal: Journal) -> bool | None:
+def _answered(asked: DrawnQuestion, width: int, journal: Journal) -> bool | None:
     """Ask until an answer is understood, show what it was worth and keep it; None where there is none any more."""
-    from trainer.display.asked import prompt, wrapped
-    from trainer.practice.quiz import judge
+    from trainer.quiz.drawn_questions import judge
+    from trainer.report.question_text import prompt, wrapped
 
     while True:
         given = _read(prompt(asked))
@@ -167,9 +167,9 @@ def _answered(asked: Asked, width: int, journal: Journal) -> bool | None:
     return judged.right
 
 
-def _summarise(results: list[tuple[Asked, bool]], journal: Journal) -> None:
-    from trainer.display.asked import summary
+def _summarise(results: list[tuple[DrawnQuestion, bool]], journal: Journal) -> None:
     from trainer.practice.schedule import items
+    from trainer.report.question_text import summary
 
     if not results:
         typer.echo("\nNothing was answered.")

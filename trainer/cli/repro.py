@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import typer
 
-from trainer.app.packs import KnownPacks
+from trainer.app.open_packs import KnownPacks
 from trainer.cli.parameters import CaseNumber, ChallengeId, LearnerFile, SeedOfCases
-from trainer.core.words import DrillError, Submission
-from trainer.practice.files import read_source
+from trainer.model.errors import DrillError
+from trainer.model.submission import Submission
 from trainer.practice.journal import default_journal
+from trainer.practice.learner_files import read_source
 
 
 def repro(
@@ -19,23 +20,23 @@ def repro(
     case: CaseNumber = None,
 ) -> None:
     """Write a script with the failing case's inputs and weights, and your file called on them."""
-    from trainer.app import grading
-    from trainer.app.learner_file import learner_file
+    from trainer.app import grade_file
+    from trainer.app.find_file import find_file
 
     known_packs: KnownPacks = context.obj
     challenge = known_packs.find(challenge_id)
     journal = default_journal()
-    path = learner_file(challenge, file, journal, known_packs).resolve()
+    path = find_file(challenge, file, journal, known_packs).resolve()
     source = read_source(path)
     if seed is None:
-        seed = grading.last_seed(journal, challenge)
+        seed = grade_file.last_seed(journal, challenge)
     submission = Submission(str(path), source)
-    found = grading.failing_case(known_packs, challenge, submission, seed, case)
+    found = grade_file.failing_case(known_packs, challenge, submission, seed, case)
     if found is None:
         raise DrillError(
             f"{path} passes with seed {seed}; nothing fails there. Name a case with `--case N` to step through it all the same."
         )
-    from trainer.grading.repro import MARK
+    from trainer.diagnosis.repro_script import MARK
 
     script = path.with_name(f"{path.stem}_repro.py")
     tensors = path.with_name(f"{path.stem}_repro.safetensors")

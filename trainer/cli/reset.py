@@ -7,11 +7,11 @@ from typing import Annotated
 
 import typer
 
-from trainer.app.packs import KnownPacks
-from trainer.app.start import hand_out_afresh
-from trainer.cli.messages import warn_journal
+from trainer.app.open_packs import KnownPacks
+from trainer.app.start_challenge import hand_out_afresh
+from trainer.app.warn import warn_journal
 from trainer.cli.parameters import ChallengeId
-from trainer.content.levels import Level
+from trainer.packs.stub_levels import Level
 from trainer.practice.journal import default_journal
 
 

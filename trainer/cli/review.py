@@ -9,14 +9,15 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from trainer.app.packs import KnownPacks
-from trainer.cli.messages import warn_journal
-from trainer.core.words import Challenge, DrillError
+from trainer.app.open_packs import KnownPacks
+from trainer.app.warn import warn_journal
+from trainer.model.challenge import Challenge
+from trainer.model.errors import DrillError
 from trainer.practice.journal import Journal, default_journal
 from trainer.practice.schedule import RATINGS, item_of
 
 if TYPE_CHECKING:
-    from trainer.practice.agenda import Entry
+    from trainer.practice.agenda import AgendaEntry
 
 
 def review(
@@ -65,12 +66,12 @@ def review(
     review_challenge(challenge, path, known_packs, journal, watch=watch)
 
 
-def _due(entries: Sequence[Entry]) -> Challenge | None:
+def _due(entries: Sequence[AgendaEntry]) -> Challenge | None:
     """Return the challenge that has been due longest, if any is due."""
     return next((entry.challenge for entry in entries if entry.section == "due"), None)
 
 
-def _show(entries: Sequence[Entry], now: float) -> None:
+def _show(entries: Sequence[AgendaEntry], now: float) -> None:
     """Show what is due and what will be due. `now` is in seconds since the epoch."""
     from trainer.practice.agenda import in_days
 

@@ -8,12 +8,12 @@ from typing import Annotated
 
 import typer
 
-from trainer.app.packs import KnownPacks
-from trainer.cli.messages import warn_journal
+from trainer.app.open_packs import KnownPacks
+from trainer.app.warn import warn_journal
 from trainer.cli.parameters import ChallengeId
-from trainer.content import packs
-from trainer.core.words import DrillError
-from trainer.practice.journal import Progress, default_journal
+from trainer.model.errors import DrillError
+from trainer.packs import pack_reader
+from trainer.practice.journal import ChallengeProgress, default_journal
 from trainer.practice.schedule import item_of
 
 
@@ -28,7 +28,7 @@ def solution(
     known_packs: KnownPacks = context.obj
     challenge = known_packs.find(challenge_id)
     journal = default_journal()
-    progress = journal.progress().get(challenge.id, Progress())
+    progress = journal.progress().get(challenge.id, ChallengeProgress())
     if progress.state != "passed" and not give_up:
         warn_journal(journal)
         pack_option = known_packs.pack_option(challenge)
@@ -41,11 +41,11 @@ def solution(
     if not since.passed and not since.solution:  # in a review too, whatever was passed before it
         journal.record_review(item_of(challenge.id), time.time(), 1, "given up")
     journal.record_solution(challenge.id, time.time())
-    text = packs.solution(challenge)
+    text = pack_reader.solution(challenge)
     if sys.stdout.isatty():
         from rich.syntax import Syntax
 
-        from trainer.display.literal import console
+        from trainer.report.literal import console
 
         console().print(Syntax(text, "python", background_color="default", word_wrap=True))
     else:

@@ -10,9 +10,9 @@ from typing import Annotated
 
 import typer
 
-from trainer.app.packs import KnownPacks
+from trainer.app.open_packs import KnownPacks
 from trainer.cli.parameters import ChallengeId
-from trainer.content.levels import Level
+from trainer.packs.stub_levels import Level
 from trainer.practice.journal import default_journal
 
 

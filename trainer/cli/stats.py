@@ -9,8 +9,8 @@ from typing import Annotated
 
 import typer
 
-from trainer.app.packs import KnownPacks
-from trainer.cli.messages import warn, warn_journal
+from trainer.app.open_packs import KnownPacks
+from trainer.app.warn import warn, warn_journal
 from trainer.practice.journal import default_journal
 
 
@@ -21,10 +21,10 @@ def stats(
     ] = False,
 ) -> None:
     """Show your progress: days, topics, times, mistakes, what comes next."""
-    from trainer.content.mistakes import readable_mistakes
-    from trainer.content.questions import read_bank
-    from trainer.display.stats import EMPTY, as_values, show_stats
-    from trainer.practice.stats import statistics
+    from trainer.packs.mistakes import readable_mistakes
+    from trainer.packs.question_bank import read_bank
+    from trainer.practice.statistics import statistics
+    from trainer.report.statistics_text import EMPTY, as_values, show_stats
 
     known_packs: KnownPacks = context.obj
     known = known_packs.catalogue()

@@ -6,11 +6,11 @@ import sys
 
 import typer
 
-from trainer.app.packs import KnownPacks
+from trainer.app.open_packs import KnownPacks
 from trainer.cli.parameters import CaseNumber, ChallengeId, LearnerFile, SeedOfCases
-from trainer.core.words import Submission
-from trainer.practice.files import read_source
+from trainer.model.submission import Submission
 from trainer.practice.journal import default_journal
+from trainer.practice.learner_files import read_source
 
 
 def trace(
@@ -21,17 +21,17 @@ def trace(
     case: CaseNumber = None,
 ) -> None:
     """Show the shape, dtype and range of what each line of your file makes."""
-    from trainer.app import grading
-    from trainer.app.learner_file import learner_file
+    from trainer.app import grade_file
+    from trainer.app.find_file import find_file
 
     known_packs: KnownPacks = context.obj
     challenge = known_packs.find(challenge_id)
     journal = default_journal()
-    path = learner_file(challenge, file, journal, known_packs)
+    path = find_file(challenge, file, journal, known_packs)
     source = read_source(path)
     if seed is None:
-        seed = grading.last_seed(journal, challenge)
-    found = grading.trace_file(known_packs, challenge, Submission(str(path), source), seed, case)
-    from trainer.display.trace import show_trace
+        seed = grade_file.last_seed(journal, challenge)
+    found = grade_file.trace_file(known_packs, challenge, Submission(str(path), source), seed, case)
+    from trainer.report.trace_text import show_trace
 
     show_trace(found, sys.stdout)

@@ -1,1 +1,1 @@
-"""Floor 3: the judge: cases, references, checks in order, verdict."""
+"""Judge a submission: expected results, comparison, checks in order, verdict."""

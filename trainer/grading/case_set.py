@@ -5,7 +5,6 @@ A case set is computed once and shared by all submissions of the same seed.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -15,12 +14,16 @@ import torch
 from torch import Tensor
 
 from trainer.casekit.draw import Draw
-from trainer.core.words import Case, Challenge, PackError, Refusal
-from trainer.grading.content import Content, load_content
+from trainer.grading.challenge_content import Content, load_content
 from trainer.grading.counted_calls import CountedCalls, counted_calls, shape_of_call
-from trainer.grading.expected import Expected, Reference
-from trainer.running.execution import leaves, map_leaves
-from trainer.running.protocol import (
+from trainer.grading.expected import Expected
+from trainer.grading.prepared_case import PreparedCase
+from trainer.grading.reference import Reference
+from trainer.model.case import Case, Refusal
+from trainer.model.challenge import Challenge
+from trainer.model.errors import PackError
+from trainer.worker.execution import map_leaves
+from trainer.worker.protocol import (
     DTYPES,
     Assigned,
     Purpose,
@@ -35,74 +38,6 @@ from trainer.running.protocol import (
 _AGAIN, _WEIGHTS, _RANDOM = 1, 2, 3
 
 Change = Callable[[Mapping[str, Any]], Mapping[str, Any]]  # of inputs or parameters by name
-
-
-@dataclass(frozen=True, eq=False)
-class PreparedCase:
-    """A case with everything that goes into it.
-
-    inputs       in the case's dtype, by name
-    again        the same for the second call, with other values
-    parameters   the weights, named as in the contract
-    cotangents   gradients are taken with these, by output; empty if no gradients are compared
-    exact        the reference in float64
-    smaller      the smaller case of the same growth probe, if this case is the larger
-    purpose      what a worker is asked for in this case, if it is not the request's purpose
-    varied_from  the case whose inputs or parameters were changed to make this case
-    """
-
-    case: Case
-    inputs: Mapping[str, Any]
-    again: Mapping[str, Any]
-    parameters: Mapping[str, Tensor]
-    cotangents: Mapping[str, Tensor]
-    reference: Reference
-    exact: Any
-    smaller: PreparedCase | None = None
-    purpose: Purpose | None = None
-    varied_from: PreparedCase | None = None
-
-    @cached_property
-    def expected(self) -> Expected:
-        """The results of the reference; a varied case shares those of the case it was made from."""
-        if self.varied_from is not None:
-            return self.varied_from.expected
-        return self.reference.expect(self)
-
-    @property
-    def differentiable(self) -> list[str]:
-        """The names of the inputs to which gradients flow."""
-        if not self.cotangents:
-            return []
-        return [
-            name
-            for name, tensor in leaves(self.inputs)
-            if tensor.is_floating_point() and name not in self.case.constants
-        ]
-
-    @property
-    def tensors(self) -> dict[str, Tensor]:
-        """The tensors among the inputs, by name."""
-        return dict(leaves(self.inputs))
-
-    @cached_property
-    def largest_number(self) -> float:
-        """The largest number, by size, of all that goes into the case."""
-        largest = 0.0
-        for tensor in [*self.tensors.values(), *self.parameters.values()]:
-            if tensor.is_floating_point() and tensor.numel():
-                largest = max(largest, float(tensor.abs().nan_to_num(0.0, math.inf).max()))
-        return largest
-
-    def varied(self, inputs: Mapping[str, Any], parameters: Mapping[str, Tensor]) -> PreparedCase:
-        """Return this case with other inputs and weights. It is looked at, never graded."""
-        return replace(
-            self,
-            inputs=dict(inputs),
-            again=dict(inputs),
-            parameters=dict(parameters),
-            varied_from=self.varied_from or self,
-        )
 
 
 @dataclass(frozen=True, eq=False)

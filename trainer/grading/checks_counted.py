@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from trainer.core.report import Outcome
 from trainer.grading.comparison import CaseResult, Comparison, frames_of
 from trainer.grading.held_memory import most_bytes
 from trainer.grading.shapes import name_shape
-from trainer.running.protocol import Counts
+from trainer.model.report import Outcome
+from trainer.worker.protocol import Counts
 
 # The large case of a vectorised pair has at least this many more of every letter than the small one; a loop over any of
 # them dispatches at least one operation more each. Fewer more may come from how torch splits products of other shapes.
@@ -144,7 +144,7 @@ def memory(comparison: Comparison) -> Iterator[Outcome]:
         elif result.case.probe == "held":
             # The smaller case is there to be compared with.
             is_larger = result.prepared.smaller is not None
-            trouble = _tampered(result) or (_held(comparison, result) if is_larger else "")
+            trouble = _tampered(result) or (_preloaded(comparison, result) if is_larger else "")
         else:
             continue
         yield result.failed("memory", trouble) if trouble else result.passed("memory", told)
@@ -166,7 +166,7 @@ def _largest_tensor(result: CaseResult, limit: int) -> tuple[str, bool]:
     return told, not 0 < worst.largest < limit
 
 
-def _held(comparison: Comparison, result: CaseResult) -> str:
+def _preloaded(comparison: Comparison, result: CaseResult) -> str:
     """Return a sentence that says how much more a case holds at once than it may, or ""."""
     alive = max((counts.alive for counts in result.told.counts), default=0)
     most = most_bytes(result.case)

@@ -5,13 +5,13 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterator
 
-from trainer.core.report import Outcome
-from trainer.core.words import Parameter, Signature
 from trainer.grading.comparison import CaseResult, Comparison, frames_of, in_words
-from trainer.running.aliases import contract_of, lazy_in_words, problem
-from trainer.running.aliases import in_words as assignment_in_words
-from trainer.running.arguments import default_problem, renamed
-from trainer.running.protocol import FoundParameter, Reply
+from trainer.model.challenge import Parameter, Signature
+from trainer.model.report import Outcome
+from trainer.worker.arguments import default_problem, renamed
+from trainer.worker.layer_matching import contract_of, lazy_in_words, problem
+from trainer.worker.layer_matching import in_words as assignment_in_words
+from trainer.worker.protocol import FoundParameter, Reply
 
 # A constructor is to raise one of these for sizes that cannot work.
 REFUSALS = ("ValueError", "AssertionError")

@@ -7,12 +7,12 @@ from collections.abc import Iterator
 import torch
 from torch import Tensor
 
-from trainer.comparing.compare import compare_dropout, compare_values
-from trainer.comparing.tolerance import allowed
-from trainer.core.report import Mismatch, Outcome
 from trainer.grading.comparison import CaseResult, Comparison, frames_of, in_words
 from trainer.grading.shapes import name_shape, shape_advice
-from trainer.running.protocol import Failure
+from trainer.grading.tensor_comparison import compare_dropout, compare_values
+from trainer.grading.tolerance import allowed
+from trainer.model.report import Mismatch, Outcome
+from trainer.worker.protocol import CallFailure
 
 _WRITES_SHARED = "refers to a single memory location"  # torch on a write into an expanded tensor
 _LARGE_GRADIENT = 0.05  # of the largest gradient of the case
@@ -37,7 +37,7 @@ def runs(comparison: Comparison) -> Iterator[Outcome]:
             yield _raised("runs", result, failure)
 
 
-def _raised(check: str, result: CaseResult, failure: Failure) -> Outcome:
+def _raised(check: str, result: CaseResult, failure: CallFailure) -> Outcome:
     reason = ""
     if failure.out_of_memory:
         reason = "more memory was asked for than the limit allows (`--memory-limit` raises it): "

@@ -9,14 +9,15 @@ from functools import cached_property
 import torch
 from torch import Tensor
 
-from trainer.comparing.compare import compare_values
-from trainer.core.report import Frame, Mismatch, Outcome
-from trainer.core.words import Case
-from trainer.grading.case_set import CaseSet, PreparedCase
+from trainer.grading.case_set import CaseSet
 from trainer.grading.expected import Expected
-from trainer.grading.held_memory import Held
-from trainer.running.protocol import Failure, FrameData, Reply, Returned, RunReply, name_of
-from trainer.running.run import Ended
+from trainer.grading.held_memory import HeldMemory
+from trainer.grading.prepared_case import PreparedCase
+from trainer.grading.tensor_comparison import compare_values
+from trainer.model.case import Case
+from trainer.model.report import Frame, Mismatch, Outcome
+from trainer.worker.protocol import CallFailure, FrameData, Reply, Returned, RunReply, name_of
+from trainer.worker.worker_client import WorkerResult
 
 Returns = Mapping[str, Returned]  # the outputs of one call, by name
 
@@ -68,9 +69,9 @@ class Comparison:
         only: the index of the case that the report speaks of; None for all cases.
     """
 
-    def __init__(self, case_set: CaseSet, ended: Ended, only: int | None = None) -> None:
+    def __init__(self, case_set: CaseSet, ended: WorkerResult, only: int | None = None) -> None:
         self.case_set, self.ended, self.only = case_set, ended, only
-        self.held: Held | None = None  # the kernel's count of the memory, if there is any
+        self.held: HeldMemory | None = None  # the kernel's count of the memory, if there is any
         self.loop = ""  # after a timeout: a sentence that says which count grows with the sizes
         self._compared: dict[tuple[int, int], Mismatch | None] = {}
         self._gradients: dict[tuple[int, str], Mismatch | None] = {}
@@ -315,7 +316,7 @@ def frames_of(frames: list[FrameData]) -> tuple[Frame, ...]:
     return tuple(Frame(frame.line, frame.function, frame.text) for frame in frames)
 
 
-def in_words(failure: Failure) -> str:
+def in_words(failure: CallFailure) -> str:
     """Return an exception as `RuntimeError: …`; explain exceptions that are no errors by name."""
     if failure.type == "UnexpectedReturnError":
         return failure.message

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 
 from torch import Tensor
 
-from trainer.core.words import Case
-from trainer.running.execution import leaves
+from trainer.model.case import Case
+from trainer.worker.execution import leaves
 
 if TYPE_CHECKING:
-    from trainer.grading.case_set import PreparedCase
+    from trainer.grading.prepared_case import PreparedCase
 
 Way = tuple[bool, bool]  # in training mode, with gradients
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from trainer.core.words import PackError
+from trainer.model.errors import PackError
 
 ENTRY = "drive"
 

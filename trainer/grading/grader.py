@@ -9,21 +9,23 @@ from pathlib import Path
 from types import TracebackType
 from weakref import WeakKeyDictionary
 
-from trainer.core.report import Report
-from trainer.core.words import Challenge, DrillError, Submission
 from trainer.grading.case_set import CaseSet, load_case_set
 from trainer.grading.checks_counted import loop_between
 from trainer.grading.comparison import CaseResult, Comparison
-from trainer.grading.held_memory import Held, held_memory, measured_pair
+from trainer.grading.held_memory import HeldMemory, held_memory, measured_pair
 from trainer.grading.judge import judge
+from trainer.grading.ready_workers import Workers
 from trainer.grading.unfinished import unfinished
-from trainer.grading.workers import Workers
-from trainer.running.isolation import Isolation
-from trainer.running.protocol import Assigned
-from trainer.running.run import Ended
-from trainer.running.zygote import Limits, ZygoteLostError
+from trainer.model.challenge import Challenge
+from trainer.model.errors import DrillError
+from trainer.model.report import Report
+from trainer.model.submission import Submission
+from trainer.sandbox.isolation import Isolation
+from trainer.worker.forkserver_client import ForkServerLostError, Limits
+from trainer.worker.protocol import Assigned
+from trainer.worker.worker_client import WorkerResult
 
-_ZYGOTES_A_SUBMISSION = 2
+_FORK_SERVERS_PER_SUBMISSION = 2
 
 
 @dataclass(frozen=True)
@@ -80,7 +82,7 @@ class Grader:
         self.close()
 
     def close(self) -> None:
-        """End the zygote and its workers."""
+        """End the fork server and its workers."""
         self.workers.close()
 
     def case_set(self, challenge: Challenge, seed: int) -> CaseSet:
@@ -119,22 +121,22 @@ class Grader:
     ) -> Judgement:
         """Judge a submission on these cases.
 
-        If the zygote dies, the submission runs again with a new zygote. A submission with which two
-        zygotes die has a verdict: it is the likely cause.
+        If the fork server dies, the submission runs again with a new fork server. A submission with which two
+        fork servers die has a verdict: it is the likely cause.
 
         Args:
             only: the index of the one case that the report speaks of.
         """
         started = time.monotonic()
-        for _ in range(_ZYGOTES_A_SUBMISSION):
+        for _ in range(_FORK_SERVERS_PER_SUBMISSION):
             try:
                 return self._judged(case_set, submission, only, started)
-            except ZygoteLostError:
-                self.workers.replace_zygote()
+            except ForkServerLostError:
+                self.workers.replace_fork_server()
         reason = (
             "the process that starts workers died each time this file ran, and so did the worker"
         )
-        comparison = Comparison(case_set, Ended("died", reason=reason), only)
+        comparison = Comparison(case_set, WorkerResult("died", reason=reason), only)
         return _judgement(comparison, submission, started)
 
     def _judged(
@@ -206,7 +208,7 @@ class Grader:
                 break
         return best
 
-    def _held_memory(self, comparison: Comparison, submission: Submission) -> Held | None:
+    def _held_memory(self, comparison: Comparison, submission: Submission) -> HeldMemory | None:
         """Return what the kernel tells of the memory; None if the challenge does not ask for it."""
         case_set, assignment = comparison.case_set, comparison.reply.assignment
         pair = measured_pair(case_set)

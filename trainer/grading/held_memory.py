@@ -12,15 +12,15 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from trainer.core.words import Case
 from trainer.grading.case_set import CaseSet
-from trainer.running.protocol import DTYPES
+from trainer.model.case import Case
+from trainer.worker.protocol import DTYPES
 
 _MOST_ATTEMPTS = 4
 
 
 @dataclass(frozen=True)
-class Held:
+class HeldMemory:
     """The kernel's answer. `index`: of the case; `trouble`: a sentence, or "" if it is little."""
 
     index: int
@@ -45,7 +45,7 @@ def held_memory(
     pair: tuple[int, int],
     most_held: Callable[[int], int],
     own_bytes: Callable[[bool], int],
-) -> Held | None:
+) -> HeldMemory | None:
     """Compare what the kernel tells of the two measured cases.
 
     The kernel counts pages of libraries too, and their number changes with the load of the machine.
@@ -71,11 +71,11 @@ def held_memory(
             return None
         least_grown = min(least_grown, many - few - own_bytes(attempt > 0))
         if least_grown < most:
-            return Held(pair[1], "")
+            return HeldMemory(pair[1], "")
     trouble = (
         f"the process holds {least_grown / (1 << 20):.1f} MiB more at once than in the case "
         f"{small.name!r}, which the kernel counts with all memory that is no tensor; "
         f"it must be fewer than {most / (1 << 20):.1f}, "
         f"half of {large.limit:,} entries of {large.dtype}"
     )
-    return Held(pair[1], trouble)
+    return HeldMemory(pair[1], trouble)

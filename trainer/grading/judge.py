@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 
-from trainer.core.report import Outcome, Report
-from trainer.core.words import CHECK_ORDER, Status, Verdict, status_of_each
 from trainer.grading import checks_counted, checks_load, checks_values
 from trainer.grading.comparison import CaseResult, Comparison
-from trainer.grading.due import due_cases, is_due
+from trainer.grading.due_checks import due_cases, is_due
 from trainer.grading.sudden_end import sudden_end
-from trainer.running.protocol import cap
+from trainer.model.checks import CHECK_ORDER, Status, Verdict, status_of_each
+from trainer.model.report import Outcome, Report
+from trainer.worker.protocol import cap
 
 Check = Callable[[Comparison], Iterator[Outcome]]
 

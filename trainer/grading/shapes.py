@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 
-from trainer.core.words import axes
+from trainer.model.case import axes
 
 Shape = tuple[int, ...]
 

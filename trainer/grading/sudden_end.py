@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from trainer.core.report import Outcome
-from trainer.core.words import CHECK_ORDER
 from trainer.grading.comparison import Comparison
-from trainer.grading.due import is_due
-from trainer.running.nursery import SLEEP_FACTOR
-from trainer.running.run import Ended
+from trainer.grading.due_checks import is_due
+from trainer.model.checks import CHECK_ORDER
+from trainer.model.report import Outcome
+from trainer.worker.forkserver import SLEEP_FACTOR
+from trainer.worker.worker_client import WorkerResult
 
 
 def sudden_end(comparison: Comparison) -> list[Outcome] | None:
@@ -50,7 +50,7 @@ def _how_it_ended(comparison: Comparison) -> str:
     return f"the process sent something that is no result ({reason})"
 
 
-def _how_long(ended: Ended) -> str:
+def _how_long(ended: WorkerResult) -> str:
     """Return which time is over, and the next step."""
     if ended.slept:
         seconds = SLEEP_FACTOR * ended.seconds

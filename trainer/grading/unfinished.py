@@ -11,10 +11,10 @@ import ast
 import re
 from collections.abc import Iterator, Sequence
 
-from trainer.content import packs
-from trainer.core.words import Challenge, Signature
 from trainer.grading.comparison import Comparison
-from trainer.running.protocol import Failure
+from trainer.model.challenge import Challenge, Signature
+from trainer.packs import pack_reader
+from trainer.worker.protocol import CallFailure
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 
@@ -56,7 +56,7 @@ def unfinished(comparison: Comparison, source: str) -> str:
     return ""
 
 
-def _parse_error(failure: Failure) -> str:
+def _parse_error(failure: CallFailure) -> str:
     """Say where the file does not parse; "" for a SyntaxError that its code raised while it ran."""
     if failure.type not in _PARSE_ERRORS or (failure.frames and failure.frames[-1].function):
         return ""
@@ -64,7 +64,7 @@ def _parse_error(failure: Failure) -> str:
     return f"does not parse: {f'line {line}, ' if line else ''}{failure.message.strip()}"
 
 
-def _failures(comparison: Comparison) -> Iterator[Failure]:
+def _failures(comparison: Comparison) -> Iterator[CallFailure]:
     """Yield what the file raised while it was loaded and called."""
     found = [comparison.reply.load_failure]
     for run in comparison.reply.runs:
@@ -72,7 +72,7 @@ def _failures(comparison: Comparison) -> Iterator[Failure]:
     yield from (failure for failure in found if failure is not None)
 
 
-def _not_implemented(failure: Failure) -> str:
+def _not_implemented(failure: CallFailure) -> str:
     """Say which function raised NotImplementedError itself; torch raises it too, for other reasons."""
     if failure.type != "NotImplementedError":
         return ""
@@ -92,7 +92,7 @@ def _open_parts(
 
     A run does not tell all of it: if the constructor lacks a layer, `forward` is never called.
     """
-    mine, reference = _parsed(source), _parsed(packs.solution(challenge))
+    mine, reference = _parsed(source), _parsed(pack_reader.solution(challenge))
     if mine is None or reference is None:
         return
     for signature in signatures:

@@ -1,1 +1,1 @@
-"""Floor 4: what the learner did, kept."""
+"""The learner's journal, and what is computed from it: the schedule, statistics."""

@@ -6,21 +6,21 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from trainer.core.words import Challenge
-from trainer.practice.journal import Progress, Review
-from trainer.practice.schedule import Item, item_of, items
+from trainer.model.challenge import Challenge
+from trainer.practice.journal import ChallengeProgress, Review
+from trainer.practice.schedule import ScheduledItem, item_of, items
 
 Section = Literal["due", "under way", "new", "passed"]
 SECTIONS: tuple[Section, ...] = ("due", "under way", "new", "passed")
 
 
 @dataclass(frozen=True)
-class Entry:
+class AgendaEntry:
     """One challenge, where it stands, and when it is due if it was reviewed."""
 
     challenge: Challenge
     section: Section
-    item: Item | None = None
+    item: ScheduledItem | None = None
 
     def matches(self, words: str) -> bool:
         """Whether every word stands in its id, title, topic or level."""
@@ -30,13 +30,13 @@ class Entry:
 
 def agenda(
     challenges: Sequence[Challenge],
-    progress: Mapping[str, Progress],
+    progress: Mapping[str, ChallengeProgress],
     reviews: Iterable[Review],
     now: float,
-) -> list[Entry]:
+) -> list[AgendaEntry]:
     """All challenges, section by section; the longest due first, the others in the pack's order."""
     reviewed = items(reviews, now)
-    entries: list[Entry] = []
+    entries: list[AgendaEntry] = []
     for challenge in challenges:
         item = reviewed.get(item_of(challenge.id))
         state = progress[challenge.id].state if challenge.id in progress else "new"
@@ -47,7 +47,7 @@ def agenda(
             if state == "started"
             else state
         )
-        entries.append(Entry(challenge, section, item))
+        entries.append(AgendaEntry(challenge, section, item))
     return sorted(
         entries,
         key=lambda one: (

@@ -15,8 +15,8 @@ from typing import Annotated, Any, BinaryIO
 import msgspec
 from msgspec import Meta
 
-from trainer.core.words import DrillError
-from trainer.practice.schema import COLUMNS, FIRST_EXPORT, VERSION
+from trainer.model.errors import DrillError
+from trainer.practice.journal_schema import COLUMNS, FIRST_EXPORT, VERSION
 
 MOST_BYTES = 1 << 30
 _KIND = "journal"

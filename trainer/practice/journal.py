@@ -15,9 +15,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 
-from trainer.core.words import Attempt, DrillError, Status
+from trainer.model.attempt import Attempt
+from trainer.model.checks import Status
+from trainer.model.errors import DrillError
 from trainer.practice.journal_file import NewerJournalError, open_journal
-from trainer.practice.schema import COLUMNS
+from trainer.practice.journal_schema import COLUMNS
 
 T = TypeVar("T")
 Row = tuple[Any, ...]
@@ -30,7 +32,7 @@ _PAUSE_SECONDS = 15 * 60  # of a longer gap between two entries, this much count
 
 
 @dataclass(frozen=True)
-class Progress:
+class ChallengeProgress:
     """What the journal knows of one challenge."""
 
     state: State = "new"
@@ -226,7 +228,7 @@ class Journal:
             found[challenge] = (*found.get(challenge, ()), at)
         return found
 
-    def progress(self) -> dict[str, Progress]:
+    def progress(self) -> dict[str, ChallengeProgress]:
         """State, attempts and hints of every challenge that the journal knows. Who repairs a reference in a hunt has not written one."""
         started = {row[0] for row in self._read("SELECT DISTINCT challenge FROM started")}
         counts = f"SELECT challenge, COUNT(*), SUM(verdict = 'passed') FROM attempts WHERE purpose <> 'hunt' AND {_COUNTS} GROUP BY challenge"
@@ -235,13 +237,13 @@ class Journal:
             row[0]: row[1]
             for row in self._read("SELECT challenge, COUNT(*) FROM hints GROUP BY challenge")
         }
-        found: dict[str, Progress] = {}
+        found: dict[str, ChallengeProgress] = {}
         for challenge in started | attempts.keys() | hints.keys():
             count, passed = attempts.get(challenge, (0, 0))
             state: State = (
                 "passed" if passed else "started" if challenge in started or count else "new"
             )
-            found[challenge] = Progress(state, count, hints.get(challenge, 0))
+            found[challenge] = ChallengeProgress(state, count, hints.get(challenge, 0))
         return found
 
     def attempts(self, *, replaced: bool = False) -> list[Attempt]:

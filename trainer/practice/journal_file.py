@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from trainer.practice.schema import STEPS, VERSION
+from trainer.practice.journal_schema import STEPS, VERSION
 
 _LOCK_TRIES, _LOCK_SECONDS = 500, 0.01
 

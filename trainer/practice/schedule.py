@@ -22,7 +22,7 @@ _PREFIX = "challenge:"
 
 
 @dataclass(frozen=True)
-class Item:
+class ScheduledItem:
     """One thing that is reviewed.
 
     due_at      seconds since the epoch
@@ -81,7 +81,7 @@ def _hints(level: int) -> str:
     return "no hint" if level == 0 else f"{level} {'hint' if level == 1 else 'hints'}"
 
 
-def items(reviews: Iterable[Review], now: float) -> dict[str, Item]:
+def items(reviews: Iterable[Review], now: float) -> dict[str, ScheduledItem]:
     """Every item that was reviewed, by name, the longest due first."""
     by_name: dict[str, list[Review]] = {}
     for review in reviews:
@@ -100,7 +100,7 @@ def _scheduler() -> Scheduler:
     return Scheduler(learning_steps=(), relearning_steps=(), enable_fuzzing=False)
 
 
-def _item(scheduler: Scheduler, name: str, reviews: list[Review], now: float) -> Item:
+def _item(scheduler: Scheduler, name: str, reviews: list[Review], now: float) -> ScheduledItem:
     from fsrs import Card, Rating
 
     in_order = sorted(
@@ -110,7 +110,7 @@ def _item(scheduler: Scheduler, name: str, reviews: list[Review], now: float) ->
     for review in in_order:
         card, _ = scheduler.review_card(card, Rating(review.rating), _time(review.at))
     strength = scheduler.get_card_retrievability(card, _time(max(now, in_order[-1].at)))
-    return Item(name, card.due.timestamp(), float(strength), len(in_order), in_order[-1])
+    return ScheduledItem(name, card.due.timestamp(), float(strength), len(in_order), in_order[-1])
 
 
 def _time(seconds: float) -> datetime:

@@ -12,9 +12,9 @@ from typing import Any, Literal
 
 import msgspec
 
-from trainer.core.pack_rows import Item, Row
-from trainer.core.report import Report, Trace
-from trainer.core.words import Submission
+from trainer.model.pack_rows import Item, Row
+from trainer.model.report import Report, Trace
+from trainer.model.submission import Submission
 
 SECONDS = 10.0
 MEMORY_MIB = 2048

@@ -7,9 +7,10 @@ import threading
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-from trainer.content.pack_items import items
-from trainer.core.pack_rows import Item, Row
-from trainer.core.words import Challenge, GraderError
+from trainer.model.challenge import Challenge
+from trainer.model.errors import GraderError
+from trainer.model.pack_rows import Item, Row
+from trainer.packs.pack_items import items
 from trainer.server.messages import Checked, CheckItems, Refused
 from trainer.server.process import ServerLostError, ServerProcess
 

@@ -26,7 +26,7 @@ class _ClosedError(Exception):
     """No server is started any more."""
 
 
-class Pool:
+class ServerPool:
     """Grading servers by their packs. It may be used by several threads."""
 
     def __init__(self) -> None:
@@ -112,7 +112,7 @@ def _in_words(request: Request) -> str:
     return f"Working on {request.challenge}"
 
 
-pool = Pool()  # of this process
+pool = ServerPool()  # of this process
 atexit.register(pool.close)
 
 

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import IO
 
-from trainer.running import launch
+from trainer.sandbox import environment
 from trainer.server.messages import (
     HEAD_BYTES,
     SECONDS,
@@ -28,6 +28,7 @@ from trainer.server.messages import (
     packed,
     unpacked_reply,
 )
+from trainer.worker import launch
 
 _SERVER = "trainer.server.server"
 _END_SECONDS = 2.0
@@ -62,13 +63,13 @@ class ServerProcess:
         handoff = launch.handoff(_SERVER, [str(pack) for pack in packs], os.environ)
         try:
             self._process = subprocess.Popen(
-                [*launch.command(), launch.__name__, str(handoff)],
+                [*environment.command(), launch.__name__, str(handoff)],
                 # Not the user's folder: Python would import a file there that is named like a module.
-                cwd=launch.ROOT,
+                cwd=environment.ROOT,
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=self._errors,
-                env=launch.clean_environment(os.environ),
+                env=environment.clean_environment(os.environ),
                 pass_fds=(handoff,),
                 start_new_session=True,  # Ctrl-C in the terminal is for the client
             )

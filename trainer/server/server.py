@@ -1,4 +1,4 @@
-"""The process that grades: torch is imported once, and a zygote is forked before any reference.
+"""The process that grades: torch is imported once, and a fork server is forked before any reference.
 
     python -m trainer.server.server PACK…    requests on stdin, replies on stdout
 
@@ -19,16 +19,15 @@ from pathlib import Path
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # before torch: a process with threads forks badly
 
-from trainer.content import packs
-from trainer.content.digest import content_digest
-from trainer.content.packs import find_in
-from trainer.core.words import Challenge, DrillError, GraderError, Submission
-from trainer.grading.diagnosis.diagnose import Diagnoser
-from trainer.grading.diagnosis.tracing import trace
+from trainer.diagnosis.diagnose import Diagnoser
+from trainer.diagnosis.tracing import trace
 from trainer.grading.grader import Grader
-from trainer.grading.pack_check import PackChecker
-from trainer.running.run import SupersededError
-from trainer.running.zygote import Limits
+from trainer.model.challenge import Challenge
+from trainer.model.errors import DrillError, GraderError
+from trainer.model.submission import Submission
+from trainer.packs import pack_reader
+from trainer.packs.digest import content_digest
+from trainer.packs.pack_reader import find_in
 from trainer.server.messages import (
     Checked,
     CheckItems,
@@ -46,6 +45,9 @@ from trainer.server.messages import (
     unpacked_request,
     write_message,
 )
+from trainer.server.pack_check import PackChecker
+from trainer.worker.forkserver_client import Limits
+from trainer.worker.worker_client import SupersededError
 
 _MOST_SHARED = 8  # case sets that are kept: an assignment's challenges
 
@@ -134,12 +136,12 @@ class GradingServer:
 
     def _grade_reference(self, request: GradeReference) -> Reply:
         challenge = self._found(request.challenge)
-        reference = Submission(challenge.file_name, packs.solution(challenge))
+        reference = Submission(challenge.file_name, pack_reader.solution(challenge))
         judgement = self._grader.grade(challenge, reference, request.seed)
         return Verdict(request.id, judgement.report)
 
     def _check_items(self, request: CheckItems) -> Reply:
-        challenge = packs.find_challenge(self._packs[0], request.challenge)
+        challenge = pack_reader.find_challenge(self._packs[0], request.challenge)
         if self._checked is not None and self._checked != challenge:
             self._grader.forget(self._checked)
         self._checked = challenge
@@ -153,7 +155,7 @@ class GradingServer:
             if len(self._shared) > _MOST_SHARED:
                 oldest, _ = self._shared.pop(0)
                 self._grader.forget(oldest)
-        self._grader.workers.hold(self._grader.case_set(challenge, seed))
+        self._grader.workers.preload(self._grader.case_set(challenge, seed))
 
     def _other_content(self, request: Grade, challenge: Challenge) -> str:
         """Return a sentence if the challenge is not the client's; else ""."""

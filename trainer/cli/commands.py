@@ -1,0 +1,156 @@
+"""The command line: one file a command, torch imported by none that needs none."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from trainer import __version__
+from trainer.cli import (
+    autograder,
+    check,
+    compare,
+    doctor,
+    export,
+    grade,
+    heads,
+    hint,
+    hunt,
+    import_,
+    interview,
+    list_,
+    pack,
+    quiz,
+    repro,
+    reset,
+    review,
+    solution,
+    start,
+    stats,
+    trace,
+)
+from trainer.cli.parameters import PACK_HELP, PackCommand, name_packs
+from trainer.model.errors import DrillError, GraderError
+
+app = typer.Typer(
+    name="attn-drill",
+    help="Practise implementing attention in PyTorch from memory.",
+    no_args_is_help=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,  # plain help: rich would double the start-up
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+app.command("list", cls=PackCommand)(list_.list_challenges)
+app.command("start", cls=PackCommand)(start.start)
+app.command("check", cls=PackCommand)(check.check)
+app.command("hint", cls=PackCommand)(hint.hint)
+app.command("solution", cls=PackCommand)(solution.solution)
+app.command("trace", cls=PackCommand)(trace.trace)
+app.command("repro", cls=PackCommand)(repro.repro)
+app.command("reset", cls=PackCommand)(reset.reset)
+app.command("review", cls=PackCommand)(review.review)
+app.command("stats", cls=PackCommand)(stats.stats)
+app.command("hunt", cls=PackCommand)(hunt.hunt)
+app.command("quiz", cls=PackCommand)(quiz.quiz)
+app.command("interview", cls=PackCommand)(interview.interview)
+app.command("compare")(compare.compare)
+app.command("heads")(heads.heads)
+app.command("export")(export.export_journal)
+app.command("import")(import_.import_journal)
+app.command("grade", cls=PackCommand)(grade.grade)
+app.command("autograder", cls=PackCommand)(autograder.autograder)
+app.command("doctor", cls=PackCommand)(doctor.doctor)
+app.add_typer(pack.app, name="pack")
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"attn-drill {__version__}")
+        raise typer.Exit()
+
+
+def _packs(context: typer.Context, folders: list[Path] | None) -> list[Path] | None:
+    name_packs(context, folders)
+    return folders
+
+
+@app.callback(invoke_without_command=True)
+def root(
+    context: typer.Context,
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version.")
+    ] = False,
+    packs: Annotated[
+        list[Path] | None, typer.Option("--pack", metavar="DIR", callback=_packs, help=PACK_HELP)
+    ] = None,
+) -> None:
+    """Practise implementing attention in PyTorch from memory."""
+    if context.invoked_subcommand is not None:
+        return
+    from trainer.cli.practise import can_stay
+
+    if not can_stay():
+        list_.list_challenges(context)
+        return
+    from trainer.cli.menu import menu
+
+    menu(context.obj)
+
+
+def main() -> None:
+    """Run the command line and end the process with its exit code."""
+    # torch starts a thread a core at import otherwise, and a process with threads forks badly.
+    os.environ.setdefault("OMP_NUM_THREADS", "1")
+    code = _run()
+    try:
+        sys.stdout.flush()
+        sys.stderr.flush()
+    except OSError:
+        code = code or 1  # the reader of the pipe is gone
+    # Not sys.exit: taking torch down again takes 0.3 s, and nothing is left to be done.
+    os._exit(code)
+
+
+def _run() -> int:
+    try:
+        code = app(standalone_mode=False)
+        return code if isinstance(code, int) else 0
+    except DrillError as error:
+        print(f"attn-drill: {error}", file=sys.stderr)
+        return 2
+    except GraderError as error:
+        print(f"attn-drill: {error}", file=sys.stderr)
+        return 3
+    except (KeyboardInterrupt, typer.Abort):
+        print("Interrupted.", file=sys.stderr)
+        return 130
+    except BrokenPipeError:
+        return 0
+    except SystemExit as error:
+        return error.code if isinstance(error.code, int) else 0
+    except Exception as error:
+        return _usage_or_crash(error)
+    return 0
+
+
+def _usage_or_crash(error: Exception) -> int:
+    if hasattr(error, "exit_code") and hasattr(error, "format_message"):
+        sentence = f"{error.format_message()} `attn-drill --help` shows what there is."
+        command = getattr(getattr(error, "ctx", None), "info_name", None)
+        if "check" in (command, *sys.argv[1:2]) and "--json" in sys.argv:
+            check.print_error(sentence)
+        else:
+            print(f"attn-drill: {sentence}", file=sys.stderr)
+        return 2
+    import traceback
+
+    traceback.print_exc()
+    print(
+        "attn-drill: this is a fault of attn-drill itself, not of your file. Please report the lines above.",
+        file=sys.stderr,
+    )
+    return 3

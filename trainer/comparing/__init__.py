@@ -1,1 +1,0 @@
-"""Floor 2: compare an actual tensor with the expected one."""

@@ -1,1 +1,0 @@
-"""Floor 1: find and read packs of challenges. No torch."""

@@ -1,1 +1,0 @@
-"""Floor 0: the words of the project."""

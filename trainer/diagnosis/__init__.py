@@ -1,0 +1,1 @@
+"""Explain a failure: the line, the known mistake, the effective mask."""

@@ -1,0 +1,403 @@
+"""Say where and why a submission failed: known mistake, line, progress, mask, what is ruled out."""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing
+from dataclasses import replace
+from functools import cached_property
+from weakref import WeakKeyDictionary
+
+import msgspec
+
+from trainer.diagnosis.agreement import Agreement
+from trainer.diagnosis.generic_errors import generic_error
+from trainer.diagnosis.locate import Location, Locator
+from trainer.diagnosis.mask_question import MaskQuestion, mask_question, proved_mask
+from trainer.diagnosis.milestones import MilestoneProgress, concerns, progress
+from trainer.diagnosis.mistake_search import MistakeSearch
+from trainer.diagnosis.output_relation import relation
+from trainer.diagnosis.pair_search import PairSearch
+from trainer.diagnosis.patched_references import Ids, PatchedReferences
+from trainer.diagnosis.recorded_case import RecordedCase, recorded_case
+from trainer.diagnosis.reference_index import ReferenceIndex
+from trainer.diagnosis.reruns import Reruns
+from trainer.diagnosis.telling_case import most_telling
+from trainer.diagnosis.value_graph import Node, ValueGraph
+from trainer.grading.case_set import CaseSet
+from trainer.grading.grader import Judgement
+from trainer.grading.ready_workers import Workers
+from trainer.model.challenge import Mistake
+from trainer.model.checks import CHECK_ORDER
+from trainer.model.report import Diagnosis, EffectiveMask, Outcome, Report
+from trainer.worker.forkserver_client import ForkServerLostError
+from trainer.worker.worker_client import WorkerResult
+
+_MOST_LIKELY = 5
+_NO_END = WorkerResult("died")
+_KEPT = "alone this case is right: something is kept from an earlier call"
+
+
+class Diagnoser:
+    """Diagnose judged submissions. What is known of the reference's mistakes is kept."""
+
+    def __init__(self, workers: Workers) -> None:
+        self._workers = workers
+        self._references: WeakKeyDictionary[CaseSet, PatchedReferences] = WeakKeyDictionary()
+
+    def report(self, judgement: Judgement) -> Report:
+        """Return the report of a judgement; the report of a failure has a diagnosis."""
+        report, started = judgement.report, time.monotonic()
+        if report.verdict == "passed":
+            return report
+        diagnosis = self.diagnose(judgement)
+        seconds = report.elapsed_seconds + time.monotonic() - started
+        return replace(report, diagnosis=diagnosis, elapsed_seconds=seconds)
+
+    def diagnose(self, judgement: Judgement) -> Diagnosis | None:
+        """Say where and why a submission failed; None if it passed or never came so far.
+
+        None also, with a warning, if the search itself fails: the verdict does not depend on it.
+        """
+        try:
+            with closing(Reruns(self._workers, judgement)) as reruns:
+                return diagnose(self.references(judgement.case_set), judgement, reruns)
+        except ForkServerLostError:
+            self._workers.replace_fork_server()
+        except Exception as error:
+            warnings.warn(
+                f"The diagnosis failed ({type(error).__name__}: {error}); the verdict stands. "
+                "Report this with the seed.",
+                stacklevel=2,
+            )
+        return None
+
+    def named(self, judgement: Judgement) -> Ids:
+        """Return the known mistake that gives exactly this; () if none does."""
+        with closing(Reruns(self._workers, judgement)) as reruns:
+            return named(self.references(judgement.case_set), judgement, reruns)
+
+    def references(self, case_set: CaseSet) -> PatchedReferences:
+        """Return the patched references of a case set."""
+        if case_set not in self._references:
+            check_interrupt = self._workers.check_interrupt
+            self._references[case_set] = PatchedReferences(case_set, check_interrupt)
+        return self._references[case_set]
+
+
+def diagnose(
+    references: PatchedReferences, judgement: Judgement, reruns: Reruns
+) -> Diagnosis | None:
+    """Say where and why a submission failed; None if it passed or never came so far."""
+    first = _failure_to_explain(judgement)
+    if first is None:
+        return None
+    with warnings.catch_warnings():
+        # torch warns of layers without entries, which a mistake may make.
+        warnings.simplefilter("ignore")
+        return _Diagnosis(references, judgement, reruns, first).result()
+
+
+def named(references: PatchedReferences, judgement: Judgement, reruns: Reruns) -> Ids:
+    """Return the known mistake that gives exactly this; () if none does."""
+    first = _failure_to_explain(judgement)
+    if first is None:
+        return ()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # as above
+        return _Diagnosis(references, judgement, reruns, first).single_mistake()
+
+
+def _failure_to_explain(judgement: Judgement) -> Outcome | None:
+    """Return the first failure; None if the submission passed or was not called."""
+    comparison = judgement.comparison
+    has_replied = comparison.ended.how == "replied" and comparison.reply.load_failure is None
+    if not has_replied or not comparison.results:
+        return None
+    return judgement.report.first_failure()
+
+
+class _Diagnosis:
+    """One diagnosis under way.
+
+    Args:
+        first: the failure to explain.
+    """
+
+    def __init__(
+        self,
+        references: PatchedReferences,
+        judgement: Judgement,
+        reruns: Reruns,
+        first: Outcome,
+    ) -> None:
+        self._references, self._judgement, self._reruns = references, judgement, reruns
+        self._case_set, self._first = judgement.case_set, first
+        self._locator = Locator(references, judgement, reruns)
+        self._agreement = Agreement(references, judgement.comparison)
+        self._search = MistakeSearch(
+            self._agreement,
+            judgement,
+            first,
+            reruns.grade,
+            loops=lambda source: self._locator.loop(source).ratios,
+        )
+        self._recording: Callable[[], WorkerResult] | None = None
+
+    def result(self) -> Diagnosis:
+        """Put the diagnosis together."""
+        self._begin_recording()  # the worker is at work while known mistakes are tried here
+        ids = self.single_mistake()
+        if not ids and self._search.may_be_a_pair and not self._is_kept:
+            operations = len(self._recorded.reference.nodes) if self._recorded else 0
+            pairs = PairSearch(self._agreement, self._likely_mistakes, self._suspects())
+            ids = pairs.find(operations)
+        mistakes = self._in_order(ids)
+        location = self._location(ids)
+        explanation = location.relation
+        if not ids and explanation is None and not self._is_kept:
+            explanation = generic_error(self._agreement)
+        if explanation is None:
+            explanation = self._output_relation()
+        mask = self._mask()
+        is_shown = mask is not None and bool(mask.what) and _may_be_a_mask(mistakes)
+        reached = self._progress
+        return Diagnosis(
+            mistakes=mistakes,
+            first_line=location.frame,
+            case=location.case,
+            last_reached=reached.last.name if reached and reached.last else None,
+            first_missed=reached.missed.name if reached and reached.missed else None,
+            made=location.made,
+            layout=explanation,
+            effective_mask=mask if is_shown else None,
+            cleared=self._cleared(mistakes, mask),
+        )
+
+    # Known mistakes
+
+    def single_mistake(self) -> Ids:
+        """Return the known mistake that agrees with everything; () if none does."""
+        ids = self._search.single()
+        if not ids and self._agreement.wrong and self._is_kept:
+            return self._search.kept_between_cases()
+        return ids
+
+    def _in_order(self, ids: Ids) -> tuple[Mistake, ...]:
+        """Return mistakes in the order of their lines in the reference."""
+        in_order = sorted(ids, key=lambda mistake: self._references.lines(mistake).start)
+        return tuple(self._references.mistakes[mistake] for mistake in in_order)
+
+    def _suspects(self) -> list[str]:
+        """Return candidate mistakes, most likely first.
+
+        Skip mistakes whose patched lines already produced correct results, unless they add lines.
+        """
+        mistakes = self._references.mistakes
+        reached = self._progress
+        if reached is None:
+            return list(mistakes)
+        lines = {mistake: self._references.lines(mistake) for mistake in mistakes}
+        left = []
+        for mistake, patch in mistakes.items():
+            adds_lines = patch.now.count("\n") > patch.was.count("\n")
+            if adds_lines or not reached.right_lines.issuperset(lines[mistake]):
+                left.append(mistake)
+
+        def rank(mistake: str) -> tuple[bool, int]:
+            is_elsewhere = reached.lines_elsewhere.issuperset(lines[mistake])
+            return is_elsewhere, lines[mistake].start
+
+        return sorted(left, key=rank)
+
+    def _likely_mistakes(self) -> Iterator[str]:
+        """Yield mistakes that make what the submission makes where it leaves the right path.
+
+        Then yield mistakes that make other wrong results of the submission, those with most first.
+        """
+        recorded, reached = self._recorded, self._progress
+        if recorded is None or reached is None:
+            return
+        blamer = recorded.blamer(self._judgement.submission.source)
+        divergence = blamer.divergence(recorded.wrong)
+        wrong_nodes = [
+            node
+            for node in recorded.graph.nodes
+            if node.lines and not node.is_layout and node.features and not blamer.is_right(node)
+        ]
+        entry = _index([divergence.node] if divergence else [], recorded)
+        wrong = _index(wrong_nodes, recorded)
+        right = {node.features for node in recorded.reference.nodes}
+        missed = reached.missed.node.line if reached.missed else 0
+
+        def touches_missed(mistake: str) -> bool:
+            return missed in self._references.lines(mistake)
+
+        counts: Counter[str] = Counter()
+        for mistake in sorted(self._suspects(), key=touches_missed, reverse=True):
+            if not self._may_be_likely(mistake, reached):
+                counts[mistake] = 0
+                continue
+            figures = self._references.figures((mistake,), recorded.index) - right
+            if entry.count_near(figures):
+                yield mistake
+            else:
+                counts[mistake] = wrong.count_near(figures)
+        for mistake, count in counts.most_common(_MOST_LIKELY):
+            if count:
+                yield mistake
+
+    def _may_be_likely(self, mistake: str, reached: MilestoneProgress) -> bool:
+        is_elsewhere = reached.lines_elsewhere.issuperset(self._references.lines(mistake))
+        return (
+            not is_elsewhere
+            and self._agreement.changes(mistake)
+            and self._agreement.may_be_part(mistake)
+        )
+
+    # The recorded case, and the case that is asked for its mask
+
+    @cached_property
+    def _telling_index(self) -> int | None:
+        """The index of the case that is recorded."""
+        return most_telling(self._references, self._agreement.wrong, self._first)
+
+    @cached_property
+    def _question(self) -> MaskQuestion | None:
+        is_later = CHECK_ORDER.index(self._first.check) > CHECK_ORDER.index("masks")
+        if not self._agreement.wrong or is_later:
+            return None
+        return mask_question(self._references, self._agreement.wrong)
+
+    def _begin_recording(self) -> None:
+        """Start the submission: first the recorded case, then the calls of the mask question."""
+        index, question = self._telling_index, self._question
+        calls = question.calls if question else None
+        if index is not None:
+            alone = self._case_set.only([index])
+            both = alone.followed_by(calls, "outputs") if calls else alone
+            self._recording = self._reruns.begin(both, "lines")
+        elif calls:
+            self._recording = self._reruns.begin(calls, "outputs")
+        else:
+            self._recording = lambda: _NO_END
+
+    @cached_property
+    def _ended(self) -> tuple[WorkerResult, WorkerResult]:
+        """The end of the recorded case, and of the calls of the question, as if each ran alone."""
+        if self._recording is None:
+            self._begin_recording()
+        assert self._recording is not None
+        ended = self._recording()
+        recorded = 0 if self._telling_index is None else 1
+        asked = len(self._question.calls.cases) if self._question else 0
+        if ended.how != "replied" or len(ended.reply.runs) != recorded + asked:
+            return _NO_END, _NO_END
+        runs = ended.reply.runs
+        first, second = (
+            replace(ended, reply=msgspec.structs.replace(ended.reply, runs=part))
+            for part in (runs[:recorded], runs[recorded:])
+        )
+        return first, second
+
+    @cached_property
+    def _recorded(self) -> RecordedCase | None:
+        """The submission's lines in the case that tells most; None if a worker cannot tell."""
+        index = self._telling_index
+        if index is None:
+            return None
+        recorded = recorded_case(
+            index,
+            self._case_set.only([index]),
+            self._references.right_graphs(index),  # while the worker is at work
+            self._ended[0],
+            self._judgement.submission.source,
+            self._judgement.comparison,
+        )
+        if recorded is None or recorded.is_right_alone:
+            return recorded
+        # A submission that seems to draw at random may keep something from another call. If it does
+        # not, another call tells nothing of this call.
+        is_random = any(seen.is_random for seen in self._agreement.seen if seen.index == index)
+        return None if is_random else recorded
+
+    @property
+    def _is_kept(self) -> bool:
+        """Whether the recorded case is wrong among the others, but right if it runs alone.
+
+        Then the submission keeps something from an earlier case.
+        """
+        recorded = self._recorded
+        return recorded is not None and bool(recorded.wrong) and recorded.is_right_alone
+
+    @cached_property
+    def _progress(self) -> MilestoneProgress | None:
+        recorded = self._recorded
+        if recorded is None:
+            return None
+        source = self._references.source
+        return progress(recorded.graph, recorded.reference, source, recorded.sizes)
+
+    # Line, relation of the output, mask
+
+    def _location(self, ids: Ids) -> Location:
+        if self._is_kept:
+            return Location(relation=_KEPT)
+        recorded = self._recorded
+        location = None
+        if recorded is not None:
+            mistaken = self._references.mistaken_graph(ids, recorded.index) if ids else None
+            location = self._locator.of_values(recorded, mistaken, self._progress)
+        return location or self._locator.without_values()
+
+    def _output_relation(self) -> str | None:
+        """Return how the wrong output of the explained case is related to the right output."""
+        mismatch = self._first.mismatch
+        if self._first.number is None or mismatch is None:
+            return None
+        comparison = self._judgement.comparison
+        result = comparison.result_of(self._first.number - 1)
+        if mismatch.kind not in ("value", "shape") or result is None:
+            return None
+        want = result.expected.outputs.get(mismatch.tensor)
+        value = comparison.value_of(result.told.outputs.get(mismatch.tensor))
+        if want is None or value is None:
+            return None
+        dims = result.case.dims.get(mismatch.tensor, "")
+        return relation(value, want.value, dims, dict(result.case.sizes))
+
+    def _mask(self) -> EffectiveMask | None:
+        """Return what is proved of the submission's mask; None if nothing is."""
+        if self._question is None:
+            return None
+        comparison = self._judgement.comparison
+        return proved_mask(self._question, self._ended[1], comparison, self._reruns)
+
+    def _cleared(self, mistakes: Sequence[Mistake], mask: EffectiveMask | None) -> tuple[str, ...]:
+        """Return the topics that are ruled out. A topic of a named mistake is not.
+
+        The mask is ruled out only if the named mistakes explain all cases, the masked ones too, and
+        none of them is about a mask: one case alone shows one mask.
+        """
+        topics = list(self._progress.cleared) if self._progress else []
+        if mask is not None:
+            topics.append("mask")
+        is_explained = bool(mistakes) and not (mask and mask.what)
+        if not is_explained or self._judgement.report.statuses().get("masks") == "failed":
+            topics = [topic for topic in topics if topic != "mask"]
+        left = [
+            topic for topic in topics if not any(concerns(mistake, topic) for mistake in mistakes)
+        ]
+        return tuple(dict.fromkeys(left))
+
+
+def _may_be_a_mask(mistakes: Sequence[Mistake]) -> bool:
+    """Return whether the cause may be a mask: no mistake is named, or one that is about masks."""
+    return not mistakes or any(concerns(mistake, "mask") for mistake in mistakes)
+
+
+def _index(nodes: Sequence[Node], recorded: RecordedCase) -> ReferenceIndex:
+    return ReferenceIndex([ValueGraph(tuple(nodes), {})], recorded.sizes)

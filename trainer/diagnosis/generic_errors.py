@@ -1,0 +1,151 @@
+"""Find errors that no list of known mistakes need describe.
+
+A layer or its bias is left out, two things are swapped, or positions are shifted. These are changes
+of what the reference is given, so they are found in every challenge that has weights or inputs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from trainer.diagnosis.agreement import Agreement
+from trainer.grading.case_set import Change
+
+
+def _unchanged(given: Mapping[str, Any]) -> Mapping[str, Any]:
+    return given
+
+
+@dataclass(frozen=True)
+class Variation:
+    """A change of inputs or weights under which the reference may give the submission's output."""
+
+    description: str
+    inputs: Change = _unchanged
+    parameters: Change = _unchanged
+
+
+def generic_error(agreement: Agreement) -> str | None:
+    """Return the one change of what the reference is given that explains everything, in words.
+
+    None if no change does, or several do.
+    """
+    if not agreement.wrong or agreement.wrong[0].behaviour.failure is not None:
+        return None
+    first, references = agreement.wrong[0], agreement.references
+    case_set = references.case_set
+    prepared = case_set.prepared[first.index]
+    alone = case_set.only([first.index], alone=True)
+    found = []
+    for variation in _variations(prepared.inputs, prepared.parameters):
+        on_first = references.on(alone.altered(variation.inputs, variation.parameters))
+        if not agreement.is_like(first, on_first.behaviour((), 0)):
+            continue
+        on_all = references.on(case_set.altered(variation.inputs, variation.parameters))
+        seen = [case for case in agreement.seen if not case.is_random]
+        if all(agreement.is_like(case, on_all.behaviour((), case.index)) for case in seen):
+            found.append(variation.description)
+    return found[0] if len(found) == 1 else None
+
+
+def _variations(inputs: Mapping[str, Any], parameters: Mapping[str, Tensor]) -> Iterator[Variation]:
+    """Yield every change that a case allows."""
+    yield from _without_biases(parameters)
+    yield from _changed_layers(parameters)
+    yield from _swapped_layers(parameters)
+    yield from _shifted_integers(inputs)
+    yield from _swapped_inputs(inputs)
+
+
+def _without_biases(parameters: Mapping[str, Tensor]) -> Iterator[Variation]:
+    biases = [name for name in parameters if name.endswith(".bias")]
+    for name in biases:
+        description = f"this is the output you get without the bias of {name[: -len('.bias')]}"
+        yield Variation(description, parameters=_changed({name: torch.zeros_like}))
+    if len(biases) > 1:
+        zeros = _changed(dict.fromkeys(biases, torch.zeros_like))
+        yield Variation("this is the output you get without any bias", parameters=zeros)
+
+
+def _changed_layers(parameters: Mapping[str, Tensor]) -> Iterator[Variation]:
+    for name, value in parameters.items():
+        layer = name.removesuffix(".weight")
+        if layer == name or value.dim() != 2 or value.shape[0] != value.shape[1]:
+            continue
+        nothing = {name: _identity, f"{layer}.bias": torch.zeros_like}
+        yield Variation(f"this is the output you get without {layer}", parameters=_changed(nothing))
+        yield Variation(
+            f"this is the output you get if the weight of {layer} is transposed",
+            parameters=_changed({name: torch.t}),
+        )
+
+
+def _swapped_layers(parameters: Mapping[str, Tensor]) -> Iterator[Variation]:
+    layers = [name.removesuffix(".weight") for name in parameters if name.endswith(".weight")]
+    for first, second in combinations(layers, 2):
+        if parameters[f"{first}.weight"].shape == parameters[f"{second}.weight"].shape:
+            swapped = {f"{first}.{part}": f"{second}.{part}" for part in ("weight", "bias")}
+            yield Variation(
+                f"this is the output you get if {first} and {second} are swapped",
+                parameters=_swapped(swapped),
+            )
+
+
+def _shifted_integers(inputs: Mapping[str, Any]) -> Iterator[Variation]:
+    for name, value in inputs.items():
+        if _is_integer(value):
+            for step, words in ((1, "1 more"), (-1, "1 less")):
+                yield Variation(
+                    f"this is the output you get if {name} is {words}",
+                    inputs=_shifted(name, step),
+                )
+
+
+def _swapped_inputs(inputs: Mapping[str, Any]) -> Iterator[Variation]:
+    floats = [
+        name
+        for name, value in inputs.items()
+        if isinstance(value, Tensor) and value.is_floating_point()
+    ]
+    for first, second in combinations(floats, 2):
+        if inputs[first].shape == inputs[second].shape:
+            yield Variation(
+                f"this is the output you get if {first} and {second} are swapped",
+                inputs=_swapped({first: second}),
+            )
+
+
+def _is_integer(value: Any) -> bool:
+    if isinstance(value, Tensor):
+        return value.dtype in (torch.int64, torch.int32)
+    return type(value) is int
+
+
+def _identity(weight: Tensor) -> Tensor:
+    return torch.eye(*weight.shape, dtype=weight.dtype)
+
+
+def _changed(by_name: Mapping[str, Any]) -> Change:
+    """Return a change of the values with these names, as far as they are there."""
+    return lambda given: {
+        name: by_name[name](value) if name in by_name else value for name, value in given.items()
+    }
+
+
+def _shifted(name: str, step: int) -> Change:
+    """Return a change that adds a number to the value with this name."""
+    return _changed({name: lambda value: value + step})
+
+
+def _swapped(pairs: Mapping[str, str]) -> Change:
+    """Return a change that swaps the values of each pair of names."""
+    names = {**pairs, **{second: first for first, second in pairs.items()}}
+    return lambda given: {
+        name: given.get(names.get(name, name), value) for name, value in given.items()
+    }

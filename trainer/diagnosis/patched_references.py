@@ -1,0 +1,407 @@
+"""The reference with known mistakes patched in, and what it gives on the cases.
+
+Everything here is the pack's own content, so it runs in the grader. The results are kept for the next
+submission.
+"""
+
+from __future__ import annotations
+
+import ast
+import copy
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from types import CodeType
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.utils._python_dispatch import TorchDispatchMode
+
+from trainer.diagnosis.layout import LAYOUTS, features
+from trainer.diagnosis.value_graph import ValueGraph, content_graph, right_graphs
+from trainer.grading.case_set import CaseSet
+from trainer.grading.challenge_content import load_module
+from trainer.grading.checks_load import REFUSALS
+from trainer.grading.comparison import Comparison
+from trainer.grading.judge import judge
+from trainer.model.challenge import Mistake
+from trainer.model.errors import PackError
+from trainer.model.report import Report
+from trainer.packs.mistakes import lines_of, read_mistakes, read_styles, replaced
+from trainer.worker.case_runner import CaseRunner, Hooks, KeptTensors, laid_out
+from trainer.worker.counters import tensors_in
+from trainer.worker.execution import Given, build
+from trainer.worker.guarded_call import GuardedCall
+from trainer.worker.protocol import DTYPES, CallFailure, Purpose
+from trainer.worker.returns import plain_value
+from trainer.worker.worker_client import WorkerResult
+
+PATH = "solution.py"
+Ids = tuple[str, ...]  # of mistakes and styles
+Graded = tuple[Comparison, Report]
+_Key = tuple[tuple[int, ...], bool, str]
+# Gradings of a few cases are kept, because most questions are about these.
+_MOST_KEPT, _MOST_KEPT_CASES = 300, 16
+_MOST_GRAPHS = 30  # each of them holds all values of a call
+_LASTING = ("passed", "failed", "not-allowed")  # verdicts that no load of the machine changes
+
+
+@dataclass(frozen=True)
+class Behaviour:
+    """The result of one call of one case.
+
+    failure  the exception as `type: message`, or None
+    outputs  tensors by name; outputs that are no tensors as text
+    """
+
+    failure: str | None
+    outputs: Mapping[str, Tensor | str]
+
+
+class PatchedReferences:
+    """The reference with any known mistakes, on the cases of one set.
+
+    Args:
+        check_interrupt: is called before every run, and may raise to end the search.
+    """
+
+    def __init__(self, case_set: CaseSet, check_interrupt: Callable[[], None]) -> None:
+        challenge = case_set.challenge
+        self.source = case_set.content.reference_source
+        self.mistakes: dict[str, Mistake] = {known.id: known for known in read_mistakes(challenge)}
+        self._styles: dict[str, Mistake] = {style.id: style for style in read_styles(challenge)}
+        self._sources: dict[Ids, str | None] = {}
+        self._codes: dict[Ids, CodeType | None] = {}
+        self._guarded = GuardedCall(PATH)
+        self._check_interrupt = check_interrupt
+        self._set_cases(case_set)
+
+    def _set_cases(self, case_set: CaseSet) -> None:
+        self.case_set = case_set
+        self._behaviours: dict[tuple[Ids, int], Behaviour | None] = {}
+        self._graphs: dict[tuple[int, Purpose], ValueGraph | None] = {}
+        self._mistaken: dict[tuple[Ids, int], ValueGraph | None] = {}
+        self._right: dict[int, list[ValueGraph]] = {}
+        self._nudged: dict[int, WorkerResult] = {}
+        self._graded: dict[_Key, Graded] = {}
+        self._reports: dict[_Key, Report] = {}
+
+    def on(self, case_set: CaseSet) -> PatchedReferences:
+        """Return the same references on other cases of the challenge."""
+        other = copy.copy(self)
+        other._set_cases(case_set)
+        return other
+
+    # Sources
+
+    def patched(self, ids: Ids) -> str | None:
+        """Return the reference with these mistakes; None if they cannot be made together."""
+        if ids not in self._sources:
+            self._sources[ids] = self._patch(ids)
+        return self._sources[ids]
+
+    def _patch(self, ids: Ids) -> str | None:
+        if not ids:
+            return self.source
+        before = self.patched(ids[:-1])
+        mistake = self.mistakes.get(ids[-1]) or self._styles[ids[-1]]
+        try:
+            return None if before is None else replaced(before, mistake, PATH)
+        except PackError:
+            if len(ids) == 1:
+                raise
+            return None
+
+    def styles(self, ids: Ids) -> Iterator[Ids]:
+        """Yield the same mistakes in every other style of the reference."""
+        for style in self._styles:
+            if self.patched((*ids, style)) is not None:
+                yield (*ids, style)
+
+    def lines(self, mistake: str) -> range:
+        """Return the reference's lines that a mistake changes."""
+        return lines_of(self.source, self.mistakes[mistake])
+
+    def only(self, candidates: Sequence[Ids]) -> Ids:
+        """Return the only candidate, or the first of twins; else ()."""
+        if not candidates:
+            return ()
+        first, *others = candidates
+        are_twins = all(first[0] in self.mistakes[ids[0]].twins for ids in others)
+        return first if are_twins else ()
+
+    def namespace(self, ids: Ids) -> dict[str, Any] | None:
+        """Import the patched reference anew, because a mistake may keep something between calls.
+
+        None if it cannot be imported.
+        """
+        source = self.patched(ids)
+        if ids not in self._codes:
+            try:
+                self._codes[ids] = None if source is None else compile(source, PATH, "exec")
+            except SyntaxError:  # two patches that do not fit together
+                self._codes[ids] = None
+        code = self._codes[ids]
+        if code is None:
+            return None
+        names: dict[str, Any] = {"__name__": "reference", "__file__": PATH}
+        try:
+            exec(code, names)
+        except Exception:  # its behaviour can be compared with nothing
+            return None
+        return names
+
+    def has_other_arguments(self, ids: Ids) -> bool:
+        """Return whether any function has other arguments than the reference's."""
+        source = self.patched(ids)
+        return source is not None and _arguments(source) != _arguments(self.source)
+
+    # Runs of one case
+
+    @property
+    def case_count(self) -> int:
+        """How many cases have been run."""
+        return len(self._behaviours)
+
+    def behaviour(self, ids: Ids, index: int) -> Behaviour | None:
+        """Return what the patched reference gives on a case.
+
+        None if the case's weights cannot be given to it.
+        """
+        key = (ids, index)
+        if key not in self._behaviours:
+            self._check_interrupt()
+            self._seed()
+            self._behaviours[key] = self._behave(ids, index)
+        return self._behaviours[key]
+
+    def _behave(self, ids: Ids, index: int) -> Behaviour | None:
+        namespace = self.namespace(ids)
+        if namespace is None:
+            return None
+        implementation, failure = self._built(namespace, index)
+        if implementation is None:
+            return None if failure is None else _raised(failure)
+        return self._call(implementation, index)
+
+    def figures(self, ids: Ids, index: int) -> set[tuple[float, ...]]:
+        """Return the figures of all values that the patched reference computes on a case.
+
+        Changes of layout do not change the figures, so they are left out.
+        """
+        namespace = self.namespace(ids)
+        if namespace is None:
+            return set()
+        implementation, _ = self._built(namespace, index)
+        figures = _Figures()
+        with figures:
+            self._call(implementation, index)
+        return figures.found
+
+    def is_random(self, ids: Ids, index: int) -> bool:
+        """Return whether another call on the same inputs gives other values."""
+        first, namespace = self.behaviour(ids, index), self.namespace(ids)
+        if first is None or namespace is None:
+            return False
+        self._seed(1)
+        implementation, _ = self._built(namespace, index)
+        second = self._call(implementation, index)
+        for name, value in first.outputs.items():
+            other = second.outputs.get(name)
+            if not isinstance(value, Tensor) or not isinstance(other, Tensor):
+                continue
+            if not torch.equal(value.nan_to_num(), other.nan_to_num()):
+                return True
+        return False
+
+    def has_other_parameters(self, ids: Ids, index: int) -> bool:
+        """Return whether it cannot be built with the reference's parameters in a case."""
+        namespace = self.namespace(ids)
+        return namespace is not None and self._built(namespace, index)[0] is None
+
+    def refusals(self, ids: Ids) -> tuple[str, ...]:
+        """Return the result of each call that must be refused, as `refusal` names it."""
+        namespace = self.namespace(ids) or {}
+        entry = namespace.get(self.case_set.challenge.entry[0])
+        if entry is None:
+            return ()
+        found = []
+        for init in self.case_set.decoded_request("grade")[0].refusals:
+            _, failure = self._guarded.call("construct", partial(entry, **init))
+            found.append(refusal(failure))
+        return tuple(found)
+
+    def _built(self, namespace: dict[str, Any], index: int) -> tuple[Any, CallFailure | None]:
+        """Return what `drive` calls in a case, with the case's weights, or why there is nothing.
+
+        (None, None) means that its parameters are not the reference's.
+        """
+        request, tensors = self.case_set.decoded_request("grade")
+        run = request.runs[index]
+        implementation, failure = self._guarded.call(
+            "construct",
+            lambda: build(
+                namespace, request.kind, request.entry, run.init, DTYPES[run.dtype], run.mode
+            ),
+        )
+        if isinstance(implementation, nn.Module):
+            own = dict(implementation.named_parameters())
+            wanted = {name: tensors[tensor_id] for name, tensor_id in run.parameters.items()}
+            if _shapes(own) != _shapes(wanted):
+                return None, None
+            with torch.no_grad():
+                for name, value in wanted.items():
+                    own[name].copy_(value)
+        return implementation, failure
+
+    def _call(self, implementation: Any, index: int) -> Behaviour:
+        request, tensors = self.case_set.decoded_request("grade")
+        run = request.runs[index]
+        given = Given(laid_out(run, run.inputs, tensors), run.sizes)
+        drive = self.case_set.content.drive
+        with torch.no_grad():
+            outputs, failure = self._guarded.call("forward", lambda: drive(implementation, given))
+        if failure is not None:
+            return _raised(failure)
+        found: dict[str, Tensor | str] = {}
+        for name, value in outputs.items():
+            is_tensor = isinstance(value, Tensor)
+            found[name] = value.detach() if is_tensor else ": ".join(plain_value(value))
+        return Behaviour(None, found)
+
+    # Recorded runs of one case
+
+    def graph(self, index: int, purpose: Purpose) -> ValueGraph | None:
+        """Return the graph of the reference in one case; None if it raises."""
+        key = index, purpose
+        if key not in self._graphs:
+            alone = self.case_set.only([index])
+            self._graphs[key] = content_graph(alone, self.source, PATH, purpose)
+        return self._graphs[key]
+
+    def mistaken_graph(self, ids: Ids, index: int) -> ValueGraph | None:
+        """Return the graph of the reference with these mistakes in one case; None if it raises."""
+        key = ids, index
+        if key not in self._mistaken:
+            source, alone = self.patched(ids), self.case_set.only([index])
+            _drop_oldest(self._mistaken, _MOST_GRAPHS)
+            self._mistaken[key] = None if source is None else content_graph(alone, source, PATH)
+        return self._mistaken[key]
+
+    def right_graphs(self, index: int) -> list[ValueGraph]:
+        """Return the graph of the reference in one case, then of the other right answers."""
+        if index not in self._right:
+            self._right[index] = right_graphs(self.case_set.only([index]))
+        return self._right[index]
+
+    # Runs of several cases
+
+    def run(self, case_set: CaseSet, source: str, purpose: Purpose, draw: int = 0) -> WorkerResult:
+        """Run content of the pack on all cases of a set.
+
+        Args:
+            draw: the number of the drawing, if the content draws at random.
+        """
+        self._check_interrupt()
+        self._seed(draw)
+        request, tensors = case_set.decoded_request(purpose)
+        kept = KeptTensors()
+        runner = CaseRunner(request, tensors, GuardedCall(PATH), kept, Hooks())
+        runner.run_all(load_module("content", PATH, source), case_set.content.drive)
+        # Nobody has looked at the signatures.
+        signatures = case_set.content.signatures
+        runner.reply.signatures = {signature.name: None for signature in signatures}
+        return WorkerResult("replied", runner.reply, kept.tensors)
+
+    def nudged(self, index: int, nudged: CaseSet) -> WorkerResult:
+        """Run the reference on the calls that nudge the values of one case."""
+        if index not in self._nudged:
+            self._nudged[index] = self.run(nudged, self.source, "outputs")
+        return self._nudged[index]
+
+    def graded(self, case_set: CaseSet, source: str) -> Graded:
+        """Judge content of the pack by its results; nothing is forbidden to it."""
+        key = self._key(case_set, source)
+        if key is not None and key in self._graded:
+            return self._graded[key]
+        comparison = Comparison(case_set, self.run(case_set, source, "grade"))
+        graded = comparison, judge(comparison, PATH, 0.0)
+        if key is not None and len(key[0]) <= _MOST_KEPT_CASES:
+            _drop_oldest(self._graded, _MOST_KEPT)
+            self._graded[key] = graded
+        return graded
+
+    def report(
+        self, case_set: CaseSet, source: str, grade: Callable[[CaseSet, str], Graded]
+    ) -> Report:
+        """Return the report of content of the pack in a worker.
+
+        Args:
+            grade: runs and judges the content if its report is not known yet.
+        """
+        key = self._key(case_set, source)
+        if key is not None and key in self._reports:
+            return self._reports[key]
+        _, report = grade(case_set, source)
+        if key is not None and report.verdict in _LASTING:
+            self._reports[key] = report
+        return report
+
+    def _key(self, case_set: CaseSet, source: str) -> _Key | None:
+        """Return which cases of this set, in which source; None for cases of another set."""
+        places = {prepared: index for index, prepared in enumerate(self.case_set.prepared)}
+        found = tuple(places.get(prepared, -1) for prepared in case_set.prepared)
+        return None if -1 in found else (found, bool(case_set.refusals), source)
+
+    def _seed(self, draw: int = 0) -> None:
+        """Make random draws depend on the cases alone, and not on earlier questions."""
+        torch.default_generator.manual_seed(self.case_set.seed + draw)
+
+
+def _drop_oldest(kept: dict[Any, Any], most: int) -> None:
+    """Make room for one entry more."""
+    if len(kept) >= most:
+        del kept[next(iter(kept))]
+
+
+def _shapes(tensors: Mapping[str, Tensor]) -> dict[str, torch.Size]:
+    return {name: tensor.shape for name, tensor in tensors.items()}
+
+
+def refusal(failure: CallFailure | None) -> str:
+    """Return "accepted" or "refused", or the name of an exception that is no refusal."""
+    if failure is None:
+        return "accepted"
+    return "refused" if failure.type in REFUSALS else failure.type
+
+
+def _raised(failure: CallFailure) -> Behaviour:
+    return Behaviour(f"{failure.type}: {failure.message}", {})
+
+
+def _arguments(source: str) -> list[str]:
+    functions = [node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.FunctionDef)]
+    return [ast.dump(function.args) for function in functions]
+
+
+class _Figures(TorchDispatchMode):  # type: ignore[no-untyped-call]  # torch's __init_subclass__ has no types
+    """While active, notes the figures of all computed values."""
+
+    def __init__(self) -> None:
+        super().__init__()  # type: ignore[no-untyped-call]  # nor has its __init__
+        self.found: set[tuple[float, ...]] = set()
+
+    @classmethod
+    def _should_skip_dynamo(cls) -> bool:
+        """Return False: to be skipped by dynamo would import it, which takes 0.7 s."""
+        return False
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        """Run the operation and note the figures of its results."""
+        result = func(*args, **(kwargs or {}))
+        if func.overloadpacket.__name__ not in LAYOUTS:
+            for tensor in tensors_in(result):
+                if (figures := features(tensor)) is not None:
+                    self.found.add(figures)
+        return result

@@ -1,0 +1,61 @@
+"""Run a submission again for its diagnosis, and content of the pack to compare with."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+
+from trainer.diagnosis.patched_references import PATH, Graded
+from trainer.grading.case_set import CaseSet
+from trainer.grading.comparison import Comparison
+from trainer.grading.grader import Judgement
+from trainer.grading.judge import judge
+from trainer.grading.ready_workers import Workers
+from trainer.model.submission import Submission
+from trainer.worker.protocol import Purpose
+from trainer.worker.worker_client import WorkerResult, WorkerRun
+
+
+class Reruns:
+    """Workers for one diagnosis.
+
+    The submission has the assignment of layers with which it was judged. A submission that does not
+    come back is not waited for again.
+    """
+
+    def __init__(self, workers: Workers, judgement: Judgement) -> None:
+        self._workers, self._judgement = workers, judgement
+        self._timed_out: WorkerResult | None = None
+        self._begun: list[WorkerRun] = []
+
+    def begin(self, case_set: CaseSet, purpose: Purpose) -> Callable[[], WorkerResult]:
+        """Start the submission in a worker; return a function that waits for the worker."""
+        if (ended := self._timed_out) is not None:
+            return lambda: ended
+        judgement = self._judgement
+        running = self._workers.begin(case_set, judgement.submission, judgement.assignment, purpose)
+        self._begun.append(running)
+        return partial(self._finish, running)
+
+    def run(self, case_set: CaseSet, purpose: Purpose) -> WorkerResult:
+        """Start the submission in a worker and wait for the worker."""
+        return self.begin(case_set, purpose)()
+
+    def _finish(self, running: WorkerRun) -> WorkerResult:
+        self._begun.remove(running)
+        ended = self._workers.finish(running)
+        if ended.how == "timeout":
+            self._timed_out = ended
+        return ended
+
+    def close(self) -> None:
+        """End the workers that nobody waits for any more."""
+        for running in self._begun:
+            running.stop()
+        self._begun = []
+
+    def grade(self, case_set: CaseSet, source: str) -> Graded:
+        """Run content of the pack in a worker and judge it."""
+        ended = self._workers.run(case_set, Submission(PATH, source))
+        comparison = Comparison(case_set, ended)
+        return comparison, judge(comparison, PATH, 0.0)

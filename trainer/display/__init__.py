@@ -1,1 +1,0 @@
-"""Floor 5: a report as terminal text or JSON. Decides nothing."""

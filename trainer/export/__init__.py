@@ -1,0 +1,1 @@
+"""Write the results of a class in the formats of other systems."""

@@ -1,0 +1,74 @@
+"""Make the results of a class: the report on a submission and its text for the student."""
+
+from __future__ import annotations
+
+import io
+from dataclasses import replace
+
+from trainer.classroom.records import Excerpt, StudentResult
+from trainer.model.report import Outcome, Report
+from trainer.report.literal import console
+from trainer.report.terminal import render
+from trainer.report.visible import visible
+
+_WIDTH = 80
+_AROUND = 2
+
+
+def with_report(result: StudentResult, report: Report, source: str) -> StudentResult:
+    """Return the result of a submission that was graded.
+
+    Args:
+        result: who handed what in, its score, and whether it was late.
+        source: the text of the submission.
+    """
+    excerpt = excerpt_of(source, _line_of(report))
+    return replace(result, report=report, text=as_text(report), excerpt=excerpt)
+
+
+def with_trouble(result: StudentResult, trouble: str) -> StudentResult:
+    """Return the result of a file that cannot be read: it does not load."""
+    report = Report(
+        challenge=result.challenge,
+        file=result.file,
+        seed=None,  # nothing was run
+        verdict="error",
+        outcomes=(Outcome("loads", "failed", trouble),),
+    )
+    file, sentence = visible(result.file), visible(trouble, lines=True)
+    text = f"ERROR  {result.challenge}\n{file}\nX loads\n\nloads\n  {sentence}\n"
+    return replace(result, report=report, text=text)
+
+
+def with_failure(result: StudentResult, sentence: str) -> StudentResult:
+    """Return the result if the grader failed: no verdict, no score."""
+    text = f"NOT GRADED  {result.challenge}\n{visible(sentence, lines=True)}\n"
+    return replace(result, error=sentence, score=None, text=text)
+
+
+def as_text(report: Report) -> str:
+    """The report as plain text, without the likely mistake and without commands."""
+    out = console(
+        io.StringIO(), width=_WIDTH, no_color=True, force_terminal=False, legacy_windows=False
+    )
+    with out.capture() as capture:
+        out.print(render(report, _WIDTH, why=False, commands=False))
+    return "\n".join(line.rstrip() for line in capture.get().splitlines()).strip() + "\n"
+
+
+def _line_of(report: Report) -> int | None:
+    """The line that the report is about."""
+    if report.diagnosis is not None and report.diagnosis.first_line is not None:
+        return report.diagnosis.first_line.line
+    failure = report.first_failure()
+    return failure.frames[-1].line if failure is not None and failure.frames else None
+
+
+def excerpt_of(source: str, line: int | None) -> Excerpt | None:
+    """A line and its neighbours, as they stand in the file."""
+    lines = source.split("\n")
+    if line is None or not 1 <= line <= len(lines):
+        return None
+    first = max(1, line - _AROUND)
+    shown = tuple(text.rstrip("\r")[:200] for text in lines[first - 1 : line + _AROUND])
+    return Excerpt(first, line, shown)

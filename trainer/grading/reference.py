@@ -1,0 +1,264 @@
+"""Run the reference of a challenge on its cases: the results that are expected, and their bounds."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from trainer.grading.challenge_content import Content
+from trainer.grading.expected import Expected, Value
+from trainer.grading.prepared_case import PreparedCase
+from trainer.grading.seen_dropout import DropsAsSeen, kept_weights
+from trainer.grading.tolerance import loss, lower_dtype
+from trainer.model.case import Case
+from trainer.model.errors import GraderError, PackError
+from trainer.worker.execution import (
+    Given,
+    build,
+    gradients,
+    lay_out,
+    leaves,
+    map_leaves,
+    module_parameters,
+)
+from trainer.worker.protocol import DTYPES
+from trainer.worker.returns import plain_value
+
+_MOST_DRAWINGS = 16  # drawings of dropout whose gradients are kept
+
+
+@dataclass(frozen=True)
+class _Evaluated:
+    """Outputs and gradients of one call of the reference, and its outputs that are no tensors."""
+
+    outputs: dict[str, Tensor]
+    gradients: dict[str, Tensor]
+    plain: dict[str, str]
+
+
+class Reference:
+    """The reference of a challenge, evaluated on prepared cases."""
+
+    def __init__(self, content: Content) -> None:
+        self._content = content
+        self._under: dict[tuple[PreparedCase, str, bytes], Expected | None] = {}
+
+    def build(self, case: Case, dtype: str) -> Any:
+        """Return what `drive` calls: the reference in this dtype, in eval mode, with random weights.
+
+        Raises:
+            GraderError: if the reference raises.
+        """
+        challenge, target = self._content.challenge, DTYPES[dtype]
+        default = target if dtype == "float64" else torch.float32
+        with self._blame(case), _default_dtype(default):
+            return build(
+                self._content.reference, challenge.kind, challenge.entry, case.init, target, "eval"
+            )
+
+    def expect(self, prepared: PreparedCase) -> Expected:
+        """Return what the reference gives for a case.
+
+        The reference runs in float64 and in the case's dtype. The difference is what a right answer
+        may lose.
+
+        Raises:
+            PackError: if the reference contradicts what cases.py says of the case.
+            GraderError: if the reference raises or gives a value that is not finite.
+        """
+        case, low = prepared.case, lower_dtype(prepared.case.dtype)
+        exact_module = _with_weights(prepared, prepared.exact)
+        low_module = _with_weights(prepared, self.build(case, low))
+        # Gradients under dropout depend on what is dropped: `gradients_under` gives them.
+        wanted = case.dropout is None
+        exact = self._evaluate(prepared, exact_module, prepared.inputs, "float64", wanted)
+        lowered = self._evaluate(prepared, low_module, prepared.inputs, low, wanted)
+        self._check_shapes(case, exact.outputs)
+        again = again_lowered = _Evaluated({}, {}, {})
+        if not case.probe:
+            again = self._evaluate(prepared, exact_module, prepared.again, "float64", False)
+            again_lowered = self._evaluate(prepared, low_module, prepared.again, low, False)
+        self._check_plain(case, exact.plain, lowered.plain)
+        self._check_plain(case, again.plain, again_lowered.plain)
+        return Expected(
+            outputs=_values(case, exact.outputs, lowered.outputs),
+            again=_values(case, again.outputs, again_lowered.outputs),
+            plain=exact.plain,
+            plain_again=again.plain,
+            gradients=_values(case, exact.gradients, lowered.gradients),
+            dtype=case.dtype,
+        )
+
+    def _check_shapes(self, case: Case, outputs: Mapping[str, Tensor]) -> None:
+        for name, value in outputs.items():
+            shape = case.output_shape(name)
+            if tuple(value.shape) != shape:
+                raise PackError(
+                    f"{self._content.cases_path}: case {case.name!r} says {name} is "
+                    f"{case.dims[name]} = {list(shape)}; the reference gives {list(value.shape)}."
+                )
+
+    def _check_plain(self, case: Case, exact: dict[str, str], lowered: dict[str, str]) -> None:
+        if exact != lowered:
+            raise PackError(
+                f"{self._content.cases_path}: case {case.name!r}: rounding decides; the reference "
+                f"gives {exact} in float64, {lowered} in {case.dtype}."
+            )
+
+    def gradients_under(
+        self, prepared: PreparedCase, output: str, actual: Tensor
+    ) -> Expected | None:
+        """Return what the reference gives if it drops the weights that a submission dropped.
+
+        None if the case compares no gradients, or the reference drops nothing that has the shape of
+        the weights.
+
+        Args:
+            prepared: a case with `dropout`.
+            output: the output that reads the weights out.
+            actual: the submission's.
+        """
+        case = prepared.case
+        if case.dropout is None or not prepared.cotangents:
+            return None
+        weights = prepared.expected.outputs[output].value
+        kept = kept_weights(case.dims[output], case.sizes, weights, actual)
+        # Most submissions drop the same weights: the random seed is the same, and they draw once.
+        key = (prepared, output, next(iter(kept.values())).numpy().tobytes())
+        if key not in self._under:
+            if len(self._under) >= _MOST_DRAWINGS:
+                self._under.pop(next(iter(self._under)))
+            self._under[key] = self._gradients_with(prepared, kept, case.dropout)
+        return self._under[key]
+
+    def _gradients_with(
+        self, prepared: PreparedCase, kept: Mapping[str, Tensor], dropout: float
+    ) -> Expected | None:
+        """Return the reference's outputs and gradients if it keeps these weights.
+
+        None if the reference drops nothing of their shape.
+        """
+        case = prepared.case
+        found: list[_Evaluated] = []
+        for dtype in ("float64", lower_dtype(case.dtype)):
+            module = _with_weights(prepared, self.build(case, dtype)).train()
+            with DropsAsSeen(kept, dropout) as mode:
+                found.append(self._evaluate(prepared, module, prepared.inputs, dtype, True))
+            if mode.calls != 1:
+                return None
+        exact, lowered = found
+        return Expected(
+            outputs=_values(case, exact.outputs, lowered.outputs),
+            again={},
+            gradients=_values(case, exact.gradients, lowered.gradients),
+            dtype=case.dtype,
+        )
+
+    def _evaluate(
+        self,
+        prepared: PreparedCase,
+        implementation: Any,
+        inputs: Mapping[str, Any],
+        dtype: str,
+        with_gradients: bool,
+    ) -> _Evaluated:
+        """Call the reference on these inputs, computing in this dtype."""
+        case, target = prepared.case, DTYPES[dtype]
+        with_gradients = with_gradients and bool(prepared.cotangents)
+        differentiable = prepared.differentiable if with_gradients else []
+
+        def prepare(name: str, tensor: Tensor) -> Tensor:
+            if not tensor.is_floating_point():
+                return tensor.clone()
+            # Constants keep their own dtype, except in the float64 run, which rounds nothing.
+            kept = name in case.constants and dtype != "float64"
+            own = tensor.to(tensor.dtype if kept else target)
+            laid = lay_out(own, case.layout.get(name.partition("[")[0]))
+            return laid.requires_grad_(name in differentiable)
+
+        given = map_leaves(inputs, prepare)
+        default = target if dtype == "float64" else torch.float32
+        with self._blame(case), _default_dtype(default), torch.set_grad_enabled(with_gradients):
+            outputs: dict[str, Any] = self._content.drive(implementation, Given(given, case.sizes))
+            plain = self._taken_plain(case, outputs)
+            found: dict[str, Tensor] = {}
+            if with_gradients and any(output.requires_grad for output in outputs.values()):
+                wrt = {name: leaf for name, leaf in leaves(given) if name in differentiable}
+                wrt |= module_parameters(implementation)
+                some = gradients(outputs, prepared.cotangents, wrt)
+                for name, value in some.items():
+                    found[name] = torch.zeros_like(wrt[name]) if value is None else value
+        detached = {name: output.detach() for name, output in outputs.items()}
+        return _Evaluated(detached, found, plain)
+
+    def _taken_plain(self, case: Case, outputs: dict[str, Any]) -> dict[str, str]:
+        """Take the outputs that are no tensors out of `outputs`; return them as text."""
+        path = self._content.cases_path
+        if outputs.keys() != case.dims.keys() | case.plain.keys():
+            raise PackError(
+                f"{path}: case {case.name!r} names {sorted([*case.dims, *case.plain])}, "
+                f"drive gives {sorted(outputs)}."
+            )
+        found: dict[str, str] = {}
+        for name, wanted_kind in case.plain.items():
+            kind, found[name] = plain_value(outputs.pop(name))
+            if kind != wanted_kind:
+                raise PackError(
+                    f"{path}: case {case.name!r}: {name} of the reference is no {wanted_kind}."
+                )
+        return found
+
+    @contextmanager
+    def _blame(self, case: Case) -> Iterator[None]:
+        try:
+            yield
+        except (PackError, GraderError):
+            raise
+        except Exception as error:
+            raise GraderError(
+                f"The reference of {self._content.challenge.id} fails on case {case.name!r}: "
+                f"{type(error).__name__}: {error}. "
+                "Report this; `attn-drill pack check` shows it as well."
+            ) from error
+
+
+def _with_weights(prepared: PreparedCase, implementation: Any) -> Any:
+    """Give an implementation the weights of a case and return it."""
+    with torch.no_grad():
+        for name, parameter in module_parameters(implementation).items():
+            parameter.copy_(prepared.parameters[name])
+    return implementation
+
+
+@contextmanager
+def _default_dtype(dtype: torch.dtype) -> Iterator[None]:
+    """Make constants of the reference (a table, a slope) as exact as the run they are made for."""
+    before = torch.get_default_dtype()
+    torch.set_default_dtype(dtype)
+    try:
+        yield
+    finally:
+        torch.set_default_dtype(before)
+
+
+def _values(
+    case: Case, exact: Mapping[str, Tensor], lowered: Mapping[str, Tensor]
+) -> dict[str, Value]:
+    found: dict[str, Value] = {}
+    for name, value in exact.items():
+        lost = loss(value, lowered[name])
+        if not math.isfinite(lost):  # the loss is not finite if a value is not
+            raise GraderError(
+                f"The reference gives {name} that is not finite on case {case.name!r}. "
+                "Report this with the seed."
+            )
+        keeps_dtype = case.dtype == "float64" or not value.is_floating_point()
+        dtype = value.dtype if keeps_dtype else lowered[name].dtype
+        found[name] = Value(value, lost, str(dtype).removeprefix("torch."))
+    return found

@@ -1,0 +1,202 @@
+"""Compare what came with what was expected: attributes first, then values. Nothing broadcasts."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from itertools import combinations, pairwise
+
+import torch
+from torch import Tensor
+
+from trainer.model.case import axes
+from trainer.model.report import Affected, Mismatch, Slice, Summary
+
+_SLICE = 6
+
+
+def compare_values(
+    name: str,
+    dims: str,
+    sizes: Mapping[str, int],
+    expected: Tensor,
+    actual: Tensor,
+    allowed: Tensor,
+) -> Mismatch | None:
+    """Compare values entry by entry.
+
+    Args:
+        name: the tensor's name, for the report.
+        dims: its named dimensions, e.g. "B L (H D)".
+        sizes: the value of every letter.
+        expected: float64 (or bool, integer), of the right shape.
+        actual: the same shape, any dtype.
+        allowed: float64, entrywise bound on the absolute difference. NaN in `actual` is never within it.
+
+    Returns:
+        None if every entry is within its bound, else counts, the greatest difference and where.
+    """
+    exact, came = expected.to(torch.float64), actual.to(torch.float64)
+    difference = (came - exact).abs()
+    within = difference <= allowed
+    if bool(within.all()):
+        return None
+    # inf - inf is NaN: equal infinities agree
+    wrong = ~(within | (came == exact))
+    count = int(wrong.sum())
+    if count == 0:
+        return None
+    ranked = torch.where(difference.isfinite(), difference, math.inf)
+    ranked = torch.where(wrong, ranked, -1.0)
+    worst = _unravel(int(ranked.flatten().argmax()), tuple(expected.shape))
+    first = _unravel(int(wrong.flatten().to(torch.uint8).argmax()), tuple(expected.shape))
+    greatest = float(difference[worst]) if worst else float(difference)
+    return Mismatch(
+        tensor=name,
+        kind="value",
+        dims=dims,
+        expected_shape=tuple(expected.shape),
+        actual_shape=tuple(actual.shape),
+        expected_type=str(expected.dtype).removeprefix("torch."),
+        mismatched=count,
+        total=expected.numel(),
+        max_abs_error=greatest if math.isfinite(greatest) else None,
+        max_abs_error_index=worst,
+        first=_slice(expected, actual, wrong, first),
+        worst=_slice(expected, actual, wrong, worst),
+        affected=_affected(wrong, dims, sizes),
+        expected_summary=_summary(expected),
+        actual_summary=_summary(actual),
+    )
+
+
+def _unravel(position: int, shape: tuple[int, ...]) -> tuple[int, ...]:
+    index: list[int] = []
+    for size in reversed(shape):
+        position, rest = divmod(position, size)
+        index.append(rest)
+    return tuple(reversed(index))
+
+
+def _slice(expected: Tensor, actual: Tensor, wrong: Tensor, index: tuple[int, ...]) -> Slice:
+    """A few entries along the last axis around `index`."""
+    if not index:
+        return Slice((), (float(actual),), (float(expected),), (True,))
+    length = expected.shape[-1]
+    start = max(0, min(index[-1] - 1, length - _SLICE))
+    stop = min(length, start + _SLICE)
+    row = index[:-1]
+    return Slice(
+        (*row, start),
+        tuple(actual[row][start:stop].to(torch.float64).tolist()),
+        tuple(expected[row][start:stop].to(torch.float64).tolist()),
+        tuple(bool(one) for one in wrong[row][start:stop].tolist()),
+    )
+
+
+def _affected(wrong: Tensor, dims: str, sizes: Mapping[str, int]) -> tuple[Affected, ...]:
+    """For every named dimension, the indices along it that hold a wrong entry. A grouped axis is taken apart."""
+    letters = [letter for axis in axes(dims) for letter in axis]
+    if math.prod(sizes.get(letter, 0) for letter in letters) != wrong.numel() or not letters:
+        return ()
+    apart = wrong.reshape([sizes[letter] for letter in letters])
+    found: list[Affected] = []
+    for position, letter in enumerate(letters):
+        others = [other for other in range(apart.dim()) if other != position]
+        along = apart.sum(dim=others) if others else apart
+        found.append(
+            Affected(
+                letter, sizes[letter], tuple(int(one) for one in along.nonzero().flatten().tolist())
+            )
+        )
+    return tuple(found)
+
+
+def _summary(tensor: Tensor) -> Summary:
+    values = tensor.to(torch.float64).flatten()
+    finite = values[values.isfinite()]
+    if finite.numel() == 0:
+        return Summary(math.nan, math.nan, math.nan, math.nan, values.numel())
+    return Summary(
+        float(finite.mean()),
+        float(finite.std(correction=0)),
+        float(finite.min()),
+        float(finite.max()),
+        values.numel() - finite.numel(),
+    )
+
+
+def compare_dropout(
+    name: str,
+    dims: str,
+    sizes: Mapping[str, int],
+    weights: Tensor,
+    actual: Tensor,
+    allowed: Tensor,
+    p: float,
+) -> str | None:
+    """Hold attention weights under dropout to what dropout does: each entry is 0 or weight / (1 - p), independently.
+
+    Args:
+        weights: float64, without dropout. A dimension `copy` holds read-outs of the same weight, which must agree.
+        p: the probability of dropping; the share of zeros must be within 6 standard deviations of it.
+
+    Returns:
+        None if it holds, else a sentence.
+    """
+    letters = [letter for axis in axes(dims) for letter in axis]
+    apart = [sizes[letter] for letter in letters]
+    actual, weights, allowed = (
+        actual.to(torch.float64).reshape(apart),
+        weights.reshape(apart),
+        allowed.reshape(apart),
+    )
+    counted = weights > allowed * 4
+    dropped = (actual.abs() <= allowed / (1 - p)) & counted
+    kept = ((actual - weights / (1 - p)).abs() <= allowed / (1 - p)) & counted
+    unscaled = ((actual - weights).abs() <= allowed) & counted
+    hidden = weights <= 0
+    if bool((actual.abs() > allowed)[hidden].any()):
+        return "in training mode a masked position has weight: the mask counts there as it does in eval mode"
+    if bool(unscaled[counted].all()):
+        return f"in training mode nothing is dropped: the attention weights are those of eval mode (p = {p})"
+    if bool((dropped | unscaled)[counted].all()):
+        return f"weights that are kept must be divided by 1 - p = {1 - p:g}, so that their expectation stays the same"
+    if not bool((dropped | kept | ~counted).all()):
+        return "the attention weights in training mode are neither 0 nor weight / (1 - p): dropout belongs on the weights after softmax, once"
+    if "copy" in letters:
+        copies = [dropped.select(letters.index("copy"), copy) for copy in range(sizes["copy"])]
+        if any(not torch.equal(one, other) for one, other in pairwise(copies)):
+            queries = [place for place, letter in enumerate(letters) if letter in ("L", "Lq")]
+            alike = all(
+                torch.equal(one, other)
+                for place in queries
+                for one, other in pairwise(dropped.transpose(0, place))
+            )
+            where = "values" if queries and alike else "output"
+            return f"dropout falls on the {where}, not on the attention weights: features of one value are dropped apart"
+    total = int(counted.sum())
+    if "copy" in letters:
+        total //= sizes["copy"]
+    share = float(dropped.sum()) / float(counted.sum())
+    bound = 6 * math.sqrt(p * (1 - p) / total)
+    if abs(share - p) > bound:
+        return f"{share:.0%} of the attention weights are dropped in training mode; with p = {p} it must be {p:.0%}"
+    twins = {
+        letter: _share_of_twins(counted.transpose(0, place), dropped.transpose(0, place))
+        for place, letter in enumerate(letters)
+        if letter != "copy"
+    }
+    letter = max(
+        twins, key=lambda one: twins[one]
+    )  # where heads share what is dropped two rows of few may be equal too, by chance
+    if twins[letter]:
+        return f"the same attention weights are dropped for several indices of {letter}: every weight must be dropped on its own"
+    return None
+
+
+def _share_of_twins(counted: Tensor, dropped: Tensor) -> float:
+    """Of all pairs along the first axis, how many drop the same; an index that is masked throughout drops nothing and does not count."""
+    along = dropped[counted.flatten(1).any(dim=1)].flatten(1)
+    pairs = list(combinations(along, 2))
+    return sum(torch.equal(one, other) for one, other in pairs) / len(pairs) if pairs else 0.0

@@ -1,0 +1,1 @@
+"""Bug hunts: a reference with known mistakes to repair."""

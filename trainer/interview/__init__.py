@@ -1,0 +1,1 @@
+"""The rules of a mock interview: its plan, its state, its score."""

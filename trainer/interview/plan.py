@@ -1,0 +1,293 @@
+"""Plan a mock interview: its problems, the time for each, its questions. Pure."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from random import Random
+from typing import Any, Literal
+
+from trainer.model.attempt import Attempt
+from trainer.model.challenge import Challenge
+from trainer.model.errors import DrillError
+from trainer.packs.question_bank import Question
+from trainer.practice.schedule import ScheduledItem, item_of
+from trainer.quiz.drawn_questions import DrawnQuestion, draw, question_item
+
+Role = Literal["warm-up", "main problem", "follow-up"]
+Choice = dict[Role, Challenge]  # the problems of an interview, in their order
+
+LEAST_MINUTES, MOST_MINUTES = 5, 240
+_QUESTIONS_SHARE = 0.1  # of the time, if there are questions
+_MOST_OF_TIME = 1.2  # the par times of all problems together, over the minutes of the interview
+_SHORT_MINUTES, _LONG_MINUTES = 15, 90
+_DAYS_KNOWN = 30.0
+_NEARLY_AS_GOOD = 0.1
+_LEVELS = ("easy", "medium", "hard")
+_SHARES: dict[tuple[Role, ...], tuple[float, ...]] = {
+    ("warm-up", "main problem", "follow-up"): (0.15, 0.5, 0.35),
+    ("main problem", "follow-up"): (0.6, 0.4),
+    ("warm-up", "main problem"): (0.25, 0.75),
+    ("main problem",): (1.0,),
+}
+# The costs of a choice of problems, in the same unit as a share of the time
+_KNOWN_COSTS: dict[Role, float] = {"warm-up": 0.1, "main problem": 0.3, "follow-up": 0.2}
+_FOREIGN_FOLLOW_UP_COSTS, _FOREIGN_WARM_UP_COSTS = 0.3, 0.1
+
+
+@dataclass(frozen=True)
+class Stage:
+    """One problem of the interview. `seconds`: its share of the time."""
+
+    challenge: str
+    role: Role
+    seconds: float
+
+
+@dataclass(frozen=True)
+class InterviewPlan:
+    """The plan of an interview, as the journal keeps it.
+
+    seed        draws the numbers in the questions, so that a resumed interview asks the same
+    questions   ids of the bank
+    folder      the absolute folder of the learner's files
+    """
+
+    minutes: int
+    seed: int
+    stages: tuple[Stage, ...]
+    questions: tuple[str, ...] = ()
+    folder: str = ""
+
+    @property
+    def seconds(self) -> float:
+        """Return the time for the whole interview."""
+        return self.minutes * 60.0
+
+    @property
+    def question_seconds(self) -> float:
+        """Return the time for all questions together."""
+        return max(0.0, self.seconds - sum(stage.seconds for stage in self.stages))
+
+
+def plan_from(data: Mapping[str, Any]) -> InterviewPlan | None:
+    """Return the plan that the journal kept, or None if another version wrote something else."""
+    import msgspec
+
+    try:
+        return msgspec.convert(data, InterviewPlan)
+    except msgspec.ValidationError:
+        return None
+
+
+def main_problems(
+    challenges: Sequence[Challenge], topics: Iterable[str], wanted: str | None
+) -> Sequence[Challenge]:
+    """Return the challenges that may be the main problem.
+
+    Args:
+        topics: all topics of the question bank.
+        wanted: a topic or the id of a challenge; None allows every challenge.
+
+    Raises:
+        DrillError: if `wanted` is neither; the message has the nearest names.
+    """
+    if wanted is None:
+        return challenges
+    name = wanted.strip().lower().replace("_", "-")
+    of_topic = [challenge for challenge in challenges if challenge.topic == name]
+    found = of_topic or [challenge for challenge in challenges if challenge.id == name]
+    if found:
+        return found
+    all_topics = sorted({challenge.topic for challenge in challenges} | set(topics))
+    if name in all_topics:
+        raise DrillError(
+            f"The topic {name} has questions and no challenge. "
+            "Name another topic, or one challenge, with --topic."
+        )
+    ids = [challenge.id for challenge in challenges]
+    near = difflib.get_close_matches(name, [*all_topics, *ids], n=3, cutoff=0.5)
+    hint = f"The topics are {', '.join(all_topics)}; the id of a challenge works too."
+    if near:
+        hint = f"Did you mean {' or '.join(near)}?"
+    raise DrillError(f"--topic is {wanted!r}; no topic or challenge has this name. {hint}")
+
+
+def familiarity(
+    attempts: Iterable[Attempt], items: Mapping[str, ScheduledItem], now: float
+) -> dict[str, float]:
+    """Return how well each item is known, from 0 to 1.
+
+    A due item counts as not known. A pass without any review fades within a month.
+    """
+    found: dict[str, float] = {}
+    for attempt in attempts:
+        if attempt.verdict == "passed":
+            days = max(0.0, now - attempt.when) / 86400
+            found[item_of(attempt.challenge)] = max(0.0, 1 - days / _DAYS_KNOWN)
+    for name, item in items.items():
+        found[name] = 0.0 if item.is_due(now) else item.strength
+    return found
+
+
+def make_plan(
+    challenges: Sequence[Challenge],
+    questions: Sequence[Question],
+    minutes: int,
+    mains: Sequence[Challenge],
+    known: Mapping[str, float],
+    seed: int,
+) -> InterviewPlan:
+    """Return the problems and questions of an interview.
+
+    Args:
+        mains: the challenges that may be the main problem; not empty.
+        known: how well items are known, 0 to 1; the less, the sooner an item is chosen.
+        seed: decides among choices that suit about equally well.
+    """
+    rng = Random(seed)
+    chosen = _choose_problems(challenges, minutes, mains, known, rng)
+    count = 3 if minutes < 30 else 4 if minutes < 60 else 5
+    ids = _choose_questions(questions, chosen, count, known, rng)
+    seconds = minutes * 60.0 * (1 - _QUESTIONS_SHARE if ids else 1)
+    par = sum(problem.minutes for problem in chosen.values())
+    stages = [
+        Stage(problem.id, role, seconds * problem.minutes / par) for role, problem in chosen.items()
+    ]
+    return InterviewPlan(minutes, seed, tuple(stages), ids)
+
+
+def prerequisites(challenges: Sequence[Challenge]) -> dict[str, set[str]]:
+    """Return the ids that each challenge builds on, directly or through others."""
+    direct = {challenge.id: challenge.builds_on for challenge in challenges}
+
+    def ids_below(name: str) -> set[str]:
+        found = set(direct.get(name, ()))
+        return found.union(*map(ids_below, found))
+
+    return {name: ids_below(name) for name in direct}
+
+
+def _choose_problems(
+    challenges: Sequence[Challenge],
+    minutes: int,
+    mains: Sequence[Challenge],
+    known: Mapping[str, float],
+    rng: Random,
+) -> Choice:
+    """Return one of the best choices, with as many problems as fit into the time."""
+    before = prerequisites(challenges)
+    choices = list(_choices(mains, challenges, before))
+    most = 3 if minutes >= 40 else 2 if minutes >= 25 else 1
+    for count in range(most, 0, -1):
+        costs: list[tuple[float, Choice]] = []
+        for choice in choices:
+            par = sum(problem.minutes for problem in choice.values())
+            if len(choice) == count and (count == 1 or par <= _MOST_OF_TIME * minutes):
+                costs.append((_cost(choice, minutes, known, before), choice))
+        if costs:
+            least = min(cost for cost, _ in costs)
+            return rng.choice([choice for cost, choice in costs if cost <= least + _NEARLY_AS_GOOD])
+    raise ValueError("an interview needs at least one challenge that may be its main problem")
+
+
+def _choices(
+    mains: Sequence[Challenge], challenges: Sequence[Challenge], before: Mapping[str, set[str]]
+) -> Iterator[Choice]:
+    """Yield every main problem, with and without a follow-up and a warm-up."""
+    for main in mains:
+        for follow_up in (None, *_follow_ups(main, challenges, before)):
+            later: Choice = {"main problem": main}
+            if follow_up is not None:
+                later["follow-up"] = follow_up
+            yield later
+            for warm_up in _warm_ups(later, challenges, before):
+                yield {"warm-up": warm_up, **later}
+
+
+def _follow_ups(
+    main: Challenge, challenges: Sequence[Challenge], before: Mapping[str, set[str]]
+) -> Sequence[Challenge]:
+    """Return the challenges that build on the main problem; if none does, those nearest to it."""
+    later = [challenge for challenge in challenges if main.id in before[challenge.id]]
+    if later:
+        return later
+    others = [
+        challenge for challenge in challenges if challenge.id not in {main.id, *before[main.id]}
+    ]
+    shared = {challenge.id: len(before[challenge.id] & before[main.id]) for challenge in others}
+    near = [challenge for challenge in others if challenge.topic == main.topic]
+    near = near or [challenge for challenge in others if shared[challenge.id]]
+    most = max((shared[challenge.id] for challenge in near), default=0)
+    return [challenge for challenge in near if shared[challenge.id] == most]
+
+
+def _warm_ups(
+    later: Choice, challenges: Sequence[Challenge], before: Mapping[str, set[str]]
+) -> Iterator[Challenge]:
+    """Yield easy or short challenges that need none of the later problems and are no harder."""
+    main = later["main problem"]
+    later_ids = {problem.id for problem in later.values()}
+    for challenge in challenges:
+        needs_later = later_ids & {challenge.id, *before[challenge.id]}
+        light = challenge.level == "easy" or challenge.minutes <= _SHORT_MINUTES
+        harder = _LEVELS.index(challenge.level) > _LEVELS.index(main.level)
+        if light and not needs_later and not harder and challenge.minutes <= main.minutes:
+            yield challenge
+
+
+def _cost(
+    choice: Choice, minutes: int, known: Mapping[str, float], before: Mapping[str, set[str]]
+) -> float:
+    """Return how badly a choice of problems suits; 0 is best."""
+    main, warm_up, follow_up = (
+        choice["main problem"],
+        choice.get("warm-up"),
+        choice.get("follow-up"),
+    )
+    foreign = 0.0
+    if follow_up is not None and main.id not in before[follow_up.id]:
+        foreign += _FOREIGN_FOLLOW_UP_COSTS
+    if warm_up is not None and warm_up.topic != main.topic and warm_up.id not in before[main.id]:
+        foreign += _FOREIGN_WARM_UP_COSTS
+    unfit = familiar = 0.0
+    for share, (role, problem) in zip(_SHARES[tuple(choice)], choice.items(), strict=True):
+        unfit += abs(problem.minutes - share * minutes)
+        familiar += _KNOWN_COSTS[role] * known.get(item_of(problem.id), 0.0)
+    return foreign + unfit / min(minutes, _LONG_MINUTES) + familiar
+
+
+def _choose_questions(
+    questions: Sequence[Question],
+    chosen: Choice,
+    count: int,
+    known: Mapping[str, float],
+    rng: Random,
+) -> tuple[str, ...]:
+    """Return ids of questions on the chosen problems; if too few, also on their topics."""
+    ids = {problem.id for problem in chosen.values()}
+    topics = {problem.topic for problem in chosen.values()}
+    on_problems = {question.id for question in questions if ids & set(question.challenges)}
+    fitting = [
+        question for question in questions if question.id in on_problems or question.topic in topics
+    ]
+    rng.shuffle(fitting)
+    fitting.sort(
+        key=lambda question: (
+            question.id not in on_problems,
+            known.get(question_item(question), 0.0),
+        )
+    )
+    return tuple(question.id for question in fitting[:count])
+
+
+def draw_questions(plan: InterviewPlan, questions: Iterable[Question]) -> tuple[DrawnQuestion, ...]:
+    """Return the questions with their numbers, the same at every call.
+
+    Skip questions that the bank no longer has.
+    """
+    by_id = {question.id: question for question in questions}
+    return tuple(
+        draw(by_id[name], Random(f"{plan.seed} {name}")) for name in plan.questions if name in by_id
+    )

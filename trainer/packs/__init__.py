@@ -1,0 +1,1 @@
+"""Find and read packs: challenges, their mistakes, stubs and questions. No torch."""

@@ -1,0 +1,61 @@
+"""What a challenge's stub says of names and arguments: the interface that a submission must have.
+
+The stub is the one source of it, read with `ast` and never run.
+"""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+from trainer.model.challenge import Challenge, Parameter, Signature
+from trainer.model.errors import PackError
+from trainer.packs.pack_reader import stub
+
+
+def signatures(challenge: Challenge) -> tuple[Signature, ...]:
+    """The callables of the stub's entries: a class gives its `__init__` and its public methods, a function itself."""
+    path = challenge.folder / "stub.py"
+    try:
+        tree = ast.parse(stub(challenge))
+    except SyntaxError as error:
+        raise PackError(f"{path}, line {error.lineno}: {error.msg}.") from None
+    defined = {
+        node.name: node for node in tree.body if isinstance(node, ast.ClassDef | ast.FunctionDef)
+    }
+    found: list[Signature] = []
+    for entry in challenge.entry:
+        if entry not in defined:
+            raise PackError(
+                f"{path} defines no {entry}, which challenge.toml names as `entry`; it defines {', '.join(defined)}."
+            )
+        node = defined[entry]
+        if isinstance(node, ast.FunctionDef):
+            found.append(Signature(entry, _parameters(path, node, skip_self=False)))
+            continue
+        for method in node.body:
+            if isinstance(method, ast.FunctionDef) and (
+                method.name == "__init__" or not method.name.startswith("_")
+            ):
+                found.append(
+                    Signature(f"{entry}.{method.name}", _parameters(path, method, skip_self=True))
+                )
+    return tuple(found)
+
+
+def _parameters(path: Path, function: ast.FunctionDef, *, skip_self: bool) -> tuple[Parameter, ...]:
+    arguments = function.args.args
+    missing = len(arguments) - len(function.args.defaults)
+    found: list[Parameter] = []
+    for index, argument in enumerate(arguments):
+        if index < missing:
+            found.append(Parameter(argument.arg))
+            continue
+        try:
+            default = ast.literal_eval(function.args.defaults[index - missing])
+        except ValueError:
+            raise PackError(
+                f"{path}, line {argument.lineno}: the default of {argument.arg} must be a literal."
+            ) from None
+        found.append(Parameter(argument.arg, required=False, default=default))
+    return tuple(found[1:] if skip_self else found)

@@ -1,0 +1,128 @@
+"""Known mistakes: one-line patches of a reference."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+import msgspec
+
+from trainer.model.challenge import Challenge, Mistake
+from trainer.model.errors import PackError
+from trainer.packs.pack_reader import read_toml
+
+
+class MistakeEntry(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
+    """The keys of one `[[mistake]]`."""
+
+    id: str
+    was: str
+    now: str
+    says: str
+    hint: str
+    twins: tuple[str, ...] = ()
+
+
+class StyleEntry(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
+    """The keys of one `[[style]]`."""
+
+    id: str
+    was: str
+    now: str
+
+
+class MistakesFile(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
+    """The keys of `mistakes.toml`."""
+
+    mistake: tuple[MistakeEntry, ...]
+    style: tuple[StyleEntry, ...] = ()
+
+
+def read_mistakes(challenge: Challenge) -> tuple[Mistake, ...]:
+    """The mistakes of `solutions/<challenge>/mistakes.toml`, in the file's order."""
+    path = challenge.solutions / "mistakes.toml"
+    data: MistakesFile = read_toml(path, MistakesFile)
+    seen: set[str] = set()
+    for entry in data.mistake:
+        if entry.id in seen:
+            raise PackError(f"{path}: two mistakes have the id {entry.id!r}. Rename one.")
+        if unknown := set(entry.twins) - seen:
+            raise PackError(
+                f"{path}: mistake {entry.id!r} has the twin {', '.join(sorted(unknown))}, which does not stand above it."
+            )
+        seen.add(entry.id)
+    return tuple(
+        Mistake(entry.id, entry.was, entry.now, entry.says, entry.hint, entry.twins)
+        for entry in data.mistake
+    )
+
+
+def readable_mistakes(
+    challenges: Iterable[Challenge],
+) -> tuple[dict[str, tuple[Mistake, ...]], list[str]]:
+    """The known mistakes of each of these challenges, by its id, and a sentence for each file that cannot be read."""
+    found: dict[str, tuple[Mistake, ...]] = {}
+    troubles: list[str] = []
+    for challenge in challenges:
+        try:
+            found[challenge.id] = read_mistakes(challenge)
+        except PackError as error:
+            troubles.append(f"The mistakes of {challenge.id} are left out: {error}")
+    return found, troubles
+
+
+def read_styles(challenge: Challenge) -> tuple[Mistake, ...]:
+    """Other right ways to write lines of the reference, beside which a mistake may come to something else; as patches without words."""
+    data: MistakesFile = read_toml(challenge.solutions / "mistakes.toml", MistakesFile)
+    return tuple(Mistake(f"style {entry.id}", entry.was, entry.now, "", "") for entry in data.style)
+
+
+def replaced(source: str, mistake: Mistake, where: str) -> str:
+    """Put a mistake into a source. The result may not compile.
+
+    Args:
+        where: the path that an error names.
+
+    Raises:
+        PackError: if `was` is not found exactly once.
+    """
+    count = source.count(mistake.was)
+    if count != 1:
+        raise PackError(
+            f"{where}: mistake {mistake.id!r}: `was` is found {count} times in the solution; "
+            "it must be found once."
+        )
+    return source.replace(mistake.was, mistake.now)
+
+
+def patch(source: str, mistake: Mistake, where: str) -> str:
+    """Put a mistake into the reference's source.
+
+    Raises:
+        PackError: if `was` is not found exactly once, or the result does not compile.
+    """
+    return patch_all(source, (mistake,), where)
+
+
+def patch_all(source: str, mistakes: Sequence[Mistake], where: str) -> str:
+    """Put several mistakes into the reference's source.
+
+    Raises:
+        PackError: if a `was` is not found exactly once, two overlap, or the result does not compile.
+    """
+    patched = source
+    for mistake in sorted(mistakes, key=lambda mistake: -source.find(mistake.was)):
+        patched = replaced(patched, mistake, where)
+    try:
+        compile(patched, where, "exec")
+    except SyntaxError as error:
+        names = " and ".join(repr(mistake.id) for mistake in mistakes)
+        raise PackError(
+            f"{where}: mistake {names} does not compile: {error.msg}, line {error.lineno}."
+        ) from None
+    return patched
+
+
+def lines_of(source: str, mistake: Mistake) -> range:
+    """Return the numbers of the lines of a source that a mistake changes, from 1."""
+    first = source.count("\n", 0, source.index(mistake.was)) + 1
+    return range(first, first + mistake.was.rstrip("\n").count("\n") + 1)

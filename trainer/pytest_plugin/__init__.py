@@ -1,0 +1,1 @@
+"""The hidden checks as tests of pytest. Without its option the plugin does nothing."""

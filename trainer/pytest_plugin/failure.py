@@ -1,0 +1,124 @@
+"""Show a failed test: its failures, the whole report once for each file, and how to repeat it."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, NamedTuple
+
+import msgspec
+from rich.console import Group, RenderableType
+from rich.padding import Padding
+from rich.text import Text
+
+from trainer.model.report import Outcome, Report
+from trainer.pytest_plugin.grade_files import in_our_words
+from trainer.report.literal import console, grid
+from trainer.report.styles import QUIET, WRONG
+from trainer.report.terminal import as_ascii, render
+from trainer.report.visible import visible
+from trainer.report.wording import affected, index_in_words, number, sizes_in_words
+
+if TYPE_CHECKING:
+    from _pytest._io import TerminalWriter
+
+_WIDTH, _LEAST_WIDTH = 80, 40
+
+
+class Crash(NamedTuple):
+    """The place and the message in one line. pytest reads these names."""
+
+    path: str
+    lineno: int
+    message: str
+
+    def __str__(self) -> str:
+        return f"{self.path}:{self.lineno}: {self.message}"
+
+
+class FailedTest(msgspec.Struct, frozen=True):
+    """The text on a failed test: the `longrepr` of pytest's report.
+
+    outcomes       the failures of the test
+    report         on its file
+    shows_report   all of the report is shown with this test
+    is_one_line    the terminal shows only the line that pytest writes (`--tb=line`)
+    command        repeats the test
+    """
+
+    outcomes: tuple[Outcome, ...]
+    report: Report
+    shows_report: bool
+    is_one_line: bool
+    command: str
+
+    @property
+    def reprcrash(self) -> Crash:
+        """Return the place and the message for the short summary, `--tb=line` and JUnit."""
+        first = self.outcomes[0]
+        line = first.frames[-1].line if first.frames else 1
+        message = " ".join(visible(first.message, lines=True).split())
+        return Crash(self.report.file, line, in_our_words(message))
+
+    def toterminal(self, tw: TerminalWriter) -> None:
+        """Write it in the width, the colours and the encoding of the terminal."""
+        if not self.is_one_line:
+            encoding = getattr(getattr(tw, "_file", None), "encoding", None) or "utf-8"
+            is_unicode = encoding.lower().startswith("utf")
+            width = max(tw.fullwidth, _LEAST_WIDTH)
+            tw.line(self.text(width, has_colour=tw.hasmarkup, is_unicode=is_unicode))
+
+    def __str__(self) -> str:
+        return self.text(_WIDTH, has_colour=False, is_unicode=True)
+
+    def text(self, width: int, *, has_colour: bool, is_unicode: bool) -> str:
+        """Return the lines."""
+        parts: list[RenderableType] = []
+        if not (self.shows_report and self.report.first_failure() in self.outcomes):
+            for outcome in self.outcomes:
+                brief = Group(*_brief(outcome, self.report))
+                parts.append(brief if is_unicode else as_ascii(brief, width))
+        if self.shows_report:
+            parts += [Text()] if parts else []
+            parts.append(render(self.report, width, unicode=is_unicode, commands=False))
+        out = console(
+            io.StringIO(),
+            width=width,
+            force_terminal=has_colour,
+            no_color=not has_colour,
+            legacy_windows=False,
+        )
+        with out.capture() as capture:
+            out.print(*parts, sep="\n")
+        lines = [line.rstrip() for line in in_our_words(capture.get()).rstrip().splitlines()]
+        return "\n".join([*lines, "", f"the same again  {self.command}"])
+
+
+def _brief(outcome: Outcome, report: Report) -> Iterator[RenderableType]:
+    """Yield the check and the case, the message, and the place in the tensor and in the file."""
+    title = Text(outcome.check, style=f"bold {WRONG}")
+    rows = grid(padding=(0, 2))
+    rows.add_column(style=QUIET, no_wrap=True)
+    rows.add_column()
+    sizes: dict[str, int] = {}
+    if outcome.number is not None:
+        case = report.cases[outcome.number - 1]
+        title.append(f"  case {outcome.number}: {case.name}", style="bold default")
+        if case.sizes:
+            sizes = dict(case.sizes)
+            rows.add_row("sizes", sizes_in_words(case))
+    for frame in outcome.frames:
+        rows.add_row("where", Text(f"line {frame.line}  {visible(frame.text, lines=True)}"))
+    mismatch = outcome.mismatch
+    if mismatch is not None and mismatch.kind == "value":
+        index, error = mismatch.max_abs_error_index, mismatch.max_abs_error
+        if index is not None and mismatch.expected_type != "bool":
+            size = "not finite" if error is None else number(error)
+            place = index_in_words(index, mismatch.dims, sizes)
+            rows.add_row("greatest", f"difference {size} at {place}")
+        for dimension in mismatch.affected:
+            rows.add_row(*affected(dimension))
+    yield title
+    yield Padding(Text(visible(outcome.message, lines=True)), (0, 0, 0, 2), expand=False)
+    if rows.row_count:
+        yield Padding(rows, (0, 0, 0, 2), expand=False)

@@ -1,0 +1,69 @@
+"""Add `pytest --drill gqa=gqa.py`: the hidden checks on that file, a test for each check and case.
+
+Every run of pytest imports this file if attn-drill is installed. It imports only pytest, and does
+nothing without the option.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+_NAMES = ("attn_drill", __name__)  # of the entry point, and for `-p`
+_FILES = (
+    "Run the hidden checks of a challenge on this file, e.g. gqa=gqa.py. May be given several "
+    "times. Other tests run as well where paths or `testpaths` name some."
+)
+_SEED = "Grade on the cases of this seed; fresh ones by default."
+_PACKS = "Look for challenges in this pack first."
+_SECONDS = "CPU seconds for all cases; 10."
+_MIB = "Memory beyond torch's own; 2048."
+
+
+def pytest_addoption(parser: pytest.Parser, pluginmanager: pytest.PytestPluginManager) -> None:
+    """Define the options."""
+    for name in _NAMES:
+        if not pluginmanager.has_plugin(name):
+            # pytest refuses to register a module under two names.
+            pluginmanager.set_blocked(name)
+    group = parser.getgroup("attn-drill", "attn-drill: hidden checks on attention implementations")
+    group.addoption(
+        "--drill", dest="attn_drill", metavar="ID=FILE", help=_FILES, action="append", default=[]
+    )
+    group.addoption("--drill-seed", dest="attn_drill_seed", type=int, metavar="N", help=_SEED)
+    group.addoption(
+        "--drill-pack",
+        dest="attn_drill_packs",
+        metavar="DIR",
+        help=_PACKS,
+        action="append",
+        default=[],
+    )
+    group.addoption(
+        "--drill-time-limit",
+        dest="attn_drill_seconds",
+        type=float,
+        default=10.0,
+        metavar="S",
+        help=_SECONDS,
+    )
+    group.addoption(
+        "--drill-memory-limit",
+        dest="attn_drill_mib",
+        type=int,
+        default=2048,
+        metavar="MIB",
+        help=_MIB,
+    )
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Take part in the run if there is a file to grade.
+
+    Raises:
+        pytest.UsageError: if an option is wrong.
+    """
+    if config.getoption("attn_drill"):
+        # Only now: see above.
+        from trainer.pytest_plugin.drill_run import take_part  # noqa: PLC0415
+
+        take_part(config)

@@ -1,0 +1,1 @@
+"""Questions of the question bank, drawn and judged."""

@@ -1,0 +1,1 @@
+"""Show reports as terminal text, JSON and HTML. No decisions are made here."""

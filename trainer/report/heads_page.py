@@ -1,0 +1,65 @@
+"""Facts about attention heads as one HTML page; `templates/heads.html.jinja` shows them."""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from trainer.report.heads_text import greatest, index_in_words, summary
+from trainer.report.pages import page
+
+if TYPE_CHECKING:  # not at run time: it imports torch
+    from trainer.tools.attention_heads import HeadFacts
+
+_CELLS, _WHOLE_CELLS = 32, 64
+_TINTS = 16
+_STRANGE = -1  # the tint of a cell that is no weight
+
+
+def cells(length: int) -> tuple[int, int]:
+    """Return rows and columns of a picture among others."""
+    return min(length, _CELLS), min(length, _CELLS)
+
+
+def whole_cells(length: int) -> tuple[int, int]:
+    """Return rows and columns of a picture alone."""
+    return min(length, _WHOLE_CELLS), min(length, _WHOLE_CELLS)
+
+
+def to_html(facts: Sequence[HeadFacts], file: str) -> str:
+    """Return the page: all heads that have a grid, and the number of the others."""
+    heads = [head for head in facts if head.grid]
+    pieces = page(
+        "heads",
+        file=file,
+        summary=summary(facts).replace("  ", ", "),
+        heads=heads,
+        more=len(facts) - len(heads),
+        greatest=greatest,
+        index_in_words=index_in_words,
+        squares_by_opacity=_squares_by_opacity,
+    )
+    return "".join(pieces)
+
+
+def _squares_by_opacity(head: HeadFacts) -> list[tuple[float, str]]:
+    """Return the cells that are not empty as (opacity, SVG path of their unit squares).
+
+    One path for each of 16 opacities keeps a picture small. Cells that are no weights come first,
+    with a negative opacity.
+    """
+    most = greatest(head)
+    paths = defaultdict(list)
+    for y, row in enumerate(head.grid):
+        for x, value in enumerate(row):
+            paths[_tint(value, most)].append(f"M{x} {y}h1v1h-1z")
+    return [(tint / _TINTS, "".join(paths[tint])) for tint in sorted(paths) if tint]
+
+
+def _tint(value: float, most: float) -> int:
+    """Return 0 to 16, by the square root of a cell's share of the greatest one."""
+    if math.isnan(value) or value < 0:
+        return _STRANGE
+    return round(_TINTS * math.sqrt(value / most)) if most else 0

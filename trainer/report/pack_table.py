@@ -1,0 +1,93 @@
+"""The outcome of `pack check`: a progress bar, and the table of mistakes and the checks that refuse them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from types import TracebackType
+from typing import Protocol, TextIO
+
+from trainer.model.checks import CHECK_ORDER
+
+
+class RefusedRow(Protocol):
+    """What the table needs of a row."""
+
+    @property
+    def challenge(self) -> str: ...
+    @property
+    def kind(self) -> str: ...
+    @property
+    def name(self) -> str: ...
+    @property
+    def ok(self) -> bool: ...
+    @property
+    def refused_by(self) -> tuple[str, ...]: ...
+
+
+def mistakes_table(rows: Sequence[RefusedRow]) -> str:
+    """Markdown: a row a mistake, a column a check, `x` where the check refuses the mistake. Unrefused mistakes say so."""
+    mistakes = [row for row in rows if row.kind == "mistake"]
+    used = [check for check in CHECK_ORDER if any(check in row.refused_by for row in mistakes)]
+    if not mistakes:
+        return "No mistakes were graded."
+    cells = [["challenge", "mistake", *used]]
+    for row in mistakes:
+        name = (
+            row.name
+            if row.ok
+            else f"{row.name} ({'NOT NAMED' if row.refused_by else 'NOT REFUSED'})"
+        )
+        cells.append(
+            [row.challenge, name, *("x" if check in row.refused_by else "" for check in used)]
+        )
+    widths = [max(len(line[column]) for line in cells) for column in range(len(cells[0]))]
+    lines = [
+        "| "
+        + " | ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True))
+        + " |"
+        for line in cells
+    ]
+    lines.insert(1, "|" + "|".join("-" * (width + 2) for width in widths) + "|")
+    return "\n".join(lines)
+
+
+class PackProgress:
+    """A bar on a terminal, nothing elsewhere."""
+
+    def __init__(self, total: int, stream: TextIO) -> None:
+        from rich.progress import (
+            BarColumn,
+            MofNCompleteColumn,
+            Progress,
+            TextColumn,
+            TimeRemainingColumn,
+        )
+
+        from trainer.report.literal import console
+
+        out = console(stream)
+        self._progress = Progress(
+            BarColumn(),
+            MofNCompleteColumn(),
+            TimeRemainingColumn(),
+            TextColumn("{task.description}", markup=False),
+            console=out,
+            disable=not out.is_terminal,
+        )
+        self._task = self._progress.add_task("", total=total)
+
+    def __enter__(self) -> PackProgress:
+        self._progress.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._progress.stop()
+
+    def advance(self, done: str) -> None:
+        """One more is done."""
+        self._progress.update(self._task, advance=1, description=done)

@@ -1,0 +1,18 @@
+"""A report as JSON text, and the object for the exit codes without a verdict."""
+
+from __future__ import annotations
+
+import json
+
+from trainer.model.report import Report
+from trainer.model.report_codec import SCHEMA, to_object
+
+
+def to_json(report: Report) -> str:
+    """Return one line of JSON, in ASCII: printed text in it cannot draw on a terminal."""
+    return json.dumps(to_object(report), allow_nan=False)
+
+
+def error_to_json(sentence: str) -> str:
+    """Return the object for exit codes 2 and 3, which have no verdict."""
+    return json.dumps({"schema": SCHEMA, "verdict": None, "error": sentence})

@@ -1,0 +1,238 @@
+"""A score sheet as terminal text: the score and its rule, each problem with its code beside the reference, the questions, what to practise. Decides nothing."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from typing import TextIO
+
+from rich.console import Group, RenderableType
+from rich.padding import Padding
+from rich.rule import Rule
+from rich.syntax import Syntax
+from rich.text import Text
+
+from trainer.interview.score import ProblemRow, QuestionRow, ScoreSheet
+from trainer.quiz.drawn_questions import LETTERS
+from trainer.report.literal import console, grid
+from trainer.report.question_text import code_lines
+from trainer.report.styles import QUIET, RIGHT, WRONG
+from trainer.report.terminal import VERDICTS, as_ascii, has_unicode
+from trainer.report.visible import visible
+
+_BESIDE = 100  # columns from which the two texts stand side by side
+_GAP = 3
+
+
+def show(sheet: ScoreSheet, stream: TextIO) -> None:
+    """Print a sheet, as wide as the terminal is, in symbols that its encoding has."""
+    out = console(stream)
+    out.print(render(sheet, out.width, unicode=has_unicode(out)))
+
+
+def render(sheet: ScoreSheet, width: int = 80, *, unicode: bool = True) -> RenderableType:
+    """The whole sheet as one renderable."""
+    parts: list[RenderableType] = [_headline(sheet), Text(), _parts(sheet), Text(), _times(sheet)]
+    for number, problem in enumerate(sheet.problems, start=1):
+        parts += [Text(), *_problem(number, problem, width)]
+    if sheet.questions:
+        parts += [Text(), _title("Questions")]
+    for number, question in enumerate(sheet.questions, start=1):
+        parts += [*([Text()] if number > 1 else []), *_question(number, question, width)]
+    if sheet.practise:
+        parts += [
+            Text(),
+            _title("Practise next"),
+            *(
+                Padding(Text(visible(one, lines=True)), (0, 0, 0, 2), expand=False)
+                for one in sheet.practise
+            ),
+        ]
+    whole = Group(*parts)
+    return whole if unicode else as_ascii(whole, width)
+
+
+# Words that the terminal and the page share
+
+
+def minutes(seconds: float) -> str:
+    """`12:05`, minutes and seconds."""
+    return f"{int(seconds) // 60}:{int(seconds) % 60:02}"
+
+
+def when(sheet: ScoreSheet) -> str:
+    """The day and hour at which the interview began, where the reader is."""
+    return time.strftime("%Y-%m-%d %H:%M", time.localtime(sheet.began))
+
+
+def times(sheet: ScoreSheet) -> list[tuple[str, str, str]]:
+    """What, the time for it, and its share, of each stage and in all; overtime is said."""
+    rows = [
+        (
+            f"{one.role}, {one.challenge}",
+            minutes(one.state.seconds),
+            minutes(one.share_seconds) + (f", {_over(one)}" if one.overtime_seconds else ""),
+        )
+        for one in sheet.problems
+    ]
+    if sheet.questions:
+        rows.append(
+            ("questions", minutes(sheet.question_seconds), minutes(sheet.question_share_seconds))
+        )
+    over = sheet.seconds - sheet.minutes * 60.0
+    return [
+        *rows,
+        (
+            "in all",
+            minutes(sheet.seconds),
+            minutes(sheet.minutes * 60.0) + (f", {minutes(over)} overtime" if over >= 1 else ""),
+        ),
+    ]
+
+
+def _over(one: ProblemRow) -> str:
+    return f"{minutes(one.overtime_seconds)} overtime"
+
+
+def outcome(problem: ProblemRow) -> tuple[str, str]:
+    """The verdict as a word, and the checks, attempts and help in words."""
+    state = problem.state
+    result = state.result
+    word = (
+        VERDICTS.get(result.verdict, result.verdict.upper())
+        if result is not None
+        else "NOTHING HANDED IN"
+        if state.code is None
+        else "NO VERDICT"
+    )
+    facts = [f"{result.passed} of {result.total} checks passed"] if result is not None else []
+    facts += [
+        _many(state.attempts, "check run", "check runs"),
+        _many(state.hints, "hint", "hints"),
+        _many(state.whys, "mistake asked for", "mistakes asked for"),
+    ]
+    if state.reference_seen:
+        facts.append("the reference was looked at")
+    return word, ", ".join(facts)
+
+
+def _many(count: int, one: str, more: str) -> str:
+    return f"{count or 'no'} {one if count == 1 else more}"
+
+
+def given_in_words(question: QuestionRow) -> str:
+    """What was answered; a letter with the option that it stands for."""
+    if question.given is None:
+        return "not answered"
+    if question.given.strip() == "?":
+        return "not known"
+    letter = question.given.strip().lower().strip("().")
+    options = question.asked.options
+    if len(letter) == 1 and letter in LETTERS[: len(options)]:
+        return f"{letter}) {options[LETTERS.index(letter)]}"
+    return question.given
+
+
+# The terminal
+
+
+def _title(words: str) -> Text:
+    return Text(words, style="bold")
+
+
+def _headline(sheet: ScoreSheet) -> Text:
+    line = Text(f"SCORE {sheet.total} of 100", style="bold")
+    line.append(f"  mock interview of {when(sheet)}", style="not bold")
+    return line
+
+
+def _parts(sheet: ScoreSheet) -> RenderableType:
+    table = grid(padding=(0, 2))
+    table.add_column(no_wrap=True)
+    table.add_column(no_wrap=True, justify="right")
+    table.add_column(style=QUIET)
+    for part in sheet.parts:
+        table.add_row(part.name, f"{part.points:.1f} of {part.most}", part.rule)
+    return Padding(table, (0, 0, 0, 2), expand=False)
+
+
+def _times(sheet: ScoreSheet) -> RenderableType:
+    table = grid(padding=(0, 2))
+    table.add_column()
+    table.add_column(justify="right")
+    table.add_column()
+    for what, spent, share in times(sheet):
+        table.add_row(what, spent, f"of {share}")
+    return Padding(table, (0, 0, 0, 2), expand=False)
+
+
+def _problem(number: int, problem: ProblemRow, width: int) -> Iterator[RenderableType]:
+    word, facts = outcome(problem)
+    yield _title(f"{number}  {problem.role}: {problem.title} ({problem.challenge})")
+    line = Text(word, style=f"bold {RIGHT if problem.passed else WRONG}")
+    line.append(f"  {facts}", style="not bold default")
+    yield Padding(line, (0, 0, 0, 3), expand=False)
+    result = problem.state.result
+    if result is not None and result.failed:
+        yield Padding(
+            Text(f"failed: {', '.join(result.failed)}", style=WRONG), (0, 0, 0, 3), expand=False
+        )
+    if problem.state.note:
+        yield Padding(Text(visible(problem.state.note, lines=True)), (0, 0, 0, 3), expand=False)
+    yield Text()
+    yield _read_aloud(problem, width)
+
+
+def _read_aloud(problem: ProblemRow, width: int) -> RenderableType:
+    """The learner's code and the reference: side by side where there is room, else one below the other."""
+    titles = ("yours", "reference")
+    codes = (problem.state.code, problem.reference or None)
+    if width < _BESIDE:
+        return Group(
+            *(
+                part
+                for title, code in zip(titles, codes, strict=True)
+                for part in (_rule(title), _code(code, width))
+            )
+        )
+    room = (width - _GAP) // 2
+    table = grid(padding=(0, _GAP, 0, 0))
+    for _ in titles:
+        table.add_column(width=room)
+    table.add_row(*(_rule(title) for title in titles))
+    table.add_row(*(_code(code, room) for code in codes))
+    return table
+
+
+def _rule(title: str) -> Rule:
+    return Rule(Text(title, style=QUIET), style=QUIET, align="left")
+
+
+def _code(text: str | None, width: int) -> RenderableType:
+    """Code in at most so many columns; what does not fit goes on below, further in."""
+    if text is None:
+        return Text("(nothing)", style=QUIET)
+    lines = visible(text, lines=True).strip("\n").expandtabs(4).split("\n")
+    text = "\n".join(code_lines(lines, width))
+    return Syntax(text, "python", theme="ansi_dark", background_color="default")
+
+
+def _question(number: int, question: QuestionRow, width: int) -> Iterator[RenderableType]:
+    asked = question.asked
+    yield Text(f"{number}  {asked.text}")
+    if asked.code:
+        yield Padding(_code(asked.code, width - 5), (0, 0, 0, 5), expand=False)
+    rows = grid(padding=(0, 2))
+    rows.add_column(style=QUIET, no_wrap=True)
+    rows.add_column()
+    rows.add_row(
+        "yours",
+        Text(
+            f"{visible(given_in_words(question), lines=True)}: {'right' if question.right else 'wrong'}",
+            style=RIGHT if question.right else WRONG,
+        ),
+    )
+    if not question.right:
+        rows.add_row("answer", Text(asked.answer))
+    rows.add_row("why", Text(asked.explanation))
+    yield Padding(rows, (0, 0, 0, 3), expand=False)

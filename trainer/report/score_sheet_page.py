@@ -1,0 +1,21 @@
+"""A score sheet as one HTML page; `templates/score_sheet.html.jinja` shows it."""
+
+from __future__ import annotations
+
+from trainer.interview.score import ScoreSheet
+from trainer.report.pages import page
+from trainer.report.score_sheet import given_in_words, minutes, outcome, times, when
+
+
+def to_html(sheet: ScoreSheet) -> str:
+    """Return the whole page."""
+    pieces = page(
+        "score_sheet",
+        sheet=sheet,
+        when=when(sheet),
+        times=times(sheet),
+        given_in_words=given_in_words,
+        minutes=minutes,
+        outcome=outcome,
+    )
+    return "".join(pieces)

@@ -1,0 +1,1 @@
+"""Confine a worker: files, network, processes, memory. Check that the confinement holds."""

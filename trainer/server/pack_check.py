@@ -1,0 +1,258 @@
+"""Hold a pack's content to the rules: what is right passes, what is wrong is refused, nothing is missing."""
+
+from __future__ import annotations
+
+import ast
+import textwrap
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from trainer.diagnosis.diagnose import Diagnoser
+from trainer.grading.case_set import CaseSet
+from trainer.grading.grader import Grader
+from trainer.model.challenge import Challenge, Mistake
+from trainer.model.checks import CHECK_ORDER
+from trainer.model.errors import GraderError, PackError
+from trainer.model.pack_rows import Item, Row
+from trainer.model.report import Report
+from trainer.model.submission import Submission
+from trainer.packs import pack_reader
+from trainer.packs.mistakes import patch, read_mistakes, read_styles
+from trainer.packs.stub_levels import LEVELS, at_level, steps
+
+FEWEST_MISTAKES = 12
+FEWEST_ALSO_RIGHT = 4
+FEWEST_STEPS = 2
+DTYPES = {"float32", "float64", "bfloat16"}
+
+
+class PackChecker:
+    """Check the items of a pack's challenges.
+
+    Args:
+        grader: runs the content.
+        diagnoser: names the mistakes.
+        beside: other packs, on whose challenges a challenge may build.
+    """
+
+    def __init__(self, grader: Grader, diagnoser: Diagnoser, beside: Sequence[Path] = ()) -> None:
+        self._grader, self._diagnoser, self._beside = grader, diagnoser, beside
+
+    def rows(
+        self, challenge: Challenge, seeds: Sequence[int], wanted: Sequence[Item]
+    ) -> Iterator[Row]:
+        """Yield a row for each item, under all seeds. If the pack is broken, a single row says how."""
+        try:
+            self._grader.workers.preload(self._grader.case_set(challenge, seeds[0]))
+            for item in wanted:
+                yield self._row(challenge, seeds, item)
+        except (PackError, GraderError) as error:
+            yield Row(challenge.id, "content", "readable", False, str(error))
+
+    def _row(self, challenge: Challenge, seeds: Sequence[int], item: Item) -> Row:
+        kind, name = item
+        reference, where = (
+            pack_reader.solution(challenge),
+            str(challenge.solutions / "mistakes.toml"),
+        )
+        match kind:
+            case "content":
+                return self._content(challenge, seeds[0])
+            case "stub":  # the other levels are the same code
+                return self._wrong(challenge, seeds, item, pack_reader.stub(challenge))
+            case "reference":
+                return self._right(challenge, seeds, item, reference)
+            case "also right":
+                source = pack_reader.read_text(challenge.solutions / "also_right" / name)
+                return self._right(challenge, seeds, item, source)
+            case "style":
+                style = next(style for style in read_styles(challenge) if style.id == name)
+                return self._right(challenge, seeds, item, patch(reference, style, where))
+            case "mistake":
+                mistakes = read_mistakes(challenge)
+                mistake = next(mistake for mistake in mistakes if mistake.id == name)
+                source = patch(reference, mistake, where)
+                return self._wrong(challenge, seeds, item, source, mistake)
+
+    def _content(self, challenge: Challenge, seed: int) -> Row:
+        problems = list(_missing_content(challenge))
+        problems += _unknown_foundations(challenge, self._beside)
+        problems += _case_problems(self._grader.case_set(challenge, seed))
+        problems += _undocumented(challenge)
+        stub = challenge.folder / "stub.py"
+        guided = pack_reader.stub(challenge, "guided")
+        problems += [f"{stub}: {problem}" for problem in _without_levels(guided)]
+        message = "; ".join(problems)
+        return Row(challenge.id, "content", "prompt, hints, cases", not problems, message)
+
+    def _right(self, challenge: Challenge, seeds: Sequence[int], item: Item, source: str) -> Row:
+        """Check that a right answer passes with every seed."""
+        kind, name = item
+        file_name = name if name.endswith(".py") else challenge.file_name
+        for seed in seeds:
+            report = self._grader.grade(challenge, Submission(file_name, source), seed).report
+            if report.verdict != "passed":
+                return Row(challenge.id, kind, name, False, f"seed {seed}: {in_words(report)}")
+        return Row(challenge.id, kind, name, True, f"passes with {len(seeds)} seeds")
+
+    def _wrong(
+        self,
+        challenge: Challenge,
+        seeds: Sequence[int],
+        item: Item,
+        source: str,
+        mistake: Mistake | None = None,
+    ) -> Row:
+        """Check that a wrong answer is refused with every seed.
+
+        With the first seed it runs on all cases; then on the case that refused it first, and on all
+        cases again only if that case does not refuse it. With the first seed a mistake has to be
+        named as well.
+        """
+        kind, name = item
+        submission = Submission(challenge.file_name, source)
+        refused_by: set[str] = set()
+        telling: list[int] = []
+        ids: tuple[str, ...] = ()
+        for seed in seeds:
+            case_set = self._grader.case_set(challenge, seed)
+            judgement = self._grader.judge(
+                case_set.only(telling) if telling else case_set, submission
+            )
+            if telling and judgement.report.verdict == "passed":
+                judgement = self._grader.judge(case_set, submission)
+            report = judgement.report
+            if mistake is not None and seed == seeds[0]:
+                ids = self._diagnoser.named(judgement)
+            if report.verdict == "passed":
+                return Row(challenge.id, kind, name, False, f"passes with seed {seed}")
+            if report.verdict in ("timeout", "memory"):
+                return Row(challenge.id, kind, name, False, f"seed {seed}: {in_words(report)}")
+            failed = [check for check, status in report.statuses().items() if status == "failed"]
+            refused_by.update(failed)
+            telling = telling or _telling_case(report)
+        ordered = tuple(check for check in CHECK_ORDER if check in refused_by)
+        row = Row(challenge.id, kind, name, True, f"refused with {len(seeds)} seeds", ordered)
+        return row if mistake is None else _names_itself(challenge, seeds[0], mistake, ids, row)
+
+
+def _missing_content(challenge: Challenge) -> Iterator[str]:
+    """Yield a sentence for each text or file that is missing."""
+    toml = challenge.folder / "challenge.toml"
+    if not pack_reader.prompt(challenge).strip():
+        yield f"{challenge.folder / 'prompt.md'} is empty"
+    if any(not hint.strip() for hint in challenge.hints):
+        yield f"{toml}: a hint is empty"
+    if challenge.minutes < 1:
+        yield f"{toml}: minutes is {challenge.minutes}"
+    also_right, mistakes = len(pack_reader.also_right(challenge)), len(read_mistakes(challenge))
+    if also_right < FEWEST_ALSO_RIGHT:
+        folder = challenge.solutions / "also_right"
+        yield f"{folder} has {also_right} files of at least {FEWEST_ALSO_RIGHT}"
+    if mistakes < FEWEST_MISTAKES:
+        file = challenge.solutions / "mistakes.toml"
+        yield f"{file} has {mistakes} mistakes of at least {FEWEST_MISTAKES}"
+
+
+def _unknown_foundations(challenge: Challenge, beside: Sequence[Path]) -> Iterator[str]:
+    """Yield a sentence if the challenge builds on challenges that no pack has."""
+    places = [challenge.folder.parent, *(root / "challenges" for root in beside)]
+    unknown = [
+        name
+        for name in challenge.builds_on
+        if not any((place / pack_reader.folder_name(name)).is_dir() for place in places)
+    ]
+    if unknown:
+        toml = challenge.folder / "challenge.toml"
+        yield f"{toml}: it builds on {', '.join(unknown)}, which the pack does not have"
+
+
+def _case_problems(case_set: CaseSet) -> Iterator[str]:
+    """Yield a sentence for each dtype that no case has, and for names that several cases have."""
+    path, cases = case_set.content.cases_path, case_set.cases
+    tensors = [tensor for prepared in case_set.prepared for tensor in prepared.tensors.values()]
+    missing = DTYPES - {case.dtype for case in cases}
+    if missing and any(tensor.is_floating_point() for tensor in tensors):
+        yield f"{path} has no case of dtype {', '.join(sorted(missing))}"
+    names = [case.name for case in cases]
+    if twice := {name for name in names if names.count(name) > 1}:
+        yield f"{path} has several cases named {', '.join(sorted(twice))}"
+
+
+def _undocumented(challenge: Challenge) -> Iterator[str]:
+    path = challenge.solutions / "solution.py"
+    if ast.get_docstring(ast.parse(pack_reader.solution(challenge))) is None:
+        yield f"{path} has no docstring"
+    stub = ast.parse(pack_reader.stub(challenge))
+    if not any(
+        ast.get_docstring(node)
+        for node in stub.body
+        if isinstance(node, ast.ClassDef | ast.FunctionDef)
+    ):
+        yield f"{challenge.folder / 'stub.py'} has no docstring that gives shapes"
+
+
+def _without_levels(guided: str) -> Iterator[str]:
+    """What a stub lacks to be handed out at three levels: in every function steps, each with what it makes; and the same code at each level."""
+    for node in ast.walk(ast.parse(guided)):
+        if isinstance(node, ast.FunctionDef):
+            lines = "\n".join(guided.splitlines()[node.lineno - 1 : node.end_lineno])
+            if len(steps(textwrap.dedent(lines))) < FEWEST_STEPS:
+                yield f"{node.name} has fewer than {FEWEST_STEPS} steps as comments"
+    if vague := [one for one in steps(guided) if "->" not in one]:
+        yield f"a step does not say what it makes, after `->`: {vague[0]!r}"
+    code = [ast.dump(_bare(ast.parse(at_level(guided, level)))) for level in LEVELS]
+    if len(set(code)) > 1:
+        yield "its levels are not the same code; a step must be a comment on a line of its own"
+
+
+def _bare(tree: ast.Module) -> ast.Module:
+    """The tree without its docstrings."""
+    for node in ast.walk(tree):
+        if (
+            isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef)
+            and ast.get_docstring(node) is not None
+        ):
+            del node.body[0]
+    return tree
+
+
+def _names_itself(
+    challenge: Challenge, seed: int, mistake: Mistake, ids: tuple[str, ...], row: Row
+) -> Row:
+    """The diagnosis has to name the mistake in its own patch. Another mistake that it names or that agrees as well is a twin, and has to be declared."""
+    if ids and set(ids) <= {mistake.id, *mistake.twins}:
+        return row
+    if ids:
+        return replace(
+            row,
+            ok=False,
+            message=f'seed {seed}: it is named {", ".join(ids)}. Change one of them, or declare `twins = ["{ids[0]}"]`.',
+        )
+    path = challenge.solutions / "mistakes.toml"
+    return replace(
+        row,
+        ok=False,
+        message=f"seed {seed}: the diagnosis does not name it: another mistake of {path} may have the same effect, undeclared.",
+    )
+
+
+def _telling_case(report: Report) -> list[int]:
+    """The first case, of the first check, on which a submission was refused; [] where that takes no case."""
+    failed = [
+        outcome
+        for outcome in report.outcomes
+        if outcome.status == "failed" and outcome.number is not None
+    ]
+    return [outcome.number - 1 for outcome in failed[:1] if outcome.number is not None]
+
+
+def in_words(report: Report) -> str:
+    """The verdict and the first failure."""
+    first = report.first_failure()
+    return (
+        report.verdict
+        if first is None
+        else f"{report.verdict}: {first.check}, case {first.case!r}: {first.message}"
+    )

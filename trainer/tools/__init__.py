@@ -1,0 +1,1 @@
+"""Tools about attention that grade nothing: costs of its variants, facts about heads."""

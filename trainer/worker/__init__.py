@@ -1,0 +1,1 @@
+"""The worker process that runs a submission, and the fork server that starts workers."""

@@ -1,0 +1,232 @@
+"""Call the learner's callables, whose arguments may have other names than the contract's.
+
+An argument with another name is accepted if it stands in the same place and has the same default.
+Calls then pass its value by position, or by the learner's own name.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from types import FunctionType, SimpleNamespace
+from typing import Any
+from weakref import WeakKeyDictionary
+
+from torch import nn
+
+from trainer.model.challenge import Parameter, Signature
+from trainer.worker.protocol import FoundParameter, cap
+
+_LITERALS = (int, float, str, bool, type(None))
+_POSITIONAL = ("POSITIONAL_ONLY", "POSITIONAL_OR_KEYWORD")
+
+
+def found_parameters(thing: Any, *, skip_self: bool) -> list[FoundParameter] | None:
+    """Return the arguments of a callable, or None if Python cannot tell (a scripted function)."""
+    parameters = _inspected(thing, skip_self=skip_self)
+    return None if parameters is None else [_found(parameter) for parameter in parameters[:50]]
+
+
+def _inspected(thing: Any, *, skip_self: bool) -> list[inspect.Parameter] | None:
+    try:
+        parameters = list(inspect.signature(thing).parameters.values())
+    except (ValueError, TypeError):
+        return None
+    return parameters[1:] if skip_self else parameters
+
+
+def _found(parameter: inspect.Parameter) -> FoundParameter:
+    required = parameter.default is parameter.empty
+    literal = not required and type(parameter.default) in _LITERALS
+    return FoundParameter(
+        cap(parameter.name, 100),
+        parameter.kind.name,  # type: ignore[arg-type]  # inspect's five kinds are the protocol's five
+        required,
+        cap(repr(parameter.default), 200) if literal else None,
+    )
+
+
+def renamed(contract: Signature, found: Sequence[FoundParameter]) -> dict[str, str]:
+    """Return the contract's arguments that have another name: contract's name -> learner's name.
+
+    The learner's argument stands in the same place, has the same default, and its name is none of
+    the contract's own names.
+    """
+    names = {have.name for have in found if not have.kind.startswith("VAR_")}
+    wanted = {want.name for want in contract.parameters}
+    positional = [have for have in found if have.kind in _POSITIONAL]
+    return {
+        want.name: have.name
+        for want, have in zip(contract.parameters, positional, strict=False)
+        if want.name not in names
+        and have.name not in wanted
+        and default_problem(want, have) is None
+    }
+
+
+def default_problem(want: Parameter, have: FoundParameter) -> str | None:
+    """Return in words how the default of the learner's argument differs from the contract's."""
+    if want.required:
+        return None
+    if have.required:
+        return f"{have.name} must have the default {want.default!r}"
+    if have.default is not None and not _is_same(have.default, want.default):
+        return f"the default of {have.name} is {have.default} and must be {want.default!r}"
+    return None
+
+
+def _is_same(found: str, wanted: object) -> bool:
+    if found == repr(wanted):
+        return True
+    if (
+        not isinstance(wanted, int | float)
+        or isinstance(wanted, bool)
+        or found in ("True", "False")
+    ):
+        return False
+    try:
+        return float(found) == float(wanted)
+    except ValueError:
+        return False
+
+
+class _Places:
+    """Where the learner's callable takes the contract's arguments."""
+
+    def __init__(self, contract: Signature, parameters: Sequence[inspect.Parameter]) -> None:
+        found = [_found(parameter) for parameter in parameters]
+        self._contract = [want.name for want in contract.parameters]
+        self._own_names = renamed(contract, found)
+        self._parameters = {parameter.name: parameter for parameter in parameters}
+        self.is_needed = bool(self._own_names) or any(
+            have.kind == "POSITIONAL_ONLY" and have.name in self._contract for have in found
+        )
+
+    def fill(
+        self, args: Sequence[Any], kwargs: Mapping[str, Any]
+    ) -> tuple[list[Any], dict[str, Any]]:
+        """Return the arguments of a call as the learner's callable takes them."""
+        if len(args) > len(self._contract) or any(
+            name in kwargs for name in self._contract[: len(args)]
+        ):
+            return list(args), dict(kwargs)  # no call of the contract: Python says what is wrong
+        given = {**dict(zip(self._contract, args, strict=False)), **kwargs}
+        by_place: list[Any] = []
+        by_name: dict[str, Any] = {}
+        skipped: list[inspect.Parameter] = []
+        for name in self._contract:
+            parameter = self._parameters.get(self._own_names.get(name, name))
+            if name not in given:
+                skipped += [parameter] if parameter is not None else []
+                continue
+            value = given.pop(name)
+            if parameter is None or parameter.kind.name == "KEYWORD_ONLY":
+                by_name[name] = value
+            elif not skipped:
+                by_place.append(value)
+            elif parameter.kind.name == "POSITIONAL_ONLY":
+                by_place += [other.default for other in skipped]
+                by_place.append(value)
+                skipped = []
+            else:
+                by_name[parameter.name] = value
+        return by_place, by_name | given
+
+
+class _Adapted:
+    """A function or an object that is called with the contract's names."""
+
+    def __init__(self, target: Any, own: _Places | None, methods: Mapping[str, _Places]) -> None:
+        self._target, self._own, self._methods = target, own, methods
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Call the target with its own names."""
+        if self._own is None:
+            return self._target(*args, **kwargs)
+        by_place, by_name = self._own.fill(args, kwargs)
+        return self._target(*by_place, **by_name)
+
+    def __getattr__(self, name: str) -> Any:
+        """Return the target's attribute; a method of the contract takes the contract's names."""
+        value = getattr(self._target, name)
+        return _Adapted(value, self._methods[name], {}) if name in self._methods else value
+
+
+def _places(contract: Signature | None, thing: Any, *, skip_self: bool) -> _Places | None:
+    """Return where arguments go; None if the callable takes the contract's names as they are."""
+    parameters = None if contract is None else _inspected(thing, skip_self=skip_self)
+    if contract is None or parameters is None:
+        return None
+    places = _Places(contract, parameters)
+    return places if places.is_needed else None
+
+
+# Every case constructs the same class: its arguments are looked at once.
+_of_constructors: WeakKeyDictionary[FunctionType, _Places | None] = WeakKeyDictionary()
+
+
+def construct(
+    make: Any, name: str, init: Mapping[str, Any], signatures: Sequence[Signature]
+) -> Any:
+    """Call a constructor with the contract's arguments.
+
+    Args:
+        make: the learner's class, called `name`.
+        init: the arguments, by the contract's names.
+        signatures: the contract's callables.
+    """
+    function = getattr(make, "__init__", None)
+    if type(function) is FunctionType and function in _of_constructors:
+        places = _of_constructors[function]
+    else:
+        contract = next((one for one in signatures if one.name == f"{name}.__init__"), None)
+        places = _places(contract, function, skip_self=True)
+        if type(function) is FunctionType:
+            _of_constructors[function] = places
+    by_place, by_name = ([], init) if places is None else places.fill((), init)
+    return make(*by_place, **by_name)
+
+
+def adapted(
+    drive: Callable[[Any, Any], Any], entry: Sequence[str], signatures: Sequence[Signature]
+) -> Callable[[Any, Any], Any]:
+    """Return `drive` so that it can call an implementation whose arguments have other names."""
+    by_name = {one.name: one for one in signatures}
+    methods_of: dict[type, dict[str, _Places]] = {}
+
+    def in_contract_names(implementation: Any) -> Any:
+        if isinstance(implementation, nn.Module):
+            kind = type(implementation)
+            if kind not in methods_of:
+                methods_of[kind] = _methods(kind, entry[0], by_name)
+            methods = methods_of[kind]
+            return (
+                _Adapted(implementation, methods.get("forward"), methods)
+                if methods
+                else implementation
+            )
+        if len(entry) == 1:
+            places = _places(by_name.get(entry[0]), implementation, skip_self=False)
+            return implementation if places is None else _Adapted(implementation, places, {})
+        functions = {name: getattr(implementation, name) for name in entry}
+        found = {
+            name: _places(by_name.get(name), functions[name], skip_self=False) for name in entry
+        }
+        if not any(found.values()):
+            return implementation
+        return SimpleNamespace(
+            **{name: _Adapted(functions[name], found[name], {}) for name in entry}
+        )
+
+    return lambda implementation, given: drive(in_contract_names(implementation), given)
+
+
+def _methods(kind: type, entry: str, signatures: Mapping[str, Signature]) -> dict[str, _Places]:
+    found: dict[str, _Places] = {}
+    for name, contract in signatures.items():
+        owner, _, method = name.partition(".")
+        if owner == entry and method and method != "__init__":
+            places = _places(contract, getattr(kind, method, None), skip_self=True)
+            if places is not None:
+                found[method] = places
+    return found

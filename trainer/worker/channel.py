@@ -1,0 +1,68 @@
+"""The pipes between the grader and one worker, as the worker sees them: requests in, replies out.
+
+Pipes and not sockets: nothing but bytes in order can be sent through them.
+"""
+
+from __future__ import annotations
+
+import os
+import select
+import struct
+
+from trainer.worker.protocol import message
+
+HEAD_BYTES = 9  # one byte of kind, eight bytes of length
+_CHUNK = 1 << 20
+
+
+def payload_bytes(head: bytes | bytearray) -> int:
+    """Return the length of the payload that follows the head of a message."""
+    length: int = struct.unpack_from("<Q", head, 1)[0]
+    return length
+
+
+class Channel:
+    """A worker's ends of its two pipes.
+
+    Args:
+        requests: descriptor to read from.
+        replies: descriptor to write to.
+    """
+
+    def __init__(self, requests: int, replies: int) -> None:
+        self._requests, self._replies = requests, replies
+
+    def receive(self) -> bytes:
+        """Return the payload of the next message.
+
+        Raises:
+            ConnectionError: if the grader has closed the pipe.
+        """
+        return self._read(payload_bytes(self._read(HEAD_BYTES)))
+
+    def send(self, kind: bytes, payload: bytes) -> None:
+        """Send a whole message, also if somebody has made the descriptor non-blocking.
+
+        Raises:
+            OSError: if the pipe is closed.
+        """
+        write_all(self._replies, message(kind, payload))
+
+    def _read(self, count: int) -> bytes:
+        received = bytearray()
+        while len(received) < count:
+            part = os.read(self._requests, min(count - len(received), _CHUNK))
+            if not part:
+                raise ConnectionError("the grader closed the pipe")
+            received += part
+        return bytes(received)
+
+
+def write_all(descriptor: int, data: bytes) -> None:
+    """Write all bytes; wait where the pipe is full."""
+    rest = memoryview(data)
+    while rest:
+        try:
+            rest = rest[os.write(descriptor, rest) :]
+        except BlockingIOError:
+            select.select([], [descriptor], [])

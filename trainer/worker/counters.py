@@ -1,0 +1,786 @@
+"""Count what one call does: tensor operations, lines of Python, values that leave torch, multiply-adds, memory.
+
+torch's profiler counts operations and the sizes of their inputs in C++, in all threads, below all that Python code can
+switch off in passing. A trace function counts the lines of Python that run. Operations of our own before and after the
+call must be seen, and whatever else touches a witness, or our own code, is noted; else the counts mean nothing, and
+`Counts.tampered` says why. Multiply-adds are counted here and not by `torch.utils.flop_counter`: importing that takes
+0.7 s, and it knows no products that are written as `mul` and `sum`.
+"""
+
+from __future__ import annotations
+
+import _thread
+import errno
+import gc
+import math
+import os
+import sys
+import sysconfig
+import threading
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from functools import cache, partial
+from itertools import accumulate
+from operator import is_
+from pathlib import Path
+from types import FrameType, FunctionType, ModuleType
+from typing import Any
+
+import msgspec
+import torch
+import torch.utils.dlpack
+from torch import Tensor, _tensor_str
+from torch._C import _autograd, _profiler
+from torch.overrides import TorchFunctionMode
+from torch.utils._python_dispatch import TorchDispatchMode
+
+from trainer.sandbox.readable_files import SITE_NAMES
+from trainer.worker.protocol import Counts
+
+Shape = Sequence[int]
+
+QUIET = {
+    "KINETO_LOG_LEVEL": "99"
+}  # the profiler reads it when it is first used; otherwise it prints what it does
+os.environ.update(QUIET)
+
+# By name: which inputs are multiplied as matrices, or as a matrix and a vector.
+_PRODUCTS = {"mm": (0, 1), "bmm": (0, 1), "addmm": (1, 2), "baddbmm": (1, 2), "addbmm": (1, 2)}
+_WITH_A_VECTOR = {"mv": 0, "dot": 0, "vdot": 0, "addmv": 1}
+_OF_ONE = frozenset(
+    "prod cumprod pow pow_ square scatter_reduce scatter_reduce_ index_reduce segment_reduce".split()
+)
+_OF_A_SQUARE = frozenset("linalg_matrix_exp matrix_exp linalg_inv linalg_inv_ex".split())
+# Operations on several tensors that move, choose or add entries and multiply none. Every other operation on two
+# tensors counts as a product of its entries.
+_NO_PRODUCTS = frozenset(
+    "add add_ sub sub_ rsub cat stack where copy copy_ masked_fill masked_fill_ masked_scatter masked_scatter_ index index_put "
+    "index_put_ index_add index_copy index_select index_fill gather scatter scatter_ scatter_add scatter_add_ "
+    "select_scatter slice_scatter diagonal_scatter maximum minimum fmax fmin clamp clamp_ eq ne lt le gt ge eq_ ne_ lt_ le_ gt_ ge_ "
+    "logical_and logical_or logical_xor bitwise_and bitwise_or bitwise_xor bitwise_and_ bitwise_or_ embedding take "
+    "searchsorted bucketize equal isclose expand_as view_as reshape_as type_as set_ resize_as_ _local_scalar_dense lift_fresh "
+    "dropout native_dropout bernoulli bernoulli_ masked_select nonzero put_ put complex view_as_complex arange fill_".split()
+)
+_CONVOLUTIONS = (
+    "convolution",
+    "convolution_overrideable",
+    "mkldnn_convolution",
+    "_slow_conv2d_forward",
+    "slow_conv3d_forward",
+    "_nnpack_spatial_convolution",
+)
+# torch makes one view for each piece, but it is no loop of the learner's.
+_TAKES_APART = frozenset(f"aten::{name}" for name in ("tensor_split", "hsplit", "vsplit", "dsplit"))
+# The profiler's names for Python code that stands in the place of an operation: what it does counts, and not the name.
+_PYTHON = frozenset({"PythonDispatchMode", "PythonSubclass"})
+_CANARY = "aten::bitwise_left_shift"  # no attention has a use for it
+_LEAVES_TORCH = tuple(
+    getattr(Tensor, name)
+    for name in (
+        "tolist",
+        "numpy",
+        "__array__",
+        "__dlpack__",
+        "untyped_storage",
+        "storage",
+        "_typed_storage",
+        "data_ptr",
+        "apply_",
+        "map_",
+    )
+    if hasattr(Tensor, name)
+)
+_ENTERS_TORCH = tuple(
+    getattr(owner, name)
+    for owner, names in (
+        (
+            torch,
+            (
+                "tensor",
+                "as_tensor",
+                "asarray",
+                "from_numpy",
+                "frombuffer",
+                "from_dlpack",
+                "from_file",
+            ),
+        ),
+        (torch.utils.dlpack, ("from_dlpack",)),
+        (Tensor, ("apply_", "map_")),
+    )
+    for name in names
+    if hasattr(owner, name)
+)
+# By `id`: a learner's own function may compare in its own way.
+_LEAVING, _ENTERING = (
+    frozenset(map(id, functions)) for functions in (_LEAVES_TORCH, _ENTERS_TORCH)
+)
+
+
+class Counter(TorchDispatchMode):  # type: ignore[no-untyped-call]  # torch's __init_subclass__ has no types
+    """While active, looks at every dispatched operation of this thread.
+
+    operations  how many there were
+    largest     entries of the largest tensor that an operation made (views of existing memory are not fresh)
+    """
+
+    def __init__(self) -> None:
+        super().__init__()  # type: ignore[no-untyped-call]  # nor has its __init__
+        self.operations = 0
+        self.largest = 0
+
+    def count(self, largest: int) -> None:
+        """Count an operation."""
+        self.operations += 1
+        self.largest = max(self.largest, largest)
+
+    @classmethod
+    def _should_skip_dynamo(cls) -> bool:
+        """No: to be skipped by dynamo would import it, which takes 0.7 s, and nothing is compiled here."""
+        return False
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        """Run the operation and count it."""
+        given = tensors_in((args, kwargs))
+        old = {_memory(tensor) for tensor in given}
+        result = func(*args, **(kwargs or {}))
+        # An argument may have grown: `out=`, resize_.
+        memory = ((_memory(tensor), tensor) for tensor in (*tensors_in(result), *given))
+        self.count(
+            max(
+                (place[1] // tensor.element_size() for place, tensor in memory if place not in old),
+                default=0,
+            )
+        )
+        return result
+
+
+class _OfAThread(Counter):  # type: ignore[no-untyped-call]  # as above
+    """Counts for whichever counter is at work when an operation comes."""
+
+    def count(self, largest: int) -> None:
+        """Count an operation of any thread."""
+        if _at_work is not None:
+            _at_work.count(largest)
+
+
+_at_work: Counter | None = None
+
+
+@contextmanager
+def counted_by(counter: Counter) -> Iterator[None]:
+    """Count in this thread, and in all that `count_in_threads` knows of, whenever they were started."""
+    global _at_work
+    _at_work = counter
+    try:
+        with counter:
+            yield
+    finally:
+        _at_work = None
+
+
+class _Leaving(TorchFunctionMode):
+    """While active, counts the entries of tensors that leave torch as plain data, and those that come back from outside."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.entries = 0
+        self.entered = 0
+
+    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        """Run the function."""
+        if id(func) in _LEAVING and not _printing and args and isinstance(args[0], Tensor):
+            self.entries += args[0].numel()
+        result = func(*args, **(kwargs or {}))
+        if id(func) in _ENTERING and isinstance(result, Tensor):
+            self.entered += result.numel()
+        return result
+
+
+def _folders_of_libraries() -> Iterator[str]:
+    """Yield the folders of all code that is no learner's: Python's, installed packages', our own."""
+    yield from (sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib"))
+    # Inside bubblewrap the environment's packages are on the path of another Python.
+    yield from (path for path in sys.path if os.path.basename(path) in SITE_NAMES)
+    yield str(Path(torch.__file__).parents[1])
+    yield str(Path(__file__).resolve().parents[1])
+
+
+_LIBRARIES = tuple(
+    {
+        os.path.join(path, "")
+        for folder in _folders_of_libraries()
+        for path in (folder, os.path.realpath(folder))
+    }
+    | {"<frozen "}
+)
+_taken_names: set[str] = (
+    set()
+)  # names of libraries' files under which a submission has compiled code of its own
+_STARTS_THREADS = threading.Thread._bootstrap_inner.__code__  # type: ignore[attr-defined]  # private; it sets what `threading.settrace` was given
+_touched: list[
+    str
+] = []  # the witnesses that somebody else has touched, in the order in which it happened
+_PROFILER = "torch's profiler was switched off"
+_LINES = "the function that counts lines was replaced"
+_OWN_CODE = "the code that counts was changed"
+_CONTROLS = (
+    "_enable_record_function",
+    "_disable_profiler",
+    "_enable_profiler",
+    "_prepare_profiler",
+    "_disable_profiler_legacy",
+    "_enable_profiler_legacy",
+)
+_control = {name: getattr(_autograd, name) for name in _CONTROLS if hasattr(_autograd, name)}
+_printing: list[bool] = []  # while torch prints a tensor
+_any_name_is_taken = False  # whether a submission has made code whose name nobody saw
+
+
+def guard() -> None:
+    """Note from here on who touches a witness, or compiles code under a library's name. Cannot be undone.
+
+    Call it once, before any code that may keep the names of these functions: in the fork server, because it takes 50 ms.
+    """
+    sys.addaudithook(_note)
+    _leave_printing_out()
+    instead: dict[str, Any] = {name: _guarded(control) for name, control in _control.items()}
+    instead["_profiler_enabled"] = lambda: False  # nobody is to work otherwise because of ours
+    for module, name, of in controls_by_name():
+        setattr(module, name, instead[of])
+    if hasattr(torch._C, "_te"):
+        del torch._C._te  # it makes machine code, which no counter sees
+    _overloads()  # it takes 5 ms, which no worker is to spend
+    _find_own_code()
+
+
+@cache
+def controls_by_name() -> list[tuple[ModuleType, str, str]]:
+    """Return all names in torch's modules under which the profiler is controlled: the module, the name, and of what."""
+    wanted = {id(getattr(_autograd, name)): name for name in (*_control, "_profiler_enabled")}
+    return [
+        (module, name, wanted[id(value)])
+        for module in list(sys.modules.values())
+        if type(module) is ModuleType and module.__name__.startswith("torch")
+        for name, value in list(vars(module).items())
+        if id(value) in wanted
+    ]
+
+
+def _leave_printing_out() -> None:
+    """Have the profiler not count what torch does to print a tensor: it takes an operation or more for each entry.
+
+    torch leaves dispatch modes out in the same place.
+    """
+    printed: Any = vars(_tensor_str)["_str"]
+
+    def print_unseen(tensor: Any, **named: Any) -> Any:
+        if type(tensor) not in (Tensor, torch.nn.Parameter):
+            return printed(tensor, **named)
+        _control["_enable_record_function"](False)
+        _printing.append(True)
+        try:
+            return printed(tensor, **named)
+        finally:
+            _printing.pop()
+            _control["_enable_record_function"](True)
+
+    vars(_tensor_str)["_str"] = print_unseen
+
+
+def _guarded(control: Callable[..., Any]) -> Callable[..., Any]:
+    def touched(*given: Any, **named: Any) -> Any:
+        _touched.append(
+            "your code starts or stops torch's profiler, which counts here; take that out"
+        )
+        return control(*given, **named)
+
+    return touched
+
+
+def _note(event: str, arguments: tuple[Any, ...]) -> None:
+    global _any_name_is_taken, _is_own_code_changed
+    if event in ("sys.settrace", "sys.setprofile"):
+        caller = sys._getframe(1).f_code
+        if caller is not _STARTS_THREADS and caller.co_filename != __file__:
+            _touched.append(_LINES)
+    elif event in ("compile", "code.__new__"):
+        name = arguments[1]
+        if (
+            isinstance(name, str)
+            and name.startswith(_LIBRARIES)
+            and "importlib" not in sys._getframe(1).f_code.co_filename
+        ):
+            _taken_names.add(name)
+    elif event == "marshal.loads" and "importlib" not in sys._getframe(1).f_code.co_filename:
+        _any_name_is_taken = True
+    elif (
+        event == "object.__setattr__"
+        and id(arguments[0]) in _own_functions
+        and arguments[1] == "__code__"
+    ):
+        _is_own_code_changed = True
+
+
+_Names = tuple[
+    Mapping[str, Any], Sequence[str], Sequence[object]
+]  # a namespace, and what stands there under which names
+_own_names: list[_Names] = []
+_own_functions: dict[int, FunctionType] = {}  # by `id`
+_is_own_code_changed = False
+
+
+def _find_own_code() -> None:
+    """Remember our functions and classes that a submission would replace to tell other counts."""
+    for module, name in (
+        (os, "write"),
+        (os, "urandom"),
+        (sys, "settrace"),
+        (threading, "settrace"),
+        (msgspec.json, "encode"),
+        (msgspec.structs, "replace"),
+    ):
+        _own_names.append((vars(module), (name,), (vars(module)[name],)))
+    for module_name in (
+        "counters",
+        "case_runner",
+        "worker",
+        "channel",
+        "protocol",
+        "guarded_call",
+        "execution",
+    ):
+        namespace = (
+            vars(sys.modules[key])
+            if (key := f"trainer.worker.{module_name}") in sys.modules
+            else {}
+        )
+        classes = [
+            value
+            for value in namespace.values()
+            if isinstance(value, type) and value.__module__.startswith("trainer.")
+        ]
+        for owner in (namespace, *map(vars, classes)):
+            kept = {
+                name: value
+                for name, value in owner.items()
+                if isinstance(value, FunctionType) or value in classes
+            }
+            _own_names.append((owner, tuple(kept), tuple(kept.values())))
+            _own_functions.update(
+                {id(value): value for value in kept.values() if isinstance(value, FunctionType)}
+            )
+
+
+def _is_own_code_left_alone() -> bool:
+    """Return whether each name still leads to the same object and no function got other code.
+
+    The loops run in C, because there are hundreds of names and each counted call asks.
+    """
+    return not _is_own_code_changed and all(
+        all(map(is_, map(owner.get, names), values)) for owner, names, values in _own_names
+    )
+
+
+class _Lines:
+    """While active, counts the lines that run of all code that is no library's, in all threads that Python starts."""
+
+    def __init__(self) -> None:
+        self.count = 0
+        self._known: dict[str, bool] = {}
+        self._open = 0  # calls of this thread that have not returned
+        self._thread = _thread.get_ident()
+
+    def __enter__(self) -> _Lines:
+        # The garbage collector may run finalizers of anybody at any time: these are not counted.
+        self._collects = gc.isenabled()
+        gc.disable()
+        self._before = sys.gettrace()
+        threading.settrace(self.trace)
+        sys.settrace(self.trace)
+        return self
+
+    def __exit__(self, *unused: object) -> None:
+        self.left_alone = sys.gettrace() == self.trace and self._open == 0
+        sys.settrace(self._before)
+        threading.settrace(None)
+        if self._collects:
+            gc.enable()
+
+    def trace(self, frame: FrameType, event: str, argument: Any) -> Any:
+        """Count what Python tells: a call, and each line of it."""
+        name = frame.f_code.co_filename
+        if name not in self._known:
+            self._known[name] = name.startswith(_LIBRARIES)
+        if (
+            self._known[name]
+            and name not in _taken_names
+            and (not _any_name_is_taken or name == __file__)
+        ):
+            return None
+        if event in ("call", "line"):
+            self.count += 1
+        if event in ("call", "return") and _thread.get_ident() == self._thread:
+            self._open += 1 if event == "call" else -1
+        if not frame.f_trace_lines:
+            _touched.append(_LINES)
+        return self.trace
+
+
+def observe(
+    call: Callable[[], Any],
+    *,
+    products: bool = True,
+    training: bool = False,
+    gradients: bool = False,
+) -> tuple[Any, Counts]:
+    """Make a call and count what it does.
+
+    Args:
+        call: makes one call of the learner's code. What it raises is raised again, and nothing is told then.
+        training, gradients: how the call is made; they are told with the counts.
+        products: whether multiply-adds are counted too: the sizes of all inputs are kept for it.
+
+    Returns:
+        What the call returns, and the counts.
+    """
+    leaving, tracing = _Leaving(), _Lines()
+    before, after = (2 + os.urandom(1)[0] % 4 for _ in range(2))
+    _touched.clear()
+    _start_profiler(sizes=products)
+    events: list[Any] = []
+    try:
+        _sing(before)
+        with leaving, tracing:
+            result = call()
+            _lines_canary()
+        _sing(after)
+    finally:
+        events = _stop_profiler()
+    canaries = [event for event in events if event.name == _CANARY]
+    # Threads of the learner's may be at work at any time; the canaries are the first and the last of this thread.
+    mine = [event.name for event in events if canaries and event.start_tid == canaries[0].start_tid]
+    if mine[:before] != [_CANARY] * before or mine[-after:] != [_CANARY] * after:
+        _touched.append(_PROFILER)
+    if not (tracing.left_alone and tracing.count >= _CANARY_LINES):
+        _touched.append(_LINES)
+    operations = list(_operations(events))
+    # `numpy` and `tolist` lead here, also where function modes are switched off.
+    seen_plain = [event for event in events if event.name == "aten::resolve_neg"]
+    # `from_numpy` and `tensor` lead here.
+    brought = [event for event in events if event.name == "aten::lift_fresh"] if products else []
+    entered = max(
+        leaving.entered, sum(math.prod(_shape(event.extra_fields.inputs[0])) for event in brought)
+    )
+    left = max(
+        leaving.entries,
+        sum(math.prod(_shape(event.extra_fields.inputs[0])) for event in seen_plain)
+        if products
+        else 0,
+    )
+    flops, matrix_flops = _sums(map(_most_flops, operations)) if products else (0, 0)
+    counts = Counts(
+        operations=len(operations),
+        lines=max(0, tracing.count - _CANARY_LINES),
+        left=left,
+        entered=entered,
+        flops=flops,
+        matrix_flops=matrix_flops,
+        training=training,
+        gradients=gradients,
+        tampered=_what_was_touched(),
+    )
+    return result, counts
+
+
+def _what_was_touched() -> str:
+    if not _touched and not _is_own_code_left_alone():
+        _touched.append(_OWN_CODE)
+    return next(iter(_touched), "")
+
+
+def _operations(events: Iterable[Any]) -> Iterator[Any]:
+    """Yield the events of operations that compute something themselves, each once: not what it is made of inside torch."""
+    waiting = list(events)
+    while waiting:
+        event = waiting.pop()
+        name = event.name
+        if name == _CANARY:
+            continue
+        if name in _TAKES_APART or (
+            name.startswith("aten::") and _has_kernel(name) and not _runs_python(event)
+        ):
+            yield event
+        else:
+            waiting += event.children
+
+
+def _runs_python(event: Any) -> bool:
+    """Return whether Python code stands in the place of some part of an operation."""
+    return any(
+        child.name in _PYTHON or not _is_torchs(child.name) or _runs_python(child)
+        for child in event.children
+    )
+
+
+@cache
+def _is_torchs(name: str) -> bool:
+    """Return whether a name is an operation of torch's own; autograd's names of them have no namespace."""
+    return "::" not in name or name.startswith(
+        ("aten::", "prim::", "prims::", "mkldnn::", "quantized::", "profiler::")
+    )
+
+
+def observe_largest(
+    call: Callable[[], Any], *, training: bool = False, gradients: bool = False
+) -> tuple[Any, Counts]:
+    """Make a call and count the largest tensor, with the dispatch mode alone: the profiler takes three times as long.
+
+    `observe_memory` and the kernel are the other witnesses of memory.
+    """
+    counter = Counter()
+    _touched.clear()
+    with counted_by(counter):
+        result = call()
+        before = counter.operations
+        _sing(1)
+    if counter.operations != before + 1:
+        _touched.append("the dispatch mode that counts was switched off")
+    return result, Counts(
+        operations=before,
+        largest=counter.largest,
+        training=training,
+        gradients=gradients,
+        tampered=_what_was_touched(),
+    )
+
+
+def observe_memory(
+    call: Callable[[], Any], *, training: bool = False, gradients: bool = False
+) -> tuple[Any, Counts]:
+    """Make a call and count the bytes of tensors that are alive at once, as torch's allocator tells.
+
+    Tensors of this thread alone; the kernel tells of all memory, when the worker has ended.
+    """
+    _touched.clear()
+    _start_profiler(memory=True)
+    events: list[Any] = []
+    try:
+        _control["_enable_record_function"](
+            False
+        )  # the allocator tells all the same, and operations take half as long
+        canary = torch.empty(_CANARY_BYTES, dtype=torch.uint8)
+        del canary
+        result = call()
+        canary = torch.empty(_CANARY_BYTES, dtype=torch.uint8)  # noqa: F841  # alive when the profiler is stopped
+    finally:
+        _control["_enable_record_function"](True)
+        events = _stop_profiler()
+    sizes = list(_allocations(events))
+    if not (sizes[:2] == [_CANARY_BYTES, -_CANARY_BYTES] and sizes[-1:] == [_CANARY_BYTES]):
+        _touched.append(_PROFILER)
+    alive = max(accumulate(sizes[2:-1]), default=0)
+    return result, Counts(
+        alive=max(0, alive), training=training, gradients=gradients, tampered=_what_was_touched()
+    )
+
+
+def _allocations(events: list[Any]) -> Iterator[int]:
+    """Yield the bytes of every allocation, in order; those that are given back are negative."""
+    waiting = list(reversed(events))
+    while waiting:
+        event = waiting.pop()
+        if event.name == "[memory]":
+            yield event.extra_fields.alloc_size
+        else:
+            waiting += reversed(event.children)
+
+
+def _start_profiler(*, memory: bool = False, sizes: bool = False) -> None:
+    options = _profiler._ExperimentalConfig(profile_all_threads=not memory)
+    config = _profiler.ProfilerConfig(
+        _profiler.ProfilerState.KINETO, sizes, memory, False, False, False, options
+    )
+    activities = {_profiler.ProfilerActivity.CPU}
+    for attempt in range(2):
+        try:
+            _control["_prepare_profiler"](config, activities)
+            _control["_enable_profiler"](config, activities)
+        except RuntimeError as error:
+            if os.strerror(errno.EAGAIN) in str(error):  # it starts a thread of its own
+                raise MemoryError("there is no memory left for the profiler that counts") from error
+            if attempt == 0:  # the learner's own profiler was left on: it makes room for ours
+                _control["_disable_profiler"]()
+        else:
+            return
+
+
+def _stop_profiler() -> list[Any]:
+    """Return the profiler's events; none where it is no longer at work."""
+    try:
+        events: list[Any] = _control["_disable_profiler"]().experimental_event_tree()
+    except RuntimeError:
+        return []
+    return events
+
+
+_CANARY_BYTES = 4_321
+_SINGER = torch.ones((), dtype=torch.int64)
+_CANARY_LINES = 4  # a call and its lines
+
+
+def _sing(times: int) -> None:
+    """Do operations that the profiler must see."""
+    for _ in range(times):
+        torch.bitwise_left_shift(_SINGER, _SINGER)
+
+
+_canary_names: dict[str, Any] = {}
+exec(compile("def run():\n    a = 1\n    a = 2\n    a = 3\n", "<canary>", "exec"), _canary_names)
+_lines_canary: Callable[[], None] = _canary_names["run"]
+
+
+@cache
+def _has_kernel(name: str) -> bool:
+    """Return whether an operation computes something itself, and is not only made of others."""
+    keys = ("CPU", "CompositeExplicitAutograd", "CompositeExplicitAutogradNonFunctional")
+    return any(
+        torch._C._dispatch_has_kernel_for_dispatch_key(overload, key)
+        for overload in _overloads().get(name, ())
+        for key in keys
+    )
+
+
+@cache
+def _overloads() -> dict[str, list[str]]:
+    """Return the full names of all operations by the names that the profiler gives them."""
+    found: dict[str, list[str]] = {}
+    for name in torch._C._dispatch_get_all_op_names():
+        found.setdefault(name.partition(".")[0], []).append(name)
+    return found
+
+
+def count_in_threads() -> None:
+    """From here on every thread that Python starts, by whatever name, counts for `counted_by`. Call it once, before any code that may keep those names."""
+    for name in (
+        "start_new_thread",
+        "start_new",
+        "start_joinable_thread",
+    ):  # the last from Python 3.13 on
+        if (start := getattr(_thread, name, None)) is not None:
+            counted = partial(_start_counted, start)
+            setattr(_thread, name, counted)
+            if hasattr(threading, f"_{name}"):
+                setattr(threading, f"_{name}", counted)
+
+
+def _start_counted(
+    start: Callable[..., Any], function: Callable[..., Any], *args: Any, **kwargs: Any
+) -> Any:
+    def run(*given: Any, **named: Any) -> Any:
+        if _at_work is not None and sys.gettrace() is None:
+            sys.settrace(threading.gettrace())
+        with _OfAThread():
+            return function(*given, **named)
+
+    return start(run, *args, **kwargs)
+
+
+def _memory(tensor: Tensor) -> tuple[int, int]:
+    storage = tensor.untyped_storage()
+    return storage.data_ptr(), storage.nbytes()
+
+
+def tensors_in(value: Any) -> list[Tensor]:
+    """The strided tensors in nested lists, tuples and dicts."""
+    found: list[Tensor] = []
+    waiting = [value]
+    opened: set[int] = set()  # a list may hold itself
+    while waiting:  # for every operation: a recursion would take twice as long
+        one = waiting.pop()
+        if isinstance(one, Tensor):
+            if one.layout is torch.strided:
+                found.append(one)
+        elif isinstance(one, (list, tuple, dict)) and id(one) not in opened:
+            opened.add(id(one))
+            waiting.extend(reversed([*(one.values() if isinstance(one, dict) else one)]))
+    return found
+
+
+def _sums(of_each: Iterable[tuple[int, int]]) -> tuple[int, int]:
+    flops = matrix_flops = 0
+    for more, of_matrices in of_each:
+        flops, matrix_flops = flops + more, matrix_flops + of_matrices
+    return flops, matrix_flops
+
+
+def _most_flops(event: Any) -> tuple[int, int]:
+    """Return the multiply-adds of an operation, or of all that it is made of, if these are more.
+
+    The second number has those of matrices and vectors alone, and none of single entries.
+    """
+    own = _flops(event) if event.name.startswith("aten::") else (0, 0)
+    inside = _sums(map(_most_flops, event.children))
+    return max(own[0], inside[0]), max(own[1], inside[1])
+
+
+def _flops(event: Any) -> tuple[int, int]:
+    """Return 2 per multiply-add of an operation; for operations without a formula, from the sizes of its inputs.
+
+    The second number has products of matrices and vectors alone.
+    """
+    name = event.name.removeprefix("aten::")
+    inputs = event.extra_fields.inputs
+    if name in _PRODUCTS:
+        left, right = (_shape(inputs[place]) for place in _PRODUCTS[name])
+        return (2 * math.prod(left) * (right[-1] if right else 1),) * 2
+    if name in _WITH_A_VECTOR:
+        return (2 * math.prod(_shape(inputs[_WITH_A_VECTOR[name]])),) * 2
+    shapes = [shape for given in inputs for shape in _shapes(given) if shape]
+    if not shapes:
+        return 0, 0
+    if name in _CONVOLUTIONS and len(shapes) > 1:
+        batch, _, *lengths = shapes[0]
+        return (2 * batch * math.prod(lengths) * math.prod(shapes[1]),) * 2
+    if name == "_trilinear" and len(shapes) > 1:
+        return (2 * math.prod(shapes[1]) * max(1, math.prod(shapes[0]) // shapes[0][-1]),) * 2
+    return _flops_of_entries(name, shapes), 0
+
+
+def _flops_of_entries(name: str, shapes: Sequence[Shape]) -> int:
+    """Return 2 per product of single entries in an operation whose inputs have these shapes."""
+    entries = max(map(math.prod, shapes))
+    if name in _OF_A_SQUARE:
+        return 2 * shapes[0][-1] * math.prod(shapes[0])
+    if name in _OF_ONE:
+        return 2 * entries
+    if name.startswith("_foreach_") and not name.startswith(
+        ("_foreach_add", "_foreach_sub", "_foreach_copy")
+    ):
+        return 2 * sum(map(math.prod, shapes))
+    if len(shapes) < 2 or name in _NO_PRODUCTS:
+        return 0
+    return 2 * max(entries, _broadcast(shapes))
+
+
+def _shape(given: Any) -> Shape:
+    """Return the sizes of an input that is a tensor; [] of any other."""
+    sizes: Shape = getattr(given, "sizes", ())
+    return sizes
+
+
+def _shapes(given: Any) -> Iterator[Shape]:
+    """Yield the sizes of an input, and of each tensor of a list."""
+    if isinstance(given, list | tuple):
+        for part in given:
+            yield from _shapes(part)
+    elif hasattr(given, "sizes"):
+        yield given.sizes
+
+
+def _broadcast(shapes: Sequence[Shape]) -> int:
+    """Return how many entries a result has that these shapes are broadcast to; 0 where they do not fit."""
+    try:
+        return math.prod(torch.broadcast_shapes(*shapes))  # type: ignore[no-untyped-call]  # torch's has no types
+    except RuntimeError:
+        return 0

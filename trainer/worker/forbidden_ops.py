@@ -1,0 +1,711 @@
+"""Refuse the library's own attention inside this process, and note who calls it.
+
+Only what runs when the entry point is called is judged. `watch` is called before the learner's file
+is imported, and `Watch.begin` after that import: a self-test at the end of the file may compare
+with the library. From `begin` on,
+
+- the kernels raise. All of them are taken from the dispatcher's registry, and each is overridden at
+  every key for which torch has a kernel. So every name leads here: the functional form,
+  `torch.ops.aten`, `torch._C._nn`, a graph of `torch.jit`, a nested tensor, `vmap`;
+- torch's Python functions that compute attention with plain operations raise. Their code is
+  replaced, and not their name, so that a reference from before the call leads here too;
+- a copy of such a function raises, however it was made: all new functions are compared when the
+  calls begin, and all code is compared when it is executed later.
+
+Some things cannot be seen in a call, and are refused during the import as well: C code that is
+called by ctypes, a kernel that is taken out of the dispatcher, an override of a kernel, a recording
+of attention by a tracer. docs/security.md says what is left open.
+"""
+
+from __future__ import annotations
+
+import _ctypes
+import ctypes
+import gc
+import importlib.abc
+import os
+import re
+import sys
+import warnings
+import weakref
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cache, partial
+from importlib.machinery import ModuleSpec, PathFinder
+from types import CodeType, FunctionType, ModuleType
+from typing import Any, NoReturn
+
+import torch
+from torch import _jit_internal
+from torch.jit import frontend
+from torch.utils import _python_dispatch as modes
+
+from trainer.worker import code_likeness
+
+_ATTENTION = re.compile(
+    r"attention|attn|sdp|multi_?head|transformer|_safe_softmax|flex", re.IGNORECASE
+)
+# operations whose name matches by accident: none in this version of torch
+_NOT_ATTENTION = frozenset[str]()
+# Keys at which a kernel computes values on this kind of machine; an alias stands for all keys that
+# derive from it.
+_KEYS = (
+    "CompositeExplicitAutograd",
+    "CompositeExplicitAutogradNonFunctional",
+    "CompositeImplicitAutograd",
+    "CompositeImplicitAutogradNestedTensor",
+    "Autograd",
+    "AutogradCPU",
+    "AutogradNestedTensor",
+    "AutogradOther",
+    "ADInplaceOrView",
+    "AutocastCPU",
+    "BackendSelect",
+    "CPU",
+    "Dense",
+    "Functionalize",
+    "FuncTorchBatched",
+    "FuncTorchBatchedDecomposition",
+    "FuncTorchVmapMode",
+    "NestedTensor",
+    "NestedTensorCPU",
+    "PreDispatch",
+    "Python",
+    "Quantized",
+    "QuantizedCPU",
+    "Sparse",
+    "SparseCPU",
+    "SparseCsr",
+    "SparseCsrCPU",
+)
+_WITHOUT_VALUES = ("Meta", "QuantizedMeta", "SparseMeta", "SparseCsrMeta", "NestedTensorMeta")
+_SAID = (  # the first pattern that fits an operation's name
+    ("_safe_softmax", "the softmax inside F.scaled_dot_product_attention or flex_attention"),
+    ("scaled_dot|fused_sdp", "F.scaled_dot_product_attention"),
+    ("flash_att", "the flash attention kernel"),
+    ("efficient_att", "the memory-efficient attention kernel"),
+    ("multi_head", "nn.MultiheadAttention"),
+    ("encoder_layer", "nn.TransformerEncoderLayer"),
+)
+_CLASSES = (
+    "MultiheadAttention",
+    "TransformerEncoderLayer",
+    "TransformerDecoderLayer",
+    "Transformer",
+)
+_METHODS = ("__init__", "forward", "_forward_impl")
+# Torch's Python code that computes attention with plain operations: by file, the functions, or None
+# for all of them.
+_PYTHON: dict[str, tuple[str, ...] | None] = {
+    "torch/nn/functional.py": ("multi_head_attention_forward",),
+    "torch/nn/modules/activation.py": tuple(f"MultiheadAttention.{name}" for name in _METHODS),
+    "torch/nn/modules/transformer.py": tuple(
+        f"{kind}.{name}" for kind in _CLASSES[1:] for name in _METHODS
+    ),
+    "torch/ao/nn/quantizable/modules/activation.py": tuple(
+        f"MultiheadAttention.{name}" for name in _METHODS
+    ),
+    "torch/_higher_order_ops/flex_attention.py": (
+        *("_math_attention_inner", "math_attention", "sdpa_dense", "sdpa_dense_backward"),
+        *("flex_attention_autocast_cpu", "flex_attention_autograd", "trace_flex_attention"),
+    ),
+    "torch/nn/attention/flex_attention.py": ("flex_attention", "_flex_attention_hop_wrapper"),
+    "torch/nn/attention/varlen.py": None,
+    "torch/nested/_internal/sdpa.py": ("jagged_scaled_dot_product_attention",),
+    "torch/_decomp/decompositions.py": ("scaled_dot_product_flash_attention_for_cpu",),
+    "torch/_inductor/fx_passes/fuse_attention.py": None,
+    "torch/onnx/ops/_impl.py": ("attention_23",),
+    "torch/onnx/ops/__init__.py": None,
+}
+# Those that are long enough to tell a copy of their text from an answer: nobody writes the same two
+# hundred steps again.
+_LONG = (
+    "multi_head_attention_forward",
+    "_forward_impl",
+    "math_attention",
+    "_math_attention_inner",
+    "sdpa_dense_backward",
+    "attention_23",
+)
+
+# Packages whose purpose is attention, and torch's own copies of it in Python: to the submission
+# they are not installed.
+_PACKAGES = frozenset(
+    "flash_attn flash_attn_interface xformers transformers x_transformers torchtune vllm sageattention "
+    "flashinfer natten local_attention performer_pytorch linear_attention_transformer fla timm keras".split()
+)
+_MODULES = ("torch._inductor.fx_passes", "torch.ao.nn.quantizable")
+# Torch's modules with such functions that are loaded when they are first used, at times by honest
+# code.
+_LOADED_LATE = frozenset(
+    file.removesuffix(".py").removesuffix("/__init__").replace("/", ".") for file in _PYTHON
+)
+
+# the system's, by file name
+_ALLOWED_LIBRARIES = re.compile(r"(lib(c|m|System)([.-].*)?|msvcrt.*|kernel32.*)")
+# Symbols that lead to torch's C++ functions, to Python's own, or that call what stands at an
+# address.
+_REFUSED_SYMBOLS = re.compile(
+    r"(_Z|aoti_|AOTI|at_|c10|torch|TH[CPD]|_?_?dl|__libc_dl|_?Py)"
+    r"|(qsort|qsort_r|bsearch|lfind|lsearch|tsearch|tfind|twalk|atexit|on_exit|pthread_create|thrd_create|makecontext"
+    r"|clone|__clone2?|signal|sigaction|ftw|nftw|call_once|pthread_once)$"
+)
+_BY_CTYPES = "C code by ctypes"
+_COPY = "a second copy of torch's attention"
+_OVERRIDE = "an override of torch's own attention kernels"
+
+
+class NotAllowedError(RuntimeError):
+    """Raised in the place of a library attention."""
+
+
+Refuse = Callable[[str], NoReturn]
+
+
+def kernel_names() -> list[str]:
+    """Return the names of all operations in torch's registry that compute attention, with their
+    overloads.
+    """
+    names = torch._C._dispatch_get_all_op_names()
+    return sorted(name for name in names if _ATTENTION.search(name) and name not in _NOT_ATTENTION)
+
+
+def _registrations() -> list[tuple[str, str]]:
+    """Return each kernel with each key at which torch has one; at least at CPU, where it has none
+    to raise.
+    """
+    found = []
+    for name in kernel_names():
+        keys = [key for key in _KEYS if torch._C._dispatch_has_kernel_for_dispatch_key(name, key)]
+        if not torch._C._dispatch_has_computed_kernel_for_dispatch_key(name, "CPU"):
+            keys.append("CPU")
+        found += [(name, key) for key in keys]
+    return found
+
+
+def _said(kernel: str) -> str:
+    """Return the name under which learners know a kernel."""
+    return next(
+        (said for pattern, said in _SAID if re.search(pattern, kernel)),
+        f"torch.ops.{kernel.replace('::', '.')}",
+    )
+
+
+@cache
+def _file_of(path: str) -> str:
+    """Return the file of `_PYTHON` that this is, or ""."""
+    path = path.replace("\\", "/")
+    return next((file for file in _PYTHON if path.endswith(f"/{file}")), "")
+
+
+def _is_of_torch(code: CodeType) -> bool:
+    """Return whether code is a function of torch that computes attention, by the place where it
+    stands.
+    """
+    if not (file := _file_of(code.co_filename)):
+        return False
+    names = _PYTHON[file]
+    return code.co_qualname != "<module>" if names is None else code.co_qualname in names
+
+
+def _name_of(code: CodeType) -> str:
+    """Return the name under which learners know a Python function of torch."""
+    file, name = _file_of(code.co_filename), code.co_qualname
+    if file == "torch/nested/_internal/sdpa.py":
+        return "F.scaled_dot_product_attention"
+    if file == "torch/nn/functional.py":
+        return f"F.{name}"
+    kind = name.partition(".")[0]
+    if kind in _CLASSES:
+        return f"nn.{kind}"
+    return "flex_attention" if "flex" in file else f"torch's {name}"
+
+
+def _functions() -> list[FunctionType]:
+    """Return torch's functions of `_PYTHON` in this process, with those that a decorator wraps."""
+    root = os.path.dirname(os.path.dirname(torch.__file__))
+    paths = {os.path.join(root, *file.split("/")) for file in _PYTHON}
+    functions = [thing for thing in gc.get_objects() if type(thing) is FunctionType]
+    return [
+        function
+        for function in functions
+        if function.__code__.co_filename in paths and _is_of_torch(function.__code__)
+    ]
+
+
+@dataclass(frozen=True)
+class _Library:
+    """What torch has of attention.
+
+    registrations   each kernel with each key at which it is overridden
+    kernels         the names of the kernels
+    functions       the Python functions that compute attention
+    originals       those of them that are long enough to tell a copy
+    """
+
+    registrations: Sequence[tuple[str, str]]
+    kernels: frozenset[str]
+    functions: Sequence[FunctionType]
+    originals: code_likeness.Originals
+
+
+@cache
+def prepare() -> _Library:
+    """Find all that is to be refused. It takes 50 ms, so the fork server does it once for all its workers.
+
+    Call it before the garbage collector's objects are frozen.
+    """
+    registrations = _registrations()
+    functions = _functions()
+    originals = code_likeness.Originals(
+        function.__code__ for function in functions if function.__name__ in _LONG
+    )
+    return _Library(
+        registrations, frozenset(name for name, _ in registrations), functions, originals
+    )
+
+
+def is_prepared() -> bool:
+    """Return whether all that is to be refused has been found in this process, or before it was forked."""
+    return prepare.cache_info().currsize > 0
+
+
+class Watch:
+    """What is refused in this process. Nothing of it can be undone.
+
+    note    called with the name of what is refused, before the exception is raised
+    """
+
+    def __init__(self, note: Callable[[str], None]) -> None:
+        self._note = note
+        self._begun = False
+        self._quiet = False
+        self._recordings = 0
+        # Code that is no copy and holds none, by `id`: it is met again when a file is imported again, and when a part of torch is loaded.
+        self._known: dict[int, CodeType] = {}
+        # the files of torch's modules that are being loaded for the first time
+        self._loading: set[str] = set()
+        self._tracing: Any = None
+
+    def refuse(self, name: str) -> NoReturn:
+        """Note the name and raise.
+
+        Raises:
+            NotAllowedError: always.
+        """
+        if not self._quiet:
+            self._note(name)
+        raise NotAllowedError(
+            f"{name} is not allowed here: attention is to be written from scratch"
+        )
+
+    def begin(self) -> None:
+        """Refuse the library's attention from here on. Call it when the file is imported, before
+        anything of it is called.
+        """
+        if self._begun:
+            return
+        self._begun = True
+        keep_for_good(_override_kernels(self.refuse))
+        self._replace_code([*prepare().functions, *self._new_functions()])
+
+    @contextmanager
+    def unnoted(self) -> Iterator[None]:
+        """While active, what is refused is not noted: the file is imported once more, and its self-
+        test must fail unseen.
+        """
+        self._quiet = True
+        try:
+            yield
+        finally:
+            self._quiet = False
+
+    def _new_functions(self) -> list[FunctionType]:
+        """Return the functions that are torch's attention, or hold a copy of it, among all that the
+        grader did not freeze.
+        """
+        new = [thing for thing in gc.get_objects() if type(thing) is FunctionType]
+        return [function for function in new if self._is_copy(function.__code__)]
+
+    def _is_copy(self, code: CodeType) -> bool:
+        waiting, looked_at = [code], dict[int, CodeType]()
+        while waiting:
+            part = waiting.pop()
+            if self._known.get(id(part)) is part:
+                continue
+            if _is_of_torch(part) or prepare().originals.include(part):
+                return True
+            looked_at[id(part)] = part
+            waiting += code_likeness.nested_in(part)
+        self._known |= looked_at
+        return False
+
+    def _replace_code(
+        self, functions: Sequence[FunctionType]
+    ) -> list[tuple[FunctionType, CodeType]]:
+        """Let functions raise; return what they were."""
+        before = []
+        for function in functions:
+            code = function.__code__
+            before.append((function, code))
+            name = _name_of(code) if _is_of_torch(code) else _COPY
+            function.__code__ = _refusing_code(self.refuse, name, code)
+        return before
+
+    def hook(self, event: str, arguments: tuple[Any, ...]) -> None:
+        """Look at what Python is about to do (PEP 578)."""
+        if event == "ctypes.dlopen":
+            library = arguments[0]
+            if library is not None and not _ALLOWED_LIBRARIES.fullmatch(
+                os.path.basename(os.fsdecode(library))
+            ):
+                self.refuse(_BY_CTYPES)
+        elif event == "ctypes.dlsym":
+            if _REFUSED_SYMBOLS.match(
+                os.fsdecode(arguments[1]) if isinstance(arguments[1], str | bytes) else "_Z"
+            ):
+                self.refuse(_BY_CTYPES)
+        elif event in ("ctypes.call_function", "ctypes.cdata", "ctypes.dlsym/handle"):
+            self.refuse(_BY_CTYPES)
+        elif self._begun:
+            self._look_at_code(event, arguments)
+
+    def _look_at_code(self, event: str, arguments: tuple[Any, ...]) -> None:
+        """Refuse to execute a copy of torch's attention, or to make a function of it."""
+        if event == "exec":
+            code = arguments[0]
+            if not isinstance(code, CodeType):
+                return
+            if code.co_name == "<module>" and code.co_filename in self._loading:
+                return
+        elif event == "function.__new__":
+            code = arguments[0]
+        elif event == "object.__setattr__" and len(arguments) > 2 and arguments[1] == "__code__":
+            code = arguments[2]
+        else:
+            return
+        if isinstance(code, CodeType) and self._is_copy(code):
+            self.refuse(_COPY)
+
+    @contextmanager
+    def loading(self, path: str) -> Iterator[None]:
+        """While active, let this file of torch be executed; refuse what it defines afterwards."""
+        self._loading.add(path)
+        try:
+            yield
+        finally:
+            self._loading.discard(path)
+            if self._begun:
+                self._replace_code(
+                    [function for function in self._new_functions() if not _is_refusing(function)]
+                )
+
+    def start_recording(self, *, kernels: bool) -> None:
+        """Refuse attention while a tracer is at work during the import: the graph would be plain
+        operations.
+        """
+        self._recordings += 1
+        if self._begun or self._recordings > 1:
+            return
+        library = _override_kernels(self.refuse) if kernels else None
+        self._tracing = library, self._replace_code(prepare().functions)
+
+    def end_recording(self) -> None:
+        """Allow attention again, as far as the calls have not begun."""
+        self._recordings -= 1
+        if self._recordings > 0 or self._tracing is None:
+            return
+        (_library, functions), self._tracing = self._tracing, None
+        if not self._begun:
+            for function, code in functions:
+                function.__code__ = code
+
+
+def watch(note: Callable[[str], None]) -> Watch:
+    """Put all guards in place that must be there before the learner's file; `Watch.begin` turns the
+    refusals on.
+    """
+    watched = Watch(note)
+    sys.meta_path[:0] = [_NotInstalled(), _LoadedLate(watched)]
+    _guard_kernels(watched.refuse)
+    _guard_tracers(watched)
+    _guard_ctypes(watched.refuse)
+    gc.freeze = _keep_in_sight
+    sys.addaudithook(watched.hook)
+    return watched
+
+
+def _keep_in_sight() -> None:
+    """Do nothing: what is frozen is not looked at when the calls begin."""
+
+
+def _refusing_code(refuse: Refuse, name: str, instead_of: CodeType) -> CodeType:
+    """Return code that refuses whatever it is called with, for a function with these free
+    variables.
+    """
+
+    def refused() -> NoReturn:
+        refuse(name)
+
+    template = _template.__code__
+    constants = tuple(refused if constant == _HOLE else constant for constant in template.co_consts)
+    return template.replace(
+        co_consts=constants, co_freevars=instead_of.co_freevars, co_name=instead_of.co_name
+    )
+
+
+def _is_refusing(function: FunctionType) -> bool:
+    return function.__code__.co_code == _template.__code__.co_code
+
+
+_HOLE = "the function that refuses"
+
+
+def _template(*args: Any, **kwargs: Any) -> Any:
+    refused: Any = "the function that refuses"
+    return refused()
+
+
+def _refusing(refuse: Refuse, name: str) -> Callable[..., NoReturn]:
+    def refused(*args: Any, **kwargs: Any) -> NoReturn:
+        refuse(name)
+
+    return refused
+
+
+def _override_kernels(refuse: Refuse) -> Any:
+    """Override every kernel at every key; return the library, with which the overrides end."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # torch warns that a kernel is overridden
+        library = _new_library("IMPL", "aten", "", __file__, 1)
+        refusing = {name: _refusing(refuse, _said(name)) for name in prepare().kernels}
+        for name, key in prepare().registrations:
+            _implement(library, name.removeprefix("aten::"), key, refusing[name], False)
+    return library
+
+
+def keep_for_good(library: Any) -> None:
+    """Add a reference that nobody can find and drop: with its library, an override would go."""
+    _add_reference(ctypes.py_object(library))
+
+
+_new_library: Any = torch._C._dispatch_library
+_implement: Any = torch._C._DispatchModule.impl
+_add_reference = ctypes.pythonapi.Py_IncRef
+
+
+def _guard_kernels(refuse: Refuse) -> None:
+    """Refuse to take a kernel of attention out of the dispatcher, or to put another in its place.
+
+    Torch registers kernels itself, when parts of it are first used: those for tensors without
+    values are let through, the others left out.
+    """
+    # libraries of other namespaces; a list, so that no number of theirs is given again
+    elsewhere: list[Any] = []
+
+    def library(kind: Any, namespace: str, *rest: Any) -> Any:
+        made = _new_library(kind, namespace, *rest)
+        if namespace != "aten":
+            elsewhere.append(made)
+        return made
+
+    def impl(self: Any, operation: str, key: Any, function: Any, *rest: Any) -> Any:
+        name = operation if "::" in operation else f"aten::{operation}"
+        if (
+            name not in prepare().kernels
+            or any(self is other for other in elsewhere)
+            or str(key) in _WITHOUT_VALUES
+        ):
+            return _implement(self, operation, key, function, *rest)
+        if "/torch/" not in getattr(getattr(function, "__code__", None), "co_filename", "").replace(
+            "\\", "/"
+        ):
+            refuse(_OVERRIDE)
+        return self
+
+    taken = torch._C._dispatch_get_computed_kernel_for_dispatch_key
+
+    def kernel_of(operation: Any, *rest: Any) -> Any:
+        if str(operation).removesuffix(".default") in prepare().kernels:
+            refuse("a kernel of torch's attention")
+        return taken(operation, *rest)
+
+    # its stub spells out every argument
+    torch._C._dispatch_library = library  # type: ignore[assignment]
+    torch._C._DispatchModule.impl = impl  # type: ignore[assignment,method-assign]  # the same
+    # the same
+    torch._C._dispatch_get_computed_kernel_for_dispatch_key = kernel_of  # type: ignore[assignment]
+
+
+def _guard_tracers(watched: Watch) -> None:
+    """Refuse to record what torch's attention computes, and to compile its text for `torch.jit`."""
+    for owner, names in _TRACERS:
+        for name in names:
+            setattr(owner, name, _recording(watched, getattr(owner, name)))
+
+    push, pop = torch._C._push_on_torch_dispatch_stack, torch._C._pop_torch_dispatch_stack
+
+    def pushed(mode: Any) -> Any:
+        if _records(mode):
+            watched.start_recording(kernels=True)
+        return push(mode)
+
+    def popped(*key: Any) -> Any:
+        mode = pop(*key)
+        if _records(mode):
+            watched.end_recording()
+        return mode
+
+    for module in (torch._C, modes):
+        module._push_on_torch_dispatch_stack = pushed  # type: ignore[attr-defined]
+        module._pop_torch_dispatch_stack = popped  # type: ignore[attr-defined]
+
+    parse: Any = vars(frontend)["parse_def"]
+
+    def parse_def(function: Any) -> Any:
+        if isinstance(code := getattr(function, "__code__", None), CodeType) and watched._is_copy(
+            code
+        ):
+            watched.refuse(_name_of(code) if _is_of_torch(code) else _COPY)
+        return parse(function)
+
+    for module in (frontend, _jit_internal):
+        vars(module)["parse_def"] = parse_def
+
+
+_TRACERS: tuple[tuple[Any, tuple[str, ...]], ...] = (
+    (
+        torch._C,
+        (
+            "_create_function_from_trace",
+            "_create_function_from_trace_with_dict",
+            "_create_graph_by_tracing",
+        ),
+    ),
+    (torch._C.ScriptModule, ("_create_method_from_trace", "_create_method_from_trace_with_dict")),
+)
+
+
+def _records(mode: Any) -> bool:
+    """Return whether a dispatch mode is torch's own tracer (`make_fx`, `torch.export`)."""
+    return any(kind.__name__ == "ProxyTorchDispatchMode" for kind in type(mode).__mro__)
+
+
+def _recording(watched: Watch, trace: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a tracer of `torch.jit` that refuses torch's Python functions; the kernels stay
+    operations of the graph.
+    """
+
+    def traced(*args: Any, **kwargs: Any) -> Any:
+        watched.start_recording(kernels=False)
+        try:
+            return trace(*args, **kwargs)
+        finally:
+            watched.end_recording()
+
+    return traced
+
+
+def _guard_ctypes(refuse: Refuse) -> None:
+    """Refuse functions of ctypes that are made of an address: Python announces no call of
+    theirs.
+    """
+    raw: Any = _ctypes.CFuncPtr
+    # By `id`, because pointers have no hash: the pointer, and where it points to.
+    made: dict[int, tuple[weakref.ref[Any], bytes]] = {}
+
+    class FunctionPointer(raw):  # type: ignore[misc]  # its base is found at run time
+        """A function of a library, or a Python function for C to call; not an address."""
+
+        _flags_ = _ctypes.FUNCFLAG_CDECL
+        _restype_ = ctypes.c_int
+
+        def __new__(cls, *args: Any, **kwargs: Any) -> Any:
+            if args and not isinstance(args[0], tuple) and not callable(args[0]):
+                refuse(_BY_CTYPES)
+            pointer = super().__new__(cls, *args, **kwargs)
+            if args:
+                number = id(pointer)
+                made[number] = (
+                    weakref.ref(pointer, partial(_forget, made, number)),
+                    _target(pointer),
+                )
+            return pointer
+
+        def __call__(self, *args: Any, **kwargs: Any) -> Any:
+            pointer, target = made.get(id(self), (_nothing, b""))
+            # Otherwise it came from memory: a field of a structure, a buffer, a result, a cast.
+            if pointer() is not self or target != _target(self):
+                refuse(_BY_CTYPES)
+            return super().__call__(*args, **kwargs)
+
+    for name in ("memmove", "memset", "_cast", "_string_at", "_wstring_at", "_memoryview_at"):
+        if (function := getattr(ctypes, name, None)) is not None and isinstance(function, raw):
+            # of its type, functions could be made of an address
+            setattr(ctypes, name, _passed_on(function))
+    module: Any = ctypes
+    module._CFuncPtr = _ctypes.CFuncPtr = FunctionPointer  # type: ignore[misc]
+    module._c_functype_cache.clear()
+    module.pythonapi = ctypes.PyDLL(None)
+
+
+def _nothing() -> None:
+    return None
+
+
+def _target(pointer: Any) -> bytes:
+    """Return the address to which a pointer points, as it lies in memory."""
+    return bytes(memoryview(pointer).cast("B"))
+
+
+def _forget(made: dict[int, Any], number: int, _: Any) -> None:
+    made.pop(number, None)
+
+
+def _passed_on(function: Any) -> Callable[..., Any]:
+    def passed(*args: Any) -> Any:
+        return function(*args)
+
+    return passed
+
+
+class _NotInstalled(importlib.abc.MetaPathFinder):
+    """Finds attention packages first, and says that they are not there."""
+
+    def find_spec(self, fullname: str, path: Sequence[str] | None, target: Any = None) -> None:
+        """Refuse the packages of the list; leave all others to the next finder."""
+        if fullname.partition(".")[0] in _PACKAGES or fullname.startswith(_MODULES):
+            raise ModuleNotFoundError(
+                f"No module named {fullname!r} for a submission: attention is to be written from scratch",
+                name=fullname,
+            )
+
+
+class _LoadedLate(importlib.abc.MetaPathFinder):
+    """Finds torch's own modules that compute attention, and has their functions refused when they
+    are loaded.
+    """
+
+    def __init__(self, watched: Watch) -> None:
+        self._watched = watched
+
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None, target: Any = None
+    ) -> ModuleSpec | None:
+        """Return the spec of such a module; None for all others."""
+        if (
+            fullname not in _LOADED_LATE
+            or (spec := PathFinder.find_spec(fullname, path, target)) is None
+        ):
+            return None
+        if spec.loader is not None and spec.origin and _file_of(spec.origin):
+            execute = spec.loader.exec_module
+
+            def execute_and_refuse(module: ModuleType) -> None:
+                with self._watched.loading(str(spec.origin)):
+                    execute(module)
+
+            # of this loader alone
+            spec.loader.exec_module = execute_and_refuse  # type: ignore[method-assign]
+        return spec

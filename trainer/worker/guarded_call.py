@@ -1,0 +1,82 @@
+"""Call code that may do anything, and put into words what it raises."""
+
+from __future__ import annotations
+
+import errno
+import traceback
+from collections.abc import Callable
+from typing import Any
+
+from trainer.sandbox import refusals
+from trainer.worker.protocol import CallFailure, FrameData, cap
+from trainer.worker.returns import UnexpectedReturnError
+
+
+class GuardedCall:
+    """Calls into the file at `path`; of every traceback only that file's lines are told."""
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+
+    def call(self, phase: str, action: Callable[[], Any]) -> tuple[Any, CallFailure | None]:
+        """Run the file's code; whatever it raises becomes a Failure."""
+        try:
+            return action(), None
+        except (
+            BaseException
+        ) as error:  # SystemExit and KeyboardInterrupt too: the learner's code may raise anything
+            return None, self._failure(phase, error)
+
+    def frames(self, stack: traceback.StackSummary) -> list[FrameData]:
+        """The file's own lines of a stack, outermost first."""
+        own = [frame for frame in stack if frame.filename == self.path]
+        return [
+            FrameData(frame.lineno or 0, cap(frame.name, 100), cap((frame.line or "").strip(), 200))
+            for frame in own[-8:]
+        ]
+
+    def _failure(self, phase: str, error: BaseException) -> CallFailure:
+        """Words for an exception, which may itself be made to raise when it is looked at."""
+        try:
+            return self._described(phase, error)
+        except BaseException:
+            return CallFailure(phase, "Exception", "an exception that cannot be shown")
+
+    def _described(self, phase: str, error: BaseException) -> CallFailure:
+        text = _text_of(error)
+        if refused := refusals.sentence(error):
+            text = f"{refused} ({text})"
+        if (
+            isinstance(error, SyntaxError)
+            and type(error).__module__ == "builtins"
+            and str(error.filename) == self.path
+        ):
+            line = (
+                error.lineno if isinstance(error.lineno, int) and 0 <= error.lineno <= 10**9 else 0
+            )
+            frames = [FrameData(line, "", cap(str(error.text or "").strip(), 200))]
+            text = str(error.msg)
+        else:
+            frames = self.frames(traceback.extract_tb(error.__traceback__, limit=-40))
+        if isinstance(error, UnexpectedReturnError):
+            frames = []
+        if phase == "import" and isinstance(error, MemoryError) and not frames:
+            return CallFailure(
+                phase, "SyntaxError", "the file is nested too deeply for Python's parser"
+            )
+        return CallFailure(
+            phase, cap(type(error).__name__, 200), cap(text), frames, is_out_of_memory(error)
+        )
+
+
+def is_out_of_memory(error: BaseException) -> bool:
+    """Whether Python or torch's allocator asked for more than the limit."""
+    refused = isinstance(error, OSError) and error.errno == errno.ENOMEM
+    return refused or isinstance(error, MemoryError) or "can't allocate memory" in _text_of(error)
+
+
+def _text_of(error: BaseException) -> str:
+    try:
+        return str(error)
+    except Exception:
+        return "(its message cannot be shown)"

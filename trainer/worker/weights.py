@@ -1,0 +1,111 @@
+"""Put the grader's weights into a module whose layers may be named, fused or split otherwise, and read gradients back."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import torch
+from torch import Tensor, nn
+from torch.nn.parameter import is_lazy
+
+from trainer.worker.layer_matching import Assignment, Contract
+
+
+def parameter_names(module: nn.Module) -> tuple[dict[str, tuple[int, ...]], dict[str, str]]:
+    """Name and shape of every parameter, in the order of declaration; and further names of one -> its first.
+
+    `k_proj.weight` -> `q_proj.weight` where one layer serves as both.
+    """
+    first: dict[int, str] = {}
+    shapes: dict[str, tuple[int, ...]] = {}
+    again: dict[str, str] = {}
+    for name, parameter in module.named_parameters(remove_duplicate=False):
+        if is_lazy(parameter):
+            continue
+        if id(parameter) in first:
+            again[name] = first[id(parameter)]
+        else:
+            first[id(parameter)] = name
+            shapes[name] = tuple(parameter.shape)
+    return shapes, again
+
+
+def lazy_layers(module: nn.Module) -> dict[str, str]:
+    """Return the layers whose parameters have no shape yet: path -> class, `{"q_proj": "LazyLinear"}`."""
+    return {
+        path: type(layer).__name__
+        for path, layer in module.named_modules()
+        if any(is_lazy(one) for one in layer._parameters.values())
+    }
+
+
+def load(
+    module: nn.Module, contract: Contract, assignment: Assignment, values: Mapping[str, Tensor]
+) -> None:
+    """Copy `values`, named as in the contract, into the module's own parameters.
+
+    Rows are stacked in the order of each layer's roles: a fused layer holds all of q, then k, then v.
+    """
+    own = dict(module.named_parameters())
+    with torch.no_grad():
+        for path, roles in assignment.items():
+            for suffix in ("weight", "bias"):
+                if (parameter := own.get(f"{path}.{suffix}")) is not None:
+                    parts = [
+                        _rows(values[f"{contract.atoms[role].layer}.{suffix}"], contract, role)
+                        for role in roles
+                    ]
+                    parameter.copy_(parts[0] if len(parts) == 1 else torch.cat(parts))
+        for name in contract.plain:
+            own[name].copy_(values[name])
+
+
+def _rows(value: Tensor, contract: Contract, role: str) -> Tensor:
+    atom = contract.atoms[role]
+    return value if atom.rows == len(value) else value[atom.start : atom.start + atom.rows]
+
+
+def by_contract(
+    contract: Contract,
+    assignment: Assignment,
+    gradients: Mapping[str, Tensor | None],
+    names: Mapping[str, tuple[int, ...]],
+) -> dict[str, Tensor | None]:
+    """Gradients of the module's own parameters, split and joined into those of the contract's `names`.
+
+    None where no gradient reached any part of a parameter; a part without one counts as zeros beside parts that have one.
+    """
+    pieces: dict[tuple[str, str], Tensor | None] = {}
+    for path, roles in assignment.items():
+        for suffix in ("weight", "bias"):
+            gradient = gradients.get(f"{path}.{suffix}")
+            start = 0
+            for role in roles:
+                rows = contract.atoms[role].rows
+                pieces[role, suffix] = (
+                    gradient
+                    if gradient is None or rows == len(gradient)
+                    else gradient[start : start + rows]
+                )
+                start += rows
+    joined: dict[str, Tensor | None] = {}
+    for name, shape in names.items():
+        if name in contract.plain:
+            joined[name] = gradients.get(name)
+            continue
+        layer, _, suffix = name.rpartition(".")
+        parts = [
+            (atom, pieces.get((role, suffix)))
+            for role, atom in contract.atoms.items()
+            if atom.layer == layer
+        ]
+        present = next((part for _, part in parts if part is not None), None)
+        if present is None or present.shape == shape:
+            joined[name] = present
+            continue
+        whole = present.new_zeros(shape)
+        for atom, part in parts:
+            if part is not None:
+                whole[atom.start : atom.start + atom.rows] = part
+        joined[name] = whole
+    return joined
