@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
+from tests.support.paths import TINY_PACK
 from trainer.app.find_file import find_file
 from trainer.app.open_packs import KnownPacks, open_packs
 from trainer.app.start_challenge import (
@@ -20,8 +21,6 @@ from trainer.model.attempt import Attempt
 from trainer.model.errors import DrillError
 from trainer.packs import pack_reader
 from trainer.practice.journal import Journal
-
-from .conftest import TINY_PACK
 
 CLI = pack_reader.TRAINER / "cli"
 

@@ -10,13 +10,12 @@ from pathlib import Path
 
 import pytest
 
+from tests.support import forked
+from tests.support.paths import TINY_PACK
 from trainer.export.autograder_files import FAILED, RUN_AUTOGRADER, SETUP
 from trainer.export.autograder_folder import write_autograder
 from trainer.model.errors import DrillError
 from trainer.packs.pack_reader import built_in_pack
-
-from . import forked
-from .conftest import TINY_PACK
 
 RESULTS = {"score": 72.7, "output": "first: failed – ✗", "tests": []}
 

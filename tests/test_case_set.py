@@ -6,14 +6,13 @@ from pathlib import Path
 import pytest
 import torch
 
+from tests.support.paths import TINY_PACK
 from trainer.grading import reference
 from trainer.grading.case_set import load_case_set
 from trainer.model.errors import GraderError, PackError
 from trainer.packs import pack_reader
 from trainer.worker.execution import build
 from trainer.worker.protocol import Request, decode
-
-from .conftest import TINY_PACK
 
 GQA = pack_reader.find_challenge(pack_reader.built_in_pack(), "gqa")
 

@@ -8,6 +8,7 @@ import pytest
 import torch
 
 from tests.support.grading import report_of
+from tests.support.paths import TINY_PACK
 from trainer.grading import comparison
 from trainer.grading.comparison import CaseResult, Comparison
 from trainer.grading.grader import Grader
@@ -17,8 +18,6 @@ from trainer.model.report import Outcome, Report
 from trainer.model.submission import Submission
 from trainer.packs import pack_reader
 from trainer.worker.forkserver_client import Limits
-
-from .conftest import TINY_PACK
 
 GQA = pack_reader.find_challenge(pack_reader.built_in_pack(), "gqa")
 SOLUTION = pack_reader.solution(GQA)
@@ -165,6 +164,7 @@ BUGS = {
 }
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     "bugs",
     [

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.class_results import (
+from tests.support.class_results import (
     HOSTILE_NAMES,
     INVERTED,
     NO_SCALE,
@@ -21,7 +21,7 @@ from tests.class_results import (
     result,
     unsettled,
 )
-from tests.html_page import Page
+from tests.support.html_page import Page
 from trainer.classroom.records import AssignedChallenge, Assignment, Excerpt, StudentResult
 from trainer.export.class_page import anchor, class_html
 from trainer.model.report import Diagnosis

@@ -9,7 +9,7 @@ from collections import Counter
 
 import pytest
 
-from tests.class_results import (
+from tests.support.class_results import (
     COUNTED,
     HOSTILE_NAMES,
     INVERTED,

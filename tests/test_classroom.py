@@ -16,6 +16,7 @@ import msgspec
 import pytest
 
 from tests.support.grading import report_of
+from tests.support.paths import TINY_PACK
 from trainer.classroom import executors, grading_jobs
 from trainer.classroom.assignment import plain_assignment
 from trainer.classroom.executors import executor_for
@@ -57,8 +58,6 @@ from trainer.server.messages import (
 )
 from trainer.server.pool import answer, pool
 from trainer.server.process import ServerLostError, ServerProcess
-
-from .conftest import TINY_PACK
 
 TINY = pack_reader.find_challenge(TINY_PACK, "prefix-sum")
 RIGHT = pack_reader.solution(TINY)

@@ -12,11 +12,11 @@ from pathlib import Path
 
 import pytest
 
+from tests.support import forked
+from tests.support.paths import TINY_PACK
 from trainer import __version__
 from trainer.packs import pack_reader
 from trainer.sandbox.isolation import descendants
-
-from . import forked
 
 ROOT = pack_reader.built_in_pack()
 GQA = pack_reader.find_challenge(ROOT, "gqa")
@@ -452,6 +452,7 @@ def test_user_frames_only(solved: Path) -> None:
     assert done.stdout.startswith("ERROR")
 
 
+@pytest.mark.thorough
 def test_pack_check_of_one_challenge(tmp_path: Path) -> None:
     """The table, the count, exit 0; a pack that breaks the rules exits 1 and says which."""
     done = drill(
@@ -471,7 +472,7 @@ def test_pack_check_of_one_challenge(tmp_path: Path) -> None:
     tiny = drill(
         "pack",
         "check",
-        str(Path(__file__).parent / "packs/tiny"),
+        str(TINY_PACK),
         "--seeds",
         "1",
         cwd=tmp_path,

@@ -51,6 +51,7 @@ RIGHT = [
 ]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("challenge", "path"), RIGHT, ids=[f"{one.id}-{path.stem}" for one, path in RIGHT]
 )
@@ -60,6 +61,7 @@ def test_right_passes(grader: Grader, challenge: Challenge, path) -> None:
     assert report.verdict == "passed", f"seed {SEEDS[-1]}: {in_words(report)}"
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("challenge", CHALLENGES, ids=[one.id for one in CHALLENGES])
 def test_mistakes_are_refused_and_named(grader: Grader, challenge: Challenge) -> None:
     """A tenth of the known mistakes, others in every run; `pack check` takes them all, and CI a sixteenth of them after the tests."""
@@ -72,6 +74,7 @@ def test_mistakes_are_refused_and_named(grader: Grader, challenge: Challenge) ->
         assert named in ((mistake.id,), mistake.twins[:1]), f"{mistake.id}, seed {SEEDS[-1]}"
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("challenge", CHALLENGES, ids=[one.id for one in CHALLENGES])
 def test_stub_is_refused_and_is_the_interface(grader: Grader, challenge: Challenge) -> None:
     """The stub does not pass, and the reference has its signatures."""
@@ -112,6 +115,7 @@ VARIANTS = [
 ]
 
 
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize(
     ("challenge", "rule"), VARIANTS, ids=[f"{one.id}-{rule}" for one, rule in VARIANTS]
 )

@@ -15,6 +15,8 @@ from pathlib import Path
 import pytest
 
 from tests.support.grading import report_of
+from tests.support.paths import TESTS, TINY_PACK
+from tests.test_sandbox import needs_bubblewrap, needs_kernel
 from trainer.grading.grader import Grader
 from trainer.model.submission import Submission
 from trainer.packs import pack_reader
@@ -24,16 +26,13 @@ from trainer.server.process import ServerProcess
 from trainer.worker.forkserver_client import ForkServer
 from trainer.worker.selftest import COPIES, copies_readable_by, probe_isolation
 
-from .conftest import TINY_PACK
-from .test_sandbox import needs_bubblewrap, needs_kernel
-
 ROOT = pack_reader.built_in_pack()
 HIDDEN = [
     pack_reader.TRAINER,
     *(root / part for root in (TINY_PACK, ROOT) for part in ("challenges", "solutions")),
 ]
 REFERENCE = TINY_PACK / "solutions" / "prefix_sum" / "solution.py"
-WALKS = Path(__file__).parent / "hostile" / "submissions" / "walks_the_installation.py"
+WALKS = TESTS / "hostile" / "submissions" / "walks_the_installation.py"
 needs_pip = pytest.mark.skipif(
     importlib.util.find_spec("pip") is None, reason="this environment has no pip"
 )
@@ -427,6 +426,7 @@ def test_a_class_is_not_graded_beside_a_copy(copied: Path) -> None:
         station.close()
 
 
+@pytest.mark.thorough
 @needs_kernel
 def test_doctor_names_the_copy(copied: Path, tmp_path: Path) -> None:
     """The row is OPEN, and the path stands below."""
@@ -555,9 +555,18 @@ def installed(how: str, wheels: dict[str, Path], folder: Path) -> tuple[Path, di
     return python, environment
 
 
+@pytest.mark.sampled(2)
 @needs_pip
 @needs_kernel
-@pytest.mark.parametrize("how", ["editable", "user", "wheel", "editable, by an earlier version"])
+@pytest.mark.parametrize(
+    "how",
+    [
+        "editable",
+        "user",
+        pytest.param("wheel", marks=pytest.mark.thorough),
+        "editable, by an earlier version",
+    ],
+)
 def test_no_walk_finds_a_reference_in_an_installation(
     wheels: dict[str, Path], tmp_path: Path, how: str
 ) -> None:

@@ -10,11 +10,10 @@ from pathlib import Path
 import pytest
 
 from tests.support.grading import report_of
+from tests.support.paths import TINY_PACK
 from trainer.grading.grader import Grader
 from trainer.packs import pack_reader
 from trainer.sandbox import isolation, refusals
-
-from .conftest import TINY_PACK
 
 SUMS = pack_reader.find_challenge(TINY_PACK, "prefix-sum")
 SOURCE = "import os, sys, torch\ndef prefix_sum(x, reverse=False):\n    {}\n    return x.flip(-1).cumsum(-1).flip(-1) if reverse else x.cumsum(-1)\n"

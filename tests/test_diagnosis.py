@@ -9,6 +9,7 @@ import pytest
 import torch
 
 from tests.support.grading import report_of
+from tests.support.paths import ROOT, TESTS
 from trainer.diagnosis import patched_references
 from trainer.diagnosis.blame import Blamer
 from trainer.diagnosis.diagnose import Diagnoser
@@ -38,9 +39,8 @@ from trainer.worker.protocol import RunReply, Step
 from trainer.worker.worker_client import WorkerResult, WorkerRun
 
 SEED = 5
-ROOT = Path(__file__).parent
 CHALLENGES = {one.folder.name: one for one in pack_reader.read_pack(pack_reader.built_in_pack())}
-BY_HAND = sorted((ROOT / "by_hand").glob("*/*.py"))
+BY_HAND = sorted((TESTS / "by_hand").glob("*/*.py"))
 
 
 def header(path: Path, key: str) -> list[str]:
@@ -70,6 +70,7 @@ def diagnosed(
     return report, report.diagnosis
 
 
+@pytest.mark.sampled(40)
 @pytest.mark.parametrize(
     "path", BY_HAND, ids=[f"{path.parent.name}-{path.stem}" for path in BY_HAND]
 )
@@ -268,7 +269,7 @@ def test_a_pass_imports_no_diagnosis() -> None:
         "    print(sum(name.startswith('trainer.diagnosis') for name in sys.modules))\n"
     )
     done = subprocess.run(
-        [sys.executable, "-c", code], cwd=ROOT.parent, capture_output=True, text=True, check=True
+        [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True
     )
     right, wrong = map(int, done.stdout.split())
     assert right == 0
@@ -347,6 +348,7 @@ NO_MASK_MISTAKE = [
 ]
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("seed", [SEED, 19])
 @pytest.mark.parametrize(("folder", "changes"), NO_MASK_MISTAKE)
 def test_a_right_mask_is_not_blamed(
@@ -372,6 +374,7 @@ CACHED = {
 }
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("folder", ["kv_cache", "gqa_kv_cache"])
 @pytest.mark.parametrize("name", CACHED)
 def test_the_picture_has_the_keys_of_the_cache(grader: Grader, folder: str, name: str) -> None:
@@ -394,6 +397,7 @@ def test_the_picture_has_the_keys_of_the_cache(grader: Grader, folder: str, name
 PROBED = [one for one in CHALLENGES.values() if "KEYS" in (one.folder / "cases.py").read_text()]
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("challenge", PROBED, ids=[one.id for one in PROBED])
 def test_right_answers_are_proved(grader: Grader, challenge: Challenge) -> None:
     """Every right way to write it attends to the same keys, and the proof finds so; with scripts,
@@ -678,7 +682,7 @@ def test_lines_are_cleared_by_their_results(grader: Grader) -> None:
 
 def test_two_mistakes_are_told_in_the_order_of_the_computation(grader: Grader) -> None:
     """What goes wrong first is named first, whichever of the two was found first."""
-    path = ROOT / "by_hand" / "gqa" / "baddbmm_keys_tiled_and_merged_without_transpose.py"
+    path = TESTS / "by_hand" / "gqa" / "baddbmm_keys_tiled_and_merged_without_transpose.py"
     _, found = diagnosed(grader, CHALLENGES["gqa"], path.read_text())
     assert [one.id for one in found.mistakes] == ["keys-tiled", "heads-merged-without-transpose"]
 

@@ -17,6 +17,7 @@ from typing import Any
 
 import pytest
 
+from tests.test_cli import drill
 from trainer.model.attempt import Attempt
 from trainer.model.errors import DrillError
 from trainer.packs import pack_reader
@@ -24,8 +25,6 @@ from trainer.practice import exchange
 from trainer.practice.exchange import read, save, written
 from trainer.practice.journal import Journal
 from trainer.practice.journal_schema import COLUMNS, VERSION
-
-from .test_cli import drill
 
 HEADER = b'{"attn-drill": "journal", "version": 3}\n'
 HINT = b'{"table": "hints", "id": "a", "challenge": "gqa", "at": 1.5, "level": 2}\n'
@@ -156,7 +155,7 @@ def test_put_together_both_ways_round(tmp_path: Path) -> None:
 
 def test_from_a_migrated_journal(home: Path, tmp_path: Path) -> None:
     """What version 1 knew goes out and in as well."""
-    from .test_journal import FIRST_ROWS, first_version
+    from tests.test_journal import FIRST_ROWS, first_version
 
     first_version(home / "journal.sqlite3")
     with (

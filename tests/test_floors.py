@@ -14,10 +14,10 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.paths import ROOT
 from trainer.model.checks import CHECK_ORDER
 from trainer.packs import pack_reader
 
-ROOT = Path(__file__).resolve().parents[1]
 TRAINER = ROOT / "trainer"
 FLOORS = "Imports run downwards only"
 CYCLES = "Modules of a package do not import each other in a circle"

@@ -10,6 +10,7 @@ import pytest
 import torch
 
 from tests.support.grading import report_of
+from tests.support.paths import ROOT
 from trainer.grading.grader import Grader
 from trainer.packs import pack_reader
 from trainer.worker import code_likeness, forbidden_ops
@@ -480,7 +481,7 @@ def test_a_self_test_while_the_file_is_imported_is_allowed(
     assert verdict(grader, call, head) == "passed"
 
 
-CONTENT = Path(__file__).parents[1]
+CONTENT = ROOT
 OVERRIDDEN = """
 import re, sys, torch
 from trainer.worker import forbidden_ops
@@ -495,6 +496,7 @@ print("looked at", len(forbidden_ops.kernel_names()))
 """
 
 
+@pytest.mark.thorough
 def test_no_kernel_of_torchs_is_left() -> None:
     """At no key that a tensor on this machine can have; fallbacks of a whole key come back to one of these."""
     done = subprocess.run(
@@ -518,6 +520,7 @@ def computes_attention(function: ast.AST) -> bool:
     return products and any("softmax" in name for name in names)
 
 
+@pytest.mark.thorough
 def test_all_python_code_of_torch_that_computes_attention_is_known() -> None:
     """A new version of torch may bring more of it; then this names the file."""
     root = Path(torch.__file__).parent

@@ -17,10 +17,9 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.paths import TINY_PACK
 from trainer.packs import pack_reader
 from trainer.sandbox.isolation import descendants
-
-from .conftest import TINY_PACK
 
 TINY = pack_reader.find_challenge(TINY_PACK, "prefix-sum")
 RIGHT = pack_reader.solution(TINY)

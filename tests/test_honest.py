@@ -5,10 +5,11 @@ from pathlib import Path
 import pytest
 
 from tests.support.grading import report_of
+from tests.support.paths import TESTS
 from trainer.grading.grader import Grader
 from trainer.packs import pack_reader
 
-FILES = sorted((Path(__file__).parent / "honest").glob("*.py"))
+FILES = sorted((TESTS / "honest").glob("*.py"))
 
 
 @pytest.mark.parametrize("path", FILES, ids=[path.stem for path in FILES])

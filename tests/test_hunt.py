@@ -56,6 +56,7 @@ def code(text: str) -> str:
     return ast.dump(ast.Module(tree.body[1:], []))
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("challenge", CHALLENGES, ids=IDS)
 def test_nothing_gives_a_mistake_away(challenge: Challenge) -> None:
     """Of every mistake: the patch and nothing else, no comment, none of the words about it, and no gap where a line stood."""
@@ -76,6 +77,7 @@ def test_nothing_gives_a_mistake_away(challenge: Challenge) -> None:
         assert "\n\n\n\n" not in body, mistake.id
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("challenge", CHALLENGES, ids=IDS)
 def test_the_changed_lines_are_all_that_differ(challenge: Challenge) -> None:
     """Every other line stands in the reference as well, and a changed one is a line of code."""
@@ -97,6 +99,7 @@ def test_the_changed_lines_are_all_that_differ(challenge: Challenge) -> None:
         )
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("challenge", CHALLENGES, ids=IDS)
 def test_what_is_told_stands_in_the_reference(challenge: Challenge) -> None:
     """The line numbers are those of the reference as `solution` shows it."""
@@ -125,6 +128,7 @@ def test_two_mistakes_are_both_there() -> None:
     assert "one mistake " in planted_mistakes.handed_out(challenge, (scale,))
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("challenge", CHALLENGES, ids=IDS)
 def test_pairs_lie_on_different_lines(challenge: Challenge) -> None:
     """Each of two chosen mistakes changes lines that the other leaves alone, so that each has to be repaired."""

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from tests.support import forked
 from trainer.interview.plan import (
     InterviewPlan,
     Stage,
@@ -37,8 +38,6 @@ from trainer.practice.journal import Journal, Review
 from trainer.practice.schedule import item_of, items
 from trainer.quiz.drawn_questions import DrawnQuestion
 from trainer.session.model import SessionResult
-
-from . import forked
 
 ROOT = pack_reader.built_in_pack()
 CHALLENGES = pack_reader.read_pack(ROOT)

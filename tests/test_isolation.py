@@ -20,6 +20,7 @@ from typing import Any
 import pytest
 
 from tests.support.grading import report_of
+from tests.support.paths import TINY_PACK
 from tests.support.waiting import wait_until
 from trainer.grading.case_set import CaseSet
 from trainer.grading.grader import Grader
@@ -38,14 +39,14 @@ from trainer.sandbox.isolation import (
 )
 from trainer.worker.forkserver_client import ForkServer, Limits
 
-from .conftest import TINY_PACK
-
 SUMS = pack_reader.find_challenge(TINY_PACK, "prefix-sum")
 SOURCE = "import os, sys, time, torch\ndef prefix_sum(x, reverse=False):\n    {}\n    return x.flip(-1).cumsum(-1).flip(-1) if reverse else x.cumsum(-1)\n"
 RIGHT = SOURCE.format("pass")
 linux = pytest.mark.skipif(
     sys.platform != "linux", reason="it is read from /proc, which is Linux's"
 )
+# The kernel's means meet the same faults first.
+LIMITS = pytest.param("limits", marks=pytest.mark.thorough)
 needs_bubblewrap = pytest.mark.skipif(
     not isolation.bubblewrap_works(),
     reason="bubblewrap is not installed here, or this user may not start it",
@@ -498,7 +499,7 @@ FILL = """n = 0
         time.sleep(0.001)"""
 
 
-@pytest.mark.parametrize("how", [None, "limits"])
+@pytest.mark.parametrize("how", [None, LIMITS])
 def test_a_full_folder_on_the_disk_ends_its_worker(
     how: Isolation | None, without_mounts: None
 ) -> None:
@@ -540,7 +541,7 @@ def test_a_modest_writer_is_left_alone(without_mounts: None) -> None:
 
 
 @linux
-@pytest.mark.parametrize("how", [None, "limits"])
+@pytest.mark.parametrize("how", [None, LIMITS])
 def test_too_many_threads(how: Isolation | None) -> None:
     """Threads are needed, a few; hundreds end the worker, which is told why."""
     body = "import threading\n    threading.stack_size(64 << 10)\n    for _ in range({}):\n        threading.Thread(target=time.sleep, args=({},), daemon=True).start()\n    time.sleep({})"
@@ -565,6 +566,7 @@ STARTS = {
 }
 
 
+@pytest.mark.sampled(2)
 @linux
 @pytest.mark.parametrize("body", STARTS.values(), ids=STARTS)
 def test_too_many_processes(body: str) -> None:
@@ -611,7 +613,7 @@ MISCHIEF = (
 
 
 @linux
-@pytest.mark.parametrize("how", [None, "limits"])
+@pytest.mark.parametrize("how", [None, LIMITS])
 def test_nothing_is_left_behind(how: Isolation | None) -> None:
     """Twenty runs later the fork server has as many mounts, descriptors, folders and children as before."""
 
@@ -640,7 +642,8 @@ def test_nothing_is_left_behind(how: Isolation | None) -> None:
 
 
 @pytest.mark.parametrize(
-    "how", [None, "limits", pytest.param("bubblewrap", marks=needs_bubblewrap)]
+    "how",
+    [None, LIMITS, pytest.param("bubblewrap", marks=[needs_bubblewrap, pytest.mark.thorough])],
 )
 def test_the_environment_is_not_the_users(
     how: Isolation | None, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
@@ -788,7 +791,7 @@ SPOILS = """import gc
     gc.collect()"""
 
 
-@pytest.mark.parametrize("how", [None, "limits"])
+@pytest.mark.parametrize("how", [None, LIMITS])
 def test_what_is_held_cannot_be_changed(how: Isolation | None) -> None:
     """A file that writes into every tensor that it finds, those of the request among them, changes nothing for the next one."""
     with grader_by(how) as grader:
@@ -814,6 +817,7 @@ def test_a_request_that_is_none_is_not_held() -> None:
 # bubblewrap
 
 
+@pytest.mark.thorough
 def test_without_bubblewrap_it_cannot_be_chosen(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
@@ -833,6 +837,7 @@ def wrapped() -> Iterator[Grader]:
         yield made
 
 
+@pytest.mark.thorough
 @needs_bubblewrap
 @pytest.mark.parametrize(
     ("name", "verdict"),
@@ -856,6 +861,7 @@ def test_grading_in_bubblewrap(wrapped: Grader, grader: Grader, name: str, verdi
     assert reports[0].verdict == verdict
 
 
+@pytest.mark.thorough
 @needs_bubblewrap
 @pytest.mark.parametrize(
     "place",
@@ -888,6 +894,7 @@ DEEP = "for _ in range(1500):\n        os.mkdir('d')\n        os.chdir('d')\n   
 SHUT = "os.mkdir('outer') if not os.path.exists('outer') else os._exit(0)\n    os.mkdir('outer/shut', 0)\n    os.mkdir('outer/blind', 0o300)\n    open('outer/blind/file', 'w').close()"
 
 
+@pytest.mark.thorough
 @needs_bubblewrap
 @pytest.mark.parametrize("where", [".", ".."])
 @pytest.mark.parametrize("body", [DEEP, SHUT], ids=["deep", "shut"])
@@ -899,6 +906,7 @@ def test_in_bubblewrap_every_folder_goes(wrapped: Grader, body: str, where: str)
     assert grade(wrapped, look).stdout == before
 
 
+@pytest.mark.thorough
 @needs_bubblewrap
 @pytest.mark.parametrize("mode", ["rb", "r+b"])
 def test_in_bubblewrap_the_fork_server_is_out_of_reach(wrapped: Grader, mode: str) -> None:
@@ -907,6 +915,7 @@ def test_in_bubblewrap_the_fork_server_is_out_of_reach(wrapped: Grader, mode: st
     assert "it tried to" in message_of(report)
 
 
+@pytest.mark.thorough
 @needs_bubblewrap
 def test_in_bubblewrap_a_full_disk_is_nobody_elses(wrapped: Grader) -> None:
     """A file that fills all that it can reach leaves room for the next one."""

@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.paths import TINY_PACK
+from tests.test_server import Process
 from trainer.app.grade_file import open_grader
 from trainer.app.open_packs import open_packs
 from trainer.cli import commands
@@ -22,9 +24,6 @@ from trainer.packs.mistakes import readable_mistakes
 from trainer.packs.question_bank import read_bank
 from trainer.server.messages import Grade, Prepare, Ready, Verdict
 from trainer.session.model import SessionRequest
-
-from .conftest import TINY_PACK
-from .test_server import Process
 
 ROOT = pack_reader.built_in_pack()
 BANK = 'title = "{}"\n[[question]]\nid = "{}"\nkind = "number"\nasks = "2?"\nexplains = "{{answer}}"\nanswer = "2"\n'
@@ -413,6 +412,7 @@ def test_mistakes_that_cannot_be_read(
 TAKE_IT = "list start check hint solution trace repro reset review stats hunt quiz interview doctor".split()
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("command", [[one] for one in TAKE_IT] + [["pack", "check"]], ids=" ".join)
 def test_help_names_the_option(
     command: list[str], run: Callable[..., tuple[int, str, str]]
@@ -428,6 +428,7 @@ def test_the_option_stands_before_the_command_too(run: Callable[..., tuple[int, 
     assert run("export", "--pack", ".")[0] == 2
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("before", [True, False], ids=["before the command", "after it"])
 def test_every_light_command_finds_it(
     before: bool, tmp_path: Path, run: Callable[..., tuple[int, str, str]]
@@ -587,6 +588,7 @@ def test_the_grader_hides_all_packs(
     assert hidden == [mine, other, ROOT, site / "hiding_pack"]
 
 
+@pytest.mark.thorough
 def test_a_session_grades_from_any_pack() -> None:
     """Its grading process looks in all packs that it is given; by default it is given the built-in one."""
     assert SessionRequest(find(Places(), "gqa"), Path("gqa.py"), "", 0.0, 1.0).packs == (ROOT,)

@@ -99,7 +99,7 @@ def run(*command: str, cwd: Path, **environment: str) -> subprocess.CompletedPro
 
 
 @linux
-@pytest.mark.parametrize("how", ["check", "grade"])
+@pytest.mark.parametrize("how", ["check", pytest.param("grade", marks=pytest.mark.thorough)])
 def test_a_worker_knows_nothing(tmp_path: Path, how: str) -> None:
     """Neither the environment nor the command line nor anything of the pack but `drive` is in a worker's memory."""
     # Backwards, so that the file's own text does not hold them. Of cases.py: a name of a case, a docstring.

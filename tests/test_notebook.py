@@ -15,12 +15,11 @@ from IPython.utils.capture import capture_output
 from traitlets.config import Config
 
 import trainer
+from tests.support.paths import TINY_PACK
 from trainer.notebook import DrillResult
 from trainer.packs import pack_reader
 from trainer.practice.journal import ChallengeProgress, default_journal
 from trainer.server.pool import pool
-
-from .conftest import TINY_PACK
 
 GQA = pack_reader.solution(pack_reader.find_challenge(pack_reader.built_in_pack(), "gqa"))
 TILED = GQA.replace(

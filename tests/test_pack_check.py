@@ -5,12 +5,11 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.paths import TINY_PACK
 from trainer.model.pack_rows import Row
 from trainer.packs import pack_reader
 from trainer.packs.pack_items import items, some_of
 from trainer.server.pack_jobs import check_pack, in_order
-
-from .conftest import TINY_PACK
 
 
 def checked(root: Path, processes: int) -> list[Row]:
@@ -70,6 +69,7 @@ def test_a_fault_is_told_once(pack: Path, processes: int) -> None:
     assert len([row for row in rows if row.challenge == "signs"]) == 4
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     ("file", "old", "new", "row", "says"),
     [

@@ -5,13 +5,12 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.paths import TINY_PACK
 from trainer.model.challenge import Mistake
 from trainer.model.errors import DrillError, PackError
 from trainer.packs import pack_reader
 from trainer.packs.interface import signatures
 from trainer.packs.mistakes import patch, read_mistakes
-
-from .conftest import TINY_PACK
 
 
 @pytest.fixture

@@ -9,8 +9,8 @@ from itertools import pairwise
 import jinja2
 import pytest
 
-from tests.class_results import a_class, assignment, result
-from tests.html_page import Page
+from tests.support.class_results import a_class, assignment, result
+from tests.support.html_page import Page
 from tests.test_heads import facts, random_weights
 from tests.test_score_sheet import SHEET
 from trainer.classroom.records import StudentResult

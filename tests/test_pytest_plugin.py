@@ -17,6 +17,7 @@ from typing import Any
 
 import pytest
 
+from tests.support.paths import ROOT, TINY_PACK
 from tests.support.waiting import wait_until
 from trainer.model.case import Case
 from trainer.model.checks import CHECK_ORDER, Status, Verdict
@@ -26,8 +27,7 @@ from trainer.pytest_plugin import drill_run as drill_run
 from trainer.pytest_plugin.grade_files import Drill, read_options, repeating_command
 from trainer.pytest_plugin.test_results import results, settled
 
-ROOT = Path(__file__).resolve().parents[1]
-TINY = ROOT / "tests" / "packs" / "tiny"
+TINY = TINY_PACK
 PLUGIN = ("-p", "trainer.pytest_plugin.plugin")
 
 # Puts a fake in the place of the grading server. The first line of a file says what its report is.

@@ -13,7 +13,7 @@ from random import Random
 
 import pytest
 
-from tests import forked
+from tests.support import forked
 from tests.test_cli import drill
 from trainer.hunt.planted_mistakes import bare, fair
 from trainer.model.challenge import Challenge
@@ -140,6 +140,7 @@ def test_a_choice_is_judged(given: str, chosen: int | None) -> None:
         assert judged.message == ("Answer with a letter, a to d." if chosen is None else "")
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("challenge", CHALLENGES, ids=[one.id for one in CHALLENGES])
 def test_lines_of_every_mistake(challenge: Challenge) -> None:
     """The numbers that are right are of the lines that differ from the reference, and nothing shown gives them away."""

@@ -5,10 +5,9 @@ import re
 
 import pytest
 
+from tests.support import forked
+from tests.support.update_readme import PICTURE, current_picture
 from trainer.packs import pack_reader
-
-from . import forked
-from .update_readme import PICTURE, current_picture
 
 ROOT = pack_reader.TRAINER.parent
 README = (ROOT / "README.md").read_text()
@@ -74,6 +73,6 @@ def test_every_challenge_is_listed() -> None:
 
 
 def test_the_readme_shows_a_current_report() -> None:
-    """The picture in the README is what the program shows today for that mistake and seed; `python tests/update_readme.py` draws it anew."""
+    """The picture in the README is what the program shows today for that mistake and seed; `python tests/support/update_readme.py` draws it anew."""
     assert "(docs/report.svg)" in README
     assert PICTURE.read_text(encoding="utf-8") == current_picture()

@@ -17,6 +17,7 @@ import torch
 from torch import nn
 
 from tests.support.grading import report_of
+from tests.support.paths import TINY_PACK
 from tests.support.waiting import wait_until
 from trainer.grading.case_set import CaseSet, load_case_set
 from trainer.grading.comparison import Comparison
@@ -32,8 +33,6 @@ from trainer.worker.forkserver_client import Limits
 from trainer.worker.guarded_call import GuardedCall
 from trainer.worker.protocol import Request, SubmittedFile, Tried, decode
 from trainer.worker.worker_client import WorkerResult, WorkerRun
-
-from .conftest import TINY_PACK
 
 RIGHT = "import torch\ndef prefix_sum(x, reverse=False):\n    {}\n    return x.flip(-1).cumsum(-1).flip(-1) if reverse else x.cumsum(-1)\n"
 

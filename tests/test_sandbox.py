@@ -10,14 +10,13 @@ from pathlib import Path
 import pytest
 
 from tests.support.grading import report_of
+from tests.support.paths import TINY_PACK
 from trainer.grading.grader import Grader
 from trainer.model.errors import DrillError
 from trainer.packs import pack_reader
 from trainer.sandbox import confine, isolation
 from trainer.sandbox.isolation import Isolation, chosen_isolation
 from trainer.worker.selftest import COPIES, Isolated, probe_isolation
-
-from .conftest import TINY_PACK
 
 linux = pytest.mark.skipif(
     sys.platform != "linux",
@@ -121,6 +120,7 @@ def test_denied(grader: Grader, body: str, says: str) -> None:
     assert first_failure(grader, "pass") == ""
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     "body",
     [

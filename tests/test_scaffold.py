@@ -13,6 +13,8 @@ from pathlib import Path
 import pytest
 
 from tests.support.grading import diagnoser_of
+from tests.support.paths import TINY_PACK
+from tests.test_cli import drill
 from trainer.casekit.draw import Draw
 from trainer.grading.case_set import load_case_set
 from trainer.grading.grader import Grader
@@ -24,9 +26,6 @@ from trainer.packs.scaffold import NewPack, module_name, scaffold
 from trainer.packs.strays import strays
 from trainer.quiz.bank_check import bank_troubles
 from trainer.server.pack_check import PackChecker
-
-from .conftest import TINY_PACK
-from .test_cli import drill
 
 CONTRIBUTING = (pack_reader.TRAINER.parent / "CONTRIBUTING.md").read_text()
 HEADING = "## Write a pack of your own"
@@ -115,6 +114,7 @@ def test_installed_it_is_everywhere(made: NewPack, tmp_path: Path) -> None:
 # What is written
 
 
+@pytest.mark.thorough
 def test_a_project_of_its_own(made: NewPack) -> None:
     """The names are filled in everywhere; the build takes package, challenges and solutions; every Python file compiles."""
     project = tomllib.loads((made.folder / "pyproject.toml").read_text())
@@ -319,6 +319,7 @@ def test_strays_are_told(pack: Path, change: Callable[[Path], object], says: str
     assert len(found) <= 2
 
 
+@pytest.mark.thorough
 def test_pack_check_tells_strays(pack: Path, tmp_path: Path) -> None:
     """They are failures of the pack, and --pack says which pack is meant; two of them are one too many. An id of ours is only noted."""
     (pack / "solutions" / "alone").mkdir()
@@ -340,6 +341,7 @@ def test_pack_check_tells_strays(pack: Path, tmp_path: Path) -> None:
     )
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("beside", [False, True], ids=["alone", "beside ours"])
 def test_a_pack_may_build_on_another(pack: Path, grader: Grader, beside: bool) -> None:
     """A challenge on a challenge of ours, a topic of ours, a question that follows up one of ours: where that pack is known."""

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 from rich.console import Console
 
-from tests.html_page import Page
+from tests.support.html_page import Page
 from trainer.interview.score import ProblemRow, QuestionRow, ScorePart, ScoreSheet
 from trainer.interview.state import StageResult, StageState
 from trainer.quiz.drawn_questions import DrawnQuestion

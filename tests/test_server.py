@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from tests.support import forked
 from trainer.model.case import Case
 from trainer.model.report import Outcome, Report, Slice
 from trainer.model.submission import Submission
@@ -36,8 +37,6 @@ from trainer.server.messages import (
     unpacked_request,
     write_message,
 )
-
-from . import forked
 
 ROOT = pack_reader.built_in_pack()
 GQA = pack_reader.find_challenge(ROOT, "gqa")

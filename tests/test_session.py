@@ -23,7 +23,8 @@ import pytest
 from textual.pilot import Pilot
 from textual.worker import WorkerFailed
 
-from tests.fake_grader import FakeGrader, report_on
+from tests.support.fake_grader import FakeGrader, report_on
+from tests.support.paths import ROOT
 from trainer.packs import pack_reader
 from trainer.practice.journal import Journal
 from trainer.server.client import AsyncClient
@@ -33,8 +34,8 @@ from trainer.session.practice_screen import SessionApp, _clock, _keys
 from trainer.session.session_state import SETTLE_SECONDS, SessionState
 from trainer.session.theme import theme
 
-ROOT = pack_reader.built_in_pack()
-GQA = pack_reader.find_challenge(ROOT, "gqa")
+PACK = pack_reader.built_in_pack()
+GQA = pack_reader.find_challenge(PACK, "gqa")
 RIGHT = pack_reader.solution(GQA)
 WRONG = RIGHT.replace("scores = scores / math.sqrt(self.head_dim)", "scores = scores * 1")
 SIZES = [(80, 24), (60, 20), (200, 50)]
@@ -754,7 +755,7 @@ def terminal(arguments: list[str], cwd: Path, **environment: str) -> Iterator[tu
     pid, end = pty.fork()
     if pid == 0:
         os.chdir(cwd)
-        path = os.pathsep.join([str(pack_reader.TRAINER.parent), str(Path(__file__).parents[1])])
+        path = os.pathsep.join([str(pack_reader.TRAINER.parent), str(ROOT)])
         os.execve(
             sys.executable,
             [sys.executable, *arguments],
@@ -792,7 +793,10 @@ def read_until(end: int, done: Callable[[str], bool], seconds: float = 60.0) -> 
 def test_the_terminal_is_sane_afterwards(file: Path, how: str) -> None:
     """However it ends, the alternate screen is left, the cursor shown, the mouse and the raw mode off; the file is untouched."""
     text = "explode" if how == "a crash" else file.read_text()
-    with terminal(["-m", "tests.session_in_a_terminal", str(file)], file.parent) as (pid, end):
+    with terminal(["-m", "tests.support.session_in_a_terminal", str(file)], file.parent) as (
+        pid,
+        end,
+    ):
         before = termios.tcgetattr(end)[3]
         drawn = read_until(end, lambda seen: "Every save of" in seen)
         assert "\x1b[?1049h" in drawn
@@ -815,7 +819,7 @@ def test_no_color_in_a_terminal(file: Path) -> None:
 
     def colours(**environment: str) -> set[tuple[str, ...]]:
         with terminal(
-            ["-m", "tests.session_in_a_terminal", str(file)],
+            ["-m", "tests.support.session_in_a_terminal", str(file)],
             file.parent,
             COLORTERM="truecolor",
             **environment,
@@ -836,7 +840,10 @@ def test_a_kill_loses_no_attempt_that_was_shown(file: Path, home: Path) -> None:
     for _ in range(20):
         file.write_text(pack_reader.stub(GQA))
         before = {row.when for row in Journal(home).attempts(replaced=True)}
-        with terminal(["-m", "tests.session_in_a_terminal", str(file)], file.parent) as (pid, end):
+        with terminal(["-m", "tests.support.session_in_a_terminal", str(file)], file.parent) as (
+            pid,
+            end,
+        ):
             drawn = read_until(end, lambda seen: "Every save of" in seen)
             moment = time.monotonic() + generator.uniform(0.02, 0.5)
             number = 0

@@ -13,7 +13,7 @@ import pytest
 from textual.pilot import Pilot
 from textual.widgets import Input
 
-from tests.fake_grader import FakeGrader, report_on
+from tests.support.fake_grader import FakeGrader, report_on
 from tests.test_interview import drill
 from tests.test_session import (
     Clock,

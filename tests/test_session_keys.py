@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from textual.pilot import Pilot
 
-from tests.fake_grader import FakeGrader
+from tests.support.fake_grader import FakeGrader
 from tests.test_session import GQA, app_on, file, read_until, screen, terminal, until, words
 from trainer.model.errors import DrillError
 from trainer.practice.journal import Journal
@@ -182,6 +182,7 @@ def keys_work(file: Path, home: Path, monkeypatch: pytest.MonkeyPatch) -> Callab
     return work
 
 
+@pytest.mark.sampled(14)
 @pytest.mark.parametrize(
     ("state", "width"),
     [
@@ -202,6 +203,7 @@ def test_every_shown_key_is_seen_to_work(
     assert ({"n", "1"} <= set(pressed)) == (state == "passed")
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("focus", ["task", "report"])
 @pytest.mark.parametrize("width", [80, 140])
 def test_keys_work_with_any_pane_focused(
@@ -218,6 +220,7 @@ def test_keys_of_the_opening_page(keys_work: Callable[..., list[str]], width: in
     assert keys_work("fresh", width, sitting=sitting, purpose="interview") == ["enter", "q"]
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("width", WIDTHS)
 @pytest.mark.parametrize("key", ["tab", "shift+tab"])
 def test_task_is_one_key_away_after_a_verdict(file: Path, home: Path, width: int, key: str) -> None:
@@ -364,6 +367,7 @@ def quoted_editor(folder: Path, text: str) -> str:
     return f'"{program}"'
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     ("editor", "says"),
     [
@@ -390,7 +394,7 @@ def quoted_editor(folder: Path, text: str) -> str:
 def test_editor_key_in_a_terminal(file: Path, tmp_path: Path, editor: str, says: str) -> None:
     """The screen comes back with what happened, and the next key works."""
     named = quoted_editor(tmp_path, editor) + " argument" if editor.startswith("#!") else editor
-    arguments = ["-m", "tests.session_in_a_terminal", str(file)]
+    arguments = ["-m", "tests.support.session_in_a_terminal", str(file)]
     with terminal(arguments, file.parent, EDITOR=named, VISUAL="") as (_, end):
         read_until(end, lambda seen: "Every save of" in seen)
         os.write(end, b"e")

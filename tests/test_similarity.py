@@ -9,10 +9,10 @@ import os
 import random
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
+from tests.support.paths import ROOT
 from trainer.classroom import similarity
 from trainer.classroom.records import StudentResult
 from trainer.classroom.similarity import LEAST_SHARED, Pair, check_similarity, similar_pairs
@@ -25,7 +25,6 @@ from trainer.packs.stub_levels import LEVELS
 
 CHALLENGES = pack_reader.read_pack(pack_reader.built_in_pack())
 IDS = [challenge.id for challenge in CHALLENGES]
-ROOT = Path(__file__).resolve().parents[1]
 
 
 def known_of(challenge: Challenge) -> list[str]:
@@ -172,6 +171,7 @@ def textbook(draw: random.Random) -> str:
     return "\n".join(lines)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("size", "classes", "most"), [(2, 50, 5), (5, 20, 1), (30, 4, 0), (150, 1, 0)]
 )
@@ -388,6 +388,7 @@ def test_short_files() -> None:
     assert similar_pairs({"a": numbered(1), "b": numbered(1)}, []) == []
 
 
+@pytest.mark.thorough
 def test_ring_of_files_that_are_nearly_the_same() -> None:
     """Of 30 who changed one line each everybody is named, in pairs that a person can read."""
     ring = {f"r{number:02}": numbered(*range(30), 1000 + number) for number in range(30)}

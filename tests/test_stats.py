@@ -17,6 +17,7 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
+from tests.test_cli import drill
 from trainer.model.attempt import Attempt
 from trainer.model.challenge import Challenge, Mistake
 from trainer.packs import pack_reader
@@ -34,8 +35,6 @@ from trainer.practice.statistics import (
     statistics,
 )
 from trainer.report.statistics_text import EMPTY, as_values, render, show_stats
-
-from .test_cli import drill
 
 UTC = timezone.utc  # noqa: UP017  # as the zones beside it
 EAST, WEST = timezone(timedelta(hours=9)), timezone(timedelta(hours=-8))

@@ -19,10 +19,9 @@ from typing import Any
 
 import pytest
 
+from tests.support.syscall_table import NUMBERS
 from trainer.sandbox import confine, isolation, seccomp
 from trainer.sandbox.syscalls import ALLOWED, RULES, SECCOMP
-
-from .syscall_table import NUMBERS
 
 ALLOW, REFUSE, KILL = 0x7FFF0000, 0x00050000 | 38, 0x80000000  # 38 is ENOSYS
 OWN = 4321

@@ -149,6 +149,7 @@ def test_right_answer_is_finished(grader: Grader) -> None:
     assert (report.verdict, report.unfinished) == ("passed", "")
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     "challenge", pack_reader.read_pack(ROOT), ids=lambda challenge: challenge.id
 )
@@ -161,6 +162,7 @@ def test_every_stub_is_unfinished(grader: Grader, challenge: Challenge) -> None:
         ), level
 
 
+@pytest.mark.thorough
 def test_known_mistakes_are_finished(grader: Grader) -> None:
     """Every known mistake of a challenge is a wrong answer, not an unfinished file."""
     from trainer.packs.mistakes import read_mistakes

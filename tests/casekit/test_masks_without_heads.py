@@ -9,12 +9,12 @@ from functools import cache
 
 import pytest
 
+from tests.casekit.test_suites import MASK, SIZES, STAYS, drive, mask_is, with_maximum
+from tests.casekit.test_suites import TABLE as OF_HEADS
 from trainer.casekit import Case, CaseMaker, Draw, Projected, suites
 
 from .plain import ATTENTION
 from .runner import caught_by, patched
-from .test_suites import MASK, SIZES, STAYS, drive, mask_is, with_maximum
-from .test_suites import TABLE as OF_HEADS
 
 EVERY = "torch.ones_like(mask)"
 SPAN = "mask.cummax(dim=-1).values & mask.flip(-1).cummax(dim=-1).values.flip(-1)"

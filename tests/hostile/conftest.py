@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.conftest import TINY_PACK
+from tests.support.paths import TINY_PACK
 from trainer.grading.grader import Grader
 from trainer.packs import pack_reader
 from trainer.worker.forkserver_client import Limits

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from tests.conftest import TINY_PACK
 from tests.support.grading import diagnoser_of, report_of
+from tests.support.paths import TINY_PACK
 from trainer.diagnosis.diagnose import diagnose
 from trainer.grading.comparison import Comparison
 from trainer.grading.grader import Grader, Judgement

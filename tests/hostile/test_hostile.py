@@ -12,8 +12,10 @@ from pathlib import Path
 import pytest
 import torch
 
-from tests.conftest import TINY_PACK
+from tests.hostile.conftest import PACK
+from tests.support.paths import TINY_PACK
 from tests.support.grading import report_of
+from tests.support.paths import TINY_PACK
 from trainer.diagnosis import value_graph
 from trainer.diagnosis.blame import Blamer
 from trainer.diagnosis.loops import growth
@@ -33,7 +35,6 @@ from trainer.worker.forkserver_client import Limits
 from trainer.worker.protocol import Reply, RunReply, Step
 from trainer.worker.worker_client import WorkerResult
 
-from .conftest import PACK
 from .generated import GENERATED, Generated
 from .headers import HARMFUL, Hostile, read
 
@@ -71,6 +72,7 @@ def test_honest_verdict(grader: Grader, monkeypatch: pytest.MonkeyPatch, hostile
     assert_alive(grader, hostile)
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("hostile", [one for one in SUBMISSIONS if one.without], ids=named)
 def test_honest_verdict_with_limits_alone(
     unconfined: Grader, monkeypatch: pytest.MonkeyPatch, hostile: Hostile
@@ -101,6 +103,7 @@ def test_what_would_harm_is_not_run_unconfined(hostile: Hostile) -> None:
     assert ("attn-drill-escaped" in hostile.source) == bool(hostile.must_not_exist)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("seed", range(40))
 def test_forged_records_do_no_harm(grader: Grader, seed: int) -> None:
     """A worker may say that lines made anything from anything: all that reads it comes to an end, with a line or without."""

@@ -1,4 +1,4 @@
-"""Draw today's failing report for the README: python tests/update_readme.py. A test says when it is time to."""
+"""Draw today's failing report for the README: python tests/support/update_readme.py. A test says when it is time to."""
 
 import io
 import os
@@ -6,7 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 os.environ["OMP_NUM_THREADS"] = "1"
 
 from tests.support.grading import report_of

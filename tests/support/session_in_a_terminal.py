@@ -4,7 +4,7 @@ import sys
 import time
 from pathlib import Path
 
-from tests.fake_grader import FakeGrader
+from tests.support.fake_grader import FakeGrader
 from trainer.packs import pack_reader
 from trainer.practice.journal import default_journal
 from trainer.session.model import SessionRequest
