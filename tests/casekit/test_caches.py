@@ -11,8 +11,8 @@ from trainer.casekit import CachedMaker, Case, Draw, Projected, caches
 from trainer.grading.drive import drive_source
 from trainer.packs import pack_reader
 
-from .plain import CACHED
-from .runner import caught_by, patched
+from tests.casekit.plain import CACHED
+from tests.casekit.runner import caught_by, patched
 
 STAYS = ("", "")
 SIZES = {"B": 2, "H": 8, "Hkv": 4, "D": 6}

@@ -13,8 +13,8 @@ from tests.casekit.test_suites import MASK, SIZES, STAYS, drive, mask_is, with_m
 from tests.casekit.test_suites import TABLE as OF_HEADS
 from trainer.casekit import Case, CaseMaker, Draw, Projected, suites
 
-from .plain import ATTENTION
-from .runner import caught_by, patched
+from tests.casekit.plain import ATTENTION
+from tests.casekit.runner import caught_by, patched
 
 EVERY = "torch.ones_like(mask)"
 SPAN = "mask.cummax(dim=-1).values & mask.flip(-1).cummax(dim=-1).values.flip(-1)"

@@ -13,8 +13,8 @@ from trainer.diagnosis.patched_references import PatchedReferences
 from trainer.grading.case_set import load_case_set
 from trainer.packs import pack_reader
 
-from .plain import ROTARY
-from .runner import caught_by, patched
+from tests.casekit.plain import ROTARY
+from tests.casekit.runner import caught_by, patched
 
 STAYS = ("", "")
 PROJECTED = "        q, k, v = self.q_proj(x), self.k_proj(x), self.v_proj(x)\n"

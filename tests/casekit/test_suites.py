@@ -13,8 +13,8 @@ import pytest
 
 from trainer.casekit import Case, CaseMaker, Draw, Projected, suites
 
-from .plain import ATTENTION, SEPARATE
-from .runner import caught_by, patched
+from tests.casekit.plain import ATTENTION, SEPARATE
+from tests.casekit.runner import caught_by, patched
 
 STAYS = ("", "")
 MASK = "        if mask is not None:\n"
