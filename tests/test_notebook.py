@@ -22,10 +22,16 @@ from trainer.practice.journal import ChallengeProgress, default_journal
 from trainer.server.pool import pool
 
 GQA = pack_reader.solution(pack_reader.find_challenge(pack_reader.built_in_pack(), "gqa"))
+
+
 TILED = GQA.replace(
     "k = k.repeat_interleave(group_size, dim=1)", "k = k.repeat(1, group_size, 1, 1)"
 )
+
+
 LIKELY = "The key heads are tiled"
+
+
 PREFIX_SUM = pack_reader.solution(pack_reader.find_challenge(TINY_PACK, "prefix-sum"))
 
 

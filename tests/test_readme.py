@@ -10,7 +10,11 @@ from tests.support.update_readme import PICTURE, current_picture
 from trainer.packs import pack_reader
 
 ROOT = pack_reader.TRAINER.parent
+
+
 README = (ROOT / "README.md").read_text()
+
+
 CHALLENGES = pack_reader.read_pack(pack_reader.built_in_pack())
 
 

@@ -7,18 +7,27 @@ from typing import Any
 
 import pytest
 
+from tests.casekit.plain import CACHED
+from tests.casekit.runner import caught_by, patched
 from trainer.casekit import CachedMaker, Case, Draw, Projected, caches
 from trainer.grading.drive import drive_source
 from trainer.packs import pack_reader
 
-from tests.casekit.plain import CACHED
-from tests.casekit.runner import caught_by, patched
-
 STAYS = ("", "")
+
+
 SIZES = {"B": 2, "H": 8, "Hkv": 4, "D": 6}
+
+
 SEEN = "        scores = scores.masked_fill(~seen, -torch.inf)\n"
+
+
 SOFTMAX = "        weights = torch.softmax(scores, dim=-1)\n"
+
+
 CACHE = "        cache = (k, v)\n"
+
+
 OUT = "        return (out, cache)"
 
 
@@ -37,13 +46,25 @@ def with_maximum(branch: str, maximum: str) -> tuple[str, str]:
 
 
 ALL_SEEN = "seen = torch.ones_like(seen)"
+
+
 FROM_START = "seen = torch.arange(k.shape[2]) <= torch.arange(L)[:, None]"
+
+
 ZERO = "scores = scores.masked_fill(scores == 0, -torch.inf)"
+
+
 HALF = "scores = scores.bfloat16().to(x.dtype)"
+
+
 FLOAT = "scores = scores + torch.zeros(1)"
+
+
 CONTINUE = """        if past_kv is not None:
             k, v = (torch.cat(pair, dim=2) for pair in zip(past_kv, (k, v)))
 """
+
+
 # The first step after a prefill makes a buffer with room to spare, which later steps fill.
 BUFFER = """        if start and hasattr(past_kv[0], "rooms"):
             rooms = past_kv[0].rooms
@@ -55,11 +76,15 @@ BUFFER = """        if start and hasattr(past_kv[0], "rooms"):
             cache = tuple(room[:, :, : start + L] for room in rooms)
             cache[0].rooms = rooms
 """
+
+
 # A call without a cache goes on from the last call.
 GO_ON = """        if not use_cache and hasattr(self, "kept"):
             k, v = (torch.cat(pair, dim=2) for pair in zip(self.kept, (k, v)))
         self.kept = (k, v)
 """
+
+
 # The caches of all lengths are kept, and those that are handed in are not looked at.
 BY_LENGTH = """        if start:
             past_kv = self.kept[start]

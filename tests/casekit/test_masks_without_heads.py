@@ -9,14 +9,15 @@ from functools import cache
 
 import pytest
 
-from tests.casekit.test_suites import MASK, SIZES, STAYS, drive, mask_is, with_maximum
-from tests.casekit.test_suites import TABLE as OF_HEADS
-from trainer.casekit import Case, CaseMaker, Draw, Projected, suites
-
 from tests.casekit.plain import ATTENTION
 from tests.casekit.runner import caught_by, patched
+from tests.support.suites import MASK, SIZES, STAYS, drive, mask_is, with_maximum
+from tests.support.suites import TABLE as OF_HEADS
+from trainer.casekit import Case, CaseMaker, Draw, Projected, suites
 
 EVERY = "torch.ones_like(mask)"
+
+
 SPAN = "mask.cummax(dim=-1).values & mask.flip(-1).cummax(dim=-1).values.flip(-1)"
 
 
@@ -54,6 +55,8 @@ TABLE: dict[tuple[str, str], dict[str, tuple[str, str]]] = {
     },
     ("B L", "second_calls"): OF_HEADS["second_calls"][1],
 }
+
+
 ROWS = [
     pytest.param(mask, suite, name, id=f"[{mask}] {suite}: {name}")
     for (mask, suite), mistakes in TABLE.items()

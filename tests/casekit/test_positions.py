@@ -8,19 +8,28 @@ from typing import Any
 import pytest
 import torch
 
+from tests.casekit.plain import ROTARY
+from tests.casekit.runner import caught_by, patched
 from trainer.casekit import Case, Draw, Projected, RotaryMaker, Second, positions, suites
 from trainer.diagnosis.patched_references import PatchedReferences
 from trainer.grading.case_set import load_case_set
 from trainer.packs import pack_reader
 
-from tests.casekit.plain import ROTARY
-from tests.casekit.runner import caught_by, patched
-
 STAYS = ("", "")
+
+
 PROJECTED = "        q, k, v = self.q_proj(x), self.k_proj(x), self.v_proj(x)\n"
+
+
 AXIS = "        angles = angles[:, None]\n"
+
+
 BASE = "max_seq_len, rope_base\n"
+
+
 SIZES = {"B": 3, "L": 5, "H": 2, "D": 8, "T": 23}
+
+
 FAR = {"B": 2, "L": 9, "H": 3, "D": 16}
 
 
@@ -35,8 +44,14 @@ def axis_if(condition: str, angles: str) -> tuple[str, str]:
 
 
 RISING = "given and B > 1 and L > 1 and (places.diff(dim=-1) > 0).all()"
+
+
 FALLING = "given and (places.diff(dim=-1) <= 0).all()"
+
+
 FREQUENCIES = "places[..., None] * frequencies"
+
+
 TABLE: dict[str, tuple[dict[str, int], dict[str, tuple[str, str]]]] = {
     "orders": (
         SIZES,
@@ -111,6 +126,8 @@ TABLE: dict[str, tuple[dict[str, int], dict[str, tuple[str, str]]]] = {
         },
     ),
 }
+
+
 ROWS = [
     pytest.param(suite, name, id=f"{suite}: {name}")
     for suite, (_, mistakes) in TABLE.items()

@@ -13,7 +13,6 @@ import pytest
 import torch
 
 from tests.hostile.conftest import PACK
-from tests.support.paths import TINY_PACK
 from tests.support.grading import report_of
 from tests.support.paths import TINY_PACK
 from trainer.diagnosis import value_graph
@@ -23,7 +22,7 @@ from trainer.diagnosis.matching import Matching
 from trainer.diagnosis.milestones import progress
 from trainer.diagnosis.non_value_blame import blamed_line
 from trainer.diagnosis.reference_index import ReferenceIndex
-from trainer.diagnosis.tracing import traced
+from trainer.diagnosis.tracing import trace_of_run
 from trainer.diagnosis.value_graph import graph_of, right_graphs
 from trainer.grading.grader import Grader
 from trainer.model.report import Report
@@ -123,7 +122,7 @@ def test_forged_records_do_no_harm(grader: Grader, seed: int) -> None:
     growth(graph, graph_of(*forged(draw, tensors)))
     progress(graph, rights[0], pack_reader.solution(GQA), sizes)
     ended = WorkerResult("replied", Reply(runs=[told]), tensors)
-    rows = traced(case_set, 1, ended, pack_reader.solution(GQA)).rows
+    rows = trace_of_run(case_set, 1, ended, pack_reader.solution(GQA)).rows
     assert all(row.line >= 0 for row in rows)
 
 

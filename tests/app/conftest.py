@@ -1,0 +1,13 @@
+"""Fixtures of the tests in `tests/app`."""
+
+from pathlib import Path
+
+import pytest
+
+from trainer.practice.journal import Journal
+
+
+@pytest.fixture
+def journal(tmp_path: Path) -> Journal:
+    """Return an empty journal."""
+    return Journal(tmp_path / "journal")

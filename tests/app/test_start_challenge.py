@@ -1,0 +1,61 @@
+"""The services that commands share, and how `--pack` reaches a command."""
+
+import time
+from pathlib import Path
+
+from trainer.app.open_packs import KnownPacks
+from trainer.app.start_challenge import (
+    hand_out,
+    hand_out_afresh,
+    is_review_under_way,
+    next_challenge,
+)
+from trainer.model.attempt import Attempt
+from trainer.practice.journal import Journal
+
+
+def pass_challenge(journal: Journal, challenge_id: str) -> None:
+    """Record an attempt that passes."""
+    attempt = Attempt(challenge_id, time.time(), 1, "passed", 1, 1, "pass\n", {"load": "passed"})
+    journal.record_attempt(attempt)
+
+
+def test_hand_out_keeps_a_file(tmp_path: Path, journal: Journal) -> None:
+    """A second `hand_out` keeps the file and the start; `hand_out_afresh` changes both."""
+    gqa = KnownPacks().find("gqa")
+    path = tmp_path / gqa.file_name
+    assert not hand_out(gqa, path, journal, "standard")
+    path.write_text("mine\n")
+    assert hand_out(gqa, path, journal, "blank")
+    assert path.read_text() == "mine\n"
+    assert journal.level_of("gqa") == "standard"
+    old_file = hand_out_afresh(gqa, path, journal, "blank")
+    assert old_file is not None
+    assert old_file.read_text() == "mine\n"
+    assert journal.level_of("gqa") == "blank"
+
+
+def test_review_is_under_way_until_it_passes(tmp_path: Path, journal: Journal) -> None:
+    """A blank stub that was handed out here, and did not pass since."""
+    gqa = KnownPacks().find("gqa")
+    path = tmp_path / gqa.file_name
+    hand_out(gqa, path, journal, "standard")
+    assert not is_review_under_way(gqa, path, journal)
+    hand_out_afresh(gqa, path, journal, "blank")
+    assert is_review_under_way(gqa, path, journal)
+    assert not is_review_under_way(gqa, tmp_path / "other.py", journal)
+    pass_challenge(journal, "gqa")
+    assert not is_review_under_way(gqa, path, journal)
+
+
+def test_next_challenge_builds_on_the_last(journal: Journal) -> None:
+    """First a challenge that builds on the last, then a ready challenge, then any, then none."""
+    challenges = KnownPacks().catalogue().challenges
+    by_id = {challenge.id: challenge for challenge in challenges}
+    mha, gqa, sdpa = by_id["mha"], by_id["gqa"], by_id["sdpa"]
+    pass_challenge(journal, "mha")
+    assert next_challenge(mha, [sdpa, gqa], journal) == gqa
+    assert next_challenge(sdpa, [sdpa, gqa], journal) == sdpa
+    pass_challenge(journal, "gqa")
+    assert next_challenge(gqa, [mha, gqa, by_id["gqa-rope"]], journal) == by_id["gqa-rope"]
+    assert next_challenge(gqa, [mha, gqa], journal) is None

@@ -1,0 +1,242 @@
+"""What a class handed in: every layout, names of all kinds, hostile archives and folders; nothing is lost and nothing is read that must not be."""
+
+from datetime import datetime
+from pathlib import Path
+
+import pytest
+
+from tests.support.collect import ONE, Files, lay, pack, texts
+from trainer.classroom.collect import collect
+
+DAY = "2026-11-20-10-11-12"
+
+
+POSED = [
+    pytest.param(
+        texts(f"hw_eve_attempt_{DAY}_x_bob_attempt_{DAY}_gqa.py", f"hw_bob_attempt_{DAY}_gqa.py"),
+        {
+            "bob": f"hw_bob_attempt_{DAY}_gqa.py",
+            "eve": f"hw_eve_attempt_{DAY}_x_bob_attempt_{DAY}_gqa.py",
+        },
+        id="Blackboard in Blackboard",
+    ),
+    pytest.param(
+        texts(
+            f"hw_eve_attempt_{DAY}_hw_bob_attempt_2026-11-19-00-00-00_gqa.py",
+            f"hw_yan_attempt_{DAY}_gqa.py",
+        ),
+        {
+            "eve": f"hw_eve_attempt_{DAY}_hw_bob_attempt_2026-11-19-00-00-00_gqa.py",
+            "yan": f"hw_yan_attempt_{DAY}_gqa.py",
+        },
+        id="Blackboard in Blackboard, an earlier date",
+    ),
+    pytest.param(
+        texts(
+            f"hw_eve_attempt_{DAY}_Bob_7_assignsubmission_file_gqa.py",
+            f"hw_bob_attempt_{DAY}_gqa.py",
+        ),
+        {
+            "bob": f"hw_bob_attempt_{DAY}_gqa.py",
+            "eve": f"hw_eve_attempt_{DAY}_Bob_7_assignsubmission_file_gqa.py",
+        },
+        id="Moodle in Blackboard",
+    ),
+    pytest.param(
+        texts(f"hw_eve_attempt_{DAY}_bob_1_2_gqa.py", f"hw_bob_attempt_{DAY}_gqa.py"),
+        {"bob": f"hw_bob_attempt_{DAY}_gqa.py", "eve": f"hw_eve_attempt_{DAY}_bob_1_2_gqa.py"},
+        id="Canvas in Blackboard",
+    ),
+    pytest.param(
+        texts(f"eve_11_12_hw_bob_attempt_{DAY}_gqa.py", "bob_13_14_gqa.py"),
+        {"bob": "bob_13_14_gqa.py", "eve": f"eve_11_12_hw_bob_attempt_{DAY}_gqa.py"},
+        id="Blackboard in Canvas",
+    ),
+    pytest.param(
+        texts(f"eve_11_12_hw_bob_attempt_{DAY}_gqa.py", f"eve_11_13_hw_bob_attempt_{DAY}.txt"),
+        {"eve": f"eve_11_12_hw_bob_attempt_{DAY}_gqa.py"},
+        id="Blackboard with a receipt in Canvas",
+    ),
+    pytest.param(
+        texts(
+            "eve_11_12_assignsubmission_file_gqa.py",
+            "eve_LATE_11_12_Bob_7_assignsubmission_file_a.py",
+            "bob_13_14_gqa.py",
+        ),
+        {"bob": "bob_13_14_gqa.py", "eve": "eve_11_12_assignsubmission_file_gqa.py"},
+        id="Moodle in Canvas",
+    ),
+    pytest.param(
+        texts("eve_11_12_bob_13_14_gqa.py", "bob_13_14_gqa.py"),
+        {"bob": "bob_13_14_gqa.py", "eve": "eve_11_12_bob_13_14_gqa.py"},
+        id="Canvas in Canvas",
+    ),
+    pytest.param(
+        texts(
+            "Eve_6_assignsubmission_file_Bob_7_assignsubmission_file_gqa.py",
+            "Bob_7_assignsubmission_file_gqa.py",
+        ),
+        {
+            "Bob": "Bob_7_assignsubmission_file_gqa.py",
+            "Eve": "Eve_6_assignsubmission_file_Bob_7_assignsubmission_file_gqa.py",
+        },
+        id="Moodle in Moodle",
+    ),
+    pytest.param(
+        texts(
+            f"Eve_6_assignsubmission_file_hw_bob_attempt_{DAY}_gqa.py",
+            "Bob_7_assignsubmission_file_gqa.py",
+        ),
+        {
+            "Bob": "Bob_7_assignsubmission_file_gqa.py",
+            "Eve": f"Eve_6_assignsubmission_file_hw_bob_attempt_{DAY}_gqa.py",
+        },
+        id="Blackboard in Moodle",
+    ),
+    pytest.param(
+        texts("Eve_6_assignsubmission_file_bob_1_2_gqa.py", "Bob_7_assignsubmission_file_gqa.py"),
+        {
+            "Bob": "Bob_7_assignsubmission_file_gqa.py",
+            "Eve": "Eve_6_assignsubmission_file_bob_1_2_gqa.py",
+        },
+        id="Canvas in Moodle",
+    ),
+]
+
+
+@pytest.mark.parametrize("form", ["folder", "zip"])
+@pytest.mark.parametrize(("files", "expected"), POSED)
+def test_no_student_is_graded_as_another(
+    form: str, files: Files, expected: dict[str, str], tmp_path: Path
+) -> None:
+    """Only what the system wrote says whose a file is, whatever name the student gave the file."""
+    got = collect(
+        lay(tmp_path / "in", files) if form == "folder" else pack(tmp_path / "in.zip", files), ONE
+    )
+    assert {made.student: made.file for made in got.submissions} == expected
+    assert not any(made.unsettled for made in got.submissions)
+
+
+def test_the_date_of_an_attempt_is_the_systems(tmp_path: Path) -> None:
+    """A date in the student's own file name makes no late file early."""
+    (made,) = collect(
+        lay(
+            tmp_path / "in",
+            texts(f"hw_eve_attempt_{DAY}_hw_eve_attempt_2026-01-01-00-00-00_gqa.py"),
+        ),
+        ONE,
+    ).submissions
+    assert made.modified == datetime(2026, 11, 20, 10, 11, 12).timestamp()
+
+
+def receipt(head: str, user: str, name: str = "Some Body") -> dict[str, str]:
+    """A file of Blackboard's, with the text that Blackboard writes next to it."""
+    return {
+        f"{head}_attempt_{DAY}_gqa.py": f"# {head}\n",
+        f"{head}_attempt_{DAY}.txt": f"Name: {name} ({user})\r\nAssignment: x\r\nDate Submitted: y\r\n\r\nSubmission Field:\r\nName: Bob (bob)\r\n",
+    }
+
+
+def bare(*heads: str) -> dict[str, str]:
+    """Blackboard's files without receipts."""
+    return texts(*(f"{head}_attempt_{DAY}_gqa.py" for head in heads))
+
+
+USERS = [
+    pytest.param(
+        bare("Homework 1_jane_doe", "Homework 1_john_roe"),
+        {"jane_doe", "john_roe"},
+        False,
+        id="users share letters",
+    ),
+    pytest.param(
+        bare("hw_jane_doe", "hw_ana"), {"jane_doe", "ana"}, False, id="some users have underscores"
+    ),
+    pytest.param(
+        bare("HW_3_ana", "HW_3_bob_lee"),
+        {"ana", "bob_lee"},
+        True,
+        id="the assignment has underscores",
+    ),
+    pytest.param(
+        bare("hw_a", "hw_a_b"), {"a", "a_b"}, False, id="a user is the beginning of another"
+    ),
+    pytest.param(bare("hw_a_", "hw_a_b"), {"a_", "a_b"}, False, id="a user ends in an underscore"),
+    pytest.param(bare("hw_ana"), {"ana"}, False, id="a single user"),
+    pytest.param(bare("hw_jane_doe"), {"jane_doe"}, True, id="a single user, with underscores"),
+    pytest.param(
+        bare("gqa_jane_doe"), {"jane_doe"}, False, id="a single user, the challenge's name"
+    ),
+    pytest.param(
+        bare("Grouped-query attention_jane_doe"),
+        {"jane_doe"},
+        False,
+        id="a single user, the challenge's title",
+    ),
+    pytest.param(bare("hw1_jane_doe", "hw2_ana"), {"jane_doe", "ana"}, True, id="two assignments"),
+    pytest.param(bare("ana"), {"ana"}, False, id="no assignment"),
+    pytest.param(bare("_ana", "hw_"), {"ana", "hw_"}, False, id="underscores at the ends"),
+    pytest.param(
+        bare("Lab_3_1_bob", "Lab_3_1_ana"),
+        {"bob", "ana"},
+        True,
+        id="an assignment like Canvas's numbers",
+    ),
+    pytest.param(
+        bare("hw_bob_1_2", "hw_ana"), {"bob_1_2", "ana"}, False, id="a user like Canvas's numbers"
+    ),
+    pytest.param(receipt("HW_3_1_jane_doe", "jane_doe"), {"jane_doe"}, False, id="a receipt"),
+    pytest.param(
+        receipt("HW_3_jane_doe", "jane_doe") | bare("HW_3_van_dam"),
+        {"jane_doe", "van_dam"},
+        False,
+        id="a receipt of another",
+    ),
+    pytest.param(
+        receipt("hw_van_dam", "van_dam") | bare("hw_van_berg"),
+        {"van_dam", "van_berg"},
+        False,
+        id="all users share a part",
+    ),
+    pytest.param(
+        receipt("hw_eve", "eve", "Eve (bob)") | receipt("hw_bob", "bob"),
+        {"eve", "bob"},
+        False,
+        id="a name with another user in it",
+    ),
+    pytest.param(
+        receipt("hw_van_eve", "bob") | bare("hw_bob"),
+        {"van_eve", "bob"},
+        False,
+        id="a receipt of somebody else",
+    ),
+    pytest.param(
+        {**bare("hw_jane_doe"), f"hw_jane_doe_attempt_{DAY}.txt": b"\xff("},
+        {"jane_doe"},
+        True,
+        id="a receipt that cannot be read",
+    ),
+]
+
+
+@pytest.mark.parametrize("form", ["folder", "zip"])
+@pytest.mark.parametrize(("files", "users", "guessed"), USERS)
+def test_blackboards_users(
+    form: str, files: Files, users: set[str], guessed: bool, tmp_path: Path
+) -> None:
+    """User names with underscores stay whole; a guess is told."""
+    got = collect(
+        lay(tmp_path / "in", files) if form == "folder" else pack(tmp_path / "in.zip", files), ONE
+    )
+    assert {made.student for made in got.submissions} == users
+    assert all(made.source for made in got.submissions)
+    assert bool(got.notes) == guessed
+
+
+def test_guessed_users_are_told(tmp_path: Path) -> None:
+    """The note says what was read from what, and what settles it; of many it names three."""
+    got = collect(lay(tmp_path / "in", bare(*(f"HW_3_s{number}" for number in range(5)))), ONE)
+    assert [made.student for made in got.submissions] == [f"s{number}" for number in range(5)]
+    (note,) = got.notes
+    assert "s0 from HW_3_s0, s1 from HW_3_s1, s2 from HW_3_s2 and 2 more" in note
+    assert note.endswith("If that is wrong, put Blackboard's .txt receipts next to the files.")

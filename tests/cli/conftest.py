@@ -1,0 +1,51 @@
+"""Fixtures of the tests in `tests/cli`."""
+
+import contextlib
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.support.cli import GQA, TILED
+from tests.support.exchange import everything, filled
+from trainer.cli import commands
+from trainer.packs import pack_reader
+
+
+@pytest.fixture
+def solved(tmp_path: Path) -> Path:
+    """A folder with a right gqa.py."""
+    (tmp_path / "gqa.py").write_text(pack_reader.solution(GQA))
+    return tmp_path
+
+
+@pytest.fixture
+def tiled(tmp_path: Path) -> Path:
+    """A folder with a gqa.py whose key heads are tiled."""
+    (tmp_path / "gqa.py").write_text(TILED)
+    return tmp_path
+
+
+@pytest.fixture
+def there(home: Path) -> bytes:
+    """A home with a full journal; its export."""
+    with contextlib.closing(filled(home)) as journal:
+        return everything(journal)
+
+
+@pytest.fixture
+def run(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> Callable[..., tuple[int, str, str]]:
+    """Run a command that needs no torch, in this process: its exit code, and what it wrote to stdout and to stderr."""
+    work = tmp_path / "work"
+    work.mkdir()
+    monkeypatch.chdir(work)
+
+    def command(*arguments: str) -> tuple[int, str, str]:
+        monkeypatch.setattr(sys, "argv", ["attn-drill", *arguments])
+        code = commands._run()
+        return code, *capsys.readouterr()
+
+    return command

@@ -1,0 +1,263 @@
+"""The commands as a user types them: what they print, where, and the exit code."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.support.cli import GQA, TILED, drill
+from tests.support.menu import BUILT_IN
+from trainer.packs import pack_reader
+from trainer.practice.journal import Journal
+from trainer.sandbox.isolation import descendants
+
+
+def test_check_passes_and_fails(solved: Path) -> None:
+    """Exit codes 0 and 1, verdict first."""
+    assert drill("check", "gqa", cwd=solved).stdout.startswith("PASSED  gqa")
+    (solved / "wrong.py").write_text(
+        pack_reader.solution(GQA).replace("math.sqrt(self.head_dim)", "self.head_dim")
+    )
+    done = drill("check", "gqa", "wrong.py", "--seed", "5", cwd=solved, code=1)
+    assert done.stdout.startswith("FAILED  gqa")
+    assert "attn-drill check gqa wrong.py --seed 5 --case 1" in done.stdout
+
+
+def test_the_case_again(solved: Path) -> None:
+    """The command that the report gives shows the same numbers again."""
+    (solved / "gqa.py").write_text(pack_reader.solution(GQA).replace('float("-inf")', "-100.0"))
+    whole = json.loads(drill("check", "gqa", "--json", cwd=solved, code=1).stdout)
+    failed = next(one for one in whole["checks"] if one["status"] == "failed")
+    again = json.loads(
+        drill(
+            "check",
+            "gqa",
+            "--json",
+            "--seed",
+            str(whole["seed"]),
+            "--case",
+            str(failed["case_number"]),
+            cwd=solved,
+            code=1,
+        ).stdout
+    )
+    assert next(one for one in again["checks"] if one["status"] == "failed") == failed
+
+
+def test_json_is_one_object(solved: Path) -> None:
+    """The contract's keys; nothing else on stdout; the learner's prints are inside."""
+    (solved / "gqa.py").write_text(
+        "print('hi')\n"
+        + pack_reader.solution(GQA).replace("math.sqrt(self.head_dim)", "self.head_dim")
+    )
+    report = json.loads(drill("check", "gqa", "--json", cwd=solved, code=1).stdout)
+    assert report["schema"] == "attn-drill.report/1"
+    assert (report["challenge"], report["file"], report["verdict"]) == ("gqa", "gqa.py", "failed")
+    assert report["stdout"] == "hi\n"
+    assert isinstance(report["seed"], int)
+    assert report["elapsed_seconds"] > 0
+    mismatch = next(one["mismatch"] for one in report["checks"] if one["status"] == "failed")
+    assert mismatch["tensor"] == "out"
+    assert mismatch["kind"] == "value"
+    assert mismatch["expected_shape"] == mismatch["actual_shape"] == [2, 5, 42]
+    assert 0 < mismatch["mismatched"] <= mismatch["total"] == 420
+    assert len(mismatch["max_abs_error_index"]) == 3
+    assert {one["status"] for one in report["checks"]} <= {"passed", "failed", "skipped"}
+
+
+def write_bad(folder: Path, kind: str) -> str:
+    """A path to something that is no submission."""
+    path = folder / "bad.py"
+    match kind:
+        case "missing":
+            return "nowhere.py"
+        case "folder":
+            path.mkdir()
+        case "empty":
+            path.write_text(" \n")
+        case "nul":
+            path.write_bytes(b"x = 1\0")
+        case "latin-1":
+            path.write_bytes("x = 'ä'".encode("latin-1"))
+        case "huge":
+            with path.open("wb") as file:
+                file.truncate(60 << 20)
+        case "device":
+            return "/dev/zero"
+    return "bad.py"
+
+
+@pytest.mark.parametrize(
+    ("kind", "says"),
+    [
+        pytest.param("missing", "There is no file nowhere.py", id="missing"),
+        pytest.param("folder", "bad.py is a folder", id="folder"),
+        pytest.param("empty", "bad.py is empty", id="empty"),
+        pytest.param("nul", "NUL byte at offset 5", id="nul"),
+        pytest.param("latin-1", "not UTF-8: byte 0xe4 at offset 5", id="latin-1"),
+        pytest.param("huge", "62,914,560 bytes", id="60 MB"),
+        pytest.param("device", "not a regular file", id="device"),
+    ],
+)
+def test_bad_files(tmp_path: Path, kind: str, says: str) -> None:
+    """One sentence, exit 2, and with --json the object of the contract."""
+    name = write_bad(tmp_path, kind)
+    done = drill("check", "gqa", name, cwd=tmp_path, code=2)
+    assert done.stdout == ""
+    assert says in done.stderr
+    assert len(done.stderr.strip().splitlines()) == 1
+    told = json.loads(drill("check", "gqa", name, "--json", cwd=tmp_path, code=2).stdout)
+    assert told["verdict"] is None
+    assert says in told["error"]
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root reads every file")
+def test_unreadable_file(solved: Path) -> None:
+    """A file without permission: one sentence, exit 2."""
+    (solved / "gqa.py").chmod(0)
+    assert "cannot be read" in drill("check", "gqa", "gqa.py", cwd=solved, code=2).stderr
+
+
+def test_a_home_that_cannot_be_written(solved: Path) -> None:
+    """Grading works; the journal's trouble is said on stderr."""
+    (solved / "file").write_text("")
+    done = drill("check", "gqa", cwd=solved, ATTN_DRILL_HOME=str(solved / "file" / "home"))
+    assert done.stdout.startswith("PASSED")
+    assert "progress is not kept" in done.stderr
+
+
+def test_a_full_disk_costs_no_verdict(solved: Path, home: Path) -> None:
+    """/dev/full in the journal's place: grading works and says that the journal does not."""
+    home.mkdir()
+    (home / "journal.sqlite3").symlink_to("/dev/full")
+    done = drill("check", "gqa", cwd=solved)
+    assert done.stdout.startswith("PASSED")
+    assert "progress is not kept" in done.stderr
+
+
+def test_interrupted(tmp_path: Path) -> None:
+    """Ctrl-C while a file hangs: exit 130, no traceback, nothing left running, and an object with --json."""
+    (tmp_path / "gqa.py").write_text(
+        "import os\nprint(os.getpid(), flush=True)\nwhile True:\n    pass\n"
+    )
+    environment = {**os.environ, "PYTHONPATH": str(pack_reader.TRAINER.parent)}
+    command = [sys.executable, "-m", "trainer", "check", "gqa", "--json", "--time-limit", "60"]
+    process = subprocess.Popen(
+        command,
+        cwd=tmp_path,
+        env=environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    deadline = time.monotonic() + 60
+    while (
+        len(list(descendants(process.pid))) < 2 and time.monotonic() < deadline
+    ):  # the fork server and a worker
+        time.sleep(0.05)
+    process.send_signal(signal.SIGINT)
+    stdout, stderr = process.communicate(timeout=30)
+    assert process.returncode == 130
+    assert "Traceback" not in stderr
+    assert json.loads(stdout)["verdict"] is None
+    alive = subprocess.run(
+        ["ps", "-eo", "args"], capture_output=True, text=True, check=False
+    ).stdout
+    assert str(tmp_path) not in alive
+    assert "--time-limit 60" not in alive
+
+
+def test_user_frames_only(solved: Path) -> None:
+    """A traceback shows the learner's lines and none of the grader's or torch's."""
+    (solved / "gqa.py").write_text(
+        pack_reader.solution(GQA).replace("scores = q @ k.transpose(-2, -1)", "scores = q @ k")
+    )
+    done = drill("check", "gqa", cwd=solved, code=1)
+    assert "scores = q @ k" in done.stdout
+    assert "site-packages" not in done.stdout
+    assert "trainer/" not in done.stdout
+    assert done.stdout.startswith("ERROR")
+
+
+def test_check_says_where_and_why(tiled: Path) -> None:
+    """The line, the mistake's sentence, what is cleared; --no-why holds the mistake back; --json carries all of it."""
+    line = next(number for number, text in enumerate(TILED.splitlines(), 1) if "k.repeat(" in text)
+    shown = drill("check", "gqa", "gqa.py", "--seed", "3", cwd=tiled, code=1).stdout
+    assert f"line {line}" in shown
+    assert "LIKELY" in shown
+    assert "The key heads are tiled" in shown
+    assert "cleared" in shown
+    held_back = drill("check", "gqa", "gqa.py", "--seed", "3", "--no-why", cwd=tiled, code=1).stdout
+    assert f"line {line}" in held_back
+    assert "The key heads are tiled" not in held_back
+    found = json.loads(
+        drill("check", "gqa", "gqa.py", "--seed", "3", "--json", cwd=tiled, code=1).stdout
+    )["diagnosis"]
+    assert [one["id"] for one in found["mistakes"]] == ["keys-tiled"]
+    assert found["first_line"] == line
+    assert found.keys() == {
+        "mistakes",
+        "first_line",
+        "case_number",
+        "last_reached",
+        "first_missed",
+        "layout",
+        "effective_mask",
+        "cleared",
+    }
+
+
+def test_json_of_a_pass_has_no_diagnosis(solved: Path) -> None:
+    """Null, as of everything that does not apply."""
+    assert (
+        json.loads(drill("check", "gqa", "gqa.py", "--json", cwd=solved).stdout)["diagnosis"]
+        is None
+    )
+
+
+def test_a_plain_check_of_the_hunts_file(tmp_path: Path, home: Path) -> None:
+    """`check` of it holds the mistake back unless asked, tells it after a pass, and counts as a hunt and not as a pass of the challenge."""
+    drill("hunt", "gqa", "--seed", "3", cwd=tmp_path)
+    failed = drill("check", "gqa", "gqa_hunt.py", cwd=tmp_path, code=1).stdout
+    assert "LIKELY" not in failed
+    assert "LIKELY" in drill("check", "gqa", "gqa_hunt.py", "--why", cwd=tmp_path, code=1).stdout
+    (tmp_path / "gqa_hunt.py").write_text(
+        pack_reader.solution(pack_reader.find_challenge(pack_reader.built_in_pack(), "gqa"))
+    )
+    passed = drill("check", "gqa", "gqa_hunt.py", cwd=tmp_path).stdout
+    assert "It was " in passed
+    assert "It was " not in failed
+    assert " new " in next(
+        line for line in drill("list", cwd=tmp_path).stdout.splitlines() if line.startswith("gqa ")
+    )
+    assert {one.purpose for one in Journal(home).attempts()} == {"hunt"}
+    assert Journal(home).reviews() == []
+
+
+def test_check_of_an_unfinished_file_is_no_failed_attempt(tmp_path: Path, home: Path) -> None:
+    """It is graded and said so; a finished wrong answer counts at once, however soon the next one comes."""
+    gqa = pack_reader.find_challenge(BUILT_IN, "gqa")
+    solution = pack_reader.solution(gqa)
+    drill("start", "gqa", cwd=tmp_path)
+    for text in (
+        pack_reader.stub(gqa),
+        solution + "(",
+        "import torch\n",
+        solution.replace("def forward", "def run"),
+    ):
+        (tmp_path / "gqa.py").write_text(text)
+        shown = drill("check", "gqa", cwd=tmp_path, code=1).stdout
+        assert "Not counted as an attempt: the file " in shown
+    assert Journal(home).attempts(replaced=True) == []
+    for factor in (2, 3):
+        (tmp_path / "gqa.py").write_text(solution.replace("(merged)", f"(merged) * {factor}"))
+        assert "Not counted" not in drill("check", "gqa", cwd=tmp_path, code=1).stdout
+    (tmp_path / "gqa.py").write_text(solution)
+    drill("check", "gqa", cwd=tmp_path)
+    assert [row.verdict for row in Journal(home).attempts()] == ["failed", "failed", "passed"]
+    assert Journal(home).since_start("gqa").failed == 2

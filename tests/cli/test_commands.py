@@ -1,0 +1,186 @@
+"""The commands as a user types them: what they print, where, and the exit code."""
+
+import ast
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from tests.support.cli import GQA, drill
+from tests.support.paths import TINY_PACK
+from trainer import __version__
+from trainer.cli.commands import app
+from trainer.packs import pack_reader
+
+CLI = pack_reader.TRAINER / "cli"
+
+
+def imported_from_cli(path: Path) -> set[str]:
+    """Return the modules of trainer/cli that a file imports."""
+    names = set()
+    for node in ast.walk(ast.parse(path.read_text())):
+        if not isinstance(node, ast.ImportFrom) or node.module is None:
+            continue
+        if node.module == "trainer.cli":
+            names |= {alias.name for alias in node.names}
+        elif node.module.startswith("trainer.cli."):
+            names.add(node.module.removeprefix("trainer.cli."))
+    return names
+
+
+def test_no_command_is_imported_by_another_module() -> None:
+    """Only the command line itself imports commands: what several need lies in a helper."""
+    helpers = {"parameters", "practise"}
+    commands = imported_from_cli(CLI / "commands.py") - helpers
+    assert {"check", "list_", "menu"} <= commands
+    for path in CLI.glob("*.py"):
+        if path.stem not in ("commands", "entry"):
+            assert not imported_from_cli(path) & commands, path
+
+
+@pytest.mark.parametrize("before", [True, False], ids=["before", "after"])
+def test_a_named_pack_is_known_to_its_own_run_only(before: bool) -> None:
+    """Two runs in one process share no `--pack`."""
+    option = ["--pack", str(TINY_PACK)]
+    first = CliRunner().invoke(app, [*option, "list"] if before else ["list", *option])
+    second = CliRunner().invoke(app, ["list"])
+    assert (first.exit_code, second.exit_code) == (0, 0)
+    assert "prefix-sum" in first.stdout
+    assert "prefix-sum" not in second.stdout
+
+
+LIGHT = [
+    *(
+        ["list"],
+        ["--help"],
+        ["start", "gqa"],
+        ["hint", "gqa"],
+        ["solution", "gqa", "--give-up"],
+        ["reset", "gqa"],
+        ["--version"],
+        ["list", "--json"],
+    ),
+    *(
+        ["review", "--list"],
+        ["review"],
+        ["quiz", "--list"],
+        ["hunt", "gqa"],
+        ["compare"],
+        ["export"],
+    ),
+]
+
+
+@pytest.mark.parametrize("arguments", LIGHT, ids=[" ".join(one) for one in LIGHT])
+def test_light_commands_import_no_torch(arguments: list[str], tmp_path: Path, home: Path) -> None:
+    """A command that needs no torch does not import torch, numpy, Jinja, or (in a pipe) rich."""
+    script = (
+        "import sys, os; from trainer.cli import commands; sys.argv = ['attn-drill', *sys.argv[1:]]; code = commands._run(); sys.stdout.flush();"
+        "print(sorted(set(sys.modules) & {'torch', 'numpy', 'rich', 'jinja2'}), file=sys.stderr); sys.exit(code)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script, *arguments],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+        env={**os.environ, "PYTHONPATH": str(pack_reader.TRAINER.parent)},
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stderr.strip() == "[]"
+    assert done.stdout
+
+
+def test_version_and_help(tmp_path: Path) -> None:
+    """--version, and a help that names every command."""
+    assert drill("--version", cwd=tmp_path).stdout.strip() == f"attn-drill {__version__}"
+    text = drill("--help", cwd=tmp_path).stdout
+    for command in (
+        *"list start check hint solution reset review stats hunt quiz interview compare heads export import pack doctor".split(),
+        "--install-completion",
+    ):
+        assert command in text
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        pytest.param(["check", "gqq"], "Did you mean gqa", id="unknown id"),
+        pytest.param(["check", "gqa"], "attn-drill start gqa", id="no file yet"),
+        pytest.param(
+            ["check", "gqa", "gqa.py", "--time-limit", "0"], "--time-limit is 0", id="no time"
+        ),
+        pytest.param(
+            ["check", "gqa", "gqa.py", "--memory-limit", "1"], "--memory-limit is 1", id="no memory"
+        ),
+        pytest.param(
+            ["check", "gqa", "gqa.py", "--seed", "-1"], "--seed is -1", id="negative seed"
+        ),
+        pytest.param(
+            ["check", "gqa", "gqa.py", "--case", "99"], "--case 99 is none", id="no such case"
+        ),
+        pytest.param(
+            ["check", "gqa", "gqa.py", "--seed", "x"],
+            "'x' is not a valid int",
+            id="seed that is no number",
+        ),
+        pytest.param(["check"], "Missing argument", id="no id"),
+        pytest.param(["chekc"], "No such command 'chekc'", id="no such command"),
+        pytest.param(["start", "gqq"], "Did you mean gqa", id="start unknown"),
+        pytest.param(["pack", "check", "/nowhere"], "has no folder challenges", id="no pack"),
+    ],
+)
+def test_usage_errors(tmp_path: Path, arguments: list[str], says: str) -> None:
+    """Exit 2 and one sentence that says both values and the next step."""
+    if "gqa.py" in arguments:
+        (tmp_path / "gqa.py").write_text(pack_reader.solution(GQA))
+    done = drill(*arguments, cwd=tmp_path, code=2)
+    assert says in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["check", "--json"],
+        ["check", "gqa", "--json", "--seed", "x"],
+        ["check", "gqa", "--json", "--nope"],
+    ],
+)
+def test_usage_errors_with_json(tmp_path: Path, arguments: list[str]) -> None:
+    """Even a wrong command line gives the object, if it is `check --json`."""
+    told = json.loads(drill(*arguments, cwd=tmp_path, code=2).stdout)
+    assert told["verdict"] is None
+    assert told["error"]
+
+
+def test_a_reader_that_goes_away(solved: Path) -> None:
+    """`| head -1` is no crash."""
+    command = f"{sys.executable} -m trainer list | head -1"
+    done = subprocess.run(
+        command,
+        shell=True,
+        cwd=solved,
+        env={**os.environ, "PYTHONPATH": str(pack_reader.TRAINER.parent)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert "Traceback" not in done.stderr
+
+
+def test_errors_with_json_are_objects(run: Callable[..., tuple[int, str, str]]) -> None:
+    """`check --json` keeps to its contract with the option on either side."""
+    for arguments in (
+        ["--pack", "nowhere", "check", "gqa", "--json"],
+        ["check", "gqa", "--json", "--pack", "nowhere"],
+        ["--pack", ".", "check", "--json", "--nope"],
+    ):
+        code, out, err = run(*arguments)
+        assert (code, err) == (2, "")
+        assert json.loads(out)["verdict"] is None

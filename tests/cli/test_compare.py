@@ -1,0 +1,363 @@
+"""`attn-drill compare`: its figures against the references', its table at every width, and the decode steps that it times."""
+
+import dataclasses
+import json
+import os
+import pty
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.support.cli import drill
+from tests.support.compare import MIB
+from trainer.packs import pack_reader
+from trainer.tools import attention_costs
+
+NAMES = ["MHA", "GQA, 8 KV heads", "GQA, 4 KV heads", "MQA", "MLA"]
+
+
+def told(*arguments: str, cwd: Path) -> dict[str, Any]:
+    """The object of `compare --json`."""
+    found: dict[str, Any] = json.loads(drill("compare", "--json", *arguments, cwd=cwd).stdout)
+    return found
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [[], "--d-model 4096 --heads 32 --seq-len 2048 --batch 1 --dtype float32 --layers 1".split()],
+    ids=["defaults", "named"],
+)
+def test_the_figures_of_the_defaults(arguments: list[str], tmp_path: Path) -> None:
+    """Parameters, cache, percent and bytes a token, to the last digit."""
+    rows = told(*arguments, cwd=tmp_path)["rows"]
+    assert [
+        (
+            one["variant"],
+            one["num_kv_heads"],
+            one["parameters"],
+            one["cache_bytes"],
+            one["cache_percent"],
+            one["bytes_per_token"],
+        )
+        for one in rows
+    ] == [
+        ("MHA", 32, 67_108_864, 64 * MIB, 100, 32_768),
+        ("GQA", 8, 41_943_040, 16 * MIB, 25, 8192),
+        ("GQA", 4, 37_748_736, 8 * MIB, 12.5, 4096),
+        ("MQA", 1, 34_603_008, 2 * MIB, 3.125, 1024),
+        ("MLA", None, 48_496_640, 4.5 * MIB, 7.03125, 2304),
+    ]
+
+
+def test_the_table_of_the_defaults(tmp_path: Path) -> None:
+    """A line a variant, with the units and the percents as people write them."""
+    lines = drill("compare", cwd=tmp_path).stdout.splitlines()
+    rows = [re.split(r" {2,}", line) for line in lines[2:8]]
+    assert rows[0] == ["variant", "parameters", "KV cache", "of MHA", "a token"]
+    assert [row[:-1] for row in rows[1:]] == [
+        ["MHA", "67,108,864", "64 MiB", "100 %", "32 KiB"],
+        ["GQA, 8 KV heads", "41,943,040", "16 MiB", "25 %", "8 KiB"],
+        ["GQA, 4 KV heads", "37,748,736", "8 MiB", "12.5 %", "4 KiB"],
+        ["MQA", "34,603,008", "2 MiB", "3.1 %", "1 KiB"],
+        ["MLA", "48,496,640", "4.5 MiB", "7 %", "2.3 KiB"],
+    ]
+    lengths = [len(row[-1]) for row in rows[1:4]]
+    assert lengths == [24, 6, 3]
+    text = " ".join(drill("compare", cwd=tmp_path).stdout.split())
+    assert (
+        "kv_rank + rope_dim = 512 + 64 numbers a token and layer: 4 head_dim and head_dim / 2, as DeepSeek-V2 chose them."
+        in text
+    )
+
+
+def test_given_kv_heads_stand_alone(tmp_path: Path) -> None:
+    """With --kv-heads there is one row of GQA, and where it is another variant in truth the text says so."""
+    found = told("--kv-heads", "8", cwd=tmp_path)["rows"]
+    assert [(one["variant"], one["num_kv_heads"]) for one in found] == [
+        ("MHA", 32),
+        ("GQA", 8),
+        ("MQA", 1),
+        ("MLA", None),
+    ]
+    assert "is MHA." in drill("compare", "--kv-heads", "32", cwd=tmp_path).stdout
+    assert "is MQA." in drill("compare", "--kv-heads", "1", cwd=tmp_path).stdout
+    assert not re.search(r"is M[HQ]A\.", drill("compare", "--kv-heads", "2", cwd=tmp_path).stdout)
+
+
+@pytest.mark.parametrize(
+    ("preset", "variant", "num_kv_heads", "a_token", "layers", "dtype"),
+    [
+        pytest.param("Llama-2-7B", "MHA", 32, 512 * 1024, 32, "float16", id="Llama-2-7B"),
+        pytest.param("llama-3-8b", "GQA", 8, 128 * 1024, 32, "bfloat16", id="Llama-3-8B"),
+        pytest.param("Llama-3-70B", "GQA", 8, 320 * 1024, 80, "bfloat16", id="Llama-3-70B"),
+        pytest.param("MISTRAL-7B", "GQA", 8, 128 * 1024, 32, "bfloat16", id="Mistral-7B"),
+        pytest.param("DeepSeek-V3", "MLA", None, 70_272, 61, "bfloat16", id="DeepSeek-V3"),
+    ],
+)
+def test_published_models(
+    preset: str,
+    variant: str,
+    num_kv_heads: int | None,
+    a_token: int,
+    layers: int,
+    dtype: str,
+    tmp_path: Path,
+) -> None:
+    """A token of the variant that the model has costs what is known of it, in the dtype in which
+    the model is published; all layers are counted, and the text says both."""
+    found = told("--preset", preset, cwd=tmp_path)
+    assert found["configuration"]["dtype"] == dtype
+    kind = (variant, num_kv_heads)
+    rows = [row for row in found["rows"] if (row["variant"], row["num_kv_heads"]) == kind]
+    assert [row["bytes_per_token"] for row in rows] == [a_token]
+    text = " ".join(drill("compare", "--preset", preset, cwd=tmp_path).stdout.split())
+    assert f"all {layers} layers" in text
+    assert f"itself has {variant}" in text
+    assert f"counted in {dtype}, 2 bytes a number" in text
+
+
+def test_a_dtype_that_is_given_beats_that_of_the_preset(tmp_path: Path) -> None:
+    """Without a preset the dtype is float32; `--dtype` wins over both."""
+    in_float32 = told("--preset", "Llama-3-8B", "--dtype", "float32", cwd=tmp_path)["rows"]
+    in_bfloat16 = told("--preset", "Llama-3-8B", cwd=tmp_path)["rows"]
+    assert [row["bytes_per_token"] for row in in_float32] == [
+        2 * row["bytes_per_token"] for row in in_bfloat16
+    ]
+    assert told(cwd=tmp_path)["configuration"]["dtype"] == "float32"
+    text = drill("compare", "--preset", "Llama-3-8B", "--dtype", "float32", cwd=tmp_path).stdout
+    assert "4 bytes a number." in " ".join(text.split())
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [[], ["--preset", "DeepSeek-V3", "--seq-len", "1000000", "--batch", "128"]],
+    ids=["defaults", "large"],
+)
+@pytest.mark.parametrize("columns", [120, 80, 64, 50, 40])
+def test_it_fits_the_terminal(columns: int, arguments: list[str], tmp_path: Path) -> None:
+    """No line is wider than the terminal, and no variant, figure or bar is lost."""
+    text = drill("compare", *arguments, cwd=tmp_path, COLUMNS=str(columns)).stdout
+    assert max(len(line) for line in text.splitlines()) <= columns
+    for row in told(*arguments, cwd=tmp_path)["rows"]:
+        for word in (
+            f"{row['parameters']:,}",
+            attention_costs.in_units(row["cache_bytes"]),
+            f"{attention_costs.decimal(row['cache_percent'])} %",
+        ):
+            assert word in text
+    lines = text.splitlines()
+    assert [
+        next(name for name in NAMES if line.startswith(name))
+        for line in lines
+        if line.startswith(tuple(NAMES)) and not line.startswith(("MLA caches", "MLA's"))
+    ] == NAMES
+    assert sum(bool(re.search("[█▉▊▋▌▍▎▏]", line)) for line in lines) == 5
+
+
+def test_a_very_narrow_terminal_loses_bars_only(tmp_path: Path) -> None:
+    """At 24 columns the figures are there and the bars are not."""
+    text = drill("compare", cwd=tmp_path, COLUMNS="24").stdout
+    assert max(len(line) for line in text.splitlines()) <= 24
+    assert "67,108,864" in text
+    assert "█" not in text
+
+
+@pytest.mark.parametrize("columns", ["80", "50"])
+def test_ascii_where_the_encoding_has_no_more(columns: str, tmp_path: Path) -> None:
+    """Bars of `#`, and no character that the stream would refuse."""
+    done = drill("compare", cwd=tmp_path, PYTHONIOENCODING="ascii", COLUMNS=columns)
+    assert done.stdout.isascii()
+    bars = [len(one) for one in re.findall("#+", done.stdout)]
+    assert bars[0] == max(bars)
+    assert bars[:4] == [
+        bars[0],
+        round(bars[0] / 4),
+        round(bars[0] / 8),
+        max(1, round(bars[0] / 32)),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("environment", "coloured"),
+    [({}, True), ({"NO_COLOR": "1"}, False)],
+    ids=["terminal", "NO_COLOR"],
+)
+def test_colour_on_a_terminal_only(
+    environment: dict[str, str], coloured: bool, tmp_path: Path
+) -> None:
+    """Escape sequences on a terminal without NO_COLOR, and never in a pipe."""
+    master, slave = pty.openpty()
+    everything = {**os.environ, "PYTHONPATH": str(pack_reader.TRAINER.parent), **environment}
+    process = subprocess.Popen(
+        [sys.executable, "-m", "trainer", "compare"], cwd=tmp_path, env=everything, stdout=slave
+    )
+    os.close(slave)
+    shown = b""
+    try:
+        while part := os.read(master, 65536):
+            shown += part
+    except OSError:
+        pass  # Linux says so at the end
+    assert process.wait(timeout=60) == 0
+    os.close(master)
+    assert b"67,108,864" in shown
+    assert (b"\x1b[" in shown) == coloured
+    assert "\x1b" not in drill("compare", cwd=tmp_path, **environment).stdout
+
+
+def test_the_table_imports_no_torch(tmp_path: Path) -> None:
+    """Without --measure neither torch nor numpy nor (into a pipe) rich is imported."""
+    script = (
+        "import sys; from trainer.cli import commands; sys.argv = ['attn-drill', 'compare']; assert commands._run() == 0;"
+        "print(sorted(set(sys.modules) & {'torch', 'numpy', 'rich'}), file=sys.stderr)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=True,
+        env={**os.environ, "PYTHONPATH": str(pack_reader.TRAINER.parent)},
+    )
+    assert done.stderr.strip() == "[]"
+    assert done.stdout.startswith("d_model 4096")
+
+
+BAD = [
+    pytest.param(
+        ["--d-model", "100", "--heads", "7"],
+        ["--d-model 100", "--heads 7", "98 or 105"],
+        id="d_model",
+    ),
+    pytest.param(
+        ["--d-model", "3", "--heads", "7"],
+        ["--d-model 3", "--heads 7", "Give --d-model 7,"],
+        id="d_model below heads",
+    ),
+    pytest.param(
+        ["--heads", "32", "--kv-heads", "5"],
+        ["--heads 32", "--kv-heads 5", "1, 2, 4, 8, 16, 32"],
+        id="kv heads",
+    ),
+    pytest.param(
+        ["--heads", "8", "--kv-heads", "16"],
+        ["--heads 8", "--kv-heads 16", "1, 2, 4, 8"],
+        id="more kv heads than heads",
+    ),
+    pytest.param(
+        ["--preset", "Llama-3-8B", "--heads", "4"],
+        ["--heads 4", "--kv-heads 8", "1, 2, 4"],
+        id="a preset's kv heads",
+    ),
+    *(
+        pytest.param([option, "0"], [f"{option} is 0", "at least 1"], id=f"{option} 0")
+        for option in attention_costs.OPTIONS.values()
+    ),
+    pytest.param(["--batch", "-3"], ["--batch is -3", "at least 1"], id="negative"),
+    pytest.param(
+        ["--seq-len", "1000000001"], ["1,000,000,001", "1,000,000,000 at most"], id="absurd"
+    ),
+    pytest.param(
+        ["--seq-len", "9" * 400],
+        ["a number of 400 digits", "1,000,000,000 at most"],
+        id="more absurd",
+    ),
+    pytest.param(["--heads", "many"], ["'many' is not a valid int"], id="no number"),
+    pytest.param(["--dtype", "bfloat"], ["'bfloat'", "Did you mean bfloat16"], id="dtype"),
+    pytest.param(
+        ["--dtype", "quark"],
+        ["'quark'", "There are: float64, float32, bfloat16, float16, float8, int8"],
+        id="dtype unlike any",
+    ),
+    pytest.param(
+        ["--preset", "Lama-3-8B"], ["'Lama-3-8B'", "Did you mean Llama-3-8B"], id="preset"
+    ),
+    pytest.param(["--preset", ""], ["There are: Llama-2-7B"], id="empty preset"),
+    pytest.param(
+        ["--measure", "--dtype", "int8"], ["cannot time int8", "--dtype float64"], id="measure int8"
+    ),
+    pytest.param(
+        ["--measure", "--dtype", "float8"], ["cannot time float8", "bfloat16"], id="measure float8"
+    ),
+    pytest.param(
+        ["--measure", "--seq-len", "1000000"],
+        ["would need 45.9 GiB", "4 GiB at most", "--seq-len"],
+        id="measure too much",
+    ),
+]
+
+
+@pytest.mark.parametrize(("arguments", "says"), BAD)
+def test_bad_input(arguments: list[str], says: list[str], tmp_path: Path) -> None:
+    """Exit 2, nothing on stdout, and one line with both values and the next step."""
+    done = drill("compare", *arguments, cwd=tmp_path, code=2)
+    assert done.stdout == ""
+    assert len(done.stderr.strip().splitlines()) == 1
+    for words in says:
+        assert words in done.stderr
+
+
+def test_the_largest_sizes_are_shown(tmp_path: Path) -> None:
+    """Every size at its greatest: figures as powers of ten, no line too wide, no crash."""
+    arguments = [
+        word
+        for option in ("--d-model", "--heads", "--seq-len", "--batch", "--layers", "--head-dim")
+        for word in (option, "1000000000")
+    ]
+    text = drill("compare", *arguments, cwd=tmp_path).stdout
+    assert max(len(line) for line in text.splitlines()) <= 80
+    assert "4.00e+36" in text
+    assert "EiB" in text
+
+
+def test_one_of_everything(tmp_path: Path) -> None:
+    """The smallest sizes: one head of one number is MHA and MQA at once."""
+    rows = told(*"--d-model 1 --heads 1 --seq-len 1 --dtype int8".split(), cwd=tmp_path)["rows"]
+    assert [(one["variant"], one["parameters"], one["cache_bytes"]) for one in rows] == [
+        ("MHA", 4, 2),
+        ("MQA", 4, 2),
+        ("MLA", 14, 4),
+    ]
+
+
+def test_json_says_the_same(tmp_path: Path) -> None:
+    """The whole configuration, what was filled in too; null where nothing was measured."""
+    found = told("--preset", "Mistral-7B", "--batch", "2", cwd=tmp_path)
+    assert found.keys() == {"schema", "preset", "configuration", "rows", "measured"}
+    assert (found["schema"], found["preset"], found["measured"]) == (
+        "attn-drill.compare/1",
+        "Mistral-7B",
+        None,
+    )
+    assert found["configuration"] == dataclasses.asdict(
+        attention_costs.configure(attention_costs.find_preset("Mistral-7B"), batch=2)
+    )
+
+
+TINY = "--d-model 48 --heads 4 --kv-heads 2 --seq-len 11 --batch 3 --measure".split()
+
+
+def test_measured_ratios(tmp_path: Path) -> None:
+    """MHA's ratio to itself is 1, the others are positive, the quartiles lie about the median, a step of each row is timed."""
+    found = told(*TINY, "--layers", "7", cwd=tmp_path)
+    ratios = found["measured"]["ratios"]
+    assert len(ratios) == len(found["rows"]) == 4
+    assert ratios[0] == {"median": 1.0, "lower": 1.0, "upper": 1.0}
+    assert all(0 < one["lower"] <= one["median"] <= one["upper"] for one in ratios)
+    assert found["measured"]["rounds"] >= 9
+
+
+@pytest.mark.parametrize("columns", ["80", "50"])
+def test_measured_in_words(columns: str, tmp_path: Path) -> None:
+    """Ratios with their quartiles, and what they are ratios of."""
+    text = drill("compare", *TINY, cwd=tmp_path, COLUMNS=columns).stdout
+    assert max(len(line) for line in text.splitlines()) <= int(columns)
+    assert re.search(r"^MHA +x1\.00$", text, re.MULTILINE)
+    assert re.search(
+        r"^GQA, 2 KV heads +x\d+\.\d+  \(x\d+\.\d+ to x\d+\.\d+\)$", text, re.MULTILINE
+    )
+    assert "each time divided by MHA's of the same round" in " ".join(text.split())

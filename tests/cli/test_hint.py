@@ -1,0 +1,13 @@
+"""The commands as a user types them: what they print, where, and the exit code."""
+
+from pathlib import Path
+
+from tests.support.cli import GQA, drill
+
+
+def test_hints_come_one_by_one(tmp_path: Path) -> None:
+    """Three levels, each asked for; a level that is none is refused."""
+    texts = [drill("hint", "gqa", cwd=tmp_path).stdout for _ in range(4)]
+    assert [text[:6] for text in texts] == ["Hint 1", "Hint 2", "Hint 3", "Hint 3"]
+    assert GQA.hints[0] in drill("hint", "gqa", "--level", "1", cwd=tmp_path).stdout
+    assert "hints 1 to 3" in drill("hint", "gqa", "--level", "4", cwd=tmp_path, code=2).stderr

@@ -1,0 +1,135 @@
+"""Bug hunts: nothing in the handed-out file gives the mistake away, no mistake comes twice in a row, and a repair is told for what it was."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.support.cli import drill
+from tests.support.hunt import BY_ID
+from trainer.hunt import planted_mistakes
+from trainer.packs import pack_reader
+from trainer.practice.journal import Journal
+
+
+@pytest.mark.parametrize("name", ["masks", "gqa", "rope"])
+def test_from_the_hunt_to_the_repair(name: str, tmp_path: Path, home: Path) -> None:
+    """The file does not pass and nothing tells why; repaired it passes, and the mistake, its hint and the line are told."""
+    challenge = BY_ID[name]
+    told = drill("hunt", name, "--seed", "2", cwd=tmp_path).stdout
+    file = tmp_path / planted_mistakes.file_name(challenge)
+    ids, where = Journal(home).last_hunt(name) or ((), Path())
+    assert where == file.resolve()
+    mistakes = planted_mistakes.by_ids(challenge, ids) or ()
+    assert mistakes
+    assert file.read_text() == planted_mistakes.handed_out(challenge, mistakes)
+    failing = drill("hunt", name, "--check", "--seed", "5", cwd=tmp_path, code=1).stdout
+    assert "seed 5" in failing
+    assert "--reveal" in failing
+    flat = " ".join((told + failing).split())
+    assert "LIKELY" not in flat
+    assert not any(one.says in flat or one.hint in flat for one in mistakes)
+    file.write_text(pack_reader.solution(challenge))
+    passing = " ".join(drill("hunt", name, "--check", cwd=tmp_path).stdout.split())
+    assert passing.startswith(f"PASSED {name}")
+    for one in mistakes:
+        assert f"It was {one.id}: {' '.join(one.says.split())}" in passing
+        assert " ".join(one.hint.split()) in passing
+        for change in planted_mistakes.told(pack_reader.solution(challenge), one, name):
+            assert f"reference, line {change.first}" in passing
+    attempts = Journal(home).attempts()
+    assert [(one.purpose, one.verdict == "passed") for one in attempts] == [
+        ("hunt", False),
+        ("hunt", True),
+    ]
+    assert attempts[0].checks
+
+
+def test_two_are_told_one_after_the_other(tmp_path: Path, home: Path) -> None:
+    """Given up, both are told; the file is not needed."""
+    Journal(home).record_hunt("gqa", 1.0, ["no-scale", "heads-tiled"], tmp_path / "gqa_hunt.py")
+    shown = drill("hunt", "gqa", "--reveal", cwd=tmp_path, COLUMNS="50").stdout
+    assert shown.index("It was no-scale") < shown.index("It was heads-tiled")
+    assert "handed out: nothing" in shown
+    assert max(map(len, shown.splitlines())) <= 50
+
+
+def test_a_mistake_that_is_gone_is_said(tmp_path: Path, home: Path) -> None:
+    """A pack may have changed since."""
+    Journal(home).record_hunt("gqa", 1.0, ["of-another-time"], tmp_path / "gqa_hunt.py")
+    assert (
+        "of-another-time, which gqa no longer has"
+        in drill("hunt", "gqa", "--reveal", cwd=tmp_path).stdout
+    )
+
+
+def test_never_over_work(tmp_path: Path) -> None:
+    """A file that was changed is kept aside; one that is as it was handed out is replaced."""
+    drill("hunt", "gqa", cwd=tmp_path)
+    drill("hunt", "gqa", cwd=tmp_path)
+    assert [path.name for path in tmp_path.glob("gqa_hunt*")] == ["gqa_hunt.py"]
+    (tmp_path / "gqa_hunt.py").write_text("my work\n")
+    assert "kept as gqa_hunt.old-1.py" in drill("hunt", "gqa", cwd=tmp_path).stdout
+    assert (tmp_path / "gqa_hunt.old-1.py").read_text() == "my work\n"
+    compile((tmp_path / "gqa_hunt.py").read_text(), "gqa_hunt.py", "exec")
+
+
+def test_another_folder(tmp_path: Path, home: Path) -> None:
+    """--dir makes the folder; --check finds the file from anywhere, and where it was moved to."""
+    drill("hunt", "masks", "--dir", "deep/er", cwd=tmp_path)
+    file = tmp_path / "deep" / "er" / "masks_hunt.py"
+    file.write_text(pack_reader.solution(BY_ID["masks"]))
+    drill("hunt", "masks", "--check", cwd=tmp_path)
+    file.rename(tmp_path / "masks_hunt.py")
+    drill("hunt", "masks", "--check", cwd=tmp_path)
+    drill("hunt", "masks", "--check", "--dir", str(tmp_path), cwd=home)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        pytest.param(["gqaa"], "Did you mean gqa", id="unknown"),
+        pytest.param(["gqa", "--check"], "No hunt in gqa is under way", id="none under way"),
+        pytest.param(["gqa", "--reveal"], "No hunt in gqa is under way", id="nothing to reveal"),
+        pytest.param(["gqa", "--check", "--reveal"], "use one of them", id="both"),
+        pytest.param(["gqa", "--seed", "-1"], "--seed is -1", id="seed"),
+    ],
+)
+def test_bad_input(arguments: list[str], says: str, tmp_path: Path) -> None:
+    """One sentence, exit code 2, no file."""
+    refused = drill("hunt", *arguments, cwd=tmp_path, code=2)
+    assert says in refused.stderr
+    assert refused.stdout == ""
+    assert not list(tmp_path.glob("*.py"))
+
+
+def test_a_file_that_is_gone_or_in_the_way(tmp_path: Path) -> None:
+    """What to do next is said; a folder of that name is left alone."""
+    drill("hunt", "gqa", cwd=tmp_path)
+    (tmp_path / "gqa_hunt.py").unlink()
+    assert (
+        "is gone. `attn-drill hunt gqa` begins another"
+        in drill("hunt", "gqa", "--check", cwd=tmp_path, code=2).stderr
+    )
+    (tmp_path / "gqa_hunt.py").mkdir()
+    assert "is a folder" in drill("hunt", "gqa", cwd=tmp_path, code=2).stderr
+    assert (tmp_path / "gqa_hunt.py").is_dir()
+
+
+@pytest.mark.parametrize(
+    "arguments", [["hunt", "gqa"], ["quiz", "--count", "8"], ["quiz", "--list"]], ids=" ".join
+)
+def test_no_torch_is_imported(arguments: list[str], tmp_path: Path) -> None:
+    """Handing out and asking need no torch, no numpy and no rich."""
+    script = (
+        "import json, sys; from trainer.cli import commands; sys.argv = ['attn-drill', *sys.argv[1:]]; code = commands._run();"
+        "print(json.dumps(sorted(set(sys.modules) & {'torch', 'numpy', 'rich'})), file=sys.stderr); sys.exit(code)"
+    )
+    command = [sys.executable, "-c", script, *arguments]
+    done = subprocess.run(
+        command, cwd=tmp_path, input="a\n?\n?\n", capture_output=True, text=True, check=True
+    )
+    assert json.loads(done.stderr) == []
+    assert done.stdout

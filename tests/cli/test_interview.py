@@ -1,0 +1,180 @@
+"""A mock interview: its plan, its state, its score, and the command without a screen."""
+
+import os
+import re
+import signal
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.support import forked
+from tests.support.session import GQA, read_until, terminal
+from tests.support.session_interview import CHALLENGES
+from trainer.interview.plan import (
+    plan_from,
+)
+from trainer.interview.state import (
+    state_of,
+)
+from trainer.model.attempt import Attempt
+from trainer.packs import pack_reader
+from trainer.practice.journal import Journal
+from trainer.session.model import SessionResult
+
+
+def drill(
+    *arguments: str, cwd: Path, code: int = 0, **environment: str
+) -> subprocess.CompletedProcess[str]:
+    """Run `attn-drill interview` in a folder, with pipes for its input and output."""
+    done = forked.run(["interview", *arguments], cwd, {**os.environ, **environment})
+    assert done.returncode == code, done.stdout + done.stderr
+    return done
+
+
+@pytest.fixture
+def left_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Pretend that there is a terminal, and a learner who leaves the first problem at once."""
+    monkeypatch.setattr("trainer.cli.practise.can_stay", lambda: True)
+    left = SessionResult("quit", False, 5.0, 0, 0, 0)
+    monkeypatch.setattr("trainer.session.interview_state.run_session", lambda given, journal: left)
+
+
+@pytest.mark.parametrize("arguments", [[], ["--fresh"], ["--resume"], ["--no-watch"]], ids=str)
+def test_interview_needs_a_terminal(arguments: list[str], tmp_path: Path) -> None:
+    """Without a terminal there is one sentence, exit code 2, and no file."""
+    done = drill(*arguments, cwd=tmp_path, code=2)
+    assert "An interview needs a terminal" in done.stderr
+    assert (done.stdout, len(done.stderr.splitlines())) == ("", 1)
+    assert not list(tmp_path.glob("interview-*"))
+
+
+@pytest.mark.usefixtures("left_at_once")
+def test_no_watch_is_refused_in_a_terminal_too(tmp_path: Path) -> None:
+    """The screen is the only interface."""
+    assert "needs a terminal" in drill("--no-watch", cwd=tmp_path, code=2).stderr
+
+
+@pytest.mark.usefixtures("left_at_once")
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["--minutes", "4"], "--minutes is 4; it must be 5 to 240"),
+        (["--minutes", "241"], "must be 5 to 240"),
+        (["--topic", "postions"], "Did you mean positions"),
+        (["--html", "sheet.txt"], "sheet.html"),
+        (["--dir", "file/stubs"], "Choose another folder with --dir"),
+        (["--dir", "."], "already exists"),
+        (["--resume"], "No interview is under way"),
+        (["--sheet"], "no interview yet"),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, list) else "",
+)
+def test_bad_input(arguments: list[str], says: str, tmp_path: Path) -> None:
+    """Bad input gives one sentence and exit code 2, and leaves no file behind."""
+    (tmp_path / "file").write_text("")
+    (tmp_path / "score-sheet.html").write_text("")
+    assert says in drill(*arguments, cwd=tmp_path, code=2).stderr
+    assert {path.name for path in tmp_path.iterdir()} <= {"file", "score-sheet.html", "home"}
+
+
+@pytest.mark.usefixtures("left_at_once")
+def test_one_interview_at_a_time(tmp_path: Path) -> None:
+    """A second interview needs --resume or --fresh; a fresh one gets its own folder."""
+    assert "The interview waits" in drill("--minutes", "30", cwd=tmp_path).stdout
+    refused = drill(cwd=tmp_path, code=2).stderr
+    assert "--resume" in refused
+    assert "--fresh" in refused
+    changed = drill("--resume", "--minutes", "10", cwd=tmp_path, code=2)
+    assert "leave --minutes out" in changed.stderr
+    assert "not finished" in drill("--sheet", cwd=tmp_path, code=2).stderr
+    drill("--fresh", cwd=tmp_path)
+    assert len(list(tmp_path.glob("interview-*/*.py"))) == 2
+    assert len(list(tmp_path.glob("interview-*"))) == 2
+
+
+@pytest.mark.usefixtures("left_at_once")
+def test_resume_takes_in_attempts_before_a_kill(tmp_path: Path, home: Path) -> None:
+    """An attempt that the session kept counts in the resumed interview, with its seconds."""
+    drill("--minutes", "5", "--topic", "sdpa", cwd=tmp_path)
+    journal = Journal(home)
+    kept = journal.last_interview()
+    assert kept is not None
+    last = journal.events(kept[0])[-1][0]
+    statuses: dict[str, Any] = {"loads": "passed", "runs": "failed"}
+    tried = Attempt("sdpa", last + 1, 1, "failed", 1, 2, "x", statuses, 77.0, purpose="interview")
+    journal.record_attempt(tried)
+    drill("--resume", cwd=tmp_path)
+    plan = plan_from(kept[2])
+    assert plan is not None
+    stage = state_of(plan, journal.events(kept[0])).stages[0]
+    assert (stage.attempts, stage.seconds) == (1, 77.0)
+
+
+@pytest.mark.usefixtures("left_at_once")
+def test_interview_without_a_journal(tmp_path: Path) -> None:
+    """Without a journal the interview works; when it is left, it is over."""
+    (tmp_path / "file").write_text("")
+    done = drill("--minutes", "5", cwd=tmp_path, ATTN_DRILL_HOME=str(tmp_path / "file" / "home"))
+    assert "the journal cannot keep it" in done.stdout
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    """A stub that was handed out."""
+    path = tmp_path / "gqa.py"
+    path.write_text(pack_reader.stub(GQA))
+    return path
+
+
+def test_whole_interview_in_a_terminal(tmp_path: Path, home: Path) -> None:
+    """As a user: solve, be killed, resume, hand in, answer, read the sheet, print it again."""
+    (tmp_path / "here").mkdir()
+    file = tmp_path / "here" / "sdpa.py"
+    command = ["-m", "trainer", "interview"]
+    start = [*command, "--minutes", "5", "--topic", "sdpa", "--dir", "here"]
+    with terminal(start, tmp_path) as (pid, end):
+        drawn = read_until(end, lambda seen: "starts the clock" in seen)
+        assert "5:00 left" in drawn
+        os.write(end, b"\r")
+        file.write_text(pack_reader.solution(CHALLENGES["sdpa"]))
+        read_until(end, lambda seen: "PASSED" in seen)
+        os.kill(pid, signal.SIGKILL)
+    with terminal([*command, "--resume"], tmp_path) as (pid, end):
+        drawn = read_until(end, lambda seen: "starts the clock" in seen)
+        assert re.search(r"1 of 1 · 4:\d\d left", drawn)
+        os.write(end, b"q")
+        read_until(end, lambda seen: "The interview waits" in seen)
+        assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
+    with terminal([*command, "--resume"], tmp_path) as (pid, end):
+        read_until(end, lambda seen: "starts the clock" in seen)
+        os.write(end, b"\r")
+        os.write(end, b"n")
+        read_until(end, lambda seen: "Question 1 of 3" in seen)
+        os.write(end, b"?\r?\r")
+        read_until(end, lambda seen: "3 of 3" in seen)
+        os.write(end, b"\x03")
+        read_until(end, lambda seen: "The interview waits" in seen)
+        assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 130
+    with terminal([*command, "--resume"], tmp_path) as (pid, end):
+        read_until(end, lambda seen: "Question 3 of 3" in seen)
+        os.write(end, b"?\r")
+        read_until(end, lambda seen: "SCORE" in seen)
+        os.write(end, b"q")
+        drawn = read_until(end, lambda seen: "side by side" in seen)
+        assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
+    page = (tmp_path / "here" / "score-sheet.html").read_text()
+    again = drill("--sheet", "--html", "again.html", cwd=tmp_path).stdout
+    assert "SCORE 85 of 100" in again
+    assert "PASSED" in again
+    assert (tmp_path / "again.html").read_text() == page
+    found = Journal(home)
+    kept = found.last_interview()
+    assert kept is not None
+    plan = plan_from(kept[2])
+    assert plan is not None
+    stage = state_of(plan, found.events(kept[0])).stages[0]
+    assert stage.result is not None
+    assert stage.result.verdict == "passed"
+    assert {attempt.purpose for attempt in found.attempts()} == {"interview"}

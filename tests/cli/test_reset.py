@@ -1,0 +1,17 @@
+"""The commands as a user types them: what they print, where, and the exit code."""
+
+from pathlib import Path
+
+from tests.support.cli import GQA, drill
+from trainer.packs import pack_reader
+
+
+def test_reset_keeps_the_old_file(tmp_path: Path) -> None:
+    """Every reset keeps one more file, and none is lost."""
+    drill("start", "gqa", cwd=tmp_path)
+    for text in ("one\n", "two\n"):
+        (tmp_path / "gqa.py").write_text(text)
+        drill("reset", "gqa", cwd=tmp_path)
+    assert (tmp_path / "gqa.old-1.py").read_text() == "one\n"
+    assert (tmp_path / "gqa.old-2.py").read_text() == "two\n"
+    assert (tmp_path / "gqa.py").read_text() == pack_reader.stub(GQA)

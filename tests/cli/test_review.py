@@ -1,0 +1,51 @@
+"""The menu, and review: what is due comes first, typing filters, Enter starts."""
+
+import re
+from pathlib import Path
+
+from tests.support.cli import drill
+from tests.support.menu import BUILT_IN, passed
+from trainer.packs import pack_reader
+from trainer.practice.journal import Journal
+
+
+def test_review_hands_out_what_is_due_as_a_blank_stub(tmp_path: Path, home: Path) -> None:
+    """The longest due, signatures alone, the old file kept aside; asked again, what is under way is left as it is."""
+    assert "nothing is due" in drill("review", cwd=tmp_path).stdout
+    passed(home, "gqa", 1_000_000_000.0)
+    passed(home, "mha", 1_100_000_000.0)
+    (tmp_path / "gqa.py").write_text("old work\n")
+    assert re.search(r"gqa +due\nmha +due", drill("review", "--list", cwd=tmp_path).stdout)
+    drill("review", cwd=tmp_path)
+    gqa = pack_reader.find_challenge(BUILT_IN, "gqa")
+    assert (tmp_path / "gqa.py").read_text() == pack_reader.stub(gqa, "blank")
+    assert '"""' not in (tmp_path / "gqa.py").read_text()
+    assert (tmp_path / "gqa.old-1.py").read_text() == "old work\n"
+    (tmp_path / "gqa.py").write_text("new work\n")
+    drill("review", cwd=tmp_path)
+    assert (tmp_path / "gqa.py").read_text() == "new work\n"
+    assert not (tmp_path / "gqa.old-2.py").exists()
+
+
+def test_a_pass_is_graded_and_can_be_overruled(tmp_path: Path, home: Path) -> None:
+    """`check` grades the first pass from the evidence; `review --grade` overrules it; a second pass is no second review."""
+    gqa = pack_reader.find_challenge(BUILT_IN, "gqa")
+    drill("start", "gqa", cwd=tmp_path)
+    drill("hint", "gqa", cwd=tmp_path)
+    (tmp_path / "gqa.py").write_text(pack_reader.solution(gqa))
+    drill("check", "gqa", cwd=tmp_path)
+    drill("check", "gqa", cwd=tmp_path)
+    (review,) = Journal(home).reviews()
+    assert (review.rating, "1 hint" in review.reason) == (3, True)
+    attempt = Journal(home).attempts()[0]
+    assert attempt.hints == 1
+    assert attempt.seconds is not None
+    assert 0 <= attempt.seconds < 600
+    assert (
+        "graded hard, as you say (was good"
+        in drill("review", "gqa", "--grade", "hard", cwd=tmp_path).stdout
+    )
+    assert [one.rating for one in Journal(home).reviews()] == [2]
+    assert (
+        "no review of mha" in drill("review", "mha", "--grade", "hard", cwd=tmp_path, code=2).stderr
+    )

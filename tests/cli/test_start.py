@@ -1,0 +1,64 @@
+"""The commands as a user types them: what they print, where, and the exit code."""
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from tests.support.cli import GQA, drill
+from tests.support.menu import BUILT_IN
+from tests.support.session import RIGHT, WRONG, read_until, terminal
+from trainer.packs import pack_reader
+from trainer.practice.journal import Journal
+
+
+def test_start_never_writes_over_work(tmp_path: Path) -> None:
+    """The stub once; then the learner's file is left alone and `reset` is named."""
+    first = drill("start", "gqa", cwd=tmp_path)
+    assert (tmp_path / "gqa.py").read_text() == pack_reader.stub(GQA)
+    assert "Grouped-query attention" in first.stdout
+    (tmp_path / "gqa.py").write_text("my work\n")
+    again = drill("start", "gqa", cwd=tmp_path)
+    assert (tmp_path / "gqa.py").read_text() == "my work\n"
+    assert "attn-drill reset gqa" in again.stdout
+
+
+def test_start_in_another_folder_and_language(tmp_path: Path) -> None:
+    """--dir makes the folder; check finds the stub where it was put; the prompt comes in Chinese."""
+    done = drill("start", "gqa", "--dir", "deep/er", cwd=tmp_path, ATTN_DRILL_LANG="zh")
+    assert "分组" in done.stdout
+    assert (tmp_path / "deep/er/gqa.py").exists()
+    report = json.loads(drill("check", "gqa", "--json", cwd=tmp_path, code=1).stdout)
+    assert report["file"].endswith("deep/er/gqa.py")
+
+
+@pytest.mark.parametrize("level", ["guided", "standard", "blank"])
+def test_start_at_a_level(tmp_path: Path, home: Path, level: str) -> None:
+    """`start --level` hands that stub out, and `reset --level` another; the journal knows."""
+    drill("start", "gqa", "--level", level, cwd=tmp_path)
+    gqa = pack_reader.find_challenge(BUILT_IN, "gqa")
+    text = (tmp_path / "gqa.py").read_text()
+    assert text == pack_reader.stub(gqa, level)  # type: ignore[arg-type]
+    assert ("-> [B, H, L, D]" in text) == (level == "guided")
+    assert Journal(home).level_of("gqa") == level
+    drill("reset", "gqa", "--level", "guided", cwd=tmp_path)
+    assert (tmp_path / "gqa.py").read_text() == pack_reader.stub(gqa, "guided")
+    assert "guided" in drill("start", "gqa", "--level", "steep", cwd=tmp_path, code=2).stderr
+
+
+def test_start_in_a_terminal(tmp_path: Path) -> None:
+    """As a user: start, a wrong and a right body, quit; the line that stays says how it went. --no-watch keeps the plain output."""
+    with terminal(["-m", "trainer", "start", "gqa"], tmp_path) as (pid, end):
+        read_until(end, lambda seen: "Every save of" in seen)
+        (tmp_path / "gqa.py").write_text(WRONG)
+        read_until(end, lambda seen: "LIKELY" in seen)
+        (tmp_path / "gqa.py").write_text(RIGHT)
+        read_until(end, lambda seen: "PASSED" in seen)
+        os.write(end, b"q")
+        drawn = read_until(end, lambda seen: "as you left it" in seen)
+        assert "gqa: passed, 1 attempt," in drawn, "the wrong answer was replaced at once"
+        assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
+    with terminal(["-m", "trainer", "start", "gqa", "--no-watch"], tmp_path) as (pid, end):
+        drawn = read_until(end, lambda seen: "a hint, three in all" in seen)
+        assert "\x1b[?1049h" not in drawn

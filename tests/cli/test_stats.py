@@ -1,0 +1,112 @@
+"""What `stats` counts and how it shows it."""
+
+import contextlib
+import json
+import os
+import subprocess
+import sys
+import time
+from datetime import date, timedelta
+from pathlib import Path
+
+import pytest
+
+from tests.support.cli import drill
+from trainer.model.attempt import Attempt
+from trainer.packs import pack_reader
+from trainer.packs.mistakes import read_mistakes
+from trainer.practice.journal import Journal
+from trainer.report.statistics_text import EMPTY
+
+PASSED = pack_reader.read_pack(pack_reader.built_in_pack())[0]
+
+
+@pytest.fixture
+def lived(home: Path) -> Path:
+    """A home in which the first challenge was passed today, after a known mistake."""
+    with contextlib.closing(Journal(home)) as journal:
+        now = time.time()
+        journal.record_start(PASSED.id, Path("/x"), now - 2)
+        first = journal.record_attempt(
+            Attempt(PASSED.id, now - 1, 1, "failed", 3, 14, "", seconds=60.0)
+        )
+        journal.record_diagnosis(first, [read_mistakes(PASSED)[0].id], 3)
+        journal.record_attempt(Attempt(PASSED.id, now, 1, "passed", 14, 14, "", seconds=90.0))
+        journal.record_review(f"challenge:{PASSED.id}", now, 3, "")
+        assert journal.trouble is None
+    return home
+
+
+def test_an_empty_journal(tmp_path: Path, home: Path) -> None:
+    """One sentence what to do, and no file; JSON is an object all the same."""
+    assert drill("stats", cwd=tmp_path).stdout == EMPTY + "\n"
+    values = json.loads(drill("stats", "--json", cwd=tmp_path).stdout)
+    assert (values["attempts"], values["passed"], values["mistakes"]) == (0, 0, [])
+    assert values["challenges"] == len(pack_reader.read_pack(pack_reader.built_in_pack()))
+    assert not home.exists()
+
+
+@pytest.mark.usefixtures("lived")
+def test_the_command(tmp_path: Path) -> None:
+    """At 80 and 50 columns, in ASCII where it must be; the mistake in the pack's words; JSON alone on stdout."""
+    for columns, encoding in ((80, "utf-8"), (50, "utf-8"), (50, "ascii")):
+        text = drill("stats", cwd=tmp_path, COLUMNS=str(columns), PYTHONIOENCODING=encoding).stdout
+        assert max(map(len, text.splitlines())) <= columns
+        assert "1 day in a row" in " ".join(text.split())
+        assert PASSED.id in text
+        assert text.isascii() == (encoding == "ascii")
+    values = json.loads(drill("stats", "--json", cwd=tmp_path).stdout)
+    assert values["mistakes"][0]["says"] == read_mistakes(PASSED)[0].says
+    assert values["par"] == [{"challenge": None, "shares": [90.0 / (60 * PASSED.minutes)]}]
+    assert values["next_due"]["item"] == f"challenge:{PASSED.id}"
+    assert all(one["title"] != one["name"] for one in values["topics"]), (
+        "titles come from the question bank"
+    )
+
+
+def test_days_of_the_command_are_local(tmp_path: Path, home: Path) -> None:
+    """The same moment is two days in two zones."""
+    with contextlib.closing(Journal(home)) as journal:
+        journal.record_attempt(Attempt(PASSED.id, time.time() - 3600, 1, "failed", 0, 1, ""))
+    days = set()
+    for zone in ("XXX-14", "XXX+12"):
+        weeks = json.loads(drill("stats", "--json", cwd=tmp_path, TZ=zone).stdout)["weeks"]
+        days |= {
+            date.fromisoformat(week["monday"]) + timedelta(days=number)
+            for week in weeks
+            for number, count in enumerate(week["attempts"])
+            if count
+        }
+    assert len(days) == 2
+
+
+def test_trouble_is_told(home: Path, tmp_path: Path) -> None:
+    """A broken journal is named on stderr; the exit code is that of a command that did its work."""
+    home.mkdir()
+    (home / "journal.sqlite3").write_bytes(b"no journal at all" * 100)
+    done = drill("stats", cwd=tmp_path)
+    assert "journal.broken-1.sqlite3" in done.stderr
+    assert done.stdout == EMPTY + "\n"
+
+
+@pytest.mark.usefixtures("lived")
+def test_no_torch(tmp_path: Path) -> None:
+    """`stats`, `export` and `import` import neither torch nor numpy; the last two no rich either."""
+    script = (
+        "import sys; from trainer.cli import commands; sys.argv = ['attn-drill', *sys.argv[1:]]; code = commands._run(); sys.stdout.flush();"
+        "print(sorted(set(sys.modules) & {'torch', 'numpy', 'rich'}), file=sys.stderr); sys.exit(code)"
+    )
+    for arguments, modules in (
+        (["stats"], "['rich']"),
+        (["export", "a"], "[]"),
+        (["import", "a"], "[]"),
+    ):
+        done = subprocess.run(
+            [sys.executable, "-c", script, *arguments],
+            cwd=tmp_path,
+            env={**os.environ, "PYTHONPATH": str(pack_reader.TRAINER.parent)},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert (done.returncode, done.stderr.strip()) == (0, modules)

@@ -1,0 +1,191 @@
+"""A file that is not finished yet is told from a wrong answer."""
+
+import re
+
+import pytest
+
+from tests.support.grading import report_of
+from trainer.grading.grader import Grader
+from trainer.model.challenge import Challenge
+from trainer.model.report import Report
+from trainer.packs import pack_reader
+from trainer.packs.stub_levels import LEVELS
+
+BUILT_IN = pack_reader.built_in_pack()
+
+
+GQA = pack_reader.find_challenge(BUILT_IN, "gqa")
+
+
+SDPA = pack_reader.find_challenge(BUILT_IN, "sdpa")
+
+
+SOLUTION = pack_reader.solution(GQA)
+
+
+RETURN = "return self.o_proj(merged)"
+
+
+WRONG = SOLUTION.replace(RETURN, "return self.o_proj(merged) * 2")
+
+
+HEAD, TAIL = SOLUTION.split("    def forward(", 1)
+
+
+TAIL = "    def forward(" + TAIL
+
+
+FORWARD = "    def forward(self, x, mask=None):\n"
+
+
+BEFORE_INIT = HEAD[: HEAD.index("    def __init__(")]
+
+
+def grade(grader: Grader, source: str) -> Report:
+    """Grade a text as gqa."""
+    return report_of(grader, GQA, source, "gqa.py", 5)
+
+
+UNFINISHED = {
+    "no colon": (
+        SOLUTION.replace("mask=None):", "mask=None)"),
+        r"does not parse: line \d+, expected ':'",
+    ),
+    "open bracket": (SOLUTION.replace("(merged)", "(merged"), r"does not parse: line \d+"),
+    "indentation": (SOLUTION + "   x = 1\n", r"does not parse: line \d+"),
+    "a tab among spaces": ("if True:\n        x = 1\n\ty = 2\n", r"does not parse: line 3"),
+    "a return outside": ("return 1\n", r"does not parse: line 1, 'return' outside function"),
+    "nested too deeply": ("x = " + "(" * 5000 + "1" + ")" * 5000, r"does not parse"),
+    "half a keyword": (SOLUTION + "\nimport \n", r"does not parse: line \d+"),
+    "no class": ("import torch\n", "the file defines no GroupedQueryAttention"),
+    "half a name": (
+        SOLUTION.replace("class GroupedQueryAttention", "class Grouped"),
+        "defines no GroupedQ",
+    ),
+    "a stub at import": ("raise NotImplementedError\n", "the file raises NotImplementedError"),
+    "no forward": (HEAD, r"GroupedQueryAttention.forward is missing"),
+    "no constructor": (BEFORE_INIT + TAIL, r"GroupedQueryAttention.__init__ is missing"),
+    "no forward in a base": (
+        HEAD.replace("class GroupedQueryAttention(nn.Module)", "class Base(nn.Module)")
+        + "\n\nclass GroupedQueryAttention(Base):\n    pass\n",
+        "GroupedQueryAttention.forward is missing",
+    ),
+    "the stub's forward": (
+        HEAD + FORWARD + "        raise NotImplementedError\n",
+        "forward raises NotImplementedError",
+    ),
+    "the stub's line at the end": (
+        SOLUTION.replace(f"        {RETURN}", "        raise NotImplementedError"),
+        "forward raises NotImplementedError",
+    ),
+    "a stub with words": (
+        HEAD + FORWARD + '        raise NotImplementedError("todo")\n',
+        "forward raises NotImplementedError",
+    ),
+    "in a branch": (
+        SOLUTION.replace(
+            "if mask is not None:", "if mask is not None:\n            raise NotImplementedError"
+        ),
+        "forward raises NotImplementedError",
+    ),
+    "in a helper": (
+        SOLUTION.replace(RETURN, "return self.join(merged)")
+        + "\n    def join(self, x):\n        raise NotImplementedError\n",
+        "join raises NotImplementedError",
+    ),
+    # The layers are missing, so that no run ever comes to forward.
+    "half a constructor": (
+        BEFORE_INIT
+        + "    def __init__(self, d_model, num_heads, num_kv_heads, dropout=0.0, bias=True):\n"
+        + "        super().__init__()\n        self.q_proj = nn.Linear(d_model, d_model)\n\n"
+        + FORWARD
+        + "        raise NotImplementedError\n",
+        "forward raises NotImplementedError",
+    ),
+    "the stub's constructor": (
+        BEFORE_INIT
+        + "    def __init__(self, d_model, num_heads, num_kv_heads, dropout=0.0, bias=True):\n"
+        + "        super().__init__()\n        raise NotImplementedError\n\n"
+        + TAIL,
+        "__init__ raises NotImplementedError",
+    ),
+    "pass": (HEAD + FORWARD + "        pass\n", "forward is empty"),
+    "dots": (HEAD + FORWARD + '        """Soon."""\n        ...\n', "forward is empty"),
+    "no return yet": (SOLUTION.replace(RETURN, ""), "forward returns nothing yet"),
+    "a bare return": (SOLUTION.replace(RETURN, "return"), "forward returns nothing yet"),
+}
+
+
+FINISHED = {
+    "wrong": WRONG,
+    "crashes": SOLUTION.replace(RETURN, "return self.o_proj(merged.nothing)"),
+    "import error": "import maths\n" + SOLUTION,
+    "another error": SOLUTION.replace(RETURN, "raise ValueError('no')\n        return merged"),
+    "SyntaxError while it runs": "eval('1 +')\n" + SOLUTION,
+    # torch raises NotImplementedError for types it has no kernel for.
+    "a kernel that is not there": SOLUTION.replace(
+        RETURN, "return self.o_proj(torch.softmax(merged > 0, -1))"
+    ),
+    "a line left behind": WRONG.replace(
+        "return self.o_proj(merged) * 2",
+        "return self.o_proj(merged) * 2\n        raise NotImplementedError",
+    ),
+    "renamed argument": SOLUTION.replace("x, mask=None", "x, attention_mask=None"),
+    "a layer too few": SOLUTION.replace(
+        "self.v_proj =", "self.v_proj = self.k_proj\n        unused ="
+    ),
+    "another exception for bad sizes": SOLUTION.replace("ValueError", "NotImplementedError"),
+    "a forward from elsewhere": WRONG.replace("def forward(", "def run(") + "\n    forward = run\n",
+    "a forward from a base": WRONG.replace(
+        "class GroupedQueryAttention(nn.Module)", "class Base(nn.Module)"
+    )
+    + "\n\nclass GroupedQueryAttention(Base):\n    pass\n",
+}
+
+
+@pytest.mark.parametrize(("source", "says"), UNFINISHED.values(), ids=UNFINISHED.keys())
+def test_unfinished_file_is_told(grader: Grader, source: str, says: str) -> None:
+    """The report says why it is no finished answer; the verdict is what it was."""
+    report = grade(grader, source)
+    assert report.verdict != "passed"
+    assert re.search(says, report.unfinished), report
+    assert report.unfinished.startswith(("does not parse: ", "is not finished: "))
+
+
+@pytest.mark.parametrize("source", FINISHED.values(), ids=FINISHED.keys())
+def test_wrong_answer_is_finished(grader: Grader, source: str) -> None:
+    """A wrong answer is a wrong answer, whatever it raises."""
+    report = grade(grader, source)
+    assert report.verdict != "passed"
+    assert report.unfinished == ""
+
+
+def test_right_answer_is_finished(grader: Grader) -> None:
+    """A pass is never unfinished, not even with a placeholder that is not called."""
+    unused = "\n\ndef later():\n    raise NotImplementedError\n"
+    report = grade(grader, SOLUTION + unused)
+    assert (report.verdict, report.unfinished) == ("passed", "")
+
+
+@pytest.mark.sampled(3)
+@pytest.mark.parametrize(
+    "challenge", pack_reader.read_pack(BUILT_IN), ids=lambda challenge: challenge.id
+)
+def test_every_stub_is_unfinished(grader: Grader, challenge: Challenge) -> None:
+    """The stub at every level with a space at its end, as an editor may save it."""
+    for level in LEVELS:
+        source = pack_reader.stub(challenge, level) + " \n"
+        assert report_of(grader, challenge, source, challenge.file_name, 5).unfinished.startswith(
+            "is not finished: "
+        ), level
+
+
+@pytest.mark.thorough
+def test_known_mistakes_are_finished(grader: Grader) -> None:
+    """Every known mistake of a challenge is a wrong answer, not an unfinished file."""
+    from trainer.packs.mistakes import read_mistakes
+
+    solution = pack_reader.solution(SDPA)
+    for mistake in read_mistakes(SDPA):
+        report = report_of(grader, SDPA, solution.replace(mistake.was, mistake.now), "sdpa.py", 5)
+        assert (report.verdict != "passed", report.unfinished) == (True, ""), mistake.id

@@ -1,0 +1,105 @@
+"""A mock interview: its plan, its state, its score, and the command without a screen."""
+
+from typing import Any
+
+import pytest
+
+from tests.support.interview import BY_ID, EVENTS, PLAN
+from trainer.interview.score import ProblemRow, QuestionRow, score_parts, score_sheet
+from trainer.interview.state import (
+    StageResult,
+    StageState,
+    state_of,
+)
+from trainer.quiz.drawn_questions import DrawnQuestion
+
+
+def row(weight: float, result: StageResult | None, **changes: Any) -> ProblemRow:
+    """Return one problem of the sheet."""
+    return ProblemRow(
+        "c",
+        "C",
+        "main problem",
+        weight,
+        600.0,
+        0.0,
+        StageState(result=result, code="x", **changes),
+        "",
+    )
+
+
+RIGHT = StageResult("passed", 12, 12)
+
+
+HALF = StageResult("failed", 6, 12, ("values",))
+
+
+@pytest.mark.parametrize(
+    ("problems", "share", "expected"),
+    [
+        ([row(1.0, RIGHT)], 0.9, (60, 15, 10)),
+        ([row(1.0, RIGHT)], 1.5, (60, 7.5, 10)),
+        ([row(1.0, RIGHT)], 3.0, (60, 0, 10)),
+        ([row(1.0, RIGHT, hints=1, whys=1)], 1.0, (60, 15, 5)),
+        ([row(1.0, RIGHT, hints=3, whys=4)], 1.0, (60, 15, 0)),
+        ([row(1.0, RIGHT, reference_seen=True)], 1.0, (60, 15, 0)),
+        ([row(1.0, HALF)], 0.1, (15, 0, 0)),
+        ([row(1.0, None)], 0.1, (0, 0, 0)),
+        ([row(0.25, RIGHT), row(0.75, HALF)], 1.0, (15 + 0.75 * 15, 3.75, 2.5)),
+    ],
+    ids=[
+        "all",
+        "half over",
+        "far over",
+        "help",
+        "much help",
+        "reference",
+        "half the checks",
+        "nothing",
+        "two",
+    ],
+)
+def test_score_of_parts(
+    problems: list[ProblemRow], share: float, expected: tuple[float, ...]
+) -> None:
+    """Correctness, time and help count as the sheet says."""
+    question = DrawnQuestion("question:x", "t", "number", "?", "1", "so")
+    found = score_parts(
+        problems, [QuestionRow(question, "1", True), QuestionRow(question, None, False)], share
+    )
+    assert [part.points for part in found] == pytest.approx([*expected, 7.5])
+    assert sum(part.most for part in found) == 100
+    assert sum(part.most for part in score_parts(problems, [], share)) == 100
+
+
+def test_sheet_of_an_interview() -> None:
+    """The sheet has all problems and questions, and says what to practise."""
+    asked = [
+        DrawnQuestion(f"question:{name}", "cache", "number", "?", "1", "so")
+        for name in ("x", "y", "z")
+    ]
+    sheet = score_sheet(
+        PLAN, state_of(PLAN, EVENTS), BY_ID, {"sdpa": "ref", "mha": "ref"}, asked, 5.0
+    )
+    assert [(one.challenge, one.passed, one.weight) for one in sheet.problems] == [
+        ("sdpa", True, 1 / 3),
+        ("mha", False, 2 / 3),
+    ]
+    assert [(one.given, one.right) for one in sheet.questions] == [
+        ("a", True),
+        ("?", False),
+        (None, False),
+    ]
+    assert (
+        sheet.total
+        == round(sum(part.points for part in sheet.parts))
+        == 20 + 5 + round(10 / 3 * 0.5) + 5
+    )
+    assert [one.split(":")[0] for one in sheet.practise] == [
+        "attn-drill start mha",
+        "attn-drill start sdpa",
+        "attn-drill quiz --topic cache",
+    ]
+    assert score_sheet(PLAN, state_of(PLAN, EVENTS), {}, {}, asked, 5.0).total == sheet.total, (
+        "a pack that lost the challenges changes no score"
+    )

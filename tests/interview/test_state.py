@@ -1,0 +1,96 @@
+"""A mock interview: its plan, its state, its score, and the command without a screen."""
+
+import json
+from typing import Any
+
+import pytest
+
+from tests.support.interview import EVENTS, PLAN
+from trainer.interview.state import (
+    StageResult,
+    StageState,
+    allowed_seconds,
+    overtime_seconds,
+    state_of,
+    unrecorded,
+)
+from trainer.model.attempt import Attempt
+
+
+def test_events_add_up() -> None:
+    """Attempts, help, seconds and results add up; without a file there is no result."""
+    state = state_of(PLAN, EVENTS)
+    assert state.stages[0] == StageState(
+        True, True, 110.0, 2, 1, 1, StageResult("passed", 12, 12), False, "x", ""
+    )
+    assert state.stages[1] == StageState(True, True, 910.0, 3, 0, 0, None, True, None, "gone")
+    assert [(one.item, one.right) for one in state.answers] == [
+        ("question:x", True),
+        ("question:y", False),
+    ]
+    assert (state.seconds, state.question_seconds, state.finished, state.stage) == (
+        1070.0,
+        50.0,
+        True,
+        None,
+    )
+
+
+@pytest.mark.parametrize("count", range(len(EVENTS) + 1))
+def test_kill_after_any_event_can_be_resumed(count: int) -> None:
+    """After a kill at any event the next stage is known, no second is lost, the end is the same."""
+    state = state_of(PLAN, EVENTS[:count])
+    ended = sum(kind == "ended" for _, kind, _ in EVENTS[:count])
+    assert state.stage == (ended if ended < 2 else None)
+    assert len(state.answers) == sum(kind == "answer" for _, kind, _ in EVENTS[:count])
+    told = [data["seconds"] for _, _, data in EVENTS[:count] if data.get("stage") == 0]
+    assert state.stages[0].seconds == max(told, default=0.0)
+    assert state_of(PLAN, json.loads(json.dumps(EVENTS[:count])) + EVENTS[count:]) == state_of(
+        PLAN, EVENTS
+    )
+
+
+def test_attempts_after_a_kill_are_taken_in() -> None:
+    """Only attempts at this stage after the last event are taken in."""
+
+    def tried(when: float, name: str = "mha", purpose: Any = "interview") -> Attempt:
+        return Attempt(
+            name,
+            when,
+            1,
+            "failed",
+            1,
+            2,
+            "",
+            {"loads": "passed", "runs": "failed"},
+            70.0,
+            purpose=purpose,
+        )
+
+    attempts = [
+        tried(0.5),
+        tried(8.0),
+        tried(8.5),
+        tried(8.6, purpose="practice"),
+        tried(8.7, "sdpa"),
+        tried(9.0),
+    ]
+    missing = {"stage": 1, "seconds": 70.0, "verdict": "failed", "passed": 1, "total": 2}
+    missing["failed"] = ["runs"]
+    assert unrecorded(PLAN, 1.0, EVENTS[:8], attempts) == [missing, missing]
+    assert unrecorded(PLAN, 1.0, EVENTS, attempts) == []
+
+
+def test_one_clock_for_all_stages() -> None:
+    """A stage gets what earlier stages left over; overtime up to a minute is not told."""
+    quick = state_of(PLAN, EVENTS[:7])
+    assert allowed_seconds(PLAN, quick, 1) == 600 + 190
+    slow = state_of(PLAN, [(1.0, "ended", {**EVENTS[6][2], "seconds": 700.0})])
+    assert allowed_seconds(PLAN, slow, 1) == 200
+    assert overtime_seconds(PLAN, slow, 0) == 400
+    assert (
+        overtime_seconds(PLAN, state_of(PLAN, [(1.0, "left", {"stage": 0, "seconds": 350.0})]), 0)
+        == 0
+    )
+    slower = state_of(PLAN, [(1.0, "ended", {**EVENTS[6][2], "seconds": 5000.0})])
+    assert allowed_seconds(PLAN, slower, 1) == 60

@@ -1,0 +1,120 @@
+"""Tests of `pytest --drill`: its items, their results, and runs of pytest without it."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from tests.support.pytest_plugin import SHOWN, TINY, config_of, requests, run
+from trainer.pytest_plugin import drill_run as drill_run
+
+
+def test_old_pytest_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The sentence has both versions."""
+    monkeypatch.setattr(pytest, "version_tuple", (7, 4, 4))
+    with pytest.raises(pytest.UsageError, match="--drill needs pytest 8 or newer; this is"):
+        drill_run.take_part(config_of(Path()))
+
+
+def test_without_paths_only_the_drill_runs(folder: Path) -> None:
+    """The first failing test of a file shows the whole report; each says how to repeat it."""
+    files = ["--drill=prefix-sum=right.py", "--drill=prefix-sum=values.py"]
+    ran = run(folder, *files, "--drill-seed=77", "--color=yes", "-rfs")
+    assert ran.code == 1
+    assert {name: result for name, result in ran.results.items() if result != "passed"} == {
+        "values.values::first": "failure",
+        "values.values::second (B, 1)": "failure",
+        "values.properties::first": "skipped",
+        "values.properties::second (B, 1)": "skipped",
+        "values.bad sizes::two is odd": "failure",
+    }
+    assert len(ran.results) == 18
+    assert "drill: prefix-sum, seed 77" in ran.out
+    whole, brief = ran.texts["values.values::first"], ran.texts["values.values::second (B, 1)"]
+    assert "✗ values" in whole
+    assert "✗ values" not in brief
+    assert f"values  case 2: second [B, 1]\n  {SHOWN} …\n  sizes  B=2\n" in brief
+    assert brief.startswith(f"{SHOWN} …\n")
+    again = "pytest --drill=prefix-sum=values.py --drill-seed=77 "
+    test_id = "'values.py::values::second (B, 1)'"
+    assert f"the same again  {again}--drill-pack={TINY} {test_id}" in brief
+    assert "--drill-seed=77" in whole
+    assert "Traceback" not in ran.out
+    assert "trainer/pytest_plugin" not in ran.out
+    assert "[2] values.py:1: needs values\n" in ran.out
+    assert f"FAILED\x1b[0m values.py::\x1b[1mvalues::first\x1b[0m - {SHOWN}" in ran.out
+    assert re.search("\x1b[^m]+mFAILED\x1b[^ ]+m  prefix-sum", ran.out)  # the report's colours
+    assert not any("\x1b" in text or "#x1B" in text for text in ran.texts.values())
+    asked = ["started", "GradeReference right", "Grade right", "Grade values", "closed"]
+    assert requests(folder) == asked
+
+
+def test_listing_the_tests_grades_no_file(folder: Path) -> None:
+    """`--collect-only` also works without xdist and the cache."""
+    options = ["--co", "-q", "-p", "no:xdist", "-p", "no:cacheprovider"]
+    ran = run(folder, "--drill", "prefix-sum=values.py", *options)
+    assert ran.code == 0
+    assert "values.py::runs::second (B, 1)\n" in ran.out
+    assert requests(folder) == ["started", "GradeReference right", "closed"]
+
+
+@pytest.mark.thorough
+def test_last_failures_run_again(folder: Path) -> None:
+    """`--lf` finds the tests under another seed. They fail if they cannot be looked at any more."""
+    ran = run(folder, "--drill", "prefix-sum=values.py")
+    assert ran.count() == {"passed": 4, "failure": 3, "skipped": 2}
+    (folder / "values.py").write_text("# loads")
+    assert run(folder, "--drill", "prefix-sum=values.py", "--lf").count() == {"failure": 3}
+    (folder / "values.py").write_text("# right")
+    options = ["--lf", "--drill-memory-limit=64"]
+    ran = run(folder, "--drill", "prefix-sum=values.py", *options, MIB="64")
+    assert (ran.code, ran.count()) == (0, {"passed": 3})
+
+
+def test_workers_of_xdist_share_one_grading(folder: Path) -> None:
+    """Only the controller asks the server. Tests and results are the same as without workers."""
+    args = ["--drill", "prefix-sum=values.py", "--drill", "prefix-sum=loads.py", ".", "-v"]
+    alone, shared = run(folder, *args), run(folder, *args, "-n", "2")
+    asked = ["started", "GradeReference right", "Grade values", "Grade loads", "closed"]
+    assert requests(folder) == asked * 2
+    assert shared.results == alone.results
+    assert shared.code == alone.code == 1
+    seeds = set(re.findall(r"--drill-seed=(\d+)", shared.out))
+    assert seeds == set(re.findall(r"drill: prefix-sum, seed (\d+)", shared.out))
+    assert len(seeds) == 1
+    assert shared.out.count("✗ values") == shared.out.count("✗ loads") == 1
+    assert f"FAILED values.py::values::first - {SHOWN}" in shared.out
+    assert shared.texts["loads::loads"].startswith("SyntaxError: `--drill-time-limit` at line 7\n")
+
+
+SENTENCES = {
+    "lost": "Grading lost.py ended the grading process 2 times (out of luck).",
+    "refused": "This machine will not.",
+    "values": "The reference of prefix-sum itself does not pass here",
+}
+
+
+@pytest.mark.parametrize(
+    ("files", "reference", "options", "expected"),
+    [
+        (["lost", "right"], "right", [], {"error": 9, "passed": 9}),
+        (["refused"], "right", ["-n", "2"], {"error": 9}),
+        (["right"], "refused", ["-n", "2"], {"error": 1}),
+        (["right"], "values", [], {"error": 1}),
+    ],
+    ids=["lost server", "refused file", "refused reference", "wrong reference"],
+)
+def test_fault_of_the_grader_is_an_error(
+    folder: Path, files: list[str], reference: str, options: list[str], expected: dict[str, int]
+) -> None:
+    """No test fails then: the tests are in error, with a sentence, and the exit code is 3."""
+    drills = [f"--drill=prefix-sum={file}.py" for file in files]
+    ran = run(folder, *drills, *options, REFERENCE=reference)
+    assert (ran.code, ran.count()) == (3, expected), ran.out
+    assert SENTENCES[files[0] if reference == "right" else reference] in ran.out
+    for words in ("Traceback", "trainer/pytest_plugin", "During handling"):
+        assert words not in ran.out
+    asked = requests(folder)
+    assert any(request.startswith("Grade ") for request in asked) == (reference == "right")
+    assert asked.count("Grade lost") == 2 * files.count("lost")
+    assert asked[-1] == "closed"

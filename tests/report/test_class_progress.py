@@ -1,0 +1,48 @@
+"""What a class's results are written as: nothing of a student acts, nothing that is to stay hidden is told, and the sums are right."""
+
+import pytest
+
+from tests.support.class_outputs import EVERYONE
+from tests.support.class_results import (
+    result,
+    unsettled,
+)
+from trainer.report.class_progress import summary
+
+
+def test_several_submissions_of_one_name_are_told_on_the_console() -> None:
+    """The grader did not fail on them; the files and the next step are named."""
+    text, failed = summary([result("ann"), unsettled(), result("di", verdict=None)])
+    assert failed == 1
+    assert "3 results: 1 passed, 2 not graded" in text
+    assert "\n1 to settle: more than one submission of one name\n  bob: bob.py, bob/x.py\n" in text
+    assert text.endswith("\nRemove or rename all but one of each name, then add --resume.")
+    assert "to settle" not in summary([result("ann"), result("di", verdict=None)])[0]
+
+
+@pytest.mark.parametrize("width", [80, 50])
+def test_the_console_stays_within_its_columns(width: int) -> None:
+    """Also with many names, of which ten are listed."""
+    many = [unsettled(f"student number {number}") for number in range(13)]
+    text, _ = summary(many, width)
+    assert max(map(len, text.splitlines())) <= width
+    assert "student number 9: bob.py," in " ".join(text.split())
+    assert "student number 10:" not in " ".join(text.split())
+    assert "and 3 more names" in " ".join(text.split())
+
+
+def test_many_files_of_one_name_are_cut_on_the_console() -> None:
+    """Four files are named, and nothing in a name acts on the terminal."""
+    places = [f"{number}\x1b[31m.py" for number in range(6)]
+    text, _ = summary([result("bob\n", verdict=None, unsettled=places)])
+    assert r"bob\n: 0\x1b[31m.py, 1\x1b[31m.py, 2\x1b[31m.py, 3\x1b[31m.py and 2 more" in text
+
+
+@pytest.mark.parametrize("width", [80, 50])
+def test_what_came_of_a_class_fits_the_terminal(width: int) -> None:
+    """No line is longer, and no word is torn; into a pipe a mistake is one line."""
+    text, _ = summary(EVERYONE, width)
+    whole, _ = summary(EVERYONE)
+    assert max(map(len, text.splitlines())) <= width
+    assert text.split() == whole.split()
+    assert max(map(len, whole.splitlines())) > width

@@ -1,0 +1,137 @@
+"""All HTML pages: one file that opens offline, can be read by everybody, and has only inert text."""
+
+import base64
+import hashlib
+import re
+from dataclasses import replace
+from itertools import pairwise
+
+import jinja2
+import pytest
+
+from tests.support.class_results import a_class
+from tests.support.heads import facts, random_weights
+from tests.support.html_page import Page
+from tests.support.pages import class_page
+from tests.support.score_sheet import SHEET
+from trainer.report import heads_page, pages, score_sheet_page
+
+LOADING = {
+    *("img", "link", "iframe", "object", "embed", "form", "base"),
+    *("video", "audio", "source", "image", "use"),
+}
+
+
+LOADING_ATTRIBUTES = {
+    *("src", "srcset", "style", "action", "xlink:href", "background", "poster"),
+}
+
+
+ACTING_CHARACTERS = (
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff\ud800-\udfff]"
+)
+
+
+PAGES = {
+    "class": lambda: class_page(a_class(), "first"),
+    "class with two challenges": lambda: class_page(
+        a_class(("first", "second")), "first", "second"
+    ),
+    "class without results": lambda: class_page([], "first"),
+    "score sheet": lambda: score_sheet_page.to_html(SHEET),
+    "short score sheet": lambda: score_sheet_page.to_html(replace(SHEET, questions=())),
+    "heads": lambda: heads_page.to_html(facts(random_weights(3), "a\x1b[31m\n<b>"), "<i>\u202ew"),
+}
+
+
+@pytest.fixture(scope="module", params=PAGES.values(), ids=PAGES)
+def text(request: pytest.FixtureRequest) -> str:
+    """Return a page."""
+    return request.param()
+
+
+def test_tags_and_links_are_whole(text: str) -> None:
+    """Tags close in order, ids are unique, every link leads to one of them."""
+    seen = Page(text)
+    ids = [attrs["id"] for _, attrs in seen.tags if "id" in attrs]
+    assert len(ids) == len(set(ids))
+    links = [attrs["href"] or "" for attrs in seen.named("a")]
+    assert [link for link in links if not (link.startswith("#") and link[1:] in ids)] == []
+
+
+def test_a_page_needs_nothing_from_elsewhere(text: str) -> None:
+    """No element or attribute loads anything or holds code; there is no address."""
+    seen = Page(text)
+    assert not {tag for tag, _ in seen.tags} & LOADING
+    for tag, attrs in seen.tags:
+        assert not LOADING_ATTRIBUTES & set(attrs)
+        assert not any(name.startswith("on") for name in attrs)
+        assert not any("http" in (value or "") for value in attrs.values())
+        assert tag == "a" or "href" not in attrs
+    style, script = seen.inside("style"), seen.inside("script")
+    assert "url(" not in style
+    assert "@import" not in style
+    assert not re.search("fetch|XMLHttp|innerHTML|eval|http|import", script)
+
+
+def test_the_policy_lets_in_the_pages_own_style_and_script_only(text: str) -> None:
+    """It comes before them and has their digests; it refuses everything else."""
+    seen = Page(text)
+    assert len(seen.named("style")) == 1
+    assert text.count("<script") == len(seen.named("script")) <= 1
+    (policy,) = (attrs["content"] or "" for attrs in seen.named("meta") if "http-equiv" in attrs)
+    expected = {"default-src": "'none'", "base-uri": "'none'", "form-action": "'none'"}
+    for tag in ("style", "script"):
+        if inline := seen.inside(tag):
+            digest = hashlib.sha256(inline.encode()).digest()
+            expected[f"{tag}-src"] = f"'sha256-{base64.b64encode(digest).decode()}'"
+    assert dict(rule.strip().split(" ", 1) for rule in policy.split(";")) == expected
+    tags = [tag for tag, _ in seen.tags]
+    assert text.index("Content-Security-Policy") < text.index("<style>")
+    assert tags.index("meta") < tags.index("style")
+
+
+def test_a_page_can_be_read_by_everybody(text: str) -> None:
+    """It has a language, a title, headings without a gap, and colours for light and dark."""
+    seen = Page(text)
+    assert seen.named("html") == [{"lang": "en"}]
+    assert seen.inside("title")
+    levels = [int(tag[1]) for tag, _ in seen.tags if re.fullmatch("h[1-6]", tag)]
+    assert levels.count(1) == 1
+    assert levels[0] == 1
+    assert all(after <= before + 1 for before, after in pairwise(levels))
+    assert all(attrs.get("scope") in ("row", "col") for attrs in seen.named("th"))
+    assert all(attrs.get("aria-label") or attrs.get("aria-hidden") for attrs in seen.named("svg"))
+    assert "prefers-color-scheme: dark" in text
+    assert "@media print" in text
+    viewport = {"name": "viewport", "content": "width=device-width, initial-scale=1"}
+    assert viewport in seen.named("meta")
+
+
+def test_no_character_acts(text: str) -> None:
+    """No control character, override or surrogate is in a page; it can be written as UTF-8."""
+    assert not re.search(ACTING_CHARACTERS, text)
+    text.encode()
+
+
+@pytest.mark.parametrize(
+    ("template", "shown"),
+    [
+        ("{{ words }}", r"&lt;b&gt;\x1b\n&amp;\u202e"),
+        ("{{ words | lines }}", "&lt;b&gt;\\x1b\n&amp;\\u202e"),
+        ("{% macro m(x) %}{{ x }}{% endmacro %}{{ m(words) }}", r"&lt;b&gt;\x1b\n&amp;\u202e"),
+        ('<p title="{{ words + quote }}">', r'<p title="&lt;b&gt;\x1b\n&amp;\u202e&#34;">'),
+        ("{{ [words] | join(quote) }}", r"&lt;b&gt;\x1b\n&amp;\u202e"),
+    ],
+)
+def test_every_value_in_a_template_is_inert(template: str, shown: str) -> None:
+    """Characters that act are seen as escapes, and markup is text, with no word in the template."""
+    made = pages._environment().from_string(template)
+    assert made.render(words="<b>\x1b\n&\u202e", quote='"') == shown
+
+
+def test_a_misspelt_name_in_a_template_is_an_error() -> None:
+    """It is no empty place on a page."""
+    made = pages._environment().from_string("{{ titel }}")
+    with pytest.raises(jinja2.UndefinedError, match="titel"):
+        made.render(title="Results")

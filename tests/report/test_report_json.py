@@ -1,0 +1,33 @@
+"""What the learner sees: verdict first, both values, at 80 and 50 columns, without colour and in ASCII."""
+
+import json
+from dataclasses import replace
+
+from trainer.model.report import (
+    Report,
+)
+from trainer.model.report_codec import to_object
+from trainer.report.report_json import error_to_json, to_json
+
+
+def test_json_has_the_keys_of_the_contract(failed: Report) -> None:
+    """Schema, verdict, checks with their mismatches."""
+    found = to_object(replace(failed, stdout="é"))
+    assert list(found) == [
+        "schema",
+        "challenge",
+        "file",
+        "seed",
+        "verdict",
+        "checks",
+        "diagnosis",
+        "stdout",
+        "elapsed_seconds",
+    ]
+    assert json.loads(to_json(replace(failed, stdout="é\x9b")))["stdout"] == "é\x9b"
+    to_json(replace(failed, stdout="é\x9b")).encode("ascii")
+    assert json.loads(error_to_json("why")) == {
+        "schema": "attn-drill.report/1",
+        "verdict": None,
+        "error": "why",
+    }

@@ -1,0 +1,221 @@
+"""What `stats` counts and how it shows it."""
+
+import io
+import json
+import re
+from dataclasses import replace
+from datetime import date, timedelta
+
+import pytest
+from rich.console import Console
+
+from tests.support.stats import NOW, counted, review, tried
+from trainer.practice.schedule import items
+from trainer.practice.statistics import (
+    WEEKS,
+    OwnMistake,
+    Stats,
+    TopicStrength,
+    Trend,
+    Waiting,
+    Week,
+)
+from trainer.report.statistics_text import as_values, render, show_stats
+
+LONG = (
+    "Attention – with a very long title, of which nobody has ever read the end on a narrow terminal"
+)
+
+
+TITLES = {"basics": "Basics", "caches": LONG}
+
+
+@pytest.fixture
+def full() -> Stats:
+    """A learner with something of everything."""
+    days = [(0, 1), (1, 3), (2, 6), (3, 10), (10, 2), (40, 5), (80, 30)]
+    attempts = [
+        tried("a", day + save / 1e4, "failed", "no-scale")
+        for day, saves in days
+        for save in range(saves)
+    ]
+    attempts += [
+        tried("a", day, "passed", seconds=seconds)
+        for day, seconds in ((79, 1080.0), (39, 700.0), (0.05, 540.0))
+    ]
+    reviews = (
+        review("challenge:a", 79),
+        review("challenge:a", 39),
+        review("question:why-sqrt", 39),
+    )
+    return counted(*attempts, reviews=reviews, starts={"a": [81, 41, 3.5]})
+
+
+def shown(stats: Stats, width: int = 80, *, unicode: bool = True, colour: bool = False) -> str:
+    """The text on a terminal of this width."""
+    console = Console(
+        width=width,
+        no_color=not colour,
+        force_terminal=colour,
+        highlight=False,
+        color_system="truecolor" if colour else None,
+    )
+    with console.capture() as capture:
+        console.print(render(stats, TITLES, NOW, width, unicode=unicode))
+    return capture.get()
+
+
+@pytest.mark.parametrize("unicode", [True, False])
+@pytest.mark.parametrize("width", [50, 59, 60, 80, 120])
+def test_everything_is_there_at_every_width(full: Stats, width: int, unicode: bool) -> None:
+    """No line is wider than the terminal, and no fact is missing."""
+    text = shown(full, width, unicode=unicode)
+    assert max(len(line) for line in text.splitlines()) <= width
+    words = " ".join(text.split())
+    for fact in (
+        "4 days in a row",
+        "1 of 4 challenges passed",
+        "open b",
+        "c (first b)",
+        "first 1.8, last 0.9 x par",
+        "1 of 2",
+    ):
+        assert fact in words, fact
+    assert re.search(r"\ba: It is not scaled\. \(today\)", words)
+    assert all(word in text for word in ("Attention", "with", "terminal"))
+    assert "…" not in text, "nothing is cut off"
+    assert (("█▆▅" if unicode else "1.8 1.2 0.9") in text) == (width >= 60), (
+        "bars where there is room"
+    )
+    assert re.search(r"question why-sqrt +recall \d\d% +\d+ days ago", text)
+    assert unicode or text.isascii()
+
+
+def test_the_calendar_at_its_place(full: Stats) -> None:
+    """Seven rows, a column a week, the shade by the attempts of the day, the month above the week in which it begins."""
+    lines = shown(full, 50).splitlines()
+    assert lines[1].rstrip() == "       Dec Jan     Feb     Mar"
+    rows = {line.split()[0]: line for line in lines[2:9]}
+    assert list(rows) == ["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"]
+    at = {
+        name: [line[7 + 2 * number : 8 + 2 * number] for number in range(WEEKS)]
+        for name, line in rows.items()
+    }
+    assert (at["Thu"][-1], at["Wed"][-1], at["Tue"][-1], at["Mon"][-1]) == ("░", "▒", "▓", "█")
+    assert at["Mon"][-2] == "░", "ten days ago"
+    assert at["Fri"][-1] == "", "tomorrow"
+    assert sum(shade == "·" for row in at.values() for shade in row) == 7 * WEEKS - 3 - 9
+    ascii_lines = shown(full, 50, unicode=False).splitlines()
+    assert [line[29:30] for line in ascii_lines[2:6]] == ["#", "*", "+", "-"]
+
+
+def test_months_never_touch() -> None:
+    """On every day of four years: each name stands above its own week, with a space before the next."""
+    from trainer.report.statistics_text import _months
+
+    today = date(2024, 1, 1)
+    for number in range(4 * 366):
+        first = today + timedelta(days=number)
+        first -= timedelta(days=first.weekday())
+        line = _months([Week(first + timedelta(weeks=week), (0,) * 7) for week in range(WEEKS)])
+        assert re.fullmatch(r"( *[A-Z][a-z]{2}( +|$))+", line), line
+        assert len(line) <= 2 * WEEKS + 1
+        for found in re.finditer(r"\w+", line):
+            sunday = first + timedelta(weeks=found.start() // 2, days=6)
+            assert (found.start() % 2, found[0]) == (0, sunday.strftime("%b"))
+            assert not found.start() or sunday.day <= 7, "the month begins in this week"
+        assert len(line.split()) >= 2
+
+
+@pytest.mark.parametrize("width", [50, 80])
+def test_colour_adds_nothing_that_words_lack(full: Stats, width: int) -> None:
+    """Without its escape sequences the coloured text is the plain one."""
+    coloured = shown(full, width, colour=True)
+    assert "\x1b[" in coloured
+    assert re.sub(r"\x1b\[[0-9;]*m", "", coloured) == shown(full, width)
+
+
+def test_no_color_is_heard(full: Stats, monkeypatch: pytest.MonkeyPatch) -> None:
+    """NO_COLOR takes the colours, a pipe all sequences, another encoding what it lacks."""
+    monkeypatch.setenv("NO_COLOR", "1")
+    monkeypatch.setenv("COLUMNS", "60")
+    raw = io.BytesIO()
+    stream = io.TextIOWrapper(raw, encoding="latin-1")
+    show_stats(full, TITLES, NOW, stream)
+    stream.flush()
+    text = raw.getvalue().decode("latin-1")
+    assert "\x1b" not in text
+    assert text.isascii()
+    assert max(map(len, text.splitlines())) <= 60
+
+
+def test_words_of_a_pack_cannot_draw() -> None:
+    """Escape sequences and brackets in a title or a mistake are text."""
+    stats = replace(
+        counted(),
+        mistakes=(OwnMistake("a", "x", "\x1b[31mred[/] [bold]x", 1, NOW),),
+        topics=(TopicStrength("t\x1b[2J", 1, 0, 0, None),),
+    )
+    text = shown(stats)
+    assert "\x1b" not in text
+    assert "red[/] [bold]x" in text
+
+
+def test_many_are_told_in_short() -> None:
+    """Of a long list the first, and how many more there are; a long way is a short line."""
+    stats = replace(
+        counted(),
+        mistakes=tuple(
+            OwnMistake("a", f"m{number}", f"says {number}.", 50 - number, NOW)
+            for number in range(20)
+        ),
+        due=tuple(
+            items([review(f"question:q{number:02}", 50) for number in range(30)], NOW).values()
+        ),
+        trends=(Trend(None, tuple(float(number) for number in range(200))), Trend("a", (0.0, 0.0))),
+        waiting=tuple(Waiting(f"w{number}", ("a",)) for number in range(20)),
+    )
+    for unicode in (True, False):
+        text = shown(stats, unicode=unicode)
+        assert text.count("says ") + int(re.findall(r"and (\d+) more; --json", text)[0]) == 20
+        assert (
+            text.count("question q")
+            + int(
+                re.findall(r"and (\d+) more$", re.sub(" +$", "", text, flags=re.M), flags=re.M)[0]
+            )
+            == 30
+        )
+        assert max(map(len, text.splitlines())) <= 80
+        assert "first 0.0, last 199.0 x par" in text
+    assert "█" in shown(stats).split("Time against par")[1]
+
+
+def test_days_in_words(full: Stats) -> None:
+    """A streak that today has not continued says so; one day is no days; nothing due says what is next."""
+    assert "1 attempt on 1 day, " in shown(counted(tried("a", 1)))
+    assert "1 day in a row up to yesterday." in shown(counted(tried("a", 1)))
+    assert "1 day in a row." in shown(counted(tried("a", 0)))
+    assert "no day in a row yet." in shown(counted(tried("a", 5)))
+    assert re.search(
+        r"Nothing today\. a is next, in \d+ days\.",
+        shown(counted(reviews=(review("challenge:a", 0, 4),))),
+    )
+    assert "Every challenge is passed." in shown(
+        counted(*(tried(name, 1, "passed") for name in "abcd"))
+    )
+
+
+def test_values_for_json(full: Stats) -> None:
+    """The same facts, in plain values that come back from JSON as they are."""
+    values = as_values(full, TITLES)
+    assert json.loads(json.dumps(values, allow_nan=False)) == values
+    assert values["schema"] == "attn-drill.stats/1"
+    assert values["streak_days"] == 4
+    assert values["weeks"][-1] == {
+        "monday": "2026-03-02",
+        "attempts": [10, 6, 3, 2, None, None, None],
+    }
+    assert values["par"][0] == {"challenge": None, "shares": list(full.trends[0].shares)}
+    assert values["waiting"][0] == {"challenge": "c", "missing": ["b"]}
+    assert values["topics"][1]["title"] == LONG
+    assert values["due"][0]["item"] == full.due[0].name

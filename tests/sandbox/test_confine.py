@@ -1,0 +1,345 @@
+"""What a submission cannot reach, tried by a submission, and whether `doctor` tells the truth about it."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.support.grading import report_of
+from tests.support.isolation import grade, grader_by, needs_bubblewrap
+from tests.support.paths import TINY_PACK
+from tests.support.sandbox import HIDDEN, linux, needs_kernel
+from tests.support.waiting import wait_until
+from trainer.grading.grader import Grader
+from trainer.model.errors import GraderError
+from trainer.packs import pack_reader
+from trainer.sandbox import confine, isolation
+from trainer.sandbox.isolation import (
+    Isolation,
+    descendants,
+)
+from trainer.worker.selftest import probe_isolation
+
+OWNS_A_PIPE = """import fcntl
+    r, w = os.pipe()
+    fcntl.fcntl(r, fcntl.F_SETOWN, os.getppid())
+    fcntl.fcntl(r, 10, 9)  # F_SETSIG: SIGKILL
+    fcntl.fcntl(r, fcntl.F_SETFL, fcntl.fcntl(r, fcntl.F_GETFL) | os.O_ASYNC)
+    os.write(w, b'x')"""
+
+
+@pytest.mark.parametrize(
+    "how", [pytest.param("kernel", marks=linux), pytest.param("bubblewrap", marks=needs_bubblewrap)]
+)
+def test_no_signal_by_way_of_a_pipe(how: Isolation) -> None:
+    """The fork server, which is named as the pipe's owner, lives on; and when it ends all that was started for it ends."""
+    if how == "kernel" and not (isolation._has_landlock() and isolation._has_seccomp()):
+        pytest.skip("this kernel has no Landlock, or no seccomp")
+    with grader_by(how) as grader:
+        started = {grader.workers._fork_server._pid, *descendants(grader.workers._fork_server._pid)}
+        with contextlib.suppress(GraderError):
+            grade(grader, OWNS_A_PIPE)
+        assert grade(grader, "pass").verdict == "passed"
+    wait_until(
+        lambda: not any(os.path.exists(f"/proc/{pid}") for pid in started)
+    )  # who was inside bubblewrap dies a moment after it
+
+
+RIGHT = "import os, sys, torch\ndef prefix_sum(x, reverse=False):\n    {}\n    return x.flip(-1).cumsum(-1).flip(-1) if reverse else x.cumsum(-1)\n"
+
+
+def first_failure(grader: Grader, body: str) -> str:
+    """What is said of a prefix sum that does this first, '' if it passes."""
+    report = report_of(
+        grader,
+        pack_reader.find_challenge(TINY_PACK, "prefix-sum"),
+        RIGHT.format(body),
+        "prefix_sum.py",
+        3,
+    )
+    failure = report.first_failure()
+    return "" if failure is None else failure.message
+
+
+@linux
+@pytest.mark.parametrize(
+    ("body", "says"),
+    [
+        pytest.param(
+            "import socket; socket.socket()", "tried to open a network socket", id="socket"
+        ),
+        pytest.param(
+            "import socket; socket.socketpair()",
+            "tried something that a submission may not do",
+            id="socketpair",
+        ),
+        pytest.param("os.fork()", "tried to start a process", id="fork"),
+        pytest.param(
+            "import subprocess; subprocess.run(['true'])",
+            "tried to start a process",
+            id="subprocess",
+        ),
+        pytest.param("os.execv('/bin/true', ['true'])", "tried to start a process", id="exec"),
+        pytest.param(
+            "import multiprocessing as m; p = m.Process(target=print); p.start()",
+            "tried to start a process",
+            id="multiprocessing",
+        ),
+        pytest.param(
+            "os.kill(os.getppid(), 9)", "tried to signal a process", id="kill the fork server"
+        ),
+        pytest.param(
+            "open(f'/proc/{os.getppid()}/environ').read()",
+            "tried to read /proc/",
+            id="the fork server's environment",
+        ),
+        pytest.param(
+            "open(f'/proc/{os.getppid()}/mem', 'rb')",
+            "tried to read /proc/",
+            id="the fork server's memory",
+        ),
+        pytest.param("os.listdir('/')", "tried to list the folder /,", id="the root"),
+        pytest.param(
+            f"os.listdir({str(Path.home())!r})",
+            f"tried to list the folder {Path.home()}",
+            id="the home",
+        ),
+        pytest.param("open('/etc/passwd')", "tried to read /etc/passwd", id="passwd"),
+        pytest.param(
+            "open('/tmp/attn-drill-leak', 'w')",
+            "tried to write to /tmp/attn-drill-leak, outside its own folder",
+            id="write to /tmp",
+        ),
+        pytest.param(
+            "os.memfd_create('x')",
+            "tried something that a submission may not do",
+            id="memory outside the limit",
+        ),
+        pytest.param(
+            f"open({str(pack_reader.built_in_pack() / 'solutions/gqa/solution.py')!r})",
+            "tried to read ",
+            id="a solution",
+        ),
+        pytest.param(
+            f"open({str(TINY_PACK / 'solutions/prefix_sum/solution.py')!r})",
+            "tried to read ",
+            id="its own solution",
+        ),
+        pytest.param(
+            f"os.listdir({str(pack_reader.TRAINER)!r})",
+            f"tried to list the folder {pack_reader.TRAINER}",
+            id="the engine",
+        ),
+    ],
+)
+def test_denied(grader: Grader, body: str, says: str) -> None:
+    """Each is refused with an error that says what was tried; the grader lives on."""
+    said = first_failure(grader, body)
+    assert re.search(r"\[Errno (1|13|30|38)\]", said), (
+        said
+    )  # the system's own words stand behind it
+    assert f"it {says}" in said
+    assert first_failure(grader, "pass") == ""
+
+
+@pytest.mark.sampled(2)
+@pytest.mark.parametrize(
+    "body",
+    [
+        pytest.param("open('note.txt', 'w').write('x')", id="its own folder"),
+        pytest.param("import tempfile; tempfile.TemporaryFile().write(b'x')", id="tempfile"),
+        pytest.param(
+            "import threading; t = threading.Thread(target=print); t.start(); t.join()",
+            id="a thread",
+        ),
+        pytest.param(
+            "if len(x) == 3:\n        torch.set_num_threads(2)\n        torch.randn(300, 300) @ torch.randn(300, 300)",
+            id="torch's threads",
+        ),
+        pytest.param(
+            "import json, decimal, fractions, random, itertools, xml.dom.minidom",
+            id="the standard library",
+        ),
+        pytest.param("import numpy.polynomial.chebyshev", id="installed packages"),
+        pytest.param(
+            "torch.compile(lambda y: y + 1)(x)", id="torch.compile, which compiles nothing here"
+        ),
+        pytest.param("torch.jit.script(torch.nn.Linear(2, 2))", id="torch.jit"),
+        pytest.param(
+            "import inspect; assert 'cumsum' in inspect.getsource(prefix_sum)", id="its own source"
+        ),
+        pytest.param(
+            "import numpy as np; np.linalg.svd(np.random.default_rng().random((60, 60)))",
+            id="numpy",
+        ),
+        pytest.param(
+            "import numpy as np; m = np.memmap('m', 'f4', 'w+', shape=9); m[:] = 1; m.flush(); assert np.fromfile('m', 'f4').sum() == 9",
+            id="memmap",
+        ),
+        pytest.param(
+            "torch.linalg.eigh(torch.eye(40)); torch.fft.fft(torch.ones(8)); torch.randn(3).sort()",
+            id="torch's libraries",
+        ),
+        pytest.param(
+            "if len(x) == 3:\n        torch.save(x.detach(), 'x.pt'); assert torch.load('x.pt', mmap=True).equal(x)",
+            id="torch.save and torch.load",
+        ),
+        pytest.param(
+            "torch.UntypedStorage.from_file('s', shared=True, nbytes=64).fill_(0)",
+            id="a storage in a file",
+        ),
+        pytest.param(
+            "from torch.utils.data import DataLoader; list(DataLoader(range(9), batch_size=3))",
+            id="a loader without workers",
+        ),
+        pytest.param(
+            "import copy; copy.deepcopy(torch.nn.LSTM(8, 2, batch_first=True)).eval()(torch.ones(1, 3, 8))",
+            id="layers",
+        ),
+        pytest.param(
+            "from concurrent.futures import ThreadPoolExecutor as E\n    with E(4) as pool:\n        assert sum(pool.map(abs, range(-9, 9))) == 81",
+            id="a pool",
+        ),
+        pytest.param(
+            "import pathlib as p; f = p.Path('f'); f.touch(); f.touch(); assert f.exists() and [*p.Path().glob('*')]; f.unlink()",
+            id="pathlib",
+        ),
+        pytest.param(
+            "import os, shutil\n    os.makedirs('a/b', exist_ok=True); open('a/b/c', 'w').close()\n"
+            "    shutil.copyfile('a/b/c', 'd'); shutil.move('d', 'e'); os.listdir('.'); shutil.disk_usage('.'); shutil.rmtree('a')",
+            id="shutil",
+        ),
+        pytest.param(
+            "import tempfile\n    with tempfile.TemporaryDirectory() as d, tempfile.NamedTemporaryFile(dir=d) as f:\n        f.write(b'x')",
+            id="tempfile that goes",
+        ),
+        pytest.param(
+            "f = open('f', 'w+b'); f.write(b'x'); f.flush(); os.fsync(f.fileno()); os.ftruncate(f.fileno(), 0); f.close()",
+            id="a file to the disk",
+        ),
+        pytest.param(
+            "import sqlite3\n    with sqlite3.connect('own.db') as d:\n        d.execute('create table if not exists t (x)')\n    d.close()",
+            id="sqlite3",
+        ),
+        pytest.param(
+            "import gzip, zipfile; gzip.open('g', 'w').write(b'x'); zipfile.ZipFile('z', 'w').writestr('x', 'y')",
+            id="archives",
+        ),
+        pytest.param(
+            "import mmap; m = mmap.mmap(-1, 1 << 20); m[:2] = b'xy'; m.resize(2 << 20); m.close()",
+            id="mmap",
+        ),
+        pytest.param(
+            "import time, datetime; time.sleep(0.001); time.process_time(); time.thread_time(); time.get_clock_info('time'); datetime.datetime.now()",
+            id="time",
+        ),
+        pytest.param(
+            "import locale, decimal, platform, uuid, secrets; locale.getlocale(); platform.platform(); uuid.uuid4(); secrets.token_hex()",
+            id="the machine",
+        ),
+        pytest.param(
+            "import resource; resource.getrlimit(resource.RLIMIT_AS); resource.getrusage(resource.RUSAGE_SELF); os.times()",
+            id="resource",
+        ),
+        pytest.param(
+            "os.cpu_count(); os.sched_getaffinity(0); os.getpid(); os.getuid(); os.uname(); os.urandom(4); os.getgroups()",
+            id="os",
+        ),
+        pytest.param(
+            "import select\n    r, w = os.pipe(); os.set_blocking(r, False); os.write(w, b'x')\n"
+            "    assert select.select([r], [], [], 1)[0]; p = select.poll(); p.register(r); p.poll(1); os.set_inheritable(os.dup(r), True); os.close(r); os.close(w)",
+            id="a pipe",
+        ),
+        pytest.param(
+            "import faulthandler, io; faulthandler.dump_traceback(open('t', 'w'))",
+            id="faulthandler",
+        ),
+        pytest.param(
+            "import signal, time\n    signal.signal(signal.SIGALRM, lambda *a: None); signal.signal(signal.SIGUSR1, lambda *a: None)\n"
+            "    signal.setitimer(signal.ITIMER_REAL, 0.001); signal.alarm(0); signal.raise_signal(signal.SIGUSR1); os.kill(os.getpid(), signal.SIGUSR1)\n"
+            "    import threading; signal.pthread_kill(threading.get_ident(), signal.SIGUSR1)",
+            id="signals to itself",
+        ),
+        pytest.param(
+            "import ctypes; ctypes.CFUNCTYPE(ctypes.c_int)(lambda: 3)()", id="a callback from C"
+        ),
+        pytest.param(
+            "import warnings, logging; logging.basicConfig(filename='log'); logging.warning('x'); warnings.warn('x')",
+            id="logging",
+        ),
+        pytest.param("import selectors; selectors.DefaultSelector", id="selectors"),
+    ],
+)
+def test_allowed(grader: Grader, body: str) -> None:
+    """What honest code does still works."""
+    assert first_failure(grader, body) == ""
+
+
+OUTSIDE = {"write outside its own folder", "change attributes of another's file"}
+
+
+@needs_kernel
+@pytest.mark.parametrize("part", ["Landlock.restrict", "_seccomp"])
+def test_what_lies_outside_is_held_twice(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, part: str
+) -> None:
+    """Nothing outside can be changed though Landlock, or seccomp, is missing."""
+    pid = os.fork()
+    if pid == 0:
+        os._exit(0 if isolation._mount_apart(str(tmp_path)) else 1)
+    if os.waitpid(pid, 0)[1] != 0:
+        pytest.skip("this user may not mount, not even in a namespace of its own")
+    monkeypatch.setattr(f"{confine.__name__}.{part}", lambda *given: None)
+    assert OUTSIDE.isdisjoint(probe_isolation(HIDDEN, "kernel").open)
+
+
+@needs_kernel
+@pytest.mark.skipif(
+    sys.platform != "linux" or os.geteuid() != 0,
+    reason="a user without capabilities has none to keep",
+)
+def test_capabilities_that_are_kept_show(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A worker of root's that keeps its capabilities is found out."""
+    monkeypatch.setattr(confine, "_drop_capabilities", lambda: None)
+    assert "gain privileges" in probe_isolation(HIDDEN, "kernel").open
+
+
+@pytest.mark.parametrize(
+    ("readable", "room", "around"),
+    [
+        ("/usr/lib/python3", "/tmp/room", "/usr"),
+        ("/tmp/venv/lib", "/tmp/room", "/tmp/venv"),
+        ("/tmp/rooms/lib", "/tmp/room", "/tmp/rooms"),
+        ("/home/ana/venv/lib", "/home/ana/tmp/room", "/home/ana/venv"),
+        ("/dev/null", "/tmp/room", "/dev"),
+        ("/tmp", "/tmp/room", "/tmp"),
+        ("/", "/tmp/room", "/"),
+    ],
+)
+def test_the_room_is_left_out_of_what_is_around(readable: str, room: str, around: str) -> None:
+    """A worker's own layer holds all that is readable, and no other worker's folder unless the room itself is readable."""
+    assert confine._before_the_ways_part(readable, room) == around
+
+
+@needs_kernel
+def test_nothing_runs_without_a_layer_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    """If the kernel makes the rules of all workers but none for this worker, its file is not run."""
+    made, new = list[int](), confine._new_ruleset
+
+    def only_the_first() -> int:
+        made.append(1)
+        return new() if len(made) == 1 else -1
+
+    monkeypatch.setattr(confine, "_new_ruleset", only_the_first)
+    source = "print('it ran')\n\n\ndef prefix_sum(x, reverse=False):\n    return x\n"
+    with Grader([TINY_PACK], isolation="kernel") as grader:
+        report = report_of(
+            grader, pack_reader.find_challenge(TINY_PACK, "prefix-sum"), source, "prefix_sum.py", 7
+        )
+    assert report.verdict == "error"
+    assert "it ran" not in report.stdout

@@ -1,0 +1,55 @@
+"""Copies of a pack in the environment: the build ships none twice, no worker reads any, `grade` looks for them."""
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from tests.support.copies import HIDDEN_PARTS, REFERENCE, found_by_a_worker, metadata, planted
+from tests.support.sandbox import needs_bubblewrap, needs_kernel
+from trainer.sandbox import copy_check, readable_files
+from trainer.worker.forkserver_client import ForkServer
+from trainer.worker.selftest import copies_readable_by
+
+
+@pytest.mark.usefixtures("quickly")
+@pytest.mark.parametrize(
+    "how",
+    [
+        pytest.param("kernel", marks=needs_kernel),
+        pytest.param("bubblewrap", marks=needs_bubblewrap),
+    ],
+)
+def test_a_copy_is_found_where_it_is_not_hidden(
+    site: Path, monkeypatch: pytest.MonkeyPatch, how: str
+) -> None:
+    """Hidden, a worker reads none of it; with the hiding switched off, the search finds it."""
+    planted(site / "trainer" / "_pack")
+    assert found_by_a_worker(how).none
+    monkeypatch.setattr(readable_files, "_copies_in", lambda *given: iter(()))
+    found = found_by_a_worker(how).found
+    assert {Path(path).name for path in found} >= {"solution.py"}
+    assert all("/trainer/_pack/" in path for path in found)
+
+
+@needs_kernel
+def test_the_search_does_not_trust_the_engines_list(
+    site: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A file in a folder that a worker cannot list is found though the list of what is readable omits it."""
+    metadata(site)  # the folder is split
+    shutil.copy(REFERENCE, site / "notes.txt")
+    monkeypatch.setattr(copy_check, "_near", lambda: [str(site)])
+    monkeypatch.setattr(copy_check, "_everywhere", lambda hidden: [])
+    real = readable_files.readable_paths
+    fork_server = ForkServer(HIDDEN_PARTS, "kernel")
+    try:
+        copies_readable_by(fork_server, HIDDEN_PARTS)  # the fork server has made its list now
+        monkeypatch.setattr(
+            readable_files,
+            "readable_paths",
+            lambda hidden: [path for path in real(hidden) if not path.startswith(str(site))],
+        )
+        assert copies_readable_by(fork_server, HIDDEN_PARTS).found == (str(site / "notes.txt"),)
+    finally:
+        fork_server.close()

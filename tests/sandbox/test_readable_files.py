@@ -1,0 +1,148 @@
+"""Copies of a pack in the environment: the build ships none twice, no worker reads any, `grade` looks for them."""
+
+import os
+import py_compile
+import sys
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.support.copies import REFERENCE, metadata, planted
+from tests.support.grading import report_of
+from tests.support.paths import TINY_PACK
+from tests.support.sandbox import needs_kernel
+from trainer.grading.grader import Grader
+from trainer.packs import pack_reader
+from trainer.sandbox import readable_files
+
+COMPILED = f"__pycache__/solution.{sys.implementation.cache_tag}.pyc"
+
+
+def compiled_alone(site: Path) -> Path:
+    """Leave compiled modules of a pack without their sources."""
+    place = site / "left" / "solutions" / "prefix_sum" / COMPILED
+    py_compile.compile(str(REFERENCE), str(place), doraise=True)
+    return place
+
+
+def registered(site: Path) -> Path:
+    """Install a pack that lies deep in a package, with an entry point."""
+    (site / "course-1.dist-info").mkdir()
+    (site / "course-1.dist-info" / "entry_points.txt").write_text(
+        "[attn_drill.packs]\ncourse = course.of.this.year\n"
+    )
+    return planted(site / "course" / "of" / "this" / "year")
+
+
+def as_wheel(site: Path) -> Path:
+    """Leave a wheel of a pack among the packages."""
+    with zipfile.ZipFile(site / "course-1-py3-none-any.whl", "w") as archive:
+        archive.write(REFERENCE, "course/solutions/prefix_sum/solution.py")
+    return site / "course-1-py3-none-any.whl"
+
+
+def an_environment(site: Path) -> Path:
+    """Put a virtual environment with an installed pack among the packages."""
+    (site / "tool").mkdir()
+    (site / "tool" / "pyvenv.cfg").touch()
+    return planted(site / "tool" / "lib" / "python3.99" / "anything" / "trainer" / "_pack")
+
+
+PLACES = [
+    pytest.param(
+        lambda site: planted(site / "trainer" / "_pack"), id="a wheel, or an old editable install"
+    ),
+    pytest.param(lambda site: planted(site / "~rainer" / "_pack"), id="an interrupted uninstall"),
+    pytest.param(lambda site: planted(site / "course"), id="a package"),
+    pytest.param(lambda site: planted(site / "school" / "course"), id="a package in a package"),
+    pytest.param(planted, id="at the top"),
+    pytest.param(compiled_alone, id="compiled modules alone"),
+    pytest.param(registered, id="an entry point"),
+    pytest.param(as_wheel, id="an archive"),
+    pytest.param(an_environment, id="another environment"),
+    pytest.param(metadata, id="metadata"),
+    pytest.param(
+        lambda site: planted(site.parent / "dist-packages" / "course"),
+        id="a folder that is not imported from",
+    ),
+]
+
+
+def allows(allowed: list[str], path: Path) -> bool:
+    """Tell whether a path is among the readable ones, or lies in one of them."""
+    return not {str(path), *map(str, path.parents)}.isdisjoint(allowed)
+
+
+@pytest.mark.parametrize("plant", PLACES)
+def test_no_copy_is_readable(site: Path, plant: Callable[[Path], Path]) -> None:
+    """Each file of a copy is left out wherever it lies; the packages around it are readable."""
+    place = plant(site)
+    files = [
+        path for path in place.rglob("*") if path.is_file() and path.parent.name != "neighbour"
+    ]
+    allowed = readable_files.readable_paths([])
+    assert not [path for path in files or [place] if allows(allowed, path)]
+    assert allows(allowed, site / "neighbour" / "module.py")
+
+
+def test_other_interpreters_packages_are_not_readable(site: Path) -> None:
+    """Of folders of packages those alone that this process imports from."""
+    allowed = readable_files.readable_paths([])
+    base = Path(
+        sys.base_prefix,
+        "lib",
+        f"python{sys.version_info.major}.{sys.version_info.minor}",
+        "site-packages",
+    )
+    elsewhere = [
+        base,
+        Path("/usr/lib/python3/dist-packages"),
+        Path(f"/usr/local/lib/{base.parent.name}/dist-packages"),
+    ]
+    imported = {os.path.realpath(path) for path in sys.path}
+    assert not [
+        path
+        for path in elsewhere
+        if os.path.realpath(path) not in imported and allows(allowed, path.resolve() / "x.py")
+    ]
+    assert allows(allowed, Path(os.__file__).resolve())
+    assert allows(allowed, Path(pytest.__file__).resolve())
+
+
+def test_the_checkout_is_not_readable_beside_a_hidden_pack(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The history of a checkout in a readable tree holds what its folders hold."""
+    tree = tmp_path / "usr" / "lib"
+    pack = planted(tree / "a" / "b" / "c" / "d" / "checkout")
+    (pack / ".git").mkdir()
+    (tree / "libx.so").touch()
+    monkeypatch.setattr(readable_files, "_SYSTEM_FOLDERS", (str(tree),))
+    allowed = readable_files.readable_paths([pack / "challenges", pack / "solutions"])
+    assert not allows(allowed, pack / ".git")
+    assert allows(allowed, tree / "libx.so")
+
+
+def test_links_of_a_split_folder_stay(site: Path) -> None:
+    """bubblewrap shows what is named alone: a library that is known by a link is still found."""
+    planted(site / "course")
+    (site / "libx.so.1").touch()
+    (site / "libx.so").symlink_to("libx.so.1")
+    (site / "link").symlink_to("course")
+    (site / "far").symlink_to(TINY_PACK)
+    allowed = readable_files.readable_paths([])
+    assert str(site / "libx.so") in allowed
+    assert not {str(site / "link"), str(site / "far")} & set(allowed)
+
+
+@needs_kernel
+def test_a_package_beside_a_copy_can_still_be_imported(site: Path, grader: Grader) -> None:
+    """A worker cannot list a folder that something is hidden in; it imports from it all the same."""
+    metadata(site)
+    challenge = pack_reader.find_challenge(TINY_PACK, "prefix-sum")
+    source = f"import neighbour.module\nimport importlib.metadata as m\nassert m.version('torch')\n{pack_reader.solution(challenge)}"
+    with Grader([TINY_PACK], grader.workers.limits, isolation="kernel") as made:
+        report = report_of(made, challenge, source, "prefix_sum.py", 5)
+    assert report.verdict == "passed", report.first_failure()

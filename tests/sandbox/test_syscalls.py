@@ -1,0 +1,420 @@
+"""The allow-list of system calls, in a simulation of the filter's program and in a confined
+process.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import fcntl
+import json
+import os
+import platform
+import re
+import sys
+from collections.abc import Callable
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.support.syscall_table import NUMBERS
+from tests.support.syscalls import ALLOW, OWN, REFUSE, answer
+from trainer.sandbox import confine, isolation, seccomp
+from trainer.sandbox.syscalls import ALLOWED, RULES, SECCOMP
+
+needs_seccomp = pytest.mark.skipif(
+    sys.platform != "linux" or not isolation._has_seccomp(),
+    reason="this kernel has no seccomp, or no table for this machine",
+)
+
+
+# The kernel lets these pass by every filter. They belong to its own probes, and end whoever else
+# calls them with SIGILL.
+NO_FILTER = {"uprobe", "uretprobe"}
+
+
+# Every call that is not allowed, by what it could do. A call of the table is here or in ALLOWED.
+REFUSED = {
+    "speak to other machines and processes": """
+        socket socketpair bind listen accept accept4 connect sendto recvfrom sendmsg sendmmsg recvmsg recvmmsg
+        shutdown getsockname getpeername setsockopt getsockopt
+    """,
+    "start processes and wait for them": "fork vfork clone3 execve execveat wait4 waitid uselib",
+    "signal others": """
+        tkill rt_sigqueueinfo rt_tgsigqueueinfo pidfd_send_signal pidfd_open pidfd_getfd
+    """,
+    "signal by timers and descriptors": """
+        timer_create timer_settime timer_gettime timer_getoverrun timer_delete timerfd_create
+        timerfd_settime timerfd_gettime signalfd signalfd4 eventfd eventfd2
+    """,
+    "look into others": """
+        ptrace process_vm_readv process_vm_writev process_madvise process_mrelease kcmp
+        get_robust_list perf_event_open uprobe uretprobe
+    """,
+    "be another, or of another group": """
+        setuid setgid setreuid setregid setresuid setresgid setfsuid setfsgid setgroups setpgid
+        setsid getpgid getpgrp getsid capset personality
+    """,
+    "take the processor": """
+        setpriority getpriority sched_setparam sched_getparam sched_setscheduler
+        sched_getscheduler sched_setattr sched_getattr sched_setaffinity sched_get_priority_max
+        sched_get_priority_min sched_rr_get_interval ioprio_set ioprio_get
+    """,
+    "memory outside the limit": """
+        memfd_create memfd_secret userfaultfd mlock mlock2 mlockall munlock munlockall mincore
+        remap_file_pages mbind set_mempolicy get_mempolicy set_mempolicy_home_node migrate_pages
+        move_pages pkey_mprotect pkey_alloc pkey_free map_shadow_stack mseal futex_waitv
+        futex_wake futex_wait futex_requeue
+    """,
+    "shared memory, semaphores and queues": """
+        shmget shmat shmctl shmdt semget semop semctl semtimedop msgget msgsnd msgrcv msgctl
+        mq_open mq_unlink mq_timedsend mq_timedreceive mq_notify mq_getsetattr
+    """,
+    "modes, owners and times": """
+        chmod fchmod fchmodat fchmodat2 chown fchown lchown fchownat utime utimes futimesat
+        utimensat
+    """,
+    "attributes": """
+        setxattr lsetxattr fsetxattr setxattrat getxattr lgetxattr fgetxattr getxattrat
+        listxattr llistxattr flistxattr listxattrat removexattr lremovexattr fremovexattr
+        removexattrat file_getattr file_setattr
+    """,
+    "watch or hold files of others": """
+        inotify_init inotify_init1 inotify_add_watch inotify_rm_watch fanotify_init
+        fanotify_mark flock
+    """,
+    "files by other ways": """
+        creat openat2 getdents mknod mknodat name_to_handle_at open_by_handle_at splice tee
+        vmsplice fadvise64 readahead sync syncfs sync_file_range cachestat lookup_dcookie
+        epoll_create epoll_create1 epoll_ctl epoll_ctl_old epoll_wait epoll_wait_old epoll_pwait
+        epoll_pwait2 io_setup io_destroy io_submit io_cancel io_getevents io_pgetevents
+    """,
+    "mounts and namespaces": """
+        mount umount2 pivot_root chroot unshare setns open_tree open_tree_attr move_mount fsopen
+        fsconfig fsmount fspick mount_setattr statmount listmount listns ustat sysfs quotactl
+        quotactl_fd
+    """,
+    "the kernel's larger doors": """
+        io_uring_setup io_uring_enter io_uring_register bpf add_key request_key keyctl seccomp
+        landlock_create_ruleset landlock_add_rule landlock_restrict_self lsm_get_self_attr
+        lsm_set_self_attr lsm_list_modules init_module finit_module delete_module create_module
+        get_kernel_syms query_module kexec_load kexec_file_load
+    """,
+    "the machine": """
+        reboot swapon swapoff acct syslog settimeofday clock_settime adjtimex clock_adjtime
+        sethostname setdomainname setrlimit vhangup iopl ioperm modify_ldt set_thread_area
+        get_thread_area
+    """,
+    "calls of the past": "_sysctl nfsservctl getpmsg putpmsg afs_syscall tuxcall security vserver",
+}
+
+
+def test_every_call_is_allowed_or_refused_by_name() -> None:
+    """The whole table is decided: no call is forgotten, and none stands in both lists."""
+    table = set(chain(*NUMBERS.values()))
+    refused = [name for names in REFUSED.values() for name in names.split()]
+    assert len(refused) == len(set(refused))
+    assert set(ALLOWED).isdisjoint(refused)
+    assert set(ALLOWED) | set(refused) == table
+
+
+def test_numbers_are_those_of_the_table(machine: str) -> None:
+    """An allowed name has the number of that name, and none on a machine that lacks it."""
+    column = SECCOMP[machine][1]
+    assert {name: numbers[column] for name, numbers in ALLOWED.items()} == {
+        name: NUMBERS[machine].get(name) for name in ALLOWED
+    }
+
+
+@pytest.mark.skipif(
+    not Path("/usr/include/asm-generic/unistd.h").exists(),
+    reason="the kernel's headers are not installed",
+)
+@pytest.mark.parametrize(
+    ("of", "header"),
+    [
+        ("x86_64", "/usr/include/x86_64-linux-gnu/asm/unistd_64.h"),
+        ("aarch64", "/usr/include/asm-generic/unistd.h"),
+    ],
+)
+def test_the_table_is_that_of_the_kernels_headers(of: str, header: str) -> None:
+    """The kernel's headers give every name that they know the same number."""
+    if not Path(header).exists():
+        pytest.skip("the kernel's headers for this machine are not installed")
+    other_names = {"fstatat": "newfstatat", "sync_file_range2": "sync_file_range"}
+    compared = 0
+    for line in Path(header).read_text().splitlines():
+        if found := re.fullmatch(r"#define __NR(?:3264)?_(\w+)\s+(\d+)", line):
+            name = other_names.get(found[1], found[1])
+            if not name.endswith("time64") and name not in ("arch_specific_syscall", "syscalls"):
+                assert NUMBERS[of].get(name) == int(found[2]), line
+                compared += 1
+    assert compared > 250
+
+
+def test_every_refused_name_is_refused_whatever_its_arguments(machine: str, code: bytes) -> None:
+    """No argument makes a dangerous call pass."""
+    for family, names in REFUSED.items():
+        for name in names.split():
+            if (number := NUMBERS[machine].get(name)) is not None:
+                for value in (0, 1, OWN, 0x003D0F00, 0xFFFFFFFF, (1 << 64) - 1):
+                    assert answer(code, machine, number, [value] * 6) == REFUSE, (family, name)
+
+
+HIGH = 1 << 32  # the kernel reads 32 bits of an int: a value in the upper half changes nothing
+
+
+ARGUMENTS: list[tuple[str, list[int], bool]] = [
+    *[("fcntl", [3, command], True) for command in (0, 1, 2, 3, 4, 5, 6, 1030, 1 + HIGH)],
+    # F_SETLKW, F_SETOWN, F_GETOWN, F_SETSIG, F_GETSIG, F_SETOWN_EX, F_GETOWN_EX, F_OFD_GETLK,
+    # F_OFD_SETLK, F_OFD_SETLKW
+    *[
+        ("fcntl", [3, command], False)
+        for command in (7, 8, 9, 10, 11, 15, 16, 36, 37, 38, 8 + HIGH)
+    ],
+    # F_SETLEASE, F_GETLEASE, F_NOTIFY, F_DUPFD_QUERY, F_CREATED_QUERY, F_CANCELLK, F_SETPIPE_SZ,
+    # F_GETPIPE_SZ, F_ADD_SEALS, F_GET_SEALS, F_GET_RW_HINT, F_SET_RW_HINT, F_GET_FILE_RW_HINT,
+    # F_SET_FILE_RW_HINT, F_SETDELEG
+    *[
+        ("fcntl", [3, command], False)
+        for command in (*range(1024, 1030), *range(1031, 1045), 1024 + HIGH)
+    ],
+    *[
+        ("ioctl", [3, command], True)
+        for command in (
+            0x5401,
+            0x802C542A,
+            0x5413,
+            0x541B,
+            0x5421,
+            0x5450,
+            0x5451,
+            0x40049409,
+            0x5401 + HIGH,
+        )
+    ],
+    # FIOASYNC, FIOSETOWN, SIOCSPGRP, TIOCSTI, TIOCSCTTY, TCSETS, TIOCLINUX, TIOCCONS
+    *[
+        ("ioctl", [3, command], False)
+        for command in (0x5452, 0x8901, 0x8902, 0x5412, 0x540E, 0x5402, 0x541C, 0x541D)
+    ],
+    # FS_IOC_SETFLAGS, FS_IOC_GETFLAGS, FS_IOC_FSSETXATTR, FS_IOC_SETVERSION, FICLONERANGE,
+    # FIDEDUPERANGE, FIFREEZE, FITRIM, FS_IOC_ENABLE_VERITY, FS_IOC_SET_ENCRYPTION_POLICY
+    *[
+        ("ioctl", [3, command], False)
+        for command in (0x40086602, 0x80086601, 0x401C5820, 0x40087602, 0x4020940D, 0xC0189436)
+    ],
+    *[
+        ("ioctl", [3, command], False)
+        for command in (0xC0045877, 0xC0185879, 0x40806685, 0x800C6613, 0x40086602 + HIGH, HIGH, 0)
+    ],
+    *[("clone", [flags], True) for flags in (0x003D0F00, 0x007D0F00, 0x003D0F00 + HIGH)],
+    # SIGCHLD, vfork's, a thread with files of its own, with a new user, mount or process namespace,
+    # traced, of its grandparent
+    *[
+        ("clone", [flags], False)
+        for flags in (
+            0,
+            17,
+            0x4111,
+            0x003D0B00,
+            0x103D0F00,
+            0x003F0F00,
+            0x203D0F00,
+            0x003D2F00,
+            0x003D8F00,
+        )
+    ],
+    *[
+        ("clone", [flags], False)
+        for flags in (0x00010000, 0x00010900, 0xFFFFFFFF, HIGH, 0x003D0F11)
+    ],
+    *[
+        (name, [pid, pid, 9], pid in (OWN, OWN + HIGH))
+        for name in ("kill", "tgkill")
+        for pid in (OWN, OWN + HIGH, 0, 1, -1, -OWN, OWN + 1)
+    ],
+    *[("prctl", [option], True) for option in (3, 15, 16, 21, 39, 51, 64, 0x53564D41)],
+    # PDEATHSIG, DUMPABLE, KEEPCAPS, TIMING, SECCOMP, CAPBSET_DROP, TSC, SECUREBITS, TIMERSLACK,
+    # TASK_PERF_EVENTS, MCE_KILL, SET_MM, CHILD_SUBREAPER, NO_NEW_PRIVS, THP_DISABLE, CAP_AMBIENT,
+    # SPECULATION, IO_FLUSHER, SYSCALL_USER_DISPATCH, SCHED_CORE, MDWE, PTRACER
+    *[
+        ("prctl", [option], False)
+        for option in (
+            1,
+            4,
+            8,
+            14,
+            22,
+            24,
+            26,
+            28,
+            29,
+            31,
+            32,
+            33,
+            35,
+            36,
+            38,
+            41,
+            47,
+            53,
+            57,
+            59,
+            62,
+            65,
+        )
+    ],
+    *[("prctl", [option], False) for option in (0x59616D61, 0, 1 + HIGH, 0xFFFFFFFF)],
+    *[("prlimit64", [0, 7, 0, there], True) for there in (0, 1 << 40)],
+    ("prlimit64", [HIGH, 7, 0, 1], True),
+    *[
+        ("prlimit64", given, False)
+        for given in (
+            [0, 7, 1, 0],
+            [0, 7, HIGH, 0],
+            [1, 7, 0, 1],
+            [OWN, 7, 0, 1],
+            [0, 7, 1 << 63, 1],
+        )
+    ],
+]
+
+
+@pytest.mark.parametrize(("name", "arguments", "allowed"), ARGUMENTS)
+def test_rules_on_arguments(
+    machine: str, code: bytes, name: str, arguments: list[int], allowed: bool
+) -> None:
+    """A call that is needed in one form is refused in all others."""
+    number = NUMBERS[machine][name]
+    assert answer(code, machine, number, arguments) == (ALLOW if allowed else REFUSE)
+
+
+@pytest.mark.parametrize(
+    ("code_of", "allowed"),
+    [
+        (0x1021, True),
+        (0x1022, True),
+        (0x1023, True),
+        (0x1001, False),
+        (0x1002, False),
+        (0x5001, False),
+    ],
+)
+def test_rules_on_arch_prctl(code_of: int, allowed: bool) -> None:
+    """oneDNN may ask for AMX; segment bases and shadow stacks stay as they are."""
+    found = answer(
+        seccomp.program("x86_64", OWN), "x86_64", NUMBERS["x86_64"]["arch_prctl"], [code_of]
+    )
+    assert found == (ALLOW if allowed else REFUSE)
+
+
+def test_every_rule_is_tested() -> None:
+    """A call that gets a rule gets arguments above that pass and arguments that do not."""
+    tested = {(name, allowed) for name, _, allowed in ARGUMENTS} | {
+        ("arch_prctl", True),
+        ("arch_prctl", False),
+    }
+    assert tested == {(name, allowed) for name in RULES for allowed in (True, False)}
+
+
+def confined(action: Callable[[], Any], tmp_path: Path) -> Any:
+    """Return what the action gives in a child that is confined as a worker is."""
+    reading, writing = os.pipe()
+    pid = os.fork()
+    if pid == 0:
+        try:
+            confine.confine(
+                confine.Landlock.of(["/usr", "/lib", sys.prefix], str(tmp_path)), str(tmp_path)
+            )
+            os.write(writing, json.dumps(action()).encode())
+        finally:
+            os._exit(0)
+    os.close(writing)
+    with os.fdopen(reading) as told:
+        text = told.read()
+    os.waitpid(pid, 0)
+    assert text, "the child died"
+    return json.loads(text)
+
+
+@needs_seccomp
+def test_the_kernel_refuses_every_number_that_is_not_listed(tmp_path: Path) -> None:
+    """A confined process calls every other number, and is told each time that there is no such
+    call.
+    """
+    column = SECCOMP[platform.machine()][1]
+    listed = {numbers[column] for numbers in ALLOWED.values()} | {
+        NUMBERS[platform.machine()].get(name) for name in NO_FILTER
+    }
+    tried = [
+        number
+        for number in chain(range(1024), range(0x40000000, 0x40000200))
+        if number not in listed
+    ]
+
+    def action() -> list[int] | str:
+        libc = ctypes.CDLL(None, use_errno=True)
+        if (
+            libc.prctl(21, 0, 0, 0, 0) != 2
+        ):  # PR_GET_SECCOMP; some of these calls would not be harmless
+            return "there is no filter"
+        nothing = [ctypes.c_long(-1)] * 6
+        wrong = []
+        for number in tried:
+            ctypes.set_errno(0)
+            if libc.syscall(ctypes.c_long(number), *nothing) != -1 or ctypes.get_errno() != 38:
+                wrong.append(number)
+        return wrong
+
+    assert confined(action, tmp_path) == []
+    assert len(tried) > 1300
+
+
+@needs_seccomp
+def test_the_kernel_refuses_what_the_rules_do(tmp_path: Path) -> None:
+    """This kernel refuses the arguments that the simulation refuses."""
+    machine = platform.machine()
+    refused = [(name, arguments) for name, arguments, allowed in ARGUMENTS if not allowed]
+
+    def action() -> list[Any]:
+        libc, own = ctypes.CDLL(None, use_errno=True), os.getpid()
+        wrong = []
+        for name, arguments in refused:
+            given = [-own if value == -OWN else value for value in arguments]
+            if name in ("kill", "tgkill"):
+                given[-1] = 0  # should it get through, no harm is done
+            ctypes.set_errno(0)
+            found = libc.syscall(
+                ctypes.c_long(NUMBERS[machine][name]),
+                *(ctypes.c_ulong(value & (1 << 64) - 1) for value in given),
+            )
+            if found != -1 or ctypes.get_errno() != 38:
+                wrong.append([name, given, found, ctypes.get_errno()])
+        return wrong
+
+    assert confined(action, tmp_path) == []
+
+
+@needs_seccomp
+def test_a_lease_is_refused_and_the_file_stays_free(tmp_path: Path) -> None:
+    """Whoever opens a file for writing would wait for the holder of a lease, 45 s by default."""
+    compiled = tmp_path / "module.pyc"
+    compiled.write_bytes(b"x")
+
+    def action() -> list[Any]:
+        with open(compiled, "rb") as file:
+            found = []
+            for command, value in (
+                (fcntl.F_SETLEASE, fcntl.F_RDLCK),
+                (fcntl.F_NOTIFY, 2),
+                (fcntl.F_GETLEASE, 0),
+            ):
+                try:
+                    found.append(fcntl.fcntl(file, command, value))
+                except OSError as error:
+                    found.append(error.errno)
+        return found
+
+    assert confined(action, tmp_path) == [38, 38, 38]

@@ -1,0 +1,146 @@
+"""`pack check`: what is missing or wrong in a pack is told, once; several processes give the rows of one."""
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from tests.support.diagnosis import SEED
+from tests.support.grading import diagnoser_of
+from tests.support.levels import GUIDED, STANDARD
+from tests.support.pack_check import checked
+from tests.support.paths import TINY_PACK
+from trainer.diagnosis.diagnose import Diagnoser
+from trainer.grading.grader import Grader
+from trainer.packs import pack_reader
+from trainer.packs.scaffold import NewPack, scaffold
+from trainer.quiz.bank_check import bank_troubles
+from trainer.server.pack_check import PackChecker, _without_levels
+
+
+def test_an_undeclared_twin_is_refused(grader: Grader, tmp_path: Path) -> None:
+    """Two mistakes of one effect: the pack's check names the fault, and is content once they are declared."""
+    import shutil
+
+    from trainer.server.pack_check import PackChecker
+
+    for folder in ("challenges", "solutions"):
+        shutil.copytree(pack_reader.built_in_pack() / folder / "sdpa", tmp_path / folder / "sdpa")
+    path = tmp_path / "solutions" / "sdpa" / "mistakes.toml"
+    before = path.read_text()
+    first = before.split("[[mistake]]")[1]
+    name = first.split('"')[1]
+    for declared in (False, True):
+        twin = first.rstrip().replace(f'id = "{name}"', 'id = "twin"') + (
+            f'\ntwins = ["{name}"]\n' if declared else "\n"
+        )
+        path.write_text(before + "\n[[mistake]]" + twin)
+        (challenge,) = pack_reader.read_pack(tmp_path)
+        with Grader([tmp_path]) as fresh:
+            (row,) = PackChecker(fresh, Diagnoser(fresh.workers)).rows(
+                challenge, [SEED], [("mistake", "twin")]
+            )
+        assert row.ok == declared, row.message
+        assert declared or "undeclared" in row.message
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        (STANDARD, "f has fewer than 2 steps"),
+        (GUIDED.replace("1. First. -> [B]", "1. First."), "does not say what it makes"),
+        (
+            GUIDED.replace(
+                "        raise NotImplementedError\n",
+                "        '''not a docstring'''\n        raise NotImplementedError\n",
+            ).replace('"""Doc of f."""', "pass"),
+            "",
+        ),
+    ],
+)
+def test_what_a_stub_lacks(text: str, says: str) -> None:
+    """A function without steps and a step without a shape are told; a string in the middle is code like any other."""
+    assert [says in one for one in _without_levels(text)] == ([True] if says else [])
+
+
+@pytest.fixture
+def pack(tmp_path: Path) -> Path:
+    """A copy of the small pack, to be broken."""
+    return Path(shutil.copytree(TINY_PACK, tmp_path / "pack"))
+
+
+@pytest.mark.sampled(2)
+@pytest.mark.parametrize(
+    ("file", "old", "new", "row", "says"),
+    [
+        pytest.param("solutions/prefix_sum/mistakes.toml", "dim=0)", "dim=1)", "wrong-axis", "passes with seed 1", id="a mistake that is none"),
+        pytest.param("challenges/prefix_sum/stub.py", "raise NotImplementedError", "return x.flip(-1).cumsum(-1).flip(-1) if reverse else x.cumsum(-1)", "stub.py", "passes", id="a stub that passes"),
+        pytest.param("solutions/prefix_sum/mistakes.toml", "return torch.cumsum(x, dim=-1)\"\nnow = \"return torch", "torch\"\nnow = \"torch", "readable", "found 3 times", id="a mistake that applies thrice"),
+        pytest.param("challenges/prefix_sum/cases.py", 'dtype="bfloat16"', 'dtype="float64"', "prompt, hints, cases", "has no case of dtype bfloat16", id="a dtype that no case has"),
+        pytest.param("challenges/prefix_sum/cases.py", '"backwards"', '"forwards"', "prompt, hints, cases", "several cases named forwards", id="two cases of one name"),
+        pytest.param("challenges/prefix_sum/challenge.toml", "minutes = 5", 'minutes = 5\nbuilds_on = ["sums"]', "prompt, hints, cases", "builds on sums, which", id="an unknown prerequisite"),
+        pytest.param("challenges/prefix_sum/prompt.md", "Write", "", "prompt, hints, cases", "", id="an empty prompt"),
+    ],
+)  # fmt: skip
+def test_what_is_wrong_is_told(
+    pack: Path, file: str, old: str, new: str, row: str, says: str
+) -> None:
+    """The row that is not ok, and why."""
+    path = pack / file
+    text = path.read_text()
+    assert old in text
+    path.write_text("" if file.endswith(".md") else text.replace(old, new, 1))
+    found = next(
+        one
+        for one in checked(pack, 1)
+        if one.challenge == "prefix-sum" and one.name == row and not one.ok
+    )
+    assert says in found.message
+
+
+def test_another_right_answer_that_is_refused(pack: Path) -> None:
+    """Either it or the grader is wrong: the row names the seed, the check and the case."""
+    folder = pack / "solutions" / "prefix_sum" / "also_right"
+    folder.mkdir(exist_ok=True)
+    (folder / "forwards_only.py").write_text(
+        "def prefix_sum(x, reverse=False):\n    return x.cumsum(-1)\n"
+    )
+    found = next(row for row in checked(pack, 1) if row.kind == "also right")
+    assert not found.ok
+    assert found.message.startswith("seed 1: failed: values, case 'backwards'")
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> NewPack:
+    """A new pack, which no test changes."""
+    return scaffold("my-pack", tmp_path_factory.mktemp("made"))
+
+
+@pytest.fixture
+def pack_of_scaffold(made: NewPack, tmp_path: Path) -> Path:
+    """A copy of it, to be broken."""
+    return Path(shutil.copytree(made.folder, tmp_path / "my-pack"))
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("beside", [False, True], ids=["alone", "beside ours"])
+def test_a_pack_may_build_on_another(pack_of_scaffold: Path, grader: Grader, beside: bool) -> None:
+    """A challenge on a challenge of ours, a topic of ours, a question that follows up one of ours: where that pack is known."""
+    others = [pack_reader.built_in_pack()] if beside else []
+    file = pack_of_scaffold / "challenges/attention_pooling/challenge.toml"
+    file.write_text(file.read_text() + 'builds_on = ["gqa"]\n')
+    (pack_of_scaffold / "challenges/_questions").mkdir()
+    (pack_of_scaffold / "challenges/_questions/own.toml").write_text(
+        'title = "Own"\n[[question]]\nid = "q"\nkind = "number"\nasks = "2?"\nexplains = "{answer}"\nanswer = "2"\nchallenges = ["gqa"]\n'
+    )
+    challenge = pack_reader.find_challenge(pack_of_scaffold, "attention-pooling")
+    checker = PackChecker(grader, diagnoser_of(grader), others)
+    (row,) = checker.rows(challenge, [1], [("content", "prompt, hints, cases")])
+    assert row.ok == beside
+    assert ("it builds on gqa, which the pack does not have" in row.message) == (not beside)
+    troubles = bank_troubles(pack_of_scaffold, others)
+    assert len(troubles) == (0 if beside else 2)
+    assert beside or (
+        "no file of the question bank is called attention.toml" in troubles[0]
+        and "follows up 'gqa'" in troubles[1]
+    )

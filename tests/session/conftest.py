@@ -1,0 +1,16 @@
+"""Fixtures of the tests in `tests/session`."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.support.session import GQA
+from trainer.packs import pack_reader
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    """A stub that was handed out."""
+    path = tmp_path / "gqa.py"
+    path.write_text(pack_reader.stub(GQA))
+    return path

@@ -1,0 +1,121 @@
+"""Every key of the session's footer, at every width and in every state: it does something that is seen."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from tests.support.session import read_until, terminal
+from trainer.model.errors import DrillError
+from trainer.session.editor import Editor, find_editor, run_editor
+
+
+@pytest.mark.parametrize(
+    ("environment", "command", "origin"),
+    [
+        ({"EDITOR": "ed"}, ("ed",), "EDITOR"),
+        ({"EDITOR": "code -w", "VISUAL": ""}, ("code", "-w"), "EDITOR"),
+        ({"EDITOR": "ed", "VISUAL": "gui --wait"}, ("gui", "--wait"), "VISUAL"),
+        ({"EDITOR": '"/my programs/ed" -x "a b"'}, ("/my programs/ed", "-x", "a b"), "EDITOR"),
+        ({"EDITOR": " \t"}, ("vi",), ""),
+        ({}, ("vi",), ""),
+    ],
+)
+def test_editor_is_found(
+    environment: dict[str, str], command: tuple[str, ...], origin: str
+) -> None:
+    """VISUAL before EDITOR, with arguments and quotes; empty is unset; without both, the one that is there."""
+    there = {"ed", "code", "gui", "vi", "/my programs/ed"}
+    assert find_editor(environment, lambda name: name if name in there else None) == Editor(
+        command, origin
+    )
+
+
+@pytest.mark.parametrize(
+    ("value", "says"),
+    [
+        ("no-such-editor -w", "names 'no-such-editor': there is no such program"),
+        ("/no/such/editor", "there is no such program"),
+        ("{folder}", "it is a folder"),
+        ("{folder}/plain", "it is not executable"),
+        ("'broken", "is no command (No closing quotation)"),
+        ("''", "names no program"),
+        (None, "No editor is named"),
+    ],
+)
+def test_editor_that_cannot_be_started_is_told(
+    tmp_path: Path, value: str | None, says: str
+) -> None:
+    """One sentence, and what to do next."""
+    (tmp_path / "plain").write_text("#!/bin/sh\n")
+    environment = {} if value is None else {"EDITOR": value.replace("{folder}", str(tmp_path))}
+    which = (lambda name: None) if value is None else None
+    with pytest.raises(DrillError) as caught:
+        find_editor(environment, which) if which else find_editor(environment)
+    assert says in str(caught.value)
+    assert "Set EDITOR to your editor" in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("#!/bin/sh\nexit 3\n", "exit code 3"),
+        ("#!/bin/sh\nkill -9 $$\n", "signal 9"),
+        ("#!/no/such\n", "could not be"),
+    ],
+)
+def test_editor_that_fails_is_told(tmp_path: Path, text: str, says: str) -> None:
+    """An exit code, a signal, a program that the system cannot run."""
+    program = tmp_path / "ed"
+    program.write_text(text)
+    program.chmod(0o755)
+    assert says in run_editor(Editor((str(program),)), tmp_path / "x.py")
+
+
+def quoted_editor(folder: Path, text: str) -> str:
+    """An editor in a folder with a space in its name, as EDITOR has to name it."""
+    program = folder / "my editor"
+    program.write_text(text)
+    program.chmod(0o755)
+    return f'"{program}"'
+
+
+@pytest.mark.sampled(2)
+@pytest.mark.parametrize(
+    ("editor", "says"),
+    [
+        ("no-such-editor", "there is no such program"),
+        ("/etc/passwd", "it is not executable"),
+        ("'", "No closing quotation"),
+        ("#!/no/such/interpreter\n", "could not be started"),
+        ("#!/bin/sh\nexit 7\n", "ended with exit code 7"),
+        ("#!/bin/sh\nkill -INT 0\nsleep 0.2\n", "ended with"),
+        ("#!/bin/sh\nexit 0\n", "is unchanged"),
+        ('#!/bin/sh\necho "wrong $1" > "$2"\n', "FAILED"),
+    ],
+    ids=[
+        "missing",
+        "not executable",
+        "quotes",
+        "bad interpreter",
+        "exit code",
+        "interrupted",
+        "nothing done",
+        "edits",
+    ],
+)
+def test_editor_key_in_a_terminal(file: Path, tmp_path: Path, editor: str, says: str) -> None:
+    """The screen comes back with what happened, and the next key works."""
+    named = quoted_editor(tmp_path, editor) + " argument" if editor.startswith("#!") else editor
+    arguments = ["-m", "tests.support.session_in_a_terminal", str(file)]
+    with terminal(arguments, file.parent, EDITOR=named, VISUAL="") as (_, end):
+        read_until(end, lambda seen: "Every save of" in seen)
+        os.write(end, b"e")
+        drawn = read_until(
+            end, lambda seen: says in " ".join(seen.split()) or "took too long" in seen
+        )
+        assert "\x1b[?1049l" not in drawn or "\x1b[?1049h" in drawn.rpartition("\x1b[?1049l")[2]
+        os.write(end, b"h")
+        read_until(end, lambda seen: "Hint 1" in seen)
+        os.write(end, b"q")
+        assert "\x1b[?1049l" in read_until(end, lambda seen: False)

@@ -1,0 +1,206 @@
+"""A mock interview on the screen: opening pages, the clock, files, questions, the score sheet."""
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.support.fake_grader import report_on
+from tests.support.session_interview import CHALLENGES, interview
+from trainer.interview.state import state_of
+from trainer.model.challenge import Challenge
+from trainer.model.errors import DrillError, GraderError
+from trainer.model.report import Report
+from trainer.packs import pack_reader
+from trainer.practice.journal import Journal
+from trainer.session.interview_state import Interview, solve_problems
+from trainer.session.model import SessionRequest, SessionResult
+
+
+def left(how: str = "quit", text: str | None = None, **changes: Any) -> SessionResult:
+    """Return what the session says when it is left after 60 seconds, with this text graded."""
+    report = report_on("sdpa", "sdpa.py", text, 1) if text is not None else None
+    before = SessionResult("quit", False, 60.0, int(text is not None), 0, 0, report, text)
+    return replace(before, how=how, **changes)
+
+
+class Learner:
+    """Stands for the session's screen and for the grader: what they are given, and what they say.
+
+    stays     how each page is left
+    saved     the text that is in the file then; None leaves it unchanged, "" deletes it
+    """
+
+    def __init__(
+        self, monkeypatch: pytest.MonkeyPatch, run: Interview, *stays: SessionResult
+    ) -> None:
+        self.run, self.stays = run, list(stays)
+        self.saved: str | None = None
+        self.pages: list[SessionRequest] = []
+        self.graded: list[str] = []
+        monkeypatch.setattr("trainer.session.interview_state.run_session", self._stay)
+
+    def solve(self) -> str:
+        """Solve problems until the interview is left."""
+        return solve_problems(self.run, (pack_reader.built_in_pack(),), "en", self._grade)
+
+    def opening(self, number: int) -> str:
+        """Return an opening page, without its line breaks."""
+        sitting = self.pages[number].sitting
+        assert sitting is not None
+        return " ".join(sitting.opening.split())
+
+    def _stay(self, given: SessionRequest, journal: Journal) -> SessionResult:
+        self.pages.append(given)
+        if self.saved is not None and len(self.pages) == 1:
+            given.path.write_text(self.saved)
+            if not self.saved:
+                given.path.unlink()
+        return self.stays.pop(0)
+
+    def _grade(self, challenge: Challenge, source: str, path: Path) -> Report:
+        if source == "crash":
+            raise GraderError("The grader fell over.")
+        self.graded.append(source)
+        return report_on(challenge.id, path.name, source, 1)
+
+
+def test_opening_page_says_all(
+    tmp_path: Path, home: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The page has the stages without later titles, minutes, path and rules; nothing is printed."""
+    run = interview(tmp_path, home)
+    learner = Learner(monkeypatch, run, left(seconds=125.0), left())
+    assert learner.solve() == "quit"
+    assert [path.name for path in (tmp_path / "stubs").iterdir()] == ["sdpa.py"]
+    run.news.append("News.")
+    learner.solve()
+    assert capsys.readouterr().out == ""
+    for part in (
+        f"{run.path(0)} is the stub",
+        CHALLENGES["sdpa"].title,
+        "2. main problem, 17 min",
+        "1 question, 3 min",
+        "a quarter",
+        "30:00 of 30:00 min are left, 10:00 min of them for this problem",
+    ):
+        assert part in learner.opening(0)
+    assert CHALLENGES["gqa"].title not in learner.opening(0)
+    assert "27:55 of 30:00 min are left, 7:55 min of them for this" in learner.opening(1)
+    assert learner.opening(1).endswith("News.")
+    assert not run.news
+    assert [kind for _, kind, _ in run.events] == ["begun", "left", "left"]
+
+
+@pytest.mark.parametrize(
+    ("last", "now", "attempts", "verdict", "graded"),
+    [
+        ("right", "right", 1, "passed", False),
+        ("wrong", "right", 2, "passed", True),
+        ("right", "half", 1, "error", True),
+        (None, "half", 0, "error", True),
+    ],
+)
+def test_handed_in_file_is_scored(
+    tmp_path: Path,
+    home: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    last: str | None,
+    now: str,
+    attempts: int,
+    verdict: str,
+    graded: bool,
+) -> None:
+    """A file that changed since its verdict is graded; an unfinished one is no attempt."""
+    run = interview(tmp_path, home)
+    learner = Learner(monkeypatch, run, left("next", last), left())
+    learner.saved = now
+    assert learner.solve() == "quit"
+    stage = run.state.stages[0]
+    assert stage.result is not None
+    assert (stage.attempts, stage.result.verdict, stage.code) == (attempts, verdict, now)
+    assert learner.graded == ([now] if graded else [])
+    kept = [(one.purpose, one.verdict) for one in run.journal.attempts()]
+    assert kept == ([("interview", verdict)] if graded and now != "half" else [])
+    assert state_of(run.plan, run.journal.events(run.id)) == run.state
+    assert run.is_kept()
+
+
+@pytest.mark.parametrize(
+    ("saved", "note"),
+    [
+        (None, "Nothing was handed in: sdpa.py is the unchanged stub"),
+        ("", "Nothing was handed in: sdpa.py was gone"),
+        (" ", "sdpa.py is empty"),
+        ("crash", "Your file could not be graded: The grader fell over"),
+    ],
+)
+def test_file_without_a_verdict_has_a_note(
+    tmp_path: Path,
+    home: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    saved: str | None,
+    note: str,
+) -> None:
+    """The note is kept, and the next page says it."""
+    run = interview(tmp_path, home)
+    learner = Learner(monkeypatch, run, left("next"), left())
+    learner.saved = saved
+    learner.solve()
+    stage = run.state.stages[0]
+    assert (stage.code, stage.result, learner.graded) == (
+        saved if saved == "crash" else None,
+        None,
+        [],
+    )
+    assert note in stage.note
+    assert " ".join(stage.note.split()) in learner.opening(1)
+
+
+def test_help_is_recorded(tmp_path: Path, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Hints and shown mistakes count, and hints of `attn-drill hint` in another window too."""
+    run = interview(tmp_path, home)
+    learner = Learner(monkeypatch, run, left(hints=1, whys=2), left("next", hints=1), left())
+    learner.solve()
+    assert (run.state.stages[0].hints, run.state.stages[0].whys) == (1, 2)
+    run.journal.record_hint("sdpa", 3, run.wall())
+    learner.solve()
+    assert (run.state.stages[0].hints, run.state.stages[0].whys) == (3, 2)
+
+
+def test_ctrl_c_while_grading_leaves_the_interview(
+    tmp_path: Path, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Ctrl-C while a file is handed in leaves the interview; the problem can be handed in again."""
+    run = interview(tmp_path, home)
+    Learner(monkeypatch, run, left("next", "wrong")).run.path(0).parent.mkdir()
+    run.path(0).write_text("right")
+
+    def interrupted(challenge: Challenge, source: str, path: Path) -> Report:
+        raise KeyboardInterrupt
+
+    assert solve_problems(run, (pack_reader.built_in_pack(),), "en", interrupted) == "interrupted"
+    assert run.state.stage == 0
+    assert run.state.stages[0].seconds == 60.0
+
+
+@pytest.mark.parametrize("text", ["mine", None, "folder"])
+def test_learners_file_is_never_overwritten(
+    tmp_path: Path, home: Path, monkeypatch: pytest.MonkeyPatch, text: str | None
+) -> None:
+    """A file of the learner stays, a missing one becomes the stub, a folder is refused."""
+    run = interview(tmp_path, home)
+    learner = Learner(monkeypatch, run, left(), left())
+    learner.solve()
+    run.path(0).unlink()
+    if text == "folder":
+        run.path(0).mkdir()
+        with pytest.raises(DrillError, match="Move the folder away"):
+            learner.solve()
+        return
+    if text is not None:
+        run.path(0).write_text(text)
+    learner.solve()
+    assert run.path(0).read_text() == (text or pack_reader.stub(CHALLENGES["sdpa"]))
+    assert ("is your file" if text else "is the stub") in learner.opening(1)

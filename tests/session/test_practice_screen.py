@@ -1,0 +1,500 @@
+"""The session's screen, driven by Textual's pilot and, as a user would, in a terminal."""
+
+import asyncio
+import os
+import re
+import signal
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+from textual.pilot import Pilot
+from textual.worker import WorkerFailed
+
+import trainer
+from tests.support.fake_grader import FakeGrader, report_on
+from tests.support.paths import ROOT
+from tests.support.session import GQA, RIGHT, WRONG, app_on, drive, screen, until, words
+from trainer.packs import pack_reader
+from trainer.practice.journal import Journal
+from trainer.server.client import AsyncClient
+from trainer.server.messages import TraceLines, Verdict
+from trainer.session.model import SessionResult
+from trainer.session.practice_screen import _clock, _keys
+from trainer.session.session_state import SETTLE_SECONDS
+from trainer.session.theme import theme
+
+
+def test_no_widget_reads_markup() -> None:
+    """A sentence that a session shows may hold a name in brackets."""
+    folder = Path(trainer.__file__).parent / "session"
+    calls = [
+        line
+        for path in folder.glob("*.py")
+        for line in path.read_text().splitlines()
+        if "Static(id" in line
+    ]
+    assert len(calls) >= 7
+    assert [line for line in calls if "markup=False" not in line] == []
+
+
+SIZES = [(80, 24), (60, 20), (200, 50)]
+
+
+def test_wrong_then_right_hint_quit_and_resume(file: Path, home: Path) -> None:
+    """With the real grader: both verdicts are seen, where and why are told, the journal has it all, and a second session goes on from there."""
+    grader = AsyncClient(ROOT)
+    app = app_on(file, home, grader)
+
+    async def first(pilot: Pilot[SessionResult]) -> None:
+        assert "next" not in screen(pilot)
+        file.write_text(WRONG)
+        await until(
+            pilot,
+            lambda: (
+                "FAILED" in screen(pilot)
+                and "The scores are not divided by sqrt(head_dim)" in words(pilot)
+            ),
+        )
+        await pilot.press("h")
+        await until(pilot, lambda: "Hint 1" in screen(pilot))
+        await asyncio.sleep(SETTLE_SECONDS)  # the wrong answer stood: it counts
+        file.write_text(RIGHT)
+        await until(pilot, lambda: "PASSED 14/14" in screen(pilot) and "n next" in screen(pilot))
+        await pilot.press("t")
+        await until(
+            pilot,
+            lambda: (
+                app.trace is not None and ("= scores" in screen(pilot) or "= q" in screen(pilot))
+            ),
+        )
+        await pilot.press("q")
+
+    try:
+        drive(app, first, size=(80, 120))  # the longest report is in view as a whole
+    finally:
+        grader.close()
+    assert app.return_value is not None
+    assert (
+        app.return_value.how,
+        app.return_value.passed,
+        app.return_value.attempts,
+        app.return_value.hints,
+    ) == ("quit", True, 2, 1)
+    journal = Journal(home)
+    assert [(one.verdict, one.hints, one.mistakes) for one in journal.attempts()] == [
+        ("failed", 0, ("no-scale",)),
+        ("passed", 1, ()),
+    ]
+    assert [one.rating for one in journal.reviews()] == [3]
+    assert journal.rows()
+    again = app_on(file, home, seconds_before=90.0, purpose="practice")
+
+    async def second(pilot: Pilot[SessionResult]) -> None:
+        await until(pilot, lambda: again.practice.attempts == 1)
+        await until(
+            pilot, lambda: bool(re.search(r"  1:[3-5]\d of 20:00", screen(pilot)))
+        )  # what was spent before counts
+        assert again.practice.hints == (GQA.hints[0],)
+
+    drive(again, second)
+
+
+def test_a_save_supersedes_what_is_under_way(file: Path, home: Path) -> None:
+    """With the real grader: an answer that hangs is left at once for the next save, and is no attempt."""
+    grader = AsyncClient(ROOT)
+    app = app_on(file, home, grader)
+
+    async def script(pilot: Pilot[SessionResult]) -> None:
+        file.write_text("while True: pass\n")
+        await until(pilot, lambda: app.grading)
+        await pilot.pause(0.2)
+        file.write_text(RIGHT)
+        await until(pilot, lambda: app.practice.passed)
+
+    try:
+        drive(app, script)
+    finally:
+        grader.close()
+    # Had its time limit been waited for, the one that hangs would be an attempt.
+    assert [one.verdict for one in Journal(home).attempts()] == ["passed"]
+
+
+def test_the_grading_process_is_killed(file: Path, home: Path) -> None:
+    """It is said in a sentence, another one starts, and the next save is graded."""
+    grader = AsyncClient(ROOT)
+    app = app_on(file, home, grader)
+
+    async def script(pilot: Pilot[SessionResult]) -> None:
+        os.kill(grader._process.pid, signal.SIGKILL)
+        await until(pilot, lambda: "grading process ended" in app.status)
+        await until(pilot, lambda: app.warm)
+        file.write_text(RIGHT)
+        await until(pilot, lambda: app.practice.passed)
+
+    try:
+        drive(app, script)
+    finally:
+        app.grader.close()
+
+
+def test_a_grading_process_that_does_not_stay_up(
+    file: Path, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """After a few deaths no other one is started; a sentence says what its last words were and what to do."""
+    monkeypatch.setattr("trainer.session.practice_screen._REST_SECONDS", 0.01)
+    monkeypatch.setattr("trainer.session.practice_screen.AsyncClient", lambda root: FakeGrader())
+    app = app_on(file, home)
+
+    async def script(pilot: Pilot[SessionResult]) -> None:
+        file.write_text("crash")
+        await until(pilot, lambda: "does not stay up (it fell over)" in words(pilot))
+        file.write_text("right")
+        await pilot.pause(1.5)
+        assert app.practice.attempts == 0
+        await pilot.press("q")
+
+    drive(app, script)
+    assert app.return_value is not None
+
+
+@pytest.mark.parametrize(
+    ("harm", "says"),
+    [
+        (lambda path: path.unlink(), "There is no file"),
+        (lambda path: (path.unlink(), path.mkdir()), "is a folder"),
+        (lambda path: path.write_text(""), "is empty"),
+        (lambda path: path.write_bytes(b"\xff\xfe"), "is not UTF-8"),
+        (lambda path: path.write_bytes(b"a\0b"), "NUL"),
+        (lambda path: path.write_text("refused"), "No verdict can be given"),
+    ],
+    ids=["deleted", "a folder", "half-written", "no text", "nul", "refused"],
+)
+def test_a_sentence_and_on(
+    file: Path, home: Path, harm: Callable[[Path], object], says: str
+) -> None:
+    """What cannot be graded is said, the session stays, and the next whole save is graded."""
+    app = app_on(file, home)
+
+    async def script(pilot: Pilot[SessionResult]) -> None:
+        harm(file)
+        await until(pilot, lambda: says in app.status)
+        assert says.split()[0] in screen(pilot)
+        if file.is_dir():
+            file.rmdir()
+        file.write_text("right")
+        await until(pilot, lambda: app.practice.passed)
+
+    drive(app, script)
+
+
+def test_only_the_keys_that_work(file: Path, home: Path) -> None:
+    """Before a verdict no `why`, no `trace`, no `next`; each comes with what it needs, and the hint goes with the last."""
+    app = app_on(file, home)
+
+    def keys() -> set[str]:
+        return {
+            name
+            for name in ("again", "hint", "why", "trace", "next", "overrule", "reset", "leave")
+            if app._works(name)
+        }
+
+    async def script(pilot: Pilot[SessionResult]) -> None:
+        assert keys() == {"again", "hint", "reset", "leave"}
+        for key, says in (
+            ("w", "graded yet"),
+            ("t", "graded yet"),
+            ("n", "is passed"),
+            ("1", "no grade"),
+        ):
+            await pilot.press(key)
+            assert says in words(pilot), "a key that does nothing says why"
+        assert app.return_value is None
+        file.write_text("wrong")
+        await until(pilot, lambda: app.practice.attempts == 1)
+        assert keys() == {"again", "hint", "reset", "leave", "why", "trace"}
+        for _ in range(5):
+            await pilot.press("h")
+        assert "hint" not in keys()
+        assert app.practice.hints == GQA.hints
+        file.write_text("right")
+        await until(pilot, lambda: app.practice.passed)
+        assert {"next", "overrule"} <= keys()
+        assert "why" not in keys()
+        await pilot.press("1")
+        assert "graded again" in app.practice.graded
+        await pilot.press("n")
+
+    drive(app, script)
+    assert app.return_value is not None
+    assert app.return_value.how == "next"
+    (review,) = Journal(home).reviews()
+    assert review.rating == 1
+
+
+def test_why_is_held_back_in_an_interview_and_counted(file: Path, home: Path) -> None:
+    """Without `why` the mistake is not drawn anywhere; the key shows it, and that is counted."""
+    app = app_on(file, home, why=False, purpose="interview")
+
+    async def script(pilot: Pilot[SessionResult]) -> None:
+        file.write_text("wrong")
+        await until(pilot, lambda: app.practice.attempts == 1)
+        await until(pilot, lambda: "line 3" in screen(pilot))
+        assert "not scaled" not in screen(pilot)
+        await pilot.press("w")
+        await until(pilot, lambda: "The scores are not scaled" in words(pilot))
+        await pilot.press("w", "w", "n")
+
+    drive(app, script)
+    assert app.return_value is not None
+    assert (app.return_value.how, app.return_value.whys) == ("next", 2)
+
+
+def test_reset_keeps_the_old_file(file: Path, home: Path) -> None:
+    """A fresh stub, and the learner's work under the name that is said."""
+    app = app_on(file, home)
+
+    async def script(pilot: Pilot[SessionResult]) -> None:
+        file.write_text("my work")
+        await until(pilot, lambda: app.practice.attempts == 1)
+        await pilot.press("x")
+        assert "gqa.old-1.py" in app.status
+
+    drive(app, script)
+    assert (file.parent / "gqa.old-1.py").read_text() == "my work"
+    assert file.read_text() == pack_reader.stub(GQA)
+
+
+def test_a_verdict_that_comes_after_a_reset(file: Path, home: Path) -> None:
+    """What was under way when the stub was handed out anew is no attempt at the new one."""
+    app = app_on(file, home)
+    assert isinstance(app.grader, FakeGrader)
+    grader = app.grader
+
+    async def script(pilot: Pilot[SessionResult]) -> None:
+        file.write_text("slow right")
+        await until(pilot, lambda: app.grading)
+        await pilot.press("x")
+        grader.say(Verdict(1, report_on("gqa", "gqa.py", "right", 1)))
+        await pilot.pause(0.3)
+        assert app.practice.attempts == 0
+        assert "not graded yet" in screen(pilot)
+
+    drive(app, script)
+
+
+def test_what_breaks_inside_ends_the_session_with_words(
+    file: Path, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A fault of the screen's own is not swallowed by a task: the session ends, and the journal is whole."""
+    app = app_on(file, home)
+
+    def broken(*_: object, **__: object) -> None:
+        raise ZeroDivisionError("a fault of ours")
+
+    async def script(pilot: Pilot[SessionResult]) -> None:
+        monkeypatch.setattr(app.practice, "attempted", broken)
+        file.write_text("right")
+        for _ in range(3000):
+            if app._exception is not None:
+                break
+            await asyncio.sleep(0.02)
+
+    with pytest.raises(WorkerFailed, match="a fault of ours"):
+        drive(app, script)
+    assert Journal(home).attempts() == []
+
+
+def test_a_stub_is_not_graded(file: Path, home: Path) -> None:
+    """What was handed out and is untouched is no attempt; work that was there is graded at once."""
+    app = app_on(file, home)
+
+    async def stays_new(pilot: Pilot[SessionResult]) -> None:
+        await pilot.pause(0.3)
+        assert app.practice.attempts == 0
+
+    drive(app, stays_new)
+    file.write_text("right")
+    other = app_on(file, home)
+
+    async def is_graded(pilot: Pilot[SessionResult]) -> None:
+        await until(pilot, lambda: other.practice.passed)
+
+    drive(other, is_graded)
+
+
+@pytest.mark.parametrize("size", SIZES, ids=["80x24", "60x20", "200x50"])
+@pytest.mark.parametrize("shade", ["dark", "light"])
+def test_it_fits(file: Path, home: Path, size: tuple[int, int], shade: Any) -> None:
+    """Verdict, clock, status and keys are on the screen at every size, side by side only where there is room."""
+    app = app_on(file, home)
+    app.theme = theme(shade, {})
+
+    async def script(pilot: Pilot[SessionResult]) -> None:
+        file.write_text("wrong")
+        await until(pilot, lambda: app.practice.attempts == 1)
+        # Another pane and a second row of keys come with the next layout.
+        await until(pilot, lambda: "q quit" in screen(pilot) and "3 of 4 values" in screen(pilot))
+        drawn = screen(pilot)
+        lines = drawn.splitlines()
+        assert len(lines) == size[1]
+        assert all(len(line) <= size[0] for line in lines)
+        assert re.search(r"gqa  FAILED 1/2  \d:\d\d of 20:00  gqa.py", lines[0])
+        for text in ("3 of 4 values differ", "line 3: scores = q @ k", "q quit", "h hint"):
+            assert text in drawn, drawn
+        assert ("Grouped-query attention" in drawn) == (size[0] >= 110)
+        assert app.current_theme.dark == (shade == "dark")
+
+    drive(app, script, size)
+
+
+def test_too_small_and_larger_again(file: Path, home: Path) -> None:
+    """A sentence with both sizes; nothing is lost, and it is drawn again when there is room."""
+    app = app_on(file, home)
+
+    async def script(pilot: Pilot[SessionResult]) -> None:
+        await pilot.resize_terminal(30, 8)
+        await pilot.pause()
+        assert "30 x 8" in words(pilot)
+        file.write_text("right")
+        await until(pilot, lambda: app.practice.passed)
+        await pilot.resize_terminal(80, 24)
+        await until(pilot, lambda: "PASSED 2/2" in screen(pilot))
+
+    drive(app, script)
+
+
+def test_clock_that_ticks_while_the_screen_ends(file: Path, home: Path) -> None:
+    """Textual takes the parts away one by one; a second or a verdict that comes then breaks nothing."""
+    app = app_on(file, home)
+
+    async def script(pilot: Pilot[SessionResult]) -> None:
+        await app.query_one("#top").remove()
+        file.write_text("right")
+        await until(pilot, lambda: app.practice.passed)
+        await pilot.pause(1.2)
+        await pilot.press("q")
+
+    drive(app, script)
+    assert app.return_value is not None
+    assert app.return_value.passed
+
+
+def test_no_journal_can_be_kept(file: Path, tmp_path: Path) -> None:
+    """A home that cannot be written: a sentence in the session, and every save is graded."""
+    (tmp_path / "a file").write_text("")
+    app = app_on(file, tmp_path / "a file" / "home")
+
+    async def script(pilot: Pilot[SessionResult]) -> None:
+        file.write_text("right")
+        await until(pilot, lambda: app.practice.passed)
+        assert "progress is not kept" in words(pilot)
+
+    drive(app, script)
+
+
+def test_state_of_an_unfinished_file_is_shown(file: Path, home: Path) -> None:
+    """The line is told at the top and at the foot, the last verdict stays, and the task is not turned away."""
+    app = app_on(file, home)
+
+    async def script(pilot: Pilot[SessionResult]) -> None:
+        file.write_text("half 1")
+        await until(pilot, lambda: "gqa does not parse: line 12" in words(pilot))
+        assert "does not count" in words(pilot)
+        assert "ERROR" not in screen(pilot)
+        assert app.view == "task"
+        await pilot.press("tab")
+        await until(pilot, lambda: "line 12 x = (" in words(pilot))
+        file.write_text("wrong")
+        await until(pilot, lambda: "gqa FAILED 1/2" in words(pilot))
+        file.write_text("half 2")
+        await until(pilot, lambda: "The last verdict, on an earlier text: FAILED" in words(pilot))
+        await pilot.press("q")
+
+    drive(app, script)
+    assert app.return_value is not None
+    assert app.return_value.attempts == 0
+    assert app.return_value.source == "wrong"
+
+
+def test_autosave_while_an_answer_is_typed(file: Path, home: Path) -> None:
+    """With the real grader: a right answer whose every fourth line is saved is easy, with no failed attempt."""
+    grader = AsyncClient(ROOT)
+    app = app_on(file, home, grader)
+    lines = RIGHT.splitlines(keepends=True)
+
+    def is_graded(text: str) -> bool:
+        return app._sent == text and not app.grading
+
+    async def script(pilot: Pilot[SessionResult]) -> None:
+        for count in [*range(10, len(lines), 4), len(lines)]:
+            text = "".join(lines[:count])
+            file.write_text(text)
+            await until(pilot, partial(is_graded, text))
+        await until(pilot, lambda: app.practice.passed)
+        await pilot.press("q")
+
+    try:
+        drive(app, script)
+    finally:
+        grader.close()
+    assert app.return_value is not None
+    assert app.return_value.attempts == 1
+    (review,) = Journal(home).reviews()
+    assert (review.rating, "0 failed attempts" in review.reason) == (4, True)
+
+
+def test_two_sessions_on_one_file(file: Path, home: Path) -> None:
+    """The same challenge open twice: both see every save, both keep what they saw."""
+    first, second = app_on(file, home), app_on(file, home)
+
+    async def run() -> None:
+        async with first.run_test(size=(80, 24)) as one, second.run_test(size=(80, 24)) as other:
+            await until(one, lambda: first.warm and second.warm)
+            file.write_text("right")
+            await until(one, lambda: first.practice.passed)
+            await until(other, lambda: second.practice.passed)
+
+    asyncio.run(run())
+    assert [one.verdict for one in Journal(home).attempts()] == ["passed", "passed"]
+    assert len(Journal(home).reviews()) == 1, "one pass is graded once"
+
+
+def test_a_trace_is_asked_of_what_was_graded(
+    file: Path, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`t` asks for the lines of the text and the seed that the report is of, and the next verdict takes its place."""
+    monkeypatch.setattr(
+        "trainer.session.practice_screen.render_trace", lambda trace: f"trace of seed {trace.seed}"
+    )
+    app = app_on(file, home)
+    assert isinstance(app.grader, FakeGrader)
+    grader = app.grader
+
+    async def script(pilot: Pilot[SessionResult]) -> None:
+        file.write_text("wrong")
+        await until(pilot, lambda: app.practice.attempts == 1)
+        await pilot.press("t")
+        await until(pilot, lambda: "trace of seed 7" in screen(pilot))
+        traced = [request for request in grader.requests if isinstance(request, TraceLines)]
+        assert [(request.submission.source, request.seed) for request in traced] == [("wrong", 1)]
+        file.write_text("right")
+        await until(pilot, lambda: "PASSED" in screen(pilot))
+        assert app.trace is None
+
+    drive(app, script)
+
+
+def test_small_words() -> None:
+    """Clock and keys."""
+    assert [_clock(seconds) for seconds in (-5, 0, 247, 3723)] == [
+        "0:00",
+        "0:00",
+        "4:07",
+        "1:02:03",
+    ]
+    assert _keys([("a", "one"), ("b", "two"), ("c", "three")], 14).plain == "a one  b two\nc three"
+    assert theme(None, {"COLORFGBG": "0;15"}) == "textual-light"
+    assert theme(None, {"COLORFGBG": "0;15", "ATTN_DRILL_THEME": "dark"}) == "textual-dark"

@@ -1,0 +1,109 @@
+"""A mock interview on the screen: opening pages, the clock, files, questions, the score sheet."""
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from textual.pilot import Pilot
+
+from tests.support.fake_grader import FakeGrader
+from tests.support.session import Clock, app_on, screen, until, words
+from tests.support.session_interview import OPENING, SITTING, SIZES
+from tests.support.session_keys import run_app
+from trainer.server.messages import Grade
+from trainer.session.model import SessionResult
+
+INTERVIEW: dict[str, Any] = {"purpose": "interview", "why": False, "sitting": SITTING}
+
+
+@pytest.mark.parametrize("size", SIZES, ids=str)
+def test_clock_starts_at_enter(file: Path, home: Path, size: tuple[int, int]) -> None:
+    """Before Enter no second counts, nothing is graded, and only q works."""
+    clock = Clock()
+    app = app_on(file, home, clock=clock, par_seconds=600.0, **INTERVIEW)
+    grader = app.grader
+    assert isinstance(grader, FakeGrader)
+
+    async def script(pilot: Pilot[SessionResult]) -> None:
+        await until(pilot, lambda: app.warm and "The clock starts when you" in screen(pilot))
+        clock.now += 500
+        file.write_text("right")
+        await pilot.press("r", "h", "w", "t", "x", "n", "tab", "1")
+        await pilot.pause(1.2)
+        assert "1 of 2 · 30:00 left" in screen(pilot)
+        assert app.practice.seconds == 0
+        assert app.return_value is None
+        assert file.read_text() == "right"
+        assert not [order for order in grader.requests if isinstance(order, Grade)]
+        await pilot.press("enter")
+        await until(pilot, lambda: app.practice.passed)
+        assert OPENING[:10] not in screen(pilot)
+        clock.now += 20
+        await until(pilot, lambda: "1 of 2 · 29:40 left" in screen(pilot))
+        await pilot.press("n")
+
+    run_app(app, script, size)
+    assert app.return_value is not None
+    assert (app.return_value.how, app.return_value.seconds) == ("next", 20.0)
+
+
+def test_leaving_from_the_opening_page_costs_nothing(file: Path, home: Path) -> None:
+    """An interview that goes on keeps the seconds that it had."""
+    clock = Clock()
+    app = app_on(file, home, clock=clock, seconds_before=95.0, **INTERVIEW)
+
+    async def script(pilot: Pilot[SessionResult]) -> None:
+        await until(pilot, lambda: app.warm)
+        clock.now += 500
+        await pilot.press("q")
+
+    run_app(app, script, (80, 24))
+    assert app.return_value is not None
+    assert (app.return_value.how, app.return_value.seconds) == ("quit", 95.0)
+
+
+@pytest.mark.parametrize("size", SIZES, ids=str)
+@pytest.mark.parametrize("key", ["r", "h", "w", "tab"])
+def test_path_and_time_stay_in_view(
+    tmp_path: Path, home: Path, size: tuple[int, int], key: str
+) -> None:
+    """The whole path and the time stay in view whatever is shown; a long path is wrapped."""
+    path = tmp_path / "an interview folder" / "gqa.py"
+    path.parent.mkdir()
+    path.write_text("wrong")
+    app = app_on(path, home, **INTERVIEW)
+
+    async def script(pilot: Pilot[SessionResult]) -> None:
+        await until(pilot, lambda: app.warm)
+        await pilot.press("enter")
+        await until(pilot, lambda: app.practice.last is not None)
+        await pilot.press(key)
+        await pilot.pause()
+        drawn = screen(pilot)
+        assert re.search(r"1 of 2 · (30:00|29:5\d) left", drawn)
+        if size != (40, 10):
+            assert str(path).replace(" ", "") in "".join(
+                line.strip() for line in drawn.splitlines()
+            ).replace(" ", "")
+        else:
+            assert re.search(r"^ /\S*….*gqa\.py", drawn, re.MULTILINE), (
+                "there the middle is left out"
+            )
+
+    run_app(app, script, size)
+
+
+def test_time_that_is_up(file: Path, home: Path) -> None:
+    """The top line says the overtime of the problem and of the interview."""
+    clock = Clock()
+    app = app_on(file, home, clock=clock, par_seconds=600.0, **INTERVIEW)
+
+    async def script(pilot: Pilot[SessionResult]) -> None:
+        await until(pilot, lambda: app.warm)
+        await pilot.press("enter")
+        clock.now += 1865
+        await until(pilot, lambda: "1 of 2 · 1:05 over" in screen(pilot))
+        assert "this problem 31:05 of 10:00 over" in words(pilot)
+
+    run_app(app, script, (80, 24))

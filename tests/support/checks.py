@@ -1,0 +1,46 @@
+"""Helpers of the tests of checks."""
+
+from tests.support.grading import report_of
+from trainer.grading.grader import Grader
+from trainer.model.report import Report
+from trainer.packs import pack_reader
+
+GQA = pack_reader.find_challenge(pack_reader.built_in_pack(), "gqa")
+
+
+SOLUTION = pack_reader.solution(GQA)
+
+
+def grade(grader: Grader, *changes: tuple[str, str]) -> Report:
+    """Grade the reference with these replacements, each of which must apply."""
+    source = SOLUTION
+    for old, new in changes:
+        assert old in source, old
+        source = source.replace(old, new)
+    return report_of(grader, GQA, source, "gqa.py", 5)
+
+
+# Bugs of gqa that do not touch each other's lines: each can be there with or without the others.
+BUGS = {
+    "a mask raises": (
+        "if mask is not None:",
+        "if mask is not None:\n            raise RuntimeError",
+    ),
+    "a long input raises": (
+        "batch, length, d_model = x.shape",
+        "batch, length, d_model = x.shape\n        assert length < 7",
+    ),
+    "the constructor raises": (
+        "self.num_heads = num_heads\n",
+        "self.num_heads = 6 // (num_kv_heads - 1)\n        self.num_heads = num_heads\n",
+    ),
+    "no scale": ("scores = scores / math.sqrt(self.head_dim)", ""),
+    "no dropout": ("weights = self.dropout(weights)", ""),
+    "a soft mask": ('float("-inf")', "-150.0"),
+    "no gradient": ("weights @ v", "weights @ v.detach()"),
+    "no refusal": ("if d_model % num_heads != 0:", "if False:"),
+    "library attention": (
+        "scores = q @ k.transpose(-2, -1)",
+        "nn.functional.scaled_dot_product_attention(q, k, v)\n        scores = q @ k.transpose(-2, -1)",
+    ),
+}

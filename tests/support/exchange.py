@@ -1,0 +1,77 @@
+"""Helpers of the tests of exchange."""
+
+import io
+import random
+from pathlib import Path
+from typing import Any
+
+from trainer.model.attempt import Attempt
+from trainer.practice.exchange import read, written
+from trainer.practice.journal import Journal
+
+HEADER = b'{"attn-drill": "journal", "version": 3}\n'
+
+
+HINT = b'{"table": "hints", "id": "a", "challenge": "gqa", "at": 1.5, "level": 2}\n'
+
+
+TEXTS = (
+    "",
+    "x = 1\n",
+    "a\0b",
+    "\r\n\u2028\x85\x1b[31m",
+    "é 注意力 🙂",
+    '"\\u00e9"',
+    "\x7f\ufeff\uffff",
+)
+
+
+def filled(folder: Path, seed: int = 0) -> Journal:
+    """A journal with rows of every table, and text and numbers of every kind."""
+    draw = random.Random(seed)
+    journal = Journal(folder)
+    for number in range(4):
+        at = draw.uniform(0, 2e9)
+        text = draw.choice(TEXTS)
+        journal.record_start("gqa", Path(f"/{text.replace('/', '')}"), at, "guided")
+        first = journal.record_attempt(
+            Attempt(
+                "gqa",
+                at,
+                draw.getrandbits(63),
+                "failed",
+                number,
+                14,
+                TEXTS[number],
+                {"loads": "passed"},
+                draw.random() / 3,
+                number,
+                True,
+                "review",
+            )
+        )
+        journal.record_attempt(Attempt("mha", at + 1, 0, "passed", 14, 14, TEXTS[-number]))
+        journal.record_diagnosis(first, ["no-scale", "x"], 3 if number else None)
+        journal.record_replaced(first, at + 2)
+        journal.record_hint("gqa", 3, at + 0.1)
+        journal.record_solution("gqa", 1e-300 * number)
+        journal.overrule(journal.record_review("question:a", at, 1 + number, text), at, 4)
+        journal.record_hunt("gqa", at, [text], Path("/x"))
+        journal.record_event(
+            journal.record_interview(at, {"minutes": 45.5, text: [None, float("nan")]}),
+            at,
+            "answer",
+            {"right": True},
+        )
+    assert journal.trouble is None
+    return journal
+
+
+def everything(journal: Journal) -> bytes:
+    """The export."""
+    return b"".join(written(journal.rows()))
+
+
+def taken(data: bytes) -> list[tuple[str, dict[str, Any]]]:
+    """The rows of an export."""
+    return read(io.BytesIO(data), "it")

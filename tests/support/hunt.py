@@ -1,0 +1,26 @@
+"""Helpers of the tests of hunt."""
+
+from trainer.packs import pack_reader
+
+CHALLENGES = pack_reader.read_pack(pack_reader.built_in_pack())
+
+
+BY_ID = {one.id: one for one in CHALLENGES}
+
+
+SOURCE = '''"""What it is.
+
+    a formula
+"""
+
+import math
+
+
+def twice(x):
+    """Shapes. # no comment"""
+    # why it is so
+    y = x * 2  # [B, L]
+
+    z = "# no comment"  # [B]
+    return y, z
+'''

@@ -1,0 +1,84 @@
+"""Helpers of the tests of isolation."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+from collections.abc import Iterator
+
+import pytest
+
+from tests.support.grading import report_of
+from tests.support.paths import TINY_PACK
+from trainer.grading.grader import Grader
+from trainer.model.report import Report
+from trainer.packs import pack_reader
+from trainer.sandbox import isolation
+from trainer.sandbox.isolation import (
+    Isolation,
+    descendants,
+)
+from trainer.worker.forkserver_client import Limits
+
+SUMS = pack_reader.find_challenge(TINY_PACK, "prefix-sum")
+
+
+SOURCE = "import os, sys, time, torch\ndef prefix_sum(x, reverse=False):\n    {}\n    return x.flip(-1).cumsum(-1).flip(-1) if reverse else x.cumsum(-1)\n"
+
+
+RIGHT = SOURCE.format("pass")
+
+
+needs_bubblewrap = pytest.mark.skipif(
+    not isolation.bubblewrap_works(),
+    reason="bubblewrap is not installed here, or this user may not start it",
+)
+
+
+def grade(
+    grader: Grader, body: str, *, seconds: float = 60.0, memory_bytes: int = 1 << 30
+) -> Report:
+    """Grade a prefix sum that does this first."""
+    grader.workers.limits = Limits(seconds, memory_bytes)
+    return report_of(grader, SUMS, SOURCE.format(body), "prefix_sum.py", 5)
+
+
+def message_of(report: Report) -> str:
+    """What the report explains."""
+    failure = report.first_failure()
+    return "" if failure is None else failure.message
+
+
+@contextlib.contextmanager
+def grader_by(how: Isolation | None = None) -> Iterator[Grader]:
+    """A grader of its own."""
+    with Grader([pack_reader.built_in_pack(), TINY_PACK], isolation=how) as made:
+        yield made
+
+
+def family(grader: Grader) -> set[int]:
+    """All processes below the fork server, once those that were dismissed are reaped."""
+    grader.workers._fork_server.settle()
+    return set(descendants(grader.workers._fork_server._pid))
+
+
+SUBMITTED = {
+    "right": RIGHT,
+    "wrong": SOURCE.format("return x"),
+    "raises": SOURCE.format("if reverse: raise ValueError('no')"),
+    "random": SOURCE.format("print(torch.rand(3)); x = x + 0 * torch.randn_like(x)"),
+    "no gradients": SOURCE.format("x = x.detach()"),
+    "broken": "def prefix_sum(:",
+    # torch takes more lines of Python to print a larger tensor, which are no loop of the file's
+    "prints": RIGHT
+    + "\n\nplain = prefix_sum\n\n\ndef prefix_sum(x, reverse=False):\n    str(x)\n    return plain(x, reverse)\n",
+    "nothing": "x = 1",
+    "loops": SOURCE.format(
+        "return torch.stack([sum(row[i] for row in [x.T]) for i in range(x.shape[-1])])"
+    ),
+}
+
+
+def without_time(report: Report) -> Report:
+    """The report as if it had taken no time; without the cases, whose tensors cannot be compared so."""
+    return dataclasses.replace(report, elapsed_seconds=0.0, cases=())

@@ -1,0 +1,97 @@
+"""Helpers of the tests of journal."""
+
+import contextlib
+import sqlite3
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+from trainer.model.attempt import Attempt
+from trainer.packs import pack_reader
+from trainer.practice.journal import Journal
+
+ROOT = pack_reader.TRAINER.parent
+
+
+Open = Callable[[], Journal]
+
+
+# Version 1 as it was released.
+FIRST_VERSION = """
+    CREATE TABLE started (challenge TEXT NOT NULL, path TEXT NOT NULL, at REAL NOT NULL);
+    CREATE TABLE attempts (
+        challenge TEXT NOT NULL, at REAL NOT NULL, seed INTEGER NOT NULL, verdict TEXT NOT NULL,
+        checks_passed INTEGER NOT NULL, checks_total INTEGER NOT NULL, source TEXT NOT NULL
+    );
+    CREATE TABLE hints (challenge TEXT NOT NULL, level INTEGER NOT NULL, at REAL NOT NULL);
+    CREATE TABLE solutions (challenge TEXT NOT NULL, at REAL NOT NULL);
+    CREATE INDEX attempts_by_challenge ON attempts (challenge, at);
+    PRAGMA user_version = 1;
+"""
+
+
+FIRST_ROWS = {
+    "started": [("gqa", "/a/gqa.py", 1.0), ("mha", "/a/mha.py", 2.5)],
+    "attempts": [
+        ("gqa", 3.0, 7, "failed", 3, 14, "one\n"),
+        ("gqa", 4.0, 8, "passed", 14, 14, "two\n"),
+        ("mha", 4.0, 9, "timeout", 0, 0, "é\0🙂"),
+    ],
+    "hints": [("gqa", 1, 3.25), ("gqa", 2, 3.5)],
+    "solutions": [("gqa", 5.0)],
+}
+
+
+def attempt(verdict: str = "failed", when: float = 2.0, **more: object) -> Attempt:
+    """One try at gqa."""
+    return Attempt("gqa", when, 7, verdict, 3, 14, "source", **more)  # type: ignore[arg-type]
+
+
+def first_version(path: Path, rows: dict[str, list[tuple[object, ...]]] = FIRST_ROWS) -> None:  # type: ignore[assignment]
+    """Write a journal of version 1."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with contextlib.closing(sqlite3.connect(path)) as connection, connection:
+        connection.executescript(FIRST_VERSION)
+        for table, some in rows.items():
+            connection.executemany(
+                f"INSERT INTO {table} VALUES ({', '.join('?' * len(some[0]))})", some
+            )
+
+
+def asked(path: Path, statement: str) -> list[tuple[object, ...]]:
+    """Rows of a file, read with sqlite3 alone."""
+    with contextlib.closing(sqlite3.connect(path)) as connection:
+        return connection.execute(statement).fetchall()
+
+
+def script(text: str, *arguments: object) -> list[str]:
+    """The command that runs a script with the journal in `j`, and arguments from the second on in `sys.argv`."""
+    head = "import os, signal, sys; from pathlib import Path; from trainer.practice import journal, journal_file; j = journal.Journal(Path(sys.argv[1]))\n"
+    return [sys.executable, "-c", head + text, *map(str, arguments)]
+
+
+def all_at_once(commands: list[list[str]]) -> list[str]:
+    """Run scripts that print a line, wait for one, and go on: all are let go together. What each prints then, both streams."""
+    running = [
+        subprocess.Popen(
+            one,
+            cwd=ROOT,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
+        for one in commands
+    ]
+    for one in running:
+        assert one.stdout is not None
+        assert one.stdout.readline() == "ready\n"
+    for one in running:
+        assert one.stdin is not None
+        one.stdin.write("go\n")
+        one.stdin.flush()
+    return [one.communicate()[0] for one in running]
+
+
+READY = "print('ready', flush=True); sys.stdin.readline()\n"

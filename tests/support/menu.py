@@ -1,0 +1,45 @@
+"""Helpers of the tests of menu."""
+
+from pathlib import Path
+
+from trainer.model.attempt import Attempt
+from trainer.packs import pack_reader
+from trainer.practice.agenda import agenda
+from trainer.practice.journal import ChallengeProgress, Journal, Review
+
+BUILT_IN = pack_reader.built_in_pack()
+
+
+CHALLENGES = pack_reader.read_pack(BUILT_IN)
+
+
+DAY = 86_400.0
+
+
+NOW = 1_700_000_000.0
+
+
+def reviewed(challenge: str, days_ago: float, rating: int = 3) -> Review:
+    """A review some days ago."""
+    return Review(f"id {challenge}", f"challenge:{challenge}", NOW - days_ago * DAY, rating, "")
+
+
+ENTRIES = agenda(
+    CHALLENGES,
+    {
+        "gqa": ChallengeProgress("passed", 1),
+        "mha": ChallengeProgress("passed", 1),
+        "rope": ChallengeProgress("started"),
+        "sdpa": ChallengeProgress("passed", 2),
+    },
+    [reviewed("mha", 40), reviewed("gqa", 90), reviewed("sdpa", 0.1)],
+    NOW,
+)
+
+
+def passed(home: Path, challenge: str, when: float) -> None:
+    """A pass, and its review, in the journal."""
+    journal = Journal(home)
+    journal.record_attempt(Attempt(challenge, when, 1, "passed", 14, 14, "text"))
+    journal.record_review(f"challenge:{challenge}", when, 3, "10 of 20 min, no hint")
+    journal.close()

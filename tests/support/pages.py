@@ -1,0 +1,10 @@
+"""Helpers of the tests of pages."""
+
+from tests.support.class_results import assignment
+from trainer.classroom.records import StudentResult
+from trainer.export.class_page import class_html
+
+
+def class_page(results: list[StudentResult], *challenges: str) -> str:
+    """Return the page of a class."""
+    return "".join(class_html(lambda: results, assignment(challenges)))

@@ -1,0 +1,32 @@
+"""Helpers of the tests of sandbox."""
+
+import sys
+
+import pytest
+
+from trainer.packs import pack_reader
+from trainer.sandbox import isolation
+
+linux = pytest.mark.skipif(
+    sys.platform != "linux",
+    reason="only Linux has Landlock, seccomp and /proc; elsewhere `doctor` shows limits alone",
+)
+
+
+HIDDEN = [
+    pack_reader.TRAINER,
+    pack_reader.built_in_pack() / "challenges",
+    pack_reader.built_in_pack() / "solutions",
+]
+
+
+needs_bubblewrap = pytest.mark.skipif(
+    not isolation.bubblewrap_works(),
+    reason="bubblewrap is not installed here, or this user may not start it",
+)
+
+
+needs_kernel = pytest.mark.skipif(
+    sys.platform != "linux" or not (isolation._has_landlock() and isolation._has_seccomp()),
+    reason="this kernel has no Landlock, or no seccomp",
+)

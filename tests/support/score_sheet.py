@@ -1,0 +1,93 @@
+"""Helpers of the tests of score sheet."""
+
+from trainer.interview.score import ProblemRow, QuestionRow, ScorePart, ScoreSheet
+from trainer.interview.state import StageResult, StageState
+from trainer.quiz.drawn_questions import DrawnQuestion
+
+HOSTILE = (
+    "x = '</code></pre><script>alert(1)</script>'  # & \x1b[2J\x07 <img src=http://a/b>\n\tindented = 1\n"
+    + "long_name = "
+    + " + ".join(["value"] * 30)
+    + "\n"
+)
+
+
+CHOICE = DrawnQuestion(
+    "question:a",
+    "heads",
+    "choice",
+    "Which <b>one</b>?",
+    "b) the & second",
+    "Because 1 < 2.",
+    "k = <k>",
+    ("first", "the & second"),
+)
+
+
+NUMBER = DrawnQuestion(
+    "question:b", "cache", "number", "How many?", "12 MiB", "Two times six.", value=12.0
+)
+
+
+SHEET = ScoreSheet(
+    began=1_700_000_000.0,
+    minutes=45,
+    seconds=2830.0,
+    question_seconds=200.0,
+    question_share_seconds=270.0,
+    problems=(
+        ProblemRow(
+            "one",
+            "The <first>",
+            "warm-up",
+            0.3,
+            800.0,
+            0.0,
+            StageState(
+                True, True, 600.0, 2, 1, 0, StageResult("passed", 12, 12), False, "right = 1", ""
+            ),
+            "ref_one",
+        ),
+        ProblemRow(
+            "two",
+            "The second",
+            "main problem",
+            0.5,
+            1200.0,
+            400.0,
+            StageState(
+                True,
+                True,
+                1800.0,
+                7,
+                0,
+                2,
+                StageResult("failed", 9, 12, ("values", "masks")),
+                True,
+                HOSTILE,
+                "",
+            ),
+            "ref_two",
+        ),
+        ProblemRow(
+            "three",
+            "The third",
+            "follow-up",
+            0.2,
+            430.0,
+            0.0,
+            StageState(True, True, 230.0, note="Nothing was handed in: <it> was gone."),
+            "ref_three",
+        ),
+    ),
+    questions=(
+        QuestionRow(CHOICE, "A", False),
+        QuestionRow(NUMBER, "12 <MiB>\x1b[2J", True),
+        QuestionRow(NUMBER, None, False),
+    ),
+    parts=(
+        ScorePart("correctness", 40.5, 60, "the rule of <correctness>"),
+        ScorePart("time", 3.0, 15, "the rule of time"),
+    ),
+    practise=("attn-drill start two: it does not pass yet.",),
+)

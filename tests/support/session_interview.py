@@ -1,0 +1,36 @@
+"""Helpers of the tests of session interview."""
+
+from dataclasses import asdict
+from pathlib import Path
+
+from tests.support.session import Clock
+from trainer.interview.plan import InterviewPlan, Stage, draw_questions
+from trainer.packs import pack_reader
+from trainer.packs.question_bank import read_questions
+from trainer.practice.journal import Journal
+from trainer.session.interview_state import Interview
+from trainer.session.model import Sitting
+
+OPENING = "Stage 1 of 2, warm-up.\n\nThe clock starts when you press Enter."
+
+
+SITTING = Sitting(1, 2, 1800.0, OPENING)
+
+
+CHALLENGES = {
+    challenge.id: challenge for challenge in pack_reader.read_pack(pack_reader.built_in_pack())
+}
+
+
+SIZES = [(120, 40), (80, 24), (50, 20), (40, 10)]
+
+
+def interview(tmp_path: Path, home: Path, questions: tuple[str, ...] = ("x",)) -> Interview:
+    """Return an interview of two problems, before its first page."""
+    stages = (Stage("sdpa", "warm-up", 600.0), Stage("gqa", "main problem", 1000.0))
+    plan = InterviewPlan(30, 1, stages, questions, str(tmp_path / "stubs"))
+    journal = Journal(home)
+    name = journal.record_interview(1.0, asdict(plan))
+    clock = Clock()
+    asked = draw_questions(plan, read_questions(pack_reader.built_in_pack()))
+    return Interview(name, 1.0, plan, asked, CHALLENGES, journal, wall=lambda: 2.0, clock=clock)

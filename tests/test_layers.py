@@ -1,0 +1,162 @@
+"""Imports run downwards only, torch stays on its floors, the engine knows no challenge by name.
+
+The contracts for imports are in pyproject.toml, under `[tool.importlinter]`.
+"""
+
+import ast
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.support.paths import ROOT
+from trainer.model.checks import CHECK_ORDER
+from trainer.packs import pack_reader
+
+TRAINER = ROOT / "trainer"
+
+
+FLOORS = "Imports run downwards only"
+
+
+CYCLES = "Modules of a package do not import each other in a circle"
+
+
+TORCH = "Only the packages that run or compare code import torch and numpy"
+
+
+CORE = "model imports itself and these modules of the standard library only"
+
+
+def lint_imports(folder: Path) -> tuple[int, str]:
+    """Return the exit code and the output of import-linter for the `trainer/` in this folder."""
+    run = "from importlinter.cli import lint_imports_command; lint_imports_command()"
+    done = subprocess.run(
+        [sys.executable, "-c", run, "--no-cache", "--no-logo"],
+        cwd=folder,
+        env={**os.environ, "COLUMNS": "200"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    return done.returncode, done.stdout + done.stderr
+
+
+def test_imports_keep_the_contracts() -> None:
+    """All four contracts hold, and import-linter looked at them."""
+    code, output = lint_imports(ROOT)
+    assert code == 0, output
+    assert re.findall(r"^(.+) KEPT", output, re.MULTILINE) == [FLOORS, CYCLES, TORCH, CORE]
+
+
+def test_every_folder_is_a_package() -> None:
+    """import-linter reads packages only: it would overlook the files of any other folder."""
+    folders = {path.parent for path in TRAINER.rglob("*.py")}
+    assert [folder for folder in folders if not (folder / "__init__.py").exists()] == []
+
+
+@pytest.fixture(scope="module")
+def copied_tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a folder with a copy of `trainer/` and of the contracts."""
+    folder = tmp_path_factory.mktemp("tree")
+    shutil.copy(ROOT / "pyproject.toml", folder)
+    shutil.copytree(TRAINER, folder / "trainer", ignore=shutil.ignore_patterns("__pycache__"))
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("file", "added", "contracts"),
+    [
+        ("model/report.py", "import trainer.packs.pack_reader", {FLOORS}),
+        ("packs/pack_reader.py", "from trainer.grading import case_set", {FLOORS}),
+        ("worker/protocol.py", "from trainer.grading import tolerance", {FLOORS}),
+        ("sandbox/confine.py", "from trainer.worker import protocol", {FLOORS}),
+        ("grading/case_set.py", "from ..practice import files", {FLOORS}),
+        ("practice/learner_files.py", "from trainer.report import wording", {FLOORS}),
+        ("classroom/records.py", "def f(): import trainer.cli.check", {FLOORS}),
+        ("report/wording.py", "from trainer.session import practice_screen", {FLOORS}),
+        ("report/wording.py", "from trainer.pytest_plugin import plugin", {FLOORS}),
+        ("attic/__init__.py", "", {FLOORS}),
+        ("model/checks.py", "from trainer.model import attempt", {CYCLES}),
+        ("grading/expected.py", "def f(): from trainer.grading import reference", {CYCLES}),
+        ("report/wording.py", "import torch.nn.functional", {TORCH}),
+        ("cli/check.py", "def f(): from torch import Tensor", {TORCH}),
+        ("practice/learner_files.py", "from typing import TYPE_CHECKING\nif TYPE_CHECKING: import numpy", {TORCH}),
+        ("packs/pack_reader.py", "import numpy as np", {TORCH}),
+        ("__init__.py", "import torch", {TORCH}),
+        ("__main__.py", "import torch", {TORCH}),
+        ("model/case.py", "import torch", {TORCH, CORE}),
+        ("model/case.py", "import typer", {CORE}),
+        ("model/report.py", "import subprocess", {CORE}),
+        ("model/__init__.py", "import msgspec", {CORE}),
+        ("model/report.py", "from trainer import __version__", {CORE}),
+    ],
+)  # fmt: skip
+def test_a_bad_import_breaks_its_contract(
+    copied_tree: Path, file: str, added: str, contracts: set[str]
+) -> None:
+    """The contract that forbids this import fails, and the others hold."""
+    path = copied_tree / "trainer" / file
+    before = path.read_text() if path.exists() else None
+    path.parent.mkdir(exist_ok=True)
+    path.write_text(f"{before or ''}\n{added}\n")
+    try:
+        code, output = lint_imports(copied_tree)
+    finally:
+        if before is None:
+            shutil.rmtree(path.parent)
+        else:
+            path.write_text(before)
+    assert code == 1, output
+    assert set(re.findall(r"^(.+) BROKEN", output, re.MULTILINE)) == contracts, output
+
+
+def words_in_code(path: Path) -> Iterator[tuple[int, str]]:
+    """Yield the line and the text of each name, attribute and string (in quotes) of a file."""
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Name):
+            yield node.lineno, node.id
+        elif isinstance(node, ast.Attribute):
+            yield node.lineno, node.attr
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+            yield node.lineno, repr(node.value)
+
+
+def forbidden_words() -> set[str]:
+    """Return the ids and entry points of the built-in pack, bare and as quoted strings.
+
+    Two may stand in the code: `masks` is also a check's name, and torch has a function
+    `scaled_dot_product_attention`, which the engine refuses by this name.
+    """
+    challenges = pack_reader.read_pack(pack_reader.built_in_pack())
+    names = {challenge.id for challenge in challenges}
+    for challenge in challenges:
+        names.update(challenge.entry)
+    names -= set(CHECK_ORDER)
+    strings = {repr(name) for name in names - {"scaled_dot_product_attention"}}
+    return names | strings
+
+
+def test_the_engine_names_no_challenge() -> None:
+    """No id or entry point of a challenge is a name or a whole string in the engine's code."""
+    forbidden = forbidden_words()
+    found = [
+        f"{path.relative_to(ROOT)}, line {line}: {word}"
+        for path in sorted(TRAINER.rglob("*.py"))
+        for line, word in words_in_code(path)
+        if word in forbidden
+    ]
+    assert found == []
+
+
+@pytest.mark.parametrize("code", ["gqa = 1", "engine.gqa()", "found == 'gqa-kv-cache'"])
+def test_a_challenge_in_the_code_is_found(tmp_path: Path, code: str) -> None:
+    """A name, an attribute and a string each count."""
+    path = tmp_path / "engine.py"
+    path.write_text(code)
+    assert forbidden_words() & {word for _, word in words_in_code(path)}

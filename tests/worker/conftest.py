@@ -1,0 +1,13 @@
+"""Fixtures of the tests in `tests/worker`."""
+
+import pytest
+
+from trainer.grading.grader import Grader
+from trainer.worker.forkserver_client import Limits
+
+
+@pytest.fixture
+def hasty(grader: Grader, monkeypatch: pytest.MonkeyPatch) -> Grader:
+    """A grader whose patience ends after a second."""
+    monkeypatch.setattr(grader.workers, "limits", Limits(seconds=1.0, memory_bytes=512 << 20))
+    return grader

@@ -1,0 +1,70 @@
+"""How inputs lie in memory, and how gradients are taken."""
+
+import math
+
+import pytest
+import torch
+from torch import nn
+
+from trainer.worker.execution import gradients, lay_out, quick_first_weights
+
+LAYOUTS = ("transposed", "strided")
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("shape", [(3,), (2, 4), (2, 5, 6), (2, 3, 5, 4), (1, 2, 3, 4, 6)])
+def test_the_last_axis_has_stride_1(layout: str, shape: tuple[int, ...]) -> None:
+    """Values are the same, pairs can be viewed as complex numbers, and memory is not one piece."""
+    tensor = torch.arange(math.prod(shape), dtype=torch.float32).reshape(shape)
+    laid = lay_out(tensor, layout)
+    assert torch.equal(laid, tensor)
+    assert laid.stride(-1) == 1
+    if shape[-1] % 2 == 0:
+        torch.view_as_complex(laid.reshape(*shape[:-1], -1, 2))
+        torch.view_as_complex(laid.view(*shape[:-1], -1, 2))
+    if len(shape) > 1:
+        assert not laid.is_contiguous()
+        with pytest.raises(RuntimeError, match="view"):
+            laid.view(-1)
+    if len(shape) == 3:
+        with pytest.raises(RuntimeError, match="view"):
+            laid.view(-1, shape[-1])
+    assert laid.untyped_storage().data_ptr() != tensor.untyped_storage().data_ptr()
+
+
+def test_expanded_memory_is_shared() -> None:
+    """All indices of the first axis lie in the same memory."""
+    laid = lay_out(torch.ones(3, 4, 5), "expanded")
+    assert laid.stride() == (0, 5, 1)
+
+
+def test_gradients_leave_grad_as_it_was() -> None:
+    """What the submission has put into `.grad` is neither counted nor lost."""
+    layer = nn.Linear(2, 3)
+    layer.weight.grad = torch.full((3, 2), 7.0)
+    layer.bias.requires_grad_(False)
+    x = torch.ones(1, 2, requires_grad=True)
+    found = gradients(
+        {"out": layer(x)},
+        {"out": torch.ones(1, 3)},
+        {"x": x, "weight": layer.weight, "bias": layer.bias},
+    )
+    assert found["weight"] is not None
+    assert torch.equal(found["weight"], torch.ones(3, 2))
+    assert found["bias"] is None
+    assert torch.equal(layer.weight.grad, torch.full((3, 2), 7.0))
+    assert x.grad is None
+
+
+@pytest.mark.parametrize("bias", [True, False])
+@pytest.mark.parametrize("width", [1, 7, 42, 300])
+def test_first_weights_are_those_of_torch(width: int, *, bias: bool) -> None:
+    """Drawn quickly, a linear layer has the weights that torch would give it; outside it is torch that draws."""
+    usual = nn.Linear.reset_parameters
+    torch.manual_seed(5)
+    wanted = [*nn.Linear(width, 3, bias=bias).parameters(), torch.rand(2)]
+    torch.manual_seed(5)
+    with quick_first_weights():
+        quick = [*nn.Linear(width, 3, bias=bias).parameters()]
+    torch.testing.assert_close([*quick, torch.rand(2)], wanted, rtol=1e-6, atol=0.0)
+    assert nn.Linear.reset_parameters is usual

@@ -1,0 +1,141 @@
+"""The worker's life as the grader sees it: replies, deaths, hangs, floods, garbage."""
+
+import os
+import re
+import signal
+import sys
+import threading
+
+import pytest
+
+from tests.support.running import RIGHT_SUM, grade_prefix_sum
+from trainer.grading.grader import Grader
+from trainer.worker.protocol import SubmittedFile
+from trainer.worker.worker_client import WorkerRun
+
+
+@pytest.mark.parametrize(
+    ("body", "verdict", "says"),
+    [
+        pytest.param(
+            "while True: pass",
+            "timeout",
+            "still running at the time limit at line 3",
+            id="endless loop",
+        ),
+        pytest.param("import time; time.sleep(60)", "timeout", "time limit at line 3", id="sleep"),
+        pytest.param("import os; os._exit(0)", "error", "ended itself", id="exit 0"),
+        pytest.param("import os; os._exit(3)", "error", "exit code 3", id="exit 3"),
+        pytest.param("raise SystemExit(5)", "error", r"sys\.exit\(5\)", id="SystemExit"),
+        pytest.param(
+            "raise KeyboardInterrupt", "error", "KeyboardInterrupt", id="KeyboardInterrupt"
+        ),
+        pytest.param(
+            "import ctypes; ctypes.string_at(0)",
+            "error",
+            "segmentation fault at line 3",
+            id="segfault",
+        ),
+        pytest.param("import os; os.abort()", "error", "signal", id="abort"),
+        pytest.param("torch.ones(10**10)", "memory", "more memory was asked for", id="40 GB"),
+        pytest.param("bytearray(10**10)", "memory", "MemoryError", id="10 GB of bytes"),
+        pytest.param(
+            "import os; os.closerange(0, 1000)",
+            "error",
+            "broken from inside",
+            id="all descriptors closed",
+        ),
+        pytest.param("import sys; sys.stdout.close()", "passed", "", id="stdout closed"),
+        pytest.param("import sys; sys.stdout = None; print(1)", "passed", "", id="stdout gone"),
+        pytest.param("prefix_sum(x)", "error", "RecursionError", id="recursion"),
+    ],
+)
+def test_ends(hasty: Grader, body: str, verdict: str, says: str) -> None:
+    """Every way to end has its own verdict and names the case that was running."""
+    report = grade_prefix_sum(hasty, RIGHT_SUM.format(body))
+    assert report.verdict == verdict
+    if says:
+        failure = report.first_failure()
+        assert failure is not None
+        assert re.search(says, failure.message), failure.message
+        assert failure.case == "forwards"
+        assert failure.number == 1
+
+
+def test_the_line_is_known_however_late_the_worker_was_ready(
+    hasty: Grader, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A worker's own time counts from when it has the file; the grader waits until it has said where it is."""
+    submit = WorkerRun.submit
+
+    def late(running: WorkerRun, file: SubmittedFile) -> None:
+        os.kill(running._pid, signal.SIGSTOP)
+        submit(running, file)
+        threading.Timer(0.5, os.kill, (running._pid, signal.SIGCONT)).start()
+
+    monkeypatch.setattr(WorkerRun, "submit", late)
+    failure = grade_prefix_sum(hasty, "x = 1\nwhile True:\n    x += 1\n").first_failure()
+    assert failure is not None
+    assert failure.frames[-1].line in (2, 3)
+
+
+@pytest.mark.parametrize(
+    "payload",
+    [
+        pytest.param(b"R" + b"\\xff" * 8, id="a reply of 2**64 bytes"),
+        pytest.param(b"Z" * 100, id="another kind"),
+        pytest.param(b"N" + (5).to_bytes(8, "little") + b"hello", id="a note that is no number"),
+        pytest.param(b"R" + (2).to_bytes(8, "little") + b"{}", id="an empty reply"),
+    ],
+)
+def test_garbage_on_the_channel(grader: Grader, payload: bytes) -> None:
+    """What a submission writes to the channel itself is no result."""
+    body = f"import os\n    for fd in range(3, 20):\n        try:\n            os.write(fd, {payload!r})\n        except OSError:\n            pass"
+    report = grade_prefix_sum(grader, RIGHT_SUM.format(body))
+    assert report.verdict == "error"
+    failure = report.first_failure()
+    assert failure is not None
+    assert "no result" in failure.message
+
+
+def test_flood_is_cut_and_does_no_harm(grader: Grader) -> None:
+    """A hundred megabytes of output cost the report nothing; the text is cut and says so."""
+    report = grade_prefix_sum(grader, RIGHT_SUM.format("print('x' * 1_000_000)"))
+    assert report.verdict == "passed"
+    assert len(report.stdout) < 100_000
+    assert "bytes more were printed" in report.stdout
+
+
+def test_prints_of_the_shown_case_only(grader: Grader) -> None:
+    """What is printed belongs to a case and to its first call."""
+    report = grade_prefix_sum(
+        grader, "print('import')\n" + RIGHT_SUM.format("print('x', tuple(x.shape))")
+    )
+    assert report.stdout == "import\nx (3, 5)\n"
+
+
+def test_the_grader_opens_no_file_while_it_waits(grader: Grader) -> None:
+    """A submission may hold up whoever opens a file; the grader is not held up."""
+    grade_prefix_sum(grader, RIGHT_SUM.format("pass"))  # what is imported lazily is imported now
+    opened: list[str] = []
+    waiting: list[bool] = []
+
+    def note(event: str, arguments: tuple[object, ...]) -> None:
+        if event == "open" and waiting:
+            opened.append(str(arguments[0]))
+
+    sys.addaudithook(note)
+    wait = WorkerRun._wait
+
+    def watched(running: WorkerRun, *given: object) -> object:
+        waiting.append(True)
+        try:
+            return wait(running, *given)
+        finally:
+            waiting.clear()
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(WorkerRun, "_wait", watched)
+        for body in ("pass", "return x * 2"):
+            grade_prefix_sum(grader, RIGHT_SUM.format(body))
+    assert opened == []
