@@ -1,0 +1,220 @@
+"""Documents are true: commands run, options and files exist, links lead somewhere, figures hold."""
+
+import os
+import re
+import shlex
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from tests.support import forked
+from tests.support.paths import ROOT, TESTS
+from tests.support.update_readme import PICTURE, current_picture
+from trainer.packs import pack_reader
+from trainer.packs.mistakes import read_mistakes
+
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+DOCS = sorted(path.relative_to(ROOT).as_posix() for path in (ROOT / "docs").glob("*.md"))
+COMMAND_DOCS = ["README.md", *DOCS]
+ALL_DOCS = [*COMMAND_DOCS, "README.zh-CN.md", "CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md"]
+CHALLENGES = pack_reader.read_pack(pack_reader.built_in_pack())
+GQA = pack_reader.find_challenge(pack_reader.built_in_pack(), "gqa")
+WRONG = pack_reader.solution(GQA).replace(
+    "k = k.repeat_interleave(group_size, dim=1)", "k = k.repeat(1, group_size, 1, 1)"
+)
+# These commands exit with another code than 0: the answer is wrong, or there is no terminal.
+OTHER_CODES = {
+    "attn-drill check gqa": 1,
+    "attn-drill check gqa gqa.py --seed 2 --case 1": 1,
+    "attn-drill check gqa gqa.py --json": 1,
+    "attn-drill check sdpa": 1,
+    "attn-drill check attention-pooling --pack my-pack": 1,
+    "attn-drill hunt gqa --check": 1,
+    "attn-drill interview --minutes 45": 2,
+    "pytest --drill gqa=gqa.py": 1,
+}
+
+
+def text_of(document: str) -> str:
+    """Return the text of a document."""
+    return (ROOT / document).read_text(encoding="utf-8")
+
+
+def commands(document: str) -> list[str]:
+    """Return the indented shell commands of a document, in order."""
+    pattern = r"^ {4,}((?:python|attn-drill|pytest) .*)$"
+    return re.findall(pattern, text_of(document), re.MULTILINE)
+
+
+def test_two_set_up_commands() -> None:
+    """The first command runs the main job, the second the tests; all documents repeat them."""
+    first, second = (line for line in commands("README.md") if "pip install" in line)
+    assert first.endswith("&& attn-drill start gqa")
+    assert second.endswith("&& python -m pytest")
+    assert set(commands("README.zh-CN.md")) == {first, second, "attn-drill check gqa"}
+    assert second in commands("CONTRIBUTING.md")
+
+
+def test_ci_runs_the_second_command() -> None:
+    """CI takes the command from the README, so the two cannot differ."""
+    pattern = re.search(r'sed -n "s/\^    (.*?)\$/', text_of(".ci/run"))
+    assert pattern is not None
+    lines = re.findall(r"^    python -m pip install .* python -m pytest$", README, re.MULTILINE)
+    assert len(lines) == 1
+    assert "bash .ci/run" in text_of(".github/workflows/ci.yml")
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """Return a folder with the files that the documents speak of."""
+    (tmp_path / "gqa.py").write_text(WRONG)
+    (tmp_path / "submissions").mkdir()
+    (tmp_path / "submissions" / "ana.py").write_text(pack_reader.solution(GQA))
+    (tmp_path / "submissions" / "bob.py").write_text(WRONG)
+    assignment = re.search(r"```toml\n(.*?)```", text_of("docs/classroom.md"), re.DOTALL)
+    assert assignment is not None
+    (tmp_path / "assignment.toml").write_text(assignment.group(1))
+    return tmp_path
+
+
+def run(command: str, folder: Path) -> "subprocess.CompletedProcess[str]":
+    """Run a command of a document in a folder."""
+    words = shlex.split(command)
+    environment = {**os.environ, "COLUMNS": "80", "PYTHONPATH": str(ROOT)}
+    if words[0] == "attn-drill":
+        return forked.run(words[1:], folder, environment)
+    return subprocess.run(
+        [sys.executable, "-m", *words],
+        cwd=folder,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+@pytest.mark.parametrize("document", COMMAND_DOCS)
+def test_every_command_runs(document: str, folder: Path) -> None:
+    """Each command of a document ends with its exit code, run in the order of the document."""
+    if document == "docs/packs.md":  # checks the built-in pack, which CI does too
+        skipped = "attn-drill pack check --challenge"
+    else:
+        skipped = "python -m pip install"
+    extras = tomllib.loads(text_of("pyproject.toml"))["project"]["optional-dependencies"]
+    for command in commands(document):
+        if command.startswith("python -m pip install"):
+            extra = re.search(r"\[(\w+)\]", command)
+            assert extra is None or extra.group(1) in extras, command
+        elif command.startswith("python tests/"):
+            assert (ROOT / command.split()[1]).exists(), command
+        elif not command.startswith(skipped):
+            result = run(command, folder)
+            code = OTHER_CODES.get(command, 0)
+            assert result.returncode == code, f"{command}\n{result.stdout}\n{result.stderr}"
+
+
+def test_other_codes_belong_to_commands() -> None:
+    """The table above names no command that the documents have lost."""
+    assert set(OTHER_CODES) <= {line for document in COMMAND_DOCS for line in commands(document)}
+
+
+def test_every_command_of_the_table_exists() -> None:
+    """The table of commands names commands and options that the program has, and all commands."""
+    help_text = forked.run(["--help"], ROOT, os.environ).stdout
+    named = set()
+    for row in re.findall(r"^\| `attn-drill ([^`]*)`.*", text_of("docs/practice.md"), re.MULTILINE):
+        named.add(row.split()[0])
+    for line in text_of("docs/practice.md").splitlines():
+        match = re.match(r"\| `attn-drill ([^`]*)`", line)
+        if match is None:
+            continue
+        words = match.group(1).split()
+        assert words[0].removeprefix("--") in help_text
+        if not words[0].startswith("--"):
+            command = words[:2] if words[0] == "pack" else words[:1]
+            text = forked.run([*command, "--help"], ROOT, os.environ).stdout
+            for option in re.findall(r"--[a-z][a-z-]+", line):
+                assert option in text, f"{command}: {option}"
+    files = {path.stem.rstrip("_") for path in (ROOT / "trainer" / "cli").glob("[a-z]*.py")}
+    helpers = {"commands", "entry", "parameters", "practise", "menu", "grade_outputs"}
+    assert files - helpers <= named
+
+
+def anchors(document: Path) -> set[str]:
+    """Return the anchors of a document's headings."""
+    headings = re.findall(r"^#+ (.*)$", document.read_text(encoding="utf-8"), re.MULTILINE)
+    return {re.sub(r"[^\w -]", "", heading).lower().replace(" ", "-") for heading in headings}
+
+
+@pytest.mark.parametrize("document", ALL_DOCS)
+def test_links_lead_somewhere(document: str) -> None:
+    """Every relative link names a file, and every anchor a heading of it."""
+    here = ROOT / document
+    for target in re.findall(r"\]\((?!https?:)([^)]+)\)", here.read_text(encoding="utf-8")):
+        name, _, anchor = target.partition("#")
+        file = here.parent / name if name else here
+        assert file.exists(), target
+        assert not anchor or anchor in anchors(file), target
+
+
+@pytest.mark.parametrize("document", [*ALL_DOCS, ".ci/run"])
+def test_paths_exist(document: str) -> None:
+    """Every path of this repository that a document names is there."""
+    text = re.sub(r"```.*?```", "", text_of(document), flags=re.DOTALL)
+    if document == "CHANGELOG.md":  # it speaks of former versions too
+        pytest.skip("names files of former versions")
+    for path in re.findall(r"`((?:trainer|tests|challenges|solutions|docs)/[\w./-]+)`", text):
+        assert (ROOT / path).exists(), path
+
+
+def test_every_challenge_is_listed() -> None:
+    """The table of challenges has every challenge with its entries and what it builds on."""
+    text = text_of("docs/practice.md")
+    for challenge in CHALLENGES:
+        entries = ", ".join(f"`{entry}`" for entry in challenge.entry)
+        needs = ", ".join(f"`{other}`" for other in challenge.builds_on)
+        assert f"| `{challenge.id}` | {entries} | {needs}".rstrip() in text, challenge.id
+
+
+def test_the_map_is_complete() -> None:
+    """The architecture's map names every package, and every module that it speaks of exists."""
+    text = text_of("docs/architecture.md")
+    table = text[: text.index("## The path")]
+    for path in (ROOT / "trainer").iterdir():
+        if (path / "__init__.py").exists():
+            assert f"`{path.name}`" in table, path.name
+    packages = "|".join(path.parent.name for path in (ROOT / "trainer").glob("*/__init__.py"))
+    for name in re.findall(rf"`((?:{packages})/[\w*]+\.(?:py|tcss))`", text):
+        assert list((ROOT / "trainer").glob(name)), name
+    diagnosis = text[text.index("7. **Diagnose") : text.index("8. **Show")]
+    for name in re.findall(r"`(\w+\.py)`", diagnosis):
+        assert (ROOT / "trainer" / "diagnosis" / name).exists(), name
+
+
+def test_figures_of_the_comparison_hold() -> None:
+    """The README's figures are not larger than what the repository has."""
+    mistakes = sum(len(read_mistakes(challenge)) for challenge in CHALLENGES)
+    answers = sum(len(pack_reader.also_right(challenge)) for challenge in CHALLENGES)
+    attacks = len(list((TESTS / "hostile" / "submissions").glob("*.py")))
+    for pattern, count in (
+        (r"none of ([\d,]+) known mistakes", mistakes),
+        (r"(\d+) such answers", answers),
+        (r"(\d+) hostile files", attacks),
+    ):
+        found = re.search(pattern, README)
+        assert found is not None, pattern
+        assert int(found.group(1).replace(",", "")) <= count, pattern
+
+
+def test_the_readme_is_short() -> None:
+    """A new user reads it to the end."""
+    assert len(README.splitlines()) <= 90
+
+
+def test_the_picture_is_current() -> None:
+    """The picture is what the program shows today; `python tests/support/update_readme.py` draws it."""
+    assert "(docs/report.svg)" in README
+    assert PICTURE.read_text(encoding="utf-8") == current_picture()
