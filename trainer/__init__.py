@@ -1,10 +1,12 @@
-"""attn-drill: practise implementing attention in PyTorch from memory. A grader says where and why.
+"""attn-drill: practise implementing attention in PyTorch from memory.
+
+A grader shows where an answer goes wrong and why.
 
 In a notebook, `%load_ext trainer` adds the cell magic `%%drill`.
 """
 
 __all__ = ["__version__", "load_ipython_extension"]
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 
 def load_ipython_extension(ipython: object) -> None:
@@ -16,7 +18,7 @@ def load_ipython_extension(ipython: object) -> None:
 
 def __getattr__(name: str) -> object:
     if name == "check":
-        # No AttributeError: `from trainer import check` would hide its sentence.
+        # `from trainer import check` would hide the message of an AttributeError.
         raise ImportError(
             "trainer.check is gone. Run `%load_ext trainer`, then write `%%drill ID` as the first "
             "line of the cell that holds your answer."
