@@ -1,7 +1,7 @@
-"""Put the challenges and solutions into a wheel, and into no editable install.
+"""Put the challenges and solutions into a wheel, but not into an editable install.
 
 An editable install finds them in the checkout. A second copy among the installed packages would
-lie where submissions may read.
+be readable for submissions.
 """
 
 from pathlib import Path
@@ -11,10 +11,10 @@ from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 
 class PackHook(BuildHookInterface):
-    """Named `custom` in pyproject.toml."""
+    """The build hook that pyproject.toml calls `custom`."""
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
-        """Add the built-in pack to what a wheel holds; `version` is "standard" or "editable"."""
+        """Add the built-in pack to a wheel. `version` is "standard" or "editable"."""
         if version != "editable":
             for part in ("challenges", "solutions"):
                 build_data["force_include"][str(Path(self.root, part))] = f"trainer/_pack/{part}"

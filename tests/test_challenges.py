@@ -1,11 +1,13 @@
-"""All content, whatever it is: what is right passes, what is wrong is refused, with seeds nobody chose.
+"""The built-in challenges: right answers pass and wrong answers are refused, under random seeds.
 
-Few seeds here; `attn-drill pack check`, which CI runs too, takes more.
+These tests use few seeds. `attn-drill pack check`, which also runs in CI, uses more.
 """
 
 import random
 import re
 import secrets
+from itertools import combinations
+from pathlib import Path
 
 import pytest
 
@@ -19,13 +21,9 @@ from trainer.packs.mistakes import patch, read_mistakes
 from trainer.server.pack_check import in_words
 
 SEEDS = (1, secrets.randbelow(1 << 31))
-
-
-# What the contract calls right in every challenge, as changes to whatever reference has the line.
+# Styles that the contract allows in every challenge, as changes to all references with the line.
 SOFTMAX = r"torch\.softmax\((\w+), dim=-1\)"
-
-
-AS_RIGHT = {
+ALLOWED_STYLES = {
     "softmax in float32": (SOFTMAX, r"torch.softmax(\1.float(), dim=-1).to(\1.dtype)"),
     "softmax by hand": (
         SOFTMAX,
@@ -47,32 +45,32 @@ AS_RIGHT = {
         r'torch.where(\1, float("-inf"), scores)',
     ),
 }
-
-
 CHALLENGES = pack_reader.read_pack(pack_reader.built_in_pack())
-
-
+IDS = [challenge.id for challenge in CHALLENGES]
 RIGHT = [
-    (one, path)
-    for one in CHALLENGES
-    for path in (one.solutions / "solution.py", *pack_reader.also_right(one))
+    (challenge, path)
+    for challenge in CHALLENGES
+    for path in (challenge.solutions / "solution.py", *pack_reader.also_right(challenge))
 ]
 
 
 @pytest.mark.thorough
 @pytest.mark.parametrize(
-    ("challenge", "path"), RIGHT, ids=[f"{one.id}-{path.stem}" for one, path in RIGHT]
+    ("challenge", "path"), RIGHT, ids=[f"{challenge.id}-{path.stem}" for challenge, path in RIGHT]
 )
-def test_right_passes(grader: Grader, challenge: Challenge, path) -> None:
-    """The reference and every other right answer, with a seed that nobody chose; `pack check` takes others."""
+def test_right_answers_pass(grader: Grader, challenge: Challenge, path: Path) -> None:
+    """Grade the reference and all other right answers under a random seed."""
     report = report_of(grader, challenge, path.read_text(), path.name, SEEDS[-1])
     assert report.verdict == "passed", f"seed {SEEDS[-1]}: {in_words(report)}"
 
 
 @pytest.mark.thorough
-@pytest.mark.parametrize("challenge", CHALLENGES, ids=[one.id for one in CHALLENGES])
+@pytest.mark.parametrize("challenge", CHALLENGES, ids=IDS)
 def test_mistakes_are_refused_and_named(grader: Grader, challenge: Challenge) -> None:
-    """A tenth of the known mistakes, others in every run; `pack check` takes them all, and CI a sixteenth of them after the tests."""
+    """Grade a random tenth of the known mistakes.
+
+    `pack check` grades all of them, and CI grades a sixteenth after the tests.
+    """
     mistakes = read_mistakes(challenge)
     for mistake in random.Random(SEEDS[-1]).sample(mistakes, max(4, len(mistakes) // 10)):
         source = patch(pack_reader.solution(challenge), mistake, "solution.py")
@@ -83,61 +81,60 @@ def test_mistakes_are_refused_and_named(grader: Grader, challenge: Challenge) ->
 
 
 @pytest.mark.thorough
-@pytest.mark.parametrize("challenge", CHALLENGES, ids=[one.id for one in CHALLENGES])
-def test_stub_is_refused_and_is_the_interface(grader: Grader, challenge: Challenge) -> None:
-    """The stub does not pass, and the reference has its signatures."""
-    assert (
-        report_of(grader, challenge, pack_reader.stub(challenge), "stub.py", SEEDS[0]).verdict
-        != "passed"
-    )
+@pytest.mark.parametrize("challenge", CHALLENGES, ids=IDS)
+def test_stub_is_refused_and_has_signatures(grader: Grader, challenge: Challenge) -> None:
+    """The stub of every challenge defines the interface but does not pass."""
+    report = report_of(grader, challenge, pack_reader.stub(challenge), "stub.py", SEEDS[0])
+    assert report.verdict != "passed"
     assert signatures(challenge)
 
 
-@pytest.mark.parametrize("challenge", CHALLENGES, ids=[one.id for one in CHALLENGES])
+@pytest.mark.parametrize("challenge", CHALLENGES, ids=IDS)
 def test_sizes_differ_within_a_case(grader: Grader, challenge: Challenge) -> None:
-    """For every pair of letters there is a case in which their sizes differ, so that no axis passes by luck."""
+    """Each pair of letters has different sizes in some case, so no wrong axis passes by luck."""
     cases = [
         case
         for case in grader.case_set(challenge, SEEDS[0]).cases
         if case.probe is None and case.check in ("values", "masks")
     ]
     letters = sorted({letter for case in cases for letter in case.sizes})
-    for one in letters:
-        for other in letters:
-            together = [case for case in cases if one in case.sizes and other in case.sizes]
-            assert (
-                one == other
-                or not together
-                or any(case.sizes[one] != case.sizes[other] for case in together)
-            ), f"{one} = {other} in every case"
+    for first, second in combinations(letters, 2):
+        sizes = [
+            (case.sizes[first], case.sizes[second])
+            for case in cases
+            if first in case.sizes and second in case.sizes
+        ]
+        differs = any(first_size != second_size for first_size, second_size in sizes)
+        assert differs or not sizes, f"{first} = {second} in every case"
 
 
-def in_another_way(challenge: Challenge, rule: str) -> str | None:
-    """The reference with this rule applied; None where it has no such line."""
-    variant = re.sub(*AS_RIGHT[rule], source := pack_reader.solution(challenge))
+def in_allowed_style(challenge: Challenge, rule: str) -> str | None:
+    """Return the reference with a rule applied, or None if the reference has no such line."""
+    variant = re.sub(*ALLOWED_STYLES[rule], source := pack_reader.solution(challenge))
     return None if variant == source else variant
 
 
 VARIANTS = [
-    (one, rule) for rule in AS_RIGHT for one in CHALLENGES if in_another_way(one, rule) is not None
+    (challenge, rule)
+    for rule in ALLOWED_STYLES
+    for challenge in CHALLENGES
+    if in_allowed_style(challenge, rule) is not None
 ]
 
 
 @pytest.mark.sampled(8)
 @pytest.mark.parametrize(
-    ("challenge", "rule"), VARIANTS, ids=[f"{one.id}-{rule}" for one, rule in VARIANTS]
+    ("challenge", "rule"), VARIANTS, ids=[f"{challenge.id}-{rule}" for challenge, rule in VARIANTS]
 )
-def test_what_the_contract_calls_right_passes(
-    grader: Grader, challenge: Challenge, rule: str
-) -> None:
-    """Other ways of the same precision, applied to every reference that has the line."""
+def test_allowed_styles_pass(grader: Grader, challenge: Challenge, rule: str) -> None:
+    """Apply each allowed style to every reference that has the line."""
     report = report_of(
-        grader, challenge, in_another_way(challenge, rule) or "", "solution.py", SEEDS[-1]
+        grader, challenge, in_allowed_style(challenge, rule) or "", "solution.py", SEEDS[-1]
     )
     assert report.verdict == "passed", f"seed {report.seed}: {in_words(report)}"
 
 
-@pytest.mark.parametrize("rule", AS_RIGHT)
-def test_what_the_contract_calls_right_is_tried(rule: str) -> None:
-    """Each pattern still finds its line in half of the references."""
-    assert sum(one == rule for _, one in VARIANTS) >= len(CHALLENGES) // 2
+@pytest.mark.parametrize("rule", ALLOWED_STYLES)
+def test_allowed_styles_apply_to_half_of_the_references(rule: str) -> None:
+    """A pattern that no longer finds its line would test nothing."""
+    assert sum(applied == rule for _, applied in VARIANTS) >= len(CHALLENGES) // 2

@@ -1,4 +1,4 @@
-"""Copies of a pack in the environment: the build ships none twice, no worker reads any, `grade` looks for them."""
+"""The builds: their files, and that a submission finds no reference in an installation."""
 
 import importlib.util
 import json
@@ -27,11 +27,12 @@ needs_pip = pytest.mark.skipif(
 
 @pytest.fixture(scope="module")
 def wheels(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    """What is built of the checkout: for an editable install, as a wheel, and as a wheel of the source archive."""
+    """Build an editable install, a wheel, and a wheel from the source archive, of the checkout."""
     folder = tmp_path_factory.mktemp("built")
     code = (
         "import sys; from hatchling.build import build_editable, build_sdist, build_wheel; "
-        "print({'editable': build_editable, 'wheel': build_wheel, 'sdist': build_sdist}[sys.argv[1]](sys.argv[2]))"
+        "kinds = {'editable': build_editable, 'wheel': build_wheel, 'sdist': build_sdist}; "
+        "print(kinds[sys.argv[1]](sys.argv[2]))"
     )
 
     def built(kind: str, root: Path, place: Path) -> Path:
@@ -53,40 +54,40 @@ def wheels(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     return made
 
 
-def test_the_pack_is_in_wheels_alone(wheels: dict[str, Path]) -> None:
-    """An editable install finds it in the checkout; a second copy would lie where submissions read."""
-    held = {
+def test_only_wheels_contain_the_pack(wheels: dict[str, Path]) -> None:
+    """An editable install uses the pack of the checkout. Submissions could read a second copy."""
+    names_in_wheels = {
         kind: [
             name for name in zipfile.ZipFile(path).namelist() if name.startswith("trainer/_pack/")
         ]
         for kind, path in wheels.items()
     }
-    assert held.pop("editable") == []
-    ours = {
+    assert names_in_wheels.pop("editable") == []
+    expected = {
         f"trainer/_pack/{path.relative_to(BUILT_IN).as_posix()}"
         for part in ("challenges", "solutions")
         for path in (BUILT_IN / part).rglob("*.*")
         if path.is_file()
     }
-    ours = {name for name in ours if "__pycache__" not in name}
-    for names in held.values():
-        assert set(names) == ours
+    expected = {name for name in expected if "__pycache__" not in name}
+    for names in names_in_wheels.values():
+        assert set(names) == expected
 
 
-def test_the_templates_of_the_pages_are_in_wheels(wheels: dict[str, Path]) -> None:
-    """An editable install finds them in the checkout, like everything of `trainer/`."""
-    ours = {path.name for path in (BUILT_IN / "trainer" / "report" / "templates").iterdir()}
-    assert len(ours) > 4
+def test_wheels_contain_the_templates_of_the_pages(wheels: dict[str, Path]) -> None:
+    """An editable install uses the templates of the checkout, as all files of `trainer/`."""
+    expected = {path.name for path in (BUILT_IN / "trainer" / "report" / "templates").iterdir()}
+    assert len(expected) > 4
     for kind in ("wheel", "wheel of the source archive"):
         names = zipfile.ZipFile(wheels[kind]).namelist()
         folder = "trainer/report/templates/"
-        assert {name.removeprefix(folder) for name in names if name.startswith(folder)} == ours
+        assert {name.removeprefix(folder) for name in names if name.startswith(folder)} == expected
 
 
 def installed(how: str, wheels: dict[str, Path], folder: Path) -> tuple[Path, dict[str, str]]:
-    """Install attn-drill, and nothing that it needs, offline; return the Python and its variables.
+    """Install attn-drill offline, without its dependencies; return the Python and its variables.
 
-    What it needs is found in the environment of this test.
+    The dependencies come from the environment of this test.
     """
     environment = {
         name: value for name, value in os.environ.items() if not name.startswith("PYTHON")
@@ -105,29 +106,28 @@ def installed(how: str, wheels: dict[str, Path], folder: Path) -> tuple[Path, di
     if how == "user":
         base = folder / "base"
         environment["PYTHONUSERBASE"] = str(base)
-        asked = "import site; print(site.getusersitepackages())"
-        place = Path(
+        code = "import site; print(site.getusersitepackages())"
+        site = Path(
             subprocess.run(
-                [python, "-c", asked], env=environment, capture_output=True, text=True, check=True
+                [python, "-c", code], env=environment, capture_output=True, text=True, check=True
             ).stdout.strip()
         )
-        place.mkdir(parents=True)
-        pip += ["--target", str(place), str(wheels["wheel"])]
+        site.mkdir(parents=True)
+        pip += ["--target", str(site), str(wheels["wheel"])]
     else:
         subprocess.run(
             [sys.executable, "-m", "venv", "--without-pip", str(folder / "venv")], check=True
         )
         python = folder / "venv" / "bin" / "python"
-        (place,) = (folder / "venv" / "lib").glob("*/site-packages")
+        (site,) = (folder / "venv" / "lib").glob("*/site-packages")
         pip[3:3] = ["--python", str(python)]
-        pip += [
-            str(wheels["wheel" if how == "wheel" else "editable"])
-        ]  # pip -e installs the latter
+        # `pip install -e` installs the wheel that is called "editable" here.
+        pip += [str(wheels["wheel" if how == "wheel" else "editable"])]
     subprocess.run(pip, env=environment, check=True, capture_output=True)
     if how == "editable, by an earlier version":
         for part in ("challenges", "solutions"):
-            shutil.copytree(BUILT_IN / part, place / "trainer" / "_pack" / part)
-    (place / "needs.pth").write_text("".join(f"{path}\n" for path in readable_files.site_folders()))
+            shutil.copytree(BUILT_IN / part, site / "trainer" / "_pack" / part)
+    (site / "needs.pth").write_text("".join(f"{path}\n" for path in readable_files.site_folders()))
     environment["ATTN_DRILL_HOME"] = str(folder / "home")
     return python, environment
 
@@ -147,12 +147,12 @@ def installed(how: str, wheels: dict[str, Path], folder: Path) -> tuple[Path, di
 def test_no_walk_finds_a_reference_in_an_installation(
     wheels: dict[str, Path], tmp_path: Path, how: str
 ) -> None:
-    """A submission that executes each reference it finds passes where nothing is hidden, and not otherwise."""
+    """A submission that runs every reference it finds passes only if nothing is hidden."""
     python, environment = installed(how, wheels, tmp_path)
     (tmp_path / "gqa.py").write_text(WALKS.read_text())
 
-    def verdict(*before: str) -> str:
-        code = "\n".join((*before, "from trainer.cli.commands import main", "main()"))
+    def verdict(*first_lines: str) -> str:
+        code = "\n".join((*first_lines, "from trainer.cli.commands import main", "main()"))
         command = [
             python,
             "-c",
@@ -176,5 +176,9 @@ def test_no_walk_finds_a_reference_in_an_installation(
     if how == "editable":
         assert not list(tmp_path.rglob("_pack"))
         return
-    opened = "from pathlib import Path\nfrom trainer.sandbox import confine\nconfine.readable_paths = lambda hidden: ['/']"
+    opened = (
+        "from pathlib import Path\n"
+        "from trainer.sandbox import confine\n"
+        "confine.readable_paths = lambda hidden: ['/']"
+    )
     assert verdict(opened) == "passed"

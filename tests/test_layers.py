@@ -1,4 +1,4 @@
-"""Imports run downwards only, torch stays on its floors, the engine knows no challenge by name.
+"""Imports run downwards only, few packages import torch, and no code names a challenge.
 
 The contracts for imports are in pyproject.toml, under `[tool.importlinter]`.
 """
@@ -19,25 +19,19 @@ from trainer.model.checks import CHECK_ORDER
 from trainer.packs import pack_reader
 
 TRAINER = ROOT / "trainer"
-
-
-FLOORS = "Imports run downwards only"
-
-
+TYPE_CHECKING = "from typing import TYPE_CHECKING\nif TYPE_CHECKING"
+# The names of the contracts.
+LAYERS = "Imports run downwards only"
 CYCLES = "Modules of a package do not import each other in a circle"
-
-
 TORCH = "Only the packages that run or compare code import torch and numpy"
-
-
-CORE = "model imports itself and these modules of the standard library only"
+MODEL = "model imports itself and these modules of the standard library only"
 
 
 def lint_imports(folder: Path) -> tuple[int, str]:
-    """Return the exit code and the output of import-linter for the `trainer/` in this folder."""
-    run = "from importlinter.cli import lint_imports_command; lint_imports_command()"
+    """Return the exit code and the output of import-linter for the `trainer/` in a folder."""
+    script = "from importlinter.cli import lint_imports_command; lint_imports_command()"
     done = subprocess.run(
-        [sys.executable, "-c", run, "--no-cache", "--no-logo"],
+        [sys.executable, "-c", script, "--no-cache", "--no-logo"],
         cwd=folder,
         env={**os.environ, "COLUMNS": "200"},
         capture_output=True,
@@ -48,21 +42,21 @@ def lint_imports(folder: Path) -> tuple[int, str]:
 
 
 def test_imports_keep_the_contracts() -> None:
-    """All four contracts hold, and import-linter looked at them."""
+    """import-linter checks all four contracts, and each of them holds."""
     code, output = lint_imports(ROOT)
     assert code == 0, output
-    assert re.findall(r"^(.+) KEPT", output, re.MULTILINE) == [FLOORS, CYCLES, TORCH, CORE]
+    assert re.findall(r"^(.+) KEPT", output, re.MULTILINE) == [LAYERS, CYCLES, TORCH, MODEL]
 
 
 def test_every_folder_is_a_package() -> None:
-    """import-linter reads packages only: it would overlook the files of any other folder."""
+    """import-linter would not see the files of a folder that is not a package."""
     folders = {path.parent for path in TRAINER.rglob("*.py")}
     assert [folder for folder in folders if not (folder / "__init__.py").exists()] == []
 
 
 @pytest.fixture(scope="module")
 def copied_tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return a folder with a copy of `trainer/` and of the contracts."""
+    """Return a folder with copies of `trainer/` and the contracts."""
     folder = tmp_path_factory.mktemp("tree")
     shutil.copy(ROOT / "pyproject.toml", folder)
     shutil.copytree(TRAINER, folder / "trainer", ignore=shutil.ignore_patterns("__pycache__"))
@@ -72,35 +66,35 @@ def copied_tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.parametrize(
     ("file", "added", "contracts"),
     [
-        ("model/report.py", "import trainer.packs.pack_reader", {FLOORS}),
-        ("packs/pack_reader.py", "from trainer.grading import case_set", {FLOORS}),
-        ("worker/protocol.py", "from trainer.grading import tolerance", {FLOORS}),
-        ("sandbox/confine.py", "from trainer.worker import protocol", {FLOORS}),
-        ("grading/case_set.py", "from ..practice import files", {FLOORS}),
-        ("practice/learner_files.py", "from trainer.report import wording", {FLOORS}),
-        ("classroom/records.py", "def f(): import trainer.cli.check", {FLOORS}),
-        ("report/wording.py", "from trainer.session import practice_screen", {FLOORS}),
-        ("report/wording.py", "from trainer.pytest_plugin import plugin", {FLOORS}),
-        ("attic/__init__.py", "", {FLOORS}),
+        ("model/report.py", "import trainer.packs.pack_reader", {LAYERS}),
+        ("packs/pack_reader.py", "from trainer.grading import case_set", {LAYERS}),
+        ("worker/protocol.py", "from trainer.grading import tolerance", {LAYERS}),
+        ("sandbox/confine.py", "from trainer.worker import protocol", {LAYERS}),
+        ("grading/case_set.py", "from ..practice import files", {LAYERS}),
+        ("practice/learner_files.py", "from trainer.report import wording", {LAYERS}),
+        ("classroom/records.py", "def f(): import trainer.cli.check", {LAYERS}),
+        ("report/wording.py", "from trainer.session import practice_screen", {LAYERS}),
+        ("report/wording.py", "from trainer.pytest_plugin import plugin", {LAYERS}),
+        ("attic/__init__.py", "", {LAYERS}),
         ("model/checks.py", "from trainer.model import attempt", {CYCLES}),
         ("grading/expected.py", "def f(): from trainer.grading import reference", {CYCLES}),
         ("report/wording.py", "import torch.nn.functional", {TORCH}),
         ("cli/check.py", "def f(): from torch import Tensor", {TORCH}),
-        ("practice/learner_files.py", "from typing import TYPE_CHECKING\nif TYPE_CHECKING: import numpy", {TORCH}),
+        ("practice/learner_files.py", f"{TYPE_CHECKING}: import numpy", {TORCH}),
         ("packs/pack_reader.py", "import numpy as np", {TORCH}),
         ("__init__.py", "import torch", {TORCH}),
         ("__main__.py", "import torch", {TORCH}),
-        ("model/case.py", "import torch", {TORCH, CORE}),
-        ("model/case.py", "import typer", {CORE}),
-        ("model/report.py", "import subprocess", {CORE}),
-        ("model/__init__.py", "import msgspec", {CORE}),
-        ("model/report.py", "from trainer import __version__", {CORE}),
+        ("model/case.py", "import torch", {TORCH, MODEL}),
+        ("model/case.py", "import typer", {MODEL}),
+        ("model/report.py", "import subprocess", {MODEL}),
+        ("model/__init__.py", "import msgspec", {MODEL}),
+        ("model/report.py", "from trainer import __version__", {MODEL}),
     ],
-)  # fmt: skip
-def test_a_bad_import_breaks_its_contract(
+)
+def test_bad_import_breaks_its_contract(
     copied_tree: Path, file: str, added: str, contracts: set[str]
 ) -> None:
-    """The contract that forbids this import fails, and the others hold."""
+    """The contract that forbids the import fails, and the other contracts hold."""
     path = copied_tree / "trainer" / file
     before = path.read_text() if path.exists() else None
     path.parent.mkdir(exist_ok=True)
@@ -117,7 +111,7 @@ def test_a_bad_import_breaks_its_contract(
 
 
 def words_in_code(path: Path) -> Iterator[tuple[int, str]]:
-    """Yield the line and the text of each name, attribute and string (in quotes) of a file."""
+    """Yield line and text of each name, attribute and string of a file. Strings are in quotes."""
     for node in ast.walk(ast.parse(path.read_text())):
         if isinstance(node, ast.Name):
             yield node.lineno, node.id
@@ -128,10 +122,10 @@ def words_in_code(path: Path) -> Iterator[tuple[int, str]]:
 
 
 def forbidden_words() -> set[str]:
-    """Return the ids and entry points of the built-in pack, bare and as quoted strings.
+    """Return the ids and entry points of the built-in pack, with and without quotes.
 
-    Two may stand in the code: `masks` is also a check's name, and torch has a function
-    `scaled_dot_product_attention`, which the engine refuses by this name.
+    Two are allowed: `masks` is also the name of a check, and `scaled_dot_product_attention` is a
+    function of torch that the grader must refuse by name.
     """
     challenges = pack_reader.read_pack(pack_reader.built_in_pack())
     names = {challenge.id for challenge in challenges}
@@ -142,8 +136,8 @@ def forbidden_words() -> set[str]:
     return names | strings
 
 
-def test_the_engine_names_no_challenge() -> None:
-    """No id or entry point of a challenge is a name or a whole string in the engine's code."""
+def test_code_names_no_challenge() -> None:
+    """No name and no whole string in `trainer/` is an id or an entry point of a challenge."""
     forbidden = forbidden_words()
     found = [
         f"{path.relative_to(ROOT)}, line {line}: {word}"
@@ -155,8 +149,8 @@ def test_the_engine_names_no_challenge() -> None:
 
 
 @pytest.mark.parametrize("code", ["gqa = 1", "engine.gqa()", "found == 'gqa-kv-cache'"])
-def test_a_challenge_in_the_code_is_found(tmp_path: Path, code: str) -> None:
-    """A name, an attribute and a string each count."""
+def test_challenge_in_the_code_is_found(tmp_path: Path, code: str) -> None:
+    """A name, an attribute and a string count."""
     path = tmp_path / "engine.py"
     path.write_text(code)
     assert forbidden_words() & {word for _, word in words_in_code(path)}

@@ -213,7 +213,7 @@ def test_a_refusal_of_the_server(notebook: Notebook) -> None:
     """Its sentence is shown, and no attempt is kept."""
     output = notebook.run(f"%%drill gqa --case 99\n{GQA}")
     assert re.fullmatch(
-        r"attn-drill: gqa has cases 1 to \d+; --case 99 is none of them\.\n", output
+        r"attn-drill: gqa has cases 1 to \d+; --case 99 does not exist\.\n", output
     )
     assert progress("gqa") == ChallengeProgress()
 

@@ -1,4 +1,4 @@
-"""`python -m trainer` is the same command as `attn-drill`."""
+"""Run the command line with `python -m trainer`, which equals `attn-drill`."""
 
 from trainer.cli.entry import main
 

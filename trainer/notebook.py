@@ -1,6 +1,7 @@
-"""The cell magic `%%drill`: grade a cell of a notebook as `attn-drill check` grades a file.
+"""Define the cell magic `%%drill`, which grades a cell as `attn-drill check` grades a file.
 
-`%load_ext trainer` registers it. IPython is not a dependency, and nothing here imports it.
+`%load_ext trainer` registers the magic. This module does not import IPython, because IPython is
+not a dependency.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from trainer.model.report import Report
 from trainer.model.report_codec import to_object
 from trainer.model.submission import Submission
 from trainer.practice.journal import default_journal
-from trainer.practice.learner_files import decoded
+from trainer.practice.learner_files import decode_source
 from trainer.report.coloured import coloured
 from trainer.report.literal import console
 from trainer.report.pages import page
@@ -32,7 +33,7 @@ from trainer.server.pool import pool
 
 
 class NotebookError(DrillError):
-    """A sentence for the user, which IPython shows without a traceback."""
+    """An error whose sentence IPython shows without a traceback."""
 
     def _render_traceback_(self) -> list[str]:
         return [f"attn-drill: {self}"]
@@ -40,11 +41,13 @@ class NotebookError(DrillError):
 
 @dataclass(frozen=True, repr=False)
 class DrillResult:
-    """The verdict on a cell. IPython shows it as the report.
+    """The verdict on a cell. IPython shows the report.
 
-    report  the object that `attn-drill check --json` prints
-    source  the graded text; its lines are those of the cell, the first one as a comment
-    text    the report for a terminal
+    Attributes:
+        report: the object that `attn-drill check --json` prints.
+        source: the graded text. Its lines are the lines of the cell; the first line, `%%drill`,
+            is a comment.
+        text: the report as text for a terminal.
     """
 
     report: dict[str, Any]
@@ -58,14 +61,14 @@ class DrillResult:
 
     @property
     def passed(self) -> bool:
-        """Whether every check passed."""
+        """True if every check passed."""
         return self.verdict == "passed"
 
     def __repr__(self) -> str:
         return self.text
 
     def _repr_html_(self) -> str:
-        """Return the report as a fragment of a page, for dark and for light notebooks."""
+        """Return the report as an HTML fragment for dark and light notebooks."""
         return "".join(
             page(
                 "notebook", coloured=coloured, text=self.text, colour=not os.environ.get("NO_COLOR")
@@ -74,7 +77,7 @@ class DrillResult:
 
 
 class _Parser(argparse.ArgumentParser):
-    """Reads the words after `%%drill`."""
+    """A parser for the words after `%%drill`."""
 
     def __init__(self) -> None:
         super().__init__(
@@ -90,7 +93,7 @@ class _Parser(argparse.ArgumentParser):
             "--why",
             action=argparse.BooleanOptionalAction,
             default=True,
-            help="name the likely mistake, or hold it back as an interview does",
+            help="show the likely mistake, or hide it as an interview does",
         )
         self.add_argument("--help", action="store_true", help="show this text")
 
@@ -99,7 +102,7 @@ class _Parser(argparse.ArgumentParser):
 
 
 def register(ipython: Any) -> None:
-    """Give a running IPython the magic `%%drill`."""
+    """Register the magic `%%drill` in a running IPython."""
 
     def drill(line: str, cell: str | None = None) -> DrillResult | None:
         """Run this cell and grade it. `%drill --help` shows the options."""
@@ -114,7 +117,7 @@ def register(ipython: Any) -> None:
 
 
 def _drill(ipython: Any, line: str, cell: str | None) -> DrillResult | None:
-    """Run a cell and grade it; return None if help was asked for or the cell was interrupted."""
+    """Run a cell and grade it. Return None for `--help` or if the cell was interrupted."""
     parser = _Parser()
     words = line.split()
     if "--help" in words:
@@ -131,11 +134,12 @@ def _drill(ipython: Any, line: str, cell: str | None) -> DrillResult | None:
     if options.seed is not None:
         check_seed(options.seed)
     check_system()
-    # The magic's own line stays as a comment, so that a report counts lines as the cell does.
-    decoded(cell.encode("utf-8", "surrogatepass"), "The cell", "Write your answer in it.")
+    # Keep the line of the magic as a comment, so that line numbers in a report are those of the
+    # cell.
+    decode_source(cell.encode("utf-8", "surrogatepass"), "The cell", "Write your answer in it.")
     source = f"# %%drill {line.strip()}\n{cell}"
-    ran = ipython.run_cell(source)
-    if isinstance(ran.error_in_exec, KeyboardInterrupt):
+    execution = ipython.run_cell(source)
+    if isinstance(execution.error_in_exec, KeyboardInterrupt):
         return None
     submission = Submission(f"{challenge.id} (notebook cell)", source)
     reply = pool.ask(
@@ -155,7 +159,7 @@ def _drill(ipython: Any, line: str, cell: str | None) -> DrillResult | None:
 
 
 def _as_text(report: Report, *, why: bool) -> str:
-    """Return the report and the next steps, as wide as the terminal and in its characters."""
+    """Return the report and the next steps, in the width and the encoding of the terminal."""
     width = shutil.get_terminal_size().columns
     encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
     out = console(width=width, color_system=None, legacy_windows=False)
@@ -175,11 +179,11 @@ def _next_steps(report: Report) -> list[str]:
         steps.append(f"Not counted as an attempt: the cell {report.unfinished}.")
     if "NameError" in failure.message:
         steps.append("The cell is graded alone: names from other cells are not defined in it.")
-    again = f"%%drill {report.challenge} --seed {report.seed}"
+    command = f"%%drill {report.challenge} --seed {report.seed}"
     if failure.number is not None:
-        again += f" --case {failure.number}"
+        command += f" --case {failure.number}"
     return [
         *steps,
-        f"this case again  {again}",
+        f"this case again  {command}",
         f"a hint           !attn-drill hint {report.challenge}",
     ]

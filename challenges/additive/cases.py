@@ -2,7 +2,7 @@
 
 import torch
 
-from trainer.casekit import CaseMaker, Second, suites
+from trainer.casekit import CaseMaker, SecondCall, suites
 from trainer.worker.returns import unpack
 
 
@@ -79,15 +79,15 @@ def cases(draw):
     widths = {"Dq": (4, 12), "Dk": (4, 12), "Dh": (4, 14), "Dv": (2, 9)}
     yield case("random sizes", **draw.sizes(B=(2, 3), Lq=(3, 9), Lk=(3, 9), **widths))
     square = {"B": 2, "Lq": 6, "Lk": 6, "Dq": 5, "Dk": 5, "Dh": 3, "Dv": 5}
-    square["alike"] = "Lq Lk, Dq Dk Dv"
+    square["equal"] = "Lq Lk, Dq Dk Dv"
     yield case("query, keys and values of one shape", **square)
     yield from suites.one_tensor(case, **square)
-    sizes = {"B": 3, "Lq": 4, "Lk": 7, "Dq": 6, "Dk": 5, "Dh": 8, "Dv": 5, "alike": "Dk Dv"}
+    sizes = {"B": 3, "Lq": 4, "Lk": 7, "Dq": 6, "Dk": 5, "Dh": 8, "Dv": 5, "equal": "Dk Dv"}
     yield case("one tensor for keys and values alone", inputs={"values": "keys"}, **sizes)
-    alike = dict.fromkeys(("B", "Lq", "Lk", "Dq", "Dk", "Dh", "Dv"), 4)
-    alike["alike"] = "B Lq Lk Dq Dk Dh Dv"
-    yield case("all sizes alike", **alike)
-    yield case("all sizes alike, masked", mask="B Lq Lk", **alike)
+    same = dict.fromkeys(("B", "Lq", "Lk", "Dq", "Dk", "Dh", "Dv"), 4)
+    same["equal"] = "B Lq Lk Dq Dk Dh Dv"
+    yield case("all sizes equal", **same)
+    yield case("all sizes equal, masked", mask="B Lq Lk", **same)
     yield case("one query, one hidden unit", B=3, Lq=1, Lk=6, Dq=4, Dk=5, Dh=1, Dv=2)
     yield case("one key, value dim 1", B=2, Lq=4, Lk=1, Dq=3, Dk=5, Dh=6, Dv=1)
     single = dict.fromkeys(("B", "Lq", "Lk", "Dq", "Dk", "Dh", "Dv"), 1)
@@ -97,7 +97,7 @@ def cases(draw):
     yield case("training mode", **sizes)
     yield case("training mode, mask", mask="B Lq Lk", **sizes)
     # Where sizes agree, a mask that is lined up wrongly raises nothing.
-    same = {"B": 4, "Lq": 4, "Lk": 4, "Dq": 3, "Dk": 5, "Dh": 6, "Dv": 2, "alike": "B Lq Lk"}
+    same = {"B": 4, "Lq": 4, "Lk": 4, "Dq": 3, "Dk": 5, "Dh": 6, "Dv": 2, "equal": "B Lq Lk"}
     yield case("B = Lq = Lk, mask [B, 1, Lk]", mask="B 1 Lk", **same)
     yield case("B = Lq = Lk, mask [B, Lq, Lk]", mask="B Lq Lk", **same)
     sizes = {"B": 3, "Lq": 1, "Lk": 6, "Dq": 4, "Dk": 5, "Dh": 7, "Dv": 2}
@@ -111,7 +111,7 @@ def cases(draw):
     yield from suites.zero_tokens(case, gradients=False, **sizes)
     yield from suites.layouts(case, **sizes)
     yield from suites.second_calls(case, **sizes)
-    later = {"later": Second(mask="B Lq Lk"), "check": "properties"}
+    later = {"later": SecondCall(mask="B Lq Lk"), "check": "properties"}
     yield case("the same sizes again, now with a mask", **later, **sizes)
     large = {"B": 9, "Lq": 10, "Lk": 12}
     for words, mask in (("", "B Lq Lk"), (", padding", "B 1 Lk"), (", no mask", None)):

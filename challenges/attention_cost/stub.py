@@ -1,38 +1,49 @@
 def attention_params(d_model, num_heads, num_kv_heads, bias=False):
-    """Parameters of the q, k, v and o projections of one layer of grouped-query attention -> int.
+    """Count the parameters of the q, k, v and o projections of one layer -> int.
 
-    D = d_model / num_heads. bias: whether every one of the four has one.
+    The layer is grouped-query attention with D = d_model / num_heads.
+    bias: True if each of the four projections has a bias.
     """
-    # 1. The head dim, and the width of all key/value heads together, in whole numbers. -> int
-    # 2. The weights of q_proj and o_proj, which have all the heads. -> int
-    # 3. The weights of k_proj and v_proj, which have only the key/value heads. -> int
-    # 4. With bias, one number more for every output of each of the four. -> int
-    # 5. Add up. -> int
+    # 1. Compute the head dim, and the width of all key/value heads, with integers. -> int
+    # 2. Count the weights of q_proj and o_proj, which have all heads. -> int
+    # 3. Count the weights of k_proj and v_proj, which have only the key/value heads. -> int
+    # 4. With bias, count one more parameter for every output of the four. -> int
+    # 5. Add these counts. -> int
     raise NotImplementedError
 
 
 def kv_cache_bytes(batch, seq_len, num_layers, num_kv_heads, head_dim, bytes_per_element=2):
-    """Bytes of the keys and values of all layers, for seq_len tokens of every sequence of the batch -> int."""
-    # 1. What one token leaves in one layer: a key and a value in every key/value head. -> int
-    # 2. The same for all tokens, sequences and layers, in bytes. -> int
+    """Count the bytes of the cached keys and values of all layers -> int.
+
+    Every sequence of the batch has seq_len tokens.
+    """
+    # 1. Count the entries of one token in one layer: a key and a value for every
+    #    key/value head. -> int
+    # 2. Multiply by tokens, sequences, layers and bytes. -> int
     raise NotImplementedError
 
 
 def mla_cache_bytes(batch, seq_len, num_layers, kv_rank, rope_dim, bytes_per_element=2):
-    """The same for multi-head latent attention, which keeps a latent of kv_rank and one shared rotary key of rope_dim a token -> int."""
-    # 1. What one token leaves in one layer: both things once, however many heads there are. -> int
-    # 2. The same for all tokens, sequences and layers, in bytes. -> int
+    """Count the bytes of the cache of multi-head latent attention -> int.
+
+    For each token it keeps a latent of kv_rank entries and one rotary key of rope_dim entries,
+    which all heads share.
+    """
+    # 1. Count the entries of one token in one layer; the number of heads does not matter. -> int
+    # 2. Multiply by tokens, sequences, layers and bytes. -> int
     raise NotImplementedError
 
 
 def attention_flops(batch, q_len, k_len, d_model, num_heads, num_kv_heads):
-    """FLOPs of one layer for q_len new tokens that attend to k_len keys, 2 per multiply-add -> int.
+    """Count the FLOPs of one layer for q_len new tokens that attend to k_len keys -> int.
 
-    Counted: the four projections of the q_len tokens, q k^T, weights times v. Not counted: softmax, masks, biases.
+    A multiply-add is 2 FLOPs.
+    Counted: the four projections of the q_len tokens, q k^T, weights times v.
+    Not counted: softmax, masks, biases.
     """
-    # 1. The head dim, and the width of all key/value heads together, in whole numbers. -> int
-    # 2. The four projections: of the new tokens only. -> int
-    # 3. q k^T: every new token with every key, in every query head. -> int
-    # 4. Weights times v, in every query head too, however few heads v has. -> int
-    # 5. Add up, for every sequence of the batch. -> int
+    # 1. Compute the head dim, and the width of all key/value heads, with integers. -> int
+    # 2. Count the four projections, of the new tokens only. -> int
+    # 3. Count q k^T: every new token with every key, in every query head. -> int
+    # 4. Count weights times v, also in every query head, even if v has fewer heads. -> int
+    # 5. Add these counts for every sequence of the batch. -> int
     raise NotImplementedError

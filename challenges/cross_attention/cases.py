@@ -1,6 +1,6 @@
 """Cases for cross-attention. E is the width of memory, which may be that of x or another."""
 
-from trainer.casekit import CaseMaker, Projected, Second, bad_heads, suites
+from trainer.casekit import CaseMaker, Projected, SecondCall, bad_heads, suites
 
 ROLES = Projected(key="memory", value="memory")
 
@@ -46,25 +46,25 @@ def cases(draw):
     yield case("memory_dim given, and it is d_model", B=2, Lq=5, Lk=7, H=3, D=4, E=12)
     sizes = draw.sizes(B=(2, 3), Lq=(6, 9), Lk=(7, 11), H=(2, 5), D=(6, 9), E=(4, 60))
     yield case("random sizes", **sizes)
-    yield same_width("x and memory of one shape", B=2, Lq=5, Lk=5, H=3, D=4, alike="Lq Lk")
-    alike = {"B": 4, "Lq": 4, "Lk": 4, "H": 4, "alike": "B Lq Lk H"}
-    yield same_width("all sizes alike, head dim 1", D=1, **alike)
+    yield same_width("x and memory of one shape", B=2, Lq=5, Lk=5, H=3, D=4, equal="Lq Lk")
+    same = {"B": 4, "Lq": 4, "Lk": 4, "H": 4, "equal": "B Lq Lk H"}
+    yield same_width("all sizes equal, head dim 1", D=1, **same)
     yield case("head dim 1", B=3, Lq=4, Lk=6, H=5, D=1, E=2)
     yield from suites.tiny_values(case, B=2, Lq=4, Lk=6, H=3, D=5, E=8)
     for name, mask in (("training mode, padding", "padding"), ("training mode, no mask", None)):
         training = {"mask": mask, "mode": "train", "check": "train/eval"}
         yield case(name, B=2, Lq=5, Lk=8, H=4, D=3, E=7, **training)
     # Where sizes agree, a mask that is lined up wrongly raises nothing.
-    for name, some_alike in (
-        ("as many batch items as queries", {"Lq": 4, "alike": "B Lq"}),
-        ("as many batch items as heads", {"H": 4, "alike": "B H"}),
-        ("as many queries as keys", {"Lq": 7, "alike": "Lq Lk"}),
+    for name, some_equal in (
+        ("as many batch items as queries", {"Lq": 4, "equal": "B Lq"}),
+        ("as many batch items as heads", {"H": 4, "equal": "B H"}),
+        ("as many queries as keys", {"Lq": 7, "equal": "Lq Lk"}),
     ):
         yield case(
-            name, mask="B Lk", **{"B": 4, "Lq": 5, "Lk": 7, "H": 2, "D": 3, "E": 9, **some_alike}
+            name, mask="B Lk", **{"B": 4, "Lq": 5, "Lk": 7, "H": 2, "D": 3, "E": 9, **some_equal}
         )
     name = "as many batch items as queries, keys and heads"
-    yield same_width(name, mask="B Lk", D=3, **alike)
+    yield same_width(name, mask="B Lk", D=3, **same)
     yield case("one query", B=3, Lq=1, Lk=6, H=4, D=2, E=5, mask="B Lk")
     yield case("one key", B=3, Lq=5, Lk=1, H=2, D=4, E=6, mask="B Lk")
     yield case("one head", B=3, Lq=4, Lk=6, H=1, D=5, E=7, mask="B Lk")
@@ -75,7 +75,7 @@ def cases(draw):
     yield from suites.zero_tokens(case, B=2, Lq=5, Lk=7, H=4, D=3, E=9)
     yield from suites.layouts(case, B=3, Lq=5, Lk=7, H=4, D=2, E=10)
     yield from suites.second_calls(case, B=2, Lq=4, Lk=6, H=3, D=5, E=8)
-    later = Second(inputs={"memory": "x"}, sizes={"B": 5, "Lq": 7, "Lk": 7})
+    later = SecondCall(inputs={"memory": "x"}, sizes={"B": 5, "Lq": 7, "Lk": 7})
     sizes = {"B": 2, "Lq": 4, "Lk": 6, "H": 3, "D": 5, "mask": "B Lk", "check": "properties"}
     yield same_width("a masked call, then x as its own memory, no mask", later=later, **sizes)
     small = {"B": 2, "Lq": 3, "Lk": 5, "H": 4, "D": 6, "E": 7}

@@ -38,8 +38,8 @@ def cases(draw):
         roles=Direct(),
     )
     identity = {"inputs": {"v": torch.eye(7).expand(2, 4, 7, 7)}, "outputs": {"out": "B H Lq Lk"}}
-    sizes = {"B": 2, "H": 4, "Lq": 5, "Lk": 7, "D": 7, "alike": "Lk D", "block": 3}
-    yield case("weights read out (v is the identity), blocks of 3", **identity, **sizes)
+    sizes = {"B": 2, "H": 4, "Lq": 5, "Lk": 7, "D": 7, "equal": "Lk D", "block": 3}
+    yield case("weights as output (v is the identity), blocks of 3", **identity, **sizes)
     yield case("12 keys in blocks of 4", B=2, H=3, Lq=8, Lk=12, D=5, block=4)
     yield case("one block holds all keys", B=2, H=3, Lq=5, Lk=8, D=6, block=8)
     yield case("a block larger than all", B=3, H=2, Lq=4, Lk=7, D=5, block=32)
@@ -51,7 +51,7 @@ def cases(draw):
     yield case("default block size, 130 keys", B=1, H=2, Lq=67, Lk=130, D=4)
     ranges = {"B": (2, 3), "H": (2, 5), "Lq": (3, 12), "Lk": (6, 15), "D": (4, 12)}
     yield case("random sizes", **draw.sizes(**ranges, block=(2, 5)))
-    same = {"Lq": 4, "Lk": 4, "D": 4, "block": 4, "alike": "Lq Lk D"}
+    same = {"Lq": 4, "Lk": 4, "D": 4, "block": 4, "equal": "Lq Lk D"}
     yield case("Lq = Lk = D = block_size", B=2, H=3, **same)
     sizes = {"B": 2, "H": 4, "Lq": 5, "Lk": 8, "D": 6, "block": 3}
     yield from suites.tiny_values(case, **sizes)
@@ -68,8 +68,8 @@ def cases(draw):
 def causal_cases(case):
     """Yield ends of blocks and of sight in all the ways that they can fall together."""
     for name, block, lengths, more in (
-        ("as many queries as keys", 4, (8, 8), {"alike": "Lq Lk"}),
-        ("B = H, blocks that do not divide the length", 3, (7, 7), {"B": 3, "alike": "B H, Lq Lk"}),
+        ("as many queries as keys", 4, (8, 8), {"equal": "Lq Lk"}),
+        ("B = H, blocks that do not divide the length", 3, (7, 7), {"B": 3, "equal": "B H, Lq Lk"}),
         ("5 keys more than queries", 4, (6, 11), {}),
         ("a block of keys more than queries", 3, (6, 9), {}),
         ("the same lengths in other blocks", 3, (6, 11), {}),
@@ -126,7 +126,7 @@ def steep_cases(case):
     # score 0 or -1e4 there.
     early, late = torch.arange(Lq) < 5, torch.arange(Lk) > Lk - 3
     hidden = {"alone": False, "gradients": True, "causal": True}
-    name = "hidden scores of 1e4 beside ordinary ones"
+    name = "hidden scores of 1e4 next to ordinary scores"
     yield scored(name, 100.0 * early, 100.0 * late, **hidden)
     v = torch.where(late[:, None], 1e20, case.draw.normal(B, H, Lk, D))
     name = "hidden scores of 1e4, hidden values of 1e20"
@@ -140,7 +140,7 @@ def memory_cases(case):
     a block, because a block of queries may be compared with all keys at once.
     """
     for name, Lq, Lk, D, block, more in (
-        ("32 queries and keys, blocks of 4", 32, 32, 1, 4, {"alike": "Lq Lk"}),
+        ("32 queries and keys, blocks of 4", 32, 32, 1, 4, {"equal": "Lq Lk"}),
         ("causal, 18 queries, 64 keys, blocks of 8", 18, 64, 1, 8, {"causal": True}),
         ("14 queries, 33 keys, blocks of 3, float64", 14, 33, 1, 3, {"dtype": "float64"}),
         ("12 queries, 40 keys, blocks of 5, bfloat16", 12, 40, 1, 5, {"dtype": "bfloat16"}),

@@ -33,9 +33,9 @@ def cases(draw):
     yield case("no mask", B=3, L=7, H=4, Hkv=2, D=5)
     yield case("one key/value head", B=3, L=5, H=4, Hkv=1, D=6)
     yield case("one key/value head, masked", B=2, L=5, H=6, Hkv=1, D=3, mask="B 1 L L")
-    yield case("as many kv heads as heads", B=2, L=7, H=3, Hkv=3, D=5, alike="H Hkv")
+    yield case("as many kv heads as heads", B=2, L=7, H=3, Hkv=3, D=5, equal="H Hkv")
     yield case(
-        "as many kv heads as heads, masked", B=3, L=7, H=4, Hkv=4, D=5, alike="H Hkv", mask="L L"
+        "as many kv heads as heads, masked", B=3, L=7, H=4, Hkv=4, D=5, equal="H Hkv", mask="L L"
     )
     yield case("no biases", B=2, L=5, H=6, Hkv=3, D=4, init={"bias": False})
     yield case("one token, one head", B=1, L=1, H=1, Hkv=1, D=4)

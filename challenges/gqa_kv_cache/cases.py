@@ -58,7 +58,7 @@ def cases(draw):
     sizes = {"B": 2, "H": 8, "Hkv": 4, "D": 6}
     yield from caches.steps(case, **sizes)
     yield case("one key/value head", B=2, H=4, Hkv=1, D=6, chunks=(3, 2), Lpast=7)
-    same = {"H": 4, "Hkv": 4, "alike": "H Hkv"}
+    same = {"H": 4, "Hkv": 4, "equal": "H Hkv"}
     yield case("as many kv heads as heads", B=2, D=6, chunks=(4, 1), Lpast=7, **same)
     yield case("one sequence, one head", B=1, H=1, Hkv=1, D=4, chunks=(1, 1, 1))
     biased = {"Lpast": 5, "init": {"bias": True}, **sizes}

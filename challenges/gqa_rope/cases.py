@@ -36,15 +36,15 @@ def cases(draw):
     yield case("no mask, no positions", **sizes)
     yield from positions.orders(case, **sizes)
     yield from positions.full_table(case, B=2, L=7, H=6, Hkv=3, D=10)
-    yield from positions.alike(case, B=3, L=5, H=4, Hkv=2, D=8, T=17)
+    yield from positions.equal_sizes(case, B=3, L=5, H=4, Hkv=2, D=8, T=17)
     yield from positions.bases(case, **sizes)
     scattered = {"B": 2, "positions": "scattered", "T": 17}
     yield case("one key/value head", L=5, H=4, Hkv=1, D=6, **scattered)
-    yield case("as many kv heads as heads", L=7, H=3, Hkv=3, D=8, alike="H Hkv", **scattered)
+    yield case("as many kv heads as heads", L=7, H=3, Hkv=3, D=8, equal="H Hkv", **scattered)
     yield case("one head, one pair", **{**scattered, "B": 1}, L=6, H=1, Hkv=1, D=2)
     yield case("one token, one head, one pair, table of one row", B=1, L=1, H=1, Hkv=1, D=2, T=1)
     default = {"B": 2, "L": 6, "H": 4, "Hkv": 1, "D": 16}
-    yield case("table and base by default, positions up to 2047", positions=2048, **default)
+    yield case("default table and base, positions up to 2047", positions=2048, **default)
     ranges = {"B": (2, 3), "L": (6, 9), "H": (2, 5), "Hkv": (2, 4), "D": (4, 7), "T": (11, 40)}
     (base,) = draw.distinct((50, 5000))
     drawn = draw.sizes(times={"H": "Hkv", "D": 2}, **ranges)

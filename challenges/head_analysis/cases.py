@@ -74,16 +74,16 @@ def entropies(draw):
     scaled = replace(case, low=0.3, high=0.9)
     even, two, one = [0.25] * 4, [0.5, 0.0, 0.5, 0.0], [0.0, 0.0, 1.0, 0.0]
     heads = torch.tensor([[even, even], [two, two], [one, even]])
-    name = "four keys alike, two alike, one or four"
+    name = "four equal keys, two equal keys, one or four"
     yield of_heads(name, weights=heads, H=3, Lq=2, Lk=4, gradients=False)
     yield case("softmax rows", B=2, H=3, Lq=5, Lk=7)
     yield single("no leading dims", Lq=4, Lk=6)
     yield of_groups("three leading dims, more queries than keys", G=2, B=3, H=4, Lq=7, Lk=5)
-    yield of_heads("as many queries as keys and heads", H=4, Lq=4, Lk=4, alike="H Lq Lk")
+    yield of_heads("as many queries as keys and heads", H=4, Lq=4, Lk=4, equal="H Lq Lk")
     yield scaled("rows that do not sum to 1", B=3, H=2, Lq=4, Lk=6)
     yield case("one query, a batch of one", B=1, H=3, Lq=1, Lk=5)
     yield scaled("one key", B=2, H=3, Lq=4, Lk=1)
-    square = {"H": 3, "Lq": 6, "Lk": 6, "alike": "Lq Lk", "gradients": False}
+    square = {"H": 3, "Lq": 6, "Lk": 6, "equal": "Lq Lk", "gradients": False}
     yield of_heads("causal, zeros above the diagonal", weights=causal_rows(draw, 6), **square)
     real = draw.padding(2, 7)[:, None, None, :] * draw.padding(2, 5)[:, None, :, None]
     name, padded = "padding: columns of zeros, and rows all zero", rows(draw, 2, 3, 5, 7) * real
@@ -114,7 +114,7 @@ def distances(draw):
     yield usual("softmax rows", B=2, H=3, L=5)
     yield single("no leading dims", weights=rows(draw, 6, 6), L=6)
     yield of_groups("three leading dims", G=2, B=3, H=4, L=5)
-    yield of_heads("as many heads as tokens", H=4, L=4, alike="H L")
+    yield of_heads("as many heads as tokens", H=4, L=4, equal="H L")
     yield case("rows that do not sum to 1", B=3, H=2, L=7)
     less = replace(case, low=0.06, high=0.18)
     yield less("weights that sum to less than 1", B=2, H=4, L=3)

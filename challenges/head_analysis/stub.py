@@ -2,30 +2,32 @@ import torch
 
 
 def attention_entropy(weights):
-    """How widely a head looks: the entropy of a row, -sum(p ln p) over the keys, and then the mean over the queries. In nats.
+    """Return the entropy of each row, -sum(p ln p) over the keys, averaged over the queries.
 
-    weights [..., Lq, Lk], `...` any leading dims, also none -> [...]. 0 ln 0 = 0. The weights are taken as they are.
+    The entropy is in nats, and 0 ln 0 = 0. The weights are used as they are.
+    weights [..., Lq, Lk], `...` any leading dims, or none -> [...].
     """
-    # 1. The term p ln p of every weight, with 0 and not NaN where p is 0. -> [..., Lq, Lk]
-    # 2. Sum over the keys and turn the sign. -> [..., Lq]
-    # 3. The mean over the queries. -> [...]
+    # 1. Compute p ln p of every weight; it is 0, not NaN, if p is 0. -> [..., Lq, Lk]
+    # 2. Sum over the keys and change the sign. -> [..., Lq]
+    # 3. Take the mean over the queries. -> [...]
     raise NotImplementedError
 
 
 def mean_attention_distance(weights):
-    """How far a head looks: sum(p * |i - j|) / sum(p), both sums over all queries i and all keys j of one head.
+    """Return sum(p * |i - j|) / sum(p) for each head, over all queries i and all keys j.
 
-    weights [..., L, L], `...` any leading dims, also none -> [...]. Rows need not sum to 1.
+    Rows need not sum to 1.
+    weights [..., L, L], `...` any leading dims, or none -> [...].
     """
-    # 1. How far every query is from every key, in one table for all heads. -> [L, L]
-    # 2. Weight the distances, and sum over queries and keys. -> [...]
-    # 3. Sum the weights themselves: rows need not sum to 1. -> [...]
-    # 4. Divide the one sum by the other. -> [...]
+    # 1. Compute the distance of every query from every key, once for all heads. -> [L, L]
+    # 2. Multiply distances and weights, and sum over queries and keys. -> [...]
+    # 3. Sum the weights: rows need not sum to 1. -> [...]
+    # 4. Divide the first sum by the second. -> [...]
     raise NotImplementedError
 
 
 def classify_head(weights):
-    """Where a head looks: the first of these that holds.
+    """Return the first of these kinds whose condition holds.
 
     "positional"  the mean of the diagonal is > 0.5
     "global"      the mean of column 0 is > 0.3
@@ -35,8 +37,8 @@ def classify_head(weights):
 
     weights [L, L], queries by keys -> str.
     """
-    # 1. The mean of the diagonal, and the mean of column 0. -> scalar
-    # 2. The sums below and above the diagonal, both without it. -> scalar
-    # 3. Ask in the order listed; every limit is strict, and either sum may be 0. -> bool
-    # 4. Return the name of the first that holds. -> str
+    # 1. Compute the mean of the diagonal, and the mean of column 0. -> scalar
+    # 2. Compute the sums below and above the diagonal, without the diagonal. -> scalar
+    # 3. Test in this order; every limit is strict, and each sum may be 0. -> bool
+    # 4. Return the first kind whose condition holds. -> str
     raise NotImplementedError

@@ -57,9 +57,9 @@ def cases(draw):
     yield padding("every item is full", lengths=[6, 6], Lk=6)
     yield padding("one item", lengths=[4], Lk=9)
     yield padding("a maximum of 1", lengths=[1, 1, 1], Lk=1)
-    yield padding("as many items as positions", B=5, Lk=5, alike="B Lk")
+    yield padding("as many items as positions", B=5, Lk=5, equal="B Lk")
     yield padding("random sizes", **of_keys)
-    yield causal("5 queries, 5 keys", Lq=5, Lk=5, alike="Lq Lk")
+    yield causal("5 queries, 5 keys", Lq=5, Lk=5, equal="Lq Lk")
     yield causal("3 queries, 7 keys", Lq=3, Lk=7)
     yield causal("one query, 6 keys (a decode step)", Lq=1, Lk=6)
     yield causal("one query, one key", Lq=1, Lk=1)
@@ -68,7 +68,7 @@ def cases(draw):
     yield decoder("lengths 3, 1, 6 of 6", lengths=[3, 1, 6], Lk=6)
     yield decoder("no item is as long as the maximum", lengths=[2, 4, 1, 3], Lk=7)
     yield decoder("every item is full", lengths=[5, 5], Lk=5)
-    yield decoder("as many items as positions", B=4, Lk=4, alike="B Lk")
+    yield decoder("as many items as positions", B=4, Lk=4, equal="B Lk")
     yield decoder("one item", lengths=[2], Lk=5)
     yield decoder("one item of one position", lengths=[1], Lk=1)
     yield decoder("random sizes", **of_keys)
@@ -78,8 +78,8 @@ def cases(draw):
     yield cross("one target", lengths=[4, 2], Lq=1, Lk=6)
     yield cross("one source position", lengths=[1, 1], Lq=3, Lk=1)
     name = "as many items as targets and source positions"
-    yield cross(name, B=4, Lq=4, Lk=4, alike="B Lq Lk")
-    yield cross("as many targets as items", B=3, Lq=3, Lk=5, alike="B Lq")
+    yield cross(name, B=4, Lq=4, Lk=4, equal="B Lq Lk")
+    yield cross("as many targets as items", B=3, Lq=3, Lk=5, equal="B Lq")
     yield cross("random sizes", **drawn)
     # Small integers, half precision and tables of a fixed size do not reach these lengths: from
     # 2048 on float16 knows only even numbers, and 2049 + 4n becomes 2048 + 4n.

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from trainer.casekit import CaseMaker, Projected, Second, bad_heads, suites
+from trainer.casekit import CaseMaker, Projected, SecondCall, bad_heads, suites
 from trainer.worker.returns import unpack
 
 ROLES = Projected(query="query", key="key", value="value")
@@ -62,10 +62,10 @@ def cases(draw):
     yield case("random sizes", **sizes)
     shared = {"value": "key"}
     yield case("one tensor twice, head dim 1", B=3, Lq=4, Lk=6, H=5, D=1, inputs=shared)
-    square = {"B": 2, "Lq": 6, "Lk": 6, "H": 3, "D": 5, "alike": "Lq Lk"}
+    square = {"B": 2, "Lq": 6, "Lk": 6, "H": 3, "D": 5, "equal": "Lq Lk"}
     yield from suites.one_tensor(case, **square)
     yield case("one tensor for query, key and value, causal", mask="causal", inputs=SELF, **square)
-    yield case("all sizes alike, head dim 1", B=4, Lq=4, Lk=4, H=4, D=1, alike="B Lq Lk H")
+    yield case("all sizes equal, head dim 1", B=4, Lq=4, Lk=4, H=4, D=1, equal="B Lq Lk H")
     yield with_weights(case("one query", B=3, Lq=1, Lk=6, H=4, D=2, mask="B 1 1 Lk"))
     yield with_weights(case("one head", B=3, Lq=4, Lk=6, H=1, D=5, mask="B 1 Lq Lk"))
     yield with_weights(case("one key, one head, one batch item", B=1, Lq=4, Lk=1, H=1, D=5))
@@ -83,15 +83,15 @@ def cases(draw):
         yield with_weights(dropped) if asks else dropped
     yield from suites.layouts(case, B=2, Lq=5, Lk=7, H=4, D=3)
     # A mask [Lq, Lk] could be taken for one of [B, Lk].
-    yield from suites.second_calls(case, B=4, Lq=4, Lk=4, H=3, D=5, alike="B Lq Lk")
-    later = Second(inputs=SELF, sizes={"B": 5, "Lq": 7, "Lk": 7})
+    yield from suites.second_calls(case, B=4, Lq=4, Lk=4, H=3, D=5, equal="B Lq Lk")
+    later = SecondCall(inputs=SELF, sizes={"B": 5, "Lq": 7, "Lk": 7})
     sizes = {"B": 2, "Lq": 4, "Lk": 6, "H": 3, "D": 5, "mask": "H Lq Lk", "check": "properties"}
     name = "a masked call, then self-attention of larger sizes without a mask"
     yield with_weights(case(name, later=later, **sizes))
     small = {"B": 2, "Lq": 3, "Lk": 7, "H": 5, "D": 6}
     large = {"B": 7, "Lq": 9, "Lk": 11, "H": 10}
-    small["later"] = Second(inputs=SELF, sizes={"B": 3, "Lq": 4, "Lk": 4})
-    large["later"] = Second(inputs=SELF, sizes={"B": 8, "Lq": 10, "Lk": 10})
+    small["later"] = SecondCall(inputs=SELF, sizes={"B": 3, "Lq": 4, "Lk": 4})
+    large["later"] = SecondCall(inputs=SELF, sizes={"B": 8, "Lq": 10, "Lk": 10})
     growing = suites.growth(case, "everything", small, large, mask="B H Lq Lk")
     yield from map(with_weights, growing)
     small = {"B": 2, "Lq": 4, "Lk": 7, "H": 5, "D": 6}

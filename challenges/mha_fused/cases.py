@@ -1,6 +1,6 @@
 """Cases for multi-head attention with a single projection for queries, keys and values."""
 
-from trainer.casekit import CaseMaker, Projected, Second, bad_heads, suites
+from trainer.casekit import CaseMaker, Projected, SecondCall, bad_heads, suites
 
 ROLES = Projected(fused="qkv_proj")
 
@@ -35,7 +35,7 @@ def cases(draw):
     # In most cases no size is 3, the number of parts.
     yield case("no mask", B=4, L=7, H=2, D=5)
     yield case("no biases", B=2, L=6, H=5, D=4, init={"bias": False})
-    yield case("three of everything", B=3, L=3, H=3, D=3, alike="B L H D", mask="L L")
+    yield case("three of everything", B=3, L=3, H=3, D=3, equal="B L H D", mask="L L")
     yield case("one head", B=4, L=5, H=1, D=6, mask="B 1 L L")
     yield case("head dim 1", B=2, L=6, H=5, D=1, mask="B H L L")
     yield case("one sequence of one token, one head", B=1, L=1, H=1, D=4)
@@ -49,8 +49,8 @@ def cases(draw):
     yield from suites.layouts(case, B=2, L=5, H=4, D=3)
     yield from suites.second_calls(case, B=2, L=6, H=4, D=5)
     # Each size is counted twice: with a mask and without.
-    small = {"B": 2, "L": 4, "H": 6, "D": 7, "later": Second(sizes={"B": 3, "L": 5})}
-    large = {"B": 8, "L": 11, "H": 13, "later": Second(sizes={"B": 9, "L": 12})}
+    small = {"B": 2, "L": 4, "H": 6, "D": 7, "later": SecondCall(sizes={"B": 3, "L": 5})}
+    large = {"B": 8, "L": 11, "H": 13, "later": SecondCall(sizes={"B": 9, "L": 12})}
     yield from suites.growth(case, "everything", small, large, mask="B H L L")
     yield from suites.growth(case, "length, no mask", {"B": 2, "L": 5, "H": 4, "D": 3}, {"L": 300})
 

@@ -98,18 +98,18 @@ def cases(draw):
     yield from suites.heads_apart(case, name, positions="scattered", **{**sizes, **wide})
     yield case("no mask, no positions, values as wide as d_model", **{**sizes, **wide})
     yield from positions.orders(case, **sizes)
-    yield from positions.alike(case, **sizes)
+    yield from positions.equal_sizes(case, **sizes)
     yield from positions.bases(case, **sizes)
     # Right answers may hold a table of 4096 positions.
     yield from positions.far_along(case, farthest=3999, **{**sizes, **far})
     yield from positions.left_padding(case, **sizes)
     everything = dict.fromkeys(sizes, 4)
     scattered = {"positions": "scattered"}
-    yield case("as many of everything", alike=" ".join(sizes), **everything, **scattered)
-    ranks = {**sizes, "Rq": 10, "Rkv": 10, "alike": "M Rq Rkv"}
+    yield case("as many of everything", equal=" ".join(sizes), **everything, **scattered)
+    ranks = {**sizes, "Rq": 10, "Rkv": 10, "equal": "M Rq Rkv"}
     yield case("ranks as wide as d_model", **ranks, **scattered)
     yield case("ranks larger than d_model", **{**sizes, "Rq": 12, "Rkv": 14}, **scattered)
-    parts = {**sizes, "Dn": 6, "Dr": 6, "alike": "Dn Dr Dv"}
+    parts = {**sizes, "Dn": 6, "Dr": 6, "equal": "Dn Dr Dv"}
     yield case("parts of one width", **parts, **scattered)
     yield case("values as wide as queries and keys", **{**sizes, "Dv": 15}, **scattered)
     pair = {**sizes, "H": 1, "Dr": 2}

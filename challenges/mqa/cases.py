@@ -1,6 +1,6 @@
 """Cases for multi-query attention: all query heads share one head of keys and values."""
 
-from trainer.casekit import CaseMaker, Projected, Second, bad_heads, suites
+from trainer.casekit import CaseMaker, Projected, SecondCall, bad_heads, suites
 
 ROLES = Projected(kv_heads="")
 
@@ -34,8 +34,8 @@ def cases(draw):
     yield from suites.heads_apart(case, name, B=3, L=1, H=2, D=5)
     yield case("no mask", B=3, L=6, H=4, D=5)
     yield case("no biases", B=2, L=6, H=5, D=3, init={"bias": False})
-    yield case("as many sequences as heads", B=4, L=6, H=4, D=5, alike="B H", mask="B 1 L L")
-    yield case("as many tokens as heads", B=2, L=4, H=4, D=5, alike="L H", mask="B H L L")
+    yield case("as many sequences as heads", B=4, L=6, H=4, D=5, equal="B H", mask="B 1 L L")
+    yield case("as many tokens as heads", B=2, L=4, H=4, D=5, equal="L H", mask="B H L L")
     yield case("one head", B=3, L=5, H=1, D=6, mask="B 1 L L")
     yield case("head dim 1", B=2, L=6, H=5, D=1, mask="B H L L")
     yield case("one sequence of one token, one head", B=1, L=1, H=1, D=4)
@@ -50,8 +50,8 @@ def cases(draw):
     yield from suites.layouts(case, B=2, L=5, H=4, D=3)
     yield from suites.second_calls(case, B=2, L=6, H=3, D=5)
     # Each size is counted twice: with a mask and without.
-    small = {"B": 2, "L": 4, "H": 6, "D": 7, "later": Second(sizes={"B": 3, "L": 5})}
-    large = {"B": 8, "L": 11, "H": 13, "later": Second(sizes={"B": 9, "L": 12})}
+    small = {"B": 2, "L": 4, "H": 6, "D": 7, "later": SecondCall(sizes={"B": 3, "L": 5})}
+    large = {"B": 8, "L": 11, "H": 13, "later": SecondCall(sizes={"B": 9, "L": 12})}
     yield from suites.growth(case, "everything", small, large, mask="B H L L")
     yield from suites.growth(case, "length, no mask", {"B": 2, "L": 5, "H": 4, "D": 3}, {"L": 300})
 

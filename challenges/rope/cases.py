@@ -93,7 +93,7 @@ def rotations(draw):
         positions=None,
     )
     yield case("one pair, one head", B=3, L=6, H=1, Hkv=1, D=2, T=9)
-    yield case("as many key heads as query heads", B=2, L=5, H=3, Hkv=3, D=8, T=9, alike="H Hkv")
+    yield case("as many key heads as query heads", B=2, L=5, H=3, Hkv=3, D=8, T=9, equal="H Hkv")
     ranges = {"B": (2, 3), "L": (6, 9), "H": (2, 5), "Hkv": (2, 4), "D": (4, 7), "T": (11, 40)}
     yield case("random sizes", **draw.sizes(times={"H": "Hkv", "D": 2}, **ranges))
     yield from positions.far_along(case, B=2, L=5, H=6, Hkv=1, D=16)

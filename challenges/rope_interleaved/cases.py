@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import torch
 
-from trainer.casekit import RotaryMaker, Second, positions, suites
+from trainer.casekit import RotaryMaker, SecondCall, positions, suites
 
 
 def drive(rope, given):
@@ -31,7 +31,7 @@ def cases(draw):
     sizes = {"B": 3, "H": 4, "L": 5, "D": 14}
     for made in (case, line):
         yield from positions.orders(made, **sizes)
-        yield from positions.alike(made, **{**sizes, "H": 2})
+        yield from positions.equal_sizes(made, **{**sizes, "H": 2})
         yield from positions.far_along(made, **sizes)
     yield from positions.bases(line, **sizes)
     yield case("one pair, one head, one token", B=1, H=1, L=1, D=2, positions=torch.tensor([[3]]))
@@ -46,11 +46,11 @@ def cases(draw):
     yield case("tiny values", inputs=tiny, **sizes)
     yield from suites.layouts(case, **sizes)
     yield line("parts of larger inputs", layout="strided", check="properties", **sizes)
-    again = Second(inputs={"x": "x", "base": 100.0})
+    again = SecondCall(inputs={"x": "x", "base": 100.0})
     usual = {"check": "properties", **sizes}
     yield case("the same x at other positions, with another base", later=again, **usual)
     places = draw.positions(3, 5)
-    again = Second(inputs={"x": "x", "position_ids": places, "base": 10.9})
+    again = SecondCall(inputs={"x": "x", "position_ids": places, "base": 10.9})
     name = "the same x and positions with bases of 10.5 and 10.9"
     yield case(name, positions=places, base=10.5, later=again, **usual)
     small, large = {"B": 2, "H": 4, "L": 3, "D": 12}, {"B": 7, "H": 36, "L": 11}

@@ -37,13 +37,13 @@ def cases(draw):
     yield case("no biases", B=2, L=7, H=3, D=10, T=9, init={"bias": False})
     yield from positions.orders(case, **sizes)
     yield from positions.full_table(case, B=2, L=7, H=3, D=10)
-    yield from positions.alike(case, B=3, L=5, H=2, D=8, T=17)
+    yield from positions.equal_sizes(case, B=3, L=5, H=2, D=8, T=17)
     yield from positions.bases(case, **sizes)
     yield case("one head, one pair", B=3, L=6, H=1, D=2, T=9, positions="scattered")
     yield case("one head", B=3, L=5, H=1, D=8, T=17, positions="scattered")
     yield case("one token, one head, one pair, table of one row", B=1, L=1, H=1, D=2, T=1)
     default = {"B": 2, "L": 6, "H": 3, "D": 16}
-    yield case("table and base by default, positions up to 2047", positions=2048, **default)
+    yield case("default table and base, positions up to 2047", positions=2048, **default)
     ranges = {"B": (2, 3), "L": (6, 9), "H": (2, 5), "D": (4, 7), "T": (11, 40)}
     (base,) = draw.distinct((50, 5000))
     drawn = draw.sizes(times={"D": 2}, **ranges)

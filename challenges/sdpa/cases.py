@@ -2,7 +2,7 @@
 
 import torch
 
-from trainer.casekit import CaseMaker, Direct, Second, suites
+from trainer.casekit import CaseMaker, Direct, SecondCall, suites
 
 
 def drive(attention, given):
@@ -36,9 +36,9 @@ def maker(draw, lead):
 def cases(draw):
     """Yield what a submission is run on."""
     case, none, single, triple = (maker(draw, lead) for lead in ("B H", "", "N", "G B H"))
-    sizes = {"B": 2, "H": 3, "Lq": 5, "Lk": 7, "D": 6, "Dv": 7, "alike": "Lk Dv"}
+    sizes = {"B": 2, "H": 3, "Lq": 5, "Lk": 7, "D": 6, "Dv": 7, "equal": "Lk Dv"}
     identity = {"inputs": {"v": torch.eye(7).expand(2, 3, 7, 7)}, "outputs": {"out": "B H Lq Lk"}}
-    yield case("weights read out (v is the identity)", **identity, **sizes)
+    yield case("weights as output (v is the identity)", **identity, **sizes)
     yield none("no leading dims", Lq=5, Lk=3, D=7, Dv=2)
     yield none("no leading dims, mask [Lq, Lk]", Lq=4, Lk=6, D=5, Dv=3, mask="Lq Lk")
     yield single("one leading dim", N=3, Lq=4, Lk=6, D=5, Dv=7)
@@ -46,15 +46,15 @@ def cases(draw):
     yield single("one leading dim, mask [N, Lq, Lk]", N=3, Lq=5, Lk=4, D=7, Dv=6, mask="N Lq Lk")
     yield single("one leading dim, mask [1, Lk]", N=4, Lq=3, Lk=5, D=6, Dv=2, mask="1 Lk")
     yield triple("three leading dims", G=2, B=3, H=4, Lq=5, Lk=6, D=7, Dv=8)
-    square = {"B": 2, "H": 3, "Lq": 5, "Lk": 5, "D": 7, "Dv": 7, "alike": "Lq Lk, D Dv"}
+    square = {"B": 2, "H": 3, "Lq": 5, "Lk": 5, "D": 7, "Dv": 7, "equal": "Lq Lk, D Dv"}
     yield case("as many queries as keys, values as wide as keys", **square)
     yield from suites.one_tensor(case, **square)
     yield case("one query, one head, head dim 1", B=2, H=1, Lq=1, Lk=6, D=1, Dv=5)
     yield case("one key, one batch item, value dim 1", B=1, H=3, Lq=4, Lk=1, D=5, Dv=1)
     yield case("one query, one head, masked", B=3, H=1, Lq=1, Lk=7, D=6, Dv=4, mask="B 1 1 Lk")
-    same = {"B": 4, "H": 4, "Lq": 4, "Lk": 4, "D": 4, "Dv": 4, "alike": "B H Lq Lk D Dv"}
-    yield case("all sizes alike", **same)
-    yield case("all sizes alike, masked", mask="Lq Lk", **same)
+    same = {"B": 4, "H": 4, "Lq": 4, "Lk": 4, "D": 4, "Dv": 4, "equal": "B H Lq Lk D Dv"}
+    yield case("all sizes equal", **same)
+    yield case("all sizes equal, masked", mask="Lq Lk", **same)
     sizes = draw.sizes(B=(2, 3), H=(2, 5), Lq=(3, 9), Lk=(3, 9), D=(5, 12), Dv=(2, 9))
     yield case("random sizes", **sizes)
     yield from suites.tiny_values(case, B=1, H=4, Lq=1, Lk=5, D=6, Dv=7)
@@ -65,7 +65,7 @@ def cases(draw):
     yield from suites.zero_tokens(case, B=2, H=3, Lq=5, Lk=7, D=6, Dv=4)
     yield from suites.layouts(case, B=3, H=4, Lq=5, Lk=7, D=6, Dv=2)
     sizes = {"B": 2, "H": 3, "Lq": 4, "Lk": 5, "D": 6, "Dv": 7, "check": "properties"}
-    yield case("the same sizes again", later=Second(), **sizes)
+    yield case("the same sizes again", later=SecondCall(), **sizes)
     small, large = {"B": 2, "H": 3, "Lq": 4, "Lk": 5, "D": 6, "Dv": 10}, {"B": 7, "H": 8}
     longer = {"Lq": 9, "Lk": 11}
     yield from suites.growth(case, "everything", small, large | longer, mask="B 1 Lq Lk")

@@ -1,4 +1,4 @@
-"""The services that commands share, and how `--pack` reaches a command."""
+"""Find the learner's file for a challenge."""
 
 from pathlib import Path
 
@@ -6,17 +6,15 @@ import pytest
 
 from trainer.app.find_file import find_file
 from trainer.app.open_packs import KnownPacks
-from trainer.app.start_challenge import (
-    hand_out,
-)
+from trainer.app.start_challenge import hand_out
 from trainer.model.errors import DrillError
 from trainer.practice.journal import Journal
 
 
-def test_learner_file_in_order(
+def test_given_file_goes_before_this_folder_and_the_started_stub(
     tmp_path: Path, journal: Journal, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The given file, else the stub's name in this folder, else the place of the stub."""
+    """Without a file the message names `start`."""
     monkeypatch.chdir(tmp_path)
     known_packs = KnownPacks()
     gqa = known_packs.find("gqa")
@@ -30,14 +28,14 @@ def test_learner_file_in_order(
     assert find_file(gqa, Path("x.py"), journal, known_packs) == Path("x.py")
 
 
-def test_learner_file_that_is_gone(
+def test_message_names_the_stub_that_is_gone(
     tmp_path: Path, journal: Journal, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The sentence names the place where the stub was."""
+    """The stub was in another folder."""
     monkeypatch.chdir(tmp_path)
     gqa = KnownPacks().find("gqa")
     stub = tmp_path / "elsewhere" / gqa.file_name
     hand_out(gqa, stub, journal, "standard")
     stub.unlink()
-    with pytest.raises(DrillError, match=f"{stub}, where `start` put the stub, is gone"):
+    with pytest.raises(DrillError, match=f"{stub}, the stub that `start` wrote, is gone"):
         find_file(gqa, None, journal, KnownPacks())

@@ -1,4 +1,4 @@
-"""The diagnosis: known mistakes made by hand are named, none wrongly, and the first wrong line is found."""
+"""Tests of grading a file, as the commands do."""
 
 import subprocess
 import sys
@@ -6,14 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.known_packs import BUILT_IN, install, make
+from tests.support.known_packs import BUILT_IN, install_pack, make_pack
 from tests.support.paths import ROOT
 from trainer.app.grade_file import open_grader
 from trainer.app.open_packs import open_packs
 
 
-def test_a_pass_imports_no_diagnosis() -> None:
-    """A right answer is graded without what looks for where and why; a wrong one is not."""
+def test_right_answer_imports_no_diagnosis() -> None:
+    """The modules of the diagnosis are imported only for a wrong answer."""
     code = (
         "import sys\n"
         "from trainer.app.grade_file import grade_file\n"
@@ -50,9 +50,9 @@ def test_the_grader_hides_all_packs(
     tmp_path: Path, site: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What is graded sees the content of no known pack, whichever its challenge is of."""
-    make(site / "hiding_pack", "extra")
-    install(site, "hiding", "[attn_drill.packs]\nhiding = hiding_pack\n")
-    mine, other = make(tmp_path / "mine", "a"), make(tmp_path / "other", "b")
+    make_pack(site / "hiding_pack", "extra")
+    install_pack(site, "hiding", "[attn_drill.packs]\nhiding = hiding_pack\n")
+    mine, other = make_pack(tmp_path / "mine", "a"), make_pack(tmp_path / "other", "b")
     monkeypatch.setenv("ATTN_DRILL_PACK", str(other))
     hidden: list[Path] = []
     monkeypatch.setattr(

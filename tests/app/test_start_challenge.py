@@ -1,4 +1,4 @@
-"""The services that commands share, and how `--pack` reaches a command."""
+"""Hand out stubs, and choose the next challenge."""
 
 import time
 from pathlib import Path
@@ -20,8 +20,10 @@ def pass_challenge(journal: Journal, challenge_id: str) -> None:
     journal.record_attempt(attempt)
 
 
-def test_hand_out_keeps_a_file(tmp_path: Path, journal: Journal) -> None:
-    """A second `hand_out` keeps the file and the start; `hand_out_afresh` changes both."""
+def test_hand_out_keeps_a_file_and_hand_out_afresh_replaces_it(
+    tmp_path: Path, journal: Journal
+) -> None:
+    """The level in the journal stays or changes with the file."""
     gqa = KnownPacks().find("gqa")
     path = tmp_path / gqa.file_name
     assert not hand_out(gqa, path, journal, "standard")
@@ -36,7 +38,7 @@ def test_hand_out_keeps_a_file(tmp_path: Path, journal: Journal) -> None:
 
 
 def test_review_is_under_way_until_it_passes(tmp_path: Path, journal: Journal) -> None:
-    """A blank stub that was handed out here, and did not pass since."""
+    """A review begins with a blank stub that was handed out at this path."""
     gqa = KnownPacks().find("gqa")
     path = tmp_path / gqa.file_name
     hand_out(gqa, path, journal, "standard")

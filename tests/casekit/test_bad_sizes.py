@@ -1,4 +1,4 @@
-"""Sizes that constructors must refuse: every wrong check lets one of them pass."""
+"""Bad sizes: every wrong check of a constructor accepts some of them."""
 
 from collections.abc import Callable
 
@@ -15,8 +15,8 @@ def cannot_work(refusal: Refusal) -> bool:
     return wrong or size["num_heads"] % size.get("num_kv_heads", 1) != 0
 
 
-def test_every_row_is_bad_and_no_row_comes_twice() -> None:
-    """And a head has an even number of features, so that no table of RoPE raises by itself."""
+def test_every_row_is_bad_and_different() -> None:
+    """The head dim is even, so a table of RoPE does not raise before the check."""
     for rows in (list(bad_sizes.bad_heads()), list(bad_sizes.bad_groups())):
         assert all(cannot_work(refusal) for refusal in rows)
         assert len({str(refusal.init) for refusal in rows}) == len(rows)
@@ -44,12 +44,12 @@ def test_every_row_is_bad_and_no_row_comes_twice() -> None:
         pytest.param(lambda m, h, g: m % h or (h % g and g < h), id="too many groups pass"),
     ],
 )
-def test_a_wrong_check_lets_one_pass(refuses: Callable[[int, int, int], int]) -> None:
-    """Each stands for a check that is not the contract's."""
+def test_wrong_check_accepts_a_row(refuses: Callable[[int, int, int], int]) -> None:
+    """Each lambda is a check that differs from the contract."""
     rows = [tuple(refusal.init.values()) for refusal in bad_sizes.bad_groups()]
     assert not all(refuses(*row) for row in rows)  # type: ignore[arg-type]
 
 
-def test_more_arguments_go_into_every_call() -> None:
-    """The memory's width, say."""
+def test_more_arguments_are_in_every_call() -> None:
+    """A constructor may need other arguments, for example the width of a memory."""
     assert all(refusal.init["memory_dim"] == 24 for refusal in bad_sizes.bad_heads(memory_dim=24))

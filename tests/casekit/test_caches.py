@@ -1,4 +1,4 @@
-"""Every case of the suites for caches is there for a mistake, as in test_suites.py."""
+"""Every case of the suites for caches catches a mistake that no other case catches."""
 
 from __future__ import annotations
 
@@ -7,37 +7,27 @@ from typing import Any
 
 import pytest
 
-from tests.casekit.plain import CACHED
-from tests.casekit.runner import caught_by, patched
+from tests.support.case_runs import caught_by, patched
+from tests.support.plain_attention import CACHED
+from tests.support.suites import STAYS, Patch
 from trainer.casekit import CachedMaker, Case, Draw, Projected, caches
 from trainer.grading.drive import drive_source
 from trainer.packs import pack_reader
 
-STAYS = ("", "")
-
-
 SIZES = {"B": 2, "H": 8, "Hkv": 4, "D": 6}
-
-
 SEEN = "        scores = scores.masked_fill(~seen, -torch.inf)\n"
-
-
 SOFTMAX = "        weights = torch.softmax(scores, dim=-1)\n"
-
-
 CACHE = "        cache = (k, v)\n"
-
-
 OUT = "        return (out, cache)"
 
 
-def when(condition: str, line: str, before: str) -> tuple[str, str]:
-    """Return a patch that puts a line, under a condition, before another line."""
+def when(condition: str, line: str, before: str) -> Patch:
+    """Return a patch that puts a conditional line before another line."""
     return before, f"        if {condition}:\n            {line}\n{before}"
 
 
-def with_maximum(branch: str, maximum: str) -> tuple[str, str]:
-    """Return a patch that subtracts this instead of the largest score of a row."""
+def with_maximum(branch: str, maximum: str) -> Patch:
+    """Return a patch that subtracts `maximum` instead of the largest score of a row."""
     return (
         SOFTMAX,
         f"{SOFTMAX}        if {branch}:\n            exp = (scores - {maximum}).exp()\n"
@@ -46,46 +36,31 @@ def with_maximum(branch: str, maximum: str) -> tuple[str, str]:
 
 
 ALL_SEEN = "seen = torch.ones_like(seen)"
-
-
 FROM_START = "seen = torch.arange(k.shape[2]) <= torch.arange(L)[:, None]"
-
-
 ZERO = "scores = scores.masked_fill(scores == 0, -torch.inf)"
-
-
 HALF = "scores = scores.bfloat16().to(x.dtype)"
-
-
 FLOAT = "scores = scores + torch.zeros(1)"
-
-
 CONTINUE = """        if past_kv is not None:
             k, v = (torch.cat(pair, dim=2) for pair in zip(past_kv, (k, v)))
 """
-
-
-# The first step after a prefill makes a buffer with room to spare, which later steps fill.
+# The first step after a prefill makes a buffer with spare rows, which later steps fill.
 BUFFER = """        if start and hasattr(past_kv[0], "rooms"):
             rooms = past_kv[0].rooms
             for room, part in zip(rooms, cache):
                 room[:, :, start : start + L] = part[:, :, start:]
         elif start:
-            rooms = [torch.cat((part, part.new_zeros(B, part.shape[1], 9, self.D)), 2) for part in cache]
+            spare = [part.new_zeros(B, part.shape[1], 9, self.D) for part in cache]
+            rooms = [torch.cat(pair, 2) for pair in zip(cache, spare)]
         if start:
             cache = tuple(room[:, :, : start + L] for room in rooms)
             cache[0].rooms = rooms
 """
-
-
-# A call without a cache goes on from the last call.
+# A call without a cache continues the last call.
 GO_ON = """        if not use_cache and hasattr(self, "kept"):
             k, v = (torch.cat(pair, dim=2) for pair in zip(self.kept, (k, v)))
         self.kept = (k, v)
 """
-
-
-# The caches of all lengths are kept, and those that are handed in are not looked at.
+# The module keeps the caches of all lengths and ignores the given cache.
 BY_LENGTH = """        if start:
             past_kv = self.kept[start]
             k, v = (torch.cat(pair, dim=2) for pair in zip(past_kv, (k, v)))
@@ -93,7 +68,7 @@ BY_LENGTH = """        if start:
 """
 
 
-TABLE: dict[str, dict[str, tuple[str, str]]] = {
+TABLE: dict[str, dict[str, Patch]] = {
     "steps": {
         "no past, heads apart (o_proj is the identity)": when(
             "past_kv is None and not use_cache", ALL_SEEN, SEEN
@@ -132,26 +107,24 @@ TABLE: dict[str, dict[str, tuple[str, str]]] = {
     "tiny_values": {"tiny values": (OUT, f"        out = out + 1e-6\n{OUT}")},
     "zero_tokens": {
         "tokens of zeros": when("not start and not use_cache", ZERO, SEEN),
-        "tokens of zeros on a past that holds some": when("start and not use_cache", ZERO, SEEN),
+        "tokens of zeros, also in the past": when("start and not use_cache", ZERO, SEEN),
         "tokens of zeros, use_cache": when("not start and use_cache", ZERO, SEEN),
-        "tokens of zeros on a past that holds some, use_cache": when(
-            "start and use_cache", ZERO, SEEN
-        ),
+        "tokens of zeros, also in the past, use_cache": when("start and use_cache", ZERO, SEEN),
     },
     "steep_scores": {
         # The gradient of where(seen, exp(x), 0) is NaN if exp(x) overflows.
-        "a last token at +200 that the tokens before it do not see": (
+        "a last token at +200 that earlier tokens do not see": (
             SEEN + SOFTMAX,
             "        top = scores.masked_fill(~seen, -torch.inf).amax(-1, True).detach()\n"
             "        weights = torch.where(seen, (scores - top).exp(), 0)\n"
             "        weights = weights / weights.sum(dim=-1, keepdim=True)\n",
         ),
-        "a last token at +200 with values of 1e36, beside tokens at -200": (
+        "a last token at +200 with values of 1e36, other tokens at -200": (
             SEEN,
             SEEN.replace("-torch.inf", "-300"),
         ),
-        "tokens to come at +200 beside a past at -200": STAYS,
-        "a past at +200 beside tokens falling to -200, without use_cache": with_maximum(
+        "future tokens at +200, a past at -200": STAYS,
+        "a past at +200, new tokens falling to -200, without use_cache": with_maximum(
             "not use_cache", "0"
         ),
         "no past, scores rising from -200 to +200": with_maximum("not start", "scores[..., :1]"),
@@ -161,7 +134,7 @@ TABLE: dict[str, dict[str, tuple[str, str]]] = {
     },
     "sequences": {
         "a fresh call after a cached one": (CACHE, f"{GO_ON}{CACHE}"),
-        "two sequences in turn": (CONTINUE, BY_LENGTH),
+        "two alternating sequences": (CONTINUE, BY_LENGTH),
         "one prefill continued twice": STAYS,
         "a cache of two steps continued twice": (OUT, f"{BUFFER}{OUT}"),
     },
@@ -213,8 +186,8 @@ ROWS = [
 
 
 @pytest.mark.parametrize("suite", TABLE)
-def test_the_table_has_every_case_and_plain_code_is_right(suite: str) -> None:
-    """No case comes without a reason, and none refuses right code."""
+def test_table_is_complete_and_right_code_passes(suite: str) -> None:
+    """Every case has a reason in the table, and right code passes every case."""
     cases = made(suite)
     assert {case.name for case in cases} == set(TABLE[suite])
     assert caught_by(cases, drive(), CACHED, CACHED) == set()
@@ -222,6 +195,6 @@ def test_the_table_has_every_case_and_plain_code_is_right(suite: str) -> None:
 
 @pytest.mark.parametrize(("suite", "name"), ROWS)
 def test_only_this_case_catches_the_mistake(suite: str, name: str) -> None:
-    """A case that another one makes needless would show here."""
+    """If another case also caught the mistake, this case would be unnecessary."""
     mistaken = patched(CACHED, *TABLE[suite][name])
     assert caught_by(made(suite), drive(), CACHED, mistaken) == {name}

@@ -1,4 +1,4 @@
-"""What is drawn is a function of the seed; masks have ragged rows and keep a key in every row."""
+"""Draws depend only on the seed, and masks and positions have the promised properties."""
 
 import pytest
 import torch
@@ -6,14 +6,14 @@ import torch
 from trainer.casekit.draw import Draw
 
 
-def test_same_seed_same_values() -> None:
-    """A seed gives the same case again."""
+def test_same_seed_gives_same_values() -> None:
+    """Another seed gives other values."""
     assert torch.equal(Draw(5).normal(3, 4), Draw(5).normal(3, 4))
     assert not torch.equal(Draw(5).normal(3, 4), Draw(6).normal(3, 4))
 
 
 def test_second_values_have_the_same_sizes() -> None:
-    """The second call of a case has the first one's shapes and other numbers."""
+    """The second call of a case has the same shapes as the first call, and other values."""
     first, second = Draw(5), Draw(5, values=1)
     ranges = ((2, 9), (2, 9), (2, 9))
     assert first.distinct(*ranges) == second.distinct(*ranges)
@@ -21,8 +21,8 @@ def test_second_values_have_the_same_sizes() -> None:
 
 
 @pytest.mark.parametrize("seed", range(30))
-def test_keep_has_both_in_every_row(seed: int) -> None:
-    """Every row keeps one and loses one."""
+def test_keep_has_true_and_false_in_every_row(seed: int) -> None:
+    """Every row keeps at least one key and hides at least one key."""
     mask = Draw(seed).keep(2, 3, 4, 5)
     assert bool(mask.any(-1).all())
     assert bool((~mask).any(-1).all())
@@ -31,7 +31,7 @@ def test_keep_has_both_in_every_row(seed: int) -> None:
 @pytest.mark.parametrize("side", ["left", "right"])
 @pytest.mark.parametrize("seed", range(10))
 def test_padding_is_ragged(seed: int, side: str) -> None:
-    """Batch items differ in length; the real tokens lie together on their side."""
+    """Batch items differ in length, and all real tokens are on one side."""
     mask = Draw(seed).padding(3, 7, side)
     lengths = mask.sum(-1).tolist()
     assert len(set(lengths)) == 3
@@ -41,13 +41,13 @@ def test_padding_is_ragged(seed: int, side: str) -> None:
 
 
 def test_causal_is_aligned_at_the_end() -> None:
-    """Query i of Lq sees keys up to i + Lk - Lq."""
+    """Query i sees keys up to i + Lk - Lq."""
     assert Draw(0).causal(2, 4).tolist() == [[True, True, True, False], [True, True, True, True]]
 
 
 @pytest.mark.parametrize("seed", range(10))
 def test_masks_have_every_shape_and_a_key_in_every_row(seed: int) -> None:
-    """Two to four dims, broadcastable to [B, H, Lq, Lk], some key masked and none of the rows empty."""
+    """Masks have 2 to 4 dims and broadcast to [B, H, Lq, Lk]. Every row has a True."""
     masks = Draw(seed).masks(2, 3, 4, 5)
     assert {mask.dim() for mask in masks.values()} == {2, 3, 4}
     for mask in masks.values():
@@ -57,8 +57,8 @@ def test_masks_have_every_shape_and_a_key_in_every_row(seed: int) -> None:
 
 
 @pytest.mark.parametrize("seed", range(10))
-def test_positions_have_the_ends_in_every_line(seed: int) -> None:
-    """Each line at other places than the next, so that no line passes for another."""
+def test_every_line_of_positions_has_both_ends(seed: int) -> None:
+    """The ends are at other places in each line, so no line equals another line."""
     lines = Draw(seed).positions(3, 5, high=9)
     assert (lines == 0).any(-1).all()
     assert (lines == 8).any(-1).all()
@@ -68,12 +68,12 @@ def test_positions_have_the_ends_in_every_line(seed: int) -> None:
 
 @pytest.mark.parametrize("seed", range(10))
 def test_sizes_can_be_even(seed: int) -> None:
-    """The range then holds halves."""
+    """With a factor of 2, the range gives half of the size."""
     assert Draw(seed).sizes(D=(3, 9), times={"D": 2})["D"] in range(6, 19, 2)
 
 
-def test_a_sum_of_sizes_differs_from_all_sizes() -> None:
-    """The length of several steps is no other size of the case."""
+def test_sum_of_sizes_differs_from_all_sizes() -> None:
+    """The total length of several steps does not equal another size of the case."""
     for seed in range(30):
         ranges = {"first": (2, 4), "second": (2, 4), "D": (5, 8)}
         drawn = Draw(seed).sizes(sums={"L": ("first", "second", 1)}, **ranges)

@@ -1,16 +1,16 @@
-"""Sizes of a case differ unless the pack's author says otherwise; suites say what they need."""
+"""CaseMaker: sizes must differ unless the author allows equal sizes, and masks have words."""
 
 from collections.abc import Mapping
 
 import pytest
 import torch
 
-from trainer.casekit import CaseMaker, Draw, Second, suites
+from trainer.casekit import CaseMaker, Draw, SecondCall, suites
 from trainer.model.errors import PackError
 
 
 def maker() -> CaseMaker:
-    """Return a maker for attention of one input."""
+    """Return a maker for attention with one input."""
     return CaseMaker(
         Draw(1),
         init={"d_model": "M"},
@@ -22,7 +22,7 @@ def maker() -> CaseMaker:
 
 
 def test_sizes_products_and_arguments() -> None:
-    """M follows from H and D and goes to the constructor."""
+    """M is the product of H and D and an argument of the constructor."""
     case = maker()("no mask", B=2, L=5, H=3, D=4)
     assert case.sizes == {"B": 2, "L": 5, "H": 3, "D": 4, "M": 12}
     assert case.init == {"d_model": 12}
@@ -32,39 +32,39 @@ def test_sizes_products_and_arguments() -> None:
 
 
 def test_equal_sizes_are_refused() -> None:
-    """The sentence names both letters and the way out."""
-    with pytest.raises(PackError, match=r'B and L are both 5.*say alike="B L"'):
+    """The message names both letters and the solution."""
+    with pytest.raises(PackError, match=r'B and L are both 5.*say equal="B L"'):
         maker()("no mask", B=5, L=5, H=3, D=4)
 
 
 @pytest.mark.parametrize(
-    ("alike", "sizes"),
+    ("equal", "sizes"),
     [
         ("B L", {"B": 5, "L": 5, "H": 3, "D": 4}),
         ("B L, H D", {"B": 5, "L": 5, "H": 3, "D": 3}),
         ("", {"B": 1, "L": 1, "H": 1, "D": 4}),
     ],
 )
-def test_sizes_may_be_equal_on_purpose(alike: str, sizes: dict[str, int]) -> None:
-    """In groups of letters; sizes of 1 always."""
-    assert maker()("alike", alike=alike, **sizes).sizes["B"] == sizes["B"]
+def test_sizes_may_be_equal_on_purpose(equal: str, sizes: dict[str, int]) -> None:
+    """`equal` names groups of letters. Sizes of 1 may always be equal."""
+    assert maker()("square", equal=equal, **sizes).sizes["B"] == sizes["B"]
 
 
-def test_groups_of_alike_letters_are_apart() -> None:
-    """Letters of two groups may not be equal."""
+def test_groups_of_equal_letters_differ() -> None:
+    """Letters of two different groups must have different sizes."""
     with pytest.raises(PackError, match="B and H are both 5"):
-        maker()("alike", alike="B L, H D", B=5, L=5, H=5, D=5)
+        maker()("square", equal="B L, H D", B=5, L=5, H=5, D=5)
 
 
-def test_alike_letters_must_be_equal() -> None:
-    """Otherwise the word would be false, and the case not what it says."""
-    with pytest.raises(PackError, match="says alike='B L', but B = 5, L = 6"):
-        maker()("alike", alike="B L", B=5, L=6, H=3, D=4)
+def test_letters_of_a_group_must_be_equal() -> None:
+    """The message has both sizes."""
+    with pytest.raises(PackError, match="says equal='B L', but B = 5, L = 6"):
+        maker()("square", equal="B L", B=5, L=6, H=3, D=4)
 
 
-def test_a_second_call_of_other_sizes() -> None:
-    """Its inputs and outputs have names and letters of their own."""
-    case = maker()("twice", later=Second(mask="L L", sizes={"L": 7}), B=2, L=5, H=3, D=4)
+def test_second_call_can_have_other_sizes() -> None:
+    """The inputs and outputs of the second call have separate names and letters."""
+    case = maker()("twice", later=SecondCall(mask="L L", sizes={"L": 7}), B=2, L=5, H=3, D=4)
     assert case.inputs["later_x"].shape == (2, 7, 12)  # type: ignore[attr-defined]
     assert case.inputs["later_mask"].shape == (7, 7)  # type: ignore[attr-defined]
     assert case.dims == {"out": "B L M", "later_out": "B L2 M"}
@@ -92,22 +92,22 @@ def test_masks_in_words(mask: str, shape: tuple[int, ...]) -> None:
     ],
 )
 def test_masks_without_an_axis_for_heads(dims: str, mask: str, shape: tuple[int, ...]) -> None:
-    """They have an axis for every letter, of length 1 where it does not matter."""
+    """Such masks have an axis for every letter, with length 1 if the mask does not depend on it."""
     case = CaseMaker(Draw(1), inputs={"q": "B Lq D"}, outputs={"out": "B Lq D"}, mask=dims)
     made = case("masked", mask=mask, B=2, Lq=5, Lk=7, D=3).inputs["mask"]
     assert isinstance(made, torch.Tensor)
     assert made.shape == shape
 
 
-def test_a_causal_mask_needs_as_many_keys_as_queries() -> None:
-    """Otherwise the first query would have none."""
+def test_causal_mask_needs_as_many_keys_as_queries() -> None:
+    """With fewer keys, the first query would see no key."""
     case = CaseMaker(Draw(1), inputs={"q": "Lq D"}, outputs={"out": "Lq D"}, mask="Lq Lk")
     with pytest.raises(PackError, match="5 queries and 4 keys leaves a query without keys"):
         case("causal", mask="causal", Lq=5, Lk=4, D=3)
 
 
-def test_a_suite_that_needs_roles_says_so() -> None:
-    """A pack's author sees what to add."""
+def test_suite_that_needs_roles_reports_missing_roles() -> None:
+    """The message names the argument that the author must add."""
     with pytest.raises(PackError, match="Give the CaseMaker `roles`"):
         list(suites.steep_scores(maker(), B=2, L=5, H=3, D=4))
 
@@ -116,12 +116,12 @@ class PositiveMaker(CaseMaker):
     """A maker that draws positive inputs."""
 
     def drawn(self, sizes: Mapping[str, int]) -> dict[str, torch.Tensor]:
-        """Return the inputs."""
+        """Return positive values for every input."""
         return {name: drawn.abs() for name, drawn in super().drawn(sizes).items()}
 
 
 def test_expanded_inputs_are_drawn_by_the_maker_and_keep_the_last_axis() -> None:
-    """A maker may draw other values than normal ones; a last axis always has stride 1."""
+    """A maker may draw other values than normal values. The last axis always has stride 1."""
     case = PositiveMaker(Draw(1), inputs={"x": "B L D", "query": "D"}, outputs={"out": "B D"})
     *_, expanded = suites.layouts(case, B=3, L=5, D=6)
     x = expanded.inputs["x"]
@@ -132,7 +132,7 @@ def test_expanded_inputs_are_drawn_by_the_maker_and_keep_the_last_axis() -> None
 
 
 def test_growth_makes_one_case_with_two_sizes() -> None:
-    """Sizes that stay as they are need not be said twice."""
+    """Sizes that do not change are given only once."""
     small, large = {"B": 2, "L": 3, "H": 4, "D": 5}, {"B": 7, "L": 9}
     (few,) = suites.growth(maker(), "everything", small, large, mask="L L")
     many = few.larger

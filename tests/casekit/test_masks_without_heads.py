@@ -1,6 +1,6 @@
-"""Suites for masks [B, L] and [B, L, L]: every case is there for a mistake.
+"""Suites for masks [B, L] and [B, L, L]: every case catches a mistake that no other case catches.
 
-The tables are read like that of test_suites.py.
+The tables have the same form as in test_suites.py.
 """
 
 from __future__ import annotations
@@ -9,24 +9,22 @@ from functools import cache
 
 import pytest
 
-from tests.casekit.plain import ATTENTION
-from tests.casekit.runner import caught_by, patched
-from tests.support.suites import MASK, SIZES, STAYS, drive, mask_is, with_maximum
+from tests.support.case_runs import caught_by, patched
+from tests.support.plain_attention import ATTENTION
+from tests.support.suites import MASK, SIZES, STAYS, Patch, drive, mask_is, with_maximum
 from tests.support.suites import TABLE as OF_HEADS
 from trainer.casekit import Case, CaseMaker, Draw, Projected, suites
 
 EVERY = "torch.ones_like(mask)"
-
-
 SPAN = "mask.cummax(dim=-1).values & mask.flip(-1).cummax(dim=-1).values.flip(-1)"
 
 
-def renamed(mistakes: dict[str, tuple[str, str]]) -> dict[str, tuple[str, str]]:
-    """Return the table of a suite that takes padding where masks cannot be causal."""
+def renamed(mistakes: dict[str, Patch]) -> dict[str, Patch]:
+    """Return a table with padding in place of causal masks, which need an axis for queries."""
     return {name.replace("causal", "padding"): patch for name, patch in mistakes.items()}
 
 
-TABLE: dict[tuple[str, str], dict[str, tuple[str, str]]] = {
+TABLE: dict[tuple[str, str], dict[str, Patch]] = {
     ("B L", "masks"): {
         "padding on the right [B, L]": mask_is("mask[:, 0].all()", EVERY),
         "padding on the left [B, L]": mask_is("mask[:, -1].all()", EVERY),
@@ -83,8 +81,8 @@ def made(mask: str, suite: str) -> tuple[str, list[Case]]:
 
 
 @pytest.mark.parametrize(("mask", "suite"), TABLE)
-def test_the_table_has_every_case_and_plain_code_is_right(mask: str, suite: str) -> None:
-    """No case comes without a reason, and none refuses right code."""
+def test_table_is_complete_and_right_code_passes(mask: str, suite: str) -> None:
+    """Every case has a reason in the table, and right code passes every case."""
     source, cases = made(mask, suite)
     assert {case.name for case in cases} == set(TABLE[mask, suite])
     assert caught_by(cases, drive, source, source) == set()
@@ -92,7 +90,7 @@ def test_the_table_has_every_case_and_plain_code_is_right(mask: str, suite: str)
 
 @pytest.mark.parametrize(("mask", "suite", "name"), ROWS)
 def test_only_this_case_catches_the_mistake(mask: str, suite: str, name: str) -> None:
-    """A case that another one makes needless would show here."""
+    """If another case also caught the mistake, this case would be unnecessary."""
     source, cases = made(mask, suite)
     mistaken = patched(source, *TABLE[mask, suite][name])
     assert caught_by(cases, drive, source, mistaken) == {name}

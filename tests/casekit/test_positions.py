@@ -1,4 +1,4 @@
-"""Every case of the suites for positions is there for a mistake, as in test_suites.py."""
+"""Every case of the suites for positions catches a mistake that no other case catches."""
 
 from __future__ import annotations
 
@@ -8,51 +8,35 @@ from typing import Any
 import pytest
 import torch
 
-from tests.casekit.plain import ROTARY
-from tests.casekit.runner import caught_by, patched
-from trainer.casekit import Case, Draw, Projected, RotaryMaker, Second, positions, suites
+from tests.support.case_runs import caught_by, patched
+from tests.support.plain_attention import ROTARY
+from tests.support.suites import STAYS, Patch
+from trainer.casekit import Case, Draw, Projected, RotaryMaker, SecondCall, positions, suites
 from trainer.diagnosis.patched_references import PatchedReferences
 from trainer.grading.case_set import load_case_set
 from trainer.packs import pack_reader
 
-STAYS = ("", "")
-
-
 PROJECTED = "        q, k, v = self.q_proj(x), self.k_proj(x), self.v_proj(x)\n"
-
-
 AXIS = "        angles = angles[:, None]\n"
-
-
 BASE = "max_seq_len, rope_base\n"
-
-
 SIZES = {"B": 3, "L": 5, "H": 2, "D": 8, "T": 23}
-
-
 FAR = {"B": 2, "L": 9, "H": 3, "D": 16}
 
 
-def places_if(condition: str, places: str) -> tuple[str, str]:
+def places_if(condition: str, places: str) -> Patch:
     """Return a patch that changes the positions under a condition."""
     return PROJECTED, f"        if {condition}:\n            places = {places}\n{PROJECTED}"
 
 
-def axis_if(condition: str, angles: str) -> tuple[str, str]:
-    """Return a patch that puts the axis for the heads elsewhere under a condition."""
+def axis_if(condition: str, angles: str) -> Patch:
+    """Return a patch that moves the axis for the heads under a condition."""
     return AXIS, f"        angles = {angles} if {condition} else angles[:, None]\n"
 
 
 RISING = "given and B > 1 and L > 1 and (places.diff(dim=-1) > 0).all()"
-
-
 FALLING = "given and (places.diff(dim=-1) <= 0).all()"
-
-
 FREQUENCIES = "places[..., None] * frequencies"
-
-
-TABLE: dict[str, tuple[dict[str, int], dict[str, tuple[str, str]]]] = {
+TABLE: dict[str, tuple[dict[str, int], dict[str, Patch]]] = {
     "orders": (
         SIZES,
         {
@@ -76,7 +60,7 @@ TABLE: dict[str, tuple[dict[str, int], dict[str, tuple[str, str]]]] = {
             ),
         },
     ),
-    "alike": (
+    "equal_sizes": (
         SIZES,
         {
             "as many batch items as heads": axis_if("B == H != L", "angles[None]"),
@@ -137,7 +121,7 @@ ROWS = [
 
 
 def drive(attention: Any, given: Any) -> dict[str, Any]:
-    """Call once."""
+    """Call the implementation once."""
     return {"out": attention(given.x, mask=given.mask, position_ids=given.position_ids)}
 
 
@@ -155,7 +139,7 @@ def maker() -> RotaryMaker:
 
 
 def function(**more: Any) -> RotaryMaker:
-    """Return a maker for a function without masks and without a table."""
+    """Return a maker for a function without masks and without a table of positions."""
     dims = {"x": "B H L D"}
     return RotaryMaker(Draw(1), inputs=dims, outputs=dims, rows="", **more)
 
@@ -167,8 +151,8 @@ def made(suite: str) -> list[Case]:
 
 
 @pytest.mark.parametrize("suite", TABLE)
-def test_the_table_has_every_case_and_plain_code_is_right(suite: str) -> None:
-    """No case comes without a reason, and none refuses right code."""
+def test_table_is_complete_and_right_code_passes(suite: str) -> None:
+    """Every case has a reason in the table, and right code passes every case."""
     cases = made(suite)
     assert {case.name for case in cases} == set(TABLE[suite][1])
     assert caught_by(cases, drive, ROTARY, ROTARY) == set()
@@ -176,13 +160,13 @@ def test_the_table_has_every_case_and_plain_code_is_right(suite: str) -> None:
 
 @pytest.mark.parametrize(("suite", "name"), ROWS)
 def test_only_this_case_catches_the_mistake(suite: str, name: str) -> None:
-    """A case that another one makes needless would show here."""
+    """If another case also caught the mistake, this case would be unnecessary."""
     mistaken = patched(ROTARY, *TABLE[suite][1][name])
     assert caught_by(made(suite), drive, ROTARY, mistaken) == {name}
 
 
 def test_positions_follow_the_mask_unless_given() -> None:
-    """A call without the mask that a challenge could have gets no positions either."""
+    """A call without a mask has no positions if the challenge has masks."""
     case = maker()
     assert case("no mask", **SIZES).inputs["position_ids"] is None
     assert case("masked, none", mask="L L", positions=None, **SIZES).inputs["position_ids"] is None
@@ -196,15 +180,15 @@ def test_positions_follow_the_mask_unless_given() -> None:
         assert (given.amin(-1).tolist(), given.amax(-1).tolist()) == ([0] * 3, [22] * 3)
 
 
-def test_a_function_without_masks_always_gets_positions() -> None:
-    """And its base is an input."""
+def test_function_without_masks_always_gets_positions() -> None:
+    """The base of the angles is an input of the function."""
     case = function(places="L", words=", one line")
     made = case("any", base=7.0, B=2, H=3, L=5, D=4)
     assert (made.name, made.inputs["base"], made.init) == ("any, one line", 7.0, {})
     assert made.inputs["position_ids"].shape == (5,)  # type: ignore[attr-defined]
 
 
-def test_a_table_without_a_size_keeps_its_default() -> None:
+def test_module_without_table_size_keeps_the_default() -> None:
     """The base goes to the constructor of a module."""
     assert maker()("default", base=7.0, B=2, L=5, H=3, D=4).init == {
         "d_model": 12,
@@ -213,16 +197,16 @@ def test_a_table_without_a_size_keeps_its_default() -> None:
     }
 
 
-def test_a_second_call_has_positions_of_its_own() -> None:
-    """They follow the mask of the second call."""
-    later = Second(mask="L L", sizes={"L": 7})
+def test_second_call_has_separate_positions() -> None:
+    """The positions of the second call depend on its own mask."""
+    later = SecondCall(mask="L L", sizes={"L": 7})
     inputs = maker()("twice", later=later, **SIZES).inputs
     assert inputs["position_ids"] is None
     assert inputs["later_position_ids"].shape == (3, 7)  # type: ignore[attr-defined]
 
 
-def test_steep_scores_stand_at_one_position() -> None:
-    """Otherwise the rotation would change the scores that are designed."""
+def test_steep_scores_are_at_one_position() -> None:
+    """With different positions, the rotation would change the designed scores."""
     cases = list(suites.steep_scores(maker(), **SIZES))
     for case in cases:
         lines = case.inputs["position_ids"]
@@ -233,15 +217,15 @@ def test_steep_scores_stand_at_one_position() -> None:
 
 
 def test_expanded_inputs_have_expanded_positions() -> None:
-    """All batch items share them."""
+    """All batch items share the memory of the positions."""
     (case,) = (case for case in suites.layouts(maker(), **SIZES) if "expanded" in case.name)
     assert case.inputs["position_ids"].stride(0) == 0  # type: ignore[attr-defined]
     assert case.layout["position_ids"] == "expanded"
 
 
 @pytest.mark.parametrize("rows", ["T", ""])
-def test_growth_has_tables_of_a_size_if_there_are_tables(rows: str) -> None:
-    """Each probe has a base of its own, and the smallest of those without positions 17 tokens."""
+def test_growth_sets_table_sizes_if_there_are_tables(rows: str) -> None:
+    """Each probe has another base, and the probe without positions has at least 17 tokens."""
     init = {"d_model": "M", "max_seq_len": "T"} if rows else {"d_model": "M"}
     case = RotaryMaker(
         Draw(1),
@@ -262,8 +246,8 @@ def test_growth_has_tables_of_a_size_if_there_are_tables(rows: str) -> None:
 
 
 @pytest.mark.parametrize("seed", [5028, 2_108_074_545])
-def test_far_along_refuses_no_frequencies_that_are_written_another_way(seed: int) -> None:
-    """With a base of 500 these seeds refused three right answers to mla, for one rounded angle."""
+def test_far_along_accepts_other_formulas_for_frequencies(seed: int) -> None:
+    """With a base of 500, these seeds refused three right answers to mla: one angle was rounded."""
     challenge = pack_reader.find_challenge(pack_reader.built_in_pack(), "mla")
     case_set = load_case_set(challenge, seed)
     far = [case.name for case in case_set.cases].index("float64, positions up to 1999")

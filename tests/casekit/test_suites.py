@@ -1,7 +1,7 @@
-"""Every case of a suite is there for a mistake: the table says for which.
+"""Every case of a suite catches a mistake that no other case of the suite catches.
 
-A mistake is a patch of a plain right implementation. The case next to it is the only one of its
-suite that catches it. `STAYS` stands for a case whose reason is a comment in the suite.
+The table has a mistake for each case. A mistake is a patch of a plain right implementation. `STAYS`
+marks a case that stays for another reason, which a comment in the suite gives.
 """
 
 from __future__ import annotations
@@ -10,14 +10,14 @@ from functools import cache
 
 import pytest
 
-from tests.casekit.plain import ATTENTION, SEPARATE
-from tests.casekit.runner import caught_by, patched
+from tests.support.case_runs import caught_by, patched
+from tests.support.plain_attention import ATTENTION, SEPARATE
 from tests.support.suites import STAYS, TABLE, drive
 from trainer.casekit import Case, CaseMaker, Draw, Projected, suites
 
 
 def self_attention(draw: Draw) -> CaseMaker:
-    """Return a maker for the plain implementation."""
+    """Return a maker for the implementation with one input."""
     return CaseMaker(
         draw,
         init={"d_model": "M", "num_heads": "H", "num_kv_heads": "Hkv"},
@@ -52,15 +52,15 @@ ROWS = [
 
 @cache
 def made(suite: str) -> tuple[str, list[Case]]:
-    """Return the plain implementation for a suite, and the cases."""
+    """Return the plain implementation for a suite, and the cases of the suite."""
     sizes = TABLE[suite][0]
     maker, source = (three_inputs, SEPARATE) if "Lq" in sizes else (self_attention, ATTENTION)
     return source, list(getattr(suites, suite)(maker(Draw(1)), **sizes))
 
 
 @pytest.mark.parametrize("suite", TABLE)
-def test_the_table_has_every_case_and_plain_code_is_right(suite: str) -> None:
-    """No case comes without a reason, and none refuses right code."""
+def test_table_is_complete_and_right_code_passes(suite: str) -> None:
+    """Every case has a reason in the table, and right code passes every case."""
     source, cases = made(suite)
     assert {case.name for case in cases} == set(TABLE[suite][1])
     assert caught_by(cases, drive, source, source) == set()
@@ -68,7 +68,7 @@ def test_the_table_has_every_case_and_plain_code_is_right(suite: str) -> None:
 
 @pytest.mark.parametrize(("suite", "name"), ROWS)
 def test_only_this_case_catches_the_mistake(suite: str, name: str) -> None:
-    """A case that another one makes needless would show here."""
+    """If another case also caught the mistake, this case would be unnecessary."""
     source, cases = made(suite)
     mistaken = patched(source, *TABLE[suite][1][name])
     assert caught_by(cases, drive, source, mistaken) == {name}

@@ -1,4 +1,4 @@
-"""What a class handed in: every layout, names of all kinds, hostile archives and folders; nothing is lost and nothing is read that must not be."""
+"""Tests of unpacking zips: names, damaged and hostile archives, limits, and temporary folders."""
 
 import os
 import re
@@ -13,7 +13,18 @@ from typing import Any
 
 import pytest
 
-from tests.support.collect import ONE, TWO, Entry, a_class, check, end, lay, made, pack, texts
+from tests.support.collect import (
+    ONE,
+    TWO,
+    Entry,
+    check_collected,
+    end_record,
+    named_files,
+    write_class,
+    write_files,
+    write_zip,
+    zip_bytes,
+)
 from trainer.classroom import archives
 from trainer.classroom.collect import collect, collect_single
 from trainer.model.errors import DrillError
@@ -21,31 +32,34 @@ from trainer.practice.learner_files import MOST_SOURCE_BYTES
 
 
 def test_names_in_a_zip_without_a_flag(tmp_path: Path) -> None:
-    """Names that do not say how they are encoded are read as UTF-8 where they are that, else as code page 437; a half-truth spoils the archive."""
-    for name, reads in ((b"Zo\xc3\xa9", "Zoé"), (b"Zo\x82", "Zoé"), (b"\xff", "\xa0")):
-        (path := tmp_path / "in.zip").write_bytes(made(Entry(name + b".py")))
-        assert [one.student for one in collect(path, ONE).submissions] == [reads]
-    path.write_bytes(
-        made(Entry("├⌐.py".encode(), flags=0x800))
-    )  # in code page 437 these are the bytes of é
-    assert [one.student for one in collect(path, ONE).submissions] == ["├⌐"]
-    path.write_bytes(made(Entry(b"\xff.py", flags=0x800)))
+    """Without the UTF-8 flag, a name is read as UTF-8 if possible, otherwise as code page 437.
+
+    A name with the flag that is not UTF-8 makes the whole archive unreadable.
+    """
+    path = tmp_path / "in.zip"
+    for name, student in ((b"Zo\xc3\xa9", "Zoé"), (b"Zo\x82", "Zoé"), (b"\xff", "\xa0")):
+        path.write_bytes(zip_bytes(Entry(name + b".py")))
+        assert [submission.student for submission in collect(path, ONE).submissions] == [student]
+    # In code page 437, these characters are the bytes of é.
+    path.write_bytes(zip_bytes(Entry("├⌐.py".encode(), flags=0x800)))
+    assert [submission.student for submission in collect(path, ONE).submissions] == ["├⌐"]
+    path.write_bytes(zip_bytes(Entry(b"\xff.py", flags=0x800)))
     with pytest.raises(DrillError, match=r"in\.zip cannot be read as a zip: .*utf-8"):
         collect(path, ONE)
 
 
 @pytest.mark.parametrize(
-    ("data", "says"),
+    ("data", "message"),
     [
         pytest.param(b"", "is not a zip", id="empty"),
         pytest.param(b"x = 1\n", "is not a zip", id="text"),
         pytest.param(b"PK\5\6" + bytes(18), "holds no submission", id="no members"),
     ],
 )
-def test_a_zip_with_nothing_in_it(data: bytes, says: str, tmp_path: Path) -> None:
-    """What is called a zip and holds nothing is answered with a sentence."""
+def test_zip_without_members_is_refused(data: bytes, message: str, tmp_path: Path) -> None:
+    """A file with the name of a zip that holds nothing gives an error in one sentence."""
     (tmp_path / "in.zip").write_bytes(data)
-    with pytest.raises(DrillError, match=rf"in\.zip .*{says}"):
+    with pytest.raises(DrillError, match=rf"in\.zip .*{message}"):
         collect(tmp_path / "in.zip", ONE)
     os.mkfifo(tmp_path / "pipe.zip")
     with pytest.raises(DrillError, match=r"pipe\.zip is not a regular file"):
@@ -53,25 +67,25 @@ def test_a_zip_with_nothing_in_it(data: bytes, says: str, tmp_path: Path) -> Non
 
 
 def deflated(data: bytes) -> bytes:
-    """The data as a raw deflate stream."""
+    """Return the data as a raw deflate stream."""
     packer = zlib.compressobj(9, zlib.DEFLATED, -15)
     return packer.compress(data) + packer.flush()
 
 
 def zeros(size: int) -> bytes:
-    """A deflate stream of so many zeros, made of one block again and again; `size` is a multiple of 64 MiB."""
+    """Return a deflate stream of zeros that repeats one block.
+
+    Args:
+        size: the number of zeros, a multiple of 64 MiB.
+    """
     packer = zlib.compressobj(9, zlib.DEFLATED, -15)
     block = packer.compress(bytes(1 << 26)) + packer.flush(zlib.Z_FULL_FLUSH)
     return block * (size >> 26) + deflated(b"")
 
 
 TEXT = b"y = 2\n"
-
-
 BZ2 = b"BZh9" + bytes(40)
-
-
-SPOILT = [
+BAD_MEMBERS = [
     pytest.param(Entry(b"../bad.py"), "~leads out of the archive", id="a path upwards"),
     pytest.param(
         Entry(b"bad/../../gqa.py"), "~leads out of the archive", id="a path upwards in the middle"
@@ -114,7 +128,7 @@ SPOILT = [
     pytest.param(
         Entry(b"bad.py", b"\xff" * 9, method=8),
         "~bad.py in in.zip is damaged",
-        id="no deflate stream",
+        id="not a deflate stream",
     ),
     pytest.param(
         Entry(b"bad.py", deflated(TEXT)[:-3], method=8, plain=TEXT),
@@ -129,12 +143,12 @@ SPOILT = [
     pytest.param(
         Entry(b"bad.py", deflated(TEXT), method=8, plain=TEXT, size=100),
         "~damaged: it claims 100 bytes and has 6",
-        id="said to be longer",
+        id="claims to be longer",
     ),
     pytest.param(
         Entry(b"bad.py", deflated(TEXT), method=8, plain=TEXT, size=3),
         "~bad.py in in.zip is damaged: Bad CRC-32",
-        id="said to be shorter",
+        id="claims to be shorter",
     ),
     pytest.param(
         Entry(b"bad.py", local_name=b"ana.py"),
@@ -169,34 +183,33 @@ SPOILT = [
 ]
 
 
-@pytest.mark.parametrize(("entry", "expected"), SPOILT)
-def test_what_spoils_one_member_spoils_no_other(
-    entry: Entry, expected: str, tmp_path: Path
-) -> None:
-    """The student whose member it is has the trouble, and whoever comes before and after is read. The same member in a student's own zip is refused too."""
-    (tmp_path / "in.zip").write_bytes(made(Entry(b"ana.py"), entry, Entry(b"zoe.py")))
-    got = collect(tmp_path / "in.zip", ONE)
-    names = [one.student for one in got.submissions]
-    assert len(names) == 3
-    assert [one.source for one in got.submissions if one.student in ("ana", "zoe")] == [
-        "x = 1\n"
-    ] * 2
-    (bad,) = [one for one in got.submissions if one.student not in ("ana", "zoe")]
+@pytest.mark.parametrize(("entry", "expected"), BAD_MEMBERS)
+def test_bad_member_is_refused_alone(entry: Entry, expected: str, tmp_path: Path) -> None:
+    """Only the student of a bad member gets an error; the members before and after it are read.
+
+    The same member in a student's own zip is refused, too.
+    """
+    (tmp_path / "in.zip").write_bytes(zip_bytes(Entry(b"ana.py"), entry, Entry(b"zoe.py")))
+    submissions = collect(tmp_path / "in.zip", ONE).submissions
+    assert len(submissions) == 3
+    good = [submission for submission in submissions if submission.student in ("ana", "zoe")]
+    assert [submission.source for submission in good] == ["x = 1\n"] * 2
+    (bad,) = [submission for submission in submissions if submission not in good]
     assert bad.source is None
     assert re.search(expected[1:], bad.trouble), bad.trouble
-    (lay(tmp_path / "in", {}) / "in.zip").write_bytes(made(entry))
+    (write_files(tmp_path / "in", {}) / "in.zip").write_bytes(zip_bytes(entry))
     (own,) = collect(tmp_path / "in", ONE).submissions
     assert own.source is None
     assert re.search(expected[1:].replace("~bad", "bad"), own.trouble), own.trouble
 
 
-def test_a_stray_takes_nothing_from_an_honest_student(tmp_path: Path) -> None:
-    """A path that leads out of the archive and back to another's folder is a student of its own."""
+def test_path_out_of_the_archive_does_not_change_another_student(tmp_path: Path) -> None:
+    """A path that leads out of the archive and back to a student's folder is a separate student."""
     honest = (Entry(b"ana/gqa.py"), Entry(b"li_1_2_gqa.py"))
     strays = [b"../ana/gqa.py", b"../li_1_3_gqa.py", b"../n.pdf", b"..", b"../eve/", b"/ana/gqa.py"]
-    (tmp_path / "in.zip").write_bytes(made(*honest, *map(Entry, strays)))
+    (tmp_path / "in.zip").write_bytes(zip_bytes(*honest, *map(Entry, strays)))
     sentence = "leads out of the archive. Hand in the Python file itself."
-    check(
+    check_collected(
         collect(tmp_path / "in.zip", ONE),
         {
             "../ana/gqa": f"~^../ana/gqa.py {sentence}",
@@ -208,20 +221,20 @@ def test_a_stray_takes_nothing_from_an_honest_student(tmp_path: Path) -> None:
         [f"{name} ({name} {sentence})" for name in ("../eve/", "../n.pdf")],
     )
     several = collect(tmp_path / "in.zip", TWO).submissions
-    troubles = {made.trouble for made in several if made.student == "../ana/gqa"}
+    troubles = {submission.trouble for submission in several if submission.student == "../ana/gqa"}
     assert troubles == {f"../ana/gqa.py {sentence}"}
 
 
-def test_two_spellings_of_one_path_are_one_name(tmp_path: Path) -> None:
+def test_two_spellings_of_a_path_are_the_same_name(tmp_path: Path) -> None:
     """`bad/gqa.py` and `bad//./gqa.py` are the same file, so neither is read."""
     entries = (Entry(b"ana.py"), Entry(b"bad/gqa.py", TEXT), Entry(b"bad//./gqa.py"))
-    (tmp_path / "in.zip").write_bytes(made(*entries))
+    (tmp_path / "in.zip").write_bytes(zip_bytes(*entries))
     expected = {"ana": "x = 1", "bad": "~bad/gqa.py is 2 times in in.zip"}
-    check(collect(tmp_path / "in.zip", ONE), expected)
+    check_collected(collect(tmp_path / "in.zip", ONE), expected)
 
 
 ODD_NAMES = [
-    pytest.param("n" * 300 + "/gqa.py", id="longer than a disk takes"),
+    pytest.param("n" * 300 + "/gqa.py", id="longer than a file name on a disk"),
     pytest.param("d/" * 500 + "gqa.py", id="500 folders deep"),
     pytest.param("ana.py/gqa.py", id="below a file"),
     pytest.param("nul/gqa.py", id="a device of Windows"),
@@ -229,50 +242,56 @@ ODD_NAMES = [
 
 
 @pytest.mark.parametrize("name", ODD_NAMES)
-def test_names_that_no_disk_takes(name: str, tmp_path: Path) -> None:
-    """A zip may hold names that no file can have; they are read like others."""
-    files = texts("bob.py", "eve.py", name)
-    got = collect(pack(tmp_path / "in.zip", files), ONE)
-    assert {made.file: made.source for made in got.submissions} == files
+def test_names_that_a_disk_cannot_hold_are_read(name: str, tmp_path: Path) -> None:
+    """Members with names that no file on the disk can have are read like other members."""
+    files = named_files("bob.py", "eve.py", name)
+    got = collect(write_zip(tmp_path / "in.zip", files), ONE)
+    assert {submission.file: submission.source for submission in got.submissions} == files
 
 
-def test_a_name_that_stands_twice(tmp_path: Path) -> None:
-    """Nobody can tell which of the two is meant: neither is read, and a person settles it. In a student's own zip it is the student's trouble."""
+def test_path_that_occurs_twice_is_not_read(tmp_path: Path) -> None:
+    """Neither of two members with the same path is read, and a person must choose.
+
+    In a student's own zip, the student must hand in again.
+    """
     (tmp_path / "in.zip").write_bytes(
-        made(Entry(b"ana.py"), Entry(b"bad/gqa.py", TEXT), Entry(b"bad/gqa.py"), Entry(b"bad/x.py"))
+        zip_bytes(
+            Entry(b"ana.py"), Entry(b"bad/gqa.py", TEXT), Entry(b"bad/gqa.py"), Entry(b"bad/x.py")
+        )
     )
     got = collect(tmp_path / "in.zip", ONE)
-    check(
+    check_collected(
         got,
         {
             "ana": "x = 1",
             "bad": "~bad/gqa.py is 2 times in in.zip.* None of them is graded. Remove or rename",
         },
-        ["bad/x.py (not asked for)"],
+        ["bad/x.py (not requested)"],
     )
-    assert [one.unsettled for one in got.submissions] == [(), ("bad/gqa.py", "bad/gqa.py")]
-    lay(tmp_path / "class", {})
-    (tmp_path / "class" / "bad.zip").write_bytes(made(Entry(b"gqa.py", TEXT), Entry(b"gqa.py")))
+    unsettled = [submission.unsettled for submission in got.submissions]
+    assert unsettled == [(), ("bad/gqa.py", "bad/gqa.py")]
+    write_files(tmp_path / "class", {})
+    (tmp_path / "class" / "bad.zip").write_bytes(
+        zip_bytes(Entry(b"gqa.py", TEXT), Entry(b"gqa.py"))
+    )
     (own,) = collect(tmp_path / "class", ONE).submissions
     assert own.unsettled == ()
     assert own.trouble.startswith("gqa.py is 2 times in bad.zip")
 
 
 def zip64(size: int, offset: int, data: bytes) -> bytes:
-    """A zip whose table of contents is said to be of this size, in 64 bits."""
+    """Return a zip that claims this size of its table of contents, in 64 bits."""
     record = b"PK\6\6" + struct.pack("<Q2H2L4Q", 44, 45, 45, 0, 0, 1, 1, size, offset)
     return (
         data
         + record
         + b"PK\6\7"
         + struct.pack("<LQL", 0, len(data), 1)
-        + end(0xFFFF, 0xFFFFFFFF, 0xFFFFFFFF)
+        + end_record(0xFFFF, 0xFFFFFFFF, 0xFFFFFFFF)
     )
 
 
-GOOD = made(Entry(b"ana.py"), Entry(b"bob/gqa.py", deflated(TEXT), method=8, plain=TEXT))
-
-
+GOOD = zip_bytes(Entry(b"ana.py"), Entry(b"bob/gqa.py", deflated(TEXT), method=8, plain=TEXT))
 BROKEN = [
     pytest.param(GOOD[:-1], "cannot be read as a zip", id="cut off at the end"),
     pytest.param(GOOD[: len(GOOD) // 2], "cannot be read as a zip", id="cut off in the middle"),
@@ -283,10 +302,10 @@ BROKEN = [
         id="no table of contents",
     ),
     pytest.param(
-        made(Entry(b"ana.py", version=255)), "zip file version 25.5", id="a version to come"
+        zip_bytes(Entry(b"ana.py", version=255)), "zip file version 25.5", id="a future version"
     ),
     pytest.param(
-        GOOD[:-22] + end(2, 0xFFFFFFF0, 0),
+        GOOD[:-22] + end_record(2, 0xFFFFFFF0, 0),
         "cannot be read as a zip",
         id="contents larger than the file",
     ),
@@ -301,45 +320,45 @@ BROKEN = [
     pytest.param(
         bytes(archives.MOST_CONTENTS_BYTES)
         + GOOD[:-22]
-        + end(2, archives.MOST_CONTENTS_BYTES + 1, 0),
+        + end_record(2, archives.MOST_CONTENTS_BYTES + 1, 0),
         "16,777,217 bytes; at most 16,777,216",
-        id="contents of 16 MiB and one",
+        id="contents of 16 MiB and one byte",
     ),
     pytest.param(
-        GOOD[:-22] + end(1, 10, len(GOOD) - 32),
+        GOOD[:-22] + end_record(1, 10, len(GOOD) - 32),
         "Truncated central directory",
         id="contents that end within a line",
     ),
     pytest.param(
-        made(Entry(b"ana.py", size=0xFFFFFFFF, extra=struct.pack("<2H", 1, 8))),
+        zip_bytes(Entry(b"ana.py", size=0xFFFFFFFF, extra=struct.pack("<2H", 1, 8))),
         "orrupt|unpack",
         id="zip64, half a field",
     ),
 ]
 
 
-@pytest.mark.parametrize(("data", "says"), BROKEN)
-def test_what_spoils_an_archive(data: bytes, says: str, tmp_path: Path) -> None:
-    """One sentence names the archive and the cause; where it is one student's own, it is that student's trouble."""
+@pytest.mark.parametrize(("data", "message"), BROKEN)
+def test_broken_archive_is_refused(data: bytes, message: str, tmp_path: Path) -> None:
+    """One sentence names the archive and the cause. A student's own zip only affects the student."""
     (tmp_path / "in.zip").write_bytes(data)
-    with pytest.raises(DrillError, match=rf"in\.zip .*{says}"):
+    with pytest.raises(DrillError, match=rf"in\.zip .*{message}"):
         collect(tmp_path / "in.zip", ONE)
-    root = lay(tmp_path / "in", texts("zoe.py"))
+    root = write_files(tmp_path / "in", named_files("zoe.py"))
     (root / "bad.zip").write_bytes(data)
-    check(collect(root, ONE), {"bad": rf"~bad\.zip .*{says}", "zoe": "zoe.py"})
+    check_collected(collect(root, ONE), {"bad": rf"~bad\.zip .*{message}", "zoe": "zoe.py"})
 
 
-def test_too_many_members(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """They are counted while they are unpacked, whatever the archive says; folders count too."""
+def test_too_many_members_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Members are counted during unpacking, whatever count the archive claims. Folders count, too."""
     monkeypatch.setattr(archives, "MOST_MEMBERS", 3)
-    data = made(*(Entry(f"{number}.py".encode()) for number in range(4)))
+    data = zip_bytes(*(Entry(f"{index}.py".encode()) for index in range(4)))
     (tmp_path / "in.zip").write_bytes(data[:-14] + struct.pack("<2H", 1, 1) + data[-10:])
     with pytest.raises(DrillError, match=r"in\.zip holds more than 3 files and folders"):
         collect(tmp_path / "in.zip", ONE)
-    root = lay(tmp_path / "in", texts("zoe.py"))
-    pack(root / "ana.zip", texts("a/b/c/gqa.py"))
-    pack(root / "bob.zip", texts("a/b/gqa.py"))
-    check(
+    root = write_files(tmp_path / "in", named_files("zoe.py"))
+    write_zip(root / "ana.zip", named_files("a/b/c/gqa.py"))
+    write_zip(root / "bob.zip", named_files("a/b/gqa.py"))
+    check_collected(
         collect(root, ONE),
         {"ana": "~^ana.zip holds more than 3 files", "bob": "a/b/gqa.py", "zoe": "zoe.py"},
     )
@@ -347,7 +366,7 @@ def test_too_many_members(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
 
 @pytest.fixture
 def unpacked(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """How many bytes zipfile and zlib gave, piece by piece."""
+    """Return the sizes of all pieces that zipfile unpacked, in bytes."""
     sizes: list[int] = []
     read = zipfile.ZipExtFile._read1  # type: ignore[attr-defined]
 
@@ -363,17 +382,17 @@ def unpacked(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 @pytest.mark.parametrize(
     "claim",
     [
-        pytest.param(0xFFFFFFFE, id="said to be large"),
-        pytest.param(100, id="said to be small"),
-        pytest.param(1 << 20, id="said to be just right"),
+        pytest.param(0xFFFFFFFE, id="claims to be large"),
+        pytest.param(100, id="claims to be small"),
+        pytest.param(1 << 20, id="claims to be as large as allowed"),
     ],
 )
 def test_a_bomb_is_not_unpacked(claim: int, unpacked: list[int], tmp_path: Path) -> None:
-    """Of 10 GiB of zeros no more than one submission's bytes are ever made, whatever the archive says."""
+    """Of 10 GiB of zeros, at most the bytes of one submission are unpacked, whatever the claim."""
     (tmp_path / "in.zip").write_bytes(
-        made(Entry(b"ana.py"), Entry(b"bad.py", zeros(10 << 30), method=8, size=claim, crc=0))
+        zip_bytes(Entry(b"ana.py"), Entry(b"bad.py", zeros(10 << 30), method=8, size=claim, crc=0))
     )
-    check(
+    check_collected(
         collect(tmp_path / "in.zip", ONE),
         {"ana": "x = 1", "bad": "~unpacks to more than 1,048,576|damaged"},
     )
@@ -381,9 +400,12 @@ def test_a_bomb_is_not_unpacked(claim: int, unpacked: list[int], tmp_path: Path)
     assert max(unpacked) <= 1 << 16
 
 
-def test_members_that_lie_over_each_other(unpacked: list[int], tmp_path: Path) -> None:
-    """Many members share one stream, each quoting the header of the next: what all come to is more than deflate can do, and the archive is refused."""
-    names = [f"{number:03}.py".encode() for number in range(200)]
+def test_members_that_share_their_bytes_are_refused(unpacked: list[int], tmp_path: Path) -> None:
+    """An archive is refused if its members unpack to more bytes than deflate can produce.
+
+    Here, many members share one stream, and each member quotes the header of the next.
+    """
+    names = [f"{index:03}.py".encode() for index in range(200)]
     stream = zeros(1 << 26)
     size = (1 << 26) + 1000
     data, starts = stream, [0]
@@ -399,7 +421,9 @@ def test_members_that_lie_over_each_other(unpacked: list[int], tmp_path: Path) -
         )
         for name, start in zip(names, reversed(starts), strict=False)
     )
-    (tmp_path / "in.zip").write_bytes(data + contents + end(len(names), len(contents), len(data)))
+    (tmp_path / "in.zip").write_bytes(
+        data + contents + end_record(len(names), len(contents), len(data))
+    )
     most = 1032 * (tmp_path / "in.zip").stat().st_size
     try:
         got = collect(tmp_path / "in.zip", ONE).submissions
@@ -407,53 +431,53 @@ def test_members_that_lie_over_each_other(unpacked: list[int], tmp_path: Path) -
         bomb = r"in\.zip has [\d,]+ bytes and unpacks to more than [\d,]+: it would fill the disk"
         assert re.match(bomb, str(error))  # noqa: PT017 -- the other outcome is below
         assert most < sum(unpacked)
-    else:  # later releases of Python see it themselves, in all members but the last
-        assert all("Overlapped entries" in one.trouble for one in got[:-1])
+    else:  # later releases of Python refuse all members except the last
+        assert all("Overlapped entries" in submission.trouble for submission in got[:-1])
     assert sum(unpacked) <= most + len(names) * (1 << 16) < 200 << 20
 
 
-def test_what_compresses_best_is_no_bomb(tmp_path: Path) -> None:
-    """Thirty submissions of the greatest size, which deflate makes a thousand times smaller, are all read."""
+def test_best_possible_compression_is_accepted(tmp_path: Path) -> None:
+    """Thirty submissions of the largest size, compressed a thousand times, are all read."""
     text = b"#" * MOST_SOURCE_BYTES
     entries = [
-        Entry(f"{number:02}.py".encode(), deflated(text), method=8, plain=text)
-        for number in range(30)
+        Entry(f"{index:02}.py".encode(), deflated(text), method=8, plain=text)
+        for index in range(30)
     ]
-    (tmp_path / "in.zip").write_bytes(made(*entries))
-    assert [len(one.source or "") for one in collect(tmp_path / "in.zip", ONE).submissions] == [
-        MOST_SOURCE_BYTES
-    ] * 30
+    (tmp_path / "in.zip").write_bytes(zip_bytes(*entries))
+    submissions = collect(tmp_path / "in.zip", ONE).submissions
+    sizes = [len(submission.source or "") for submission in submissions]
+    assert sizes == [MOST_SOURCE_BYTES] * 30
 
 
-def test_a_class_may_be_no_larger_than_the_limit(
+def test_class_larger_than_the_limit_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The bytes of all members together have a limit too."""
+    """The bytes of all members together have a limit, too."""
     monkeypatch.setattr(archives, "MOST_BYTES", 10)
-    pack(tmp_path / "in.zip", {"ana.py": "x = 1\n", "bob.py": "x = 2\n"})
+    write_zip(tmp_path / "in.zip", {"ana.py": "x = 1\n", "bob.py": "x = 2\n"})
     with pytest.raises(DrillError, match="unpacks to more than 10"):
         collect(tmp_path / "in.zip", ONE)
-    root = lay(tmp_path / "in", texts("ana.py"))
-    pack(root / "bob.zip", {"gqa.py": "x = 1 # bob\n"})
-    check(
+    root = write_files(tmp_path / "in", named_files("ana.py"))
+    write_zip(root / "bob.zip", {"gqa.py": "x = 1 # bob\n"})
+    check_collected(
         collect(root, ONE),
         {"ana": "ana.py", "bob": "~bob.zip has .* bytes and unpacks to more than 10"},
     )
 
 
 def test_members_that_nobody_reads_are_not_unpacked(unpacked: list[int], tmp_path: Path) -> None:
-    """Only Python files and receipts are unpacked, outside of folders that tools make."""
+    """Only Python files and receipts are unpacked, and none in folders that tools make."""
     unread = ("ana/n.pdf", "ana/data.txt", "ana/venv/x.py", "ana/.h.py", "class.json")
     read = ("ana/gqa.py", "ana/other.py", "hw_bob_attempt_2026-11-20-10-11-12.txt")
     files = {**dict.fromkeys(unread, "x" * 5000), **dict.fromkeys(read, "x = 1\n")}
-    collect(pack(tmp_path / "in.zip", files), ONE)
+    collect(write_zip(tmp_path / "in.zip", files), ONE)
     assert sum(unpacked) == 6 * len(read)
 
 
 @pytest.mark.parametrize("form", ["zip", "folder"])
 @pytest.mark.parametrize("error", [None, KeyboardInterrupt, MemoryError])
 @pytest.mark.parametrize("place", ["zipfile.ZipFile.open", "pathlib.Path.read_bytes"])
-def test_nothing_is_left_behind(
+def test_no_temporary_folder_remains(
     place: str,
     error: type[BaseException] | None,
     form: str,
@@ -461,8 +485,8 @@ def test_nothing_is_left_behind(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """No temporary folder survives: not an error or Ctrl-C while a zip is unpacked or read."""
-    where = a_class(tmp_path, form)
+    """The temporary folder is removed, even after an error or Ctrl-C during unpacking or reading."""
+    class_path = write_class(tmp_path, form)
     owner, name = place.rsplit(".", 1)
     real = getattr(zipfile.ZipFile if "zip" in owner else Path, name)
     seen: list[int] = []
@@ -475,30 +499,30 @@ def test_nothing_is_left_behind(
 
     monkeypatch.setattr(place, called)
     with pytest.raises(error) if error else nullcontext():
-        collect(where, ONE)
+        collect(class_path, ONE)
     assert max(seen) == 1
     assert list(scratch.iterdir()) == []
 
 
-def test_a_refused_zip_leaves_nothing_behind(
+def test_no_temporary_folder_remains_of_a_refused_zip(
     scratch: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Neither a class's nor a student's, when it turns out to be too large."""
+    """The zip of a class or of a student is too large here, which shows only during unpacking."""
     monkeypatch.setattr(archives, "MOST_BYTES", 10)
     with pytest.raises(DrillError, match="unpacks to more than 10"):
-        collect(a_class(tmp_path, "zip"), ONE)
-    check(
-        collect_single(pack(tmp_path / "eve.zip", texts("a/b/gqa.py")), ONE),
+        collect(write_class(tmp_path, "zip"), ONE)
+    check_collected(
+        collect_single(write_zip(tmp_path / "eve.zip", named_files("a/b/gqa.py")), ONE),
         {"eve": "~unpacks to more than 10"},
     )
     assert list(scratch.iterdir()) == []
 
 
-def test_a_full_disk_is_told(
+def test_full_disk_gives_an_error(
     scratch: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The sentence names the zip and the way out; so it does where no temporary folder can be."""
-    where = a_class(tmp_path, "zip")
+    """The sentence names the zip and the next step, also if there is no temporary folder."""
+    class_path = write_class(tmp_path, "zip")
 
     def full(path: Path, data: bytes) -> int:
         raise OSError(28, "No space left on device")
@@ -506,24 +530,21 @@ def test_a_full_disk_is_told(
     with monkeypatch.context() as patched:
         patched.setattr(Path, "write_bytes", full)
         with pytest.raises(DrillError, match=r"in\.zip cannot be unpacked: No space left.*TMPDIR"):
-            collect(where, ONE)
+            collect(class_path, ONE)
     assert list(scratch.iterdir()) == []
     scratch.rmdir()
     with pytest.raises(DrillError, match=r"in\.zip cannot be unpacked: No such file.*TMPDIR"):
-        collect(where, ONE)
+        collect(class_path, ONE)
 
 
 def test_random_damage(tmp_path: Path) -> None:
-    """Whatever bytes of a zip are changed, it is read or refused in a sentence: nothing else is raised."""
+    """If random bytes of a zip change, it is read or refused in a sentence, without other errors."""
     random = Random(1)
-    data = made(
-        *(
-            Entry(
-                f"s{number}/gqa.py".encode(), deflated(TEXT * number), method=8, plain=TEXT * number
-            )
-            for number in range(1, 5)
-        )
-    )
+    entries = []
+    for count in range(1, 5):
+        text = TEXT * count
+        entries.append(Entry(f"s{count}/gqa.py".encode(), deflated(text), method=8, plain=text))
+    data = zip_bytes(*entries)
     outcomes = {"read": 0, "refused": 0, "trouble": 0}
     for _ in range(400):
         changed = bytearray(data)
@@ -536,19 +557,21 @@ def test_random_damage(tmp_path: Path) -> None:
         try:
             got = collect(tmp_path / "in.zip", ONE).submissions
         except DrillError as error:
-            assert re.match(r"in\.zip |.*in\.zip holds no submission", str(error), re.DOTALL)  # noqa: PT017 -- most are read
+            message = r"in\.zip |.*in\.zip holds no submission"
+            assert re.match(message, str(error), re.DOTALL)  # noqa: PT017 -- most are read
             outcomes["refused"] += 1
             continue
-        outcomes["trouble" if any(one.trouble for one in got) else "read"] += 1
-        assert all(set((one.source or "y = 2").split("\n")) <= {"y = 2", ""} for one in got)
+        outcomes["trouble" if any(submission.trouble for submission in got) else "read"] += 1
+        for submission in got:
+            assert set((submission.source or "y = 2").split("\n")) <= {"y = 2", ""}
     assert min(outcomes.values()) > 20
 
 
-def test_no_warning_is_raised_for_odd_archives(tmp_path: Path) -> None:
-    """zipfile warns of names that stand twice when it writes, and must not when it reads."""
+def test_path_that_occurs_twice_gives_no_warning(tmp_path: Path) -> None:
+    """zipfile warns about a path that occurs twice when it writes, and must not when it reads."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         with zipfile.ZipFile(tmp_path / "in.zip", "w") as archive:
             for _ in range(2):
                 archive.writestr("ana.py", "x = 1\n")
-    check(collect(tmp_path / "in.zip", ONE), {"ana": "~ana.py is 2 times in in.zip"})
+    check_collected(collect(tmp_path / "in.zip", ONE), {"ana": "~ana.py is 2 times in in.zip"})

@@ -1,4 +1,4 @@
-"""assignment.toml is read or refused in one sentence; what a result is worth."""
+"""Tests of reading `assignment.toml`, and of the score of a result."""
 
 import math
 import os
@@ -18,8 +18,6 @@ from trainer.model.errors import DrillError
 from trainer.packs import pack_reader
 
 KNOWN = partial(pack_reader.find_challenge, pack_reader.built_in_pack())
-
-
 WEEK = """
 title = "Week 3"
 due = 2026-12-01T23:59:00+01:00
@@ -40,7 +38,7 @@ id = "kv_cache"
 
 @pytest.fixture
 def paris(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """A machine in Paris: one hour ahead of UTC in winter, two in summer."""
+    """Set the time zone of Paris: one hour ahead of UTC in winter, two hours in summer."""
     monkeypatch.setenv("TZ", "CET-1CEST,M3.5.0,M10.5.0/3")
     time.tzset()
     yield
@@ -49,33 +47,29 @@ def paris(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 
 def read(folder: Path, text: str) -> Assignment:
-    """The assignment that the text is."""
+    """Return the assignment that a text describes."""
     path = folder / "assignment.toml"
     path.write_text(text, encoding="utf-8")
     return read_assignment(path, KNOWN)
 
 
-def test_every_key(tmp_path: Path) -> None:
-    """All that a file may say; checks that it does not name keep their weight, and an id gets its hyphens."""
+def test_every_key_is_read(tmp_path: Path) -> None:
+    """Checks without a weight in the file keep their default weight. An id may have underscores."""
     weights = {**WEIGHTS, "values": 4.0, "masks": 2.5, "memory": 0.0, "train/eval": 3.0}
-    asked = (
+    challenges = (
         AssignedChallenge("gqa", weights, 2.0),
         AssignedChallenge("kv-cache", dict(WEIGHTS), 1.0),
     )
     due = datetime.fromisoformat("2026-12-01T22:59:00+00:00").timestamp()
-    assert read(tmp_path, WEEK) == Assignment("Week 3", asked, 5.0, 512, due, "checks", False)
+    assert read(tmp_path, WEEK) == Assignment("Week 3", challenges, 5.0, 512, due, "checks", False)
 
 
-def test_one_key(tmp_path: Path) -> None:
-    """A file that names one challenge is what `grade --challenge` asks."""
-    assert (
-        read(tmp_path, '[[challenge]]\nid = "gqa"\n')
-        == plain_assignment("gqa")
-        == Assignment("gqa", (AssignedChallenge("gqa"),))
-    )
-    assert (
-        read(tmp_path, '[[challenge]]\nid = "gqa"\n[[challenge]]\nid = "mha"\n').title == "gqa, mha"
-    )
+def test_file_with_only_an_id_has_default_settings(tmp_path: Path) -> None:
+    """The assignment is the same as that of `grade --challenge`."""
+    plain = Assignment("gqa", (AssignedChallenge("gqa"),))
+    gqa, mha = '[[challenge]]\nid = "gqa"\n', '[[challenge]]\nid = "mha"\n'
+    assert read(tmp_path, gqa) == plain_assignment("gqa") == plain
+    assert read(tmp_path, gqa + mha).title == "gqa, mha"
 
 
 @pytest.mark.parametrize(
@@ -85,21 +79,19 @@ def test_one_key(tmp_path: Path) -> None:
         pytest.param("2026-12-01T23:59:00Z", "2026-12-01T23:59:00+00:00", id="UTC"),
         pytest.param("2026-12-01T23:59:00", "2026-12-01T22:59:00+00:00", id="local, in winter"),
         pytest.param("2026-07-01 23:59:00", "2026-07-01T21:59:00+00:00", id="local, in summer"),
-        pytest.param("2026-12-01", "2026-12-01T22:59:59.999999+00:00", id="a day ends with it"),
+        pytest.param("2026-12-01", "2026-12-01T22:59:59.999999+00:00", id="the end of a day"),
         pytest.param("2026-03-29", "2026-03-29T21:59:59.999999+00:00", id="a day of 23 hours"),
     ],
 )
 @pytest.mark.usefixtures("paris")
-def test_due(due: str, utc: str, tmp_path: Path) -> None:
-    """A time without an offset is this machine's, and a day alone lasts until its end."""
-    assert (
-        read(tmp_path, WEEK.replace("2026-12-01T23:59:00+01:00", due)).due
-        == datetime.fromisoformat(utc).timestamp()
-    )
+def test_due_time_without_an_offset_is_local(due: str, utc: str, tmp_path: Path) -> None:
+    """A day without a time lasts until its end."""
+    assignment = read(tmp_path, WEEK.replace("2026-12-01T23:59:00+01:00", due))
+    assert assignment.due == datetime.fromisoformat(utc).timestamp()
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "says"),
+    ("old", "new", "message"),
     [
         pytest.param("title", "tittle", r"unknown field `tittle`", id="an unknown key"),
         pytest.param(
@@ -109,8 +101,10 @@ def test_due(due: str, utc: str, tmp_path: Path) -> None:
             id="an unknown key of a challenge",
         ),
         pytest.param('id = "gqa"', "", r"`id` - at `\$\.challenge\[0\]`", id="no id"),
-        pytest.param('title = "Week 3"', "title = 3", r"`\$\.title`", id="a title that is none"),
-        pytest.param("[[challenge]]", "[challenge]", r"not valid TOML", id="no TOML"),
+        pytest.param(
+            'title = "Week 3"', "title = 3", r"`\$\.title`", id="a title that is a number"
+        ),
+        pytest.param("[[challenge]]", "[challenge]", r"not valid TOML", id="invalid TOML"),
         pytest.param(
             "gqa",
             "gqq",
@@ -127,7 +121,7 @@ def test_due(due: str, utc: str, tmp_path: Path) -> None:
         pytest.param(
             WEEK[WEEK.index("[[") :],
             "",
-            r"`challenge` names nothing. Add \[\[challenge\]\]",
+            r"There is no challenge. Add \[\[challenge\]\]",
             id="no challenge",
         ),
         pytest.param(
@@ -145,13 +139,17 @@ def test_due(due: str, utc: str, tmp_path: Path) -> None:
         pytest.param(
             "masks",
             "zzz",
-            r"'zzz', which is no check. There are: loads, .*, work",
-            id="a check unlike any",
+            r"'zzz', which is not a check. The checks are loads, .*, work",
+            id="an unknown check",
         ),
-        pytest.param("2.5", "-1", r"`weights` of gqa give 'masks' -1", id="a negative weight"),
-        pytest.param("2.5", "inf", r"`weights` of gqa give 'masks' inf", id="an infinite weight"),
         pytest.param(
-            "2.5", "nan", r"`weights` of gqa give 'masks' nan", id="a weight that is no number"
+            "2.5", "-1", r"`weights` of gqa give 'masks' the weight -1", id="a negative weight"
+        ),
+        pytest.param(
+            "2.5", "inf", r"`weights` of gqa give 'masks' the weight inf", id="an infinite weight"
+        ),
+        pytest.param(
+            "2.5", "nan", r"`weights` of gqa give 'masks' the weight nan", id="a weight that is NaN"
         ),
         pytest.param(
             "2.5",
@@ -162,17 +160,17 @@ def test_due(due: str, utc: str, tmp_path: Path) -> None:
         pytest.param(
             "values = 4",
             ", ".join(
-                f'"{one}" = 0'
-                for one in CHECK_ORDER
-                if one not in ("masks", "memory", "train/eval")
+                f'"{check}" = 0'
+                for check in CHECK_ORDER
+                if check not in ("masks", "memory", "train/eval")
             ),
             "",
             id="most weights 0",
         ),
-        pytest.param("worth = 2", "worth = 0", r"`worth` of gqa is 0", id="worth nothing"),
-        pytest.param("worth = 2", "worth = -1", r"`worth` of gqa is -1", id="worth less"),
-        pytest.param("worth = 2", "worth = inf", r"`worth` of gqa is inf", id="worth everything"),
-        pytest.param("worth = 2", "worth = nan", r"`worth` of gqa is nan", id="worth no number"),
+        pytest.param("worth = 2", "worth = 0", r"`worth` of gqa is 0", id="a worth of 0"),
+        pytest.param("worth = 2", "worth = -1", r"`worth` of gqa is -1", id="a negative worth"),
+        pytest.param("worth = 2", "worth = inf", r"`worth` of gqa is inf", id="an infinite worth"),
+        pytest.param("worth = 2", "worth = nan", r"`worth` of gqa is nan", id="a worth of NaN"),
         pytest.param(
             "seconds = 5",
             "seconds = 0",
@@ -183,7 +181,7 @@ def test_due(due: str, utc: str, tmp_path: Path) -> None:
             "seconds = 5", "seconds = 86400.5", r"`seconds` is 86400.5", id="more than a day"
         ),
         pytest.param(
-            "seconds = 5", "seconds = nan", r"`seconds` is nan", id="seconds that are no number"
+            "seconds = 5", "seconds = nan", r"`seconds` is nan", id="seconds that are NaN"
         ),
         pytest.param("seconds = 5", "seconds = 86400", "", id="a day"),
         pytest.param("seconds = 5", "seconds = 0.25", "", id="a quarter of a second"),
@@ -207,9 +205,9 @@ def test_due(due: str, utc: str, tmp_path: Path) -> None:
             '"checks"',
             '"all"',
             r"`students_see` is 'all'; it must be one of report, checks, verdict",
-            id="something else to see",
+            id="an unknown choice of students_see",
         ),
-        pytest.param('"checks"', '"verdict"', "", id="the verdict to see"),
+        pytest.param('"checks"', '"verdict"', "", id="students see the verdict"),
         pytest.param("why = false", "why = 0", r"`\$\.why`", id="a number for a truth value"),
         pytest.param(
             "2026-12-01T23:59:00+01:00",
@@ -224,32 +222,32 @@ def test_due(due: str, utc: str, tmp_path: Path) -> None:
         pytest.param(
             "2026-12-01T23:59:00+01:00",
             "0001-01-01",
-            r"`due` is 0001-01-01, which no clock",
-            id="a day before all clocks",
+            r"`due` is 0001-01-01, a time that this machine cannot",
+            id="a day that the clock cannot represent",
         ),
     ],
 )
 @pytest.mark.usefixtures("paris")
-def test_what_is_read_and_what_is_refused(old: str, new: str, says: str, tmp_path: Path) -> None:
-    """One sentence names the file and the key, and what would be right; `""` is what may be."""
+def test_wrong_values_are_refused(old: str, new: str, message: str, tmp_path: Path) -> None:
+    """One sentence names the file, the key and the next step. Values with the message "" are read."""
     text = WEEK.replace(old, new, 1 if old in ("kv_cache", "gqa") else -1)
     assert text != WEEK
-    if not says:
+    if not message:
         read(tmp_path, text)
         return
-    with pytest.raises(DrillError, match=rf"assignment\.toml.*{says}"):
+    with pytest.raises(DrillError, match=rf"assignment\.toml.*{message}"):
         read(tmp_path, text)
 
 
-def test_all_weights_zero(tmp_path: Path) -> None:
-    """Then nothing could be earned."""
+def test_challenge_with_all_weights_zero_is_refused(tmp_path: Path) -> None:
+    """A student could not earn any points."""
     none = ", ".join(f'"{check}" = 0' for check in CHECK_ORDER)
     with pytest.raises(DrillError, match=r"assignment\.toml: `weights` of gqa are all 0"):
         read(tmp_path, f'[[challenge]]\nid = "gqa"\nweights = {{ {none} }}\n')
 
 
-def test_no_file(tmp_path: Path) -> None:
-    """A file that is not there, a folder in its place, bytes that are no text, and what the parser itself gives up on."""
+def test_unreadable_file_is_refused(tmp_path: Path) -> None:
+    """The file is missing, is a folder, is not UTF-8, or is too much for the parser."""
     for path in (tmp_path / "no.toml", tmp_path):
         with pytest.raises(DrillError, match=f"There is no file {path}"):
             read_assignment(path, KNOWN)
@@ -260,14 +258,14 @@ def test_no_file(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root reads every file")
-def test_a_file_without_permission(tmp_path: Path) -> None:
-    """One that may not be read is named."""
+def test_file_without_permission_is_refused(tmp_path: Path) -> None:
+    """The sentence names the file."""
     (tmp_path / "a.toml").touch(0)
     with pytest.raises(DrillError, match=r"a\.toml cannot be read: Permission denied"):
         read_assignment(tmp_path / "a.toml", KNOWN)
 
 
-# The tables below have p for a check that passed, f for one that failed, s for a skipped one.
+# In the table below, p is a check that passed, f a check that failed, and s a skipped check.
 STATUS: dict[str, Status] = {"p": "passed", "f": "failed", "s": "skipped"}
 
 
@@ -299,28 +297,28 @@ STATUS: dict[str, Status] = {"p": "passed", "f": "failed", "s": "skipped"}
             {"values": "p", "masks": "s"},
             "failed",
             66.7,
-            id="what is not due does not count",
+            id="checks that are not due do not count",
         ),
         pytest.param(
             {"values": 1, "loads": 0},
             {"loads": "p", "values": "f"},
             "failed",
             0.0,
-            id="no points for what has no weight",
+            id="no points for a check without weight",
         ),
         pytest.param(
             {"values": 1},
             {"values": "p", "work": "f"},
             "failed",
             100.0,
-            id="what has no weight costs nothing",
+            id="a check without weight costs nothing",
         ),
         pytest.param(
             {"values": 1},
             {"loads": "p", "values": "p"},
             "timeout",
             100.0,
-            id="points for what passed, whatever the verdict",
+            id="points for passed checks after a timeout",
         ),
         pytest.param(
             {"values": 1, "from scratch": 1},
@@ -329,15 +327,13 @@ STATUS: dict[str, Status] = {"p": "passed", "f": "failed", "s": "skipped"}
             0.0,
             id="the library's attention",
         ),
-        pytest.param(
-            {"values": 0}, {"values": "p"}, "passed", 100.0, id="a pass where nothing has weight"
-        ),
+        pytest.param({"values": 0}, {"values": "p"}, "passed", 100.0, id="a pass without weights"),
         pytest.param(
             {"values": 0},
             {"values": "p", "masks": "f"},
             "failed",
             0.0,
-            id="no pass where nothing has weight",
+            id="a failure without weights",
         ),
         pytest.param({"values": 1}, {}, "error", 0.0, id="nothing was due"),
         pytest.param(
@@ -352,26 +348,23 @@ STATUS: dict[str, Status] = {"p": "passed", "f": "failed", "s": "skipped"}
             {"values": "p", "masks": "f"},
             "failed",
             50.0,
-            id="weights as small as can be",
+            id="the smallest possible weights",
         ),
     ],
 )
-def test_score(
+def test_score_is_the_weighted_share_of_passed_checks(
     weights: dict[str, float], statuses: dict[str, str], verdict: Verdict, points: float
 ) -> None:
-    """The share of the weights of the due checks that passed; a pass is 100, library attention 0."""
-    assert (
-        score(
-            {check: STATUS[one] for check, one in statuses.items()},
-            AssignedChallenge("gqa", weights),
-            verdict,
-        )
-        == points
-    )
+    """A pass always gives 100 points, and library attention gives 0."""
+    due = {check: STATUS[letter] for check, letter in statuses.items()}
+    assert score(due, AssignedChallenge("gqa", weights), verdict) == points
 
 
-def test_score_is_a_share() -> None:
-    """Whatever the statuses and weights: 0 to 100, never less for one more check that passes, and the same when all weights are doubled."""
+def test_score_stays_between_0_and_100() -> None:
+    """For random statuses and weights.
+
+    The score never falls if another check passes, and does not change if all weights are doubled.
+    """
     random = Random(3)
     for _ in range(300):
         due = random.sample(CHECK_ORDER, random.randrange(1, len(CHECK_ORDER)))
@@ -381,59 +374,47 @@ def test_score_is_a_share() -> None:
         }
         points = score(statuses, AssignedChallenge("gqa", weights), "failed")
         assert 0 <= points <= 100
-        assert points == score(
-            statuses,
-            AssignedChallenge("gqa", {check: 2 * weight for check, weight in weights.items()}),
-            "failed",
-        )
+        doubled = {check: 2 * weight for check, weight in weights.items()}
+        assert points == score(statuses, AssignedChallenge("gqa", doubled), "failed")
         better = {**statuses, due[0]: "passed"}
         assert score(better, AssignedChallenge("gqa", weights), "failed") >= points
 
 
 def test_default_weights_give_nothing_for_loading() -> None:
-    """The stub handed in again, which loads, has the interface and calls no library, has earned nothing."""
+    """A student who hands in the stub unchanged gets 0 points.
+
+    The stub loads, has the right interface and does not call a library.
+    """
     passed = ("loads", "interface", "parameters", "from scratch")
-    assert (
-        score(
-            {check: "passed" if check in passed else "failed" for check in CHECK_ORDER},
-            AssignedChallenge("gqa"),
-            "error",
-        )
-        == 0.0
-    )
+    statuses: dict[str, Status] = {
+        check: "passed" if check in passed else "failed" for check in CHECK_ORDER
+    }
+    assert score(statuses, AssignedChallenge("gqa"), "error") == 0.0
 
 
 @pytest.mark.parametrize(
     ("scores", "points"),
     [
         pytest.param({"gqa": 100.0, "mha": 100.0}, 100.0, id="everything"),
-        pytest.param({"gqa": 50.0, "mha": 0.0}, 33.3, id="by what each is worth"),
-        pytest.param({"gqa": 0.0, "mha": 50.0}, 16.7, id="by what the other is worth"),
+        pytest.param({"gqa": 50.0, "mha": 0.0}, 33.3, id="worth 2 of 3"),
+        pytest.param({"gqa": 0.0, "mha": 50.0}, 16.7, id="worth 1 of 3"),
         pytest.param({"gqa": 100.0, "mha": None}, None, id="the grader failed"),
         pytest.param({"gqa": 100.0}, None, id="not graded yet"),
         pytest.param(
-            {"gqa": 50.0, "mha": 0.0, "sdpa": 100.0}, 33.3, id="what was not asked does not count"
+            {"gqa": 50.0, "mha": 0.0, "sdpa": 100.0}, 33.3, id="other challenges do not count"
         ),
-        pytest.param({"gqa": 0.0, "mha": 0.0}, 0.0, id="nothing is a total too"),
+        pytest.param({"gqa": 0.0, "mha": 0.0}, 0.0, id="a total of 0"),
     ],
 )
-def test_total(scores: dict[str, float | None], points: float | None) -> None:
-    """Weighted by worth; None only where a challenge has no score."""
-    assert (
-        total(
-            scores, Assignment("x", (AssignedChallenge("gqa", worth=2.0), AssignedChallenge("mha")))
-        )
-        == points
-    )
+def test_total_is_weighted_by_worth(scores: dict[str, float | None], points: float | None) -> None:
+    """The total is None only if a challenge has no score."""
+    challenges = (AssignedChallenge("gqa", worth=2.0), AssignedChallenge("mha"))
+    assert total(scores, Assignment("x", challenges)) == points
 
 
-def test_total_of_great_worth() -> None:
-    """No sum is infinite."""
-    found = total(
-        {"gqa": 100.0, "mha": 50.0},
-        Assignment(
-            "x", (AssignedChallenge("gqa", worth=1e308), AssignedChallenge("mha", worth=1e308))
-        ),
-    )
-    assert found is not None
-    assert math.isclose(found, 75.0)
+def test_total_with_large_worth_is_finite() -> None:
+    """The sum of the worth of all challenges would be infinite here."""
+    challenges = tuple(AssignedChallenge(name, worth=1e308) for name in ("gqa", "mha"))
+    points = total({"gqa": 100.0, "mha": 50.0}, Assignment("x", challenges))
+    assert points is not None
+    assert math.isclose(points, 75.0)

@@ -1,104 +1,119 @@
-"""What a class handed in: every layout, names of all kinds, hostile archives and folders; nothing is lost and nothing is read that must not be."""
+"""Tests of collecting a class's submissions: layouts, students' names, and several submissions."""
 
-import json
 import os
 import re
 import unicodedata
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from random import Random
 
 import pytest
 
-from tests.support.collect import ONE, TWO, Files, a_class, check, lay, pack, texts
+from tests.support.collect import (
+    ONE,
+    TWO,
+    Files,
+    check_collected,
+    named_files,
+    write_class,
+    write_files,
+    write_zip,
+)
 from trainer.classroom.collect import Collected, collect, collect_single
 from trainer.classroom.records import StudentSubmission
 from trainer.model.challenge import Challenge
 from trainer.model.errors import DrillError
 
-# Layouts that are the same in a folder and in a zip. yan and zoe are always there, so that no folder holds all.
+# Layouts that are the same in a folder and in a zip. The test adds the students yan and zoe, so that
+# a folder in the table never holds the whole class.
 LAYOUTS = [
     pytest.param(
-        ONE, texts("ana.py", "bob.PY"), {"ana": "ana.py", "bob": "bob.PY"}, [], id="a file each"
+        ONE,
+        named_files("ana.py", "bob.PY"),
+        {"ana": "ana.py", "bob": "bob.PY"},
+        [],
+        id="a file for each student",
     ),
     pytest.param(
         ONE,
-        texts("ana/gqa.py", "bob/x.py"),
+        named_files("ana/gqa.py", "bob/x.py"),
         {"ana": "ana/gqa.py", "bob": "bob/x.py"},
         [],
-        id="a folder each",
+        id="a folder for each student",
     ),
     pytest.param(
         ONE,
-        texts("ana/gqa.py", "ana/b.py"),
+        named_files("ana/gqa.py", "ana/b.py"),
         {"ana": "ana/gqa.py"},
-        ["ana/b.py (not asked for)"],
-        id="the file that was asked for",
+        ["ana/b.py (not requested)"],
+        id="the requested file",
     ),
     pytest.param(
         ONE,
-        texts("ana/GQA.py", "ana/b.py"),
+        named_files("ana/GQA.py", "ana/b.py"),
         {"ana": "ana/GQA.py"},
-        ["ana/b.py (not asked for)"],
+        ["ana/b.py (not requested)"],
         id="in capitals",
     ),
     pytest.param(
         ONE,
-        texts("ana/GQA.py", "ana/gqa.py"),
+        named_files("ana/GQA.py", "ana/gqa.py"),
         {"ana": "ana/gqa.py"},
-        ["ana/GQA.py (not asked for)"],
+        ["ana/GQA.py (not requested)"],
         id="the exact spelling first",
     ),
     pytest.param(
         ONE,
-        texts("ana/GQA.py", "ana/Gqa.py"),
-        {"ana": "~2 files for gqa.py: GQA.py, Gqa.py. Hand in one"},
+        named_files("ana/GQA.py", "ana/Gqa.py"),
+        {"ana": "~2 files for gqa.py: GQA.py, Gqa.py. Hand in only one"},
         [],
         id="two spellings",
     ),
     pytest.param(
         ONE,
-        texts("ana/a.py", "ana/b.py"),
+        named_files("ana/a.py", "ana/b.py"),
         {"ana": "~2 Python files and none is called gqa.py: a.py, b.py"},
         [],
-        id="several and none is it",
+        id="several files with other names",
     ),
     pytest.param(
         ONE,
-        texts("ana/b-1.py", "ana/b-2.py"),
+        named_files("ana/b-1.py", "ana/b-2.py"),
         {"ana": "~2 Python files and none is called gqa.py: b-1.py, b-2.py"},
         [],
-        id="numbers that a student gave",
+        id="numbers in a student's own file names",
     ),
-    pytest.param(ONE, texts("ana/p/x.py"), {"ana": "ana/p/x.py"}, [], id="a folder in a folder"),
+    pytest.param(
+        ONE, named_files("ana/p/x.py"), {"ana": "ana/p/x.py"}, [], id="a folder in a folder"
+    ),
     pytest.param(
         ONE,
-        texts("ana/p/q/gqa.py", "ana/p/x.py"),
+        named_files("ana/p/q/gqa.py", "ana/p/x.py"),
         {"ana": "ana/p/q/gqa.py"},
-        ["ana/p/x.py (not asked for)"],
-        id="the name that was asked for, deep",
+        ["ana/p/x.py (not requested)"],
+        id="the requested file in a deep folder",
     ),
     pytest.param(
         ONE,
-        texts("ana/p/x.py", "ana/q/y.py"),
+        named_files("ana/p/x.py", "ana/q/y.py"),
         {"ana": r"~2 Python files .* p/x.py, q/y.py"},
         [],
-        id="several deep",
+        id="several files in deep folders",
     ),
     pytest.param(
         ONE,
-        texts("ana/p/gqa.py", "ana/q/gqa.py"),
+        named_files("ana/p/gqa.py", "ana/q/gqa.py"),
         {"ana": r"~2 files for gqa.py: p/gqa.py, q/gqa.py"},
         [],
-        id="twice deep",
+        id="the requested file in two folders",
     ),
     pytest.param(
         ONE,
-        texts("ana/x.py", "ana/p/gqa.py"),
+        named_files("ana/x.py", "ana/p/gqa.py"),
         {"ana": "ana/x.py"},
-        ["ana/p/gqa.py (not asked for)"],
-        id="what is on top first",
+        ["ana/p/gqa.py (not requested)"],
+        id="a file at the top level comes first",
     ),
     pytest.param(
         ONE,
@@ -130,7 +145,7 @@ LAYOUTS = [
     ),
     pytest.param(
         ONE,
-        texts(
+        named_files(
             "ana/gqa.py",
             *(
                 f"ana/{junk}/gqa.py"
@@ -147,146 +162,147 @@ LAYOUTS = [
     ),
     pytest.param(
         ONE,
-        texts("ana/.x.py", "ana/y.py", ".b.py"),
+        named_files("ana/.x.py", "ana/y.py", ".b.py"),
         {"ana": "ana/y.py"},
         [".b.py (hidden)", "ana/.x.py (hidden)"],
         id="hidden Python files",
     ),
     pytest.param(
         ONE,
-        texts("ana (2).py", "bob.py"),
+        named_files("ana (2).py", "bob.py"),
         {"ana (2)": "ana (2).py", "bob": "bob.py"},
         [],
-        id="a name that looks like a counted one",
+        id="a name with a number in brackets",
     ),
     pytest.param(
         ONE,
-        texts("out/class.json", "out/results/a.json", "out/results/x.py", "ana.py"),
+        named_files("out/class.json", "out/results/a.json", "out/results/x.py", "ana.py"),
         {"ana": "ana.py"},
         ["out/ (results of an earlier run)"],
         id="an earlier run's results",
     ),
     pytest.param(
         TWO,
-        texts("ana/gqa.py", "ana/kv_cache.py"),
+        named_files("ana/gqa.py", "ana/kv_cache.py"),
         {"ana: gqa": "ana/gqa.py", "ana: kv-cache": "ana/kv_cache.py"},
         [],
         id="two challenges",
     ),
     pytest.param(
         TWO,
-        texts("ana/GQA.PY", "ana/Kv-Cache.py", "ana/x.py"),
+        named_files("ana/GQA.PY", "ana/Kv-Cache.py", "ana/x.py"),
         {"ana: gqa": "ana/GQA.PY", "ana: kv-cache": "ana/Kv-Cache.py"},
-        ["ana/x.py (not asked for)"],
+        ["ana/x.py (not requested)"],
         id="two challenges, other spellings",
     ),
     pytest.param(
         TWO,
-        texts("ana/gqa.py"),
+        named_files("ana/gqa.py"),
         {
             "ana: gqa": "ana/gqa.py",
             "ana: kv-cache": "~ana did not hand in kv_cache.py, only gqa.py. Hand in kv_cache.py.",
         },
         [],
-        id="one of two",
+        id="two challenges, one answer",
     ),
     pytest.param(
         TWO,
-        texts("ana/p/gqa.py", "ana/kv_cache.py"),
+        named_files("ana/p/gqa.py", "ana/kv_cache.py"),
         {"ana: gqa": "ana/p/gqa.py", "ana: kv-cache": "ana/kv_cache.py"},
         [],
-        id="two challenges, one of them deep",
+        id="two challenges, one file in a deep folder",
     ),
     pytest.param(
         TWO,
-        texts("ana.py"),
-        {
-            f"ana: {one}": "~ana.py is one file, but 2 challenges are asked. Hand in a folder for each student, with gqa.py, kv_cache.py"
-            for one in ("gqa", "kv-cache")
-        },
+        named_files("ana.py"),
+        dict.fromkeys(
+            ("ana: gqa", "ana: kv-cache"),
+            "~ana.py is one file, but the assignment has 2 challenges. Hand in a folder for each"
+            " student, with gqa.py, kv_cache.py",
+        ),
         [],
-        id="a loose file where two are asked",
+        id="two challenges, a loose file",
     ),
     pytest.param(
         ONE,
-        texts("anab_12345_67890_gqa.py", "bob_LATE_1_2_gqa.py"),
+        named_files("anab_12345_67890_gqa.py", "bob_LATE_1_2_gqa.py"),
         {"anab": "anab_12345_67890_gqa.py", "bob": "bob_LATE_1_2_gqa.py"},
         [],
         id="Canvas",
     ),
     pytest.param(
         ONE,
-        texts("li_12345_1_gqa.py", "li_67890_2_gqa.py"),
+        named_files("li_12345_1_gqa.py", "li_67890_2_gqa.py"),
         {"li (12345)": "li_12345_1_gqa.py", "li (67890)": "li_67890_2_gqa.py"},
         [],
-        id="Canvas, two of one name",
+        id="Canvas, two students of the same name",
     ),
     pytest.param(
         ONE,
-        texts("li_1_9_gqa.py", "li_1_10_gqa-1.py", "li_LATE_1_11_gqa-2.py"),
+        named_files("li_1_9_gqa.py", "li_1_10_gqa-1.py", "li_LATE_1_11_gqa-2.py"),
         {"li": "li_LATE_1_11_gqa-2.py"},
         ["li_1_10_gqa-1.py (an older upload)", "li_1_9_gqa.py (an older upload)"],
         id="Canvas, three uploads",
     ),
     pytest.param(
         ONE,
-        texts("li_1_2_a-2.py", "li_1_2_a-10.py"),
+        named_files("li_1_2_a-2.py", "li_1_2_a-10.py"),
         {"li": "li_1_2_a-10.py"},
         ["li_1_2_a-2.py (an older upload)"],
         id="Canvas, ten is more than two",
     ),
     pytest.param(
         ONE,
-        texts("li_1_2_a_1.py", "li_1_3_a_2.py"),
+        named_files("li_1_2_a_1.py", "li_1_3_a_2.py"),
         {"li": "~2 Python files .* a_1.py, a_2.py"},
         [],
         id="Canvas, a student's own numbers",
     ),
     pytest.param(
         ONE,
-        texts("li_1_2_a.py", "li_1_3_b.py"),
+        named_files("li_1_2_a.py", "li_1_3_b.py"),
         {"li": "~2 Python files and none is called gqa.py: a.py, b.py"},
         [],
         id="Canvas, several files",
     ),
     pytest.param(
         ONE,
-        texts("li_1_2_gqa.py", "li_1_3_b.py"),
+        named_files("li_1_2_gqa.py", "li_1_3_b.py"),
         {"li": "li_1_2_gqa.py"},
-        ["li_1_3_b.py (not asked for)"],
-        id="Canvas, a file beside",
+        ["li_1_3_b.py (not requested)"],
+        id="Canvas, an additional file",
     ),
     pytest.param(
         ONE,
-        texts("li_1_2_gqa.py", "mo_1_2_n.pdf"),
+        named_files("li_1_2_gqa.py", "mo_1_2_n.pdf"),
         {"li": "li_1_2_gqa.py", "mo": "~mo did not hand in a Python file, only n.pdf"},
         [],
         id="Canvas, a PDF",
     ),
     pytest.param(
         ONE,
-        texts("ana_1_2_hw/x.py"),
+        named_files("ana_1_2_hw/x.py"),
         {"ana_1_2_hw": "ana_1_2_hw/x.py"},
         [],
-        id="no Canvas, a folder",
+        id="a folder with a name like Canvas's",
     ),
     pytest.param(
         ONE,
-        texts("ana.py", "plan_1_2_n.pdf"),
+        named_files("ana.py", "plan_1_2_n.pdf"),
         {"ana": "ana.py"},
         ["plan_1_2_n.pdf"],
-        id="no Canvas, a PDF",
+        id="a PDF with a name like Canvas's",
     ),
     pytest.param(
         TWO,
-        texts("li_1_2_gqa.py", "li_1_3_kv-cache.py"),
+        named_files("li_1_2_gqa.py", "li_1_3_kv-cache.py"),
         {"li: gqa": "li_1_2_gqa.py", "li: kv-cache": "li_1_3_kv-cache.py"},
         [],
         id="Canvas, two challenges",
     ),
     pytest.param(
         ONE,
-        texts(
+        named_files(
             "Ana B_1234567_assignsubmission_file_/gqa.py",
             "Ana B_1234567_assignsubmission_onlinetext_/onlinetext.html",
         ),
@@ -296,24 +312,24 @@ LAYOUTS = [
     ),
     pytest.param(
         ONE,
-        texts("A B_1_assignsubmission_file/x.py", "A B_2_assignsubmission_file_/y.py"),
+        named_files("A B_1_assignsubmission_file/x.py", "A B_2_assignsubmission_file_/y.py"),
         {
             "A B (1)": "A B_1_assignsubmission_file/x.py",
             "A B (2)": "A B_2_assignsubmission_file_/y.py",
         },
         [],
-        id="Moodle, two of one name",
+        id="Moodle, two students of the same name",
     ),
     pytest.param(
         ONE,
-        texts("A_B_1_assignsubmission_file_gqa.py"),
+        named_files("A_B_1_assignsubmission_file_gqa.py"),
         {"A_B": "A_B_1_assignsubmission_file_gqa.py"},
         [],
         id="Moodle without folders",
     ),
     pytest.param(
         ONE,
-        texts(
+        named_files(
             "gqa_ana_attempt_2026-11-20-10-11-12_gqa.py",
             "gqa_ana_attempt_2026-11-20-10-11-12.txt",
             "HW 3_b.c_attempt_2026-01-02-03-04-05_x y.py",
@@ -327,7 +343,7 @@ LAYOUTS = [
     ),
     pytest.param(
         ONE,
-        texts(
+        named_files(
             "q_ana_attempt_2026-11-20-10-11-12_gqa.py",
             "q_ana_attempt_2026-11-21-00-00-00_other.py",
             "q_ana_attempt_2026-11-19-10-11-12_gqa.py",
@@ -341,7 +357,7 @@ LAYOUTS = [
     ),
     pytest.param(
         TWO,
-        texts(
+        named_files(
             "q_ana_attempt_2026-11-20-10-11-12_gqa.py",
             "q_ana_attempt_2026-11-21-00-00-00_kv_cache.py",
         ),
@@ -350,11 +366,11 @@ LAYOUTS = [
             "ana: kv-cache": "q_ana_attempt_2026-11-21-00-00-00_kv_cache.py",
         },
         [],
-        id="Blackboard, a challenge an attempt",
+        id="Blackboard, one challenge in each attempt",
     ),
     pytest.param(
         ONE,
-        texts(
+        named_files(
             "q_x_ana_attempt_2026-11-20-10-11-12_gqa.py",
             "q_y_ana_attempt_2026-11-20-10-11-12_gqa.py",
         ),
@@ -370,7 +386,7 @@ LAYOUTS = [
 
 @pytest.mark.parametrize("form", ["folder", "zip", "zip with a common folder"])
 @pytest.mark.parametrize(("challenges", "files", "expected", "ignored"), LAYOUTS)
-def test_layouts(
+def test_layout_is_read(
     form: str,
     challenges: tuple[Challenge, ...],
     files: Files,
@@ -378,45 +394,53 @@ def test_layouts(
     ignored: list[str],
     tmp_path: Path,
 ) -> None:
-    """What each student handed in, and what was not looked at; the same in a folder, in a zip and in a zip with one folder on top."""
+    """The submissions are the same in a folder, in a zip, and in a zip with one common folder."""
     others = (
         ["yan_99_101_gqa.py", "zoe_99_100_gqa.py"]
         if any(re.match(r"(li|anab)_.*\.py", name) for name in files)
         else ["yan.py", "zoe/gqa.py"]
     )
-    files = {**files, **texts(*others)}
+    files = {**files, **named_files(*others)}
     top = "class/" if form.endswith("folder") and form != "folder" else ""
     if form == "folder":
-        got = collect(lay(tmp_path / "in", files), challenges)
+        got = collect(write_files(tmp_path / "in", files), challenges)
     else:
         got = collect(
-            pack(tmp_path / "in.ZIP", {top + name: content for name, content in files.items()}),
+            write_zip(
+                tmp_path / "in.ZIP", {top + name: content for name, content in files.items()}
+            ),
             challenges,
         )
-        assert all(one.file.startswith(top) for one in got.submissions if one.source)
-    submissions = [one for one in got.submissions if one.student not in ("yan", "zoe")]
+        read = [submission for submission in got.submissions if submission.source]
+        assert all(submission.file.startswith(top) for submission in read)
+    submissions = [
+        submission for submission in got.submissions if submission.student not in ("yan", "zoe")
+    ]
     assert len(got.submissions) - len(submissions) == 2 * len(challenges)
-    check(Collected(submissions, got.ignored), expected, [top + one for one in ignored])
+    check_collected(Collected(submissions, got.ignored), expected, [top + path for path in ignored])
 
 
-def test_a_students_zip(tmp_path: Path) -> None:
-    """It is read like a folder, whether it lies in the class's folder or alone in the student's; one inside another is refused."""
-    root = lay(tmp_path / "in", {"dan/n.pdf": "x"})
-    pack(root / "ana.zip", texts("gqa.py", "x.py"))
-    pack(root / "bob.ZIP", texts("bob/gqa.py", "bob/._gqa.py"))
+def test_zip_of_a_student_is_read_like_a_folder(tmp_path: Path) -> None:
+    """The zip is in the class's folder or alone in the student's folder.
+
+    A zip inside a zip is refused.
+    """
+    root = write_files(tmp_path / "in", {"dan/n.pdf": "x"})
+    write_zip(root / "ana.zip", named_files("gqa.py", "x.py"))
+    write_zip(root / "bob.ZIP", named_files("bob/gqa.py", "bob/._gqa.py"))
     (root / "cai").mkdir()
-    pack(root / "cai" / "work.zip", texts("x.py"))
-    pack(root / "li_1_2_work.zip", texts("old/gqa.py"))
-    pack(root / "li_1_3_work-1.zip", texts("new/gqa.py"))
+    write_zip(root / "cai" / "work.zip", named_files("x.py"))
+    write_zip(root / "li_1_2_work.zip", named_files("old/gqa.py"))
+    write_zip(root / "li_1_3_work-1.zip", named_files("new/gqa.py"))
     (root / "cal").mkdir()
     (root / "cal" / "gqa.py").write_text("# cal")
-    pack(root / "cal" / "work.zip", texts("gqa.py"))
-    pack(root / "dan" / "a.zip", texts("gqa.py"))
-    pack(root / "dan" / "b.zip", texts("gqa.py"))
-    pack(root / "eve.zip", {"in.zip": (root / "ana.zip").read_bytes()})
-    (root / "fay.zip").write_text("no zip")
+    write_zip(root / "cal" / "work.zip", named_files("gqa.py"))
+    write_zip(root / "dan" / "a.zip", named_files("gqa.py"))
+    write_zip(root / "dan" / "b.zip", named_files("gqa.py"))
+    write_zip(root / "eve.zip", {"in.zip": (root / "ana.zip").read_bytes()})
+    (root / "fay.zip").write_text("not a zip")
     got = collect(root, ONE)
-    check(
+    check_collected(
         got,
         {
             "ana": "gqa.py",
@@ -429,12 +453,12 @@ def test_a_students_zip(tmp_path: Path) -> None:
             "li": "new/gqa.py",
         },
         [
-            "ana.zip/x.py (not asked for)",
-            "cal/work.zip (not asked for)",
+            "ana.zip/x.py (not requested)",
+            "cal/work.zip (not requested)",
             "li_1_2_work.zip/old/gqa.py (an older upload)",
         ],
     )
-    assert [one.file for one in got.submissions] == [
+    assert [submission.file for submission in got.submissions] == [
         "ana.zip/gqa.py",
         "bob.ZIP/bob/gqa.py",
         "cai/work.zip/x.py",
@@ -446,18 +470,18 @@ def test_a_students_zip(tmp_path: Path) -> None:
     ]
 
 
-def test_a_zip_in_a_class_zip_is_that_students_trouble(tmp_path: Path) -> None:
-    """As is one in a student's folder there; beside a Python file it does not matter."""
-    inner = pack(tmp_path / "inner.zip", texts("gqa.py")).read_bytes()
+def test_zip_in_the_zip_of_a_class_is_refused(tmp_path: Path) -> None:
+    """A student who hands in only a zip gets an error. Next to a Python file, a zip is ignored."""
+    inner = write_zip(tmp_path / "inner.zip", named_files("gqa.py")).read_bytes()
     files = {
-        **texts("ana.py", "dan/gqa.py"),
+        **named_files("ana.py", "dan/gqa.py"),
         "bob.zip": inner,
         "cai/w.zip": inner,
         "li_1_2_w.zip": inner,
         "dan/w.zip": inner,
     }
     nested = "~{} is an archive inside an archive"
-    got = collect(pack(tmp_path / "in.zip", files), ONE)
+    got = collect(write_zip(tmp_path / "in.zip", files), ONE)
     expected = {
         "ana": "ana.py",
         "bob": nested.format("bob.zip"),
@@ -465,40 +489,43 @@ def test_a_zip_in_a_class_zip_is_that_students_trouble(tmp_path: Path) -> None:
         "dan": "dan/gqa.py",
         "li": nested.format("li_1_2_w.zip"),
     }
-    check(
+    check_collected(
         got,
         expected,
         ["dan/w.zip (dan/w.zip is an archive inside an archive. Hand in the Python file itself.)"],
     )
 
 
-def test_what_cannot_be_read_is_told_with_what_is_missing(tmp_path: Path) -> None:
-    """With several challenges as well: there may be an answer in it."""
-    got = collect(
-        pack(tmp_path / "in.zip", texts("ana/gqa.py", "ana/w.zip", "bob/w.zip", "zoe/x.py")), TWO
-    )
+def test_message_about_a_missing_file_names_unreadable_files(tmp_path: Path) -> None:
+    """The file that cannot be read may hold the missing answer."""
+    files = named_files("ana/gqa.py", "ana/w.zip", "bob/w.zip", "zoe/x.py")
     expected = {
         "ana: gqa": "ana/gqa.py",
-        "ana: kv-cache": "~ana did not hand in kv_cache.py, only gqa.py, w.zip. Hand in kv_cache.py. ana/w.zip is an archive inside",
-        **{
-            f"bob: {one.id}": f"~^bob did not hand in {one.file_name}: bob/w.zip is an archive inside"
-            for one in TWO
-        },
-        **{
-            f"zoe: {one.id}": f"~^zoe did not hand in {one.file_name}, only x.py. Hand in {one.file_name}.$"
-            for one in TWO
-        },
+        "ana: kv-cache": (
+            "~ana did not hand in kv_cache.py, only gqa.py, w.zip. Hand in kv_cache.py."
+            " ana/w.zip is an archive inside"
+        ),
     }
-    check(got, expected)
+    for challenge in TWO:
+        name = challenge.file_name
+        expected[f"bob: {challenge.id}"] = (
+            f"~^bob did not hand in {name}: bob/w.zip is an archive inside"
+        )
+        expected[f"zoe: {challenge.id}"] = (
+            f"~^zoe did not hand in {name}, only x.py. Hand in {name}.$"
+        )
+    check_collected(
+        collect(write_zip(tmp_path / "in.zip", files), TWO), dict(sorted(expected.items()))
+    )
 
 
-def test_a_challenge_that_has_a_number_itself(tmp_path: Path) -> None:
-    """Its files are no later uploads of each other."""
-    steps = [
-        replace(ONE[0], id=f"step-{number}", folder=Path(f"step_{number}")) for number in (1, 2)
-    ]
-    got = collect(lay(tmp_path / "in", texts("li_1_8_step-1.py", "li_1_9_step-2.py")), steps)
-    check(got, {"li: step-1": "li_1_8_step-1.py", "li: step-2": "li_1_9_step-2.py"})
+def test_number_in_the_name_of_a_challenge_is_not_an_upload_number(tmp_path: Path) -> None:
+    """The files of the challenges step-1 and step-2 do not replace each other."""
+    steps = [replace(ONE[0], id=f"step-{step}", folder=Path(f"step_{step}")) for step in (1, 2)]
+    got = collect(
+        write_files(tmp_path / "in", named_files("li_1_8_step-1.py", "li_1_9_step-2.py")), steps
+    )
+    check_collected(got, {"li: step-1": "li_1_8_step-1.py", "li: step-2": "li_1_9_step-2.py"})
 
 
 NAMES = [
@@ -520,21 +547,24 @@ NAMES = [
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_names_are_kept(name: str, tmp_path: Path) -> None:
-    """A student is called what the file, the folder or the archive says, to the letter."""
-    for number, files in enumerate(
-        (texts(f"{name}.py", "zoe.py"), texts(f"{name}/x.py", "zoe.py"))
+def test_name_of_a_student_does_not_change(name: str, tmp_path: Path) -> None:
+    """The name of a student is exactly the name of the file, the folder or the archive."""
+    for index, files in enumerate(
+        (named_files(f"{name}.py", "zoe.py"), named_files(f"{name}/x.py", "zoe.py"))
     ):
-        for where in (lay(tmp_path / str(number), files), pack(tmp_path / f"{number}.zip", files)):
-            assert {one.student: one.file for one in collect(where, ONE).submissions} == {
+        folder = write_files(tmp_path / str(index), files)
+        archive = write_zip(tmp_path / f"{index}.zip", files)
+        for path in (folder, archive):
+            submissions = collect(path, ONE).submissions
+            assert {submission.student: submission.file for submission in submissions} == {
                 name: next(iter(files)),
                 "zoe": "zoe.py",
             }
 
 
-def test_names_that_are_no_text(tmp_path: Path) -> None:
-    """Bytes that are no UTF-8 become U+FFFD; names that are then equal are for a person to settle."""
-    folder = os.fsencode(lay(tmp_path / "in", {}))
+def test_bytes_that_are_not_utf_8_are_replaced_in_names(tmp_path: Path) -> None:
+    """The bytes become U+FFFD. If names are equal then, a person must choose a submission."""
+    folder = os.fsencode(write_files(tmp_path / "in", {}))
     for name in (b"\xff.py", b"\xfe.py", b"n\xff.pdf", b"li\xff_1_2_gqa.py"):
         Path(os.fsdecode(os.path.join(folder, name))).write_bytes(
             b"\xff" if name == b"\xfe.py" else b"x = 1\n"
@@ -542,7 +572,10 @@ def test_names_that_are_no_text(tmp_path: Path) -> None:
     os.mkdir(os.path.join(folder, b"\xfd"))
     Path(os.fsdecode(os.path.join(folder, b"\xfd", b"\xfc.pdf"))).write_text("x")
     got = collect(tmp_path / "in", ONE)
-    assert [(one.student, one.source, one.unsettled) for one in got.submissions] == [
+    assert [
+        (submission.student, submission.source, submission.unsettled)
+        for submission in got.submissions
+    ] == [
         ("li\ufffd", "x = 1\n", ()),
         ("\ufffd", None, ("\ufffd/", "\ufffd.py", "\ufffd.py")),
     ]
@@ -550,38 +583,39 @@ def test_names_that_are_no_text(tmp_path: Path) -> None:
     (root := tmp_path / "one").mkdir()
     Path(os.fsdecode(os.path.join(os.fsencode(root), b"\xfd"))).mkdir()
     Path(os.fsdecode(os.path.join(os.fsencode(root), b"\xfd", b"\xfc.pdf"))).write_text("x")
-    got = replace(got, submissions=[*got.submissions, *collect(root, ONE).submissions])
-    for one in got.submissions:
-        json.dumps([one.student, one.file, one.trouble, one.source], ensure_ascii=False).encode(
-            "utf-8"
-        )
-    assert any("only \ufffd.pdf" in one.trouble for one in got.submissions)
-    for name in (b"no\xff", b"empty\xff", b"zip\xff.zip"):
-        where = Path(os.fsdecode(os.path.join(folder, name)))
-        if name.startswith(b"zip"):
-            where.write_bytes(b"no zip")
-        elif name.startswith(b"empty"):
-            where.mkdir()
-        with pytest.raises(
-            DrillError,
-            match=name[:-1].removesuffix(b"\xff.zi").removesuffix(b"\xff").decode() + "\ufffd",
-        ):
-            collect(where, ONE)
+    submissions = [*got.submissions, *collect(root, ONE).submissions]
+    for submission in submissions:
+        texts_of_student = (submission.student, submission.file, submission.trouble)
+        for text in (*texts_of_student, submission.source or ""):
+            text.encode("utf-8")
+    assert any("only \ufffd.pdf" in submission.trouble for submission in submissions)
+    for name, shown in ((b"no\xff", "no\ufffd"), (b"empty\xff", "empty\ufffd")):
+        path = Path(os.fsdecode(os.path.join(folder, name)))
+        if name.startswith(b"empty"):
+            path.mkdir()
+        with pytest.raises(DrillError, match=shown):
+            collect(path, ONE)
+    archive = Path(os.fsdecode(os.path.join(folder, b"zip\xff.zip")))
+    archive.write_bytes(b"not a zip")
+    with pytest.raises(DrillError, match="zip\ufffd"):
+        collect(archive, ONE)
 
 
 CONFLICTS = [
     pytest.param(
         ONE,
-        texts("ana.py", "ana/x.py"),
+        named_files("ana.py", "ana/x.py"),
         "ana",
         ("ana.py", "ana/x.py"),
         [],
         id="a file and a folder",
     ),
-    pytest.param(ONE, texts("ana.py", "ana.PY"), "ana", ("ana.PY", "ana.py"), [], id="two endings"),
+    pytest.param(
+        ONE, named_files("ana.py", "ana.PY"), "ana", ("ana.PY", "ana.py"), [], id="two endings"
+    ),
     pytest.param(
         ONE,
-        texts("Ana.py", "ana.py", "ANA/x.py"),
+        named_files("Ana.py", "ana.py", "ANA/x.py"),
         "ANA",
         ("ANA/x.py", "Ana.py", "ana.py"),
         [],
@@ -589,7 +623,7 @@ CONFLICTS = [
     ),
     pytest.param(
         ONE,
-        texts("Zoe\u0301.py", "Zo\u00e9.py", "ZO\u00c9/x.py"),
+        named_files("Zoe\u0301.py", "Zo\u00e9.py", "ZO\u00c9/x.py"),
         "ZO\u00c9",
         ("ZO\u00c9/x.py", "Zoe\u0301.py", "Zo\u00e9.py"),
         [],
@@ -597,7 +631,7 @@ CONFLICTS = [
     ),
     pytest.param(
         ONE,
-        texts("Straße.py", "STRASSE.py"),
+        named_files("Straße.py", "STRASSE.py"),
         "STRASSE",
         ("STRASSE.py", "Straße.py"),
         [],
@@ -605,26 +639,31 @@ CONFLICTS = [
     ),
     pytest.param(
         ONE,
-        texts("ana.py", "\uff41na.py"),
+        named_files("ana.py", "\uff41na.py"),
         "ana",
         ("ana.py", "\uff41na.py"),
         [],
         id="a full-width letter",
     ),
     pytest.param(
-        ONE, texts("ana b.py", "ana  b .py"), "ana  b ", ("ana  b .py", "ana b.py"), [], id="blanks"
+        ONE,
+        named_files("ana b.py", "ana  b .py"),
+        "ana  b ",
+        ("ana  b .py", "ana b.py"),
+        [],
+        id="blanks",
     ),
     pytest.param(
         ONE,
-        texts("ana.py", "ana (2).py", "ana/x.py"),
+        named_files("ana.py", "ana (2).py", "ana/x.py"),
         "ana",
         ("ana.py", "ana/x.py"),
         [],
-        id="beside a name like a counted one",
+        id="next to a name with a number in brackets",
     ),
     pytest.param(
         ONE,
-        {**texts("ana.py"), "ana/n.pdf": "x"},
+        {**named_files("ana.py"), "ana/n.pdf": "x"},
         "ana",
         ("ana.py", "ana/"),
         [],
@@ -632,7 +671,7 @@ CONFLICTS = [
     ),
     pytest.param(
         ONE,
-        texts("ana.py", "ana/a.py", "ana/b.py"),
+        named_files("ana.py", "ana/a.py", "ana/b.py"),
         "ana",
         ("ana.py", "ana/"),
         [
@@ -643,15 +682,15 @@ CONFLICTS = [
     ),
     pytest.param(
         ONE,
-        texts("ana.py", "ana/gqa.py", "ana/b.py"),
+        named_files("ana.py", "ana/gqa.py", "ana/b.py"),
         "ana",
         ("ana.py", "ana/gqa.py"),
         ["ana/b.py (2 submissions have the name ana)"],
-        id="a file that is not asked for",
+        id="a file that is not requested",
     ),
     pytest.param(
         ONE,
-        texts("li_1_2_gqa.py", "li.py"),
+        named_files("li_1_2_gqa.py", "li.py"),
         "li",
         ("li.py", "li_1_2_gqa.py"),
         [],
@@ -659,31 +698,31 @@ CONFLICTS = [
     ),
     pytest.param(
         ONE,
-        texts("li_1_2_gqa.py", "li_3_4_gqa.py", "li.py"),
+        named_files("li_1_2_gqa.py", "li_3_4_gqa.py", "li.py"),
         "li",
         ("li.py", "li_1_2_gqa.py", "li_3_4_gqa.py"),
         [],
-        id="a file that may be either student's",
+        id="a file that may belong to two students",
     ),
     pytest.param(
         ONE,
-        texts("li_1_2_gqa.py", "li_3_4_gqa.py", "li (3).py"),
+        named_files("li_1_2_gqa.py", "li_3_4_gqa.py", "li (3).py"),
         "li (3)",
         ("li (3).py", "li_3_4_gqa.py"),
         [],
-        id="a file called like a student with number",
+        id="a file with a name like a student with an id",
     ),
     pytest.param(
         ONE,
-        texts("li_1_2_gqa.py", "li_1_assignsubmission_file_/gqa.py"),
+        named_files("li_1_2_gqa.py", "li_1_assignsubmission_file_/gqa.py"),
         "li",
         ("li_1_2_gqa.py", "li_1_assignsubmission_file_/gqa.py"),
         [],
-        id="one number in two systems",
+        id="the same id in two systems",
     ),
     pytest.param(
         ONE,
-        texts(
+        named_files(
             "hw_ana_attempt_2026-11-20-10-11-12_gqa.py", "hw_ANA_attempt_2026-11-20-10-11-12_gqa.py"
         ),
         "ANA",
@@ -693,7 +732,7 @@ CONFLICTS = [
     ),
     pytest.param(
         ONE,
-        texts(
+        named_files(
             "a_ana_attempt_2026-11-20-10-11-12_gqa.py", "b_ana_attempt_2026-11-21-10-11-12_gqa.py"
         ),
         "ana",
@@ -703,7 +742,7 @@ CONFLICTS = [
     ),
     pytest.param(
         TWO,
-        texts("ana/gqa.py", "Ana/gqa.py", "ana/kv_cache.py", "Ana/kv_cache.py"),
+        named_files("ana/gqa.py", "Ana/gqa.py", "ana/kv_cache.py", "Ana/kv_cache.py"),
         "Ana",
         ("Ana/{}.py", "ana/{}.py"),
         [],
@@ -714,7 +753,7 @@ CONFLICTS = [
 
 @pytest.mark.parametrize("form", ["folder", "zip"])
 @pytest.mark.parametrize(("challenges", "files", "name", "places", "ignored"), CONFLICTS)
-def test_one_name_twice_is_for_a_person_to_settle(
+def test_several_submissions_of_the_same_name_are_not_read(
     form: str,
     challenges: tuple[Challenge, ...],
     files: Files,
@@ -723,107 +762,116 @@ def test_one_name_twice_is_for_a_person_to_settle(
     ignored: list[str],
     tmp_path: Path,
 ) -> None:
-    """None of the files is read as the answer, all are named, no name is invented, the others are read."""
+    """The message names all files of the name. The files of other students are read."""
     others = (
         ["yan_99_101_gqa.py", "zoe_99_100_gqa.py"]
         if "li_1_2_gqa.py" in files
         else ["yan/gqa.py", "zoe/gqa.py"]
     )
-    files = {**files, **texts(*others)}
-    where = lay(tmp_path / "in", files) if form == "folder" else pack(tmp_path / "in.zip", files)
-    got = collect(where, challenges)
-    asked = {challenge.id: Path(challenge.file_name).stem for challenge in challenges}
-    unsettled = [made for made in got.submissions if made.unsettled]
-    assert [(made.student, made.challenge) for made in unsettled] == [
-        (name, challenge) for challenge in asked
+    files = {**files, **named_files(*others)}
+    path = (
+        write_files(tmp_path / "in", files)
+        if form == "folder"
+        else write_zip(tmp_path / "in.zip", files)
+    )
+    got = collect(path, challenges)
+    stems = {challenge.id: Path(challenge.file_name).stem for challenge in challenges}
+    unsettled = [submission for submission in got.submissions if submission.unsettled]
+    assert [(submission.student, submission.challenge) for submission in unsettled] == [
+        (name, challenge) for challenge in stems
     ]
-    for made in unsettled:
-        expected = tuple(place.format(asked[made.challenge]) for place in places)
-        assert (made.source, made.unsettled, made.modified) == (None, expected, None)
-        assert made.trouble.startswith(
+    for submission in unsettled:
+        expected = tuple(place.format(stems[submission.challenge]) for place in places)
+        assert (submission.source, submission.modified) == (None, None)
+        assert submission.unsettled == expected
+        assert submission.trouble.startswith(
             f"{len(places)} submissions have the name {name}: {', '.join(expected)}. "
         )
-        assert made.trouble.endswith(
-            " None of them is graded. Remove or rename all but one, then run grade again with --resume."
+        assert submission.trouble.endswith(
+            " None of them is graded. Remove or rename all but one, then run grade again with"
+            " --resume."
         )
     assert got.ignored == ignored
-    graded = [made for made in got.submissions if not made.unsettled and made.source]
-    assert {"yan", "zoe"} <= {made.student for made in graded}
-    names = {Path(place).stem for place in files}
-    assert all(made.student in names or re.match(r"(li|yan|zoe)", made.student) for made in graded)
-    assert not {place for made in graded for place in (made.file,)} & {
-        place for made in unsettled for place in made.unsettled
-    }
-
-
-def test_a_settled_name_is_read_again(tmp_path: Path) -> None:
-    """Once one of the two files is gone, the other is the student's."""
-    root = lay(tmp_path / "in", texts("ana.py", "Ana/gqa.py", "zoe.py"))
-    assert [made.unsettled for made in collect(root, ONE).submissions] == [
-        ("Ana/gqa.py", "ana.py"),
-        (),
+    graded = [
+        submission
+        for submission in got.submissions
+        if not submission.unsettled and submission.source
     ]
+    students = {submission.student for submission in graded}
+    assert {"yan", "zoe"} <= students
+    names = {Path(place).stem for place in files}
+    assert all(student in names or re.match(r"(li|yan|zoe)", student) for student in students)
+    unsettled_places = {place for submission in unsettled for place in submission.unsettled}
+    assert not {submission.file for submission in graded} & unsettled_places
+
+
+def test_settled_name_is_read_again(tmp_path: Path) -> None:
+    """If one of two files with the same name is removed, the other is the submission."""
+    root = write_files(tmp_path / "in", named_files("ana.py", "Ana/gqa.py", "zoe.py"))
+    unsettled = [submission.unsettled for submission in collect(root, ONE).submissions]
+    assert unsettled == [("Ana/gqa.py", "ana.py"), ()]
     (root / "ana.py").unlink()
-    check(collect(root, ONE), {"Ana": "Ana/gqa.py", "zoe": "zoe.py"})
+    check_collected(collect(root, ONE), {"Ana": "Ana/gqa.py", "zoe": "zoe.py"})
 
 
-def test_spellings_that_count_as_one_name_are_explained(tmp_path: Path) -> None:
-    """Two files that look different, or alike, under one name: the sentence says why."""
-    explained = (
+@pytest.mark.parametrize(
+    ("files", "is_explained"),
+    [(("ana.py", "Ana.py"), True), (("ana.py", "ana/x.py"), False)],
+    ids=["two spellings", "one spelling"],
+)
+def test_message_explains_spellings_of_the_same_name(
+    files: tuple[str, ...], is_explained: bool, tmp_path: Path
+) -> None:
+    """If the names of two files look different but count as the same name, the message says why."""
+    explanation = (
         "Names that differ only in capitals, blanks or the encoding of an accent are one name."
     )
-    for number, (files, expected) in enumerate(
-        ((("ana.py", "Ana.py"), True), (("ana.py", "ana/x.py"), False))
-    ):
-        (made,) = collect(lay(tmp_path / str(number), texts(*files)), ONE).submissions
-        assert (explained in made.trouble) == expected
+    (submission,) = collect(write_files(tmp_path / "in", named_files(*files)), ONE).submissions
+    assert (explanation in submission.trouble) == is_explained
 
 
-def test_many_files_of_one_name(tmp_path: Path) -> None:
-    """The sentence names ten of them; the others are among what was ignored."""
-    names = sorted(
-        "".join(
-            letter.upper() if number >> place & 1 else letter for place, letter in enumerate("anab")
-        )
-        + ".py"
-        for number in range(13)
-    )
-    got = collect(lay(tmp_path / "in", texts(*names)), ONE)
-    (made,) = got.submissions
-    assert made.unsettled == tuple(names)
-    assert f"{names[9]} and 3 more." in made.trouble
+def test_message_names_ten_files_of_the_same_name(tmp_path: Path) -> None:
+    """The other files of the name are ignored with a reason."""
+    names = []
+    for bits in range(13):
+        letters = [
+            letter.upper() if bits >> index & 1 else letter for index, letter in enumerate("anab")
+        ]
+        names.append("".join(letters) + ".py")
+    names.sort()
+    got = collect(write_files(tmp_path / "in", named_files(*names)), ONE)
+    (submission,) = got.submissions
+    assert submission.unsettled == tuple(names)
+    assert f"{names[9]} and 3 more." in submission.trouble
     assert got.ignored == [
         f"{name} (13 submissions have the name {names[0][:-3]})" for name in names[10:]
     ]
 
 
 @pytest.mark.parametrize("challenges", [pytest.param(ONE, id="one"), pytest.param(TWO, id="two")])
-def test_order(challenges: tuple[Challenge, ...], tmp_path: Path) -> None:
-    """By student, whatever the case of letters, then as the challenges are asked; a second look gives the same."""
+def test_submissions_are_sorted_by_student(
+    challenges: tuple[Challenge, ...], tmp_path: Path
+) -> None:
+    """Capitals do not change the order. A student's challenges are in the assignment's order."""
     names = ["bob", "Zoe", "ana", "Cai", "éva", "ana2"]
-    root = lay(tmp_path / "in", texts(*(f"{name}/gqa.py" for name in names)))
+    root = write_files(tmp_path / "in", named_files(*(f"{name}/gqa.py" for name in names)))
     got = collect(root, challenges)
-    assert [one.student for one in got.submissions[:: len(challenges)]] == [
-        "ana",
-        "ana2",
-        "bob",
-        "Cai",
-        "Zoe",
-        "éva",
-    ]
-    assert [one.challenge for one in got.submissions] == [one.id for one in challenges] * len(names)
+    students = [submission.student for submission in got.submissions[:: len(challenges)]]
+    assert students == ["ana", "ana2", "bob", "Cai", "Zoe", "éva"]
+    ids = [submission.challenge for submission in got.submissions]
+    assert ids == [challenge.id for challenge in challenges] * len(names)
     assert collect(root, challenges) == got
 
 
 @pytest.mark.parametrize(
-    ("make", "says"),
+    ("make", "message"),
     [
         pytest.param(lambda path: None, "cannot be read: No such file", id="not there"),
         pytest.param(lambda path: path.mkdir(), "holds no submission", id="an empty folder"),
         pytest.param(
-            lambda path: lay(path, {"n.pdf": "x", ".a.py": "x"}),
+            lambda path: write_files(path, {"n.pdf": "x", ".a.py": "x"}),
             "holds no submission",
-            id="nothing but other files",
+            id="only other files",
         ),
         pytest.param(
             lambda path: path.write_text("x = 1\n"), "is neither a folder nor a .zip", id="a file"
@@ -836,12 +884,13 @@ def test_order(challenges: tuple[Challenge, ...], tmp_path: Path) -> None:
         ),
     ],
 )
-def test_nothing_to_grade(make: Callable[[Path], object], says: str, tmp_path: Path) -> None:
-    """One sentence says what is wrong and which layouts there are."""
+def test_class_without_submissions_is_refused(
+    make: Callable[[Path], object], message: str, tmp_path: Path
+) -> None:
+    """The message has the cause and the possible layouts."""
     make(tmp_path / "in")
-    with pytest.raises(
-        DrillError, match=rf"in {says}.*DIR/<student>\.py or DIR/<student>/<any>\.py, or the \.zip"
-    ):
+    layouts = r"DIR/<student>\.py or DIR/<student>/<any>\.py, or the \.zip"
+    with pytest.raises(DrillError, match=rf"in {message}.*{layouts}"):
         collect(tmp_path / "in", ONE)
 
 
@@ -849,21 +898,21 @@ def test_nothing_to_grade(make: Callable[[Path], object], says: str, tmp_path: P
     ("files", "challenges", "expected", "ignored"),
     [
         pytest.param(
-            texts("gqa.py", "x.py", "n.pdf"),
+            named_files("gqa.py", "x.py", "n.pdf"),
             ONE,
             {"li_1_2_hw": "gqa.py"},
-            ["x.py (not asked for)"],
+            ["x.py (not requested)"],
             id="a file among others",
         ),
         pytest.param(
-            texts("my/gqa.py", "__MACOSX/gqa.py"),
+            named_files("my/gqa.py", "__MACOSX/gqa.py"),
             ONE,
             {"li_1_2_hw": "my/gqa.py"},
             [],
-            id="a folder in it",
+            id="a folder inside",
         ),
         pytest.param(
-            texts("a.py", "b.py"),
+            named_files("a.py", "b.py"),
             ONE,
             {"li_1_2_hw": "~handed in 2 Python files and none is called gqa.py: a.py, b.py"},
             [],
@@ -884,7 +933,7 @@ def test_nothing_to_grade(make: Callable[[Path], object], says: str, tmp_path: P
             id="nothing",
         ),
         pytest.param(
-            texts("gqa.py"),
+            named_files("gqa.py"),
             TWO,
             {
                 "li_1_2_hw: gqa": "gqa.py",
@@ -895,36 +944,39 @@ def test_nothing_to_grade(make: Callable[[Path], object], says: str, tmp_path: P
         ),
     ],
 )
-def test_one_students_work(
+def test_all_files_of_a_single_student_are_collected(
     files: Files,
     challenges: tuple[Challenge, ...],
     expected: dict[str, str],
     ignored: list[str],
     tmp_path: Path,
 ) -> None:
-    """A folder or a zip that is one student's, whatever it is called and whatever lies in it; there is always something to say to that student."""
-    check(collect_single(lay(tmp_path / "li_1_2_hw", files), challenges), expected, ignored)
-    got = collect_single(pack(tmp_path / "li_1_2_hw.zip", files), challenges)
-    check(got, expected, [f"li_1_2_hw.zip/{one}" for one in ignored])
+    """The student hands in a folder or a zip. The name of the student is its name.
 
-
-def test_long_lists_are_cut_and_nothing_is_lost(tmp_path: Path) -> None:
-    """A sentence names ten files; the others are among what was ignored."""
-    names = [f"ana/f{number:02}.py" for number in range(13)]
-    got = collect(lay(tmp_path / "in", texts(*names)), ONE)
-    check(
-        got,
-        {
-            "ana": "~handed in 13 Python files and none is called gqa.py: f00.py, .*, f09.py and 3 more. Hand in gqa.py"
-        },
-        [f"{name} (not asked for)" for name in names[10:]],
+    If nothing can be graded, the student gets a message.
+    """
+    check_collected(
+        collect_single(write_files(tmp_path / "li_1_2_hw", files), challenges), expected, ignored
     )
+    got = collect_single(write_zip(tmp_path / "li_1_2_hw.zip", files), challenges)
+    check_collected(got, expected, [f"li_1_2_hw.zip/{path}" for path in ignored])
 
 
-def test_zips_of_students_are_unpacked_in_turn(
+def test_message_names_ten_of_many_files(tmp_path: Path) -> None:
+    """The other files are ignored with a reason."""
+    names = [f"ana/f{index:02}.py" for index in range(13)]
+    got = collect(write_files(tmp_path / "in", named_files(*names)), ONE)
+    message = (
+        "~handed in 13 Python files and none is called gqa.py: f00.py, .*, f09.py and 3 more."
+        " Hand in gqa.py"
+    )
+    check_collected(got, {"ana": message}, [f"{name} (not requested)" for name in names[10:]])
+
+
+def test_zips_of_students_are_unpacked_one_after_the_other(
     scratch: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The disk holds the files of one student at a time."""
+    """The disk holds the files of only one student at a time."""
     held: list[int] = []
     write_bytes = Path.write_bytes
 
@@ -933,14 +985,14 @@ def test_zips_of_students_are_unpacked_in_turn(
         held.append(sum(file.stat().st_size for file in scratch.rglob("*") if file.is_file()))
         return size
 
-    where = a_class(tmp_path, "folder")
+    folder = write_class(tmp_path, "folder")
     monkeypatch.setattr(Path, "write_bytes", written)
-    collect(where, ONE)
+    collect(folder, ONE)
     assert held == [len("# gqa.py\n")] * 2
 
 
-def tree(random: Random) -> dict[str, str]:
-    """Files with names of all layouts, in folders of all kinds; no name is a file and a folder."""
+def random_files(random: Random) -> dict[str, str]:
+    """Return random files with names of all layouts. No name is both a file and a folder."""
     tops = [
         "ana",
         "Ana",
@@ -981,14 +1033,18 @@ def tree(random: Random) -> dict[str, str]:
 
 @pytest.mark.parametrize("seed", range(8))
 @pytest.mark.parametrize("challenges", [pytest.param(ONE, id="one"), pytest.param(TWO, id="two")])
-def test_nothing_is_lost(challenges: tuple[Challenge, ...], seed: int, tmp_path: Path) -> None:
-    """Every Python file is one submission's, or is named in a trouble or among what was ignored; what was read is that file; names are unique."""
+def test_no_python_file_is_lost(
+    challenges: tuple[Challenge, ...], seed: int, tmp_path: Path
+) -> None:
+    """Every Python file is a submission, is named in a message, or is ignored with a reason."""
     random = Random(seed)
-    for number in range(25):
-        files = tree(random)
-        for where in (lay(tmp_path / str(number), files), pack(tmp_path / f"{number}.zip", files)):
+    for index in range(25):
+        files = random_files(random)
+        folder = write_files(tmp_path / str(index), files)
+        archive = write_zip(tmp_path / f"{index}.zip", files)
+        for path in (folder, archive):
             try:
-                got = collect(where, challenges)
+                got = collect(path, challenges)
             except DrillError as error:
                 assert "holds no submission" in str(error)  # noqa: PT017 -- most hold some
                 assert not any(
@@ -996,39 +1052,35 @@ def test_nothing_is_lost(challenges: tuple[Challenge, ...], seed: int, tmp_path:
                     for name in files
                 )
                 continue
-            read = [one for one in got.submissions if one.source is not None]
-            assert all(one.source == files[one.file] for one in read)
-            assert len({one.file for one in read}) == len(read)
-            folded = {
-                (unicodedata.normalize("NFC", one.student).casefold(), one.challenge)
-                for one in got.submissions
-            }
-            assert (
-                len(folded)
-                == len(got.submissions)
-                == len(challenges) * len({one.student for one in got.submissions})
-            )
-            for name in files:
-                if name.endswith(".py"):
-                    places = (
-                        [one.file for one in read].count(name),
-                        sum(one.startswith(f"{name} (") for one in got.ignored),
-                    )
-                    assert sum(places) == 1 or (
-                        sum(places) == 0 and named_in_trouble(name, got.submissions)
-                    ), (name, got)
+            check_nothing_is_lost(got, files, challenges)
+
+
+def check_nothing_is_lost(
+    got: Collected, files: Mapping[str, str], challenges: tuple[Challenge, ...]
+) -> None:
+    """Check that names are unique, texts are right, and each Python file is accounted for once."""
+    read = [submission for submission in got.submissions if submission.source is not None]
+    assert all(submission.source == files[submission.file] for submission in read)
+    assert len({submission.file for submission in read}) == len(read)
+    folded = {
+        (unicodedata.normalize("NFC", submission.student).casefold(), submission.challenge)
+        for submission in got.submissions
+    }
+    students = {submission.student for submission in got.submissions}
+    assert len(folded) == len(got.submissions) == len(challenges) * len(students)
+    for name in files:
+        if name.endswith(".py"):
+            count = [submission.file for submission in read].count(name)
+            count += sum(path.startswith(f"{name} (") for path in got.ignored)
+            is_named = count == 0 and named_in_trouble(name, got.submissions)
+            assert count == 1 or is_named, (name, got)
 
 
 def named_in_trouble(path: str, submissions: Sequence[StudentSubmission]) -> bool:
-    """Whether a sentence names the file, by its path within what its student handed in."""
-    tail = re.escape(
-        re.sub(
-            r"^(li_1_\d_|A_7_assignsubmission_file_|q_cai_attempt_[\d-]+_)(?!/|\.py)|^[^/]*/",
-            "",
-            path,
-        )
-    )
+    """Return whether a message names the file by its path within its student's files."""
+    prefix = r"^(li_1_\d_|A_7_assignsubmission_file_|q_cai_attempt_[\d-]+_)(?!/|\.py)|^[^/]*/"
+    tail = re.escape(re.sub(prefix, "", path))
     return any(
-        re.search(rf"(^|[\s:]){tail}([,.\s]|$)", one.trouble) or path in one.unsettled
-        for one in submissions
+        re.search(rf"(^|[\s:]){tail}([,.\s]|$)", submission.trouble) or path in submission.unsettled
+        for submission in submissions
     )

@@ -1,4 +1,6 @@
-"""A class's grading: results on disk, what is left to do, stations that are lost, the seam to executors."""
+"""Tests of the choice of an executor."""
+
+import re
 
 import pytest
 
@@ -19,7 +21,8 @@ from trainer.model.errors import DrillError
         "dask://a/b:80",
     ],
 )
-def test_an_executor_that_is_none(where: str) -> None:
-    """One sentence with what was said and what can be said."""
-    with pytest.raises(DrillError, match="local or dask://HOST:PORT"), executor_for(where, 1):
+def test_unknown_executor_is_refused(where: str) -> None:
+    """The sentence has the given value and the possible values."""
+    message = f"--executor is {where!r}; it must be local or dask://HOST:PORT"
+    with pytest.raises(DrillError, match=re.escape(message)), executor_for(where, 1):
         pass

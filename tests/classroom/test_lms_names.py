@@ -1,19 +1,22 @@
-"""What a class handed in: every layout, names of all kinds, hostile archives and folders; nothing is lost and nothing is read that must not be."""
+"""Tests of file names from learning management systems: students, dates, and guessed users."""
 
 from datetime import datetime
 from pathlib import Path
 
 import pytest
 
-from tests.support.collect import ONE, Files, lay, pack, texts
+from tests.support.collect import ONE, Files, named_files, write_files, write_zip
 from trainer.classroom.collect import collect
 
 DAY = "2026-11-20-10-11-12"
 
-
-POSED = [
+# Names that eve gave her files so that they look like files of bob. Each id is "form of the name
+# that eve chose in the form of the system that received the file".
+FORGED = [
     pytest.param(
-        texts(f"hw_eve_attempt_{DAY}_x_bob_attempt_{DAY}_gqa.py", f"hw_bob_attempt_{DAY}_gqa.py"),
+        named_files(
+            f"hw_eve_attempt_{DAY}_x_bob_attempt_{DAY}_gqa.py", f"hw_bob_attempt_{DAY}_gqa.py"
+        ),
         {
             "bob": f"hw_bob_attempt_{DAY}_gqa.py",
             "eve": f"hw_eve_attempt_{DAY}_x_bob_attempt_{DAY}_gqa.py",
@@ -21,7 +24,7 @@ POSED = [
         id="Blackboard in Blackboard",
     ),
     pytest.param(
-        texts(
+        named_files(
             f"hw_eve_attempt_{DAY}_hw_bob_attempt_2026-11-19-00-00-00_gqa.py",
             f"hw_yan_attempt_{DAY}_gqa.py",
         ),
@@ -32,7 +35,7 @@ POSED = [
         id="Blackboard in Blackboard, an earlier date",
     ),
     pytest.param(
-        texts(
+        named_files(
             f"hw_eve_attempt_{DAY}_Bob_7_assignsubmission_file_gqa.py",
             f"hw_bob_attempt_{DAY}_gqa.py",
         ),
@@ -43,22 +46,24 @@ POSED = [
         id="Moodle in Blackboard",
     ),
     pytest.param(
-        texts(f"hw_eve_attempt_{DAY}_bob_1_2_gqa.py", f"hw_bob_attempt_{DAY}_gqa.py"),
+        named_files(f"hw_eve_attempt_{DAY}_bob_1_2_gqa.py", f"hw_bob_attempt_{DAY}_gqa.py"),
         {"bob": f"hw_bob_attempt_{DAY}_gqa.py", "eve": f"hw_eve_attempt_{DAY}_bob_1_2_gqa.py"},
         id="Canvas in Blackboard",
     ),
     pytest.param(
-        texts(f"eve_11_12_hw_bob_attempt_{DAY}_gqa.py", "bob_13_14_gqa.py"),
+        named_files(f"eve_11_12_hw_bob_attempt_{DAY}_gqa.py", "bob_13_14_gqa.py"),
         {"bob": "bob_13_14_gqa.py", "eve": f"eve_11_12_hw_bob_attempt_{DAY}_gqa.py"},
         id="Blackboard in Canvas",
     ),
     pytest.param(
-        texts(f"eve_11_12_hw_bob_attempt_{DAY}_gqa.py", f"eve_11_13_hw_bob_attempt_{DAY}.txt"),
+        named_files(
+            f"eve_11_12_hw_bob_attempt_{DAY}_gqa.py", f"eve_11_13_hw_bob_attempt_{DAY}.txt"
+        ),
         {"eve": f"eve_11_12_hw_bob_attempt_{DAY}_gqa.py"},
         id="Blackboard with a receipt in Canvas",
     ),
     pytest.param(
-        texts(
+        named_files(
             "eve_11_12_assignsubmission_file_gqa.py",
             "eve_LATE_11_12_Bob_7_assignsubmission_file_a.py",
             "bob_13_14_gqa.py",
@@ -67,12 +72,12 @@ POSED = [
         id="Moodle in Canvas",
     ),
     pytest.param(
-        texts("eve_11_12_bob_13_14_gqa.py", "bob_13_14_gqa.py"),
+        named_files("eve_11_12_bob_13_14_gqa.py", "bob_13_14_gqa.py"),
         {"bob": "bob_13_14_gqa.py", "eve": "eve_11_12_bob_13_14_gqa.py"},
         id="Canvas in Canvas",
     ),
     pytest.param(
-        texts(
+        named_files(
             "Eve_6_assignsubmission_file_Bob_7_assignsubmission_file_gqa.py",
             "Bob_7_assignsubmission_file_gqa.py",
         ),
@@ -83,7 +88,7 @@ POSED = [
         id="Moodle in Moodle",
     ),
     pytest.param(
-        texts(
+        named_files(
             f"Eve_6_assignsubmission_file_hw_bob_attempt_{DAY}_gqa.py",
             "Bob_7_assignsubmission_file_gqa.py",
         ),
@@ -94,7 +99,9 @@ POSED = [
         id="Blackboard in Moodle",
     ),
     pytest.param(
-        texts("Eve_6_assignsubmission_file_bob_1_2_gqa.py", "Bob_7_assignsubmission_file_gqa.py"),
+        named_files(
+            "Eve_6_assignsubmission_file_bob_1_2_gqa.py", "Bob_7_assignsubmission_file_gqa.py"
+        ),
         {
             "Bob": "Bob_7_assignsubmission_file_gqa.py",
             "Eve": "Eve_6_assignsubmission_file_bob_1_2_gqa.py",
@@ -105,41 +112,49 @@ POSED = [
 
 
 @pytest.mark.parametrize("form", ["folder", "zip"])
-@pytest.mark.parametrize(("files", "expected"), POSED)
+@pytest.mark.parametrize(("files", "expected"), FORGED)
 def test_no_student_is_graded_as_another(
     form: str, files: Files, expected: dict[str, str], tmp_path: Path
 ) -> None:
-    """Only what the system wrote says whose a file is, whatever name the student gave the file."""
-    got = collect(
-        lay(tmp_path / "in", files) if form == "folder" else pack(tmp_path / "in.zip", files), ONE
+    """Only the part of a name that the system wrote decides who the student is."""
+    path = (
+        write_files(tmp_path / "in", files)
+        if form == "folder"
+        else write_zip(tmp_path / "in.zip", files)
     )
-    assert {made.student: made.file for made in got.submissions} == expected
-    assert not any(made.unsettled for made in got.submissions)
+    submissions = collect(path, ONE).submissions
+    assert {submission.student: submission.file for submission in submissions} == expected
+    assert not any(submission.unsettled for submission in submissions)
 
 
-def test_the_date_of_an_attempt_is_the_systems(tmp_path: Path) -> None:
-    """A date in the student's own file name makes no late file early."""
-    (made,) = collect(
-        lay(
-            tmp_path / "in",
-            texts(f"hw_eve_attempt_{DAY}_hw_eve_attempt_2026-01-01-00-00-00_gqa.py"),
-        ),
-        ONE,
-    ).submissions
-    assert made.modified == datetime(2026, 11, 20, 10, 11, 12).timestamp()
+def test_date_in_the_students_own_file_name_does_not_count(tmp_path: Path) -> None:
+    """The system's date decides if a submission is late."""
+    files = named_files(f"hw_eve_attempt_{DAY}_hw_eve_attempt_2026-01-01-00-00-00_gqa.py")
+    (submission,) = collect(write_files(tmp_path / "in", files), ONE).submissions
+    assert submission.modified == datetime(2026, 11, 20, 10, 11, 12).timestamp()
 
 
 def receipt(head: str, user: str, name: str = "Some Body") -> dict[str, str]:
-    """A file of Blackboard's, with the text that Blackboard writes next to it."""
+    """Return a file from Blackboard and its receipt.
+
+    Args:
+        head: the `<assignment>_<user>` of the file names.
+        user: the user in the receipt.
+        name: the name of the student in the receipt.
+    """
+    text = (
+        f"Name: {name} ({user})\r\nAssignment: x\r\nDate Submitted: y\r\n\r\n"
+        "Submission Field:\r\nName: Bob (bob)\r\n"
+    )
     return {
         f"{head}_attempt_{DAY}_gqa.py": f"# {head}\n",
-        f"{head}_attempt_{DAY}.txt": f"Name: {name} ({user})\r\nAssignment: x\r\nDate Submitted: y\r\n\r\nSubmission Field:\r\nName: Bob (bob)\r\n",
+        f"{head}_attempt_{DAY}.txt": text,
     }
 
 
 def bare(*heads: str) -> dict[str, str]:
-    """Blackboard's files without receipts."""
-    return texts(*(f"{head}_attempt_{DAY}_gqa.py" for head in heads))
+    """Return files from Blackboard without receipts."""
+    return named_files(*(f"{head}_attempt_{DAY}_gqa.py" for head in heads))
 
 
 USERS = [
@@ -202,13 +217,13 @@ USERS = [
         receipt("hw_eve", "eve", "Eve (bob)") | receipt("hw_bob", "bob"),
         {"eve", "bob"},
         False,
-        id="a name with another user in it",
+        id="a name with another user in brackets",
     ),
     pytest.param(
         receipt("hw_van_eve", "bob") | bare("hw_bob"),
         {"van_eve", "bob"},
         False,
-        id="a receipt of somebody else",
+        id="a receipt with another user",
     ),
     pytest.param(
         {**bare("hw_jane_doe"), f"hw_jane_doe_attempt_{DAY}.txt": b"\xff("},
@@ -221,22 +236,26 @@ USERS = [
 
 @pytest.mark.parametrize("form", ["folder", "zip"])
 @pytest.mark.parametrize(("files", "users", "guessed"), USERS)
-def test_blackboards_users(
+def test_user_names_with_underscores_are_not_cut(
     form: str, files: Files, users: set[str], guessed: bool, tmp_path: Path
 ) -> None:
-    """User names with underscores stay whole; a guess is told."""
-    got = collect(
-        lay(tmp_path / "in", files) if form == "folder" else pack(tmp_path / "in.zip", files), ONE
+    """If a user is a guess, there is a note."""
+    path = (
+        write_files(tmp_path / "in", files)
+        if form == "folder"
+        else write_zip(tmp_path / "in.zip", files)
     )
-    assert {made.student for made in got.submissions} == users
-    assert all(made.source for made in got.submissions)
+    got = collect(path, ONE)
+    assert {submission.student for submission in got.submissions} == users
+    assert all(submission.source for submission in got.submissions)
     assert bool(got.notes) == guessed
 
 
-def test_guessed_users_are_told(tmp_path: Path) -> None:
-    """The note says what was read from what, and what settles it; of many it names three."""
-    got = collect(lay(tmp_path / "in", bare(*(f"HW_3_s{number}" for number in range(5)))), ONE)
-    assert [made.student for made in got.submissions] == [f"s{number}" for number in range(5)]
+def test_note_lists_guessed_users(tmp_path: Path) -> None:
+    """The note lists three of many guesses, and gives the next step."""
+    heads = [f"HW_3_s{index}" for index in range(5)]
+    got = collect(write_files(tmp_path / "in", bare(*heads)), ONE)
+    assert [submission.student for submission in got.submissions] == ["s0", "s1", "s2", "s3", "s4"]
     (note,) = got.notes
-    assert "s0 from HW_3_s0, s1 from HW_3_s1, s2 from HW_3_s2 and 2 more" in note
-    assert note.endswith("If that is wrong, put Blackboard's .txt receipts next to the files.")
+    assert "Guessed: s0 from HW_3_s0, s1 from HW_3_s1, s2 from HW_3_s2 and 2 more." in note
+    assert note.endswith("If a guess is wrong, put Blackboard's .txt receipts next to the files.")

@@ -1,4 +1,4 @@
-"""A class's grading: results on disk, what is left to do, stations that are lost, the seam to executors."""
+"""Tests of results on disk: their file names, their content, and the settings of a grading."""
 
 import errno
 import json
@@ -14,27 +14,27 @@ from trainer.classroom.result_store import (
     CLASS_FILE,
     ClassFile,
     ResultStore,
+    decode_result,
+    encode_result,
     safe_name,
-    write_whole,
+    write_atomically,
 )
-from trainer.classroom.result_store import packed as packed_result
-from trainer.classroom.result_store import unpacked as unpacked_result
 from trainer.export.student_results import with_report, with_trouble
 from trainer.model.errors import DrillError, GraderError
 
 
 @pytest.mark.parametrize(
-    ("name", "kept"),
+    "name",
     [
-        pytest.param("ana", "ana", id="plain"),
-        pytest.param("Ana López", "Ana López", id="a space and an accent"),
-        pytest.param("漢字 😀", "漢字 😀", id="other scripts"),
-        pytest.param("O'Brien", "O'Brien", id="a quote"),
+        pytest.param("ana", id="plain"),
+        pytest.param("Ana López", id="a space and an accent"),
+        pytest.param("漢字 😀", id="other scripts"),
+        pytest.param("O'Brien", id="a quote"),
     ],
 )
-def test_ordinary_names_are_kept(name: str, kept: str) -> None:
-    """A result is found under the student's own name wherever file systems take it."""
-    assert safe_name(name) == kept
+def test_ordinary_names_do_not_change(name: str) -> None:
+    """The file has the student's own name if every file system accepts the name."""
+    assert safe_name(name) == name
 
 
 @pytest.mark.parametrize(
@@ -58,56 +58,54 @@ def test_ordinary_names_are_kept(name: str, kept: str) -> None:
         "😀" * 80,
     ],
 )
-def test_other_names_become_safe_ones(name: str) -> None:
-    """One component, short enough, no control characters, and no two names the same."""
-    made = safe_name(name)
-    assert made not in ("", ".", "..")
-    assert not set(made) & set('/\\\n\0\u202e"')
-    assert len(made.encode()) <= 130
-    assert made != safe_name(name + "_")
-    assert made.split(".")[0].lower() not in ("con", "lpt1")
+def test_unsafe_names_become_safe_file_names(name: str) -> None:
+    """A safe name is a short file name without control characters, different for each student."""
+    safe = safe_name(name)
+    assert safe not in ("", ".", "..")
+    assert not set(safe) & set('/\\\n\0\u202e"')
+    assert len(safe.encode()) <= 130
+    assert safe != safe_name(name + "_")
+    assert safe.split(".")[0].lower() not in ("con", "lpt1")
 
 
-def test_a_result_is_written_whole_or_not_at_all(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Where there is no room, the old file stays, nothing else is left, and the sentence says what to do."""
+def test_full_disk_leaves_the_old_result(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No other file remains, and the sentence gives the next step."""
     path = tmp_path / "results" / "ana.json"
-    write_whole(path, b"old")
+    write_atomically(path, b"old")
 
     def full(*_: object) -> None:
         raise OSError(errno.ENOSPC, "No space left on device")
 
     monkeypatch.setattr(os, "replace", full)
     with pytest.raises(GraderError, match=r"ana\.json cannot be written: No space left.*--resume"):
-        write_whole(path, b"new")
+        write_atomically(path, b"new")
     assert path.read_bytes() == b"old"
-    assert [one.name for one in path.parent.iterdir()] == ["ana.json"]
+    assert [file.name for file in path.parent.iterdir()] == ["ana.json"]
 
 
-def test_a_result_of_somebody_else_is_none(tmp_path: Path) -> None:
-    """A file that was renamed, cut off or is no result is graded again, not believed."""
-    kept = ResultStore(tmp_path, ["prefix-sum"])
+def test_file_of_another_student_is_not_a_result(tmp_path: Path) -> None:
+    """A renamed, incomplete or invalid file is not read, so that the submission is graded again."""
+    store = ResultStore(tmp_path, ["prefix-sum"])
     result = with_trouble(BARE, "It is empty.")
-    kept.write(result)
-    assert kept.read("ana", "prefix-sum") == result
-    path = kept.path("ana", "prefix-sum")
-    path.rename(kept.path("ben", "prefix-sum"))
-    assert kept.read("ben", "prefix-sum") is None
-    path.write_bytes(packed_result(result)[:100])
-    assert kept.read("ana", "prefix-sum") is None
+    store.write(result)
+    assert store.read("ana", "prefix-sum") == result
+    path = store.path("ana", "prefix-sum")
+    path.rename(store.path("ben", "prefix-sum"))
+    assert store.read("ben", "prefix-sum") is None
+    path.write_bytes(encode_result(result)[:100])
+    assert store.read("ana", "prefix-sum") is None
     path.write_text("[" * 100_000)
-    assert kept.read("ana", "prefix-sum") is None
+    assert store.read("ana", "prefix-sum") is None
 
 
-def test_several_challenges_have_a_folder_each(tmp_path: Path) -> None:
-    """One student's results do not take each other's place."""
-    kept = ResultStore(tmp_path, ["a", "b"])
-    assert kept.path("ana", "a") != kept.path("ana", "b")
+def test_each_challenge_has_its_own_folder(tmp_path: Path) -> None:
+    """The results of a student for two challenges are in different files."""
+    store = ResultStore(tmp_path, ["a", "b"])
+    assert store.path("ana", "a") != store.path("ana", "b")
 
 
-def test_a_record_that_cannot_be_read_is_no_fresh_start(tmp_path: Path) -> None:
-    """Nothing is written over what may be somebody's grades."""
+def test_unreadable_class_file_is_refused(tmp_path: Path) -> None:
+    """A new grading must not replace files that may be somebody's grades."""
     (tmp_path / CLASS_FILE).write_text("{}")
     with pytest.raises(DrillError, match="cannot be read"):
         ResultStore(tmp_path, ["a"]).class_file()
@@ -129,8 +127,8 @@ def test_a_record_that_cannot_be_read_is_no_fresh_start(tmp_path: Path) -> None:
         ResultStore(tmp_path, ["a"]).class_file()
 
 
-def test_the_record_comes_back(tmp_path: Path) -> None:
-    """What a resumed grading has to hold to."""
+def test_class_file_is_read_as_it_was_written(tmp_path: Path) -> None:
+    """A resumed grading reads the settings of the first run."""
     record = ClassFile(
         title="t",
         challenges=["a"],
@@ -140,22 +138,22 @@ def test_the_record_comes_back(tmp_path: Path) -> None:
         memory_mib=99,
         version="1",
     )
-    ResultStore(tmp_path, ["a"]).begin(record)
+    ResultStore(tmp_path, ["a"]).write_class_file(record)
     assert ResultStore(tmp_path, ["a"]).class_file() == record
 
 
-def test_kept_report(grader: object) -> None:
-    """The object of `check --json`, whose it is, the text without the mistake, and the lines around the fault."""
+def test_file_of_a_result_holds_the_whole_report(grader: object) -> None:
+    """The file has the object of `check --json`, the student, and the text without the mistake."""
     from trainer.grading.grader import Grader
 
     assert isinstance(grader, Grader)
     report = report_of(grader, TINY, WRONG_SUM, "ana.py", 5, diagnosed=True)
     result = with_report(replace(BARE, score=12.5), report, WRONG_SUM)
-    text = packed_result(result)
+    text = encode_result(result)
     assert json.loads(text)["schema"] == "attn-drill.report/1"
     assert (result.student, result.verdict, result.score) == ("ana", "failed", 12.5)
-    read = unpacked_result(text)
-    assert packed_result(read) == text
+    read = decode_result(text)
+    assert encode_result(read) == text
     assert read.report is not None
     assert read.report.first_failure().message == report.first_failure().message
     assert result.text.startswith("FAILED  prefix-sum")

@@ -1,4 +1,4 @@
-"""Submissions that are alike: copies are found, independent answers are not, no text breaks it."""
+"""Tests of similar submissions: copies are found, and independent answers are not reported."""
 
 from __future__ import annotations
 
@@ -19,13 +19,14 @@ from trainer.packs import pack_reader
 from trainer.packs.stub_levels import LEVELS
 
 CHALLENGES = pack_reader.read_pack(pack_reader.built_in_pack())
-
-
 IDS = [challenge.id for challenge in CHALLENGES]
 
 
 def known_of(challenge: Challenge) -> list[str]:
-    """Return the stubs and the reference, without `also_right`, which stands for students here."""
+    """Return the stubs and the reference.
+
+    The other right answers are left out, because the tests use them as students' answers.
+    """
     return [
         *(pack_reader.stub(challenge, level) for level in LEVELS),
         pack_reader.solution(challenge),
@@ -33,7 +34,7 @@ def known_of(challenge: Challenge) -> list[str]:
 
 
 def also_right(challenge: Challenge) -> dict[str, str]:
-    """Return whole answers in different styles, by name."""
+    """Return complete right answers in different styles, by name."""
     return {path.stem: path.read_text() for path in pack_reader.also_right(challenge)}
 
 
@@ -49,18 +50,21 @@ def by_name(name: str) -> Challenge:
 
 
 def students(pairs: list[Pair]) -> list[tuple[str, str]]:
-    """Return who is paired with whom."""
+    """Return the two students of each pair."""
     return [(pair.student, pair.other) for pair in pairs]
 
 
 def renamed(source: str) -> str:
-    """Return a copy with other names, docstrings and layout, no comments, methods turned round."""
+    """Return a copy with other names, docstrings and layout, without comments.
+
+    The methods of the copy are in reverse order.
+    """
     tree = ast.parse(source)
     return ast.unparse(ast.fix_missing_locations(_Renamed(tree).visit(tree)))
 
 
 class _Renamed(ast.NodeTransformer):
-    """Renames all that the file binds itself, and turns the order of methods round."""
+    """Rename everything that a file defines itself, and reverse the order of its methods."""
 
     def __init__(self, tree: ast.Module) -> None:
         bound: list[str] = []
@@ -71,7 +75,7 @@ class _Renamed(ast.NodeTransformer):
                 case ast.FunctionDef(name=name) | ast.Attribute(attr=name, ctx=ast.Store()):
                     bound.append(name)
         own = [name for name in bound if name != "self" and not name.startswith("__")]
-        self.names = {name: f"thing_{number}" for number, name in enumerate(dict.fromkeys(own))}
+        self.names = {name: f"thing_{index}" for index, name in enumerate(dict.fromkeys(own))}
 
     def generic_visit(self, node: ast.AST) -> ast.AST:
         super().generic_visit(node)
@@ -92,7 +96,7 @@ class _Renamed(ast.NodeTransformer):
 def test_independent_answers_are_not_reported(
     challenge: Challenge, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Of right and wrong answers in different styles no two are reported, with a margin."""
+    """No two answers in different styles are reported, even with a lower threshold."""
     monkeypatch.setattr(similarity, "LEAST_SHARE", 0.5)
     sources = also_right(challenge) | wrong_by_hand(challenge)
     assert similar_pairs(sources, known_of(challenge)) == []
@@ -100,7 +104,7 @@ def test_independent_answers_are_not_reported(
 
 @pytest.mark.parametrize("challenge", CHALLENGES, ids=IDS)
 def test_renamed_copies_are_found(challenge: Challenge) -> None:
-    """In a class where every answer has a renamed copy, just these are paired."""
+    """If every answer of a class has a renamed copy, only an answer and its copy are a pair."""
     sources = also_right(challenge)
     copies = {f"{name} copied": renamed(text) for name, text in sources.items()}
     found = similar_pairs(sources | copies, known_of(challenge))
@@ -109,7 +113,7 @@ def test_renamed_copies_are_found(challenge: Challenge) -> None:
 
 @pytest.mark.parametrize("challenge", CHALLENGES, ids=IDS)
 def test_copies_of_the_reference_are_not_reported(challenge: Challenge) -> None:
-    """Students who hand in the reference or the stub have nothing of their own."""
+    """The code of the reference and of the stub does not count."""
     reference = pack_reader.solution(challenge)
     sources = {
         "a": reference,
@@ -157,7 +161,7 @@ class MultiHeadAttention(nn.Module):
 
 
 def textbook(draw: random.Random) -> str:
-    """Return an answer that takes every step in one of a few usual ways, as most people do."""
+    """Return an answer that writes every step in a random one of a few usual ways."""
     lines = []
     for line in TEXTBOOK.split("\n"):
         indent = line[: len(line) - len(line.lstrip())]
@@ -170,13 +174,13 @@ def textbook(draw: random.Random) -> str:
     ("size", "classes", "most"), [(2, 50, 5), (5, 20, 1), (30, 4, 0), (150, 1, 0)]
 )
 def test_textbook_answers_are_not_reported(size: int, classes: int, most: int) -> None:
-    """If everybody chooses among the same few ways, next to no pair is reported."""
+    """If all students choose from the same few ways, almost no pair is reported."""
     challenge = by_name("mha")
     known = [*known_of(challenge), *also_right(challenge).values()]
     found: list[Pair] = []
     for seed in range(classes):
         draw = random.Random(seed)
-        found += similar_pairs({f"s{number:03}": textbook(draw) for number in range(size)}, known)
+        found += similar_pairs({f"s{index:03}": textbook(draw) for index in range(size)}, known)
     assert len([pair for pair in found if not pair.same]) <= most
 
 
@@ -212,6 +216,7 @@ class Block(nn.Module):
 """
 
 
+# Changes that do not change the fingerprints of PLAIN.
 SAME = {
     "names": [("hidden", "h"), ("self.rate", "self.p"), ("rate)", "p)"), ("Block", "Layer")],
     "names of functions": [("softmax", "sigmoid")],
@@ -223,8 +228,9 @@ SAME = {
 }
 
 
+# Changes that change a few fingerprints of PLAIN.
 NEARLY = {
-    "docstrings": [("x, mask):\n", 'x, mask):\n        """What it does."""\n')],
+    "docstrings": [("x, mask):\n", 'x, mask):\n        """Attend."""\n')],
     "types": [("x, mask)", "x: torch.Tensor, mask: torch.Tensor) -> torch.Tensor")],
     "a name for a step": [("return total.flatten(1)", "y = total.flatten(1)\n        return y")],
     "a function for an operator": [("torch.stack(rows) @ hidden", "torch.matmul(rows, hidden)")],
@@ -239,36 +245,36 @@ NEARLY = {
 def changed(changes: list[tuple[str, str]]) -> str:
     """Return PLAIN with these changes."""
     text = PLAIN
-    for was, now in changes:
-        assert was in text
-        text = text.replace(was, now)
+    for old, new in changes:
+        assert old in text
+        text = text.replace(old, new)
     return text
 
 
 @pytest.mark.parametrize("changes", SAME.values(), ids=SAME)
-def test_changes_that_are_not_seen(changes: list[tuple[str, str]]) -> None:
-    """A copy with such changes shares all its fingerprints."""
+def test_changes_of_names_and_layout_do_not_count(changes: list[tuple[str, str]]) -> None:
+    """A copy with one of these changes has the same fingerprints."""
     (pair,) = similar_pairs({"a": PLAIN, "b": changed(changes)}, [])
     assert pair.share == 1.0
 
 
 @pytest.mark.parametrize("changes", NEARLY.values(), ids=NEARLY)
-def test_changes_that_cost_a_few_fingerprints(changes: list[tuple[str, str]]) -> None:
-    """A copy with one such change is found, also if it does not parse."""
+def test_small_changes_change_few_fingerprints(changes: list[tuple[str, str]]) -> None:
+    """A copy with one small change is found, even if the copy does not parse."""
     (pair,) = similar_pairs({"a": PLAIN, "b": changed(changes)}, [])
     assert 0.85 < pair.share <= 1.0
 
 
-def test_order_of_methods_hardly_counts() -> None:
-    """A copy with its methods in another order is found."""
+def test_copy_with_methods_in_another_order_is_found() -> None:
+    """The order of the methods changes only a few fingerprints."""
     head, init, forward = PLAIN.split("    def ")
-    turned = f"{head}    def {forward}\n    def {init}".replace("hidden", "h")
-    (pair,) = similar_pairs({"a": PLAIN, "b": turned}, [])
+    reordered = f"{head}    def {forward}\n    def {init}".replace("hidden", "h")
+    (pair,) = similar_pairs({"a": PLAIN, "b": reordered}, [])
     assert pair.share > 0.9
 
 
 def numbered(*steps: int) -> str:
-    """Return a file with a line of 20 characters for each step; no two steps look alike."""
+    """Return a file with a line of 20 characters for each step. Different steps look different."""
     lines = []
     for step in steps:
         draw = random.Random(step)
@@ -278,15 +284,18 @@ def numbered(*steps: int) -> str:
 
 
 def test_copy_inside_a_longer_file_is_found() -> None:
-    """The share is that of the smaller file."""
+    """The share is relative to the smaller file."""
     long = numbered(*range(50, 80), *range(10), *range(90, 120))
     (pair,) = similar_pairs({"short": numbered(*range(10)), "long": long}, [])
     assert (pair.student, pair.other) == ("long", "short")
     assert pair.share > 0.9
 
 
-def test_least_share() -> None:
-    """From five students on two thirds of a file are enough, and half is not."""
+def test_two_thirds_of_a_file_make_a_pair() -> None:
+    """In a class with at least five files, two thirds are enough. Half of a file is not enough.
+
+    In a smaller class, two thirds are not enough.
+    """
     sources = {f"z{student}": numbered(*range(student, student + 9)) for student in (100, 120, 140)}
     sources |= {"a": numbered(*range(30)), "b": numbered(*range(20), *range(40, 50))}
     sources |= {"c": numbered(*range(60, 90)), "d": numbered(*range(60, 75), *range(200, 215))}
@@ -294,11 +303,11 @@ def test_least_share() -> None:
     assert similar_pairs({"a": sources["a"], "b": sources["b"]}, []) == []
 
 
-def test_lines_to_compare() -> None:
-    """The longest shared passages come with the lines of each file, from top to bottom."""
+def test_lines_of_the_longest_shared_passages() -> None:
+    """A pair has the lines of the longest shared passages in each file, from top to bottom."""
     first, second, third = numbered(*range(1, 7)), numbered(*range(10, 20)), numbered(70, 71)
-    apart = "del a[1]\n" * 3
-    student = "\n\n# mine\n" + first + apart + second + apart + third + apart + numbered(80)
+    gap = "del a[1]\n" * 3
+    student = "\n\n# mine\n" + first + gap + second + gap + third + gap + numbered(80)
     second = numbered(*range(10, 16)) + "# yours\n\n" + numbered(*range(16, 20))
     other = third + "assert 2\n" * 3 + second + "assert 2\n" * 3 + numbered(80, 81)
     first = numbered(*range(1, 4)) + "assert 2\n" + numbered(*range(4, 7))
@@ -307,8 +316,8 @@ def test_lines_to_compare() -> None:
     assert pair.other_lines == ((1, 2), (6, 17), (26, 32))
 
 
-def test_lines_after_the_name_of_a_class() -> None:
-    """A passage that begins with the name of a class begins on its line."""
+def test_passage_that_begins_with_the_name_of_a_class() -> None:
+    """The passage begins on the line of the name."""
     stub = "class Mine(nn.Module):\n    pass\n"
     text = "# mine\n" * 30 + "class Mine(nn.Module):\n" + numbered(*range(10))
     (pair,) = similar_pairs({"a": text, "b": text.replace("\n", "\r") + "\ry"}, [stub])
@@ -322,8 +331,8 @@ def test_known_texts_do_not_count() -> None:
     assert similar_pairs(sources, [numbered(*range(40))]) == []
 
 
-def test_text_that_half_of_the_class_has_does_not_count() -> None:
-    """A text of 30 in 60 pairs nobody, a text of 5 in 60 pairs all five."""
+def test_text_of_half_of_the_class_does_not_count() -> None:
+    """A text of 30 of 60 students makes no pair. A text of 5 of 60 makes pairs of all five."""
 
     def class_of(copies: int) -> dict[str, str]:
         sources = {
@@ -335,31 +344,26 @@ def test_text_that_half_of_the_class_has_does_not_count() -> None:
 
     assert similar_pairs(class_of(30), []) == []
     pairs = similar_pairs(class_of(5), [])
-    assert {name for pair in students(pairs) for name in pair} == {
-        "a00",
-        "a01",
-        "a02",
-        "a03",
-        "a04",
-    }
+    names = {name for pair in students(pairs) for name in pair}
+    assert names == {"a00", "a01", "a02", "a03", "a04"}
     assert similar_pairs(class_of(2), [])[0].rare == 1.0 > pairs[0].rare > 0.5
 
 
-def test_group_of_identical_files() -> None:
-    """Of 100 with one file, some with other layout, each is paired with the first student only."""
+def test_identical_files_are_paired_with_the_first_student() -> None:
+    """100 students have the same file, and one of them has another layout."""
     text = also_right(by_name("mha"))["own_backward"]
-    sources = {f"s{number:03}": text for number in range(100)}
+    sources = {f"s{index:03}": text for index in range(100)}
     sources["s007"] = "# Mine.\n\n" + text.replace("    ", "\t").replace("\n\n", "\n  # here\n")
     sources["z"] = renamed(text)
     pairs = similar_pairs(dict(reversed(sources.items())), known_of(by_name("mha")))
-    expected = [("s000", f"s{number:03}") for number in range(1, 100)]
+    expected = [("s000", f"s{index:03}") for index in range(1, 100)]
     assert students(pairs) == [*expected, ("s000", "z")]
     assert [pair.same for pair in pairs] == [True] * 99 + [False]
     assert pairs[6].other_lines[0] != pairs[6].lines[0] == pairs[5].other_lines[0]
 
 
-def test_order_of_pairs() -> None:
-    """Copies come first, then pairs by their share, then by how much is shared."""
+def test_pairs_are_sorted_by_similarity() -> None:
+    """Copies come first, then pairs by their share, then by the size of the shared part."""
     sources = {}
     for name, text in {
         "same": numbered(*range(10)),
@@ -375,8 +379,8 @@ def test_order_of_pairs() -> None:
     assert found == ["same a", "much a", "little a", "less a"]
 
 
-def test_short_files() -> None:
-    """Half as many fingerprints are enough if names are the same too; very few are not."""
+def test_short_identical_files_make_a_pair() -> None:
+    """If names are the same too, half as many fingerprints are enough. Very few are not enough."""
     short = numbered(1, 2)
     (pair,) = similar_pairs({"a": short, "b": short}, [])
     assert LEAST_SHARED / 2 <= pair.shared < LEAST_SHARED
@@ -385,12 +389,11 @@ def test_short_files() -> None:
 
 
 @pytest.mark.thorough
-def test_ring_of_files_that_are_nearly_the_same() -> None:
-    """Of 30 who changed one line each everybody is named, in pairs that a person can read."""
-    ring = {f"r{number:02}": numbered(*range(30), 1000 + number) for number in range(30)}
+def test_many_nearly_identical_files_give_few_pairs() -> None:
+    """30 students changed one line each. All are named, in few enough pairs to read."""
+    ring = {f"r{index:02}": numbered(*range(30), 1000 + index) for index in range(30)}
     others = {
-        f"z{number}": numbered(*range(2000 + 20 * number, 2020 + 20 * number))
-        for number in range(100)
+        f"z{index}": numbered(*range(2000 + 20 * index, 2020 + 20 * index)) for index in range(100)
     }
     pairs = similar_pairs(ring | others, [])
     assert {name for pair in students(pairs) for name in pair} == set(ring)
@@ -402,8 +405,8 @@ def test_ring_of_files_that_are_nearly_the_same() -> None:
     [{}, {"a": PLAIN}, {"a": "", "b": ""}, {"a": "x = 1", "b": "x = 1"}],
     ids=["nobody", "one student", "empty files", "tiny files"],
 )
-def test_nobody_is_alike(sources: dict[str, str]) -> None:
-    """Without two files that say something there is no pair."""
+def test_no_pair_without_two_real_files(sources: dict[str, str]) -> None:
+    """There is no pair without two files that are long enough."""
     assert similar_pairs(sources, []) == []
 
 
@@ -413,15 +416,15 @@ from tests.classroom.test_similarity import also_right, by_name, known_of, renam
 challenge = by_name("rope")
 sources = also_right(challenge)
 sources |= {f"copy of {name}": renamed(text) for name, text in sources.items()}
-names = sorted(sources, reverse=sys.argv[1] == "turned")
+names = sorted(sources, reverse=sys.argv[1] == "reverse")
 print(similar_pairs({name: sources[name] for name in names}, known_of(challenge)))
 """
 
 
-def test_same_result_in_every_process() -> None:
-    """Neither Python's random hashes nor the order of files change a digit."""
+def test_result_is_the_same_in_every_process() -> None:
+    """Python's random hashes and the order of the files do not change the result."""
     answers = []
-    for seed, order in (("1", "straight"), ("2", "turned")):
+    for seed, order in (("1", "sorted"), ("2", "reverse")):
         environment = {**os.environ, "PYTHONHASHSEED": seed}
         command = [sys.executable, "-c", SCRIPT, order]
         answers.append(subprocess.check_output(command, cwd=ROOT, env=environment, text=True))
@@ -448,15 +451,15 @@ HOSTILE = {
 
 
 @pytest.mark.parametrize("text", HOSTILE.values(), ids=HOSTILE)
-def test_hostile_text(text: str) -> None:
-    """Others are compared all the same, whether such a text is handed in or known."""
+def test_hostile_text_does_not_stop_the_comparison(text: str) -> None:
+    """Other files are compared, even if a hostile text is handed in or is a known text."""
     sources = {"a": PLAIN, "b": PLAIN.replace("hidden", "h"), "hostile": text, "more": f"{text}\nz"}
     assert students(similar_pairs(sources, [text])) == [("a", "b")]
 
 
 @pytest.mark.parametrize("text", HOSTILE.values(), ids=HOSTILE)
 def test_hostile_text_is_cut_before_it_is_read(text: str) -> None:
-    """No long line, no blanks at the end of a line and no long file reach the library."""
+    """The library gets no long lines, no blanks at the end of a line and no long files."""
     read = similarity._fingerprint(text).raw_code
     assert len(read) <= 10_001
     for line in read.split("\n"):
@@ -473,8 +476,8 @@ def test_library_is_imported_only_for_similar() -> None:
     subprocess.run([sys.executable, "-c", script], check=True)
 
 
-def test_library_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
-    """One sentence says so, and how to install it."""
+def test_missing_library_gives_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The sentence has the command that installs the library."""
     check_similarity()
     monkeypatch.setitem(sys.modules, "copydetect", None)
     with pytest.raises(DrillError, match=r"pip install 'attn-drill\[similar\]'"):

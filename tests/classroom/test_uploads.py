@@ -1,4 +1,4 @@
-"""What a class handed in: every layout, names of all kinds, hostile archives and folders; nothing is lost and nothing is read that must not be."""
+"""Tests of finding the uploads of a class: common folders, dates, links, and unreadable files."""
 
 import os
 import re
@@ -10,7 +10,17 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.collect import ONE, TWO, Entry, Files, check, lay, made, pack, texts
+from tests.support.collect import (
+    ONE,
+    TWO,
+    Entry,
+    Files,
+    check_collected,
+    named_files,
+    write_files,
+    write_zip,
+    zip_bytes,
+)
 from trainer.classroom import uploads
 from trainer.classroom.collect import collect, collect_single
 from trainer.model.errors import DrillError
@@ -20,58 +30,71 @@ from trainer.practice.learner_files import MOST_SOURCE_BYTES
 @pytest.mark.parametrize(
     ("files", "students"),
     [
-        pytest.param(texts("ana/gqa.py"), ["ana"], id="one student's folder"),
-        pytest.param(texts("ana/gqa.py", "ana/x.py"), ["ana"], id="and a file beside"),
-        pytest.param(texts("ana/p/x.py"), ["ana"], id="a folder in a folder"),
+        pytest.param(named_files("ana/gqa.py"), ["ana"], id="one student's folder"),
+        pytest.param(named_files("ana/gqa.py", "ana/x.py"), ["ana"], id="and an additional file"),
+        pytest.param(named_files("ana/p/x.py"), ["ana"], id="a folder in a folder"),
         pytest.param(
-            texts("class/ana.py", "class/bob.py"), ["ana", "bob"], id="two files in a folder"
+            named_files("class/ana.py", "class/bob.py"), ["ana", "bob"], id="two files in a folder"
         ),
         pytest.param(
-            texts("class/ana/x.py", "class/bob/n.pdf"), ["ana", "bob"], id="two folders in a folder"
+            named_files("class/ana/x.py", "class/bob/n.pdf"),
+            ["ana", "bob"],
+            id="two folders in a folder",
         ),
-        pytest.param(texts("class/ana_1_2_gqa.py"), ["ana"], id="one Canvas file in a folder"),
         pytest.param(
-            texts("A B_1_assignsubmission_file_/a.py", "A B_1_assignsubmission_file_/b.py"),
+            named_files("class/ana_1_2_gqa.py"), ["ana"], id="one Canvas file in a folder"
+        ),
+        pytest.param(
+            named_files("A B_1_assignsubmission_file_/a.py", "A B_1_assignsubmission_file_/b.py"),
             ["A B"],
             id="one Moodle folder",
         ),
         pytest.param(
-            texts("class/A B_1_assignsubmission_file_/a.py"),
+            named_files("class/A B_1_assignsubmission_file_/a.py"),
             ["A B"],
             id="one Moodle folder in a folder",
         ),
         pytest.param(
-            {**texts("__MACOSX/class/._ana.py", "class/ana.py", "class/bob.py"), ".DS_Store": ""},
+            {
+                **named_files("__MACOSX/class/._ana.py", "class/ana.py", "class/bob.py"),
+                ".DS_Store": "",
+            },
             ["ana", "bob"],
-            id="junk beside the folder",
+            id="junk next to the folder",
         ),
         pytest.param(
-            texts("ana", "ana/a.py", "ana/b.py"), ["ana"], id="a file and a folder of one name"
+            named_files("ana", "ana/a.py", "ana/b.py"),
+            ["ana"],
+            id="a file and a folder of the same name",
         ),
         pytest.param(
             {"class": None, "class/ana": None, "class/bob": None},
             ["ana", "bob"],
-            id="nothing but folders",
+            id="only folders",
         ),
         pytest.param(
-            texts("./ana.py", "./bob/x.py", "cai//y.py"),
+            named_files("./ana.py", "./bob/x.py", "cai//y.py"),
             ["ana", "bob", "cai"],
             id="dots and double slashes",
         ),
     ],
 )
-def test_one_folder_on_top_of_a_zip(files: Files, students: list[str], tmp_path: Path) -> None:
-    """A folder that holds all students is not taken for a student, nor a student's for the class's."""
-    assert [
-        one.student for one in collect(pack(tmp_path / "in.zip", files), ONE).submissions
-    ] == students
+def test_common_folder_of_a_zip_is_recognised(
+    files: Files, students: list[str], tmp_path: Path
+) -> None:
+    """The folder of a class is not confused with the folder of a student."""
+    submissions = collect(write_zip(tmp_path / "in.zip", files), ONE).submissions
+    assert [submission.student for submission in submissions] == students
 
 
-def test_modified(tmp_path: Path) -> None:
-    """The file's own time; a zip's, as local time; the one in a Blackboard name; none where a zip's date is none."""
-    root = lay(
+def test_time_of_a_submission(tmp_path: Path) -> None:
+    """The time in a Blackboard name comes first, then the time of the file or the zip's member.
+
+    A zip has local time. There is no time if the date in a zip is invalid.
+    """
+    root = write_files(
         tmp_path / "in",
-        texts(
+        named_files(
             "ana.py",
             "q_bob_attempt_2026-11-20-10-11-12_x.py",
             "q_cai_attempt_2026-99-20-10-11-12_x.py",
@@ -79,79 +102,83 @@ def test_modified(tmp_path: Path) -> None:
     )
     os.utime(root / "ana.py", (1, 1_700_000_000.5))
     os.utime(root / "q_cai_attempt_2026-99-20-10-11-12_x.py", (1, 2))
-    handed_in = datetime(2026, 11, 20, 10, 11, 12).timestamp()
-    assert [one.modified for one in collect(root, ONE).submissions] == [
-        1_700_000_000.5,
-        handed_in,
-        2,
-    ]
-    assert [
-        one.modified for one in collect(pack(tmp_path / "in.zip", texts("ana.py")), ONE).submissions
-    ] == [handed_in]
-    (tmp_path / "raw.zip").write_bytes(made(Entry(b"ana.py", date=0)))
-    assert [one.modified for one in collect(tmp_path / "raw.zip", ONE).submissions] == [None]
+    in_zip = datetime(2026, 11, 20, 10, 11, 12).timestamp()
+    archive = write_zip(tmp_path / "in.zip", named_files("ana.py"))
+    (tmp_path / "raw.zip").write_bytes(zip_bytes(Entry(b"ana.py", date=0)))
+    for path, times in (
+        (root, [1_700_000_000.5, in_zip, 2]),
+        (archive, [in_zip]),
+        (tmp_path / "raw.zip", [None]),
+    ):
+        assert [submission.modified for submission in collect(path, ONE).submissions] == times
 
 
 CONTENTS = [
     pytest.param(b"x = 1\r\n", "x = 1\r\n", id="text"),
     pytest.param(b"\xef\xbb\xbfx = 1\n", "x = 1\n", id="with a byte-order mark"),
-    pytest.param(b"#" * MOST_SOURCE_BYTES, "#" * MOST_SOURCE_BYTES, id="as large as may be"),
+    pytest.param(b"#" * MOST_SOURCE_BYTES, "#" * MOST_SOURCE_BYTES, id="the largest allowed file"),
     pytest.param(b"", "~gqa.py is empty", id="empty"),
     pytest.param(b" \n\t", "~gqa.py is empty", id="blank"),
     pytest.param(b"x\0y", "~gqa.py holds a NUL byte at offset 1", id="a NUL byte"),
-    pytest.param(b"ab\xff", "~gqa.py is not UTF-8: byte 0xff at offset 2", id="no UTF-8"),
+    pytest.param(b"ab\xff", "~gqa.py is not UTF-8: byte 0xff at offset 2", id="not UTF-8"),
     pytest.param(b"#" * (MOST_SOURCE_BYTES + 1), "~gqa.py.* 1,048,57[67]", id="too large"),
 ]
 
 
 @pytest.mark.parametrize(("content", "expected"), CONTENTS)
-def test_contents(content: bytes, expected: str, tmp_path: Path) -> None:
-    """The same is read, or refused for the same reason, from a folder, a class's zip and a student's zip; sentences name no folder of this machine."""
-    root = lay(tmp_path / "in", {"ana/gqa.py": content})
-    pack(root / "bob.zip", {"gqa.py": content}, compression=zipfile.ZIP_DEFLATED)
-    got = [
-        *collect(root, ONE).submissions,
-        *collect(
-            pack(tmp_path / "in.zip", {"ana/gqa.py": content}, compression=zipfile.ZIP_DEFLATED),
-            ONE,
-        ).submissions,
-    ]
-    assert len(got) == 3
-    for one in got:
+def test_content_is_read_or_refused(content: bytes, expected: str, tmp_path: Path) -> None:
+    """A folder, the zip of a class and the zip of a student give the same text or message.
+
+    Messages do not name folders of this machine.
+    """
+    root = write_files(tmp_path / "in", {"ana/gqa.py": content})
+    write_zip(root / "bob.zip", {"gqa.py": content}, compression=zipfile.ZIP_DEFLATED)
+    files = {"ana/gqa.py": content}
+    archive = write_zip(tmp_path / "in.zip", files, compression=zipfile.ZIP_DEFLATED)
+    submissions = [*collect(root, ONE).submissions, *collect(archive, ONE).submissions]
+    assert len(submissions) == 3
+    for submission in submissions:
         if expected.startswith("~"):
-            assert one.source is None
-            assert re.search(expected[1:], one.trouble), one.trouble
-            assert str(tmp_path) not in one.trouble
+            assert submission.source is None
+            assert re.search(expected[1:], submission.trouble), submission.trouble
+            assert str(tmp_path) not in submission.trouble
         else:
-            assert (one.source, one.trouble) == (expected, "")
+            assert (submission.source, submission.trouble) == (expected, "")
 
 
-def test_one_students_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A file alone may be named too; a folder is called like itself, also as `.`; what is not there, or nothing of the kind, is said."""
-    root = lay(tmp_path / "ana", texts("gqa.py", "n.pdf"))
-    check(collect_single(root / "gqa.py", ONE), {"gqa": "gqa.py"})
+def test_single_student_hands_in_a_file_or_a_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The name of the student is the name of the file or the folder, also if the path is `.`.
+
+    A missing path and other files give an error.
+    """
+    root = write_files(tmp_path / "ana", named_files("gqa.py", "n.pdf"))
+    check_collected(collect_single(root / "gqa.py", ONE), {"gqa": "gqa.py"})
     missing = "~^gqa did not hand in kv_cache.py, only gqa.py"
-    check(collect_single(root / "gqa.py", TWO), {"gqa: gqa": "gqa.py", "gqa: kv-cache": missing})
+    check_collected(
+        collect_single(root / "gqa.py", TWO), {"gqa: gqa": "gqa.py", "gqa: kv-cache": missing}
+    )
     monkeypatch.chdir(root)
-    check(collect_single(Path(), ONE), {"ana": "gqa.py"})
+    check_collected(collect_single(Path(), ONE), {"ana": "gqa.py"})
     monkeypatch.setattr(uploads, "MOST_FILES", 1)
-    check(collect_single(root, ONE), {"ana": "~^The folder holds more than 1 files"})
-    for name, says in (
+    check_collected(collect_single(root, ONE), {"ana": "~^The folder holds more than 1 files"})
+    for name, message in (
         ("no", "cannot be read: No such file"),
         ("n.pdf", "is neither a folder nor a .zip nor a .py"),
     ):
-        with pytest.raises(DrillError, match=rf"{name} {says}"):
+        with pytest.raises(DrillError, match=rf"{name} {message}"):
             collect_single(root / name, ONE)
     (root / "link.py").symlink_to(tmp_path / "secret.py")
     (root / "gqa.py").unlink()
     (root / "n.pdf").unlink()
-    check(collect_single(root, ONE), {"ana": r"~^link\.py is a symbolic link"})
+    check_collected(collect_single(root, ONE), {"ana": r"~^link\.py is a symbolic link"})
 
 
-def test_links_lead_nowhere(tmp_path: Path) -> None:
-    """No link is followed out of what its student handed in: not to a file, not to a folder, not to another student."""
-    lay(tmp_path, {"secret.py": "SECRET = 1\n", "else/gqa.py": "SECRET = 2\n"})
-    root = lay(
+def test_links_out_of_a_students_files_are_refused(tmp_path: Path) -> None:
+    """A link to another file, to a folder or to another student is not followed."""
+    write_files(tmp_path, {"secret.py": "SECRET = 1\n", "else/gqa.py": "SECRET = 2\n"})
+    root = write_files(
         tmp_path / "in",
         {
             "zoe/gqa.py": "z = 1\n",
@@ -162,7 +189,7 @@ def test_links_lead_nowhere(tmp_path: Path) -> None:
             "zip/n.pdf": "",
         },
     )
-    pack(tmp_path / "secret.zip", {"gqa.py": "SECRET = 3\n"})
+    write_zip(tmp_path / "secret.zip", {"gqa.py": "SECRET = 3\n"})
     (root / "ana.py").symlink_to(tmp_path / "secret.py")
     (root / "bob" / "gqa.py").symlink_to(root / "zoe" / "gqa.py")
     (root / "cai").symlink_to(tmp_path / "else")
@@ -177,34 +204,34 @@ def test_links_lead_nowhere(tmp_path: Path) -> None:
     got = collect(root, ONE)
     link = "~symbolic link that does not lead to a file of the same student"
     refused = ("ana", "bob", "cai", "dan", "deep", "eve", "fay", "gone", "zip")
-    check(
+    check_collected(
         got,
         dict(sorted({**dict.fromkeys(refused, link), "own": "o = 1", "zoe": "z = 1"}.items())),
         [
-            "bob/x.py (not asked for)",
-            "notes (notes is a symbolic link that does not lead to a file of the same student. Hand in the file itself.)",
-            "own/answer.py (not asked for)",
+            "bob/x.py (not requested)",
+            "notes (notes is a symbolic link that does not lead to a file of the same student."
+            " Hand in the file itself.)",
+            "own/answer.py (not requested)",
         ],
     )
     assert "SECRET" not in repr(got)
-    assert next(one.trouble for one in got.submissions if one.student == "ana").startswith(
-        "ana.py is a symbolic link"
-    )
+    (ana,) = [submission for submission in got.submissions if submission.student == "ana"]
+    assert ana.trouble.startswith("ana.py is a symbolic link")
 
 
-def test_the_folder_itself_may_be_a_link(tmp_path: Path) -> None:
-    """Whoever grades named it."""
-    (tmp_path / "link").symlink_to(lay(tmp_path / "in", texts("ana/gqa.py")))
-    check(collect(tmp_path / "link", ONE), {"ana": "ana/gqa.py"})
+def test_folder_of_the_class_may_be_a_link(tmp_path: Path) -> None:
+    """The teacher named the folder on the command line, so the link is followed."""
+    (tmp_path / "link").symlink_to(write_files(tmp_path / "in", named_files("ana/gqa.py")))
+    check_collected(collect(tmp_path / "link", ONE), {"ana": "ana/gqa.py"})
 
 
-def test_pipes_and_sockets(tmp_path: Path) -> None:
-    """Nothing that is no regular file is opened: a pipe would wait for a writer for ever."""
-    root = lay(tmp_path / "in", texts("zoe.py", "eve/gqa.py"))
+def test_pipes_are_not_opened(tmp_path: Path) -> None:
+    """Only regular files are opened. Opening a pipe would wait for a writer forever."""
+    root = write_files(tmp_path / "in", named_files("zoe.py", "eve/gqa.py"))
     for name in ("ana.py", "bob/gqa.py", "cai.zip", "dan/w.zip", "eve/notes", "loose"):
         (root / name).parent.mkdir(exist_ok=True)
         os.mkfifo(root / name)
-    check(
+    check_collected(
         collect(root, ONE),
         {
             "ana": "~ana.py is not a regular file",
@@ -219,16 +246,16 @@ def test_pipes_and_sockets(tmp_path: Path) -> None:
 
 
 def forbid(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Take all permissions from what is called `no`, in a way that holds for root as well."""
+    """Remove all permissions from files whose names begin with `no`, also for the user root."""
     for name in ("scandir", "listdir"):
         real = getattr(os, name)
 
-        def asked(path: str | Path, real: Callable[[str | Path], object] = real) -> object:
+        def refused(path: str | Path, real: Callable[[str | Path], object] = real) -> object:
             if Path(path).name.startswith("no"):
                 raise PermissionError(13, "Permission denied")
             return real(path)
 
-        monkeypatch.setattr(os, name, asked)
+        monkeypatch.setattr(os, name, refused)
     read_bytes = Path.read_bytes
 
     def read(path: Path) -> bytes:
@@ -242,11 +269,16 @@ def forbid(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
             path.chmod(0)
 
 
-def test_without_permission(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A file or folder that may not be read is its student's trouble; beside the right file it is only named."""
-    root = lay(
+def test_file_without_permission_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Only the student of an unreadable file or folder gets an error.
+
+    Next to the requested file, an unreadable file is ignored with a reason.
+    """
+    root = write_files(
         tmp_path / "in",
-        texts(
+        named_files(
             "no.py",
             "ana/no.py",
             "bob/no/x.py",
@@ -269,27 +301,29 @@ def test_without_permission(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
         "cai": "cai/gqa.py",
         "no": denied.format("no.py"),
     }
-    check(
+    check_collected(
         got,
         {**expected, "nodir": denied.format("nodir/"), "zoe": "zoe.py"},
         ["cai/no/ (cai/no/ cannot be read: Permission denied. Check its permissions.)"],
     )
     with pytest.raises(DrillError, match="notes cannot be read: Permission denied"):
-        collect(lay(tmp_path / "notes", {}), ONE)
+        collect(write_files(tmp_path / "notes", {}), ONE)
     with pytest.raises(DrillError, match="notes cannot be read: Permission denied"):
         collect_single(tmp_path / "notes", ONE)
 
 
-def test_a_folder_with_too_many_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A student who hands in a whole disk is told so; the number that is looked at has a limit, wherever the files lie."""
+def test_folder_with_too_many_files_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The number of files of a student has a limit, in all folders together."""
     monkeypatch.setattr(uploads, "MOST_FILES", 6)
-    root = lay(
+    root = write_files(
         tmp_path / "in",
-        texts(
+        named_files(
             "zoe/gqa.py",
-            *(f"ana/{number}.txt" for number in range(7)),
-            *(f"bob/{number}/x.txt" for number in range(5)),
-            *(f"cai/{number}.py" for number in range(5)),
+            *(f"ana/{index}.txt" for index in range(7)),
+            *(f"bob/{index}/x.txt" for index in range(5)),
+            *(f"cai/{index}.py" for index in range(5)),
             "cai/gqa.py",
         ),
     )
@@ -297,36 +331,36 @@ def test_a_folder_with_too_many_files(tmp_path: Path, monkeypatch: pytest.Monkey
         name: f"~{name}/ holds more than 6 files. Hand in the Python file itself"
         for name in ("ana", "bob")
     }
-    check(
+    check_collected(
         collect(root, ONE),
         {**expected, "cai": "cai/gqa.py", "zoe": "zoe/gqa.py"},
-        [f"cai/{number}.py (not asked for)" for number in range(5)],
+        [f"cai/{index}.py (not requested)" for index in range(5)],
     )
 
 
-def test_results_of_an_earlier_run_need_both(tmp_path: Path) -> None:
-    """A student may call a folder `results` or a file `class.json`."""
+def test_folder_of_an_earlier_run_is_ignored(tmp_path: Path) -> None:
+    """The folder has both `class.json` and `results/`. A student's folder may have one of them."""
     files = {
-        **texts("ana/results/gqa.py", "bob/class.json", "bob/gqa.py"),
+        **named_files("ana/results/gqa.py", "bob/class.json", "bob/gqa.py"),
         "out/class.json": "{}",
         "out/results/a.json": "{}",
         "begun/class.json": "{}",
         "begun/results": None,
         "zoe/class.json": "{}",
         "zoe/results": "{}",
-        **texts("zoe/gqa.py"),
+        **named_files("zoe/gqa.py"),
     }
-    for where in (lay(tmp_path / "in", files), pack(tmp_path / "in.zip", files)):
-        check(
-            collect(where, ONE),
+    for path in (write_files(tmp_path / "in", files), write_zip(tmp_path / "in.zip", files)):
+        check_collected(
+            collect(path, ONE),
             {"ana": "ana/results/gqa.py", "bob": "bob/gqa.py", "zoe": "zoe/gqa.py"},
             ["begun/ (results of an earlier run)", "out/ (results of an earlier run)"],
         )
 
 
-def test_a_stray_next_to_the_folder_of_a_class(tmp_path: Path) -> None:
-    """It does not stop the folder from being recognised."""
-    files = texts("class/ana.py", "class/bob.py", "../eve.py")
+def test_common_folder_is_recognised_next_to_a_path_out_of_the_archive(tmp_path: Path) -> None:
+    """The path that leads out of the archive is ignored with a reason."""
+    files = named_files("class/ana.py", "class/bob.py", "../eve.py")
     expected = {"ana": "class/ana.py", "bob": "class/bob.py"}
     sentence = "../eve.py leads out of the archive. Hand in the Python file itself."
-    check(collect(pack(tmp_path / "in.zip", files), ONE), expected, [sentence])
+    check_collected(collect(write_zip(tmp_path / "in.zip", files), ONE), expected, [sentence])

@@ -8,37 +8,40 @@ from pathlib import Path
 import pytest
 
 from tests.support.cli import GQA, TILED
-from tests.support.exchange import everything, filled
+from tests.support.exchange import exported, filled_journal
 from trainer.cli import commands
 from trainer.packs import pack_reader
 
 
 @pytest.fixture
 def solved(tmp_path: Path) -> Path:
-    """A folder with a right gqa.py."""
+    """Return a folder with a right gqa.py."""
     (tmp_path / "gqa.py").write_text(pack_reader.solution(GQA))
     return tmp_path
 
 
 @pytest.fixture
 def tiled(tmp_path: Path) -> Path:
-    """A folder with a gqa.py whose key heads are tiled."""
+    """Return a folder with a gqa.py whose key heads are tiled."""
     (tmp_path / "gqa.py").write_text(TILED)
     return tmp_path
 
 
 @pytest.fixture
-def there(home: Path) -> bytes:
-    """A home with a full journal; its export."""
-    with contextlib.closing(filled(home)) as journal:
-        return everything(journal)
+def full_export(home: Path) -> bytes:
+    """Fill the journal of this home, and return its export."""
+    with contextlib.closing(filled_journal(home)) as journal:
+        return exported(journal)
 
 
 @pytest.fixture
 def run(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> Callable[..., tuple[int, str, str]]:
-    """Run a command that needs no torch, in this process: its exit code, and what it wrote to stdout and to stderr."""
+    """Return a function that runs a command without torch in this process.
+
+    The function returns the exit code, stdout and stderr.
+    """
     work = tmp_path / "work"
     work.mkdir()
     monkeypatch.chdir(work)

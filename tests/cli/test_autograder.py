@@ -1,4 +1,4 @@
-"""The folder for Gradescope: whole, installable from a checkout and from a wheel, and it always leaves results behind."""
+"""Test of the command `autograder` with a challenge of a course's own pack."""
 
 import os
 import shutil
@@ -11,9 +11,12 @@ from tests.support.paths import TINY_PACK
 from trainer.packs.pack_reader import built_in_pack
 
 
-def test_a_challenge_of_a_course_goes_along(tmp_path: Path) -> None:
-    """Asked for by --pack, it is graded when that folder is gone; what is not asked stays behind, and with another assignment so does all of it."""
-    course, root = tmp_path / "course", tmp_path / "there"
+def test_autograder_includes_the_challenge_of_a_course(tmp_path: Path) -> None:
+    """A challenge from --pack is copied, so that the autograder works without the pack's folder.
+
+    Challenges that the assignment does not need are left out.
+    """
+    course, root = tmp_path / "course", tmp_path / "autograder"
     shutil.copytree(TINY_PACK, course)
     environment = {
         **os.environ,
@@ -21,12 +24,12 @@ def test_a_challenge_of_a_course_goes_along(tmp_path: Path) -> None:
         "PYTHON": sys.executable,
         "AUTOGRADER_ROOT": str(root),
     }
-    made = forked.run(
+    process = forked.run(
         ["autograder", str(root / "source"), "--challenge", "prefix-sum", "--pack", str(course)],
         tmp_path,
         environment,
     )
-    assert (made.returncode, made.stderr) == (0, "")
+    assert (process.returncode, process.stderr) == (0, "")
     assert {path.name for path in (course / "challenges").iterdir()} > {"prefix_sum"}
     assert sorted(path.relative_to(root).as_posix() for path in root.glob("source/pack/*/*")) == [
         "source/pack/challenges/prefix_sum",
@@ -35,13 +38,13 @@ def test_a_challenge_of_a_course_goes_along(tmp_path: Path) -> None:
     shutil.rmtree(course)
     right = (TINY_PACK / "solutions" / "prefix_sum" / "solution.py").read_text()
     (root / "submission").mkdir()
-    for source, whole in ((right, True), (right.replace(".flip(-1)", ""), False)):
+    for source, is_right in ((right, True), (right.replace(".flip(-1)", ""), False)):
         (root / "submission" / "prefix_sum.py").write_text(source)
-        results, done = run(root, environment)
-        assert results.get("score") is not None, done.stderr
-        assert (results["score"] == 100.0) == whole
-    made = forked.run(
+        results, graded = run(root, environment)
+        assert results.get("score") is not None, graded.stderr
+        assert (results["score"] == 100.0) == is_right
+    process = forked.run(
         ["autograder", str(root / "source"), "--challenge", "gqa"], tmp_path, environment
     )
-    assert (made.returncode, made.stderr) == (0, "")
+    assert (process.returncode, process.stderr) == (0, "")
     assert not (root / "source" / "pack").exists()

@@ -1,4 +1,4 @@
-"""The commands as a user types them: what they print, where, and the exit code."""
+"""The command `check`: report, JSON object, exit code and journal."""
 
 import json
 import os
@@ -17,8 +17,8 @@ from trainer.practice.journal import Journal
 from trainer.sandbox.isolation import descendants
 
 
-def test_check_passes_and_fails(solved: Path) -> None:
-    """Exit codes 0 and 1, verdict first."""
+def test_check_exits_with_0_after_a_pass_and_1_after_a_failure(solved: Path) -> None:
+    """The verdict comes first."""
     assert drill("check", "gqa", cwd=solved).stdout.startswith("PASSED  gqa")
     (solved / "wrong.py").write_text(
         pack_reader.solution(GQA).replace("math.sqrt(self.head_dim)", "self.head_dim")
@@ -28,29 +28,30 @@ def test_check_passes_and_fails(solved: Path) -> None:
     assert "attn-drill check gqa wrong.py --seed 5 --case 1" in done.stdout
 
 
-def test_the_case_again(solved: Path) -> None:
-    """The command that the report gives shows the same numbers again."""
+def test_command_of_the_report_repeats_the_failing_case(solved: Path) -> None:
+    """The seed and the case number give the same values again."""
     (solved / "gqa.py").write_text(pack_reader.solution(GQA).replace('float("-inf")', "-100.0"))
-    whole = json.loads(drill("check", "gqa", "--json", cwd=solved, code=1).stdout)
-    failed = next(one for one in whole["checks"] if one["status"] == "failed")
-    again = json.loads(
+    report = json.loads(drill("check", "gqa", "--json", cwd=solved, code=1).stdout)
+    failed = next(check for check in report["checks"] if check["status"] == "failed")
+    report_of_case = json.loads(
         drill(
             "check",
             "gqa",
             "--json",
             "--seed",
-            str(whole["seed"]),
+            str(report["seed"]),
             "--case",
             str(failed["case_number"]),
             cwd=solved,
             code=1,
         ).stdout
     )
-    assert next(one for one in again["checks"] if one["status"] == "failed") == failed
+    failures = [check for check in report_of_case["checks"] if check["status"] == "failed"]
+    assert failures[0] == failed
 
 
-def test_json_is_one_object(solved: Path) -> None:
-    """The contract's keys; nothing else on stdout; the learner's prints are inside."""
+def test_json_is_one_object_with_the_keys_of_the_contract(solved: Path) -> None:
+    """The output of the learner's file is inside the object."""
     (solved / "gqa.py").write_text(
         "print('hi')\n"
         + pack_reader.solution(GQA).replace("math.sqrt(self.head_dim)", "self.head_dim")
@@ -61,17 +62,18 @@ def test_json_is_one_object(solved: Path) -> None:
     assert report["stdout"] == "hi\n"
     assert isinstance(report["seed"], int)
     assert report["elapsed_seconds"] > 0
-    mismatch = next(one["mismatch"] for one in report["checks"] if one["status"] == "failed")
+    failed = next(check for check in report["checks"] if check["status"] == "failed")
+    mismatch = failed["mismatch"]
     assert mismatch["tensor"] == "out"
     assert mismatch["kind"] == "value"
     assert mismatch["expected_shape"] == mismatch["actual_shape"] == [2, 5, 42]
     assert 0 < mismatch["mismatched"] <= mismatch["total"] == 420
     assert len(mismatch["max_abs_error_index"]) == 3
-    assert {one["status"] for one in report["checks"]} <= {"passed", "failed", "skipped"}
+    assert {check["status"] for check in report["checks"]} <= {"passed", "failed", "skipped"}
 
 
 def write_bad(folder: Path, kind: str) -> str:
-    """A path to something that is no submission."""
+    """Make something that is not a submission, and return its path."""
     path = folder / "bad.py"
     match kind:
         case "missing":
@@ -104,35 +106,35 @@ def write_bad(folder: Path, kind: str) -> str:
         pytest.param("device", "not a regular file", id="device"),
     ],
 )
-def test_bad_files(tmp_path: Path, kind: str, says: str) -> None:
-    """One sentence, exit 2, and with --json the object of the contract."""
+def test_bad_file_exits_with_2_and_one_sentence(tmp_path: Path, kind: str, says: str) -> None:
+    """With --json the sentence is in the object."""
     name = write_bad(tmp_path, kind)
     done = drill("check", "gqa", name, cwd=tmp_path, code=2)
     assert done.stdout == ""
     assert says in done.stderr
     assert len(done.stderr.strip().splitlines()) == 1
-    told = json.loads(drill("check", "gqa", name, "--json", cwd=tmp_path, code=2).stdout)
-    assert told["verdict"] is None
-    assert says in told["error"]
+    error = json.loads(drill("check", "gqa", name, "--json", cwd=tmp_path, code=2).stdout)
+    assert error["verdict"] is None
+    assert says in error["error"]
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root reads every file")
-def test_unreadable_file(solved: Path) -> None:
-    """A file without permission: one sentence, exit 2."""
+def test_unreadable_file_exits_with_2(solved: Path) -> None:
+    """The sentence says that the file cannot be read."""
     (solved / "gqa.py").chmod(0)
     assert "cannot be read" in drill("check", "gqa", "gqa.py", cwd=solved, code=2).stderr
 
 
-def test_a_home_that_cannot_be_written(solved: Path) -> None:
-    """Grading works; the journal's trouble is said on stderr."""
+def test_home_that_cannot_be_written_is_reported(solved: Path) -> None:
+    """The file is still graded."""
     (solved / "file").write_text("")
     done = drill("check", "gqa", cwd=solved, ATTN_DRILL_HOME=str(solved / "file" / "home"))
     assert done.stdout.startswith("PASSED")
     assert "progress is not kept" in done.stderr
 
 
-def test_a_full_disk_costs_no_verdict(solved: Path, home: Path) -> None:
-    """/dev/full in the journal's place: grading works and says that the journal does not."""
+def test_full_disk_is_reported(solved: Path, home: Path) -> None:
+    """The file is still graded. The journal is a link to /dev/full."""
     home.mkdir()
     (home / "journal.sqlite3").symlink_to("/dev/full")
     done = drill("check", "gqa", cwd=solved)
@@ -140,8 +142,8 @@ def test_a_full_disk_costs_no_verdict(solved: Path, home: Path) -> None:
     assert "progress is not kept" in done.stderr
 
 
-def test_interrupted(tmp_path: Path) -> None:
-    """Ctrl-C while a file hangs: exit 130, no traceback, nothing left running, and an object with --json."""
+def test_ctrl_c_exits_with_130_and_leaves_no_process(tmp_path: Path) -> None:
+    """There is no traceback, and --json gives an object."""
     (tmp_path / "gqa.py").write_text(
         "import os\nprint(os.getpid(), flush=True)\nwhile True:\n    pass\n"
     )
@@ -156,9 +158,8 @@ def test_interrupted(tmp_path: Path) -> None:
         text=True,
     )
     deadline = time.monotonic() + 60
-    while (
-        len(list(descendants(process.pid))) < 2 and time.monotonic() < deadline
-    ):  # the fork server and a worker
+    # Wait for the fork server and a worker process.
+    while len(list(descendants(process.pid))) < 2 and time.monotonic() < deadline:
         time.sleep(0.05)
     process.send_signal(signal.SIGINT)
     stdout, stderr = process.communicate(timeout=30)
@@ -172,8 +173,8 @@ def test_interrupted(tmp_path: Path) -> None:
     assert "--time-limit 60" not in alive
 
 
-def test_user_frames_only(solved: Path) -> None:
-    """A traceback shows the learner's lines and none of the grader's or torch's."""
+def test_traceback_has_only_lines_of_the_learner(solved: Path) -> None:
+    """Lines of the grader and of torch are left out."""
     (solved / "gqa.py").write_text(
         pack_reader.solution(GQA).replace("scores = q @ k.transpose(-2, -1)", "scores = q @ k")
     )
@@ -184,23 +185,23 @@ def test_user_frames_only(solved: Path) -> None:
     assert done.stdout.startswith("ERROR")
 
 
-def test_check_says_where_and_why(tiled: Path) -> None:
-    """The line, the mistake's sentence, what is cleared; --no-why holds the mistake back; --json carries all of it."""
-    line = next(number for number, text in enumerate(TILED.splitlines(), 1) if "k.repeat(" in text)
+def test_check_shows_the_line_and_the_likely_mistake(tiled: Path) -> None:
+    """--no-why hides the mistake, and --json has the whole diagnosis."""
+    line = next(line for line, text in enumerate(TILED.splitlines(), 1) if "k.repeat(" in text)
     shown = drill("check", "gqa", "gqa.py", "--seed", "3", cwd=tiled, code=1).stdout
     assert f"line {line}" in shown
     assert "LIKELY" in shown
     assert "The key heads are tiled" in shown
     assert "cleared" in shown
-    held_back = drill("check", "gqa", "gqa.py", "--seed", "3", "--no-why", cwd=tiled, code=1).stdout
-    assert f"line {line}" in held_back
-    assert "The key heads are tiled" not in held_back
-    found = json.loads(
+    without_why = drill("check", "gqa", "gqa.py", "--seed", "3", "--no-why", cwd=tiled, code=1)
+    assert f"line {line}" in without_why.stdout
+    assert "The key heads are tiled" not in without_why.stdout
+    diagnosis = json.loads(
         drill("check", "gqa", "gqa.py", "--seed", "3", "--json", cwd=tiled, code=1).stdout
     )["diagnosis"]
-    assert [one["id"] for one in found["mistakes"]] == ["keys-tiled"]
-    assert found["first_line"] == line
-    assert found.keys() == {
+    assert [mistake["id"] for mistake in diagnosis["mistakes"]] == ["keys-tiled"]
+    assert diagnosis["first_line"] == line
+    assert diagnosis.keys() == {
         "mistakes",
         "first_line",
         "case_number",
@@ -213,15 +214,18 @@ def test_check_says_where_and_why(tiled: Path) -> None:
 
 
 def test_json_of_a_pass_has_no_diagnosis(solved: Path) -> None:
-    """Null, as of everything that does not apply."""
+    """The key is null, like every key that does not apply."""
     assert (
         json.loads(drill("check", "gqa", "gqa.py", "--json", cwd=solved).stdout)["diagnosis"]
         is None
     )
 
 
-def test_a_plain_check_of_the_hunts_file(tmp_path: Path, home: Path) -> None:
-    """`check` of it holds the mistake back unless asked, tells it after a pass, and counts as a hunt and not as a pass of the challenge."""
+def test_check_of_the_file_of_a_hunt_counts_as_a_hunt(tmp_path: Path, home: Path) -> None:
+    """The mistake is hidden until --why or a pass.
+
+    The pass is not a pass of the challenge.
+    """
     drill("hunt", "gqa", "--seed", "3", cwd=tmp_path)
     failed = drill("check", "gqa", "gqa_hunt.py", cwd=tmp_path, code=1).stdout
     assert "LIKELY" not in failed
@@ -235,12 +239,12 @@ def test_a_plain_check_of_the_hunts_file(tmp_path: Path, home: Path) -> None:
     assert " new " in next(
         line for line in drill("list", cwd=tmp_path).stdout.splitlines() if line.startswith("gqa ")
     )
-    assert {one.purpose for one in Journal(home).attempts()} == {"hunt"}
+    assert {attempt.purpose for attempt in Journal(home).attempts()} == {"hunt"}
     assert Journal(home).reviews() == []
 
 
-def test_check_of_an_unfinished_file_is_no_failed_attempt(tmp_path: Path, home: Path) -> None:
-    """It is graded and said so; a finished wrong answer counts at once, however soon the next one comes."""
+def test_unfinished_file_is_not_an_attempt(tmp_path: Path, home: Path) -> None:
+    """The file is graded. A finished wrong answer counts at once."""
     gqa = pack_reader.find_challenge(BUILT_IN, "gqa")
     solution = pack_reader.solution(gqa)
     drill("start", "gqa", cwd=tmp_path)
@@ -259,5 +263,6 @@ def test_check_of_an_unfinished_file_is_no_failed_attempt(tmp_path: Path, home: 
         assert "Not counted" not in drill("check", "gqa", cwd=tmp_path, code=1).stdout
     (tmp_path / "gqa.py").write_text(solution)
     drill("check", "gqa", cwd=tmp_path)
-    assert [row.verdict for row in Journal(home).attempts()] == ["failed", "failed", "passed"]
+    verdicts = [attempt.verdict for attempt in Journal(home).attempts()]
+    assert verdicts == ["failed", "failed", "passed"]
     assert Journal(home).since_start("gqa").failed == 2

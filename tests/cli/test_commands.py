@@ -1,4 +1,4 @@
-"""The commands as a user types them: what they print, where, and the exit code."""
+"""The command line: its commands, usage errors, `--pack`, and imports."""
 
 import ast
 import json
@@ -33,8 +33,8 @@ def imported_from_cli(path: Path) -> set[str]:
     return names
 
 
-def test_no_command_is_imported_by_another_module() -> None:
-    """Only the command line itself imports commands: what several need lies in a helper."""
+def test_only_the_command_line_imports_commands() -> None:
+    """Functions for several commands are in helper modules."""
     helpers = {"parameters", "practise"}
     commands = imported_from_cli(CLI / "commands.py") - helpers
     assert {"check", "list_", "menu"} <= commands
@@ -44,8 +44,8 @@ def test_no_command_is_imported_by_another_module() -> None:
 
 
 @pytest.mark.parametrize("before", [True, False], ids=["before", "after"])
-def test_a_named_pack_is_known_to_its_own_run_only(before: bool) -> None:
-    """Two runs in one process share no `--pack`."""
+def test_pack_of_one_run_is_unknown_in_the_next_run(before: bool) -> None:
+    """Two runs in one process do not share `--pack`."""
     option = ["--pack", str(TINY_PACK)]
     first = CliRunner().invoke(app, [*option, "list"] if before else ["list", *option])
     second = CliRunner().invoke(app, ["list"])
@@ -55,33 +55,35 @@ def test_a_named_pack_is_known_to_its_own_run_only(before: bool) -> None:
 
 
 LIGHT = [
-    *(
-        ["list"],
-        ["--help"],
-        ["start", "gqa"],
-        ["hint", "gqa"],
-        ["solution", "gqa", "--give-up"],
-        ["reset", "gqa"],
-        ["--version"],
-        ["list", "--json"],
-    ),
-    *(
-        ["review", "--list"],
-        ["review"],
-        ["quiz", "--list"],
-        ["hunt", "gqa"],
-        ["compare"],
-        ["export"],
-    ),
+    ["list"],
+    ["--help"],
+    ["start", "gqa"],
+    ["hint", "gqa"],
+    ["solution", "gqa", "--give-up"],
+    ["reset", "gqa"],
+    ["--version"],
+    ["list", "--json"],
+    ["review", "--list"],
+    ["review"],
+    ["quiz", "--list"],
+    ["hunt", "gqa"],
+    ["compare"],
+    ["export"],
 ]
 
 
-@pytest.mark.parametrize("arguments", LIGHT, ids=[" ".join(one) for one in LIGHT])
+@pytest.mark.parametrize("arguments", LIGHT, ids=" ".join)
 def test_light_commands_import_no_torch(arguments: list[str], tmp_path: Path, home: Path) -> None:
-    """A command that needs no torch does not import torch, numpy, Jinja, or (in a pipe) rich."""
+    """They do not import numpy, Jinja and, in a pipe, rich either."""
     script = (
-        "import sys, os; from trainer.cli import commands; sys.argv = ['attn-drill', *sys.argv[1:]]; code = commands._run(); sys.stdout.flush();"
-        "print(sorted(set(sys.modules) & {'torch', 'numpy', 'rich', 'jinja2'}), file=sys.stderr); sys.exit(code)"
+        "import sys\n"
+        "from trainer.cli import commands\n"
+        "sys.argv = ['attn-drill', *sys.argv[1:]]\n"
+        "code = commands._run()\n"
+        "sys.stdout.flush()\n"
+        "heavy = {'torch', 'numpy', 'rich', 'jinja2'}\n"
+        "print(sorted(heavy & set(sys.modules)), file=sys.stderr)\n"
+        "sys.exit(code)\n"
     )
     done = subprocess.run(
         [sys.executable, "-c", script, *arguments],
@@ -96,15 +98,16 @@ def test_light_commands_import_no_torch(arguments: list[str], tmp_path: Path, ho
     assert done.stdout
 
 
-def test_version_and_help(tmp_path: Path) -> None:
-    """--version, and a help that names every command."""
+def test_help_names_every_command(tmp_path: Path) -> None:
+    """--version prints the version."""
     assert drill("--version", cwd=tmp_path).stdout.strip() == f"attn-drill {__version__}"
     text = drill("--help", cwd=tmp_path).stdout
-    for command in (
-        *"list start check hint solution reset review stats hunt quiz interview compare heads export import pack doctor".split(),
-        "--install-completion",
-    ):
-        assert command in text
+    names = (
+        "list start check hint solution reset review stats hunt quiz interview compare heads "
+        "export import pack doctor --install-completion"
+    )
+    for name in names.split():
+        assert name in text
 
 
 @pytest.mark.parametrize(
@@ -122,12 +125,14 @@ def test_version_and_help(tmp_path: Path) -> None:
             ["check", "gqa", "gqa.py", "--seed", "-1"], "--seed is -1", id="negative seed"
         ),
         pytest.param(
-            ["check", "gqa", "gqa.py", "--case", "99"], "--case 99 is none", id="no such case"
+            ["check", "gqa", "gqa.py", "--case", "99"],
+            "--case 99 does not exist",
+            id="no such case",
         ),
         pytest.param(
             ["check", "gqa", "gqa.py", "--seed", "x"],
             "'x' is not a valid int",
-            id="seed that is no number",
+            id="seed that is not a number",
         ),
         pytest.param(["check"], "Missing argument", id="no id"),
         pytest.param(["chekc"], "No such command 'chekc'", id="no such command"),
@@ -135,8 +140,10 @@ def test_version_and_help(tmp_path: Path) -> None:
         pytest.param(["pack", "check", "/nowhere"], "has no folder challenges", id="no pack"),
     ],
 )
-def test_usage_errors(tmp_path: Path, arguments: list[str], says: str) -> None:
-    """Exit 2 and one sentence that says both values and the next step."""
+def test_usage_error_exits_with_2_and_one_sentence(
+    tmp_path: Path, arguments: list[str], says: str
+) -> None:
+    """The sentence has the wrong value and the next step."""
     if "gqa.py" in arguments:
         (tmp_path / "gqa.py").write_text(pack_reader.solution(GQA))
     done = drill(*arguments, cwd=tmp_path, code=2)
@@ -152,15 +159,15 @@ def test_usage_errors(tmp_path: Path, arguments: list[str], says: str) -> None:
         ["check", "gqa", "--json", "--nope"],
     ],
 )
-def test_usage_errors_with_json(tmp_path: Path, arguments: list[str]) -> None:
-    """Even a wrong command line gives the object, if it is `check --json`."""
-    told = json.loads(drill(*arguments, cwd=tmp_path, code=2).stdout)
-    assert told["verdict"] is None
-    assert told["error"]
+def test_usage_error_of_check_with_json_is_an_object(tmp_path: Path, arguments: list[str]) -> None:
+    """The object has an error and no verdict."""
+    error = json.loads(drill(*arguments, cwd=tmp_path, code=2).stdout)
+    assert error["verdict"] is None
+    assert error["error"]
 
 
-def test_a_reader_that_goes_away(solved: Path) -> None:
-    """`| head -1` is no crash."""
+def test_closed_pipe_gives_no_traceback(solved: Path) -> None:
+    """`| head -1` closes the pipe early."""
     command = f"{sys.executable} -m trainer list | head -1"
     done = subprocess.run(
         command,
@@ -175,7 +182,7 @@ def test_a_reader_that_goes_away(solved: Path) -> None:
 
 
 def test_errors_with_json_are_objects(run: Callable[..., tuple[int, str, str]]) -> None:
-    """`check --json` keeps to its contract with the option on either side."""
+    """A usage error of `check --json` is a JSON object, with `--pack` on either side."""
     for arguments in (
         ["--pack", "nowhere", "check", "gqa", "--json"],
         ["check", "gqa", "--json", "--pack", "nowhere"],

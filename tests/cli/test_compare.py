@@ -1,4 +1,4 @@
-"""`attn-drill compare`: its figures against the references', its table at every width, and the decode steps that it times."""
+"""Tests of `attn-drill compare`."""
 
 import dataclasses
 import json
@@ -20,10 +20,10 @@ from trainer.tools import attention_costs
 NAMES = ["MHA", "GQA, 8 KV heads", "GQA, 4 KV heads", "MQA", "MLA"]
 
 
-def told(*arguments: str, cwd: Path) -> dict[str, Any]:
-    """The object of `compare --json`."""
-    found: dict[str, Any] = json.loads(drill("compare", "--json", *arguments, cwd=cwd).stdout)
-    return found
+def json_of(*arguments: str, cwd: Path) -> dict[str, Any]:
+    """Return the object that `compare --json` prints."""
+    printed: dict[str, Any] = json.loads(drill("compare", "--json", *arguments, cwd=cwd).stdout)
+    return printed
 
 
 @pytest.mark.parametrize(
@@ -31,19 +31,19 @@ def told(*arguments: str, cwd: Path) -> dict[str, Any]:
     [[], "--d-model 4096 --heads 32 --seq-len 2048 --batch 1 --dtype float32 --layers 1".split()],
     ids=["defaults", "named"],
 )
-def test_the_figures_of_the_defaults(arguments: list[str], tmp_path: Path) -> None:
-    """Parameters, cache, percent and bytes a token, to the last digit."""
-    rows = told(*arguments, cwd=tmp_path)["rows"]
+def test_json_of_the_defaults_is_exact(arguments: list[str], tmp_path: Path) -> None:
+    """Parameters, cache, percent and bytes per token are equal to the last digit."""
+    rows = json_of(*arguments, cwd=tmp_path)["rows"]
     assert [
         (
-            one["variant"],
-            one["num_kv_heads"],
-            one["parameters"],
-            one["cache_bytes"],
-            one["cache_percent"],
-            one["bytes_per_token"],
+            row["variant"],
+            row["num_kv_heads"],
+            row["parameters"],
+            row["cache_bytes"],
+            row["cache_percent"],
+            row["bytes_per_token"],
         )
-        for one in rows
+        for row in rows
     ] == [
         ("MHA", 32, 67_108_864, 64 * MIB, 100, 32_768),
         ("GQA", 8, 41_943_040, 16 * MIB, 25, 8192),
@@ -53,8 +53,8 @@ def test_the_figures_of_the_defaults(arguments: list[str], tmp_path: Path) -> No
     ]
 
 
-def test_the_table_of_the_defaults(tmp_path: Path) -> None:
-    """A line a variant, with the units and the percents as people write them."""
+def test_table_has_a_line_for_each_variant(tmp_path: Path) -> None:
+    """Sizes have units, and percentages have at most one decimal."""
     lines = drill("compare", cwd=tmp_path).stdout.splitlines()
     rows = [re.split(r" {2,}", line) for line in lines[2:8]]
     assert rows[0] == ["variant", "parameters", "KV cache", "of MHA", "a token"]
@@ -69,15 +69,15 @@ def test_the_table_of_the_defaults(tmp_path: Path) -> None:
     assert lengths == [24, 6, 3]
     text = " ".join(drill("compare", cwd=tmp_path).stdout.split())
     assert (
-        "kv_rank + rope_dim = 512 + 64 numbers a token and layer: 4 head_dim and head_dim / 2, as DeepSeek-V2 chose them."
-        in text
-    )
+        "kv_rank + rope_dim = 512 + 64 numbers a token and layer: "
+        "4 head_dim and head_dim / 2, as DeepSeek-V2 chose them."
+    ) in text
 
 
-def test_given_kv_heads_stand_alone(tmp_path: Path) -> None:
-    """With --kv-heads there is one row of GQA, and where it is another variant in truth the text says so."""
-    found = told("--kv-heads", "8", cwd=tmp_path)["rows"]
-    assert [(one["variant"], one["num_kv_heads"]) for one in found] == [
+def test_given_kv_heads_are_the_only_row_of_gqa(tmp_path: Path) -> None:
+    """If the row is really MHA or MQA, the text says so."""
+    rows = json_of("--kv-heads", "8", cwd=tmp_path)["rows"]
+    assert [(row["variant"], row["num_kv_heads"]) for row in rows] == [
         ("MHA", 32),
         ("GQA", 8),
         ("MQA", 1),
@@ -89,7 +89,7 @@ def test_given_kv_heads_stand_alone(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("preset", "variant", "num_kv_heads", "a_token", "layers", "dtype"),
+    ("preset", "variant", "num_kv_heads", "token_bytes", "layers", "dtype"),
     [
         pytest.param("Llama-2-7B", "MHA", 32, 512 * 1024, 32, "float16", id="Llama-2-7B"),
         pytest.param("llama-3-8b", "GQA", 8, 128 * 1024, 32, "bfloat16", id="Llama-3-8B"),
@@ -98,36 +98,35 @@ def test_given_kv_heads_stand_alone(tmp_path: Path) -> None:
         pytest.param("DeepSeek-V3", "MLA", None, 70_272, 61, "bfloat16", id="DeepSeek-V3"),
     ],
 )
-def test_published_models(
+def test_published_models_have_their_known_cache_sizes(
     preset: str,
     variant: str,
     num_kv_heads: int | None,
-    a_token: int,
+    token_bytes: int,
     layers: int,
     dtype: str,
     tmp_path: Path,
 ) -> None:
-    """A token of the variant that the model has costs what is known of it, in the dtype in which
-    the model is published; all layers are counted, and the text says both."""
-    found = told("--preset", preset, cwd=tmp_path)
-    assert found["configuration"]["dtype"] == dtype
+    """The costs are in the published dtype and count all layers. The text says both."""
+    printed = json_of("--preset", preset, cwd=tmp_path)
+    assert printed["configuration"]["dtype"] == dtype
     kind = (variant, num_kv_heads)
-    rows = [row for row in found["rows"] if (row["variant"], row["num_kv_heads"]) == kind]
-    assert [row["bytes_per_token"] for row in rows] == [a_token]
+    rows = [row for row in printed["rows"] if (row["variant"], row["num_kv_heads"]) == kind]
+    assert [row["bytes_per_token"] for row in rows] == [token_bytes]
     text = " ".join(drill("compare", "--preset", preset, cwd=tmp_path).stdout.split())
     assert f"all {layers} layers" in text
     assert f"itself has {variant}" in text
     assert f"counted in {dtype}, 2 bytes a number" in text
 
 
-def test_a_dtype_that_is_given_beats_that_of_the_preset(tmp_path: Path) -> None:
-    """Without a preset the dtype is float32; `--dtype` wins over both."""
-    in_float32 = told("--preset", "Llama-3-8B", "--dtype", "float32", cwd=tmp_path)["rows"]
-    in_bfloat16 = told("--preset", "Llama-3-8B", cwd=tmp_path)["rows"]
+def test_given_dtype_wins_over_that_of_the_preset(tmp_path: Path) -> None:
+    """Without a preset the dtype is float32."""
+    in_float32 = json_of("--preset", "Llama-3-8B", "--dtype", "float32", cwd=tmp_path)["rows"]
+    in_bfloat16 = json_of("--preset", "Llama-3-8B", cwd=tmp_path)["rows"]
     assert [row["bytes_per_token"] for row in in_float32] == [
         2 * row["bytes_per_token"] for row in in_bfloat16
     ]
-    assert told(cwd=tmp_path)["configuration"]["dtype"] == "float32"
+    assert json_of(cwd=tmp_path)["configuration"]["dtype"] == "float32"
     text = drill("compare", "--preset", "Llama-3-8B", "--dtype", "float32", cwd=tmp_path).stdout
     assert "4 bytes a number." in " ".join(text.split())
 
@@ -138,11 +137,11 @@ def test_a_dtype_that_is_given_beats_that_of_the_preset(tmp_path: Path) -> None:
     ids=["defaults", "large"],
 )
 @pytest.mark.parametrize("columns", [120, 80, 64, 50, 40])
-def test_it_fits_the_terminal(columns: int, arguments: list[str], tmp_path: Path) -> None:
-    """No line is wider than the terminal, and no variant, figure or bar is lost."""
+def test_table_fits_the_terminal(columns: int, arguments: list[str], tmp_path: Path) -> None:
+    """All variants, numbers and bars are shown."""
     text = drill("compare", *arguments, cwd=tmp_path, COLUMNS=str(columns)).stdout
     assert max(len(line) for line in text.splitlines()) <= columns
-    for row in told(*arguments, cwd=tmp_path)["rows"]:
+    for row in json_of(*arguments, cwd=tmp_path)["rows"]:
         for word in (
             f"{row['parameters']:,}",
             attention_costs.in_units(row["cache_bytes"]),
@@ -158,8 +157,8 @@ def test_it_fits_the_terminal(columns: int, arguments: list[str], tmp_path: Path
     assert sum(bool(re.search("[█▉▊▋▌▍▎▏]", line)) for line in lines) == 5
 
 
-def test_a_very_narrow_terminal_loses_bars_only(tmp_path: Path) -> None:
-    """At 24 columns the figures are there and the bars are not."""
+def test_very_narrow_terminal_has_no_bars(tmp_path: Path) -> None:
+    """At 24 columns, the numbers are still shown."""
     text = drill("compare", cwd=tmp_path, COLUMNS="24").stdout
     assert max(len(line) for line in text.splitlines()) <= 24
     assert "67,108,864" in text
@@ -167,11 +166,11 @@ def test_a_very_narrow_terminal_loses_bars_only(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("columns", ["80", "50"])
-def test_ascii_where_the_encoding_has_no_more(columns: str, tmp_path: Path) -> None:
-    """Bars of `#`, and no character that the stream would refuse."""
+def test_ascii_bars_for_other_encodings(columns: str, tmp_path: Path) -> None:
+    """Bars consist of `#`."""
     done = drill("compare", cwd=tmp_path, PYTHONIOENCODING="ascii", COLUMNS=columns)
     assert done.stdout.isascii()
-    bars = [len(one) for one in re.findall("#+", done.stdout)]
+    bars = [len(bar) for bar in re.findall("#+", done.stdout)]
     assert bars[0] == max(bars)
     assert bars[:4] == [
         bars[0],
@@ -186,14 +185,14 @@ def test_ascii_where_the_encoding_has_no_more(columns: str, tmp_path: Path) -> N
     [({}, True), ({"NO_COLOR": "1"}, False)],
     ids=["terminal", "NO_COLOR"],
 )
-def test_colour_on_a_terminal_only(
+def test_colour_is_used_only_on_a_terminal(
     environment: dict[str, str], coloured: bool, tmp_path: Path
 ) -> None:
-    """Escape sequences on a terminal without NO_COLOR, and never in a pipe."""
+    """NO_COLOR turns the colour off."""
     master, slave = pty.openpty()
-    everything = {**os.environ, "PYTHONPATH": str(pack_reader.TRAINER.parent), **environment}
+    variables = {**os.environ, "PYTHONPATH": str(pack_reader.TRAINER.parent), **environment}
     process = subprocess.Popen(
-        [sys.executable, "-m", "trainer", "compare"], cwd=tmp_path, env=everything, stdout=slave
+        [sys.executable, "-m", "trainer", "compare"], cwd=tmp_path, env=variables, stdout=slave
     )
     os.close(slave)
     shown = b""
@@ -201,7 +200,7 @@ def test_colour_on_a_terminal_only(
         while part := os.read(master, 65536):
             shown += part
     except OSError:
-        pass  # Linux says so at the end
+        pass  # Linux reports the end of the output as an error
     assert process.wait(timeout=60) == 0
     os.close(master)
     assert b"67,108,864" in shown
@@ -209,10 +208,11 @@ def test_colour_on_a_terminal_only(
     assert "\x1b" not in drill("compare", cwd=tmp_path, **environment).stdout
 
 
-def test_the_table_imports_no_torch(tmp_path: Path) -> None:
-    """Without --measure neither torch nor numpy nor (into a pipe) rich is imported."""
+def test_table_needs_no_torch(tmp_path: Path) -> None:
+    """Without --measure, numpy is not imported either, and for a pipe no rich."""
     script = (
-        "import sys; from trainer.cli import commands; sys.argv = ['attn-drill', 'compare']; assert commands._run() == 0;"
+        "import sys; from trainer.cli import commands; sys.argv = ['attn-drill', 'compare']; "
+        "assert commands._run() == 0; "
         "print(sorted(set(sys.modules) & {'torch', 'numpy', 'rich'}), file=sys.stderr)"
     )
     done = subprocess.run(
@@ -259,14 +259,14 @@ BAD = [
     ),
     pytest.param(["--batch", "-3"], ["--batch is -3", "at least 1"], id="negative"),
     pytest.param(
-        ["--seq-len", "1000000001"], ["1,000,000,001", "1,000,000,000 at most"], id="absurd"
+        ["--seq-len", "1000000001"], ["1,000,000,001", "at most 1,000,000,000"], id="too large"
     ),
     pytest.param(
         ["--seq-len", "9" * 400],
-        ["a number of 400 digits", "1,000,000,000 at most"],
-        id="more absurd",
+        ["a number of 400 digits", "at most 1,000,000,000"],
+        id="400 digits",
     ),
-    pytest.param(["--heads", "many"], ["'many' is not a valid int"], id="no number"),
+    pytest.param(["--heads", "many"], ["'many' is not a valid int"], id="not a number"),
     pytest.param(["--dtype", "bfloat"], ["'bfloat'", "Did you mean bfloat16"], id="dtype"),
     pytest.param(
         ["--dtype", "quark"],
@@ -293,16 +293,16 @@ BAD = [
 
 @pytest.mark.parametrize(("arguments", "says"), BAD)
 def test_bad_input(arguments: list[str], says: list[str], tmp_path: Path) -> None:
-    """Exit 2, nothing on stdout, and one line with both values and the next step."""
+    """Exit with 2 and print one line with both values and the next step."""
     done = drill("compare", *arguments, cwd=tmp_path, code=2)
     assert done.stdout == ""
     assert len(done.stderr.strip().splitlines()) == 1
-    for words in says:
-        assert words in done.stderr
+    for phrase in says:
+        assert phrase in done.stderr
 
 
-def test_the_largest_sizes_are_shown(tmp_path: Path) -> None:
-    """Every size at its greatest: figures as powers of ten, no line too wide, no crash."""
+def test_largest_sizes_fit_the_table(tmp_path: Path) -> None:
+    """Large numbers are shown as powers of ten."""
     arguments = [
         word
         for option in ("--d-model", "--heads", "--seq-len", "--batch", "--layers", "--head-dim")
@@ -314,26 +314,26 @@ def test_the_largest_sizes_are_shown(tmp_path: Path) -> None:
     assert "EiB" in text
 
 
-def test_one_of_everything(tmp_path: Path) -> None:
-    """The smallest sizes: one head of one number is MHA and MQA at once."""
-    rows = told(*"--d-model 1 --heads 1 --seq-len 1 --dtype int8".split(), cwd=tmp_path)["rows"]
-    assert [(one["variant"], one["parameters"], one["cache_bytes"]) for one in rows] == [
+def test_smallest_sizes_give_rows_of_mha_and_mqa(tmp_path: Path) -> None:
+    """One head of one number is MHA and MQA at once."""
+    rows = json_of(*"--d-model 1 --heads 1 --seq-len 1 --dtype int8".split(), cwd=tmp_path)["rows"]
+    assert [(row["variant"], row["parameters"], row["cache_bytes"]) for row in rows] == [
         ("MHA", 4, 2),
         ("MQA", 4, 2),
         ("MLA", 14, 4),
     ]
 
 
-def test_json_says_the_same(tmp_path: Path) -> None:
-    """The whole configuration, what was filled in too; null where nothing was measured."""
-    found = told("--preset", "Mistral-7B", "--batch", "2", cwd=tmp_path)
-    assert found.keys() == {"schema", "preset", "configuration", "rows", "measured"}
-    assert (found["schema"], found["preset"], found["measured"]) == (
+def test_json_has_the_whole_configuration(tmp_path: Path) -> None:
+    """It includes sizes that were not given. `measured` is null without --measure."""
+    printed = json_of("--preset", "Mistral-7B", "--batch", "2", cwd=tmp_path)
+    assert printed.keys() == {"schema", "preset", "configuration", "rows", "measured"}
+    assert (printed["schema"], printed["preset"], printed["measured"]) == (
         "attn-drill.compare/1",
         "Mistral-7B",
         None,
     )
-    assert found["configuration"] == dataclasses.asdict(
+    assert printed["configuration"] == dataclasses.asdict(
         attention_costs.configure(attention_costs.find_preset("Mistral-7B"), batch=2)
     )
 
@@ -341,19 +341,19 @@ def test_json_says_the_same(tmp_path: Path) -> None:
 TINY = "--d-model 48 --heads 4 --kv-heads 2 --seq-len 11 --batch 3 --measure".split()
 
 
-def test_measured_ratios(tmp_path: Path) -> None:
-    """MHA's ratio to itself is 1, the others are positive, the quartiles lie about the median, a step of each row is timed."""
-    found = told(*TINY, "--layers", "7", cwd=tmp_path)
-    ratios = found["measured"]["ratios"]
-    assert len(ratios) == len(found["rows"]) == 4
+def test_measured_ratios_are_relative_to_mha(tmp_path: Path) -> None:
+    """The ratio of MHA is 1, and the quartiles lie around the median."""
+    printed = json_of(*TINY, "--layers", "7", cwd=tmp_path)
+    ratios = printed["measured"]["ratios"]
+    assert len(ratios) == len(printed["rows"]) == 4
     assert ratios[0] == {"median": 1.0, "lower": 1.0, "upper": 1.0}
-    assert all(0 < one["lower"] <= one["median"] <= one["upper"] for one in ratios)
-    assert found["measured"]["rounds"] >= 9
+    assert all(0 < ratio["lower"] <= ratio["median"] <= ratio["upper"] for ratio in ratios)
+    assert printed["measured"]["rounds"] >= 9
 
 
 @pytest.mark.parametrize("columns", ["80", "50"])
-def test_measured_in_words(columns: str, tmp_path: Path) -> None:
-    """Ratios with their quartiles, and what they are ratios of."""
+def test_measured_ratios_are_shown_with_quartiles(columns: str, tmp_path: Path) -> None:
+    """The text explains the ratios."""
     text = drill("compare", *TINY, cwd=tmp_path, COLUMNS=columns).stdout
     assert max(len(line) for line in text.splitlines()) <= int(columns)
     assert re.search(r"^MHA +x1\.00$", text, re.MULTILINE)

@@ -1,4 +1,4 @@
-"""The commands as a user types them: what they print, where, and the exit code."""
+"""The command `doctor`: versions, packs and the isolation on this machine."""
 
 import os
 import re
@@ -11,15 +11,15 @@ import pytest
 
 from tests.support.cli import drill
 from tests.support.copies import BUILT_IN, REFERENCE
-from tests.support.known_packs import install, make
+from tests.support.known_packs import install_pack, make_pack
 from tests.support.paths import TINY_PACK
 from tests.support.sandbox import needs_kernel
 from trainer.packs import pack_reader
 from trainer.worker.selftest import COPIES
 
 
-def test_doctor(tmp_path: Path) -> None:
-    """Versions, and what was tried of the isolation."""
+def test_doctor_shows_versions_and_isolation(tmp_path: Path) -> None:
+    """The output has a line for each attempt to break out of the sandbox."""
     text = drill("doctor", cwd=tmp_path).stdout
     assert "torch 2.13" in text
     assert re.search(r"(held|OPEN)  open a network socket", text)
@@ -27,7 +27,7 @@ def test_doctor(tmp_path: Path) -> None:
 
 @pytest.fixture
 def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder of packages that this process and its workers import from."""
+    """Return a folder of packages from which this process and its workers import."""
     folder = tmp_path / "lib" / "site-packages"
     (folder / "neighbour").mkdir(parents=True)
     (folder / "neighbour" / "module.py").write_text("VALUE = 1\n")
@@ -37,7 +37,7 @@ def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def copied(site: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A copy of a reference that names do not tell, in a folder that commands import from."""
+    """Return a copy of a reference, with another name, in a folder from which commands import."""
     folder = site / "a" / "b" / "c" / "d"
     folder.mkdir(parents=True)
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(BUILT_IN), str(site)]))
@@ -46,8 +46,8 @@ def copied(site: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.mark.thorough
 @needs_kernel
-def test_doctor_names_the_copy(copied: Path, tmp_path: Path) -> None:
-    """The row is OPEN, and the path stands below."""
+def test_doctor_names_the_readable_copy(copied: Path, tmp_path: Path) -> None:
+    """The row of copies is OPEN, and the path of the copy is below."""
     done = subprocess.run(
         [sys.executable, "-m", "trainer", "--pack", str(TINY_PACK), "doctor"],
         cwd=tmp_path,
@@ -63,27 +63,18 @@ def test_doctor_names_the_copy(copied: Path, tmp_path: Path) -> None:
     assert "Isolation is limited" not in done.stdout
 
 
-@pytest.fixture
-def site_of_known_packs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder on sys.path, as if it were one for packages."""
-    folder = tmp_path / "site"
-    folder.mkdir()
-    monkeypatch.syspath_prepend(folder)
-    return folder
-
-
-def test_doctor_counts_every_pack(tmp_path: Path, site_of_known_packs: Path) -> None:
-    """How many challenges each pack gives, where it lies, and what is hidden."""
-    make(site_of_known_packs / "counted_pack", "gqa", "extra", "more")
-    install(site_of_known_packs, "counted", "[attn_drill.packs]\ncounted = counted_pack\n")
+def test_doctor_counts_the_challenges_of_every_pack(tmp_path: Path) -> None:
+    """Each pack has a line with its number of challenges; a hidden challenge is reported."""
+    site = tmp_path / "site"
+    site.mkdir()
+    make_pack(site / "counted_pack", "gqa", "extra", "more")
+    install_pack(site, "counted", "[attn_drill.packs]\ncounted = counted_pack\n")
     done = subprocess.run(
         [sys.executable, "-m", "trainer", "doctor"],
         cwd=tmp_path,
         env={
             **os.environ,
-            "PYTHONPATH": os.pathsep.join(
-                [str(pack_reader.TRAINER.parent), str(site_of_known_packs)]
-            ),
+            "PYTHONPATH": os.pathsep.join([str(pack_reader.TRAINER.parent), str(site)]),
         },
         capture_output=True,
         text=True,

@@ -1,4 +1,4 @@
-"""The commands as a user types them: what they print, where, and the exit code."""
+"""The beginning of every command."""
 
 import signal
 import subprocess
@@ -11,10 +11,10 @@ import pytest
 from trainer.cli.entry import starts_workers
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="/proc tells when torch is being imported")
+@pytest.mark.skipif(sys.platform != "linux", reason="/proc shows that torch is being imported")
 @pytest.mark.parametrize("seconds", [0.0, 0.4, 0.8])
-def test_interrupted_at_once(tmp_path: Path, seconds: float) -> None:
-    """Ctrl-C while torch is imported, so many seconds after Python was started for it: exit 130, no traceback."""
+def test_ctrl_c_during_the_import_of_torch_exits_with_130(tmp_path: Path, seconds: float) -> None:
+    """The signal comes `seconds` after torch's files were opened. There is no traceback."""
     (tmp_path / "gqa.py").write_text("while True:\n    pass\n")
     command = [sys.executable, "-m", "trainer", "check", "gqa"]
     process = subprocess.Popen(
@@ -37,7 +37,7 @@ def test_interrupted_at_once(tmp_path: Path, seconds: float) -> None:
     [
         (["check", "gqa"], True),
         (["check", "kv-cache", "file.py"], True),
-        (["check", "--seed", "3", "gqa"], False),  # a guess that costs time, and nothing else
+        (["check", "--seed", "3", "gqa"], False),  # a wrong guess, which only costs time
         (["check", "no-such-challenge"], False),
         (["check", "mine", "--pack", "folder"], True),
         (["check", "gqa", "--help"], False),
@@ -48,9 +48,9 @@ def test_interrupted_at_once(tmp_path: Path, seconds: float) -> None:
         ([], False),
     ],
 )
-def test_which_commands_are_launched(
+def test_commands_with_workers_start_in_a_new_process(
     arguments: list[str], expected: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Commands that start workers themselves are launched; help, light commands and unknown ids are answered at once."""
+    """Help, light commands and unknown ids run at once, in the same process."""
     monkeypatch.delenv("ATTN_DRILL_PACK", raising=False)
     assert starts_workers(arguments) is expected

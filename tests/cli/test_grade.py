@@ -28,7 +28,7 @@ from trainer.classroom.grading_jobs import (
 from trainer.classroom.result_store import (
     ResultStore,
 )
-from trainer.cli.grade import _grade_all, _noted_interrupts
+from trainer.cli.grade import _grade_all, _deferred_interrupts
 from trainer.packs import pack_reader
 from trainer.sandbox.isolation import descendants
 
@@ -76,7 +76,7 @@ def test_an_interrupt_during_the_last_submission_counts(
 
 def test_a_second_interrupt_is_raised_at_once() -> None:
     """Whatever is under way: somebody presses Ctrl-C again because nothing has happened."""
-    with _noted_interrupts() as interrupted:
+    with _deferred_interrupts() as interrupted:
         os.kill(os.getpid(), signal.SIGINT)
         assert soon(interrupted)
         with pytest.raises(KeyboardInterrupt):

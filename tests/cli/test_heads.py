@@ -1,4 +1,4 @@
-"""`heads`: facts against hand-made values and the reference, formats, bad input, and what is shown at which width."""
+"""Tests of `attn-drill heads`."""
 
 import json
 import subprocess
@@ -17,13 +17,13 @@ from trainer.report.heads_text import as_object
 
 @pytest.fixture
 def saved(tmp_path: Path) -> Path:
-    """A folder with weights of 2 layers of 7 heads in bfloat16."""
+    """Save weights of 2 layers of 7 heads in bfloat16, and return their folder."""
     save_file({"attn": random_weights(2, 7).to(torch.bfloat16)}, tmp_path / "w.safetensors")
     return tmp_path
 
 
-def test_the_command_shows_heads(saved: Path) -> None:
-    """At 80 and at 50 columns, into a pipe without colour; --head shows one alone."""
+def test_heads_are_shown_at_every_width(saved: Path) -> None:
+    """A pipe gets no colour. `--head` shows a single head."""
     for columns in (80, 50):
         lines = drill("heads", "w.safetensors", cwd=saved, COLUMNS=str(columns)).stdout.splitlines()
         assert lines[0].startswith("w.safetensors  14 heads  L=7")
@@ -35,22 +35,24 @@ def test_the_command_shows_heads(saved: Path) -> None:
     assert alone.count("┌") == 1
 
 
-def test_the_command_in_ascii(saved: Path) -> None:
-    """Where stdout is not UTF every character is ASCII, and no `?` stands for one that got lost."""
+def test_heads_are_shown_in_ascii(saved: Path) -> None:
+    """No character is lost and replaced by `?`."""
     text = drill("heads", "w.safetensors", cwd=saved, PYTHONIOENCODING="ascii").stdout
     assert text.isascii()
     assert "?" not in text
     assert "#" in text
 
 
-def test_the_command_writes_json(saved: Path) -> None:
-    """One object with all heads and the same numbers."""
-    told = json.loads(drill("heads", "w.safetensors", "--name", "attn", "--json", cwd=saved).stdout)
-    found = facts(random_weights(2, 7).to(torch.bfloat16), "attn")
-    assert (told["schema"], told["file"]) == ("attn-drill.heads/1", "w.safetensors")
-    assert told["heads"] == as_object(found, "")["heads"]
-    assert len(told["heads"]) == 14
-    assert told["heads"][13] | {"entropy": 0, "entropy_share": 0, "distance": 0} == {
+def test_json_has_all_heads(saved: Path) -> None:
+    """The values are those of the facts."""
+    printed = json.loads(
+        drill("heads", "w.safetensors", "--name", "attn", "--json", cwd=saved).stdout
+    )
+    heads = facts(random_weights(2, 7).to(torch.bfloat16), "attn")
+    assert (printed["schema"], printed["file"]) == ("attn-drill.heads/1", "w.safetensors")
+    assert printed["heads"] == as_object(heads, "")["heads"]
+    assert len(printed["heads"]) == 14
+    assert printed["heads"][13] | {"entropy": 0, "entropy_share": 0, "distance": 0} == {
         "number": 13,
         "tensor": "attn",
         "index": [1, 6],
@@ -58,20 +60,20 @@ def test_the_command_writes_json(saved: Path) -> None:
         "entropy": 0,
         "entropy_share": 0,
         "distance": 0,
-        "class": found[13].kind,
+        "class": heads[13].kind,
         "notes": [],
     }
 
 
-def test_the_command_writes_a_page(saved: Path) -> None:
-    """Every head is in it; the file is named on stdout, and with --json stdout has the object."""
+def test_html_page_has_all_heads(saved: Path) -> None:
+    """The file is named on stdout. With `--json`, stdout has only the object."""
     done = drill("heads", "w.safetensors", "--html", "out.html", cwd=saved)
-    assert done.stdout == "out.html is written, with 14 of 14 heads.\n"
+    assert done.stdout == "out.html is written, with pictures of 14 of 14 heads.\n"
     assert (saved / "out.html").read_text().count("<figure ") == 14
     again = drill(
         "heads", "w.safetensors", "--html", "one.html", "--head", "3", "--json", cwd=saved
     )
-    assert [one["number"] for one in json.loads(again.stdout)["heads"]] == [3]
+    assert [head["number"] for head in json.loads(again.stdout)["heads"]] == [3]
     assert (saved / "one.html").read_text().count("<figure ") == 1
 
 
@@ -89,7 +91,7 @@ def test_the_command_writes_a_page(saved: Path) -> None:
         pytest.param(
             ["w.safetensors", "--html", "w.safetensors"],
             "must end in .html",
-            id="would write over the weights",
+            id="would replace the weights",
         ),
         pytest.param(
             ["w.safetensors", "--html", "nowhere/out.html"],
@@ -99,16 +101,16 @@ def test_the_command_writes_a_page(saved: Path) -> None:
         pytest.param([], "Missing argument", id="no argument"),
     ],
 )
-def test_usage_errors(saved: Path, arguments: list[str], says: str) -> None:
-    """Exit 2, one sentence on stderr, nothing on stdout."""
+def test_usage_errors_exit_with_2(saved: Path, arguments: list[str], says: str) -> None:
+    """The message is one line on stderr, and stdout is empty."""
     done = drill("heads", *arguments, cwd=saved, code=2)
     assert says in done.stderr
     assert len(done.stderr.strip().splitlines()) == 1
     assert done.stdout == ""
 
 
-def test_the_command_imports_torch_only_when_it_runs() -> None:
-    """The module of the command, which every start of attn-drill imports, and what draws need no torch, numpy, rich or Jinja."""
+def test_module_of_the_command_imports_no_torch() -> None:
+    """Every start of attn-drill imports this module. The page of heads needs no torch either."""
     script = (
         "import sys; import trainer.cli.heads;"
         " print(sorted(set(sys.modules) & {'torch', 'numpy', 'rich', 'jinja2'}));"

@@ -1,4 +1,4 @@
-"""Bug hunts: nothing in the handed-out file gives the mistake away, no mistake comes twice in a row, and a repair is told for what it was."""
+"""Tests of `attn-drill hunt`."""
 
 import json
 import subprocess
@@ -15,40 +15,42 @@ from trainer.practice.journal import Journal
 
 
 @pytest.mark.parametrize("name", ["masks", "gqa", "rope"])
-def test_from_the_hunt_to_the_repair(name: str, tmp_path: Path, home: Path) -> None:
-    """The file does not pass and nothing tells why; repaired it passes, and the mistake, its hint and the line are told."""
+def test_repaired_file_passes_and_shows_the_mistake(name: str, tmp_path: Path, home: Path) -> None:
+    """Before the repair, the file does not pass, and the output does not show the mistake."""
     challenge = BY_ID[name]
-    told = drill("hunt", name, "--seed", "2", cwd=tmp_path).stdout
+    handed_out = drill("hunt", name, "--seed", "2", cwd=tmp_path).stdout
     file = tmp_path / planted_mistakes.file_name(challenge)
     ids, where = Journal(home).last_hunt(name) or ((), Path())
     assert where == file.resolve()
-    mistakes = planted_mistakes.by_ids(challenge, ids) or ()
+    mistakes = planted_mistakes.mistakes_by_ids(challenge, ids) or ()
     assert mistakes
-    assert file.read_text() == planted_mistakes.handed_out(challenge, mistakes)
+    assert file.read_text() == planted_mistakes.hunt_file_text(challenge, mistakes)
     failing = drill("hunt", name, "--check", "--seed", "5", cwd=tmp_path, code=1).stdout
     assert "seed 5" in failing
     assert "--reveal" in failing
-    flat = " ".join((told + failing).split())
+    flat = " ".join((handed_out + failing).split())
     assert "LIKELY" not in flat
-    assert not any(one.says in flat or one.hint in flat for one in mistakes)
+    assert not any(mistake.says in flat or mistake.hint in flat for mistake in mistakes)
     file.write_text(pack_reader.solution(challenge))
     passing = " ".join(drill("hunt", name, "--check", cwd=tmp_path).stdout.split())
     assert passing.startswith(f"PASSED {name}")
-    for one in mistakes:
-        assert f"It was {one.id}: {' '.join(one.says.split())}" in passing
-        assert " ".join(one.hint.split()) in passing
-        for change in planted_mistakes.told(pack_reader.solution(challenge), one, name):
+    for mistake in mistakes:
+        assert f"It was {mistake.id}: {' '.join(mistake.says.split())}" in passing
+        assert " ".join(mistake.hint.split()) in passing
+        for change in planted_mistakes.reference_changes(
+            pack_reader.solution(challenge), mistake, name
+        ):
             assert f"reference, line {change.first}" in passing
     attempts = Journal(home).attempts()
-    assert [(one.purpose, one.verdict == "passed") for one in attempts] == [
+    assert [(attempt.purpose, attempt.verdict == "passed") for attempt in attempts] == [
         ("hunt", False),
         ("hunt", True),
     ]
     assert attempts[0].checks
 
 
-def test_two_are_told_one_after_the_other(tmp_path: Path, home: Path) -> None:
-    """Given up, both are told; the file is not needed."""
+def test_reveal_shows_both_mistakes(tmp_path: Path, home: Path) -> None:
+    """The file is not needed."""
     Journal(home).record_hunt("gqa", 1.0, ["no-scale", "heads-tiled"], tmp_path / "gqa_hunt.py")
     shown = drill("hunt", "gqa", "--reveal", cwd=tmp_path, COLUMNS="50").stdout
     assert shown.index("It was no-scale") < shown.index("It was heads-tiled")
@@ -56,8 +58,8 @@ def test_two_are_told_one_after_the_other(tmp_path: Path, home: Path) -> None:
     assert max(map(len, shown.splitlines())) <= 50
 
 
-def test_a_mistake_that_is_gone_is_said(tmp_path: Path, home: Path) -> None:
-    """A pack may have changed since."""
+def test_reveal_names_a_mistake_that_the_pack_no_longer_has(tmp_path: Path, home: Path) -> None:
+    """The pack may have changed since the hunt began."""
     Journal(home).record_hunt("gqa", 1.0, ["of-another-time"], tmp_path / "gqa_hunt.py")
     assert (
         "of-another-time, which gqa no longer has"
@@ -65,8 +67,8 @@ def test_a_mistake_that_is_gone_is_said(tmp_path: Path, home: Path) -> None:
     )
 
 
-def test_never_over_work(tmp_path: Path) -> None:
-    """A file that was changed is kept aside; one that is as it was handed out is replaced."""
+def test_changed_file_is_kept_and_untouched_file_is_replaced(tmp_path: Path) -> None:
+    """A new hunt never overwrites work."""
     drill("hunt", "gqa", cwd=tmp_path)
     drill("hunt", "gqa", cwd=tmp_path)
     assert [path.name for path in tmp_path.glob("gqa_hunt*")] == ["gqa_hunt.py"]
@@ -76,8 +78,8 @@ def test_never_over_work(tmp_path: Path) -> None:
     compile((tmp_path / "gqa_hunt.py").read_text(), "gqa_hunt.py", "exec")
 
 
-def test_another_folder(tmp_path: Path, home: Path) -> None:
-    """--dir makes the folder; --check finds the file from anywhere, and where it was moved to."""
+def test_check_finds_the_file_in_other_folders(tmp_path: Path, home: Path) -> None:
+    """`--dir` creates the folder. A file that was moved into this folder is found too."""
     drill("hunt", "masks", "--dir", "deep/er", cwd=tmp_path)
     file = tmp_path / "deep" / "er" / "masks_hunt.py"
     file.write_text(pack_reader.solution(BY_ID["masks"]))
@@ -98,15 +100,15 @@ def test_another_folder(tmp_path: Path, home: Path) -> None:
     ],
 )
 def test_bad_input(arguments: list[str], says: str, tmp_path: Path) -> None:
-    """One sentence, exit code 2, no file."""
+    """Exit with 2, print one sentence, and write no file."""
     refused = drill("hunt", *arguments, cwd=tmp_path, code=2)
     assert says in refused.stderr
     assert refused.stdout == ""
     assert not list(tmp_path.glob("*.py"))
 
 
-def test_a_file_that_is_gone_or_in_the_way(tmp_path: Path) -> None:
-    """What to do next is said; a folder of that name is left alone."""
+def test_missing_file_is_reported_and_folder_is_kept(tmp_path: Path) -> None:
+    """The message has the next step. A folder with the name of the file is left alone."""
     drill("hunt", "gqa", cwd=tmp_path)
     (tmp_path / "gqa_hunt.py").unlink()
     assert (
@@ -121,11 +123,13 @@ def test_a_file_that_is_gone_or_in_the_way(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "arguments", [["hunt", "gqa"], ["quiz", "--count", "8"], ["quiz", "--list"]], ids=" ".join
 )
-def test_no_torch_is_imported(arguments: list[str], tmp_path: Path) -> None:
-    """Handing out and asking need no torch, no numpy and no rich."""
+def test_hunt_and_quiz_need_no_torch(arguments: list[str], tmp_path: Path) -> None:
+    """They need no numpy and no rich either."""
     script = (
-        "import json, sys; from trainer.cli import commands; sys.argv = ['attn-drill', *sys.argv[1:]]; code = commands._run();"
-        "print(json.dumps(sorted(set(sys.modules) & {'torch', 'numpy', 'rich'})), file=sys.stderr); sys.exit(code)"
+        "import json, sys; from trainer.cli import commands; "
+        "sys.argv = ['attn-drill', *sys.argv[1:]]; code = commands._run(); "
+        "modules = sorted(set(sys.modules) & {'torch', 'numpy', 'rich'}); "
+        "print(json.dumps(modules), file=sys.stderr); sys.exit(code)"
     )
     command = [sys.executable, "-c", script, *arguments]
     done = subprocess.run(

@@ -1,4 +1,4 @@
-"""The journal goes out as JSON lines and comes in again: nothing lost, nothing twice, all or nothing."""
+"""Tests of `attn-drill import`."""
 
 import os
 import subprocess
@@ -9,11 +9,11 @@ from tests.support.cli import drill
 from trainer.packs import pack_reader
 
 
-def test_import_from_stdin(there: bytes, tmp_path: Path) -> None:
-    """`-` reads a pipe."""
+def test_dash_imports_from_stdin(full_export: bytes, tmp_path: Path) -> None:
+    """The number of new rows is printed."""
     done = subprocess.run(
         [sys.executable, "-m", "trainer", "import", "-"],
-        input=there,
+        input=full_export,
         env={
             **os.environ,
             "PYTHONPATH": str(pack_reader.TRAINER.parent),
@@ -23,21 +23,22 @@ def test_import_from_stdin(there: bytes, tmp_path: Path) -> None:
         check=False,
         cwd=tmp_path,
     )
-    assert (done.returncode, done.stdout.split()[0]) == (0, str(there.count(b"\n") - 1).encode())
+    count = str(full_export.count(b"\n") - 1).encode()
+    assert (done.returncode, done.stdout.split()[0]) == (0, count)
 
 
-def test_import_is_all_or_nothing(there: bytes, tmp_path: Path) -> None:
-    """One broken line at the end of a good file: exit code 2, one sentence with its number, and no row of the others is there."""
-    (tmp_path / "cut").write_bytes(there[:-20])
+def test_broken_line_stops_the_whole_import(full_export: bytes, tmp_path: Path) -> None:
+    """The message has the number of the line, and no other row is imported."""
+    (tmp_path / "cut").write_bytes(full_export[:-20])
     other = str(tmp_path / "other")
     done = drill("import", "cut", cwd=tmp_path, code=2, ATTN_DRILL_HOME=other)
-    number = there.count(b"\n")
-    assert done.stderr.startswith(f"attn-drill: cut, line {number}: ")
+    line_number = full_export.count(b"\n")
+    assert done.stderr.startswith(f"attn-drill: cut, line {line_number}: ")
     assert (done.stdout, done.stderr.count("\n")) == ("", 1)
-    assert not (tmp_path / "other").exists(), "the journal was not even touched"
+    assert not (tmp_path / "other").exists(), "no journal is created"
 
 
-def test_no_such_file(tmp_path: Path) -> None:
-    """A name that is none, and a folder: a sentence each."""
+def test_missing_file_and_folder_are_refused(tmp_path: Path) -> None:
+    """The message names the file."""
     assert "absent cannot be read" in drill("import", "absent", cwd=tmp_path, code=2).stderr
     assert ". cannot be read" in drill("import", ".", cwd=tmp_path, code=2).stderr

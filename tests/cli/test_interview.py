@@ -1,4 +1,4 @@
-"""A mock interview: its plan, its state, its score, and the command without a screen."""
+"""Tests of `attn-drill interview`."""
 
 import os
 import re
@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from tests.support import forked
-from tests.support.session import GQA, read_until, terminal
+from tests.support.session import read_until, terminal
 from tests.support.session_interview import CHALLENGES
 from trainer.interview.plan import (
     plan_from,
@@ -35,15 +35,15 @@ def drill(
 
 @pytest.fixture
 def left_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Pretend that there is a terminal, and a learner who leaves the first problem at once."""
-    monkeypatch.setattr("trainer.cli.practise.can_stay", lambda: True)
+    """Pretend that there is a terminal and a learner who leaves the first problem at once."""
+    monkeypatch.setattr("trainer.cli.practise.can_draw_screen", lambda: True)
     left = SessionResult("quit", False, 5.0, 0, 0, 0)
     monkeypatch.setattr("trainer.session.interview_state.run_session", lambda given, journal: left)
 
 
 @pytest.mark.parametrize("arguments", [[], ["--fresh"], ["--resume"], ["--no-watch"]], ids=str)
 def test_interview_needs_a_terminal(arguments: list[str], tmp_path: Path) -> None:
-    """Without a terminal there is one sentence, exit code 2, and no file."""
+    """Without a terminal, there is one sentence, exit code 2, and no file."""
     done = drill(*arguments, cwd=tmp_path, code=2)
     assert "An interview needs a terminal" in done.stderr
     assert (done.stdout, len(done.stderr.splitlines())) == ("", 1)
@@ -51,7 +51,7 @@ def test_interview_needs_a_terminal(arguments: list[str], tmp_path: Path) -> Non
 
 
 @pytest.mark.usefixtures("left_at_once")
-def test_no_watch_is_refused_in_a_terminal_too(tmp_path: Path) -> None:
+def test_no_watch_is_refused(tmp_path: Path) -> None:
     """The screen is the only interface."""
     assert "needs a terminal" in drill("--no-watch", cwd=tmp_path, code=2).stderr
 
@@ -72,7 +72,7 @@ def test_no_watch_is_refused_in_a_terminal_too(tmp_path: Path) -> None:
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",
 )
 def test_bad_input(arguments: list[str], says: str, tmp_path: Path) -> None:
-    """Bad input gives one sentence and exit code 2, and leaves no file behind."""
+    """Exit with 2, print one sentence, and write no file."""
     (tmp_path / "file").write_text("")
     (tmp_path / "score-sheet.html").write_text("")
     assert says in drill(*arguments, cwd=tmp_path, code=2).stderr
@@ -81,13 +81,13 @@ def test_bad_input(arguments: list[str], says: str, tmp_path: Path) -> None:
 
 @pytest.mark.usefixtures("left_at_once")
 def test_one_interview_at_a_time(tmp_path: Path) -> None:
-    """A second interview needs --resume or --fresh; a fresh one gets its own folder."""
+    """A second interview needs --resume or --fresh. A fresh interview gets a separate folder."""
     assert "The interview waits" in drill("--minutes", "30", cwd=tmp_path).stdout
     refused = drill(cwd=tmp_path, code=2).stderr
     assert "--resume" in refused
     assert "--fresh" in refused
     changed = drill("--resume", "--minutes", "10", cwd=tmp_path, code=2)
-    assert "leave --minutes out" in changed.stderr
+    assert "Leave --minutes out" in changed.stderr
     assert "not finished" in drill("--sheet", cwd=tmp_path, code=2).stderr
     drill("--fresh", cwd=tmp_path)
     assert len(list(tmp_path.glob("interview-*/*.py"))) == 2
@@ -95,41 +95,33 @@ def test_one_interview_at_a_time(tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("left_at_once")
-def test_resume_takes_in_attempts_before_a_kill(tmp_path: Path, home: Path) -> None:
-    """An attempt that the session kept counts in the resumed interview, with its seconds."""
+def test_resume_counts_attempts_before_a_kill(tmp_path: Path, home: Path) -> None:
+    """An attempt in the journal counts in the resumed interview, with its seconds."""
     drill("--minutes", "5", "--topic", "sdpa", cwd=tmp_path)
     journal = Journal(home)
-    kept = journal.last_interview()
-    assert kept is not None
-    last = journal.events(kept[0])[-1][0]
+    entry = journal.last_interview()
+    assert entry is not None
+    last = journal.events(entry[0])[-1][0]
     statuses: dict[str, Any] = {"loads": "passed", "runs": "failed"}
-    tried = Attempt("sdpa", last + 1, 1, "failed", 1, 2, "x", statuses, 77.0, purpose="interview")
-    journal.record_attempt(tried)
+    attempt = Attempt("sdpa", last + 1, 1, "failed", 1, 2, "x", statuses, 77.0, purpose="interview")
+    journal.record_attempt(attempt)
     drill("--resume", cwd=tmp_path)
-    plan = plan_from(kept[2])
+    plan = plan_from(entry[2])
     assert plan is not None
-    stage = state_of(plan, journal.events(kept[0])).stages[0]
+    stage = state_of(plan, journal.events(entry[0])).stages[0]
     assert (stage.attempts, stage.seconds) == (1, 77.0)
 
 
 @pytest.mark.usefixtures("left_at_once")
-def test_interview_without_a_journal(tmp_path: Path) -> None:
-    """Without a journal the interview works; when it is left, it is over."""
+def test_interview_works_without_a_journal(tmp_path: Path) -> None:
+    """If the learner leaves, the interview is over."""
     (tmp_path / "file").write_text("")
     done = drill("--minutes", "5", cwd=tmp_path, ATTN_DRILL_HOME=str(tmp_path / "file" / "home"))
     assert "the journal cannot keep it" in done.stdout
 
 
-@pytest.fixture
-def file(tmp_path: Path) -> Path:
-    """A stub that was handed out."""
-    path = tmp_path / "gqa.py"
-    path.write_text(pack_reader.stub(GQA))
-    return path
-
-
 def test_whole_interview_in_a_terminal(tmp_path: Path, home: Path) -> None:
-    """As a user: solve, be killed, resume, hand in, answer, read the sheet, print it again."""
+    """Solve, be killed, resume, hand in, answer questions, read the sheet and print it again."""
     (tmp_path / "here").mkdir()
     file = tmp_path / "here" / "sdpa.py"
     command = ["-m", "trainer", "interview"]
@@ -162,19 +154,19 @@ def test_whole_interview_in_a_terminal(tmp_path: Path, home: Path) -> None:
         os.write(end, b"?\r")
         read_until(end, lambda seen: "SCORE" in seen)
         os.write(end, b"q")
-        drawn = read_until(end, lambda seen: "side by side" in seen)
+        drawn = read_until(end, lambda seen: "next to the reference" in seen)
         assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
     page = (tmp_path / "here" / "score-sheet.html").read_text()
     again = drill("--sheet", "--html", "again.html", cwd=tmp_path).stdout
     assert "SCORE 85 of 100" in again
     assert "PASSED" in again
     assert (tmp_path / "again.html").read_text() == page
-    found = Journal(home)
-    kept = found.last_interview()
-    assert kept is not None
-    plan = plan_from(kept[2])
+    journal = Journal(home)
+    entry = journal.last_interview()
+    assert entry is not None
+    plan = plan_from(entry[2])
     assert plan is not None
-    stage = state_of(plan, found.events(kept[0])).stages[0]
+    stage = state_of(plan, journal.events(entry[0])).stages[0]
     assert stage.result is not None
     assert stage.result.verdict == "passed"
-    assert {attempt.purpose for attempt in found.attempts()} == {"interview"}
+    assert {attempt.purpose for attempt in journal.attempts()} == {"interview"}

@@ -1,4 +1,4 @@
-"""The commands as a user types them: what they print, where, and the exit code."""
+"""`attn-drill` without a command."""
 
 import os
 from pathlib import Path
@@ -7,13 +7,13 @@ from tests.support.cli import drill
 from tests.support.session import read_until, terminal
 
 
-def test_alone_it_lists(tmp_path: Path) -> None:
-    """Without a command, into a pipe, the list."""
+def test_without_a_terminal_the_challenges_are_listed(tmp_path: Path) -> None:
+    """The output is the same as of `list`."""
     assert drill(cwd=tmp_path).stdout == drill("list", cwd=tmp_path).stdout
 
 
-def test_in_a_terminal(tmp_path: Path) -> None:
-    """`attn-drill` alone: the menu; what is typed and entered is started, and its stub is there."""
+def test_menu_starts_the_chosen_challenge(tmp_path: Path) -> None:
+    """Typing filters, and Enter starts. The stub is written."""
     with terminal(["-m", "trainer"], tmp_path) as (_, end):
         read_until(end, lambda seen: "New (" in seen)
         os.write(end, b"usual")

@@ -1,4 +1,4 @@
-"""`pack new`: a pack from nothing by the commands of CONTRIBUTING, and the same installed; what is stray in a pack is told."""
+"""The commands `pack new` and `pack check`."""
 
 import re
 import shlex
@@ -14,8 +14,8 @@ from trainer.packs.scaffold import NewPack, scaffold
 
 
 @pytest.mark.thorough
-def test_pack_check_of_one_challenge(tmp_path: Path) -> None:
-    """The table, the count, exit 0; a pack that breaks the rules exits 1 and says which."""
+def test_pack_check_prints_a_table_and_the_broken_rules(tmp_path: Path) -> None:
+    """A right challenge exits 0 with the table of mistakes. A broken rule is named and exits 1."""
     done = drill(
         "pack",
         "check",
@@ -39,48 +39,49 @@ def test_pack_check_of_one_challenge(tmp_path: Path) -> None:
         cwd=tmp_path,
         code=1,
     )
-    assert "has 2 mistakes of at least 12" in tiny.stdout
+    assert "has 2 mistakes; at least 12 are required" in tiny.stdout
 
 
-CONTRIBUTING = (pack_reader.TRAINER.parent / "CONTRIBUTING.md").read_text()
-
-
+DOCS = (pack_reader.TRAINER.parent / "docs" / "packs.md").read_text()
 HEADING = "## Write a pack of your own"
 
 
 @pytest.fixture(scope="module")
-def made(tmp_path_factory: pytest.TempPathFactory) -> NewPack:
-    """A new pack, which no test changes."""
+def new_pack(tmp_path_factory: pytest.TempPathFactory) -> NewPack:
+    """Return a pack that `pack new` wrote. Tests must not change this pack."""
     return scaffold("my-pack", tmp_path_factory.mktemp("made"))
 
 
 @pytest.fixture
-def pack(made: NewPack, tmp_path: Path) -> Path:
-    """A copy of it, to be broken."""
-    return Path(shutil.copytree(made.folder, tmp_path / "my-pack"))
+def pack(new_pack: NewPack, tmp_path: Path) -> Path:
+    """Return a copy of the new pack, which a test may change."""
+    return Path(shutil.copytree(new_pack.folder, tmp_path / "my-pack"))
 
 
-def commands() -> list[list[str]]:
-    """The commands below the heading in CONTRIBUTING, the words of each."""
-    section = CONTRIBUTING.partition(f"{HEADING}\n")[2].partition("\n## ")[0]
+def commands_of_the_docs() -> list[list[str]]:
+    """Return the words of each command below the heading in docs/packs.md."""
+    section = DOCS.partition(f"{HEADING}\n")[2].partition("\n## ")[0]
     return [
         shlex.split(line) for line in re.findall(r"^    (attn-drill .*)$", section, re.MULTILINE)
     ]
 
 
-def test_by_the_commands_of_contributing(tmp_path: Path) -> None:
-    """One after another in an empty folder, and nothing else: the pack holds to the rules, is listed, its stub does not pass and its reference does."""
-    told = commands()
-    assert [" ".join(one[:3]) for one in told[:2]] == [
+def test_commands_of_the_docs_make_a_working_pack(tmp_path: Path) -> None:
+    """In an empty folder, the commands write a pack, verify it, list it and grade two files.
+
+    The stub does not pass, and the reference does.
+    """
+    commands = commands_of_the_docs()
+    assert [" ".join(words[:3]) for words in commands[:2]] == [
         "attn-drill pack new",
         "attn-drill pack check",
     ]
-    assert {"list", "start", "check"} <= {word for one in told for word in one}
+    assert {"list", "start", "check"} <= {word for words in commands for word in words}
     outputs = {}
-    for _, *words in told:
+    for _, *words in commands:
         is_check = words[0] == "check"
-        of_the_stub = is_check and not any(word.endswith(".py") for word in words)
-        outputs[" ".join(words)] = drill(*words, cwd=tmp_path, code=1 if of_the_stub else 0).stdout
+        checks_stub = is_check and not any(word.endswith(".py") for word in words)
+        outputs[" ".join(words)] = drill(*words, cwd=tmp_path, code=1 if checks_stub else 0).stdout
     by_command = {key.partition(" my-pack")[0]: text for key, text in outputs.items()}
     assert ", 0 failed (1 challenge, 1 seed)" in by_command["pack check"]
     assert re.search(r"(?m)^attention-pooling +easy +10 +new +my-pack$", by_command["--pack"])
@@ -90,32 +91,32 @@ def test_by_the_commands_of_contributing(tmp_path: Path) -> None:
     ]
 
 
-@pytest.mark.parametrize("there", ["folder", "file", "link"])
-def test_never_over_what_is_there(there: str, tmp_path: Path) -> None:
-    """Not even over an empty folder or a link to nowhere: one sentence, exit 2, and all is as it was."""
+@pytest.mark.parametrize("existing", ["folder", "file", "link"])
+def test_pack_new_never_overwrites(existing: str, tmp_path: Path) -> None:
+    """An empty folder, a file or a broken link with the pack's name is refused and kept."""
     place = tmp_path / "deep" / "my-pack"
     place.parent.mkdir()
     {
         "folder": lambda: place.mkdir(),
         "file": lambda: place.write_text("mine"),
         "link": lambda: place.symlink_to("nowhere"),
-    }[there]()
+    }[existing]()
     done = drill("pack", "new", "my-pack", "--dir", "deep", cwd=tmp_path, code=2)
-    assert (
-        done.stderr
-        == "attn-drill: deep/my-pack is already there and is left as it is. Choose another name, or another folder with --dir.\n"
+    assert done.stderr == (
+        "attn-drill: deep/my-pack already exists and was not changed. "
+        "Choose another name, or another folder with --dir.\n"
     )
     assert [path.name for path in place.parent.iterdir()] == ["my-pack"]
     assert (place.is_symlink(), place.is_file(), place.is_dir()) == (
-        there == "link",
-        there == "file",
-        there == "folder",
+        existing == "link",
+        existing == "file",
+        existing == "folder",
     )
     assert not place.is_dir() or list(place.iterdir()) == []
 
 
-def test_the_command_says_what_to_do_next(tmp_path: Path) -> None:
-    """Where it is, and commands that work as they stand, also where a folder's name has a space."""
+def test_pack_new_prints_commands_that_work(tmp_path: Path) -> None:
+    """The printed commands can be pasted, even if a folder's name contains a space."""
     text = drill("pack", "new", "my-pack", "--dir", "a b/c", cwd=tmp_path).stdout
     assert text.startswith("a b/c/my-pack is a pack with one challenge, attention-pooling.")
     (line,) = (line for line in text.splitlines() if "attn-drill start" in line)
@@ -124,8 +125,11 @@ def test_the_command_says_what_to_do_next(tmp_path: Path) -> None:
 
 
 @pytest.mark.thorough
-def test_pack_check_tells_strays(pack: Path, tmp_path: Path) -> None:
-    """They are failures of the pack, and --pack says which pack is meant; two of them are one too many. An id of ours is only noted."""
+def test_pack_check_reports_misplaced_files(pack: Path, tmp_path: Path) -> None:
+    """A misplaced folder is a failure; an id of the built-in pack is only a note.
+
+    `--pack` selects the pack, and a second `--pack` is refused.
+    """
     (pack / "solutions" / "alone").mkdir()
     shutil.rmtree(pack / "solutions/attention_pooling/also_right")
     (pack / "solutions/attention_pooling/mistakes.toml").write_text("mistake = []\n")
@@ -134,12 +138,10 @@ def test_pack_check_tells_strays(pack: Path, tmp_path: Path) -> None:
     done = drill(
         "pack", "check", "--pack", "my-pack", "--seeds", "1", "--jobs", "1", cwd=tmp_path, code=1
     )
-    assert "challenges/gqa: attn-drill has a challenge gqa itself" in done.stdout
+    assert "challenges/gqa: the built-in pack also has a challenge gqa" in done.stdout
     assert "BAD  files: " in done.stdout
-    assert "solutions/alone has no challenges/alone beside it" in done.stdout
+    assert "solutions/alone exists, but challenges/alone does not" in done.stdout
     assert "(1 challenge, 1 seed)" in done.stdout
     assert re.search(r"\n2 passed, 2 failed", done.stdout)
-    assert (
-        "one is checked at a time"
-        in drill("--pack", "my-pack", "pack", "check", "--pack", ".", cwd=tmp_path, code=2).stderr
-    )
+    two = drill("--pack", "my-pack", "pack", "check", "--pack", ".", cwd=tmp_path, code=2)
+    assert "only one can be checked at a time" in two.stderr

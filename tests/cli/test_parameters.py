@@ -1,4 +1,4 @@
-"""Which packs are known and in what order; what is broken in one of them is told, and stops no command."""
+"""The parameters that commands share: `--pack DIR` and the completion of ids."""
 
 import json
 import os
@@ -10,12 +10,12 @@ from pathlib import Path
 import pytest
 
 from tests.support.cli import drill
-from tests.support.known_packs import BANK, BUILT_IN, make
+from tests.support.known_packs import BANK, BUILT_IN, make_pack
 from trainer.packs import pack_reader
 
 
-def test_completion(tmp_path: Path) -> None:
-    """The shell completes ids."""
+def test_shell_completes_ids(tmp_path: Path) -> None:
+    """The shell gets the ids that begin with the typed letters."""
     done = drill(
         cwd=tmp_path,
         code=None,
@@ -27,20 +27,25 @@ def test_completion(tmp_path: Path) -> None:
     assert "gqa" in done.stdout
 
 
-TAKE_IT = "list start check hint solution trace repro reset review stats hunt quiz interview doctor".split()
+WITH_PACK = (
+    *"list start check hint solution trace repro reset review stats hunt quiz interview".split(),
+    "doctor",
+)
 
 
 @pytest.mark.thorough
-@pytest.mark.parametrize("command", [[one] for one in TAKE_IT] + [["pack", "check"]], ids=" ".join)
-def test_help_names_the_option(
-    command: list[str], run: Callable[..., tuple[int, str, str]]
+@pytest.mark.parametrize("command", [*WITH_PACK, "pack check"])
+def test_help_of_a_command_names_the_pack_option(
+    command: str, run: Callable[..., tuple[int, str, str]]
 ) -> None:
-    """Every command that looks for challenges says that it takes --pack."""
-    assert "--pack DIR" in run(*command, "--help")[1]
+    """Every command that uses challenges takes `--pack`."""
+    assert "--pack DIR" in run(*command.split(), "--help")[1]
 
 
-def test_the_option_stands_before_the_command_too(run: Callable[..., tuple[int, str, str]]) -> None:
-    """The program's own help says so; what looks for no challenges does not take it."""
+def test_program_takes_the_pack_option_before_a_command(
+    run: Callable[..., tuple[int, str, str]],
+) -> None:
+    """Commands that use no challenges do not take the option."""
     assert "--pack DIR" in run("--help")[1]
     assert "--pack" not in run("compare", "--help")[1]
     assert run("export", "--pack", ".")[0] == 2
@@ -48,63 +53,57 @@ def test_the_option_stands_before_the_command_too(run: Callable[..., tuple[int, 
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("before", [True, False], ids=["before the command", "after it"])
-def test_every_light_command_finds_it(
+def test_every_command_without_torch_finds_the_pack(
     before: bool, tmp_path: Path, run: Callable[..., tuple[int, str, str]]
 ) -> None:
-    """list, start, hint, reset, solution, hunt, review, stats and quiz, with the option on either side; nothing is left of it for the next call."""
-    pack = make(tmp_path / "mine", "extra")
+    """The option works before and after the command's name, and only for this call."""
+    pack = make_pack(tmp_path / "mine", "extra")
     (pack / "challenges" / "_questions").mkdir()
     (pack / "challenges" / "_questions" / "own.toml").write_text(BANK.format("Own", "own"))
 
-    def with_it(*arguments: str) -> str:
+    def output(*arguments: str) -> str:
         option = ["--pack", str(pack)]
         code, out, err = run(*([*option, *arguments] if before else [*arguments, *option]))
         assert code == 0, err
         return out
 
-    assert "mine" in next(
-        line for line in with_it("list").splitlines() if line.startswith("extra ")
-    )
-    assert {
-        one["id"]: one["pack"]
-        for one in json.loads(with_it("list", "--json"))
-        if one["id"] in ("extra", "gqa")
-    } == {"extra": "mine", "gqa": None}
-    assert f"attn-drill check extra --pack {pack}" in with_it("start", "extra")
+    (line,) = (line for line in output("list").splitlines() if line.startswith("extra "))
+    assert "mine" in line
+    packs = {item["id"]: item["pack"] for item in json.loads(output("list", "--json"))}
+    assert (packs["extra"], packs["gqa"]) == ("mine", None)
+    assert f"attn-drill check extra --pack {pack}" in output("start", "extra")
     assert Path("extra.py").read_text() == pack_reader.stub(
         pack_reader.find_challenge(pack, "extra")
     )
-    assert "Hint 1 of 3: Add." in with_it("hint", "extra")
-    assert "extra.old-1.py" in with_it("reset", "extra")
-    assert "torch.cumsum" in with_it("solution", "extra", "--give-up")
-    assert f"attn-drill hunt extra --check --pack {pack}" in with_it("hunt", "extra")
-    assert "extra" in with_it("review", "--list")
-    assert (
-        json.loads(with_it("stats", "--json"))["challenges"]
-        == len(pack_reader.read_pack(BUILT_IN)) + 1
-    )
-    listed = with_it("quiz", "--list")
+    assert "Hint 1 of 3: Add." in output("hint", "extra")
+    assert "extra.old-1.py" in output("reset", "extra")
+    assert "torch.cumsum" in output("solution", "extra", "--give-up")
+    assert f"attn-drill hunt extra --check --pack {pack}" in output("hunt", "extra")
+    assert "extra" in output("review", "--list")
+    count = json.loads(output("stats", "--json"))["challenges"]
+    assert count == len(pack_reader.read_pack(BUILT_IN)) + 1
+    listed = output("quiz", "--list")
     assert "own  " in listed
     assert "extra  " in listed
     assert run("hint", "extra")[0] == 2
     assert "extra" not in run("list")[1]
 
 
-def test_several_packs_and_the_variable(
+def test_option_and_variable_may_name_several_packs(
     tmp_path: Path, run: Callable[..., tuple[int, str, str]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The option several times, on both sides, and the variable: all are known, the first that was typed first."""
-    one, two, three, four = (
-        make(tmp_path / name, "shared", name) for name in ("one", "two", "three", "four")
+    """All named packs are known, and a pack that was typed earlier wins."""
+    first, second, third, fourth = (
+        make_pack(tmp_path / name, "shared", name) for name in ("one", "two", "three", "four")
     )
-    monkeypatch.setenv("ATTN_DRILL_PACK", str(four))
+    monkeypatch.setenv("ATTN_DRILL_PACK", str(fourth))
     code, out, err = run(
-        "--pack", str(one), "--pack", str(two), "list", f"--pack={three}", "--json"
+        "--pack", str(first), "--pack", str(second), "list", f"--pack={third}", "--json"
     )
     assert code == 0
     assert {item["pack"] for item in json.loads(out)} == {None, "one", "two", "three", "four"}
     assert [item["pack"] for item in json.loads(out) if item["id"] == "shared"] == ["one"]
-    assert err.count(f"is hidden: {one / 'challenges/shared'}") == 3
+    assert err.count(f"is hidden: {first / 'challenges/shared'}") == 3
     assert run("hint", "four")[0] == 0
 
 
@@ -123,19 +122,19 @@ def test_several_packs_and_the_variable(
     ],
     ids=" ".join,
 )
-def test_a_bad_option_is_a_usage_error(
+def test_folder_that_is_not_a_pack_is_a_usage_error(
     arguments: list[str], run: Callable[..., tuple[int, str, str]]
 ) -> None:
-    """One sentence on stderr and exit code 2, also where the challenge is in another pack."""
+    """The command exits with 2 and one sentence, even if another pack has the challenge."""
     code, _, err = run(*arguments, "--pack", "nowhere")
     assert code == 2
     assert "nowhere" in err
     assert len(err.splitlines()) == 1
 
 
-def test_completion_knows_packs(tmp_path: Path) -> None:
-    """Ids of the pack that stands in the line already; of a bad one nothing is said while somebody types."""
-    pack = make(tmp_path / "mine", "extra")
+def test_completion_knows_the_packs_of_the_line(tmp_path: Path) -> None:
+    """The shell completes ids of a pack that the line names. A bad `--pack` prints nothing."""
+    pack = make_pack(tmp_path / "mine", "extra")
     script = "import sys; sys.argv = ['attn-drill']; from trainer.cli.commands import main; main()"
 
     def completed(line: str) -> subprocess.CompletedProcess[str]:

@@ -1,4 +1,4 @@
-"""The quiz: what is asked and when, what is right, and the command as a user meets it."""
+"""Tests of `attn-drill quiz`."""
 
 import os
 import re
@@ -18,30 +18,30 @@ from trainer.practice.journal import Journal
 from trainer.quiz.drawn_questions import (
     DrawnQuestion,
 )
-from trainer.quiz.question_order import about, order
+from trainer.quiz.question_order import order_items, questions_about
 
 PROMPT = rb"\n[^\n]*(?:line|bytes|percent|factor|FLOPs|number|a-[a-h]): $"
 
 
 def expected(topic: str, count: int, seed: int) -> list[DrawnQuestion]:
-    """What the command asks with an empty journal."""
-    pool, rng = about(NAMES, POOL, topic), Random(seed)
-    return [pool.ask(item, rng) for item in order(pool, {}, 0.0, count, rng)]
+    """Return the questions that the command asks with an empty journal."""
+    pool, rng = questions_about(NAMES, POOL, topic), Random(seed)
+    return [pool.ask(item, rng) for item in order_items(pool, {}, 0.0, count, rng)]
 
 
-def typed(asked: DrawnQuestion) -> str:
-    """A right answer."""
+def typed(question: DrawnQuestion) -> str:
+    """Return a right answer."""
     return (
-        str(asked.lines[0])
-        if asked.kind == "line"
-        else asked.answer.partition(")")[0]
-        if asked.kind == "choice"
-        else asked.answer
+        str(question.lines[0])
+        if question.kind == "line"
+        else question.answer.partition(")")[0]
+        if question.kind == "choice"
+        else question.answer
     )
 
 
 def quiz(*arguments: str, given: str, cwd: Path, **environment: str) -> str:
-    """Run the quiz with these lines as its input; its output."""
+    """Run the quiz with this input, and return its output."""
     done = forked.run(
         ["quiz", *arguments],
         cwd,
@@ -53,11 +53,11 @@ def quiz(*arguments: str, given: str, cwd: Path, **environment: str) -> str:
     return done.stdout
 
 
-def test_a_quiz_through_a_pipe(tmp_path: Path, home: Path) -> None:
-    """All right but one: the answers and explanations are shown, every answer is kept with what was given, and the score is right."""
-    asked = expected("gqa", 6, 3)
-    assert {one.kind for one in asked} == {"number", "choice", "line"}
-    given = ["what?", *(typed(one) for one in asked[:-1]), "?"]
+def test_quiz_shows_and_records_all_answers(tmp_path: Path, home: Path) -> None:
+    """Explanations are shown, and the journal has the given answers."""
+    questions = expected("gqa", 6, 3)
+    assert {question.kind for question in questions} == {"number", "choice", "line"}
+    given = ["what?", *(typed(question) for question in questions[:-1]), "?"]
     shown = quiz(
         "--topic",
         "gqa",
@@ -74,26 +74,26 @@ def test_a_quiz_through_a_pipe(tmp_path: Path, home: Path) -> None:
     assert "5 of 6 right." in shown
     assert "Due next: " in shown
     flat = " ".join(shown.split())
-    for one in asked:
-        assert " ".join(one.explanation.split()) in flat
-        assert f"Answer: {one.answer}" in flat
+    for question in questions:
+        assert " ".join(question.explanation.split()) in flat
+        assert f"Answer: {question.answer}" in flat
     reviews = Journal(home).reviews()
-    assert [(one.item, one.rating) for one in reviews] == [(one.item, 3) for one in asked[:-1]] + [
-        (asked[-1].item, 1)
-    ]
-    assert [one.reason for one in reviews] == given[1:]
+    assert [(review.item, review.rating) for review in reviews] == [
+        (question.item, 3) for question in questions[:-1]
+    ] + [(questions[-1].item, 1)]
+    assert [review.reason for review in reviews] == given[1:]
 
 
-def test_what_was_answered_does_not_come_again_today(tmp_path: Path, home: Path) -> None:
-    """And what is long due comes first, whatever the seed."""
+def test_answered_question_is_not_repeated_today(tmp_path: Path, home: Path) -> None:
+    """A question that has been due for long comes first, whatever the seed."""
     due = next(name for name in POOL.lines if name.startswith("line:mla:"))
     Journal(home).record_review(due, 1000.0, 3, "")
     first = quiz("--count", "3", "--seed", "1", given="?\n?\n?\n", cwd=tmp_path)
     assert "1 of 3" in first
-    before = [one.item for one in Journal(home).reviews()]
+    before = [review.item for review in Journal(home).reviews()]
     assert before[1] == due
     quiz("--count", "3", "--seed", "1", given="?\n?\n?\n", cwd=tmp_path)
-    again = [one.item for one in Journal(home).reviews()][4:]
+    again = [review.item for review in Journal(home).reviews()][4:]
     assert len(again) == 3
     assert not set(again) & set(before)
 
@@ -107,13 +107,13 @@ def test_what_was_answered_does_not_come_again_today(tmp_path: Path, home: Path)
         ("?\nnonsense", "0 of 1 right."),
     ],
 )
-def test_the_end_of_the_input_ends_it(given: str, score: str, tmp_path: Path) -> None:
-    """With the summary; a last line without an end counts as one."""
+def test_end_of_input_ends_the_quiz(given: str, score: str, tmp_path: Path) -> None:
+    """The summary is shown. A last line without a line end counts."""
     assert score in quiz("--seed", "2", given=given, cwd=tmp_path)
 
 
-def test_interrupted(tmp_path: Path, home: Path) -> None:
-    """Exit code 130, and what was answered is kept."""
+def test_interrupt_keeps_the_answers(tmp_path: Path, home: Path) -> None:
+    """The exit code is 130."""
     environment = {
         **os.environ,
         "PYTHONPATH": str(pack_reader.TRAINER.parent),
@@ -142,18 +142,18 @@ def test_interrupted(tmp_path: Path, home: Path) -> None:
     assert len(Journal(home).reviews()) == 1
 
 
-def test_on_a_terminal(tmp_path: Path) -> None:
-    """What is typed is answered; colour adds to the words; the end of input ends it."""
-    mine, its = os.openpty()
+def test_quiz_on_a_terminal(tmp_path: Path) -> None:
+    """Answers are in colour, and Ctrl-D ends the quiz."""
+    controller, terminal = os.openpty()
     command = [sys.executable, "-m", "trainer", "quiz", "--seed", "2", "--count", "2"]
     environment = {**os.environ, "PYTHONPATH": str(pack_reader.TRAINER.parent), "TERM": "xterm"}
     with subprocess.Popen(
-        command, cwd=tmp_path, env=environment, stdin=its, stdout=its, stderr=its
+        command, cwd=tmp_path, env=environment, stdin=terminal, stdout=terminal, stderr=terminal
     ) as running:
-        os.close(its)
+        os.close(terminal)
         shown = b""
-        with os.fdopen(mine, "r+b", buffering=0) as screen:
-            # The end of the input is a key, which counts only once the terminal is in the state in which it is read.
+        with os.fdopen(controller, "r+b", buffering=0) as screen:
+            # Ctrl-D ends the input only while the terminal waits for a line.
             for awaited, key in ((PROMPT, b"?\n"), (PROMPT, b"\x04"), (rb" of 1 right\.", b"")):
                 seen = b""
                 while not re.search(awaited, seen) and (part := screen.read(4096)):
@@ -165,20 +165,20 @@ def test_on_a_terminal(tmp_path: Path) -> None:
     assert b"2 of 2" in shown
 
 
-def test_list(tmp_path: Path) -> None:
-    """Every topic and challenge with its counts, at any width."""
+def test_list_has_topics_and_challenges(tmp_path: Path) -> None:
+    """Each has its counts, at every width."""
     for columns in (50, 80):
         shown = drill("quiz", "--list", cwd=tmp_path, COLUMNS=str(columns)).stdout
         assert max(map(len, shown.splitlines())) <= columns
-        for name, some in (
-            ("sharing", about(NAMES, POOL, "sharing")),
-            ("gqa", about(NAMES, POOL, "gqa")),
+        for name, pool in (
+            ("sharing", questions_about(NAMES, POOL, "sharing")),
+            ("gqa", questions_about(NAMES, POOL, "gqa")),
         ):
-            assert re.search(rf"(?m)^{name} +{len(some.questions)} +{len(some.lines)}( |$)", shown)
+            assert re.search(rf"(?m)^{name} +{len(pool.questions)} +{len(pool.lines)}( |$)", shown)
 
 
-def test_another_encoding(tmp_path: Path) -> None:
-    """What the terminal's encoding lacks is no reason to stop."""
+def test_quiz_works_in_ascii(tmp_path: Path) -> None:
+    """Characters that the encoding lacks do not stop the quiz."""
     shown = quiz(
         "--count", "60", "--seed", "1", given="?\n" * 60, cwd=tmp_path, PYTHONIOENCODING="ascii"
     )
@@ -194,7 +194,7 @@ def test_another_encoding(tmp_path: Path) -> None:
     ],
 )
 def test_bad_input(arguments: list[str], says: str, tmp_path: Path) -> None:
-    """One sentence and exit code 2."""
+    """Exit with 2 and print one sentence."""
     refused = drill("quiz", *arguments, cwd=tmp_path, code=2)
     assert says in refused.stderr
     assert refused.stdout == ""

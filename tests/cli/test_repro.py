@@ -1,4 +1,4 @@
-"""The commands as a user types them: what they print, where, and the exit code."""
+"""The command `repro`."""
 
 import json
 import os
@@ -10,14 +10,14 @@ from tests.support.cli import drill
 from trainer.packs import pack_reader
 
 
-def test_repro_runs_and_gives_the_same_numbers(tiled: Path) -> None:
-    """The script runs by itself and prints the learner's outputs; a file that is not ours is left alone."""
+def test_script_runs_and_prints_the_learners_outputs(tiled: Path) -> None:
+    """A file that `repro` did not write is never overwritten."""
     report = json.loads(
         drill("check", "gqa", "gqa.py", "--seed", "3", "--json", cwd=tiled, code=1).stdout
     )
-    failing = next(one for one in report["checks"] if one["status"] == "failed")
-    told = drill("repro", "gqa", "gqa.py", "--seed", "3", cwd=tiled).stdout
-    assert f"Case {failing['case_number']} with seed 3" in told
+    failed = next(check for check in report["checks"] if check["status"] == "failed")
+    shown = drill("repro", "gqa", "gqa.py", "--seed", "3", cwd=tiled).stdout
+    assert f"Case {failed['case_number']} with seed 3" in shown
     environment = {**os.environ, "PYTHONPATH": str(pack_reader.TRAINER.parent)}
     done = subprocess.run(
         [sys.executable, "gqa_repro.py"],
@@ -27,7 +27,7 @@ def test_repro_runs_and_gives_the_same_numbers(tiled: Path) -> None:
         text=True,
         check=True,
     )
-    assert done.stdout.startswith(f"out {tuple(failing['mismatch']['actual_shape'])}")
+    assert done.stdout.startswith(f"out {tuple(failed['mismatch']['actual_shape'])}")
     assert "expected" not in (tiled / "gqa_repro.py").read_text()
     (tiled / "gqa_repro.py").write_text("mine = 1\n")
     refused = drill("repro", "gqa", "gqa.py", "--seed", "3", cwd=tiled, code=2)
@@ -35,8 +35,8 @@ def test_repro_runs_and_gives_the_same_numbers(tiled: Path) -> None:
     assert (tiled / "gqa_repro.py").read_text() == "mine = 1\n"
 
 
-def test_repro_calls_arguments_with_other_names(tmp_path: Path) -> None:
-    """The script binds the contract's names to the learner's."""
+def test_script_uses_the_learners_argument_names(tmp_path: Path) -> None:
+    """The contract's names are bound to the learner's names."""
     source = pack_reader.solution(pack_reader.find_challenge(pack_reader.built_in_pack(), "gqa"))
     source = source.replace("x, mask=None", "inputs, attn_mask=None")
     head = "x, mask = inputs, attn_mask\n        batch, length, d_model = x.shape"
@@ -52,8 +52,8 @@ def test_repro_calls_arguments_with_other_names(tmp_path: Path) -> None:
     assert done.stdout.startswith("out (")
 
 
-def test_repro_of_a_pass_says_so(solved: Path) -> None:
-    """Nothing fails, so nothing is written; a named case is."""
+def test_repro_of_a_pass_writes_nothing(solved: Path) -> None:
+    """A case that is named with --case is written."""
     assert (
         "nothing fails there"
         in drill("repro", "gqa", "gqa.py", "--seed", "3", cwd=solved, code=2).stderr

@@ -1,4 +1,4 @@
-"""The commands as a user types them: what they print, where, and the exit code."""
+"""The command `reset`."""
 
 from pathlib import Path
 
@@ -6,8 +6,8 @@ from tests.support.cli import GQA, drill
 from trainer.packs import pack_reader
 
 
-def test_reset_keeps_the_old_file(tmp_path: Path) -> None:
-    """Every reset keeps one more file, and none is lost."""
+def test_every_reset_keeps_the_old_file(tmp_path: Path) -> None:
+    """Each old file gets another name."""
     drill("start", "gqa", cwd=tmp_path)
     for text in ("one\n", "two\n"):
         (tmp_path / "gqa.py").write_text(text)

@@ -1,19 +1,19 @@
-"""The menu, and review: what is due comes first, typing filters, Enter starts."""
+"""Tests of `attn-drill review`."""
 
 import re
 from pathlib import Path
 
 from tests.support.cli import drill
-from tests.support.menu import BUILT_IN, passed
+from tests.support.menu import BUILT_IN, record_pass
 from trainer.packs import pack_reader
 from trainer.practice.journal import Journal
 
 
-def test_review_hands_out_what_is_due_as_a_blank_stub(tmp_path: Path, home: Path) -> None:
-    """The longest due, signatures alone, the old file kept aside; asked again, what is under way is left as it is."""
+def test_review_hands_out_the_longest_due_challenge(tmp_path: Path, home: Path) -> None:
+    """The stub has signatures only, and an old file is renamed. A second call changes nothing."""
     assert "nothing is due" in drill("review", cwd=tmp_path).stdout
-    passed(home, "gqa", 1_000_000_000.0)
-    passed(home, "mha", 1_100_000_000.0)
+    record_pass(home, "gqa", 1_000_000_000.0)
+    record_pass(home, "mha", 1_100_000_000.0)
     (tmp_path / "gqa.py").write_text("old work\n")
     assert re.search(r"gqa +due\nmha +due", drill("review", "--list", cwd=tmp_path).stdout)
     drill("review", cwd=tmp_path)
@@ -27,8 +27,8 @@ def test_review_hands_out_what_is_due_as_a_blank_stub(tmp_path: Path, home: Path
     assert not (tmp_path / "gqa.old-2.py").exists()
 
 
-def test_a_pass_is_graded_and_can_be_overruled(tmp_path: Path, home: Path) -> None:
-    """`check` grades the first pass from the evidence; `review --grade` overrules it; a second pass is no second review."""
+def test_grade_of_a_pass_can_be_overruled(tmp_path: Path, home: Path) -> None:
+    """`check` grades the first pass. A second pass is no second review."""
     gqa = pack_reader.find_challenge(BUILT_IN, "gqa")
     drill("start", "gqa", cwd=tmp_path)
     drill("hint", "gqa", cwd=tmp_path)
@@ -45,7 +45,7 @@ def test_a_pass_is_graded_and_can_be_overruled(tmp_path: Path, home: Path) -> No
         "graded hard, as you say (was good"
         in drill("review", "gqa", "--grade", "hard", cwd=tmp_path).stdout
     )
-    assert [one.rating for one in Journal(home).reviews()] == [2]
+    assert [entry.rating for entry in Journal(home).reviews()] == [2]
     assert (
         "no review of mha" in drill("review", "mha", "--grade", "hard", cwd=tmp_path, code=2).stderr
     )

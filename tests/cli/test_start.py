@@ -1,4 +1,4 @@
-"""The commands as a user types them: what they print, where, and the exit code."""
+"""The command `start`: the stub, its level and folder, and the session."""
 
 import json
 import os
@@ -13,19 +13,19 @@ from trainer.packs import pack_reader
 from trainer.practice.journal import Journal
 
 
-def test_start_never_writes_over_work(tmp_path: Path) -> None:
-    """The stub once; then the learner's file is left alone and `reset` is named."""
+def test_start_never_overwrites_a_file(tmp_path: Path) -> None:
+    """The second `start` names `reset`."""
     first = drill("start", "gqa", cwd=tmp_path)
     assert (tmp_path / "gqa.py").read_text() == pack_reader.stub(GQA)
     assert "Grouped-query attention" in first.stdout
     (tmp_path / "gqa.py").write_text("my work\n")
-    again = drill("start", "gqa", cwd=tmp_path)
+    second = drill("start", "gqa", cwd=tmp_path)
     assert (tmp_path / "gqa.py").read_text() == "my work\n"
-    assert "attn-drill reset gqa" in again.stdout
+    assert "attn-drill reset gqa" in second.stdout
 
 
-def test_start_in_another_folder_and_language(tmp_path: Path) -> None:
-    """--dir makes the folder; check finds the stub where it was put; the prompt comes in Chinese."""
+def test_start_makes_the_folder_and_takes_the_language(tmp_path: Path) -> None:
+    """`check` finds the stub in that folder."""
     done = drill("start", "gqa", "--dir", "deep/er", cwd=tmp_path, ATTN_DRILL_LANG="zh")
     assert "分组" in done.stdout
     assert (tmp_path / "deep/er/gqa.py").exists()
@@ -34,8 +34,8 @@ def test_start_in_another_folder_and_language(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("level", ["guided", "standard", "blank"])
-def test_start_at_a_level(tmp_path: Path, home: Path, level: str) -> None:
-    """`start --level` hands that stub out, and `reset --level` another; the journal knows."""
+def test_start_and_reset_take_a_level(tmp_path: Path, home: Path, level: str) -> None:
+    """The journal has the level."""
     drill("start", "gqa", "--level", level, cwd=tmp_path)
     gqa = pack_reader.find_challenge(BUILT_IN, "gqa")
     text = (tmp_path / "gqa.py").read_text()
@@ -47,8 +47,11 @@ def test_start_at_a_level(tmp_path: Path, home: Path, level: str) -> None:
     assert "guided" in drill("start", "gqa", "--level", "steep", cwd=tmp_path, code=2).stderr
 
 
-def test_start_in_a_terminal(tmp_path: Path) -> None:
-    """As a user: start, a wrong and a right body, quit; the line that stays says how it went. --no-watch keeps the plain output."""
+def test_start_on_a_terminal_opens_a_session(tmp_path: Path) -> None:
+    """The line after the session has its result.
+
+    With --no-watch the output is plain.
+    """
     with terminal(["-m", "trainer", "start", "gqa"], tmp_path) as (pid, end):
         read_until(end, lambda seen: "Every save of" in seen)
         (tmp_path / "gqa.py").write_text(WRONG)
@@ -60,5 +63,5 @@ def test_start_in_a_terminal(tmp_path: Path) -> None:
         assert "gqa: passed, 1 attempt," in drawn, "the wrong answer was replaced at once"
         assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
     with terminal(["-m", "trainer", "start", "gqa", "--no-watch"], tmp_path) as (pid, end):
-        drawn = read_until(end, lambda seen: "a hint, three in all" in seen)
+        drawn = read_until(end, lambda seen: "shows a hint, one of three" in seen)
         assert "\x1b[?1049h" not in drawn

@@ -1,4 +1,4 @@
-"""What `stats` counts and how it shows it."""
+"""Tests of `attn-drill stats`."""
 
 import contextlib
 import json
@@ -22,8 +22,8 @@ PASSED = pack_reader.read_pack(pack_reader.built_in_pack())[0]
 
 
 @pytest.fixture
-def lived(home: Path) -> Path:
-    """A home in which the first challenge was passed today, after a known mistake."""
+def used_home(home: Path) -> Path:
+    """Return a home in which the first challenge was passed today, after a known mistake."""
     with contextlib.closing(Journal(home)) as journal:
         now = time.time()
         journal.record_start(PASSED.id, Path("/x"), now - 2)
@@ -37,8 +37,8 @@ def lived(home: Path) -> Path:
     return home
 
 
-def test_an_empty_journal(tmp_path: Path, home: Path) -> None:
-    """One sentence what to do, and no file; JSON is an object all the same."""
+def test_stats_of_an_empty_journal(tmp_path: Path, home: Path) -> None:
+    """The text says what to do, and no file is created. JSON is an object with zeros."""
     assert drill("stats", cwd=tmp_path).stdout == EMPTY + "\n"
     values = json.loads(drill("stats", "--json", cwd=tmp_path).stdout)
     assert (values["attempts"], values["passed"], values["mistakes"]) == (0, 0, [])
@@ -46,9 +46,9 @@ def test_an_empty_journal(tmp_path: Path, home: Path) -> None:
     assert not home.exists()
 
 
-@pytest.mark.usefixtures("lived")
-def test_the_command(tmp_path: Path) -> None:
-    """At 80 and 50 columns, in ASCII where it must be; the mistake in the pack's words; JSON alone on stdout."""
+@pytest.mark.usefixtures("used_home")
+def test_stats_fit_the_terminal_and_its_encoding(tmp_path: Path) -> None:
+    """The mistake is described in words of the pack. `--json` prints only JSON."""
     for columns, encoding in ((80, "utf-8"), (50, "utf-8"), (50, "ascii")):
         text = drill("stats", cwd=tmp_path, COLUMNS=str(columns), PYTHONIOENCODING=encoding).stdout
         assert max(map(len, text.splitlines())) <= columns
@@ -59,29 +59,29 @@ def test_the_command(tmp_path: Path) -> None:
     assert values["mistakes"][0]["says"] == read_mistakes(PASSED)[0].says
     assert values["par"] == [{"challenge": None, "shares": [90.0 / (60 * PASSED.minutes)]}]
     assert values["next_due"]["item"] == f"challenge:{PASSED.id}"
-    assert all(one["title"] != one["name"] for one in values["topics"]), (
+    assert all(topic["title"] != topic["name"] for topic in values["topics"]), (
         "titles come from the question bank"
     )
 
 
-def test_days_of_the_command_are_local(tmp_path: Path, home: Path) -> None:
-    """The same moment is two days in two zones."""
+def test_days_are_counted_in_the_local_time_zone(tmp_path: Path, home: Path) -> None:
+    """The same moment is two different days in two zones."""
     with contextlib.closing(Journal(home)) as journal:
         journal.record_attempt(Attempt(PASSED.id, time.time() - 3600, 1, "failed", 0, 1, ""))
     days = set()
     for zone in ("XXX-14", "XXX+12"):
         weeks = json.loads(drill("stats", "--json", cwd=tmp_path, TZ=zone).stdout)["weeks"]
         days |= {
-            date.fromisoformat(week["monday"]) + timedelta(days=number)
+            date.fromisoformat(week["monday"]) + timedelta(days=weekday)
             for week in weeks
-            for number, count in enumerate(week["attempts"])
+            for weekday, count in enumerate(week["attempts"])
             if count
         }
     assert len(days) == 2
 
 
-def test_trouble_is_told(home: Path, tmp_path: Path) -> None:
-    """A broken journal is named on stderr; the exit code is that of a command that did its work."""
+def test_broken_journal_is_reported(home: Path, tmp_path: Path) -> None:
+    """The exit code is still 0."""
     home.mkdir()
     (home / "journal.sqlite3").write_bytes(b"no journal at all" * 100)
     done = drill("stats", cwd=tmp_path)
@@ -89,12 +89,14 @@ def test_trouble_is_told(home: Path, tmp_path: Path) -> None:
     assert done.stdout == EMPTY + "\n"
 
 
-@pytest.mark.usefixtures("lived")
-def test_no_torch(tmp_path: Path) -> None:
-    """`stats`, `export` and `import` import neither torch nor numpy; the last two no rich either."""
+@pytest.mark.usefixtures("used_home")
+def test_stats_export_and_import_need_no_torch(tmp_path: Path) -> None:
+    """They need no numpy, and export and import need no rich."""
     script = (
-        "import sys; from trainer.cli import commands; sys.argv = ['attn-drill', *sys.argv[1:]]; code = commands._run(); sys.stdout.flush();"
-        "print(sorted(set(sys.modules) & {'torch', 'numpy', 'rich'}), file=sys.stderr); sys.exit(code)"
+        "import sys; from trainer.cli import commands; sys.argv = ['attn-drill', *sys.argv[1:]]; "
+        "code = commands._run(); sys.stdout.flush(); "
+        "print(sorted(set(sys.modules) & {'torch', 'numpy', 'rich'}), file=sys.stderr); "
+        "sys.exit(code)"
     )
     for arguments, modules in (
         (["stats"], "['rich']"),

@@ -1,4 +1,4 @@
-"""The diagnosis: known mistakes made by hand are named, none wrongly, and the first wrong line is found."""
+"""Tests of general errors that no pack lists."""
 
 import pytest
 
@@ -13,19 +13,21 @@ from trainer.packs import pack_reader
         pytest.param(
             "nn.functional.linear(x, self.q_proj.weight)",
             "this is the output you get without the bias of q_proj",
-            id="a bias left out",
+            id="without a bias",
         ),
         pytest.param(
             "nn.functional.linear(x, self.q_proj.weight.t(), self.q_proj.bias)",
             "this is the output you get if the weight of q_proj is transposed",
             id="transposed",
         ),
-        pytest.param("x", "this is the output you get without q_proj", id="a layer left out"),
-        pytest.param("self.q_proj(x).tanh()", None, id="nothing of the kind"),
+        pytest.param("x", "this is the output you get without q_proj", id="without a layer"),
+        pytest.param("self.q_proj(x).tanh()", None, id="no general error"),
     ],
 )
-def test_what_no_patch_describes(grader: Grader, now: str, words: str | None) -> None:
-    """Layers and biases left out, weights transposed: told wherever there are weights, though the bank holds nothing of the kind."""
+def test_general_error_is_found_without_a_known_mistake(
+    grader: Grader, now: str, words: str | None
+) -> None:
+    """Missing layers and biases and transposed weights are found, though no pack lists them."""
     challenge = CHALLENGES["gqa"]
     right = pack_reader.solution(challenge)
     assert right.count("self.q_proj(x)") == 1

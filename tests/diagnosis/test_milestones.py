@@ -1,4 +1,4 @@
-"""The diagnosis: known mistakes made by hand are named, none wrongly, and the first wrong line is found."""
+"""Tests of the milestones that a submission reached or missed."""
 
 from tests.support.diagnosis import CHALLENGES, SEED
 from trainer.diagnosis.milestones import progress
@@ -7,12 +7,12 @@ from trainer.grading.grader import Grader
 from trainer.packs import pack_reader
 
 
-def test_lines_are_cleared_by_their_results(grader: Grader) -> None:
-    """Of an answer that goes wrong at the softmax the lines before it come out right, and those after it do not lead there."""
+def test_lines_before_a_wrong_softmax_are_right(grader: Grader) -> None:
+    """The lines before the wrong line are right, and the lines after it do not lead to it."""
     challenge = CHALLENGES["sdpa"]
     case_set, source = grader.case_set(challenge, SEED).only([0]), pack_reader.solution(challenge)
     lines = source.splitlines()
-    (line,) = [number for number, text in enumerate(lines, 1) if "torch.softmax(" in text]
+    (line,) = [line_number for line_number, text in enumerate(lines, 1) if "torch.softmax(" in text]
     reference = content_graph(case_set, source, "solution.py")
     wrong = content_graph(
         case_set,
@@ -25,6 +25,6 @@ def test_lines_are_cleared_by_their_results(grader: Grader) -> None:
     used = {node.line for node in reference.leading_to_outputs if node.lines}
     assert found.missed is not None
     assert found.missed.name == "weights"
-    assert {one for one in used if one < line} <= found.right_lines
-    assert {one for one in used if one > line} <= found.lines_elsewhere
+    assert {before for before in used if before < line} <= found.right_lines
+    assert {after for after in used if after > line} <= found.lines_elsewhere
     assert line not in found.right_lines | found.lines_elsewhere

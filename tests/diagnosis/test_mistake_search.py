@@ -1,4 +1,4 @@
-"""The diagnosis: known mistakes made by hand are named, none wrongly, and the first wrong line is found."""
+"""Tests of the search for the single known mistake."""
 
 import pytest
 
@@ -8,7 +8,7 @@ from trainer.packs import pack_reader
 
 
 @pytest.mark.parametrize(
-    ("folder", "was", "now", "told", "not_told"),
+    ("folder", "was", "now", "named", "not_named"),
     [
         pytest.param(
             "gqa",
@@ -16,7 +16,7 @@ from trainer.packs import pack_reader
             "mask, -1e9",
             {"mask-inverted"},
             set(),
-            id="another fill beside the mistake",
+            id="another fill value and the mistake",
         ),
         pytest.param(
             "mha",
@@ -24,7 +24,7 @@ from trainer.packs import pack_reader
             "dropout=0.1",
             set(),
             {"keys-detached", "d-model-not-checked"},
-            id="a wrong default is no pair of what changes no value",
+            id="a wrong default is no pair of mistakes that change no value",
         ),
         pytest.param(
             "mha_fused",
@@ -32,7 +32,7 @@ from trainer.packs import pack_reader
             "weights = self.dropout(weights); weights = weights / weights.sum(-1, keepdim=True)",
             set(),
             {"dropout-before-softmax"},
-            id="rows that sum to one again have zeros",
+            id="normalised rows still have zeros",
         ),
         pytest.param(
             "mqa",
@@ -40,7 +40,7 @@ from trainer.packs import pack_reader
             "weights = weights if mask is None else self.dropout(weights)",
             set(),
             {"no-dropout"},
-            id="dropout in one case of two",
+            id="dropout only without a mask",
         ),
         pytest.param(
             "mqa",
@@ -48,20 +48,20 @@ from trainer.packs import pack_reader
             "heads = torch.cat([weights[:, :, i : i + 1] @ v for i in range(length)], dim=2)",
             set(),
             {"loop-over-heads"},
-            id="a loop over something else",
+            id="a loop over another axis",
         ),
     ],
 )
-def test_names_of_what_is_nearly_a_known_mistake(
-    grader: Grader, folder: str, was: str, now: str, told: set[str], not_told: set[str]
+def test_similar_mistake_is_not_named(
+    grader: Grader, folder: str, was: str, now: str, named: set[str], not_named: set[str]
 ) -> None:
-    """A mistake is named in whatever style; what only fails the same checks is another."""
+    """A mistake is named in any style. A mistake that only fails the same checks is not named."""
     challenge = CHALLENGES[folder]
     right = pack_reader.solution(challenge)
     assert right.count(was) == 1
     known = (challenge.solutions / "mistakes.toml").read_text()
-    assert all(f'id = "{one}"' in known for one in told | not_told)
+    assert all(f'id = "{mistake}"' in known for mistake in named | not_named)
     _, found = diagnosed(grader, challenge, right.replace(was, now))
-    named = {one.id for one in found.mistakes}
-    assert told <= named
-    assert not named & not_told
+    ids = {mistake.id for mistake in found.mistakes}
+    assert named <= ids
+    assert not ids & not_named

@@ -1,4 +1,4 @@
-"""The diagnosis: known mistakes made by hand are named, none wrongly, and the first wrong line is found."""
+"""Tests of references with patched mistakes."""
 
 import pytest
 
@@ -14,13 +14,13 @@ from trainer.packs import pack_reader
 from trainer.worker.worker_client import WorkerResult
 
 
-def test_figures_are_those_of_the_trail(grader: Grader) -> None:
-    """What a patched reference computes is noted without being recorded line by line: the same figures."""
+def test_computed_features_equal_those_of_the_recorded_graph(grader: Grader) -> None:
+    """The features are found without recording the run line by line."""
     case_set = grader.case_set(CHALLENGES["mha"], SEED)
     references = PatchedReferences(case_set, grader.workers.check_interrupt)
     index = next(
-        place
-        for place, case in enumerate(case_set.cases)
+        case_index
+        for case_index, case in enumerate(case_set.cases)
         if case.dtype == "float64" and case.check == "masks"
     )
     graph = content_graph(case_set.only([index]), references.source, "solution.py", "tensors")
@@ -29,14 +29,16 @@ def test_figures_are_those_of_the_trail(grader: Grader) -> None:
         node.features for node in graph.computed if not node.is_layout and node.features is not None
     }
     assert len(computed) >= 10
-    assert references.figures((), index) == computed
-    assert not references.figures(("no-scale",), index) <= references.figures((), index)
+    assert references.computed_features((), index) == computed
+    assert not references.computed_features(("no-scale",), index) <= references.computed_features(
+        (), index
+    )
 
 
-def test_what_a_class_shares_is_recorded_once(
+def test_right_answers_are_recorded_once_for_many_submissions(
     grader: Grader, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The second wrong submission of an exam has none of the pack's right answers recorded again, and its diagnosis is the same."""
+    """The second wrong submission does not record right answers again. Its diagnosis is the same."""
     challenge = CHALLENGES["sdpa"]
     wrong = pack_reader.solution(challenge).replace("math.sqrt", "float")
     first = diagnosed(grader, challenge, wrong)[1]
@@ -53,18 +55,18 @@ def test_what_a_class_shares_is_recorded_once(
     assert recorded == []
 
 
-def test_only_what_lasts_is_kept(grader: Grader) -> None:
-    """A mistake that met its time limit once, on a busy machine, is graded again; one that failed is not."""
+def test_timeout_of_a_patched_reference_is_not_kept(grader: Grader) -> None:
+    """A mistake that timed out on a busy machine is graded again. A failed mistake is not."""
     case_set = grader.case_set(CHALLENGES["sdpa"], SEED)
     reports = [
         Report("sdpa", "x.py", SEED, verdict, (), (), "", 0.0)
         for verdict in ("timeout", "failed", "passed")
     ]
-    asked = iter(reports)
+    replies = iter(reports)
     references = PatchedReferences(case_set, grader.workers.check_interrupt)
 
     def grade(case_set: CaseSet, source: str) -> tuple[Comparison, Report]:
-        return Comparison(case_set, WorkerResult("died")), next(asked)
+        return Comparison(case_set, WorkerResult("died")), next(replies)
 
     found = [references.report(case_set, "the same", grade).verdict for _ in range(3)]
     assert found == ["timeout", "failed", "failed"]

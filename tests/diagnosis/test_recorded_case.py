@@ -1,4 +1,4 @@
-"""The diagnosis: known mistakes made by hand are named, none wrongly, and the first wrong line is found."""
+"""Tests of the recorded run of a single case."""
 
 import pytest
 
@@ -6,7 +6,7 @@ from tests.support.diagnosis import CHALLENGES, diagnosed
 from trainer.grading.grader import Grader
 from trainer.packs import pack_reader
 
-KEPT = """    global kept
+KEEPS_MASK = """    global kept
     mask = kept.setdefault(None if mask is None else mask.shape, mask)
     scores = q @"""
 
@@ -15,24 +15,25 @@ KEPT = """    global kept
     ("was", "now", "alone"),
     [
         pytest.param(
-            "    scores = q @", KEPT, True, id="a mask kept from the first call of its shape"
+            "    scores = q @", KEEPS_MASK, True, id="a mask kept from the first call of its shape"
         ),
-        pytest.param("weights @ v", "(weights @ v).float()", False, id="float32 whatever comes"),
+        pytest.param("weights @ v", "(weights @ v).float()", False, id="float32 for every input"),
     ],
 )
-def test_right_alone(grader: Grader, was: str, now: str, alone: bool) -> None:
-    """A case that is right where it runs alone has something of an earlier one; a result of the wrong dtype is not right alone."""
+def test_case_that_is_right_alone_keeps_state(
+    grader: Grader, was: str, now: str, alone: bool
+) -> None:
+    """A case that is right only if it runs alone uses state of an earlier case."""
     challenge = CHALLENGES["sdpa"]
     right = pack_reader.solution(challenge)
     assert right.count(was) == 1
     _, found = diagnosed(grader, challenge, "kept = {}\n" + right.replace(was, now))
-    assert (
-        found.layout is not None and found.layout.startswith("alone this case is right")
-    ) == alone
+    words = "this case is right if it runs alone"
+    assert (found.layout is not None and found.layout.startswith(words)) == alone
 
 
-def test_what_a_constructor_leaves_for_all_is_kept_from_an_earlier_call(grader: Grader) -> None:
-    """A number that the class keeps, and every new object overwrites: alone the case is right, and nothing that the diagnosis builds beside it changes that."""
+def test_class_attribute_that_every_constructor_overwrites_is_kept_state(grader: Grader) -> None:
+    """The case is right alone, although the diagnosis builds other objects in the meantime."""
     gqa = CHALLENGES["gqa"]
     source = pack_reader.solution(gqa).replace(
         "self.dropout = nn", "type(self).scale = self.head_dim**-0.5\n        self.dropout = nn"
@@ -43,4 +44,4 @@ def test_what_a_constructor_leaves_for_all_is_kept_from_an_earlier_call(grader: 
         source.replace("scores / math.sqrt(self.head_dim)", "scores * type(self).scale"),
     )[1]
     assert found.layout is not None
-    assert "kept from an earlier call" in found.layout
+    assert "keeps something from an earlier call" in found.layout

@@ -1,4 +1,4 @@
-"""The diagnosis: known mistakes made by hand are named, none wrongly, and the first wrong line is found."""
+"""Tests of the index of right values."""
 
 from tests.support.diagnosis import CHALLENGES, SEED
 from trainer.diagnosis.reference_index import ReferenceIndex
@@ -7,15 +7,15 @@ from trainer.grading.grader import Grader
 from trainer.packs import pack_reader
 
 
-def test_the_shelf_holds_what_led_to_outputs(grader: Grader) -> None:
-    """What a right answer makes and throws away vouches for nothing."""
+def test_index_has_only_values_that_lead_to_outputs(grader: Grader) -> None:
+    """A value that a right answer computes but does not use is not in the index."""
     case_set = grader.case_set(CHALLENGES["sdpa"], SEED).only([0])
     wasteful = pack_reader.solution(CHALLENGES["sdpa"]).replace(
-        "scores = q @", "thrown_away = q.exp()\n    scores = q @"
+        "scores = q @", "unused = q.exp()\n    scores = q @"
     )
     graph = content_graph(case_set, wasteful, "solution.py")
     assert graph is not None
-    (thrown,) = [node for node in graph.nodes if node.name == "thrown_away"]
+    (unused,) = [node for node in graph.nodes if node.name == "unused"]
     sizes = case_set.cases[0].sizes
-    assert not ReferenceIndex([graph], sizes).has(thrown)
-    assert ReferenceIndex([ValueGraph(graph.nodes, {})], sizes).has(thrown)
+    assert not ReferenceIndex([graph], sizes).has(unused)
+    assert ReferenceIndex([ValueGraph(graph.nodes, {})], sizes).has(unused)

@@ -1,4 +1,4 @@
-"""The diagnosis: known mistakes made by hand are named, none wrongly, and the first wrong line is found."""
+"""Tests of the analysis of a learner's source."""
 
 import pytest
 
@@ -24,8 +24,8 @@ def twice(x, n):
 
 
 @pytest.mark.parametrize(("line", "several"), [(3, True), (7, False), (10, False), (1, False)])
-def test_from_where_a_function_is_called(line: int, *, several: bool) -> None:
-    """By its name in the text; what is in no function is called from nowhere."""
+def test_callers_of_the_function_of_a_line(line: int, *, several: bool) -> None:
+    """Callers are found by the name of the function. Line 1 is in no function."""
     assert is_called_from_several_places(CALLS, line) == several
 
 
@@ -33,8 +33,8 @@ def test_from_where_a_function_is_called(line: int, *, several: bool) -> None:
     ("line", "call", "constant"),
     [(3, 7, True), (4, 7, False), (3, 10, False), (7, 10, False), (1, 10, False)],
 )
-def test_an_argument_that_is_written_out(line: int, call: int, *, constant: bool) -> None:
-    """Only what the statement reads counts, and only if the call writes it out."""
+def test_argument_is_a_constant_in_the_call(line: int, call: int, *, constant: bool) -> None:
+    """An argument counts only if the statement reads it and the call passes a constant."""
     assert is_given_a_constant(CALLS, line, call) == constant
 
 
@@ -55,8 +55,8 @@ def turned(x):
 """
 
 
-def test_a_branch_that_was_not_entered() -> None:
-    """Only one that would have bound the name counts, between the two lines, and of which nothing was visited."""
+def test_branch_that_did_not_run() -> None:
+    """The branch is between two lines, none of its lines ran, and it binds the name."""
     assert branch_not_taken(BRANCHES, 3, 9, {3, 9}, {"k"}) == 6
     assert branch_not_taken(BRANCHES, 3, 9, {3, 8, 9}, {"k"}) is None
     assert branch_not_taken(BRANCHES, 3, 9, {3, 9}, {"v"}) is None
@@ -64,9 +64,13 @@ def test_a_branch_that_was_not_entered() -> None:
     assert branch_not_taken(BRANCHES, 3, 14, {3}, {"k"}) is None
 
 
-def test_lines_of_functions() -> None:
-    """A decorator that turns gradients off is told; a function's lines are all of it."""
+def test_decorator_that_disables_gradients() -> None:
+    """A function without the decorator gets the line itself."""
     assert gradient_cut_line(BRANCHES, 14) == 12
     assert gradient_cut_line(BRANCHES, 9) == 9
+
+
+def test_lines_of_functions() -> None:
+    """A function has all its lines. A line outside functions has only itself."""
     assert function_lines(BRANCHES, 5) == range(2, 10)
     assert function_lines(BRANCHES, 1) == range(1, 2)

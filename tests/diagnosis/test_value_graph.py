@@ -1,15 +1,15 @@
-"""The diagnosis: known mistakes made by hand are named, none wrongly, and the first wrong line is found."""
+"""Tests of the graph of a recorded run."""
 
 from trainer.diagnosis.value_graph import graph_of, leading_to
 from trainer.worker.protocol import RunReply, Step
 
 
-def test_a_lying_trail_points_backwards() -> None:
-    """Steps of a worker that point at later ones, or at tensors that are not there, are read without harm."""
-    told = RunReply(
+def test_invalid_steps_of_a_worker_are_ignored() -> None:
+    """Parents that are later steps, and tensors that do not exist, do no harm."""
+    run_reply = RunReply(
         steps=[Step([1], "mul", 7, [1, 0, -1, 5]), Step([2], "mul", -1, [0])], made_by={"out": 99}
     )
-    graph = graph_of(told, [])
+    graph = graph_of(run_reply, [])
     first, second = graph.nodes
     assert (first.parents, second.parents) == ((), (first,))
     assert graph.outputs == {}

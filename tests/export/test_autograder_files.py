@@ -1,4 +1,4 @@
-"""The folder for Gradescope: whole, installable from a checkout and from a wheel, and it always leaves results behind."""
+"""Tests of the scripts of a Gradescope autograder: run_autograder always leaves results."""
 
 import json
 import os
@@ -16,7 +16,15 @@ RESULTS = {"score": 72.7, "output": "first: failed – ✗", "tests": []}
 
 
 def autograder(tmp_path: Path, grade: str) -> tuple[Path, dict[str, str]]:
-    """An autograder's folder with a Python whose `-m trainer` is this piece of bash; `$root` is the folder."""
+    """Write an autograder whose Python runs a piece of bash in place of `-m trainer`.
+
+    Args:
+        tmp_path: the folder for all files.
+        grade: the piece of bash. `$root` is the folder of the autograder.
+
+    Returns:
+        The folder of the autograder, and the environment for its scripts.
+    """
     root = tmp_path / "auto grader"
     (root / "submission").mkdir(parents=True)
     (root / "submission" / "first.py").write_text("pass")
@@ -25,23 +33,25 @@ def autograder(tmp_path: Path, grade: str) -> tuple[Path, dict[str, str]]:
     fake = tmp_path / "fake python"
     fake.write_text(
         f"#!/usr/bin/env bash\nroot='{root}'\nmade=$root/work/gradescope/submission\n"
-        f'if [ "$1 $2" = "-m trainer" ]; then\n  printf "%s\\n" "$@" >"$root/arguments"\n  {grade}\n  exit\nfi\nexec "{sys.executable}" "$@"\n'
+        'if [ "$1 $2" = "-m trainer" ]; then\n  printf "%s\\n" "$@" >"$root/arguments"\n'
+        f'  {grade}\n  exit\nfi\nexec "{sys.executable}" "$@"\n'
     )
     fake.chmod(0o755)
     return root, os.environ | {"AUTOGRADER_ROOT": str(root), "PYTHON": str(fake)}
 
 
-def written(what: object) -> str:
-    """Bash that writes this as the student's results."""
-    return f'mkdir -p "$made"; cat >"$made/results.json" <<"JSON"\n{what if isinstance(what, str) else json.dumps(what, ensure_ascii=False)}\nJSON'
+def write_results(results: object) -> str:
+    """Return bash that writes the student's results, given as text or as an object."""
+    text = results if isinstance(results, str) else json.dumps(results, ensure_ascii=False)
+    return f'mkdir -p "$made"; cat >"$made/results.json" <<"JSON"\n{text}\nJSON'
 
 
-def test_the_results_of_grade_are_the_results(tmp_path: Path) -> None:
-    """Every byte of them; `grade` was asked for one student, this assignment, this format and this folder."""
-    root, environment = autograder(tmp_path, written(RESULTS))
-    made, done = run(root, environment)
-    assert made == RESULTS
-    assert done.returncode == 0
+def test_results_of_grade_are_copied(tmp_path: Path) -> None:
+    """`grade` runs for one student with the right assignment, format and folder."""
+    root, environment = autograder(tmp_path, write_results(RESULTS))
+    results, process = run(root, environment)
+    assert results == RESULTS
+    assert process.returncode == 0
     arguments = (root / "arguments").read_text().splitlines()
     assert arguments == [
         *(
@@ -62,42 +72,43 @@ def test_the_results_of_grade_are_the_results(tmp_path: Path) -> None:
     "grade",
     [
         pytest.param("exit 3", id="it fails"),
-        pytest.param(written(RESULTS) + "\n  exit 3", id="it fails after it wrote"),
+        pytest.param(write_results(RESULTS) + "\n  exit 3", id="it fails after it wrote"),
         pytest.param("true", id="it writes nothing"),
-        pytest.param(written('{"score": 100'), id="half of a file"),
-        pytest.param(written([1, 2]), id="no object"),
+        pytest.param(write_results('{"score": 100'), id="half of a file"),
+        pytest.param(write_results([1, 2]), id="not an object"),
         pytest.param('kill -9 "$$"', id="it is killed"),
-        pytest.param('mkdir -p "$made/results.json"', id="a folder in its place"),
+        pytest.param('mkdir -p "$made/results.json"', id="a folder instead of the file"),
     ],
 )
-def test_whatever_grade_does_there_are_results_without_a_score(tmp_path: Path, grade: str) -> None:
-    """Students are told that it was the grader, and the teacher's log says what happened."""
+def test_results_without_a_score_if_grade_fails(tmp_path: Path, grade: str) -> None:
+    """Students see that the grader failed, and the teacher's log has the cause."""
     root, environment = autograder(tmp_path, grade)
-    made, done = run(root, environment)
-    assert made == {"output": FAILED, "stdout_visibility": "hidden"}
-    assert done.returncode == 0
-    assert "students are told that the grader failed" in done.stderr
+    results, process = run(root, environment)
+    assert results == {"output": FAILED, "stdout_visibility": "hidden"}
+    assert process.returncode == 0
+    assert "students see that the grader failed" in process.stderr
 
 
-def test_a_grader_that_hangs_is_ended(tmp_path: Path) -> None:
-    """Before the platform does it, which would be a 0."""
+def test_grader_that_hangs_is_ended(tmp_path: Path) -> None:
+    """The script ends the grader before the platform gives a score of 0."""
     root, environment = autograder(tmp_path, "exec sleep 100")
-    made, done = run(root, environment | {"AUTOGRADER_SECONDS": "0.2"})
-    assert made["output"] == FAILED
-    assert "ended with 124" in done.stderr
+    results, process = run(root, environment | {"AUTOGRADER_SECONDS": "0.2"})
+    assert results["output"] == FAILED
+    assert "ended with 124" in process.stderr
 
 
-def test_without_any_python_there_are_results(tmp_path: Path) -> None:
-    """As after a setup that failed."""
+def test_results_without_any_python(tmp_path: Path) -> None:
+    """There is no Python if the setup failed."""
     root, environment = autograder(tmp_path, "true")
     assert run(root, environment | {"PYTHON": str(tmp_path / "none")})[0]["output"] == FAILED
 
 
-def test_results_are_there_before_the_grading_begins(tmp_path: Path) -> None:
-    """So that even the end of run_autograder itself leaves them; and nothing of an earlier run is left to be taken for new."""
+def test_results_exist_before_the_grading_begins(tmp_path: Path) -> None:
+    """Results also remain if run_autograder itself is killed. Old results are removed."""
     root, environment = autograder(
         tmp_path,
-        f'cp "$root/results/results.json" "$root/before"; ls "$root/work" >"$root/left"; {written(RESULTS)}',
+        'cp "$root/results/results.json" "$root/before"; ls "$root/work" >"$root/old";'
+        f" {write_results(RESULTS)}",
     )
     old = root / "work" / "gradescope" / "submission"
     old.mkdir(parents=True)
@@ -106,14 +117,15 @@ def test_results_are_there_before_the_grading_begins(tmp_path: Path) -> None:
     (root / "results" / "results.json").write_text('{"score": 100}')
     run(root, environment)
     assert json.loads((root / "before").read_text())["output"] == FAILED
-    assert (root / "left").read_text() == ""
+    assert (root / "old").read_text() == ""
 
 
-def test_the_submission_is_not_where_python_looks(tmp_path: Path) -> None:
-    """A student's json.py or trainer/ is not imported, wherever this runs; and the journal is not the user's own."""
+def test_python_does_not_import_files_of_the_submission(tmp_path: Path) -> None:
+    """A student's json.py or trainer.py is not imported. The journal is in the work folder."""
     root, environment = autograder(
         tmp_path,
-        f'printf "%s\\n" "$PYTHONSAFEPATH" "$ATTN_DRILL_HOME" >"$root/environment"; {written(RESULTS)}',
+        'printf "%s\\n" "$PYTHONSAFEPATH" "$ATTN_DRILL_HOME" >"$root/environment";'
+        f" {write_results(RESULTS)}",
     )
     for name in ("json.py", "trainer.py"):
         (root / name).write_text("raise SystemExit('imported')")
@@ -122,21 +134,22 @@ def test_the_submission_is_not_where_python_looks(tmp_path: Path) -> None:
 
 
 def test_setup_installs_the_package_with_its_pins(tmp_path: Path) -> None:
-    """In a virtual environment of its own, without the developer's tools; a pip.conf that lies there is taken."""
+    """setup.sh makes a virtual environment without the developers' tools, and uses a pip.conf."""
     root, environment = autograder(tmp_path, "true")
     recorder = tmp_path / "recorder"
     recorder.write_text(
-        f'#!/usr/bin/env bash\nprintf "%s\\n" "$PIP_CONFIG_FILE" "$@" >>"{root}/asked"\n'
+        f'#!/usr/bin/env bash\nprintf "%s\\n" "$PIP_CONFIG_FILE" "$@" >>"{root}/commands"\n'
     )
     recorder.chmod(0o755)
     fake = tmp_path / "fake python"
     fake.write_text(
-        f'#!/usr/bin/env bash\nif [ "$1 $2" = "-m venv" ]; then\n  mkdir -p "${{@: -1}}/bin"\n  cp "{recorder}" "${{@: -1}}/bin/python"\n  exit\nfi\n'
+        '#!/usr/bin/env bash\nif [ "$1 $2" = "-m venv" ]; then\n  mkdir -p "${@: -1}/bin"\n'
+        f'  cp "{recorder}" "${{@: -1}}/bin/python"\n  exit\nfi\n'
         f'exec "{sys.executable}" "$@"\n'
     )
     (root / "source" / "pip.conf").write_text("")
     (root / "source" / "pack" / "solutions").mkdir(parents=True)
-    done = subprocess.run(
+    process = subprocess.run(
         ["bash", "source/setup.sh"],
         cwd=root,
         env=environment | {"PIP_NO_INDEX": "1"},
@@ -145,9 +158,9 @@ def test_setup_installs_the_package_with_its_pins(tmp_path: Path) -> None:
         timeout=120,
         check=False,
     )
-    assert done.returncode == 0, done.stderr
+    assert process.returncode == 0, process.stderr
     source = root / "source"
-    assert (root / "asked").read_text().splitlines() == [
+    assert (root / "commands").read_text().splitlines() == [
         f"{source}/pip.conf",
         *(
             "-m",
@@ -166,8 +179,8 @@ def test_setup_installs_the_package_with_its_pins(tmp_path: Path) -> None:
         assert (source / name / "solutions").stat().st_mode & 0o077 == 0
 
 
-def test_the_scripts_name_no_host_and_are_bash() -> None:
-    """Where packages come from is pip's own setting."""
+def test_scripts_are_bash_and_name_no_host() -> None:
+    """pip's own settings name the source of the packages."""
     for script in (RUN_AUTOGRADER, SETUP):
         assert "://" not in script
         assert "index" not in script

@@ -1,4 +1,4 @@
-"""The folder for Gradescope: whole, installable from a checkout and from a wheel, and it always leaves results behind."""
+"""Tests of writing the folder of a Gradescope autograder, from a checkout and from a wheel."""
 
 import os
 import tomllib
@@ -13,16 +13,18 @@ from trainer.packs.pack_reader import built_in_pack
 
 
 def small_wheel(folder: Path) -> Path:
-    """The site-packages of an installed wheel, in little."""
+    """Write the site-packages of a small installed wheel."""
+    metadata = "Metadata-Version: 2.4\nName: {}\nVersion: {}\n"
     for name, text in {
         "trainer/__init__.py": "",
         "trainer/_pack/challenges/one/stub.py": "stub",
         "trainer/_pack/solutions/one/solution.py": "solution",
-        "attn_drill-1.2.dist-info/METADATA": "Metadata-Version: 2.4\nName: attn-drill\nVersion: 1.2\n"
-        "Requires-Dist: torch<2.14,>=2.13\nRequires-Dist: rich>=14\nRequires-Dist: pytest>=8; extra == 'dev'\n",
+        "attn_drill-1.2.dist-info/METADATA": metadata.format("attn-drill", "1.2")
+        + "Requires-Dist: torch<2.14,>=2.13\nRequires-Dist: rich>=14\n"
+        "Requires-Dist: pytest>=8; extra == 'dev'\n",
         "attn_drill-1.2.dist-info/licenses/LICENSE": "do what you like",
-        "torch-2.13.0+cpu.dist-info/METADATA": "Metadata-Version: 2.4\nName: torch\nVersion: 2.13.0+cpu\n",
-        "rich-15.0.dist-info/METADATA": "Metadata-Version: 2.4\nName: rich\nVersion: 15.0\n",
+        "torch-2.13.0+cpu.dist-info/METADATA": metadata.format("torch", "2.13.0+cpu"),
+        "rich-15.0.dist-info/METADATA": metadata.format("rich", "15.0"),
     }.items():
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -31,12 +33,15 @@ def small_wheel(folder: Path) -> Path:
 
 
 def files(folder: Path) -> set[str]:
-    """Every file below, relative to it."""
+    """Return the relative paths of all files in a folder."""
     return {path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()}
 
 
-def test_from_a_checkout_it_takes_what_is_installed_and_no_more(tmp_path: Path) -> None:
-    """Package, content, licence and pins; no tests and no caches. The scripts can be run."""
+def test_folder_from_a_checkout_holds_the_package(tmp_path: Path) -> None:
+    """The folder has the package, challenges, licence and pins, but no tests and no caches.
+
+    The scripts are executable.
+    """
     folder = tmp_path / "made" / "autograder"
     write_autograder(folder, 'title = "Übung"\n', small_checkout(tmp_path / "checkout"))
     package = {
@@ -58,8 +63,12 @@ def test_from_a_checkout_it_takes_what_is_installed_and_no_more(tmp_path: Path) 
         assert (folder / name).read_bytes().startswith(b"#!/usr/bin/env bash\n")
 
 
-def test_from_a_wheel_it_is_the_same_package(tmp_path: Path) -> None:
-    """The content is back beside trainer/; dependencies without the developer's, pinned to what is installed, in any build."""
+def test_folder_from_a_wheel_holds_the_same_package(tmp_path: Path) -> None:
+    """The challenges are next to trainer/ again.
+
+    The dependencies are without those of developers, and pinned to the installed versions without
+    their build.
+    """
     folder = tmp_path / "autograder"
     write_autograder(folder, "", small_wheel(tmp_path / "site-packages"))
     package = folder / "package"
@@ -72,31 +81,27 @@ def test_from_a_wheel_it_is_the_same_package(tmp_path: Path) -> None:
         "solutions/one/solution.py",
     }
     made = tomllib.loads((package / "pyproject.toml").read_text())
-    assert (made["project"]["version"], made["project"]["dependencies"]) == (
+    project = made["project"]
+    assert (project["version"], project["dependencies"]) == (
         "1.2",
         ["torch<2.14,>=2.13", "rich>=14"],
     )
-    ours = tomllib.loads((built_in_pack() / "pyproject.toml").read_text())
-    for path in (
-        ["build-system"],
-        ["project", "scripts"],
-        ["project", "name"],
-        ["project", "requires-python"],
-    ):
-        mine, other = made, ours
-        for key in path:
-            mine, other = mine[key], other[key]
-        assert mine == other
-    wheel, our_wheel = (one["tool"]["hatch"]["build"]["targets"]["wheel"] for one in (made, ours))
-    assert wheel["packages"] == our_wheel["packages"]
+    original = tomllib.loads((built_in_pack() / "pyproject.toml").read_text())
+    assert made["build-system"] == original["build-system"]
+    for key in ("scripts", "name", "requires-python"):
+        assert project[key] == original["project"][key]
+    wheel, original_wheel = (
+        content["tool"]["hatch"]["build"]["targets"]["wheel"] for content in (made, original)
+    )
+    assert wheel["packages"] == original_wheel["packages"]
     assert wheel["force-include"] == {
         part: f"trainer/_pack/{part}" for part in ("challenges", "solutions")
     }
     assert (package / "constraints.txt").read_text() == "rich==15.0\ntorch==2.13.0\n"
 
 
-def test_the_real_checkout_gives_a_whole_package(tmp_path: Path) -> None:
-    """Every file that pyproject.toml speaks of, and every challenge with its solution."""
+def test_folder_from_the_real_checkout_is_complete(tmp_path: Path) -> None:
+    """The folder has every file that pyproject.toml names, and all challenges and solutions."""
     write_autograder(tmp_path / "autograder", "", built_in_pack())
     package = tmp_path / "autograder" / "package"
     made = tomllib.loads((package / "pyproject.toml").read_text())
@@ -109,14 +114,17 @@ def test_the_real_checkout_gives_a_whole_package(tmp_path: Path) -> None:
     ]
     assert "custom" in made["tool"]["hatch"]["build"]["targets"]["wheel"]["hooks"]
     assert all((package / name).exists() for name in needed)
-    assert {
-        path.name for path in (package / "challenges").iterdir() if not path.name.startswith("_")
-    } == {path.name for path in (package / "solutions").iterdir()}
+    challenges = {path.name for path in (package / "challenges").iterdir()}
+    solutions = {path.name for path in (package / "solutions").iterdir()}
+    assert {name for name in challenges if not name.startswith("_")} == solutions
     assert "torch==" in (package / "constraints.txt").read_text()
 
 
-def test_an_earlier_autograder_is_replaced_and_nothing_else(tmp_path: Path) -> None:
-    """What is not in the new one is gone from the package; what was put beside it stays; other folders are not touched."""
+def test_only_an_earlier_autograder_is_replaced(tmp_path: Path) -> None:
+    """Old files of the package are removed, and additional files next to the package stay.
+
+    A folder with other files is refused and does not change.
+    """
     folder, root = tmp_path / "autograder", small_checkout(tmp_path / "checkout")
     write_autograder(folder, "old", root)
     (folder / "pip.conf").write_text("mine")
@@ -127,28 +135,24 @@ def test_an_earlier_autograder_is_replaced_and_nothing_else(tmp_path: Path) -> N
     assert (folder / "pip.conf").read_text() == "mine"
     other = tmp_path / "thesis"
     (other / "package").mkdir(parents=True)
-    with pytest.raises(
-        DrillError,
-        match=r"thesis is not empty and no autograder \(it has no run_autograder\). Name a new folder",
-    ):
+    message = r"thesis is not empty and is not an autograder \(it has no run_autograder\). Name a"
+    with pytest.raises(DrillError, match=message):
         write_autograder(other, "", root)
     assert (other / "package").is_dir()
 
 
 @pytest.mark.parametrize(
-    ("folder", "root", "words"),
+    ("folder", "root", "message"),
     [
-        ("a-file", "checkout", "is a file"),
-        ("new", "nothing", "neither a checkout of attn-drill nor an installed one"),
-        ("a-file/in", "checkout", "cannot be written"),
+        ("a-file", "checkout", "is a file. Name a folder"),
+        ("new", "nothing", "neither a checkout nor an installed wheel of attn-drill. Install"),
+        ("a-file/in", "checkout", "cannot be written: .* Name another folder"),
     ],
 )
-def test_what_cannot_be_written_is_said_in_a_sentence(
-    tmp_path: Path, folder: str, root: str, words: str
-) -> None:
-    """With what to do next."""
+def test_error_has_the_next_step(tmp_path: Path, folder: str, root: str, message: str) -> None:
+    """If the folder cannot be written, the sentence has the cause and the next step."""
     (tmp_path / "a-file").write_text("")
     (tmp_path / "nothing").mkdir()
     small_checkout(tmp_path / "checkout")
-    with pytest.raises(DrillError, match=words):
+    with pytest.raises(DrillError, match=message):
         write_autograder(tmp_path / folder, "", tmp_path / root)

@@ -1,9 +1,9 @@
-"""A class's page: complete without script, nothing from elsewhere, and nothing of a student's gets out of its place."""
+"""Tests of the page of a class: complete without script, self-contained, and safe for all names."""
 
 import re
 import shutil
 import subprocess
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -15,8 +15,8 @@ from tests.support.class_results import (
     NO_SCALE,
     SETTLE,
     TILED,
-    a_class,
     assignment,
+    make_class,
     named,
     result,
     unsettled,
@@ -29,69 +29,58 @@ from trainer.model.report import Diagnosis
 from trainer.report.class_words import VERDICTS
 from trainer.report.visible import visible
 
-EVERYONE = a_class()
-
-
+EVERYONE = make_class()
 TWO = ("first", "second")
+BROWSERS = ("chromium", "chromium-browser", "google-chrome")
+CHROMIUM = next(filter(None, map(shutil.which, BROWSERS)), None)
 
 
-CHROMIUM = next(
-    (
-        path
-        for name in ("chromium", "chromium-browser", "google-chrome")
-        if (path := shutil.which(name))
-    ),
-    None,
-)
+def page(results: list[StudentResult], challenges: tuple[str, ...] = ("first",)) -> str:
+    """Return the page of a class, by default for one challenge."""
+    return class_page(results, *challenges)
 
 
-def page(results: Sequence[StudentResult], challenges: Sequence[str] = ("first",)) -> str:
-    """The whole page."""
-    return "".join(class_html(lambda: results, assignment(challenges)))
+def test_title_is_the_heading_and_tables_have_captions() -> None:
+    """The title of the assignment is the title of the page and its heading."""
+    parsed = Page(page(EVERYONE))
+    assert parsed.inside("title") == parsed.inside("h1") == "Attention, week 3 <& more>"
+    assert len(parsed.named("caption")) == len(parsed.named("table")) > 0
 
 
-def test_title_and_tables_have_their_words() -> None:
-    """The title is the heading, and every table has a caption."""
-    seen = Page(page(EVERYONE))
-    assert seen.inside("title") == seen.inside("h1") == "Attention, week 3 <& more>"
-    assert len(seen.named("caption")) == len(seen.named("table")) > 0
-
-
-@pytest.mark.parametrize("challenges", [("first",), TWO], ids=["one", "two"])
-def test_everybody_is_there_with_name_verdict_and_report(challenges: Sequence[str]) -> None:
-    """Whatever the name is made of: a row and a folded report each, with every character of the report."""
-    results = a_class(challenges)
-    seen = Page(page(results, challenges))
-    reports = [attrs for attrs in seen.named("details") if attrs.get("class") == "report"]
+@pytest.mark.parametrize("challenges", [("first",), TWO], ids=["one challenge", "two challenges"])
+def test_every_student_has_a_row_and_a_report(challenges: tuple[str, ...]) -> None:
+    """Each report is folded and complete, even if the name of its student is hostile."""
+    results = make_class(challenges)
+    parsed = Page(page(results, challenges))
+    reports = [attrs for attrs in parsed.named("details") if attrs.get("class") == "report"]
     assert [attrs["id"] for attrs in reports] == [
-        anchor(one.student, one.challenge) for one in results
+        anchor(result.student, result.challenge) for result in results
     ]
     assert not any("open" in attrs for attrs in reports)
-    table = "".join(data for path, data in seen.pieces if "tbody" in path)
-    folded = [data for path, data in seen.pieces if "details" in path]
-    for one in results:
-        assert visible(one.student) in table
-        assert visible(one.student) in folded
-    whole = "".join(folded)
-    for one in results:
-        if one.text:
-            assert visible(one.text.rstrip(), lines=True) in whole
+    table = "".join(data for path, data in parsed.pieces if "tbody" in path)
+    folded = [data for path, data in parsed.pieces if "details" in path]
+    text = "".join(folded)
+    for result in results:
+        assert visible(result.student) in table
+        assert visible(result.student) in folded
+        if result.text:
+            assert visible(result.text.rstrip(), lines=True) in text
         else:
-            assert f"The grading failed: {visible(one.error or '')}" in whole
+            assert f"The grading failed: {visible(result.error or '')}" in text
 
 
 @pytest.mark.parametrize("name", HOSTILE_NAMES, ids=lambda name: visible(name)[:20])
-def test_a_name_stays_a_name(name: str) -> None:
-    """In every place where it stands, and also where everything else of a result is made of it."""
+def test_name_is_never_markup(name: str) -> None:
+    """The page has the same tags if all texts of a result are a hostile name."""
     plain = [tag for tag, _ in Page(page([hostile("x")])).tags]
-    seen = Page(page([hostile(name)]))
-    assert [tag for tag, _ in seen.tags] == plain
-    assert seen.text.count(visible(name)) >= 6
+    parsed = Page(page([hostile(name)]))
+    assert [tag for tag, _ in parsed.tags] == plain
+    assert parsed.text.count(visible(name)) >= 6
 
 
 def hostile(words: str) -> StudentResult:
-    """A result whose every text is this."""
-    made = result(
+    """Return a result in which every text is the same."""
+    student_result = result(
         words,
         verdict="failed",
         failed=("values",),
@@ -102,43 +91,41 @@ def hostile(words: str) -> StudentResult:
         excerpt=None,
         text=f"FAILED  {words}",
     )
-    assert made.report is not None
+    assert student_result.report is not None
     diagnosis = Diagnosis(mistakes=(named(words, words),))
-    return replace(made, report=replace(made.report, diagnosis=diagnosis))
+    report = replace(student_result.report, diagnosis=diagnosis)
+    return replace(student_result, report=report)
 
 
-def test_the_overview_says_verdicts_and_scores_in_words() -> None:
-    """Each verdict with symbol, word and number; the picture of the scores says its numbers too."""
-    seen = Page(page(EVERYONE))
-    verdicts = " ".join(seen.inside("ul").split())
+def test_overview_has_verdicts_and_scores_in_words() -> None:
+    """Each verdict has a symbol, a word and a count. The histogram has its counts in words."""
+    parsed = Page(page(EVERYONE))
+    verdicts = " ".join(parsed.inside("ul").split())
     assert verdicts.startswith("25 ✓ passed 42% 20 ✗ failed 33% 5 ! error 8%")
-    assert "60 students, mean 70.2, median 90.0 of 100" in seen.text
-    label = next(attrs["aria-label"] for attrs in seen.named("svg") if attrs.get("role") == "img")
-    assert (
-        label
-        == "first, students by score. 0 to 10: 12, 60 to 70: 5, 70 to 80: 5, 80 to 90: 5, 90 to 100: 30"
+    assert "60 students, mean 70.2, median 90.0 of 100" in parsed.text
+    label = next(attrs["aria-label"] for attrs in parsed.named("svg") if attrs.get("role") == "img")
+    assert label == (
+        "first, students by score. 0 to 10: 12, 60 to 70: 5, 70 to 80: 5, 80 to 90: 5,"
+        " 90 to 100: 30"
     )
     for verdict, (symbol, word) in VERDICTS.items():
-        count = sum(one.verdict == verdict for one in EVERYONE)
+        count = sum(result.verdict == verdict for result in EVERYONE)
         assert count
         assert f"{count} {symbol} {word} " in verdicts
 
 
-def test_bars_are_as_long_as_their_numbers() -> None:
-    """Failed and not made, as shares of those for whom the check was due."""
-    seen = Page(
-        page(
-            [
-                result("a", verdict="failed", failed=("values",)),
-                result("b", verdict="failed", failed=("runs",), skipped=("values",)),
-                result("c"),
-                result("d"),
-            ]
-        )
-    )
+def test_length_of_bars_matches_their_counts() -> None:
+    """A bar shows the failed and the skipped submissions as shares of the due submissions."""
+    results = [
+        result("a", verdict="failed", failed=("values",)),
+        result("b", verdict="failed", failed=("runs",), skipped=("values",)),
+        result("c"),
+        result("d"),
+    ]
+    parsed = Page(page(results))
     bars = [
         attrs
-        for attrs in seen.named("rect")
+        for attrs in parsed.named("rect")
         if attrs.get("class") in ("half", "fill") and "x" not in attrs
     ]
     assert [(attrs["class"], attrs["width"]) for attrs in bars] == [
@@ -147,85 +134,80 @@ def test_bars_are_as_long_as_their_numbers() -> None:
         ("half", "50.00"),
         ("fill", "25.00"),
     ]
-    assert "values25%1 of 41" in seen.inside("tbody").replace("\n", "")
-    tall = [attrs["height"] for attrs in seen.named("rect") if attrs.get("rx")]
-    assert tall == ["33.3", "100.0"]
+    assert "values25%1 of 41" in parsed.inside("tbody").replace("\n", "")
+    heights = [attrs["height"] for attrs in parsed.named("rect") if attrs.get("rx")]
+    assert heights == ["33.3", "100.0"]
 
 
-def test_mistakes_come_with_their_sentence_the_most_common_first() -> None:
-    """Sentence, how many students, and lines in which the marked one is marked."""
-    seen = Page(page(EVERYONE))
-    said = seen.inside("ol")
-    places = [said.index(one.says) for one in (INVERTED, NO_SCALE, TILED)]
-    assert places == sorted(places)
-    assert said.count("▸ scores = q @ k.transpose(-2, -1)") == 3
-    assert "5 students,\nheads-tiled" in said
+def test_most_common_mistake_comes_first() -> None:
+    """A mistake has its sentence, its number of students, and an excerpt with a marked line."""
+    mistakes = Page(page(EVERYONE)).inside("ol")
+    offsets = [mistakes.index(mistake.says) for mistake in (INVERTED, NO_SCALE, TILED)]
+    assert offsets == sorted(offsets)
+    assert mistakes.count("▸ scores = q @ k.transpose(-2, -1)") == 3
+    assert "5 students,\nheads-tiled" in mistakes
 
 
-def test_code_is_shown_as_code() -> None:
-    """What stands in a line of an excerpt is text, whatever it looks like."""
+def test_code_is_never_markup() -> None:
+    """The code of an excerpt is shown as text."""
     code = Excerpt(first=4, marked=5, lines=["if a<b and c>d:", "    e = a<script>b & c"])
-    one = result("Ann", verdict="failed", failed=("values",), mistakes=(NO_SCALE,), excerpt=code)
-    assert "  if a<b and c>d:\n▸     e = a<script>b & c\n" in Page(page([one])).inside("pre")
+    ann = result("Ann", verdict="failed", failed=("values",), mistakes=(NO_SCALE,), excerpt=code)
+    assert "  if a<b and c>d:\n▸     e = a<script>b & c\n" in Page(page([ann])).inside("pre")
 
 
-def test_the_first_half_names_nobody() -> None:
-    """What may be shown to the class ends before the section in which students are named."""
+def test_first_half_names_no_student() -> None:
+    """The part for the class ends before the section "To look at"."""
     first, second = page(EVERYONE).split('<section id="look">')
     first = Page(first + "</main></body></html>").text
-    for one in EVERYONE:
-        name = visible(one.student)
+    for result in EVERYONE:
+        name = visible(result.student)
         assert name not in first or name in "Attention, week 3 <& more>"
-        assert one.student.split()[-1:] != ["Müller"] or "Müller" not in first
+        assert result.student.split()[-1:] != ["Müller"] or "Müller" not in first
     assert "Most common mistakes" in first
-    assert "From here on, students are named." in second
+    assert "The rest of this page names students." in second
 
 
-def test_what_needs_a_look_is_listed() -> None:
-    """Failed gradings with their reason, late ones, and students without a result for another challenge."""
+def test_results_that_need_attention_are_listed() -> None:
+    """The page lists failed gradings with their reason, late submissions and missing results."""
     results = [
         result("Ann", "first", None, error="no <room>"),
         result("Ben", "first", late=True),
         result("Ben", "second"),
     ]
-    seen = Page(page(results, TWO))
-    assert [data for path, data in seen.pieces if path[-1:] == ("h3",) and "(" in data] == [
-        "Not graded (1)",
-        "Late (1)",
-        "No result (1)",
-    ]
-    assert "Ann, first: no <room>Ben, first" in seen.inside("li")
-    assert "Ann, second" in seen.inside("li")
+    parsed = Page(page(results, TWO))
+    headings = [data for path, data in parsed.pieces if path[-1:] == ("h3",) and "(" in data]
+    assert headings == ["Not graded (1)", "Late (1)", "No result (1)"]
+    assert "Ann, first: no <room>Ben, first" in parsed.inside("li")
+    assert "Ann, second" in parsed.inside("li")
     assert "Everything was graded" in Page(page([result("Ann")])).text
 
 
-def test_what_a_person_has_to_settle_is_listed() -> None:
-    """Files and next step stand in the list and in the report; it is not called a failed grading."""
-    found = Page(page([result("ann"), unsettled()]))
-    look = found.text.split("To look at")[-1]
+def test_submissions_to_settle_are_listed() -> None:
+    """The list and the report have the files and the next step. The grading did not fail."""
+    parsed = Page(page([result("ann"), unsettled()]))
+    look = parsed.text.split("To look at")[-1]
     assert "To settle (1)" in look
     assert look.count(SETTLE) == 2
     assert "Not graded (" not in look
-    assert "The grading failed" not in found.text
-    assert "Everything was graded" not in found.text
-    assert [attrs["href"] for attrs in found.named("a")].count(f"#{anchor('bob', 'first')}") == 2
+    assert "The grading failed" not in parsed.text
+    assert "Everything was graded" not in parsed.text
+    links = [attrs["href"] for attrs in parsed.named("a")]
+    assert links.count(f"#{anchor('bob', 'first')}") == 2
 
 
-def test_several_challenges_have_a_column_each() -> None:
-    """The total by worth, a score with its symbol and link in each, and an empty total where a score is missing."""
-    seen = Page(
-        page(
-            [
-                result("Ann", "first", "failed", failed=("runs",), score=40.0),
-                result("Ann", "second"),
-                result("Ben", "second", None),
-            ],
-            TWO,
-        )
-    )
+def test_each_challenge_has_a_column() -> None:
+    """A row has the total, and a symbol and a score for each challenge.
+
+    The total is empty if a score is missing.
+    """
+    results = [
+        result("Ann", "first", "failed", failed=("runs",), score=40.0),
+        result("Ann", "second"),
+        result("Ben", "second", None),
+    ]
     cells = [
         data
-        for path, data in seen.pieces
+        for path, data in Page(page(results, TWO)).pieces
         if path[-3:] == ("table", "tbody", "tr") or "td" in path or path[-1:] == ("bdi",)
     ]
     rows = " ".join("".join(cells).split())
@@ -233,88 +215,86 @@ def test_several_challenges_have_a_column_each() -> None:
     assert "Ben no result ? not graded" in rows
 
 
-def test_a_report_is_coloured_and_loses_nothing() -> None:
-    """Verdict, checks and starred numbers have a colour; the rest of a student's print is text."""
+def test_report_is_coloured_and_complete() -> None:
+    """The verdict, checks and starred numbers have a colour. Text that a student printed has none."""
     text = (
         "FAILED  x  1 of 2\n\n✓ bad sizes  ✗ train/eval  – work\n"
         "   -1.2e-05*  0.5 True* a*b 2*c nan*\n│ </pre><b>✗ x</b>"
     )
-    seen = Page(page([result("Ann", verdict="failed", failed=("runs",), text=text)]))
-    assert seen.inside("pre") == text
-    coloured = [data for path, data in seen.pieces if path[-2:] == ("pre", "span")]
+    parsed = Page(page([result("Ann", verdict="failed", failed=("runs",), text=text)]))
+    assert parsed.inside("pre") == text
+    coloured = [data for path, data in parsed.pieces if path[-2:] == ("pre", "span")]
     numbers = ["-1.2e-05*", "True*", "nan*"]
     assert coloured == ["FAILED", "✓ bad sizes", "✗ train/eval", "– work", *numbers]
-    classes = [attrs.get("class") for attrs in seen.named("span")][-7:]
+    classes = [attrs.get("class") for attrs in parsed.named("span")][-7:]
     assert classes == ["wrong verdict", "right", "wrong", "quiet", "wrong", "wrong", "wrong"]
     assert '<span class="right verdict">PASSED</span>' in page([result("Ann")])
 
 
-def test_anchors_differ_and_name_nobody() -> None:
-    """One for every student and challenge, the same each time."""
-    found = {
+def test_anchors_are_unique_and_reveal_no_name() -> None:
+    """Every student and challenge has a different anchor."""
+    anchors = {
         anchor(student, challenge)
         for student in (*HOSTILE_NAMES, "ab", "a", "")
         for challenge in ("first", "bfirst", "second")
     }
-    assert len(found) == 3 * (len(HOSTILE_NAMES) + 3)
-    assert all(re.fullmatch("r-[0-9a-f]{16}", one) for one in found)
+    assert len(anchors) == 3 * (len(HOSTILE_NAMES) + 3)
+    assert all(re.fullmatch("r-[0-9a-f]{16}", name) for name in anchors)
 
 
-def test_the_page_comes_piece_by_piece() -> None:
-    """Each of three passes reads a result, writes it, and then reads the next."""
+def test_page_is_written_piece_by_piece() -> None:
+    """In the last of three passes, each report is written before the next result is read."""
     read: list[int] = []
 
     def results() -> Iterator[StudentResult]:
         read.append(0)
-        for found in EVERYONE:
+        for result in EVERYONE:
             read[-1] += 1
-            yield found
+            yield result
 
-    seen_before_each_report = []
+    read_before_each_report = []
     largest = 0
     for piece in class_html(results, assignment()):
         largest = max(largest, len(piece))
         if '<details class="report"' in piece:
-            seen_before_each_report.append(list(read))
-    assert seen_before_each_report == [[60, 60, count] for count in range(1, 61)]
+            read_before_each_report.append(list(read))
+    assert read_before_each_report == [[60, 60, count] for count in range(1, 61)]
     assert largest < 12_000
 
 
-def test_an_assignment_without_a_title_has_one() -> None:
-    """The page is not without a heading."""
-    assert (
-        Page(
-            "".join(
-                class_html(lambda: [result("Ann")], Assignment(" ", (AssignedChallenge("first"),)))
-            )
-        ).inside("h1")
-        == "Results of the class"
-    )
+def test_page_of_an_assignment_without_a_title_has_a_heading() -> None:
+    """The heading is a general title."""
+    untitled = Assignment(" ", (AssignedChallenge("first"),))
+    text = "".join(class_html(lambda: [result("Ann")], untitled))
+    assert Page(text).inside("h1") == "Results of the class"
 
 
 def in_chromium(text: str, folder: Path, target: str = "") -> tuple[str, str]:
-    """The document after its script ran, and what the browser complained of."""
+    """Show a page in a browser.
+
+    Returns:
+        The document after its script ran, and the messages on the browser's console.
+    """
     if CHROMIUM is None:
-        pytest.skip(
-            "no chromium, chromium-browser or google-chrome is installed: the page is not tried in a browser"
-        )
+        pytest.skip(f"no browser is installed: the page needs one of {', '.join(BROWSERS)}")
     file = folder / "report.html"
     file.write_text(text, encoding="utf-8")
-    flags = "--headless --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking --disable-component-update --disable-sync"
     command = [
         CHROMIUM,
-        *flags.split(),
+        *("--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"),
+        *("--disable-background-networking", "--disable-component-update", "--disable-sync"),
         f"--user-data-dir={folder / 'profile'}",
         "--enable-logging=stderr",
         "--dump-dom",
         f"{file.as_uri()}{target}",
     ]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True)
-    return done.stdout, "\n".join(line for line in done.stderr.splitlines() if "CONSOLE" in line)
+    process = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True)
+    messages = [line for line in process.stderr.splitlines() if "CONSOLE" in line]
+    return process.stdout, "\n".join(messages)
 
 
-def test_a_browser_shows_it_and_runs_its_script_alone(tmp_path: Path) -> None:
-    """No name became markup or ran, the policy let the page's own script in, and a link to a report unfolds it."""
+def test_browser_runs_only_the_script_of_the_page(tmp_path: Path) -> None:
+    """No name is markup or runs. The page's own script runs, and a link unfolds its report."""
     wanted = anchor(EVERYONE[20].student, "first")
     dom, complaints = in_chromium(page(EVERYONE), tmp_path, f"#{wanted}")
     assert complaints == ""
@@ -327,9 +307,12 @@ def test_a_browser_shows_it_and_runs_its_script_alone(tmp_path: Path) -> None:
     assert dom.count("<h1>") == 1
 
 
-def test_a_browser_refuses_what_is_not_the_pages_own(tmp_path: Path) -> None:
-    """Even if something got into the page unescaped, it would not run and not load."""
-    injected = "<script>document.title = 'taken'</script><img src='x' onerror=\"document.title = 'taken'\"><p style='color: red'>x</p>"
+def test_browser_refuses_injected_markup(tmp_path: Path) -> None:
+    """Markup that was not escaped would not run and not load anything."""
+    injected = (
+        "<script>document.title = 'taken'</script>"
+        "<img src='x' onerror=\"document.title = 'taken'\"><p style='color: red'>x</p>"
+    )
     dom, complaints = in_chromium(
         page(EVERYONE[:3]).replace("<h1>", f"{injected}<h1>", 1), tmp_path
     )
@@ -338,11 +321,11 @@ def test_a_browser_refuses_what_is_not_the_pages_own(tmp_path: Path) -> None:
     assert '<input type="search"' in dom
 
 
-def test_the_size_of_a_page_is_bounded() -> None:
-    """A class of 300 has a page of less than 2,000 characters a student."""
-    assert len(class_page(a_class(students=300), "first")) < 300 * 2_000
+def test_page_has_less_than_2000_characters_for_each_student() -> None:
+    """The page of a class of 300 students stays small."""
+    assert len(page(make_class(students=300))) < 300 * 2_000
 
 
-def test_results_of_one_student_make_a_whole_page() -> None:
-    """No section needs more than one result."""
-    Page(class_page([result("Ann")], "first"))
+def test_one_result_makes_a_whole_page() -> None:
+    """No section of the page needs more than one result."""
+    Page(page([result("Ann")]))

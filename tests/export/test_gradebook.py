@@ -1,4 +1,4 @@
-"""What a class's results are written as: nothing of a student acts, nothing that is to stay hidden is told, and the sums are right."""
+"""Tests of grades.csv: its columns, its rows, and cells that no spreadsheet computes."""
 
 import csv
 import io
@@ -6,63 +6,51 @@ import io
 import pytest
 
 from tests.support.class_outputs import EVERYONE, FAILED, rows
-from tests.support.class_results import (
-    SETTLE,
-    result,
-    unsettled,
-)
+from tests.support.class_results import SETTLE, result, unsettled
 from trainer.export.gradebook import COLUMNS, grades_csv
 from trainer.report.visible import visible
 
 FORMULA = tuple("=+-@\t\r\n＝＋－＠")
 
 
-def test_grades_have_the_columns_of_the_contract() -> None:
-    """In this order, with nothing before them."""
+def test_columns_are_those_of_the_contract() -> None:
+    """The header is the first line, with the columns in this order."""
     assert grades_csv([]).splitlines() == [
         "student,challenge,verdict,score,checks_passed,checks_total,likely_mistake,seconds"
     ]
-    assert rows([FAILED]) == [
-        dict(
-            zip(
-                COLUMNS,
-                ("Ann", "first", "failed", "70", "11", "14", "no-scale+heads-tiled", "1.25"),
-                strict=True,
-            )
-        )
-    ]
+    cells = ("Ann", "first", "failed", "70", "11", "14", "no-scale+heads-tiled", "1.25")
+    assert rows([FAILED]) == [dict(zip(COLUMNS, cells, strict=True))]
 
 
-def test_a_failed_grading_has_no_score() -> None:
-    """Nobody's 0 comes from the grader."""
-    assert rows([result("Ann", verdict=None)])[0] | {"seconds": ""} == dict.fromkeys(
-        COLUMNS, ""
-    ) | {
+def test_failed_grading_has_no_score() -> None:
+    """A student does not get 0 points for a fault of the grader."""
+    (row,) = rows([result("Ann", verdict=None)])
+    assert {column: cell for column, cell in row.items() if cell and column != "seconds"} == {
         "student": "Ann",
         "challenge": "first",
         "verdict": "not graded",
     }
 
 
-def test_several_submissions_of_one_name_are_one_row() -> None:
-    """The row has no score; it names the files and the next step."""
-    expected = {
+def test_several_submissions_of_the_same_name_are_one_row() -> None:
+    """The row has no score. It names the files and the next step."""
+    (row,) = rows([unsettled()])
+    assert {column: cell for column, cell in row.items() if cell and column != "seconds"} == {
         "student": "bob",
         "challenge": "first",
         "verdict": "not graded",
         "likely_mistake": SETTLE,
     }
-    assert rows([unsettled()])[0] | {"seconds": ""} == dict.fromkeys(COLUMNS, "") | expected
 
 
-def test_one_row_a_student_whatever_the_names() -> None:
-    """A reader gets every name back, by lines and by the csv module."""
-    found = rows(EVERYONE)
-    assert [one["student"].removeprefix("'") for one in found] == [
-        visible(one.student).removeprefix("'") for one in EVERYONE
+def test_each_student_has_one_row() -> None:
+    """Even with hostile names, a reader by lines and the csv module find every name."""
+    students = [row["student"] for row in rows(EVERYONE)]
+    assert [student.removeprefix("'") for student in students] == [
+        visible(result.student).removeprefix("'") for result in EVERYONE
     ]
     assert len(grades_csv(EVERYONE).splitlines()) == len(EVERYONE) + 1
-    assert len({one["student"] for one in found}) == len(EVERYONE)
+    assert len(set(students)) == len(EVERYONE)
     grades_csv(EVERYONE).encode()
 
 
@@ -91,24 +79,21 @@ def test_one_row_a_student_whatever_the_names() -> None:
         "\u3000＝1",
     ],
 )
-def test_no_name_is_a_formula(name: str) -> None:
-    """An apostrophe stands before it, and the name behind it."""
+def test_name_that_looks_like_a_formula_gets_an_apostrophe(name: str) -> None:
+    """The rest of the cell is the name."""
     assert rows([result(name)])[0]["student"] == "'" + visible(name)
 
 
 @pytest.mark.parametrize("name", ["Ann", "a=1", "O'Neil", "Ann-Marie", "x@uni.example", "1+1"])
-def test_other_names_stay(name: str) -> None:
-    """Only the beginning makes a formula."""
+def test_other_names_do_not_change(name: str) -> None:
+    """Only a sign at the beginning makes a formula."""
     assert rows([result(name)])[0]["student"] == name
 
 
 @pytest.mark.parametrize("delimiter", [",", ";", "\t"])
-def test_no_cell_is_a_formula_however_the_file_is_divided(delimiter: str) -> None:
-    """Where a country's spreadsheets divide by semicolons, a name cannot begin a cell of its own either."""
-    for row in csv.reader(
-        io.StringIO(grades_csv([*EVERYONE, result("Bo;=1+1"), result("Bo\t=1")]), newline=""),
-        delimiter=delimiter,
-    ):
-        assert not any(
-            cell.lstrip(" \"'").startswith(FORMULA) and not cell.startswith("'") for cell in row
-        )
+def test_no_cell_is_a_formula_with_other_delimiters(delimiter: str) -> None:
+    """A part of a name is not a formula, even if a spreadsheet splits cells at semicolons."""
+    text = grades_csv([*EVERYONE, result("Bo;=1+1"), result("Bo\t=1")])
+    for row in csv.reader(io.StringIO(text, newline=""), delimiter=delimiter):
+        for cell in row:
+            assert cell.startswith("'") or not cell.lstrip(" \"'").startswith(FORMULA)

@@ -1,52 +1,63 @@
-"""Cases, weights and expected values of a challenge and a seed."""
+"""Case sets: the same seed gives the same cases, and requests contain no expected values."""
 
 import torch
 
+from tests.support.checks import GQA
 from tests.support.diagnosis import CHALLENGES, SEED
 from trainer.grading.case_set import load_case_set
 from trainer.grading.grader import Grader
-from trainer.packs import pack_reader
 from trainer.worker.protocol import Request, decode
 
-GQA = pack_reader.find_challenge(pack_reader.built_in_pack(), "gqa")
 
-
-def test_a_seed_gives_the_same_cases() -> None:
-    """Requests are equal byte by byte."""
+def test_seed_determines_the_request() -> None:
+    """Requests of one seed are equal byte for byte."""
     assert load_case_set(GQA, 3).request() == load_case_set(GQA, 3).request()
     assert load_case_set(GQA, 3).request() != load_case_set(GQA, 4).request()
 
 
-def test_the_worker_is_told_no_expected_value() -> None:
-    """No output of the reference, on first or second inputs, lies among the tensors of the request."""
+def test_request_has_no_expected_value() -> None:
+    """No output of the reference, of the first or the second call, is a tensor of the request."""
     case_set = load_case_set(GQA, 3)
     _, tensors = decode(case_set.request(), Request)
-    told = [tensor.to(torch.float64) for tensor in tensors]
+    sent = [tensor.to(torch.float64) for tensor in tensors]
     for prepared in case_set.prepared:
-        want = prepared.expected
-        for value in [*want.outputs.values(), *want.again.values()]:
+        expected = prepared.expected
+        for value in [*expected.outputs.values(), *expected.again.values()]:
             if bool((value.value != 0).any()):
                 assert not any(
                     tensor.shape == value.value.shape and torch.allclose(tensor, value.value)
-                    for tensor in told
+                    for tensor in sent
                 )
 
 
-def test_inputs_are_rounded_to_the_dtype_before_the_reference_sees_them() -> None:
-    """A submission is not judged by digits that the dtype cannot hold."""
+def test_inputs_are_rounded_before_the_reference_runs() -> None:
+    """A submission is not judged by digits that the dtype of the case cannot hold."""
     case_set = load_case_set(GQA, 3)
-    number = next(index for index, case in enumerate(case_set.cases) if case.dtype == "bfloat16")
-    assert all(
-        tensor.dtype in (torch.bfloat16, torch.bool)
-        for tensor in case_set.prepared[number].tensors.values()
-    )
+    prepared = next(prepared for prepared in case_set.prepared if prepared.case.dtype == "bfloat16")
+    dtypes = {tensor.dtype for tensor in prepared.tensors.values()}
+    assert torch.bfloat16 in dtypes
+    assert dtypes <= {torch.bfloat16, torch.bool}
 
 
-def test_a_probe_comes_with_its_pair(grader: Grader) -> None:
-    """A case of a vectorised pair is looked at with the other one, and with no other."""
+def test_vectorised_case_comes_with_its_pair(grader: Grader) -> None:
+    """Selecting a case of a vectorised pair also selects the other case of this pair."""
     case_set = grader.case_set(CHALLENGES["mla"], SEED)
     cases = case_set.cases
-    probes = [number for number, case in enumerate(cases) if case.probe == "vectorised"]
+    probes = [index for index, case in enumerate(cases) if case.probe == "vectorised"]
     assert len(probes) > 2
     assert case_set.only([probes[3]]).cases == (cases[probes[2]], cases[probes[3]])
     assert case_set.only([probes[3]], alone=True).cases == (cases[probes[3]],)
+
+
+def test_variants_have_the_expected_results_of_the_original(grader: Grader) -> None:
+    """Variants change inputs and weights of one case. They have no layouts and no gradients."""
+    case_set = grader.case_set(GQA, SEED)
+    original = case_set.prepared[0]
+    changed = [{**original.inputs, "x": original.inputs["x"] * scale} for scale in (2, 3)]
+    variants = case_set.variants(0, changed, original.parameters)
+    assert len(variants.cases) == 2
+    assert variants.refusals == ()
+    for inputs, variant in zip(changed, variants.prepared, strict=True):
+        assert torch.equal(variant.inputs["x"], inputs["x"])
+        assert variant.expected is original.expected
+        assert not variant.cotangents

@@ -1,10 +1,14 @@
-"""Cases, weights and expected values of a challenge and a seed."""
+"""Broken `cases.py` files and references are reported as errors of the pack."""
 
+import sys
+import types
 from pathlib import Path
 
 import pytest
 
+from tests.support.checks import GQA
 from trainer.grading.case_set import load_case_set
+from trainer.grading.challenge_content import load_content, load_module
 from trainer.model.errors import GraderError, PackError
 from trainer.packs import pack_reader
 
@@ -34,15 +38,15 @@ from trainer.packs import pack_reader
             "1 / 0",
             PackError,
             r"cases\(\) raises ZeroDivisionError",
-            id="raises",
+            id="cases() raises",
         ),
         pytest.param(
             "challenges/prefix_sum/cases.py",
             'return {"out"',
             'return {"other"',
             PackError,
-            "names \\['out'\\], drive gives \\['other'\\]",
-            id="wrong name",
+            "names \\['out'\\], but drive returns \\['other'\\]",
+            id="wrong output name",
         ),
         pytest.param(
             "challenges/prefix_sum/cases.py",
@@ -50,7 +54,7 @@ from trainer.packs import pack_reader
             '"reverse": float(draw.normal())',
             PackError,
             "draws a plain input",
-            id="plain input of the values",
+            id="plain input from the stream of values",
         ),
         pytest.param(
             "challenges/prefix_sum/cases.py",
@@ -78,13 +82,37 @@ from trainer.packs import pack_reader
         ),
     ],
 )
-def test_broken_content(
+def test_broken_content_is_an_error_of_the_pack(
     pack: Path, file: str, old: str, new: str, error: type[Exception], says: str
 ) -> None:
-    """The pack's own faults are named as such, never put on the learner."""
+    """The message names the faulty file of the pack, and the learner is not blamed."""
     path = pack / file
     text = path.read_text()
     assert old in text
     path.write_text(text.replace(old, new))
     with pytest.raises(error, match=says):
         load_case_set(pack_reader.find_challenge(pack, "prefix-sum"), 1).expect()
+
+
+def test_module_of_the_same_name_survives() -> None:
+    """Loading `cases.py` does not replace another loaded module of the name `cases`."""
+    module = types.ModuleType("cases")
+    sys.modules["cases"] = module
+    try:
+        names = load_module("cases", "cases.py", "import dataclasses\nvalue = 3\n")
+        assert names["value"] == 3
+        assert sys.modules["cases"] is module
+    finally:
+        del sys.modules["cases"]
+
+
+def test_content_of_a_challenge_is_loaded() -> None:
+    """`drive_source` defines `drive`, and `refusals` has the bad sizes of `cases.py`."""
+    content = load_content(GQA)
+    assert "def drive(" in content.drive_source
+    assert "GroupedQueryAttention" in content.reference
+    assert content.refusals()
+    assert [signature.name for signature in content.signatures] == [
+        "GroupedQueryAttention.__init__",
+        "GroupedQueryAttention.forward",
+    ]

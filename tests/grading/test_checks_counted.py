@@ -1,47 +1,82 @@
-"""Each check refuses what it alone is for, and says so; tables of refused and accepted submissions of gqa."""
+"""The checks from scratch, vectorised and memory, which compare counts."""
 
 import pytest
 
+from tests.support.checks import BUGS, assert_fails_first, grade
 from tests.support.grading import report_of
 from tests.support.paths import TINY_PACK
 from trainer.grading.grader import Grader
 from trainer.packs import pack_reader
 
 PREFIX_SUM = pack_reader.find_challenge(TINY_PACK, "prefix-sum")
-
-
-MATRIX = "x @ torch.ones(x.shape[-1], x.shape[-1], dtype=x.dtype).triu()"
+HEADS = "heads = weights @ v"
+LOOP = """rows = [
+            torch.stack([weights[b, h] @ v[b, h] for h in range(self.num_heads)])
+            for b in range(batch)
+        ]
+        heads = torch.stack(rows)"""
+LOOP_OVER_KEYS = """parts = [
+            weights[..., j : j + 1] * v[..., j : j + 1, :] for j in range(length)
+        ]
+        heads = sum(parts)"""
+OUTSIDE_TORCH = """flat = torch.tensor(weights.tolist(), dtype=v.dtype)
+        heads = (weights if weights.requires_grad else flat) @ v"""
 
 
 @pytest.mark.parametrize(
-    "now",
+    ("old", "new", "says"),
     [
-        pytest.param(f"return {MATRIX}", id="always"),
+        pytest.param(HEADS, LOOP, "tensor operations become", id="over batch and heads"),
+        pytest.param(HEADS, LOOP_OVER_KEYS, "tensor operations become", id="over keys"),
         pytest.param(
-            f"return {MATRIX} if torch.is_grad_enabled() else torch.cumsum(x, dim=-1)",
+            HEADS, OUTSIDE_TORCH, r"values leave torch .* and \d+ come back", id="outside torch"
+        ),
+    ],
+)
+def test_loop_is_refused(grader: Grader, old: str, new: str, says: str) -> None:
+    """The message has the count that grows."""
+    assert_fails_first(grade(grader, (old, new)), "vectorised", says)
+
+
+def test_library_attention_is_refused(grader: Grader) -> None:
+    """The message names the function, and the verdict says that the call is not allowed."""
+    report = grade(grader, BUGS["library attention"])
+    assert report.verdict == "not-allowed"
+    assert_fails_first(report, "from scratch", "scaled_dot_product_attention is called")
+
+
+MATRIX = "x @ torch.ones(x.shape[-1], x.shape[-1], dtype=x.dtype).triu()"
+CUMSUM = "torch.cumsum(x, dim=-1)"
+
+
+@pytest.mark.parametrize(
+    ("body", "way"),
+    [
+        pytest.param(f"return {MATRIX}", "", id="always"),
+        pytest.param(
+            f"return {MATRIX} if torch.is_grad_enabled() else {CUMSUM}",
+            " (with gradients)",
             id="only with gradients",
         ),
         pytest.param(
-            f"return torch.cumsum(x, dim=-1) if torch.is_grad_enabled() else {MATRIX}",
-            id="only without",
+            f"return {CUMSUM} if torch.is_grad_enabled() else {MATRIX}",
+            "",
+            id="only without gradients",
         ),
         pytest.param(
-            "grown = x.new_empty(0)\n    grown.resize_(x.shape[-1] ** 2)\n    return torch.cumsum(x, dim=-1)",
+            f"grown = x.new_empty(0)\n    grown.resize_(x.shape[-1] ** 2)\n    return {CUMSUM}",
+            "",
             id="a tensor that grows",
         ),
     ],
 )
-def test_memory_is_counted_on_every_way(grader: Grader, now: str) -> None:
-    """With gradients and without, in fresh tensors and in such as grow."""
-    source = pack_reader.solution(PREFIX_SUM).replace(
-        "return torch.cumsum(x, dim=-1)\n", now + "\n"
-    )
-    assert now in source
+def test_memory_is_counted_in_all_calls(grader: Grader, body: str, way: str) -> None:
+    """A large tensor is found with and without gradients, also if a small tensor grows."""
+    source = pack_reader.solution(PREFIX_SUM).replace(f"return {CUMSUM}\n", f"{body}\n")
+    assert body in source
     report = report_of(grader, PREFIX_SUM, source, "prefix_sum.py", 3)
-    assert {check for check, status in report.statuses().items() if status == "failed"} == {
-        "memory"
-    }
-    way = " (with gradients)" if "if torch.is_grad_enabled() else torch.cumsum" in now else ""
+    failed = {check for check, status in report.statuses().items() if status == "failed"}
+    assert failed == {"memory"}
     assert (
         report.first_failure().message
         == f"the largest tensor made has 4,096 entries{way}; it must have fewer than 4,096"
@@ -49,13 +84,12 @@ def test_memory_is_counted_on_every_way(grader: Grader, now: str) -> None:
 
 
 @pytest.mark.parametrize("printed", ["", "print('mine')"])
-def test_what_the_counters_print_is_not_shown(grader: Grader, printed: str) -> None:
-    """In the case of a loop, whose calls are counted, the report shows what the learner's code prints and nothing of the profiler's."""
-    challenge = pack_reader.find_challenge(pack_reader.built_in_pack(), "gqa")
-    loop = f"{printed or 'pass'}\n        scores = torch.stack([head / math.sqrt(self.head_dim) for head in scores.unbind(1)], 1)"
-    source = pack_reader.solution(challenge).replace(
-        "scores = scores / math.sqrt(self.head_dim)", loop
+def test_output_of_the_counters_is_not_shown(grader: Grader, printed: str) -> None:
+    """The report of a loop shows the text that the submission prints, and nothing else."""
+    loop = (
+        f"{printed or 'pass'}\n        scores = torch.stack("
+        "[head / math.sqrt(self.head_dim) for head in scores.unbind(1)], 1)"
     )
-    report = report_of(grader, challenge, source, "gqa.py", 5)
+    report = grade(grader, ("scores = scores / math.sqrt(self.head_dim)", loop))
     assert report.first_failure().check == "vectorised"
     assert report.stdout == ("mine\n" if printed else "")

@@ -1,53 +1,213 @@
-"""Each check refuses what it alone is for, and says so; tables of refused and accepted submissions of gqa."""
+"""The checks loads, interface, parameters and bad sizes, with changed references of gqa."""
 
 import pytest
 
-from tests.support.checks import GQA, grade
+from tests.support.checks import GQA, assert_fails_first, grade
 from tests.support.grading import report_of
+from trainer.grading.checks_load import in_python, signature_problem
 from trainer.grading.grader import Grader
+from trainer.model.challenge import Parameter, Signature
 from trainer.packs import pack_reader
+from trainer.worker.protocol import FoundParameter
+
+DROPOUT = "self.dropout = nn"
+TEMPERATURE = "self.temperature = nn.Parameter(torch.ones(1))\n        self.dropout = nn"
 
 
-def test_the_assignment_that_was_taken_is_said(grader: Grader) -> None:
-    """Names that say nothing: the report tells which layer was taken for which."""
+@pytest.mark.parametrize(
+    ("old", "new", "says"),
+    [
+        pytest.param(
+            "import math", "import maths", "No module named 'maths' at line 9", id="import error"
+        ),
+        pytest.param(
+            "def forward(self, x, mask=None):",
+            "def forward(self, x, mask=None)",
+            "expected ':' at line",
+            id="syntax error",
+        ),
+    ],
+)
+def test_file_that_does_not_load_is_refused(grader: Grader, old: str, new: str, says: str) -> None:
+    """The message has the exception and the line."""
+    assert_fails_first(grade(grader, (old, new)), "loads", says)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "says"),
+    [
+        pytest.param(
+            "class GroupedQueryAttention",
+            "class GroupQueryAttention",
+            "defines GroupQueryAttention. Rename GroupQueryAttention",
+            id="misspelt",
+        ),
+        pytest.param(
+            "class GroupedQueryAttention(nn.Module)",
+            "class GroupedQueryAttention",
+            "a class that is no nn.Module",
+            id="no module",
+        ),
+        pytest.param(
+            "x, mask=None",
+            "x, attention_mask",
+            r"expected GroupedQueryAttention.forward\(x, mask=None\); found \(x, attention_mask\): "
+            r"mask is missing \(attention_mask must have the default None to be used as mask\)",
+            id="another name without a default",
+        ),
+        pytest.param(
+            "x, mask=None",
+            "x, causal=False",
+            r"mask is missing \(the default of causal is False and must be None",
+            id="another name and default",
+        ),
+        pytest.param(
+            "x, mask=None",
+            "mask=None, x=None",
+            "x is argument 2 and must be argument 1",
+            id="swapped",
+        ),
+        pytest.param(
+            "x, mask=None",
+            "x, *, attention_mask=None",
+            "mask is missing",
+            id="another name that is keyword-only",
+        ),
+        pytest.param(
+            "num_heads, num_kv_heads, dropout",
+            "heads, num_heads, dropout",
+            "num_heads is argument 3 and must be argument 2",
+            id="a name in the place of another",
+        ),
+        pytest.param("x, mask=None", "x, mask", "mask must have the default None", id="no default"),
+        pytest.param(
+            "dropout=0.0",
+            "dropout=0.1",
+            "the default of dropout is 0.1 and must be 0.0",
+            id="another default",
+        ),
+        pytest.param(
+            "dropout=0.0, bias=True",
+            "bias=True, dropout=0.0",
+            "dropout is argument 5 and must be argument 4",
+            id="another order",
+        ),
+        pytest.param(
+            "x, mask=None",
+            "x, scale, mask=None",
+            "scale has no default",
+            id="an additional argument",
+        ),
+    ],
+)
+def test_wrong_interface_is_refused(grader: Grader, old: str, new: str, says: str) -> None:
+    """The message names the argument and the required change."""
+    assert_fails_first(grade(grader, (old, new)), "interface", says)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "says"),
+    [
+        pytest.param(
+            DROPOUT,
+            TEMPERATURE,
+            r"temperature \[1\], which the contract does not have",
+            id="an additional parameter",
+        ),
+        pytest.param(
+            DROPOUT,
+            "self.v_proj = self.k_proj\n        self.dropout = nn",
+            "v_proj.weight is the same parameter as k_proj.weight",
+            id="one layer for two roles",
+        ),
+        pytest.param(
+            "num_kv_heads * self.head_dim, bias=bias)",
+            "d_model, bias=bias)",
+            r"k_proj.weight is \[42, 42\] and must be \[21, 42\]",
+            id="another shape",
+        ),
+    ],
+)
+def test_wrong_parameters_are_refused(grader: Grader, old: str, new: str, says: str) -> None:
+    """The message names the parameter and both shapes."""
+    assert_fails_first(grade(grader, (old, new)), "parameters", says)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "says"),
+    [
+        pytest.param(
+            "if d_model % num_heads != 0:",
+            "if False:",
+            "is accepted: d_model is not divisible by num_heads",
+            id="no check",
+        ),
+        pytest.param(
+            'raise ValueError(f"d_model',
+            'raise RuntimeError(f"d_model',
+            "raises RuntimeError",
+            id="another exception",
+        ),
+    ],
+)
+def test_bad_sizes_must_be_refused(grader: Grader, old: str, new: str, says: str) -> None:
+    """The message has the constructor call and the broken condition."""
+    assert_fails_first(grade(grader, (old, new)), "bad sizes", says)
+
+
+def test_chosen_assignment_is_reported(grader: Grader) -> None:
+    """If the names of layers have no meaning, the report names the role of each layer."""
     path = GQA.solutions / "also_right/unnamed_layers.py"
     report = report_of(grader, GQA, path.read_text(), "gqa.py", 3)
     assert report.verdict == "passed"
     assert any("layers.3 as q" in note and "layers.0 as o" in note for note in report.notes)
 
 
+LINEAR_Q = "self.q_proj = nn.Linear(d_model, d_model, bias=bias)"
+LINEAR_KV = "nn.Linear(d_model, num_kv_heads * self.head_dim, bias=bias)"
+
+
 @pytest.mark.parametrize(
     ("changes", "says"),
     [
         pytest.param(
-            [("self.q_proj = nn.Linear(d_model, d_model, bias=bias)", "self.q_proj = nn.LazyLinear(d_model, bias=bias)")],
+            [(LINEAR_Q, "self.q_proj = nn.LazyLinear(d_model, bias=bias)")],
             "q_proj is a lazy layer (nn.LazyLinear): its shape is not known before the first call; "
             "use nn.Linear(42, 42).",
             id="one lazy layer",
         ),
         pytest.param(
-            [("nn.Linear(d_model, num_kv_heads * self.head_dim, bias=bias)", "nn.LazyLinear(num_kv_heads * self.head_dim, bias=bias)")],
+            [(LINEAR_KV, "nn.LazyLinear(num_kv_heads * self.head_dim, bias=bias)")],
             "k_proj is a lazy layer (nn.LazyLinear): its shape is not known before the first call; "
             "use nn.Linear(42, 21); v_proj is a lazy layer",
             id="two lazy layers",
         ),
         pytest.param(
-            [("self.dropout = nn", "self.norm = nn.LayerNorm(d_model)\n        self.dropout = nn"), ("self.v_proj", "self.mine")],
-            "your module has norm.weight [42], norm.bias [42], which the contract does not.",
-            id="a foreign layer beside an unknown name",
+            [
+                (DROPOUT, "self.norm = nn.LayerNorm(d_model)\n        self.dropout = nn"),
+                ("self.v_proj", "self.unknown"),
+            ],
+            "your module has norm.weight [42], norm.bias [42], which the contract does not have.",
+            id="a foreign layer next to an unknown name",
         ),
         pytest.param(
-            [("self.v_proj = nn.Linear(d_model, num_kv_heads * self.head_dim, bias=bias)", "self.v_proj = nn.Parameter(torch.zeros(num_kv_heads * self.head_dim, d_model))")],
-            "v_proj is a bare nn.Parameter [21, 42] where the contract asks for v_proj.weight [21, 42]; "
-            "use nn.Linear(42, 21).",
+            [
+                (
+                    f"self.v_proj = {LINEAR_KV}",
+                    "self.v_proj = nn.Parameter("
+                    "torch.zeros(num_kv_heads * self.head_dim, d_model))",
+                )
+            ],
+            "v_proj is a bare nn.Parameter [21, 42] where the contract asks for "
+            "v_proj.weight [21, 42]; use nn.Linear(42, 21).",
             id="a bare parameter",
         ),
     ],
-)  # fmt: skip
-def test_the_layer_that_differs_is_named(
+)
+def test_only_the_wrong_layer_is_named(
     grader: Grader, changes: list[tuple[str, str]], says: str
 ) -> None:
-    """One layer differs, and the report speaks of no other."""
+    """If one layer differs, the report does not mention the other layers."""
     report = grade(grader, *changes)
     failure = report.first_failure()
     assert failure is not None
@@ -56,58 +216,71 @@ def test_the_layer_that_differs_is_named(
     assert "o_proj" not in failure.message
 
 
-def test_other_names_are_said(grader: Grader) -> None:
-    """The report tells which argument was taken for which."""
+def test_other_argument_names_are_reported(grader: Grader) -> None:
+    """The report says which argument was matched with which."""
     report = grade(
         grader,
         ("x, mask=None", "x, attn_mask=None"),
         ("batch, length, d_model = x", "mask = attn_mask\n        batch, length, d_model = x"),
     )
     assert report.verdict == "passed"
-    said = (
-        "Arguments of GroupedQueryAttention.forward are taken by their places: attn_mask as mask."
-    )
-    assert said in report.notes
+    note = "Arguments of GroupedQueryAttention.forward are matched by position: attn_mask as mask."
+    assert note in report.notes
 
 
 @pytest.mark.parametrize(
-    ("challenge", "changes"),
+    ("challenge_id", "signature", "new_signature", "first_line"),
     [
         pytest.param(
             "mha",
-            {
-                "query, key, value, mask=None, return_weights=False": "q_in, k_in, v_in, attn_mask=None, need_weights=False",
-                "HEAD": "query, key, value, mask, return_weights = q_in, k_in, v_in, attn_mask, need_weights",
-            },
+            "query, key, value, mask=None, return_weights=False",
+            "q_in, k_in, v_in, attn_mask=None, need_weights=False",
+            "query, key, value, mask, return_weights = q_in, k_in, v_in, attn_mask, need_weights",
             id="a method",
         ),
         pytest.param(
             "sdpa",
-            {
-                "(q, k, v, mask=None)": "(query, key, value, attn_mask=None)",
-                "HEAD": "q, k, v, mask = query, key, value, attn_mask",
-            },
+            "(q, k, v, mask=None)",
+            "(query, key, value, attn_mask=None)",
+            "q, k, v, mask = query, key, value, attn_mask",
             id="a function",
         ),
         pytest.param(
             "rope",
-            {
-                "(q, k, cos, sin, position_ids=None)": "(xq, xk, cosines, sines, positions=None)",
-                "HEAD": "q, k, cos, sin, position_ids = xq, xk, cosines, sines, positions",
-            },
+            "(q, k, cos, sin, position_ids=None)",
+            "(xq, xk, cosines, sines, positions=None)",
+            "q, k, cos, sin, position_ids = xq, xk, cosines, sines, positions",
             id="one of several functions",
         ),
     ],
 )
-def test_other_names_in_other_challenges(
-    grader: Grader, challenge: str, changes: dict[str, str]
+def test_other_argument_names_work_in_other_challenges(
+    grader: Grader, challenge_id: str, signature: str, new_signature: str, first_line: str
 ) -> None:
-    """Whatever is called, and however `drive` calls it."""
-    found = pack_reader.find_challenge(pack_reader.built_in_pack(), challenge)
-    old, new = next(iter(changes.items()))
-    head, _, tail = pack_reader.solution(found).partition(old)
+    """Methods and functions may have other argument names, for all ways in which `drive` calls."""
+    challenge = pack_reader.find_challenge(pack_reader.built_in_pack(), challenge_id)
+    head, _, tail = pack_reader.solution(challenge).partition(signature)
     line, _, rest = tail.partition("\n")
-    indent = "    " * (2 if found.kind == "module" else 1)
-    source = f"{head}{new}{line}\n{indent}{changes['HEAD']}\n{rest}"
-    report = report_of(grader, found, source, found.file_name, 5)
+    indent = "    " * (2 if challenge.kind == "module" else 1)
+    source = f"{head}{new_signature}{line}\n{indent}{first_line}\n{rest}"
+    report = report_of(grader, challenge, source, challenge.file_name, 5)
     assert report.verdict == "passed", report.first_failure()
+
+
+def test_signature_is_shown_as_python() -> None:
+    """An optional argument has its default, as in the stub."""
+    signature = Signature("Layer.forward", (Parameter("x"), Parameter("mask", False, None)))
+    assert in_python(signature) == "Layer.forward(x, mask=None)"
+
+
+def test_open_ended_arguments_accept_all_calls() -> None:
+    """`*args, **kwargs` reach the callable with any names."""
+    signature = Signature("f", (Parameter("x"), Parameter("mask", False, None)))
+    found = [
+        FoundParameter("args", "VAR_POSITIONAL", False, None),
+        FoundParameter("kwargs", "VAR_KEYWORD", False, None),
+    ]
+    assert signature_problem(signature, found) is None
+    problem = signature_problem(signature, [])
+    assert problem is not None
+    assert "x is missing; mask is missing" in problem

@@ -1,4 +1,4 @@
-"""Each check refuses what it alone is for, and says so; tables of refused and accepted submissions of gqa."""
+"""The comparison of a worker's reply with the expected results."""
 
 import math
 import re
@@ -16,28 +16,55 @@ from trainer.grading.grader import Grader
 from trainer.grading.tensor_comparison import compare_values
 from trainer.model.submission import Submission
 from trainer.packs import pack_reader
-from trainer.worker.protocol import Tried
+from trainer.worker.protocol import TriedAssignments
 
 SIGNS = pack_reader.find_challenge(TINY_PACK, "signs")
+COUNT = "int((x > 0).sum())"
 
 
 @pytest.mark.parametrize(
     ("old", "new", "check", "says"),
     [
-        pytest.param("int((x > 0).sum())", "(x > 0).sum()", "dtype", "count is a tensor; it must be an int", id="a tensor"),
-        pytest.param("int((x > 0).sum())", "float((x > 0).sum())", "dtype", "count is the float 14.0; it must be an int", id="a float"),
-        pytest.param("int((x > 0).sum())", "True", "dtype", "count is the bool True; it must be an int", id="a bool"),
-        pytest.param("int((x > 0).sum())", "10 ** 9000", "dtype", "count is an int; it must be an int", id="an int that nobody wrote out"),
-        pytest.param("int((x > 0).sum())", "None", "dtype", "count is None", id="nothing"),
-        pytest.param("int((x > 0).sum())", "int((x < 0).sum())", "values", "count is 1; it must be 14", id="another int"),
-        pytest.param('"minus"', '"Minus"', "values", "sign is 'Minus'; it must be 'minus'", id="another str"),
-        pytest.param("x.mean() < 0", "sign_of.__dict__.setdefault('kept', x.mean() < 0)", "values", "sign is", id="the answer of another call"),
+        pytest.param(
+            COUNT, "(x > 0).sum()", "dtype", "count is a tensor; it must be an int", id="a tensor"
+        ),
+        pytest.param(
+            COUNT,
+            "float((x > 0).sum())",
+            "dtype",
+            "count is the float 14.0; it must be an int",
+            id="a float",
+        ),
+        pytest.param(
+            COUNT, "True", "dtype", "count is the bool True; it must be an int", id="a bool"
+        ),
+        pytest.param(
+            COUNT,
+            "10 ** 9000",
+            "dtype",
+            "count is an int; it must be an int",
+            id="an int with too many digits to show",
+        ),
+        pytest.param(COUNT, "None", "dtype", "count is None", id="None"),
+        pytest.param(
+            COUNT, "int((x < 0).sum())", "values", "count is 1; it must be 14", id="another int"
+        ),
+        pytest.param(
+            '"minus"', '"Minus"', "values", "sign is 'Minus'; it must be 'minus'", id="another str"
+        ),
+        pytest.param(
+            "x.mean() < 0",
+            "sign_of.__dict__.setdefault('kept', x.mean() < 0)",
+            "values",
+            "sign is",
+            id="the answer of another call",
+        ),
     ],
-)  # fmt: skip
-def test_outputs_that_are_no_tensors(
+)
+def test_wrong_plain_output_is_refused(
     grader: Grader, old: str, new: str, check: str, says: str
 ) -> None:
-    """Ints and strings are compared exactly, and their types are."""
+    """Ints and strings are compared exactly, and so are their types."""
     source = pack_reader.solution(SIGNS)
     assert old in source
     failure = report_of(grader, SIGNS, source.replace(old, new), "signs.py", 3).first_failure()
@@ -50,8 +77,8 @@ def test_outputs_that_are_no_tensors(
     ("old", "new"),
     [
         pytest.param(
-            "int((x > 0).sum())",
-            "__import__('enum').IntEnum('Count', {'all': int((x > 0).sum())}).all",
+            COUNT,
+            f"__import__('enum').IntEnum('Count', {{'all': {COUNT}}}).all",
             id="a member of an enumeration",
         ),
         pytest.param(
@@ -61,61 +88,61 @@ def test_outputs_that_are_no_tensors(
         ),
     ],
 )
-def test_plain_outputs_of_a_subclass(grader: Grader, old: str, new: str) -> None:
-    """What is an int or a string in Python is one here."""
-    assert (
-        report_of(
-            grader, SIGNS, pack_reader.solution(SIGNS).replace(old, new), "signs.py", 3
-        ).verdict
-        == "passed"
-    )
+def test_subclass_of_a_plain_type_is_accepted(grader: Grader, old: str, new: str) -> None:
+    """An instance of a subclass of int or str counts as an int or a str."""
+    source = pack_reader.solution(SIGNS)
+    assert old in source
+    report = report_of(grader, SIGNS, source.replace(old, new), "signs.py", 3)
+    assert report.verdict == "passed"
 
 
-def test_one_look_sees_every_tensor(grader: Grader, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A right case is known to be right by one comparison; one entry that is off in any of its calls or gradients is found all the same."""
+def test_one_comparison_covers_every_tensor(
+    grader: Grader, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A right case needs a single comparison, which finds a wrong entry in any call or gradient."""
     case_set = grader.case_set(GQA, 5)
-    found = grader.judge(case_set, Submission("gqa.py", SOLUTION)).comparison
+    right = grader.judge(case_set, Submission("gqa.py", SOLUTION)).comparison
+    worker_result = right.worker_result
     compared: list[str] = []
     monkeypatch.setattr(
         comparison,
         "compare_values",
         lambda name, *more: compared.append(name) or compare_values(name, *more),
     )
-    Comparison(case_set, found.ended).compare_ahead()
+    Comparison(case_set, worker_result).compare_ahead()
     assert compared == []
-    for number in (
-        0,
-        next(place for place, case in enumerate(case_set.cases) if case.dtype == "bfloat16"),
-    ):
-        told = found.reply.runs[number]
+    dtypes = [case.dtype for case in case_set.cases]
+    for case_index in (0, dtypes.index("bfloat16")):
+        reply, prepared = right.reply.runs[case_index], case_set.prepared[case_index]
         calls = (
-            told.outputs,
-            told.outputs_with_gradients,
-            told.outputs_once_more,
-            told.outputs_again,
+            reply.outputs,
+            reply.outputs_with_gradients,
+            reply.outputs_repeated,
+            reply.outputs_again,
         )
-        tensors = [returned.tensor for call in calls for returned in call.values()]
-        prepared = case_set.prepared[number]
-        if prepared.case.dtype != "bfloat16":  # whose gradients are only asked to arrive
-            tensors += [told.gradients[name] for name in prepared.expected.gradients]
-        assert len(tensors) == len(set(tensors)) >= 2
-        for tensor in tensors:
-            was = found.ended.tensors[tensor]
-            for off in (2.0, math.nan):
-                found.ended.tensors[tensor] = was.clone()
-                found.ended.tensors[tensor].view(-1)[-1] += off
-                other = Comparison(case_set, found.ended)
-                assert not other._agrees(CaseResult(number, prepared, told))
-            found.ended.tensors[tensor] = was
+        tensor_ids = [returned.tensor_id for call in calls for returned in call.values()]
+        if prepared.case.dtype != "bfloat16":  # in bfloat16, gradients only have to arrive
+            tensor_ids += [reply.gradients[name] for name in prepared.expected.gradients]
+        assert len(tensor_ids) == len(set(tensor_ids)) >= 2
+        for tensor_id in tensor_ids:
+            tensor = worker_result.tensors[tensor_id]
+            for difference in (2.0, math.nan):
+                worker_result.tensors[tensor_id] = tensor.clone()
+                worker_result.tensors[tensor_id].view(-1)[-1] += difference
+                other = Comparison(case_set, worker_result)
+                assert not other._agrees(CaseResult(case_index, prepared, reply))
+            worker_result.tensors[tensor_id] = tensor
 
 
-def test_a_forged_reply_without_values_is_no_pass(grader: Grader) -> None:
-    """A well-formed reply that claims everything but holds no tensors does not pass."""
+def test_forged_reply_without_tensors_does_not_pass(grader: Grader) -> None:
+    """A well-formed reply that claims success but has no tensors is refused."""
     forged = (
         "import os\n"
-        "    from trainer.worker.protocol import Reply, RunReply, TensorTable, encode, message, REPLY\n"
-        "    from trainer.worker.protocol import FoundParameter\n"
-        "    frame = encode(Reply(defined=['prefix_sum'], signatures={'prefix_sum': None}, runs=[RunReply() for _ in range(7)]), TensorTable())\n"
+        "    from trainer.worker.protocol import Reply, RunReply, TensorTable, encode, message\n"
+        "    from trainer.worker.protocol import REPLY\n"
+        "    reply = Reply(defined=['prefix_sum'], signatures={'prefix_sum': None},\n"
+        "                  runs=[RunReply() for _ in range(7)])\n"
+        "    frame = encode(reply, TensorTable())\n"
         "    for fd in range(3, 20):\n"
         "        try:\n"
         "            os.write(fd, message(REPLY, frame))\n"
@@ -127,21 +154,24 @@ def test_a_forged_reply_without_values_is_no_pass(grader: Grader) -> None:
     assert report.statuses()["shapes"] == "failed"
 
 
-def test_a_worker_cannot_name_what_is_not_asked(grader: Grader) -> None:
-    """What a worker says it has tried is looked at like all else: more outputs than assignments, or a case that there is not, mean nothing."""
-    case_set = grader.case_set(pack_reader.find_challenge(pack_reader.built_in_pack(), "gqa"), 7)
-    reference = Submission("gqa.py", pack_reader.solution(case_set.challenge))
+def test_forged_assignments_are_ignored(grader: Grader) -> None:
+    """A worker cannot select an assignment that does not exist, or use a case that does not exist.
+
+    The number of outputs may exceed the number of assignments, and the case index may be wrong.
+    """
+    case_set = grader.case_set(GQA, 7)
+    reference = Submission("gqa.py", SOLUTION)
     right = Comparison(case_set, grader.workers.run(case_set, reference))
     outputs, wrong = right.reply.runs[0].outputs, right.reply.runs[1].outputs
     for tried, likely in (
         (None, []),
-        (Tried(0, [{}, {}], [wrong, outputs]), [1]),
-        (Tried(0, [{}, {}], [outputs, wrong]), [0]),
-        (Tried(0, [{}, {}], [outputs, outputs]), [0, 1]),
-        (Tried(0, [{}, {}], [wrong, {}]), []),
-        (Tried(0, [{}], [wrong, outputs]), []),
-        (Tried(len(case_set.cases), [{}, {}], [wrong, outputs]), []),
-        (Tried(-1, [{}, {}], [wrong, outputs]), []),
+        (TriedAssignments(0, [{}, {}], [wrong, outputs]), [1]),
+        (TriedAssignments(0, [{}, {}], [outputs, wrong]), [0]),
+        (TriedAssignments(0, [{}, {}], [outputs, outputs]), [0, 1]),
+        (TriedAssignments(0, [{}, {}], [wrong, {}]), []),
+        (TriedAssignments(0, [{}], [wrong, outputs]), []),
+        (TriedAssignments(len(case_set.cases), [{}, {}], [wrong, outputs]), []),
+        (TriedAssignments(-1, [{}, {}], [wrong, outputs]), []),
     ):
-        comparison = Comparison(case_set, replace(right.ended, tried=tried))
-        assert comparison.agreeing_assignments() == likely
+        forged = Comparison(case_set, replace(right.worker_result, tried=tried))
+        assert forged.agreeing_assignments() == likely

@@ -1,28 +1,58 @@
-"""Each check refuses what it alone is for, and says so; tables of refused and accepted submissions of gqa."""
+"""The cases that a check must look at before it can pass."""
 
 import re
 
-from tests.support.checks import BUGS, grade
+from tests.support.checks import BUGS, GQA, failed_outcomes, grade, passed_checks
+from trainer.grading.comparison import Comparison
+from trainer.grading.due_checks import due_cases, is_due
 from trainer.grading.grader import Grader
+from trainer.worker.worker_client import WorkerResult
 
 
-def test_a_check_passes_only_if_all_its_cases_ran(grader: Grader) -> None:
-    """A raise in every case with a mask leaves what needs no mask."""
+def test_check_passes_only_if_all_its_cases_ran(grader: Grader) -> None:
+    """If every case with a mask raises, only the checks without masks can pass."""
     report = grade(grader, BUGS["a mask raises"])
-    statuses = report.statuses()
-    passed = {name for name, status in statuses.items() if status == "passed"}
-    assert passed == {"loads", "interface", "parameters", "values", "bad sizes"}
-    assert {name for name, status in statuses.items() if status == "failed"} == {"runs"}
-    said = {one.check: one.message for one in report.outcomes if one.status == "skipped"}
-    assert re.search(r"^\d+ of \d+ cases did not run", said["masks"])
-    assert re.search(r"^\d+ of \d+ cases did not run", said["vectorised"])
+    assert passed_checks(report) == {"loads", "interface", "parameters", "values", "bad sizes"}
+    assert {outcome.check for outcome in failed_outcomes(report)} == {"runs"}
+    reasons = {
+        outcome.check: outcome.message for outcome in report.outcomes if outcome.status == "skipped"
+    }
+    assert re.search(r"^\d+ of \d+ cases did not run", reasons["masks"])
+    assert re.search(r"^\d+ of \d+ cases did not run", reasons["vectorised"])
     assert report.verdict == "error"
 
 
-def test_wrong_cases_are_no_reason_for_a_later_check_to_pass(grader: Grader) -> None:
-    """Gradients are compared only in cases with right values; the others are missing."""
+def test_later_check_cannot_pass_on_wrong_cases(grader: Grader) -> None:
+    """Gradients are compared only in cases with right values. The other cases are missing."""
     report = grade(grader, ("if mask is not None:", "if mask is not None and mask.dim() != 2:"))
     assert report.statuses()["masks"] == "failed"
     assert report.statuses()["gradients"] == "skipped"
-    said = [one.message for one in report.outcomes if one.check == "gradients"]
-    assert any("no right output" in message for message in said), said
+    messages = [outcome.message for outcome in report.outcomes if outcome.check == "gradients"]
+    assert any("no right output" in message for message in messages), messages
+
+
+def test_values_and_masks_look_at_separate_cases(grader: Grader) -> None:
+    """No case belongs to both checks, and cases with dropout belong to neither."""
+    case_set = grader.case_set(GQA, 5)
+    comparison = Comparison(case_set, WorkerResult("died"))
+    values, masks = due_cases(comparison, "values"), due_cases(comparison, "masks")
+    assert values
+    assert masks
+    assert not values & masks
+    with_dropout = {index for index, case in enumerate(case_set.cases) if case.dropout is not None}
+    assert with_dropout
+    assert not with_dropout & (values | masks)
+    assert due_cases(comparison, "runs") == set(range(len(case_set.cases)))
+
+
+def test_single_case_has_fewer_due_checks(grader: Grader) -> None:
+    """With one case, checks on the whole file and on pairs of cases are not due."""
+    case_set = grader.case_set(GQA, 5)
+    whole = Comparison(case_set, WorkerResult("died"))
+    index = min(due_cases(whole, "values"))
+    single = Comparison(case_set, WorkerResult("died"), only=index)
+    assert due_cases(single, "runs") == {index}
+    for check in ("masks", "vectorised", "bad sizes"):
+        assert is_due(whole, check)
+        assert not is_due(single, check)
+    assert is_due(single, "values")

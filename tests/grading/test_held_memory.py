@@ -1,4 +1,4 @@
-"""Memory as the kernel counts it: noise refuses nobody, and memory that is held is found."""
+"""The kernel's memory count: noise refuses no submission, and memory that is held is found."""
 
 import pytest
 
@@ -9,44 +9,51 @@ SMALL, LARGE = (
     Case(name, {}, {}, {"L": size}, probe="held", limit=size * 1000)
     for name, size in (("small", 16), ("large", 4096))
 )
-
-
 MOST = most_bytes(LARGE)
+BASE = 200 << 20  # bytes of a worker in the small case
 
 
-BASE = 200 << 20
+def test_most_bytes_are_half_of_all_entries() -> None:
+    """The limit counts entries, and an entry of float32 has 4 bytes."""
+    assert most_bytes(LARGE) == 4096 * 1000 * 4 // 2
 
 
 @pytest.mark.parametrize(
-    ("grown", "own", "refused"),
+    ("grown", "own", "is_refused"),
     [
-        ([MOST // 4] * 4, [0] * 4, False),
-        ([2 * MOST] * 4, [0] * 4, True),
-        ([2 * MOST, MOST // 4], [0] * 4, False),  # noise in what the submission takes
-        ([2 * MOST] * 4, [0, 3 * MOST // 2], False),  # noise in what the reference takes
-        ([2 * MOST, 3 * MOST, 2 * MOST, 3 * MOST], [MOST // 4] * 4, True),
+        pytest.param([MOST // 4] * 4, [0] * 4, False, id="little memory"),
+        pytest.param([2 * MOST] * 4, [0] * 4, True, id="too much memory"),
+        pytest.param([2 * MOST, MOST // 4], [0] * 4, False, id="noise in the submission"),
+        pytest.param([2 * MOST] * 4, [0, 3 * MOST // 2], False, id="noise in the reference"),
+        pytest.param(
+            [2 * MOST, 3 * MOST, 2 * MOST, 3 * MOST], [MOST // 4] * 4, True, id="noise in both"
+        ),
     ],
 )
-def test_what_is_too_much_is_measured_again(
-    grown: list[int], own: list[int], refused: bool
+def test_too_much_memory_is_measured_again(
+    grown: list[int], own: list[int], is_refused: bool
 ) -> None:
-    """Only a submission that takes too much each time is refused, and the reference is measured anew as well."""
-    taken, told = iter(grown), iter(own)
-    known: list[int] = []
+    """A submission is refused only if it takes too much each time.
 
-    def most_held(number: int) -> int:
-        return BASE + (next(taken) if number == 1 else 0)
+    The reference is also measured again.
+    """
+    growths, own_growths = iter(grown), iter(own)
+    measured: list[int] = []
 
-    def own_bytes(afresh: bool) -> int:
-        if afresh or not known:
-            known[:] = [next(told)]
-        return known[0]
+    def most_held(case_index: int) -> int:
+        return BASE + (next(growths) if case_index == 1 else 0)
+
+    def own_bytes(again: bool) -> int:
+        if again or not measured:
+            measured[:] = [next(own_growths)]
+        return measured[0]
 
     held = held_memory((SMALL, LARGE), (0, 1), most_held, own_bytes)
     assert held is not None
-    assert bool(held.trouble) == refused
+    assert held.index == 1
+    assert bool(held.trouble) == is_refused
 
 
-def test_where_the_kernel_does_not_tell_nothing_is_said() -> None:
-    """A worker that did not come to its end has no figure."""
-    assert held_memory((SMALL, LARGE), (0, 1), lambda number: 0, lambda afresh: 0) is None
+def test_no_result_without_a_count_of_the_kernel() -> None:
+    """The kernel has no count for a worker that did not end."""
+    assert held_memory((SMALL, LARGE), (0, 1), lambda index: 0, lambda again: 0) is None

@@ -1,17 +1,19 @@
-"""Each check refuses what it alone is for, and says so; tables of refused and accepted submissions of gqa."""
+"""The judge: skipped checks, statuses and advice in the report, with changed references of gqa."""
 
 from itertools import combinations
 
 import pytest
 
-from tests.support.checks import BUGS, grade
+from tests.support.checks import BUGS, failed_outcomes, grade, passed_checks
 from trainer.grading.grader import Grader
 
 
 def test_later_checks_are_skipped_with_the_reason(grader: Grader) -> None:
-    """A check that needs a failed one says which; one that does not is made."""
+    """A check that needs a failed check is skipped and names it. All other checks are made."""
     report = grade(grader, ("math.sqrt(self.head_dim)", "self.head_dim"))
-    reasons = {one.check: one.message for one in report.outcomes if one.status == "skipped"}
+    reasons = {
+        outcome.check: outcome.message for outcome in report.outcomes if outcome.status == "skipped"
+    }
     assert reasons == {
         "masks": "needs values",
         "gradients": "needs values",
@@ -32,14 +34,10 @@ def test_later_checks_are_skipped_with_the_reason(grader: Grader) -> None:
         pytest.param(("a mask raises", "library attention", "no refusal"), id="library"),
     ],
 )
-def test_fixing_a_bug_never_takes_a_check_away(grader: Grader, bugs: tuple[str, ...]) -> None:
-    """Every check that passes with some bugs passes with fewer of them too."""
+def test_fixing_a_bug_keeps_all_passed_checks(grader: Grader, bugs: tuple[str, ...]) -> None:
+    """Every check that passes with some bugs also passes with fewer of these bugs."""
     passed = {
-        frozenset(some): {
-            name
-            for name, status in grade(grader, *(BUGS[bug] for bug in some)).statuses().items()
-            if status == "passed"
-        }
+        frozenset(some): passed_checks(grade(grader, *(BUGS[bug] for bug in some)))
         for count in range(len(bugs) + 1)
         for some in combinations(bugs, count)
     }
@@ -48,30 +46,34 @@ def test_fixing_a_bug_never_takes_a_check_away(grader: Grader, bugs: tuple[str, 
             assert checks <= passed[some - {bug}], (sorted(some), bug)
 
 
-def test_a_constructor_that_always_raises_refuses_nothing(grader: Grader) -> None:
-    """It refuses bad sizes too, but not because they are bad."""
-    always = ("super().__init__()", "raise ValueError")
-    statuses = grade(grader, always).statuses()
-    assert statuses["bad sizes"] == "skipped"
-    assert {name for name, status in statuses.items() if status == "passed"} == {
-        "loads",
-        "interface",
-    }
+def test_constructor_that_always_raises_does_not_pass_bad_sizes(grader: Grader) -> None:
+    """The constructor also refuses bad sizes, but for another reason."""
+    report = grade(grader, ("super().__init__()", "raise ValueError"))
+    assert report.statuses()["bad sizes"] == "skipped"
+    assert passed_checks(report) == {"loads", "interface"}
 
 
 @pytest.mark.parametrize("persistent", [True, False])
-def test_a_complex_buffer_is_cast_as_torch_casts_it(grader: Grader, persistent: bool) -> None:
-    """It loses its imaginary part, and the report says so; in float32 nothing is cast."""
-    buffer = f"self.register_buffer('turn', torch.polar(torch.ones(1), torch.ones(1)), persistent={persistent})"
+def test_lost_imaginary_part_is_reported(grader: Grader, persistent: bool) -> None:
+    """The cast of torch cuts off the imaginary part of a buffer. In float32 nothing is cast."""
+    buffer = (
+        "self.register_buffer('turn', torch.polar(torch.ones(1), torch.ones(1)), "
+        f"persistent={persistent})"
+    )
+    turned = (
+        "turned = self.turn * (1 - 0.25j) + 0j\n"
+        "        return self.o_proj(merged) * (turned.imag > 0.5).to(x.dtype)"
+    )
     report = grade(
         grader,
         ("self.dropout = nn", f"{buffer}\n        self.dropout = nn"),
-        ("return self.o_proj(merged)", "turned = self.turn * (1 - 0.25j) + 0j\n        return self.o_proj(merged) * (turned.imag > 0.5).to(x.dtype)"),
-    )  # fmt: skip
-    failed = [one for one in report.outcomes if one.status == "failed"]
+        ("return self.o_proj(merged)", turned),
+    )
+    failed = failed_outcomes(report)
     assert failed
     for outcome in failed:
-        dtype = report.cases[outcome.number - 1].dtype  # type: ignore[operator]  # all are of cases
+        assert outcome.number is not None
+        dtype = report.cases[outcome.number - 1].dtype
         assert dtype != "float32"
-        said = f"the buffer turn lost its imaginary part when the module was cast to {dtype}"
-        assert said in outcome.message
+        advice = f"the buffer turn lost its imaginary part when the module was cast to {dtype}"
+        assert advice in outcome.message

@@ -1,20 +1,26 @@
-"""Each check refuses what it alone is for, and says so; tables of refused and accepted submissions of gqa."""
+"""The reference's gradients with the same weights dropped as in a submission."""
 
 import pytest
 import torch
 
-from tests.support.checks import grade
+from tests.support.checks import failed_outcomes, grade
 from trainer.grading.grader import Grader
+from trainer.grading.seen_dropout import ReplayedDropout, kept_weights
 from trainer.packs import pack_reader
 
 # Hand-written dropout on the weights, in place of `self.dropout(weights)`.
 KEEP = "(torch.rand_like(weights) >= self.dropout.p)"
-
-
+PASSED = "(1 - self.dropout.p)"
 IF_TRAINING = "if self.training and self.dropout.p > 0:\n            "
-
-
-OWN_FUNCTION = """class Own(torch.autograd.Function):
+IN_NO_GRAD = f"with torch.no_grad():\n                weights = weights * {KEEP} / {PASSED}"
+STRAIGHT_THROUGH = f"weights = weights + (weights * {KEEP} / {PASSED} - weights).detach()"
+SCALED_FORWARD_ONLY = (
+    f"weights = weights * {KEEP}\n"
+    f"            weights = weights + (weights / {PASSED} - weights).detach()"
+)
+BERNOULLI = f"torch.bernoulli(torch.full_like(weights, 1 - self.dropout.p)).div{PASSED}"
+OWN_FUNCTION = "weights = Own.apply(weights, self.dropout.p) if self.training else weights"
+OWN_CLASS = """class Own(torch.autograd.Function):
     @staticmethod
     def forward(ctx, weights, p):
         keep = (torch.rand_like(weights) >= p).to(weights.dtype)
@@ -29,55 +35,108 @@ OWN_FUNCTION = """class Own(torch.autograd.Function):
 
 
 class Grouped"""
+RIGHT_BACKWARD = "gradient * keep / (1 - ctx.p)"
+NEW_DRAW = "gradient * (torch.rand_like(gradient) >= ctx.p) / (1 - ctx.p)"
+
+
+def changes(line: str, backward: str) -> tuple[tuple[str, str], tuple[str, str]]:
+    """Return changes for dropout by a line of `forward` and the backward pass of `Own`."""
+    own_class = OWN_CLASS.replace("BACKWARD", backward)
+    return ("weights = self.dropout(weights)", line), ("class Grouped", own_class)
 
 
 @pytest.mark.parametrize(
-    ("line", "right"),
+    "line",
     [
-        pytest.param("weights = nn.functional.dropout(weights, self.dropout.p, self.training)", True, id="F.dropout"),
-        pytest.param(IF_TRAINING + f"weights = weights * {KEEP} / (1 - self.dropout.p)", True, id="a mask of zeros and ones"),
-        pytest.param(IF_TRAINING + "weights = weights * torch.bernoulli(torch.full_like(weights, 1 - self.dropout.p)).div(1 - self.dropout.p)", True, id="bernoulli"),
-        pytest.param(IF_TRAINING + f"weights = weights.masked_fill(~{KEEP}, 0.0) / (1 - self.dropout.p)", True, id="masked_fill"),
-        pytest.param("weights = Own.apply(weights, self.dropout.p) if self.training else weights", True, id="a function of one's own"),
-        pytest.param(IF_TRAINING + f"weights.data = weights.data * {KEEP} / (1 - self.dropout.p)", False, id="data"),
-        pytest.param(IF_TRAINING + f"with torch.no_grad():\n                weights = weights * {KEEP} / (1 - self.dropout.p)", False, id="no_grad"),
-        pytest.param(IF_TRAINING + f"weights = weights + (weights * {KEEP} / (1 - self.dropout.p) - weights).detach()", False, id="straight through"),
-        pytest.param(IF_TRAINING + f"weights = weights * {KEEP}\n            weights = weights + (weights / (1 - self.dropout.p) - weights).detach()", False, id="scaled in the forward pass only"),
-        pytest.param("weights = Own.apply(weights, self.dropout.p) if self.training else weights  # gradient * keep", False, id="not scaled in the backward pass"),
-        pytest.param("weights = Own.apply(weights, self.dropout.p) if self.training else weights  # gradient * (torch.rand_like(gradient) >= ctx.p) / (1 - ctx.p)", False, id="drawn anew in the backward pass"),
-        pytest.param("weights = Own.apply(weights, self.dropout.p) if self.training else weights  # gradient", False, id="passed on in the backward pass"),
+        pytest.param(
+            "weights = nn.functional.dropout(weights, self.dropout.p, self.training)",
+            id="F.dropout",
+        ),
+        pytest.param(
+            f"{IF_TRAINING}weights = weights * {KEEP} / {PASSED}", id="a mask of zeros and ones"
+        ),
+        pytest.param(f"{IF_TRAINING}weights = weights * {BERNOULLI}", id="bernoulli"),
+        pytest.param(
+            f"{IF_TRAINING}weights = weights.masked_fill(~{KEEP}, 0.0) / {PASSED}",
+            id="masked_fill",
+        ),
+        pytest.param(OWN_FUNCTION, id="an autograd function"),
     ],
-)  # fmt: skip
-def test_dropout_in_the_backward_pass(grader: Grader, line: str, right: bool) -> None:
+)
+def test_right_dropout_passes(grader: Grader, line: str) -> None:
     """The gradient has the same entries dropped and scaled as the output."""
-    line, _, backward = line.partition("  # ")
-    own = OWN_FUNCTION.replace("BACKWARD", backward or "gradient * keep / (1 - ctx.p)")
-    changes = ("weights = self.dropout(weights)", line), ("class Grouped", own)
-    report = grade(grader, *changes)
-    if right:
-        assert report.verdict == "passed", report.first_failure()
-        return
-    failed = [one for one in report.outcomes if one.status == "failed"]
-    assert "train/eval" in {one.check for one in failed}
-    assert any("must drop and scale the same entries" in one.message for one in failed), failed
+    report = grade(grader, *changes(line, RIGHT_BACKWARD))
+    assert report.verdict == "passed", report.first_failure()
 
 
-@pytest.mark.parametrize("challenge", ["mha", "mha-fused", "mqa", "gqa", "rope-mha"])
-def test_every_dropout_that_is_read_out_has_gradients(grader: Grader, challenge: str) -> None:
-    """The reference's gradients under what was dropped are there, and depend on it."""
-    case_set = grader.case_set(
-        pack_reader.find_challenge(pack_reader.built_in_pack(), challenge), 3
-    )
-    dropped = [prepared for prepared in case_set.prepared if prepared.case.dropout is not None]
-    assert dropped
-    for prepared in dropped:
+@pytest.mark.parametrize(
+    ("line", "backward"),
+    [
+        pytest.param(
+            f"{IF_TRAINING}weights.data = weights.data * {KEEP} / {PASSED}",
+            RIGHT_BACKWARD,
+            id="data",
+        ),
+        pytest.param(IF_TRAINING + IN_NO_GRAD, RIGHT_BACKWARD, id="no_grad"),
+        pytest.param(IF_TRAINING + STRAIGHT_THROUGH, RIGHT_BACKWARD, id="straight through"),
+        pytest.param(
+            IF_TRAINING + SCALED_FORWARD_ONLY,
+            RIGHT_BACKWARD,
+            id="scaled in the forward pass only",
+        ),
+        pytest.param(OWN_FUNCTION, "gradient * keep", id="not scaled in the backward pass"),
+        pytest.param(OWN_FUNCTION, NEW_DRAW, id="a new draw in the backward pass"),
+        pytest.param(OWN_FUNCTION, "gradient", id="no dropout in the backward pass"),
+    ],
+)
+def test_wrong_backward_pass_is_refused(grader: Grader, line: str, backward: str) -> None:
+    """The forward pass of these submissions is right."""
+    failed = failed_outcomes(grade(grader, *changes(line, backward)))
+    assert "train/eval" in {outcome.check for outcome in failed}
+    advice = "must drop and scale the same entries"
+    assert any(advice in outcome.message for outcome in failed), failed
+
+
+@pytest.mark.parametrize("challenge_id", ["mha", "mha-fused", "mqa", "gqa", "rope-mha"])
+def test_gradients_depend_on_the_dropped_weights(grader: Grader, challenge_id: str) -> None:
+    """All cases with dropout have gradients, and these change with the dropped weights."""
+    challenge = pack_reader.find_challenge(pack_reader.built_in_pack(), challenge_id)
+    case_set = grader.case_set(challenge, 3)
+    with_dropout = [prepared for prepared in case_set.prepared if prepared.case.dropout is not None]
+    assert with_dropout
+    for prepared in with_dropout:
         (name,) = prepared.case.dims
         weights = prepared.expected.outputs[name].value
         half = weights.clone()
         half[..., ::2] = 0
         gradients_under = prepared.reference.gradients_under
-        whole, some = (gradients_under(prepared, name, value) for value in (weights, half))
-        assert whole is not None
-        assert some is not None
-        (value,) = {"v_proj.weight", "qkv_proj.weight"} & some.gradients.keys()
-        assert not torch.allclose(whole.gradients[value].value, some.gradients[value].value)
+        all_kept = gradients_under(prepared, name, weights)
+        half_kept = gradients_under(prepared, name, half)
+        assert all_kept is not None
+        assert half_kept is not None
+        (value,) = {"v_proj.weight", "qkv_proj.weight"} & half_kept.gradients.keys()
+        gradients = (all_kept.gradients[value].value, half_kept.gradients[value].value)
+        assert not torch.allclose(*gradients)
+
+
+def test_kept_weights_have_all_orders_of_dimensions() -> None:
+    """The key is always the last dimension, and [B, H, Lq, Lk] comes first."""
+    weights = torch.rand(2, 3, 4, 5, dtype=torch.float64) + 0.1  # [B, Lq, H, Lk]
+    dropped = torch.rand(2, 3, 4, 5) < 0.5
+    actual = weights.masked_fill(dropped, 0.0) * 2
+    sizes = {"B": 2, "Lq": 3, "H": 4, "Lk": 5}
+    kept = kept_weights("B Lq (H Lk)", sizes, weights.flatten(2), actual.flatten(2))
+    assert next(iter(kept)) == "B H Lq Lk"
+    assert len(kept) == 6
+    assert torch.equal(kept["B H Lq Lk"], ~dropped.transpose(1, 2))
+    assert torch.equal(kept["Lq B H Lk"], ~dropped.permute(1, 0, 2, 3))
+
+
+def test_replayed_dropout_keeps_the_given_weights() -> None:
+    """Dropout on a tensor of another shape stays random."""
+    keep = torch.tensor([[True, False, True], [False, True, True]])
+    with ReplayedDropout({"L K": keep}, 0.5) as mode:
+        dropped = torch.nn.functional.dropout(torch.ones(1, 2, 3), 0.5)
+        torch.nn.functional.dropout(torch.ones(7), 0.5)
+    assert torch.equal(dropped, 2.0 * keep[None])
+    assert mode.calls == 1

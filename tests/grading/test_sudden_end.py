@@ -1,23 +1,54 @@
-"""The worker's life as the grader sees it: replies, deaths, hangs, floods, garbage."""
+"""The outcomes of submissions whose worker did not send a complete reply."""
 
 import pytest
 
 from tests.support.running import grade_prefix_sum
+from trainer.grading.comparison import Comparison
 from trainer.grading.grader import Grader
+from trainer.grading.sudden_end import sudden_end
+from trainer.packs import pack_reader
 from trainer.worker.forkserver_client import Limits
+from trainer.worker.worker_client import WorkerResult
+
+GQA = pack_reader.find_challenge(pack_reader.built_in_pack(), "gqa")
 
 
 @pytest.fixture
-def hasty(grader: Grader, monkeypatch: pytest.MonkeyPatch) -> Grader:
-    """A grader whose patience ends after a second."""
+def impatient(grader: Grader, monkeypatch: pytest.MonkeyPatch) -> Grader:
+    """A grader with a time limit of one second."""
     monkeypatch.setattr(grader.workers, "limits", Limits(seconds=1.0, memory_bytes=512 << 20))
     return grader
 
 
-def test_hang_at_import(hasty: Grader) -> None:
-    """A file that never ends to load is named as such, with the line."""
-    failure = grade_prefix_sum(hasty, "x = 1\nwhile True:\n    x += 1\n").first_failure()
+def test_endless_import_is_reported_with_its_line(impatient: Grader) -> None:
+    """The message says that the file was still being imported."""
+    failure = grade_prefix_sum(impatient, "x = 1\nwhile True:\n    x += 1\n").first_failure()
     assert failure is not None
     assert failure.check == "loads"
     assert "while the file was imported" in failure.message
     assert failure.frames[-1].line in (2, 3)
+
+
+def test_worker_that_dies_in_a_case_fails_that_case(grader: Grader) -> None:
+    """The last note of the worker is the index of the case. All other checks are skipped."""
+    case_set = grader.case_set(GQA, 5)
+    result = WorkerResult("died", reason="the process was killed", last_note=3)
+    outcomes = sudden_end(Comparison(case_set, result))
+    assert outcomes is not None
+    (failed,) = (outcome for outcome in outcomes if outcome.status == "failed")
+    assert (failed.check, failed.case, failed.number) == ("runs", case_set.cases[3].name, 4)
+    assert failed.message == "the process was killed"
+    skipped = {outcome.check for outcome in outcomes if outcome.status == "skipped"}
+    assert {"values", "masks", "gradients", "bad sizes"} <= skipped
+
+
+def test_worker_that_dies_in_a_constructor_call_fails_bad_sizes(grader: Grader) -> None:
+    """The notes after the cases are the indices of the refusals."""
+    case_set = grader.case_set(GQA, 5)
+    result = WorkerResult("timeout", last_note=len(case_set.cases), seconds=3.0)
+    outcomes = sudden_end(Comparison(case_set, result))
+    assert outcomes is not None
+    (failed,) = (outcome for outcome in outcomes if outcome.status == "failed")
+    assert failed.check == "bad sizes"
+    assert case_set.refusals[0].why in failed.message
+    assert "it used 3 s of CPU time" in failed.message

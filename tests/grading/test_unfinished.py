@@ -1,4 +1,4 @@
-"""A file that is not finished yet is told from a wrong answer."""
+"""Unfinished files are recognised, and wrong answers are not taken for unfinished files."""
 
 import re
 
@@ -9,40 +9,23 @@ from trainer.grading.grader import Grader
 from trainer.model.challenge import Challenge
 from trainer.model.report import Report
 from trainer.packs import pack_reader
+from trainer.packs.mistakes import read_mistakes
 from trainer.packs.stub_levels import LEVELS
 
 BUILT_IN = pack_reader.built_in_pack()
-
-
 GQA = pack_reader.find_challenge(BUILT_IN, "gqa")
-
-
 SDPA = pack_reader.find_challenge(BUILT_IN, "sdpa")
-
-
 SOLUTION = pack_reader.solution(GQA)
-
-
 RETURN = "return self.o_proj(merged)"
-
-
 WRONG = SOLUTION.replace(RETURN, "return self.o_proj(merged) * 2")
-
-
 HEAD, TAIL = SOLUTION.split("    def forward(", 1)
-
-
 TAIL = "    def forward(" + TAIL
-
-
 FORWARD = "    def forward(self, x, mask=None):\n"
-
-
 BEFORE_INIT = HEAD[: HEAD.index("    def __init__(")]
 
 
 def grade(grader: Grader, source: str) -> Report:
-    """Grade a text as gqa."""
+    """Grade a source as gqa."""
     return report_of(grader, GQA, source, "gqa.py", 5)
 
 
@@ -53,8 +36,11 @@ UNFINISHED = {
     ),
     "open bracket": (SOLUTION.replace("(merged)", "(merged"), r"does not parse: line \d+"),
     "indentation": (SOLUTION + "   x = 1\n", r"does not parse: line \d+"),
-    "a tab among spaces": ("if True:\n        x = 1\n\ty = 2\n", r"does not parse: line 3"),
-    "a return outside": ("return 1\n", r"does not parse: line 1, 'return' outside function"),
+    "a tab between spaces": ("if True:\n        x = 1\n\ty = 2\n", r"does not parse: line 3"),
+    "a return outside a function": (
+        "return 1\n",
+        r"does not parse: line 1, 'return' outside function",
+    ),
     "nested too deeply": ("x = " + "(" * 5000 + "1" + ")" * 5000, r"does not parse"),
     "half a keyword": (SOLUTION + "\nimport \n", r"does not parse: line \d+"),
     "no class": ("import torch\n", "the file defines no GroupedQueryAttention"),
@@ -62,7 +48,10 @@ UNFINISHED = {
         SOLUTION.replace("class GroupedQueryAttention", "class Grouped"),
         "defines no GroupedQ",
     ),
-    "a stub at import": ("raise NotImplementedError\n", "the file raises NotImplementedError"),
+    "a placeholder at import": (
+        "raise NotImplementedError\n",
+        "the file raises NotImplementedError",
+    ),
     "no forward": (HEAD, r"GroupedQueryAttention.forward is missing"),
     "no constructor": (BEFORE_INIT + TAIL, r"GroupedQueryAttention.__init__ is missing"),
     "no forward in a base": (
@@ -78,22 +67,22 @@ UNFINISHED = {
         SOLUTION.replace(f"        {RETURN}", "        raise NotImplementedError"),
         "forward raises NotImplementedError",
     ),
-    "a stub with words": (
+    "a placeholder with a message": (
         HEAD + FORWARD + '        raise NotImplementedError("todo")\n',
         "forward raises NotImplementedError",
     ),
-    "in a branch": (
+    "a placeholder in a branch": (
         SOLUTION.replace(
             "if mask is not None:", "if mask is not None:\n            raise NotImplementedError"
         ),
         "forward raises NotImplementedError",
     ),
-    "in a helper": (
+    "a placeholder in a helper": (
         SOLUTION.replace(RETURN, "return self.join(merged)")
         + "\n    def join(self, x):\n        raise NotImplementedError\n",
         "join raises NotImplementedError",
     ),
-    # The layers are missing, so that no run ever comes to forward.
+    # The layers are missing, so no run reaches forward.
     "half a constructor": (
         BEFORE_INIT
         + "    def __init__(self, d_model, num_heads, num_kv_heads, dropout=0.0, bias=True):\n"
@@ -121,22 +110,22 @@ FINISHED = {
     "crashes": SOLUTION.replace(RETURN, "return self.o_proj(merged.nothing)"),
     "import error": "import maths\n" + SOLUTION,
     "another error": SOLUTION.replace(RETURN, "raise ValueError('no')\n        return merged"),
-    "SyntaxError while it runs": "eval('1 +')\n" + SOLUTION,
-    # torch raises NotImplementedError for types it has no kernel for.
-    "a kernel that is not there": SOLUTION.replace(
+    "SyntaxError at run time": "eval('1 +')\n" + SOLUTION,
+    # torch raises NotImplementedError for dtypes without a kernel.
+    "a missing kernel": SOLUTION.replace(
         RETURN, "return self.o_proj(torch.softmax(merged > 0, -1))"
     ),
-    "a line left behind": WRONG.replace(
+    "a placeholder after the return": WRONG.replace(
         "return self.o_proj(merged) * 2",
         "return self.o_proj(merged) * 2\n        raise NotImplementedError",
     ),
     "renamed argument": SOLUTION.replace("x, mask=None", "x, attention_mask=None"),
-    "a layer too few": SOLUTION.replace(
+    "a missing layer": SOLUTION.replace(
         "self.v_proj =", "self.v_proj = self.k_proj\n        unused ="
     ),
     "another exception for bad sizes": SOLUTION.replace("ValueError", "NotImplementedError"),
-    "a forward from elsewhere": WRONG.replace("def forward(", "def run(") + "\n    forward = run\n",
-    "a forward from a base": WRONG.replace(
+    "forward is an alias": WRONG.replace("def forward(", "def run(") + "\n    forward = run\n",
+    "forward is in a base class": WRONG.replace(
         "class GroupedQueryAttention(nn.Module)", "class Base(nn.Module)"
     )
     + "\n\nclass GroupedQueryAttention(Base):\n    pass\n",
@@ -144,8 +133,8 @@ FINISHED = {
 
 
 @pytest.mark.parametrize(("source", "says"), UNFINISHED.values(), ids=UNFINISHED.keys())
-def test_unfinished_file_is_told(grader: Grader, source: str, says: str) -> None:
-    """The report says why it is no finished answer; the verdict is what it was."""
+def test_unfinished_file_is_recognised(grader: Grader, source: str, says: str) -> None:
+    """The report has the reason. The verdict is the same as for a wrong answer."""
     report = grade(grader, source)
     assert report.verdict != "passed"
     assert re.search(says, report.unfinished), report
@@ -154,14 +143,14 @@ def test_unfinished_file_is_told(grader: Grader, source: str, says: str) -> None
 
 @pytest.mark.parametrize("source", FINISHED.values(), ids=FINISHED.keys())
 def test_wrong_answer_is_finished(grader: Grader, source: str) -> None:
-    """A wrong answer is a wrong answer, whatever it raises."""
+    """A wrong answer counts as finished, also if it raises an exception."""
     report = grade(grader, source)
     assert report.verdict != "passed"
     assert report.unfinished == ""
 
 
 def test_right_answer_is_finished(grader: Grader) -> None:
-    """A pass is never unfinished, not even with a placeholder that is not called."""
+    """A submission that passes is never unfinished, not even with an unused placeholder."""
     unused = "\n\ndef later():\n    raise NotImplementedError\n"
     report = grade(grader, SOLUTION + unused)
     assert (report.verdict, report.unfinished) == ("passed", "")
@@ -172,20 +161,18 @@ def test_right_answer_is_finished(grader: Grader) -> None:
     "challenge", pack_reader.read_pack(BUILT_IN), ids=lambda challenge: challenge.id
 )
 def test_every_stub_is_unfinished(grader: Grader, challenge: Challenge) -> None:
-    """The stub at every level with a space at its end, as an editor may save it."""
+    """An editor may save a stub with a space at the end. The stubs of all levels are unfinished."""
     for level in LEVELS:
         source = pack_reader.stub(challenge, level) + " \n"
-        assert report_of(grader, challenge, source, challenge.file_name, 5).unfinished.startswith(
-            "is not finished: "
-        ), level
+        report = report_of(grader, challenge, source, challenge.file_name, 5)
+        assert report.unfinished.startswith("is not finished: "), level
 
 
 @pytest.mark.thorough
 def test_known_mistakes_are_finished(grader: Grader) -> None:
     """Every known mistake of a challenge is a wrong answer, not an unfinished file."""
-    from trainer.packs.mistakes import read_mistakes
-
     solution = pack_reader.solution(SDPA)
     for mistake in read_mistakes(SDPA):
         report = report_of(grader, SDPA, solution.replace(mistake.was, mistake.now), "sdpa.py", 5)
-        assert (report.verdict != "passed", report.unfinished) == (True, ""), mistake.id
+        assert report.verdict != "passed", mistake.id
+        assert report.unfinished == "", mistake.id

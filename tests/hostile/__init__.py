@@ -1,1 +1,1 @@
-"""Submissions that misbehave, and what must come of them."""
+"""Submissions that misbehave, and the verdicts that they must get."""

@@ -1,4 +1,4 @@
-"""A second grader for the hostile files, whose workers have limits and no sandbox."""
+"""A second grader for the hostile files. Its workers have limits and no sandbox."""
 
 from pathlib import Path
 
@@ -14,7 +14,10 @@ _graders: list[Grader] = []
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:
-    """Start it where a test asks for it, and before any test has loaded a reference: nothing else keeps these workers from its values."""
+    """Start the grader if a test uses it, before any test has loaded a reference.
+
+    Without a sandbox, only this order prevents that the workers see values of the reference.
+    """
     if (
         any("unconfined" in getattr(item, "fixturenames", ()) for item in session.items)
         and not session.config.option.collectonly
@@ -29,12 +32,12 @@ def pytest_collection_finish(session: pytest.Session) -> None:
 
 
 def pytest_sessionfinish() -> None:
-    """End it."""
+    """End the grader."""
     while _graders:
         _graders.pop().close()
 
 
 @pytest.fixture
 def unconfined() -> Grader:
-    """The grader whose workers have limits alone."""
+    """Return the grader whose workers have only limits."""
     return _graders[0]

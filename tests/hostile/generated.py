@@ -1,15 +1,21 @@
-"""Broken and odd files that are better made than kept: too long, or in bytes that an editor or git would change."""
+"""Broken and unusual files that the tests generate.
+
+They are too long to be kept, or an editor or git would change their bytes.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-RIGHT = b"def prefix_sum(x, reverse=False):\n    return x.flip(-1).cumsum(-1).flip(-1) if reverse else x.cumsum(-1)\n"
+RIGHT = (
+    b"def prefix_sum(x, reverse=False):\n"
+    b"    return x.flip(-1).cumsum(-1).flip(-1) if reverse else x.cumsum(-1)\n"
+)
 
 
 @dataclass(frozen=True)
 class Generated:
-    """One file of a prefix sum, its honest verdict, and a pattern for what the report says."""
+    """A file with a prefix sum, its correct verdict, and a pattern for the report's message."""
 
     name: str
     content: bytes

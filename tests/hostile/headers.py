@@ -1,4 +1,4 @@
-"""What the first lines of a hostile file say of it."""
+"""Read the header in the first lines of a hostile file."""
 
 from __future__ import annotations
 
@@ -7,9 +7,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 KEYS = ("of", "verdict", "says", "without", "must not exist", "seconds", "memory", "diagnosis")
-# What harms the machine where nothing confines it: signals, modes, mounts, names outside the folder, blocks of memory that stay.
+# Code that harms the machine without a sandbox: signals, modes, mounts, names outside the folder,
+# blocks of memory that stay.
 HARMFUL = re.compile(
-    r"\b(kill|killpg|tgkill|raise_signal\(signal\.SIGKILL|chmod|chown|utime|setxattr|setxattrat|file_setattr|mount|unshare|vfork|SharedMemory|reboot"
+    r"\b(kill|killpg|tgkill|raise_signal\(signal\.SIGKILL|chmod|chown|utime|setxattr|setxattrat"
+    r"|file_setattr|mount|unshare|vfork|SharedMemory|reboot"
     r"|shmget|semget|msgget|msgrcv|msgctl|mq_open|mq_unlink|F_SETLEASE)\b"
     r"|0x40086602|attn-drill-escaped|torch\.__file__|while True:\s+os\.fork|0x8000 \|"
 )
@@ -17,17 +19,21 @@ HARMFUL = re.compile(
 
 @dataclass(frozen=True)
 class Hostile:
-    """One file.
+    """A hostile file.
 
-    of              the challenge that it pretends to solve
-    verdicts        the honest ones
-    says            a pattern that the message of a failed check matches; "" for any
-    without         the honest verdicts with limits and no sandbox; () where it is not run so: it would be `the same` as another, or worse
-    not_run         why it must not run without a sandbox; "" where it may
-    must_not_exist  what it tries to make outside its folder
-    seconds         its time limit; None for one that no honest end comes near
-    memory          its memory limit in MiB
-    diagnosed       whether where and why are looked for
+    Attributes:
+        path: the path of the file.
+        source: the text of the file.
+        of: the challenge that the file pretends to solve.
+        verdicts: the correct verdicts.
+        says: a pattern that the message of a failed check matches; "" for any message.
+        without: the correct verdicts with limits and no sandbox. It is () if the file is not run
+            without a sandbox: it would behave in the same way there, or do harm.
+        not_run: the reason why the file must not run without a sandbox; "" if it may.
+        must_not_exist: the paths that the file tries to make outside its folder.
+        seconds: the time limit; None for a limit that no correct end comes near.
+        memory: the memory limit in MiB.
+        diagnosed: True if the failure is also diagnosed.
     """
 
     path: Path
@@ -44,10 +50,10 @@ class Hostile:
 
 
 def read(path: Path, source: str) -> Hostile:
-    """The file with what its header says.
+    """Return a file with the entries of its header.
 
     Raises:
-        ValueError: where a line of the header has an unknown key, or there is no verdict.
+        ValueError: if a line of the header has an unknown key, or the header has no verdict.
     """
     found: dict[str, list[str]] = {key: [] for key in KEYS}
     for line in source.splitlines():
@@ -58,24 +64,26 @@ def read(path: Path, source: str) -> Hostile:
             found[key].append(value.strip())
         elif key.islower() and colon and " " not in key:
             raise ValueError(f"{path.name}: a header has no key {key!r}; it has {', '.join(KEYS)}")
-    one = {key: values[0] if values else "" for key, values in found.items()}
-    if not one["verdict"]:
+    first = {key: values[0] if values else "" for key, values in found.items()}
+    if not first["verdict"]:
         raise ValueError(f"{path.name} has no line `# verdict: …`")
     not_run = (
-        one["without"].removeprefix("not run, ") if one["without"].startswith("not run, ") else ""
+        first["without"].removeprefix("not run, ")
+        if first["without"].startswith("not run, ")
+        else ""
     )
     return Hostile(
         path=path,
         source=source,
-        of=one["of"] or "gqa",
-        verdicts=tuple(one["verdict"].split()),
-        says=one["says"],
+        of=first["of"] or "gqa",
+        verdicts=tuple(first["verdict"].split()),
+        says=first["says"],
         without=()
-        if not_run or one["without"].startswith("the same, ")
-        else tuple((one["without"] or one["verdict"]).split()),
+        if not_run or first["without"].startswith("the same, ")
+        else tuple((first["without"] or first["verdict"]).split()),
         not_run=not_run,
         must_not_exist=tuple(Path(name) for name in found["must not exist"]),
-        seconds=float(one["seconds"]) if one["seconds"] else None,
-        memory=int(one["memory"] or 768),
-        diagnosed=one["diagnosis"] == "yes",
+        seconds=float(first["seconds"]) if first["seconds"] else None,
+        memory=int(first["memory"] or 768),
+        diagnosed=first["diagnosis"] == "yes",
     )

@@ -1,4 +1,7 @@
-"""Whatever bytes a worker sends end in a verdict on that worker: replies that were real are changed at random, with fixed seeds."""
+"""Every byte sequence from a worker ends in a verdict on that worker.
+
+The tests change real replies at random, with fixed seeds.
+"""
 
 import json
 import random
@@ -33,7 +36,7 @@ from trainer.worker.worker_client import WorkerRun
 
 SUMS = pack_reader.find_challenge(TINY_PACK, "prefix-sum")
 SEED = 21
-ODD_NUMBERS = [-1, 0, 1, 2, 7, 1 << 20, 1 << 31, (1 << 53) + 1, 1 << 63, 1e308, -0.5]
+ODD_SCALARS = [-1, 0, 1, 2, 7, 1 << 20, 1 << 31, (1 << 53) + 1, 1 << 63, 1e308, -0.5]
 ODD_VALUES = [None, True, "", "x" * 9000, [], {}, [[]], "nan", "\x1b[2J", "\ud7ff", {"tensor": 3}]
 
 
@@ -42,7 +45,7 @@ _streams: dict[tuple[str, str], bytes] = {}
 
 @pytest.fixture
 def streams(grader: Grader, monkeypatch: pytest.MonkeyPatch) -> dict[str, bytes]:
-    """What workers sent for a right answer and for a wrong one."""
+    """Return the bytes that workers sent for a right answer and for a wrong answer."""
     found: dict[str, bytes] = {}
     sources = {
         "right": pack_reader.solution(SUMS),
@@ -72,7 +75,7 @@ def streams(grader: Grader, monkeypatch: pytest.MonkeyPatch) -> dict[str, bytes]
 
 
 def messages(stream: bytes) -> Iterator[tuple[bytes, bytes]]:
-    """Yield kind and payload of each message of a stream."""
+    """Yield the kind and the payload of each message of a stream."""
     while stream:
         length = struct.unpack_from("<Q", stream, 1)[0]
         yield stream[:1], stream[HEAD_BYTES : HEAD_BYTES + length]
@@ -80,7 +83,7 @@ def messages(stream: bytes) -> Iterator[tuple[bytes, bytes]]:
 
 
 def verdict_on(grader: Grader, stream: bytes) -> str:
-    """Judge what a worker sent, with the diagnosis and the report; whatever it is, this comes to an end without an exception."""
+    """Return the verdict on the bytes of a worker. No bytes may cause an exception."""
     case_set = grader.case_set(SUMS, SEED)
     running = _without_worker(stream)
     how, reason = "died", ""
@@ -90,11 +93,12 @@ def verdict_on(grader: Grader, stream: bytes) -> str:
             running._complete(running._reply)
     except ProtocolError as error:
         how, reason = "garbage", str(error)
-    ended = running.ended
-    ended.how, ended.reason, ended.last_note = how, reason, running._note  # type: ignore[assignment]
+    result = running.result
+    result.how, result.reason = how, reason  # type: ignore[assignment]
+    result.last_note = running._note
     if how != "replied":
-        ended.partial, ended.reply, ended.tensors = ended.reply.runs, Reply(), []
-    comparison = Comparison(case_set, ended)
+        result.partial, result.reply, result.tensors = result.reply.runs, Reply(), []
+    comparison = Comparison(case_set, result)
     report = judge(comparison, "prefix_sum.py", 0.0)
     assert json.loads(to_json(report))["verdict"] == report.verdict
     return report.verdict
@@ -102,25 +106,25 @@ def verdict_on(grader: Grader, stream: bytes) -> str:
 
 def _without_worker(stream: bytes) -> WorkerRun:
     running = WorkerRun.__new__(WorkerRun)
-    made: dict[str, Any] = {
+    attributes: dict[str, Any] = {
         "_buffer": bytearray(stream),
         "_bytes": 0,
-        "_notes": 0,
+        "_message_count": 0,
         "_note": None,
         "_counts": {},
         "_reply": None,
         "_more": None,
         "_is_enough": False,
     }
-    vars(running).update(made)
+    vars(running).update(attributes)
     from trainer.worker.worker_client import WorkerResult
 
-    running.ended = WorkerResult("died")
+    running.result = WorkerResult("died")
     return running
 
 
 def changed_bytes(draw: random.Random, stream: bytes) -> bytes:
-    """Change, drop, repeat or insert a few bytes."""
+    """Return the stream with a few bytes changed, dropped, repeated or inserted."""
     data = bytearray(stream)
     for _ in range(draw.randint(1, 6)):
         place = draw.randrange(len(data) or 1)
@@ -137,17 +141,20 @@ def changed_bytes(draw: random.Random, stream: bytes) -> bytes:
 
 
 def changed_header(draw: random.Random, stream: bytes) -> bytes:
-    """Change values inside the JSON of some messages, so that they are still messages."""
-    told = list(messages(stream))
-    chosen = draw.randrange(len(told))
-    made = b""
-    for index, (kind, payload) in enumerate(told):
+    """Return the stream with changed values in the JSON of some messages.
+
+    The result still consists of well-formed messages.
+    """
+    stream_messages = list(messages(stream))
+    chosen = draw.randrange(len(stream_messages))
+    changed = b""
+    for index, (kind, payload) in enumerate(stream_messages):
         if index == chosen or draw.random() < 0.1:
             payload = _changed_payload(draw, kind, payload)
-        made += message(
+        changed += message(
             kind if draw.random() < 0.97 else draw.choice([NOTE, PART, REPLY, COUNT]), payload
         )
-    return made
+    return changed
 
 
 def _changed_payload(draw: random.Random, kind: bytes, payload: bytes) -> bytes:
@@ -162,7 +169,7 @@ def _changed_payload(draw: random.Random, kind: bytes, payload: bytes) -> bytes:
 
 
 def _changed(draw: random.Random, tree: Any) -> Any:
-    """Change some places of a tree of JSON."""
+    """Return a JSON tree with changes in some places."""
     if isinstance(tree, dict) and tree and draw.random() < 0.95:
         name = draw.choice(list(tree))
         return {key: _changed(draw, value) if key == name else value for key, value in tree.items()}
@@ -172,8 +179,8 @@ def _changed(draw: random.Random, tree: Any) -> Any:
             _changed(draw, value) if index == place else value for index, value in enumerate(tree)
         ]
     if isinstance(tree, int | float):
-        return draw.choice(ODD_NUMBERS)
-    return draw.choice([*ODD_VALUES, *ODD_NUMBERS])
+        return draw.choice(ODD_SCALARS)
+    return draw.choice([*ODD_VALUES, *ODD_SCALARS])
 
 
 @pytest.mark.parametrize("name", ["right", "wrong"])
@@ -184,7 +191,7 @@ def test_changed_replies_end_in_verdicts(
     change: Callable[[random.Random, bytes], bytes],
     name: str,
 ) -> None:
-    """Two thousand changed replies of each kind: no exception but the one error of the protocol, and no wrong answer passes."""
+    """Two thousand changed replies raise nothing except ProtocolError. No wrong answer passes."""
     assert verdict_on(grader, streams[name]) == ("passed" if name == "right" else "failed")
     seen = set()
     for seed in range(2000):
@@ -193,12 +200,12 @@ def test_changed_replies_end_in_verdicts(
         verdict = verdict_on(grader, stream)
         seen.add(verdict)
         assert name == "right" or verdict != "passed", seed
-    assert len(seen) >= 3, "the changes are too tame to tell anything"
+    assert len(seen) >= 3, "the changes are too small to test anything"
 
 
 @pytest.mark.parametrize("shape", [Reply, ReplyPart])
 def test_random_frames_are_protocol_errors(shape: type) -> None:
-    """Random headers and tensor tables: a frame is read, or it is refused with the one error."""
+    """A frame with a random header and tensor table is decoded, or raises ProtocolError."""
     read = 0
     for seed in range(5000):
         draw = random.Random(seed)
@@ -223,7 +230,7 @@ def test_random_frames_are_protocol_errors(shape: type) -> None:
 
 
 def test_diagnosis_of_changed_replies(grader: Grader, streams: dict[str, bytes]) -> None:
-    """Replies that are refused for their values are explained without an exception too."""
+    """The diagnosis of changed replies with wrong values raises no exception."""
     case_set = grader.case_set(SUMS, SEED)
     explained = 0
     references = diagnoser_of(grader).references(case_set)
@@ -237,8 +244,8 @@ def test_diagnosis_of_changed_replies(grader: Grader, streams: dict[str, bytes])
             continue
         if not replied:
             continue
-        running.ended.how = "replied"
-        comparison = Comparison(case_set, running.ended)
+        running.result.how = "replied"
+        comparison = Comparison(case_set, running.result)
         report = judge(comparison, "prefix_sum.py", 0.0)
         if report.verdict == "failed":
             explained += 1
@@ -249,7 +256,7 @@ def test_diagnosis_of_changed_replies(grader: Grader, streams: dict[str, bytes])
 
 
 class _NoWorkers:
-    """A runner whose workers are all gone."""
+    """A runner without workers: every run dies."""
 
     def begin(self, *unused: object) -> Callable[[], Any]:
         """Start nothing."""
@@ -258,9 +265,9 @@ class _NoWorkers:
         return lambda: WorkerResult("died")
 
     def run(self, *unused: object) -> Any:
-        """Return an end without a reply."""
+        """Return a result without a reply."""
         return self.begin()()
 
     def grade(self, *unused: object) -> Any:
-        """Never asked here."""
+        """Fail, because no test here calls this method."""
         raise AssertionError

@@ -1,4 +1,7 @@
-"""Every file of `submissions/`, and the broken ones of `generated`, is run; its first lines say which verdict is honest and what the report must say."""
+"""Every file of `submissions/`, and every generated file, gets the verdict of its header.
+
+The header also contains a pattern for the report's message.
+"""
 
 import os
 import random
@@ -53,18 +56,23 @@ ASKED = {
 
 
 def named(hostile: Hostile) -> str:
-    """The file's name, for the report of a test run."""
+    """Return the file's name as the id of a test."""
     return hostile.path.stem
 
 
 @pytest.mark.parametrize("hostile", SUBMISSIONS, ids=named)
-def test_honest_verdict(grader: Grader, monkeypatch: pytest.MonkeyPatch, hostile: Hostile) -> None:
-    """The verdict is the honest one, the report can be shown, the grader lives on, and nothing is left: no process, folder, mount, descriptor or file outside."""
+def test_verdict_is_correct(
+    grader: Grader, monkeypatch: pytest.MonkeyPatch, hostile: Hostile
+) -> None:
+    """The verdict is correct, the report can be shown, and the grader lives on.
+
+    Nothing is left behind: no process, folder, mount, descriptor or outside file.
+    """
     if hostile.not_run and not is_confined(grader):
         pytest.skip(f"there is no sandbox here, and without one {hostile.not_run}")
     report = graded(grader, hostile, monkeypatch, diagnosed=hostile.diagnosed)
     assert report.verdict in hostile.verdicts, report.first_failure()
-    failed = [one.message for one in report.outcomes if one.status == "failed"]
+    failed = [outcome.message for outcome in report.outcomes if outcome.status == "failed"]
     if report.verdict != "passed":
         assert failed
         assert any(re.search(hostile.says, message) for message in failed), failed
@@ -72,19 +80,21 @@ def test_honest_verdict(grader: Grader, monkeypatch: pytest.MonkeyPatch, hostile
 
 
 @pytest.mark.sampled(5)
-@pytest.mark.parametrize("hostile", [one for one in SUBMISSIONS if one.without], ids=named)
-def test_honest_verdict_with_limits_alone(
+@pytest.mark.parametrize("hostile", [file for file in SUBMISSIONS if file.without], ids=named)
+def test_verdict_is_correct_with_limits_alone(
     unconfined: Grader, monkeypatch: pytest.MonkeyPatch, hostile: Hostile
 ) -> None:
-    """Without a sandbox a file may do more, and what it does is an outcome of its own all the same: nothing is left, the grader lives on."""
+    """Without a sandbox, a file may do more. Still nothing is left, and the grader lives on."""
     report = graded(unconfined, hostile, monkeypatch)
     assert report.verdict in hostile.without, report.first_failure()
     assert_alive(unconfined, hostile)
 
 
 @pytest.mark.parametrize("broken", GENERATED, ids=lambda broken: broken.name)
-def test_broken_files(grader: Grader, tmp_path: Path, broken: Generated) -> None:
-    """Files that no editor writes are read as a learner's, and each comes to its verdict."""
+def test_broken_and_unusual_files_get_their_verdict(
+    grader: Grader, tmp_path: Path, broken: Generated
+) -> None:
+    """A file that no editor would write is read like a learner's file."""
     path = tmp_path / "prefix_sum.py"
     path.write_bytes(broken.content)
     report = report_of(grader, SUMS, read_source(path), path.name, 21, diagnosed=True)
@@ -95,8 +105,12 @@ def test_broken_files(grader: Grader, tmp_path: Path, broken: Generated) -> None
 
 
 @pytest.mark.parametrize("hostile", SUBMISSIONS, ids=named)
-def test_what_would_harm_is_not_run_unconfined(hostile: Hostile) -> None:
-    """A file that signals, mounts, changes modes or names a place outside its folder says that it is not run without a sandbox, and what it tries to make."""
+def test_harmful_files_are_not_run_without_a_sandbox(hostile: Hostile) -> None:
+    """The header of a harmful file forbids a run without a sandbox.
+
+    It also names the files that the submission tries to make outside its folder. Harmful is a file
+    that signals, mounts, changes modes or names a path outside its folder.
+    """
     if found := HARMFUL.search(re.sub("^#.*$", "", hostile.source, flags=re.MULTILINE)):
         assert hostile.not_run, found[0]
     assert ("attn-drill-escaped" in hostile.source) == bool(hostile.must_not_exist)
@@ -105,12 +119,12 @@ def test_what_would_harm_is_not_run_unconfined(hostile: Hostile) -> None:
 @pytest.mark.sampled(3)
 @pytest.mark.parametrize("seed", range(40))
 def test_forged_records_do_no_harm(grader: Grader, seed: int) -> None:
-    """A worker may say that lines made anything from anything: all that reads it comes to an end, with a line or without."""
+    """The diagnosis of any forged record ends, with or without a line."""
     case_set = grader.case_set(GQA, 21).only([0])
     rights = right_graphs(case_set)
     draw = random.Random(seed)
-    told, tensors = forged(draw, [node.value for node in rights[0].nodes if node.value is not None])
-    graph = graph_of(told, tensors, pack_reader.solution(GQA))
+    run, tensors = forged(draw, [node.value for node in rights[0].nodes if node.value is not None])
+    graph = graph_of(run, tensors, pack_reader.solution(GQA))
     sizes = dict(case_set.cases[0].sizes)
     for mistaken in (None, rights[1]):
         matching = Matching(graph, ReferenceIndex(rights, sizes), rights[0], mistaken)
@@ -121,20 +135,20 @@ def test_forged_records_do_no_harm(grader: Grader, seed: int) -> None:
         assert line is None or line >= 0
     growth(graph, graph_of(*forged(draw, tensors)))
     progress(graph, rights[0], pack_reader.solution(GQA), sizes)
-    ended = WorkerResult("replied", Reply(runs=[told]), tensors)
+    ended = WorkerResult("replied", Reply(runs=[run]), tensors)
     rows = trace_of_run(case_set, 1, ended, pack_reader.solution(GQA)).rows
     assert all(row.line >= 0 for row in rows)
 
 
 @pytest.mark.parametrize("operation", ["view", "cat", "mul"])
-def test_a_forged_record_of_many_ways_is_read_soon(grader: Grader, operation: str) -> None:
-    """Every step made from all before it: there are more ways back than could be walked one by one."""
+def test_a_forged_record_with_many_paths_is_read_quickly(grader: Grader, operation: str) -> None:
+    """Every step has up to 64 parents, so there are too many paths to walk all of them."""
     case_set = grader.case_set(GQA, 21).only([0])
     rights = right_graphs(case_set)
     tensors = [torch.full((4,), 7.5), torch.randn(3, 5)]
     steps = [
-        Step([2 + number], operation, number % 2, list(range(max(0, number - 64), number)))
-        for number in range(400)
+        Step([2 + step], operation, step % 2, list(range(max(0, step - 64), step)))
+        for step in range(400)
     ]
     graph = graph_of(RunReply(steps=steps, made_by={"out": 398, "kept": 399}), tensors)
     for name in graph.outputs:
@@ -144,8 +158,8 @@ def test_a_forged_record_of_many_ways_is_read_soon(grader: Grader, operation: st
     assert blamed_line(graph, "gradients") is None
 
 
-def test_a_forged_chain_is_read_soon(grader: Grader, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of two thousand steps, each the one before times the scale or divided by it, none is measured twice."""
+def test_a_forged_chain_is_read_quickly(grader: Grader, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A chain of two thousand multiplications and divisions by the scale measures no step twice."""
     measure, measured = value_graph._factor_between, list[object]()
 
     def counted(before: torch.Tensor | None, after: torch.Tensor | None) -> float | None:
@@ -161,8 +175,8 @@ def test_a_forged_chain_is_read_soon(grader: Grader, monkeypatch: pytest.MonkeyP
     scale = next(iter(right._factors))
     tensors = [value, value * scale]
     steps = [Step([], "input x", 0, [], entries=15)] + [
-        Step([2 + number], ("mul", "div")[number % 2], (number + 1) % 2, [number], entries=15)
-        for number in range(2000)
+        Step([2 + step], ("mul", "div")[step % 2], (step + 1) % 2, [step], entries=15)
+        for step in range(2000)
     ]
     graph = graph_of(RunReply(steps=steps, made_by={"out": 2000}), tensors)
     found = Blamer(Matching(graph, right, rights[0], rights[1])).divergence(["out"])
@@ -171,7 +185,7 @@ def test_a_forged_chain_is_read_soon(grader: Grader, monkeypatch: pytest.MonkeyP
 
 
 def forged(draw: random.Random, tensors: list[torch.Tensor]) -> tuple[RunReply, list[torch.Tensor]]:
-    """A reply of nonsense, among it tensors of a right answer, and the tensors that it speaks of."""
+    """Return a random record and its tensors, some of which are those of a right answer."""
     odd = [
         torch.empty(0),
         torch.full((2, 3), float("nan")),
@@ -187,7 +201,7 @@ def forged(draw: random.Random, tensors: list[torch.Tensor]) -> tuple[RunReply, 
         torch.empty(3, 0, 2),
     ]
     tensors = [*tensors, *odd]
-    number = partial(draw.choice, [-1, 0, 1, 2, 3, 5, 8, 20, 1 << 31])
+    random_integer = partial(draw.choice, [-1, 0, 1, 2, 3, 5, 8, 20, 1 << 31])
     names = [
         "view",
         "mul",
@@ -207,21 +221,24 @@ def forged(draw: random.Random, tensors: list[torch.Tensor]) -> tuple[RunReply, 
             [draw.choice([0, 1, 9, 10**9]) for _ in range(draw.randrange(4))],
             draw.choice(names),
             draw.randrange(-1, len(tensors)),
-            [number() for _ in range(draw.randrange(5))],
+            [random_integer() for _ in range(draw.randrange(5))],
             draw.choice(["", "q", "\x07"]),
-            number(),
+            random_integer(),
             draw.choice([0, 1, 1 << 53]),
         )
         for _ in range(draw.randrange(60))
     ]
-    return RunReply(steps=steps, made_by={"out": number(), "weights": number()}), tensors
+    return RunReply(
+        steps=steps, made_by={"out": random_integer(), "weights": random_integer()}
+    ), tensors
 
 
 def graded(
     grader: Grader, hostile: Hostile, monkeypatch: pytest.MonkeyPatch, *, diagnosed: bool = False
 ) -> Report:
-    """The report on a hostile file, which can be shown; nothing is left when it is there."""
-    # Only what is to meet its time limit has a short one: a busy machine is no reason for a verdict.
+    """Return the report on a hostile file. Check that it can be shown and that nothing is left."""
+    # Only a file that must reach its time limit has a short one. A busy machine must not cause a
+    # verdict.
     monkeypatch.setattr(
         grader.workers,
         "limits",
@@ -238,17 +255,17 @@ def graded(
 
 @contextmanager
 def nothing_left(grader: Grader, must_not_exist: tuple[Path, ...]) -> Iterator[None]:
-    """What there is of processes, folders, mounts, descriptors and files of these names is the same before and after."""
+    """Fail if the block changes the processes, folders, mounts, descriptors or forbidden files."""
     before = surroundings(grader, must_not_exist)
     yield
     after = surroundings(grader, must_not_exist)
     for path in must_not_exist:
-        path.unlink(missing_ok=True)  # this test fails; no other need do so
+        path.unlink(missing_ok=True)  # only this test fails, not the later tests
     assert after == before
 
 
 def surroundings(grader: Grader, must_not_exist: tuple[Path, ...]) -> dict[str, object]:
-    """What a submission could leave behind or add to."""
+    """Return everything that a submission could leave behind."""
     fork_server = grader.workers._fork_server
     fork_server.settle()
     found: dict[str, object] = {
@@ -266,7 +283,10 @@ def surroundings(grader: Grader, must_not_exist: tuple[Path, ...]) -> dict[str, 
 
 
 def assert_alive(grader: Grader, hostile: Hostile) -> None:
-    """A right answer that comes after passes. Every third file is asked for it; right ones among the others show the same."""
+    """Check after every third file that a right answer still passes.
+
+    Right files among the other hostile files show the same.
+    """
     if SUBMISSIONS.index(hostile) % 3 == 0:
         assert (
             report_of(grader, SUMS, pack_reader.solution(SUMS), "prefix_sum.py", 21).verdict
@@ -275,14 +295,14 @@ def assert_alive(grader: Grader, hostile: Hostile) -> None:
 
 
 def is_confined(grader: Grader) -> bool:
-    """Whether this grader's workers are kept from the machine."""
+    """Return True if this grader's workers run in a sandbox."""
     if grader.workers._fork_server.isolation == "kernel":
         return isolation._has_landlock() and isolation._has_seccomp()
     return grader.workers._fork_server.isolation == "bubblewrap"
 
 
 def shown(report: Report) -> str:
-    """The report as text, with no escape sequence of the submission in it."""
+    """Return the report as text. Check that it contains no escape sequence of the submission."""
     from rich.console import Console
 
     console = Console(width=80, no_color=True, highlight=False)

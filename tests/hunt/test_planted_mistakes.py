@@ -1,4 +1,4 @@
-"""Bug hunts: nothing in the handed-out file gives the mistake away, no mistake comes twice in a row, and a repair is told for what it was."""
+"""Tests of planting mistakes in a reference for bug hunts."""
 
 import ast
 import io
@@ -14,11 +14,11 @@ from trainer.model.challenge import Challenge, Mistake
 from trainer.packs import pack_reader
 from trainer.packs.mistakes import patch, patch_all, read_mistakes
 
-IDS = [one.id for one in CHALLENGES]
+IDS = [challenge.id for challenge in CHALLENGES]
 
 
 def comments(text: str) -> list[str]:
-    """All comments of a Python text."""
+    """Return all comments of a Python text."""
     return [
         token.string
         for token in tokenize.generate_tokens(io.StringIO(text).readline)
@@ -27,19 +27,22 @@ def comments(text: str) -> list[str]:
 
 
 def code(text: str) -> str:
-    """What a module does, without its docstring."""
+    """Return the code of a module without its docstring."""
     tree = ast.parse(text)
     return ast.dump(ast.Module(tree.body[1:], []))
 
 
 @pytest.mark.sampled(3)
 @pytest.mark.parametrize("challenge", CHALLENGES, ids=IDS)
-def test_nothing_gives_a_mistake_away(challenge: Challenge) -> None:
-    """Of every mistake: the patch and nothing else, no comment, none of the words about it, and no gap where a line stood."""
+def test_hunt_file_does_not_show_where_the_mistake_is(challenge: Challenge) -> None:
+    """The file has the patch and nothing else about the mistake.
+
+    It has no comments, no words about the mistake, and no gap in place of a removed line.
+    """
     reference = pack_reader.solution(challenge)
-    assert comments(reference), "nothing to be removed here"
+    assert comments(reference), "the reference has no comments to remove"
     for mistake in read_mistakes(challenge):
-        text = planted_mistakes.handed_out(challenge, (mistake,))
+        text = planted_mistakes.hunt_file_text(challenge, (mistake,))
         patched = patch(reference, mistake, challenge.id)
         assert code(text) == code(patched), mistake.id
         assert comments(text) == [], mistake.id
@@ -55,146 +58,160 @@ def test_nothing_gives_a_mistake_away(challenge: Challenge) -> None:
 
 @pytest.mark.sampled(3)
 @pytest.mark.parametrize("challenge", CHALLENGES, ids=IDS)
-def test_the_changed_lines_are_all_that_differ(challenge: Challenge) -> None:
-    """Every other line stands in the reference as well, and a changed one is a line of code."""
-    reference = Counter(planted_mistakes.bare(pack_reader.solution(challenge)).splitlines())
+def test_changed_lines_are_the_only_difference(challenge: Challenge) -> None:
+    """All other lines are in the reference too. Every changed line is a line of code."""
+    reference = Counter(
+        planted_mistakes.strip_comments(pack_reader.solution(challenge)).splitlines()
+    )
     for mistake in read_mistakes(challenge):
-        found = planted_mistakes.broken(pack_reader.solution(challenge), (mistake,), challenge.id)
-        lines = found.source.splitlines()
-        assert found.changed, mistake.id
-        assert all(lines[number - 1].strip() for number in found.changed), mistake.id
+        planted = planted_mistakes.plant_mistakes(
+            pack_reader.solution(challenge), (mistake,), challenge.id
+        )
+        lines = planted.source.splitlines()
+        assert planted.changed, mistake.id
+        assert all(lines[line_number - 1].strip() for line_number in planted.changed), mistake.id
         others = Counter(
             line
-            for number, line in enumerate(lines, start=1)
-            if line and number not in found.changed
+            for line_number, line in enumerate(lines, start=1)
+            if line and line_number not in planted.changed
         )
         assert not others - reference, mistake.id
-        lost = (mistake.was.strip("\n").count("\n") + 1) + (2 if found.missing else 0)
-        assert others.total() >= sum(many for line, many in reference.items() if line) - lost, (
-            mistake.id
-        )
+        most_lost = (mistake.was.strip("\n").count("\n") + 1) + (2 if planted.missing else 0)
+        assert (
+            others.total() >= sum(count for line, count in reference.items() if line) - most_lost
+        ), mistake.id
 
 
 @pytest.mark.sampled(3)
 @pytest.mark.parametrize("challenge", CHALLENGES, ids=IDS)
-def test_what_is_told_stands_in_the_reference(challenge: Challenge) -> None:
-    """The line numbers are those of the reference as `solution` shows it."""
+def test_reported_lines_have_the_numbers_of_the_reference(challenge: Challenge) -> None:
+    """The line numbers are those that `solution` shows."""
     lines = pack_reader.solution(challenge).splitlines()
     for mistake in read_mistakes(challenge):
-        told = planted_mistakes.told(pack_reader.solution(challenge), mistake, challenge.id)
-        assert told, mistake.id
-        for change in told:
-            for number, line in enumerate(change.was, start=change.first):
-                assert lines[number - 1].startswith(line), mistake.id
+        changes = planted_mistakes.reference_changes(
+            pack_reader.solution(challenge), mistake, challenge.id
+        )
+        assert changes, mistake.id
+        for change in changes:
+            for line_number, line in enumerate(change.was, start=change.first):
+                assert lines[line_number - 1].startswith(line), mistake.id
 
 
-def test_two_mistakes_are_both_there() -> None:
-    """The lines of the one and of the other, in whichever order they are named."""
+def test_two_mistakes_are_planted_together() -> None:
+    """The order in which they are named does not matter."""
     challenge = BY_ID["gqa"]
-    known = {one.id: one for one in read_mistakes(challenge)}
+    known = {mistake.id: mistake for mistake in read_mistakes(challenge)}
     scale, tiled = known["no-scale"], known["heads-tiled"]
     source = pack_reader.solution(challenge)
     both = patch_all(source, (scale, tiled), "")
     assert (
         both == patch_all(source, (tiled, scale), "") == patch(patch(source, scale, ""), tiled, "")
     )
-    found = planted_mistakes.broken(source, (scale, tiled), "").changed
-    assert set(found) > set(planted_mistakes.broken(source, (tiled,), "").changed)
-    assert "two mistakes" in planted_mistakes.handed_out(challenge, (scale, tiled))
-    assert "one mistake " in planted_mistakes.handed_out(challenge, (scale,))
+    changed = planted_mistakes.plant_mistakes(source, (scale, tiled), "").changed
+    assert set(changed) > set(planted_mistakes.plant_mistakes(source, (tiled,), "").changed)
+    assert "two mistakes" in planted_mistakes.hunt_file_text(challenge, (scale, tiled))
+    assert "one mistake " in planted_mistakes.hunt_file_text(challenge, (scale,))
 
 
 @pytest.mark.sampled(3)
 @pytest.mark.parametrize("challenge", CHALLENGES, ids=IDS)
-def test_pairs_lie_on_different_lines(challenge: Challenge) -> None:
-    """Each of two chosen mistakes changes lines that the other leaves alone, so that each has to be repaired."""
+def test_two_chosen_mistakes_change_different_lines(challenge: Challenge) -> None:
+    """Each mistake has to be repaired separately."""
     source, mistakes = pack_reader.solution(challenge), read_mistakes(challenge)
     pairs = [
         chosen
         for seed in range(40)
-        if len(chosen := planted_mistakes.choose(mistakes, source, (), Random(seed))) == 2
+        if len(chosen := planted_mistakes.choose_mistakes(mistakes, source, (), Random(seed))) == 2
     ]
     assert pairs
-    for one, other in pairs:
-        both = code(planted_mistakes.handed_out(challenge, (one, other)))
+    for first, second in pairs:
+        both = code(planted_mistakes.hunt_file_text(challenge, (first, second)))
         assert (
             len(
                 {
                     both,
-                    code(planted_mistakes.handed_out(challenge, (one,))),
-                    code(planted_mistakes.handed_out(challenge, (other,))),
+                    code(planted_mistakes.hunt_file_text(challenge, (first,))),
+                    code(planted_mistakes.hunt_file_text(challenge, (second,))),
                 }
             )
             == 3
         )
-        assert source.index(one.was) + len(one.was) <= source.index(other.was)
+        assert source.index(first.was) + len(first.was) <= source.index(second.was)
 
 
-def test_never_the_same_twice_in_a_row() -> None:
-    """Not even with the same seed; about a third of the hunts have two mistakes; with equal chances the choice is equal."""
+def test_mistakes_are_not_chosen_twice_in_a_row() -> None:
+    """About a third of the hunts have two mistakes. The same seed chooses the same mistakes."""
     challenge = BY_ID["masks"]
     source, mistakes = pack_reader.solution(challenge), read_mistakes(challenge)
     rng = Random(5)
     last: tuple[str, ...] = ()
     sizes: Counter[int] = Counter()
     for _ in range(600):
-        chosen = tuple(one.id for one in planted_mistakes.choose(mistakes, source, last, rng))
+        chosen = tuple(
+            mistake.id for mistake in planted_mistakes.choose_mistakes(mistakes, source, last, rng)
+        )
         assert set(chosen) != set(last)
         sizes[len(chosen)] += 1
         last = chosen
     assert set(sizes) == {1, 2}
     assert 0.25 < sizes[2] / 600 < 0.42
     for seed in range(30):
-        first = planted_mistakes.choose(mistakes, source, (), Random(seed))
-        assert planted_mistakes.choose(mistakes, source, (), Random(seed)) == first
-        again = planted_mistakes.choose(
-            mistakes, source, [one.id for one in reversed(first)], Random(seed)
+        first = planted_mistakes.choose_mistakes(mistakes, source, (), Random(seed))
+        assert planted_mistakes.choose_mistakes(mistakes, source, (), Random(seed)) == first
+        again = planted_mistakes.choose_mistakes(
+            mistakes, source, [mistake.id for mistake in reversed(first)], Random(seed)
         )
-        assert {one.id for one in again} != {one.id for one in first}
+        assert {mistake.id for mistake in again} != {mistake.id for mistake in first}
 
 
-def test_two_mistakes_in_turns() -> None:
-    """Where there are only two, on one line, they take turns; where there is only one, it comes again."""
-    one, other = (
+def test_two_mistakes_on_one_line_alternate() -> None:
+    """If there is only first mistake, it is chosen again."""
+    first, second = (
         Mistake(name, "x * 2", now, "", "") for name, now in (("a", "x * 3"), ("b", "x * 4"))
     )
     for seed in range(20):
-        assert planted_mistakes.choose((one, other), SOURCE, ("a",), Random(seed)) == (other,)
-        assert planted_mistakes.choose((one,), SOURCE, ("a",), Random(seed)) == (one,)
+        assert planted_mistakes.choose_mistakes((first, second), SOURCE, ("a",), Random(seed)) == (
+            second,
+        )
+        assert planted_mistakes.choose_mistakes((first,), SOURCE, ("a",), Random(seed)) == (first,)
 
 
-def test_what_is_seen_at_once_is_not_handed_out() -> None:
-    """`if False:` in place of a condition needs no hunting."""
+def test_obvious_mistakes_are_not_chosen() -> None:
+    """`if False:` in place of a condition is too easy to see."""
     plain = Mistake("b", "x * 2", "x * 3", "", "")
     for now in ("if False:", "while True:", "a = 1\n    if True:"):
-        assert planted_mistakes.fair((Mistake("a", "x", now, "", ""), plain)) == [plain]
+        assert planted_mistakes.fair_mistakes((Mistake("a", "x", now, "", ""), plain)) == [plain]
     assert all(
-        "if False" not in one.now
+        "if False" not in mistake.now
         for challenge in CHALLENGES
-        for one in planted_mistakes.fair(read_mistakes(challenge))
+        for mistake in planted_mistakes.fair_mistakes(read_mistakes(challenge))
     )
     assert any(
-        "if False" in one.now for challenge in CHALLENGES for one in read_mistakes(challenge)
+        "if False" in mistake.now
+        for challenge in CHALLENGES
+        for mistake in read_mistakes(challenge)
     )
 
 
-def test_texts_are_no_comments() -> None:
-    """A `#` in a text stays, and so do the empty lines of a docstring; comments go, with the spaces before them."""
-    bare = planted_mistakes.bare(SOURCE)
+def test_comments_are_removed_and_strings_stay() -> None:
+    """The spaces before a comment are removed too. Empty lines in a docstring stay."""
+    bare = planted_mistakes.strip_comments(SOURCE)
     assert comments(bare) == []
     assert bare == SOURCE.replace("    # why it is so\n", "").replace("  # [B, L]", "").replace(
         "  # [B]", ""
     )
 
 
-def test_a_taken_out_line_leaves_no_gap() -> None:
-    """Neither an empty line, nor one of spaces, nor two where one was."""
+def test_removed_line_leaves_no_gap() -> None:
+    """There is no empty line, no line of spaces, and no double gap."""
     gone = Mistake("gone", "y = x * 2", "", "", "")
-    found = planted_mistakes.broken(SOURCE.replace("return y, z", "return z"), (gone,), "")
-    assert '# no comment"""\n    z = ' in found.source.replace("\n\n", "\n")
-    assert "    \n" not in found.source
-    assert found.missing
-    assert [found.source.splitlines()[number - 1].strip() for number in found.changed] == [
+    planted = planted_mistakes.plant_mistakes(
+        SOURCE.replace("return y, z", "return z"), (gone,), ""
+    )
+    assert '# no comment"""\n    z = ' in planted.source.replace("\n\n", "\n")
+    assert "    \n" not in planted.source
+    assert planted.missing
+    assert [planted.source.splitlines()[number - 1].strip() for number in planted.changed] == [
         '"""Shapes. # no comment"""',
         'z = "# no comment"',
     ]

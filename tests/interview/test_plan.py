@@ -1,4 +1,4 @@
-"""A mock interview: its plan, its state, its score, and the command without a screen."""
+"""Tests of the plan of a mock interview."""
 
 import json
 from dataclasses import asdict, replace
@@ -23,14 +23,11 @@ from trainer.practice.schedule import item_of, items
 
 QUESTIONS = read_questions(BUILT_IN)
 
-
 TOPICS = read_topics(BUILT_IN)
-
 
 BEFORE = prerequisites(CHALLENGES)
 
-
-WANTED = [None, *sorted({one.topic for one in CHALLENGES}), *BY_ID]
+WANTED = [None, *sorted({challenge.topic for challenge in CHALLENGES}), *BY_ID]
 
 
 def planned(
@@ -52,9 +49,11 @@ def planned(
 
 @pytest.mark.parametrize("minutes", [5, 15, 25, 40, 45, 60, 90, 240])
 @pytest.mark.parametrize("wanted", WANTED, ids=str)
-def test_plan_fits(wanted: str | None, minutes: int) -> None:
-    """Every topic and challenge gives a main problem, a follow-up on it if there is one, and a
-    warm-up that needs neither, all within the time."""
+def test_plan_has_a_main_problem_and_fits_into_the_time(wanted: str | None, minutes: int) -> None:
+    """A follow-up builds on the main problem if such a challenge exists.
+
+    A warm-up builds on neither.
+    """
     for seed in range(5):
         made = planned(minutes, wanted, seed)
         by_role = {stage.role: BY_ID[stage.challenge] for stage in made.stages}
@@ -62,10 +61,11 @@ def test_plan_fits(wanted: str | None, minutes: int) -> None:
         main = by_role["main problem"]
         assert wanted in (None, main.id, main.topic)
         assert (
-            len(made.stages) == 1 or sum(one.minutes for one in by_role.values()) <= 1.2 * minutes
+            len(made.stages) == 1
+            or sum(problem.minutes for problem in by_role.values()) <= 1.2 * minutes
         )
         if follow_up := by_role.get("follow-up"):
-            later = {one.id for one in CHALLENGES if main.id in BEFORE[one.id]}
+            later = {challenge.id for challenge in CHALLENGES if main.id in BEFORE[challenge.id]}
             assert follow_up.id in later if later else follow_up.id not in BEFORE[main.id]
         if warm_up := by_role.get("warm-up"):
             assert warm_up.level == "easy" or warm_up.minutes <= 15
@@ -83,26 +83,30 @@ def test_plan_fits(wanted: str | None, minutes: int) -> None:
 @pytest.mark.parametrize("minutes", [5, 30, 60, 240])
 @pytest.mark.parametrize("wanted", WANTED, ids=str)
 def test_questions_follow_up_the_problems(wanted: str | None, minutes: int) -> None:
-    """There are three to five different questions; those on the problems come first."""
+    """There are three to five different questions. Questions on the problems come first."""
     made = planned(minutes, wanted)
     chosen = {stage.challenge for stage in made.stages}
-    fitting = {one.id for one in QUESTIONS if chosen & set(one.challenges)}
+    fitting = {question.id for question in QUESTIONS if chosen & set(question.challenges)}
     topics = {BY_ID[name].topic for name in chosen}
     assert 3 <= len(made.questions) <= 5
     assert len(set(made.questions)) == len(made.questions)
-    others = [one for one in QUESTIONS if one.id in made.questions and one.id not in fitting]
+    others = [
+        question
+        for question in QUESTIONS
+        if question.id in made.questions and question.id not in fitting
+    ]
     assert not others or (
-        all(one.topic in topics for one in others) and fitting <= set(made.questions)
+        all(question.topic in topics for question in others) and fitting <= set(made.questions)
     )
 
 
 def test_minutes_decide_how_many_problems() -> None:
-    """A quarter of an hour has one problem, an hour has three."""
+    """15 minutes have one problem, an hour has three."""
     assert [len(planned(minutes).stages) for minutes in (5, 15, 30, 60, 120)] == [1, 1, 2, 3, 3]
 
 
-def test_seed_decides() -> None:
-    """The same seed gives the same interview; other seeds give others."""
+def test_same_seed_gives_the_same_plan() -> None:
+    """Other seeds give other plans."""
     assert planned(seed=7) == planned(seed=7)
     assert (
         len({tuple(stage.challenge for stage in planned(seed=seed).stages) for seed in range(20)})
@@ -111,21 +115,23 @@ def test_seed_decides() -> None:
 
 
 def test_known_items_are_avoided() -> None:
-    """Among problems that fit equally well the unknown one is chosen; the same for questions."""
-    alike = [one.id for one in CHALLENGES if one.minutes == 15]
-    for new in alike:
-        familiar = {item_of(one): 1.0 for one in alike if one != new}
+    """Among equally suitable problems, the unknown problem is chosen. The same holds for questions."""
+    same_length = [challenge.id for challenge in CHALLENGES if challenge.minutes == 15]
+    for new in same_length:
+        familiar = {item_of(other): 1.0 for other in same_length if other != new}
         assert planned(15, known_items=familiar).stages[0].challenge == new
-    first = planned(15, alike[0])
-    again = planned(15, alike[0], known_items={f"question:{name}": 1.0 for name in first.questions})
+    first = planned(15, same_length[0])
+    again = planned(
+        15, same_length[0], known_items={f"question:{name}": 1.0 for name in first.questions}
+    )
     assert not set(first.questions) & set(again.questions)
 
 
-def test_familiarity() -> None:
-    """A pass fades within a month, a failure counts for nothing, a due item is not known."""
+def test_pass_fades_within_a_month() -> None:
+    """A failed attempt does not count, and a due item counts as not known."""
     day = 86400.0
 
-    def tried(name: str, when: float, verdict: str = "passed") -> Attempt:
+    def attempt_at(name: str, when: float, verdict: str = "passed") -> Attempt:
         return Attempt(name, when, 1, verdict, 1, 1, "")  # type: ignore[arg-type]
 
     now = 100 * day
@@ -133,23 +139,23 @@ def test_familiarity() -> None:
         [Review("1", "challenge:due", 0.0, 3, ""), Review("2", "challenge:new", now - 60, 4, "")],
         now,
     )
-    found = familiarity(
+    known = familiarity(
         [
-            tried("a", now),
-            tried("b", now - 15 * day),
-            tried("c", 0.0),
-            tried("d", now, "failed"),
-            tried("due", now),
+            attempt_at("a", now),
+            attempt_at("b", now - 15 * day),
+            attempt_at("c", 0.0),
+            attempt_at("d", now, "failed"),
+            attempt_at("due", now),
         ],
         reviewed,
         now,
     )
-    assert found["challenge:a"] == 1.0
-    assert found["challenge:b"] == pytest.approx(0.5)
-    assert found["challenge:c"] == 0.0
-    assert "challenge:d" not in found
-    assert found["challenge:due"] == 0.0
-    assert found["challenge:new"] > 0.9
+    assert known["challenge:a"] == 1.0
+    assert known["challenge:b"] == pytest.approx(0.5)
+    assert known["challenge:c"] == 0.0
+    assert "challenge:d" not in known
+    assert known["challenge:due"] == 0.0
+    assert known["challenge:new"] > 0.9
 
 
 @pytest.mark.parametrize(
@@ -168,19 +174,22 @@ def test_topic_without_challenges_is_refused() -> None:
         main_problems(CHALLENGES, {**TOPICS, "history": "History"}, "history")
 
 
-def test_journal_keeps_the_plan() -> None:
-    """The journal gives the same plan back; a plan of another version is None."""
+def test_plan_is_read_from_the_journal_unchanged() -> None:
+    """A plan of another version is read as None."""
     made = replace(planned(), folder="/a/b")
     assert plan_from(json.loads(json.dumps(asdict(made)))) == made
     assert plan_from({"minutes": "many"}) is None
 
 
-def test_questions_are_drawn_the_same_again() -> None:
-    """A second draw gives the same numbers and order; a question that is gone is skipped."""
+def test_questions_of_a_plan_are_always_the_same() -> None:
+    """A question that the bank no longer has is skipped."""
     made = planned(60)
     asked = draw_questions(made, QUESTIONS)
-    assert [one.item for one in asked] == [f"question:{name}" for name in made.questions]
+    assert [question.item for question in asked] == [f"question:{name}" for name in made.questions]
     assert draw_questions(made, QUESTIONS) == asked
     assert (
-        draw_questions(made, [one for one in QUESTIONS if one.id != made.questions[0]]) == asked[1:]
+        draw_questions(
+            made, [question for question in QUESTIONS if question.id != made.questions[0]]
+        )
+        == asked[1:]
     )

@@ -1,4 +1,4 @@
-"""A mock interview: its plan, its state, its score, and the command without a screen."""
+"""Tests of the score of a mock interview."""
 
 from typing import Any
 
@@ -15,7 +15,7 @@ from trainer.quiz.drawn_questions import DrawnQuestion
 
 
 def row(weight: float, result: StageResult | None, **changes: Any) -> ProblemRow:
-    """Return one problem of the sheet."""
+    """Return a problem of the score sheet."""
     return ProblemRow(
         "c",
         "C",
@@ -30,7 +30,6 @@ def row(weight: float, result: StageResult | None, **changes: Any) -> ProblemRow
 
 RIGHT = StageResult("passed", 12, 12)
 
-
 HALF = StageResult("failed", 6, 12, ("values",))
 
 
@@ -40,8 +39,8 @@ HALF = StageResult("failed", 6, 12, ("values",))
         ([row(1.0, RIGHT)], 0.9, (60, 15, 10)),
         ([row(1.0, RIGHT)], 1.5, (60, 7.5, 10)),
         ([row(1.0, RIGHT)], 3.0, (60, 0, 10)),
-        ([row(1.0, RIGHT, hints=1, whys=1)], 1.0, (60, 15, 5)),
-        ([row(1.0, RIGHT, hints=3, whys=4)], 1.0, (60, 15, 0)),
+        ([row(1.0, RIGHT, hints=1, revealed_mistakes=1)], 1.0, (60, 15, 5)),
+        ([row(1.0, RIGHT, hints=3, revealed_mistakes=4)], 1.0, (60, 15, 0)),
         ([row(1.0, RIGHT, reference_seen=True)], 1.0, (60, 15, 0)),
         ([row(1.0, HALF)], 0.1, (15, 0, 0)),
         ([row(1.0, None)], 0.1, (0, 0, 0)),
@@ -49,31 +48,31 @@ HALF = StageResult("failed", 6, 12, ("values",))
     ],
     ids=[
         "all",
-        "half over",
-        "far over",
+        "1.5 times the time",
+        "3 times the time",
         "help",
         "much help",
         "reference",
         "half the checks",
         "nothing",
-        "two",
+        "two problems",
     ],
 )
-def test_score_of_parts(
+def test_score_has_parts_for_correctness_time_and_help(
     problems: list[ProblemRow], share: float, expected: tuple[float, ...]
 ) -> None:
-    """Correctness, time and help count as the sheet says."""
+    """The points are those of the rules on the sheet, 100 in total."""
     question = DrawnQuestion("question:x", "t", "number", "?", "1", "so")
-    found = score_parts(
+    parts = score_parts(
         problems, [QuestionRow(question, "1", True), QuestionRow(question, None, False)], share
     )
-    assert [part.points for part in found] == pytest.approx([*expected, 7.5])
-    assert sum(part.most for part in found) == 100
+    assert [part.points for part in parts] == pytest.approx([*expected, 7.5])
+    assert sum(part.most for part in parts) == 100
     assert sum(part.most for part in score_parts(problems, [], share)) == 100
 
 
-def test_sheet_of_an_interview() -> None:
-    """The sheet has all problems and questions, and says what to practise."""
+def test_score_sheet_has_all_problems_and_questions() -> None:
+    """It also has commands to practise with."""
     asked = [
         DrawnQuestion(f"question:{name}", "cache", "number", "?", "1", "so")
         for name in ("x", "y", "z")
@@ -81,11 +80,11 @@ def test_sheet_of_an_interview() -> None:
     sheet = score_sheet(
         PLAN, state_of(PLAN, EVENTS), BY_ID, {"sdpa": "ref", "mha": "ref"}, asked, 5.0
     )
-    assert [(one.challenge, one.passed, one.weight) for one in sheet.problems] == [
+    assert [(problem.challenge, problem.passed, problem.weight) for problem in sheet.problems] == [
         ("sdpa", True, 1 / 3),
         ("mha", False, 2 / 3),
     ]
-    assert [(one.given, one.right) for one in sheet.questions] == [
+    assert [(question.given, question.right) for question in sheet.questions] == [
         ("a", True),
         ("?", False),
         (None, False),
@@ -95,11 +94,11 @@ def test_sheet_of_an_interview() -> None:
         == round(sum(part.points for part in sheet.parts))
         == 20 + 5 + round(10 / 3 * 0.5) + 5
     )
-    assert [one.split(":")[0] for one in sheet.practise] == [
+    assert [command.split(":")[0] for command in sheet.practise] == [
         "attn-drill start mha",
         "attn-drill start sdpa",
         "attn-drill quiz --topic cache",
     ]
     assert score_sheet(PLAN, state_of(PLAN, EVENTS), {}, {}, asked, 5.0).total == sheet.total, (
-        "a pack that lost the challenges changes no score"
+        "the score does not change if the pack no longer has the challenges"
     )

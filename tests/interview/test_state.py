@@ -1,4 +1,4 @@
-"""A mock interview: its plan, its state, its score, and the command without a screen."""
+"""Tests of the state of a mock interview."""
 
 import json
 from typing import Any
@@ -12,19 +12,19 @@ from trainer.interview.state import (
     allowed_seconds,
     overtime_seconds,
     state_of,
-    unrecorded,
+    unrecorded_attempts,
 )
 from trainer.model.attempt import Attempt
 
 
-def test_events_add_up() -> None:
-    """Attempts, help, seconds and results add up; without a file there is no result."""
+def test_state_adds_up_the_events() -> None:
+    """Attempts, help, seconds and results are summed. Without a file there is no result."""
     state = state_of(PLAN, EVENTS)
     assert state.stages[0] == StageState(
         True, True, 110.0, 2, 1, 1, StageResult("passed", 12, 12), False, "x", ""
     )
     assert state.stages[1] == StageState(True, True, 910.0, 3, 0, 0, None, True, None, "gone")
-    assert [(one.item, one.right) for one in state.answers] == [
+    assert [(answer.item, answer.right) for answer in state.answers] == [
         ("question:x", True),
         ("question:y", False),
     ]
@@ -37,23 +37,23 @@ def test_events_add_up() -> None:
 
 
 @pytest.mark.parametrize("count", range(len(EVENTS) + 1))
-def test_kill_after_any_event_can_be_resumed(count: int) -> None:
-    """After a kill at any event the next stage is known, no second is lost, the end is the same."""
+def test_interview_can_be_resumed_after_any_event(count: int) -> None:
+    """The next stage is known, no second is lost, and the end is the same."""
     state = state_of(PLAN, EVENTS[:count])
     ended = sum(kind == "ended" for _, kind, _ in EVENTS[:count])
     assert state.stage == (ended if ended < 2 else None)
     assert len(state.answers) == sum(kind == "answer" for _, kind, _ in EVENTS[:count])
-    told = [data["seconds"] for _, _, data in EVENTS[:count] if data.get("stage") == 0]
-    assert state.stages[0].seconds == max(told, default=0.0)
+    seconds_of_stage = [data["seconds"] for _, _, data in EVENTS[:count] if data.get("stage") == 0]
+    assert state.stages[0].seconds == max(seconds_of_stage, default=0.0)
     assert state_of(PLAN, json.loads(json.dumps(EVENTS[:count])) + EVENTS[count:]) == state_of(
         PLAN, EVENTS
     )
 
 
-def test_attempts_after_a_kill_are_taken_in() -> None:
-    """Only attempts at this stage after the last event are taken in."""
+def test_attempts_before_a_kill_are_recorded_later() -> None:
+    """Only attempts at this stage and after the last event are added."""
 
-    def tried(when: float, name: str = "mha", purpose: Any = "interview") -> Attempt:
+    def attempt_at(when: float, name: str = "mha", purpose: Any = "interview") -> Attempt:
         return Attempt(
             name,
             when,
@@ -68,21 +68,21 @@ def test_attempts_after_a_kill_are_taken_in() -> None:
         )
 
     attempts = [
-        tried(0.5),
-        tried(8.0),
-        tried(8.5),
-        tried(8.6, purpose="practice"),
-        tried(8.7, "sdpa"),
-        tried(9.0),
+        attempt_at(0.5),
+        attempt_at(8.0),
+        attempt_at(8.5),
+        attempt_at(8.6, purpose="practice"),
+        attempt_at(8.7, "sdpa"),
+        attempt_at(9.0),
     ]
     missing = {"stage": 1, "seconds": 70.0, "verdict": "failed", "passed": 1, "total": 2}
     missing["failed"] = ["runs"]
-    assert unrecorded(PLAN, 1.0, EVENTS[:8], attempts) == [missing, missing]
-    assert unrecorded(PLAN, 1.0, EVENTS, attempts) == []
+    assert unrecorded_attempts(PLAN, 1.0, EVENTS[:8], attempts) == [missing, missing]
+    assert unrecorded_attempts(PLAN, 1.0, EVENTS, attempts) == []
 
 
-def test_one_clock_for_all_stages() -> None:
-    """A stage gets what earlier stages left over; overtime up to a minute is not told."""
+def test_stage_gets_the_time_that_earlier_stages_left() -> None:
+    """Overtime up to a minute counts as 0."""
     quick = state_of(PLAN, EVENTS[:7])
     assert allowed_seconds(PLAN, quick, 1) == 600 + 190
     slow = state_of(PLAN, [(1.0, "ended", {**EVENTS[6][2], "seconds": 700.0})])

@@ -1,4 +1,4 @@
-"""The words of floor 0."""
+"""Named dimensions and output shapes of a case."""
 
 import pytest
 
@@ -14,12 +14,14 @@ from trainer.model.case import Case, axes
         pytest.param("", (), id="scalar"),
     ],
 )
-def test_axes(dims: str, expected: tuple[tuple[str, ...], ...]) -> None:
-    """Named dimensions are split at spaces, groups kept together."""
+def test_named_dimensions_are_split_at_spaces(
+    dims: str, expected: tuple[tuple[str, ...], ...]
+) -> None:
+    """A group in parentheses is one axis."""
     assert axes(dims) == expected
 
 
-def test_output_shape_multiplies_groups() -> None:
-    """A grouped axis is as long as its letters' product."""
+def test_size_of_a_grouped_axis_is_the_product_of_its_letters() -> None:
+    """The axis (H D) with H = 3 and D = 5 has size 15."""
     case = Case("c", {}, {"out": "B (H D)"}, {"B": 2, "H": 3, "D": 5})
     assert case.output_shape("out") == (2, 15)

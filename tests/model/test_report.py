@@ -1,13 +1,17 @@
-"""Each check refuses what it alone is for, and says so; tables of refused and accepted submissions of gqa."""
+"""The statuses and the first failure of a report."""
 
 from trainer.model.checks import CHECK_ORDER
 from trainer.model.report import Outcome, Report
 
 
-def test_a_check_with_a_part_that_was_not_looked_at_is_skipped() -> None:
-    """A failed part counts most, then a skipped part; the checks come in their order."""
-    said = [("runs", "failed"), ("shapes", "passed"), ("shapes", "skipped"), ("loads", "passed")]
-    outcomes = tuple(Outcome(check, status) for check, status in said)  # type: ignore[arg-type]
+def test_check_with_a_skipped_outcome_is_skipped() -> None:
+    """A failed outcome counts most, then a skipped outcome. The checks keep their order."""
+    outcomes = (
+        Outcome("runs", "failed"),
+        Outcome("shapes", "passed"),
+        Outcome("shapes", "skipped"),
+        Outcome("loads", "passed"),
+    )
     statuses = Report("gqa", "gqa.py", 1, "error", outcomes).statuses()
     assert list(statuses.items()) == [
         ("loads", "passed"),
@@ -16,8 +20,8 @@ def test_a_check_with_a_part_that_was_not_looked_at_is_skipped() -> None:
     ]
 
 
-def test_report_orders_checks_and_finds_the_first_failure() -> None:
-    """One failed case fails its check; the earliest check is explained first."""
+def test_first_failure_is_that_of_the_earliest_check() -> None:
+    """One failed case fails its check, and the report explains the earliest failed check first."""
     outcomes = (
         Outcome("values", "failed", "b", "two", 2),
         Outcome("shapes", "passed"),
@@ -28,3 +32,16 @@ def test_report_orders_checks_and_finds_the_first_failure() -> None:
     assert report.statuses() == {"shapes": "passed", "dtype": "failed", "values": "failed"}
     assert report.first_failure() is outcomes[3]
     assert list(report.statuses()) == [name for name in CHECK_ORDER if name in report.statuses()]
+
+
+def test_forbidden_call_is_explained_before_other_failures() -> None:
+    """With verdict "not-allowed", other failures may follow from the forbidden call."""
+    outcomes = (Outcome("values", "failed"), Outcome("from scratch", "failed"))
+    assert Report("gqa", "f.py", 1, "failed", outcomes).first_failure() is outcomes[0]
+    assert Report("gqa", "f.py", 1, "not-allowed", outcomes).first_failure() is outcomes[1]
+
+
+def test_report_without_failures_has_no_first_failure() -> None:
+    """A pass has nothing to explain."""
+    report = Report("gqa", "f.py", 1, "passed", (Outcome("loads", "passed"),))
+    assert report.first_failure() is None

@@ -1,18 +1,26 @@
 """Fixtures of the tests in `tests/packs`."""
 
+import shutil
 import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from tests.support.paths import TINY_PACK
 from trainer.cli import commands
 from trainer.packs.scaffold import NewPack, scaffold
 
 
 @pytest.fixture
+def tiny_pack(tmp_path: Path) -> Path:
+    """Return a copy of the tiny pack, which a test may change."""
+    return Path(shutil.copytree(TINY_PACK, tmp_path / "pack"))
+
+
+@pytest.fixture
 def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder on sys.path, as if it were one for packages."""
+    """Return an empty folder on sys.path, for installed packages."""
     folder = tmp_path / "site"
     folder.mkdir()
     monkeypatch.syspath_prepend(folder)
@@ -23,7 +31,10 @@ def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def run(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> Callable[..., tuple[int, str, str]]:
-    """Run a command that needs no torch, in this process: its exit code, and what it wrote to stdout and to stderr."""
+    """Return a function that runs a command without torch in this process.
+
+    The function returns the exit code, the text on stdout and the text on stderr.
+    """
     work = tmp_path / "work"
     work.mkdir()
     monkeypatch.chdir(work)
@@ -37,6 +48,6 @@ def run(
 
 
 @pytest.fixture(scope="module")
-def made(tmp_path_factory: pytest.TempPathFactory) -> NewPack:
-    """A new pack, which no test changes."""
+def new_pack(tmp_path_factory: pytest.TempPathFactory) -> NewPack:
+    """Return a pack that `pack new` wrote. Tests must not change this pack."""
     return scaffold("my-pack", tmp_path_factory.mktemp("made"))

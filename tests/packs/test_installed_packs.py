@@ -1,4 +1,4 @@
-"""Which packs are known and in what order; what is broken in one of them is told, and stops no command."""
+"""Packs of installed packages: a broken pack is reported and stops no command."""
 
 import sys
 from collections.abc import Callable
@@ -6,25 +6,41 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.known_packs import BUILT_IN, install, make
+from tests.support.known_packs import BUILT_IN, install_pack, make_pack
 from trainer.app.open_packs import open_packs
 from trainer.packs import known_packs
 from trainer.packs.installed_packs import installed_packs
 from trainer.packs.known_packs import Places, catalogue
 
 
-def test_a_package_is_not_imported(site: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Neither the package that an entry point names, nor one that it lies in; comments, other groups and extras are no matter."""
+def test_package_of_a_pack_is_not_imported(site: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Neither the package nor its parent is imported.
+
+    Comments, other groups and extras in `entry_points.txt` do not matter.
+    """
     for package, folder in (
         ("silent_pack", "silent_pack"),
         ("silent_outer", "silent_outer/inner/pack"),
     ):
-        (make(site / folder, "extra") / "__init__.py").write_text("raise ImportError('imported')\n")
+        init = make_pack(site / folder, "extra") / "__init__.py"
+        init.write_text("raise ImportError('imported')\n")
         (site / package / "__init__.py").write_text("raise ImportError('imported')\n")
-    lines = "[console_scripts]\nx = nowhere:main\n\n[ attn_drill.packs ]\n# a comment\n; another\nplain=silent_pack\ndeep = silent_outer.inner.pack [more]\n[other]\ny = z\n"
-    install(site, "silent", lines)
+    lines = [
+        "[console_scripts]",
+        "x = nowhere:main",
+        "",
+        "[ attn_drill.packs ]",
+        "# a comment",
+        "; another",
+        "plain=silent_pack",
+        "deep = silent_outer.inner.pack [more]",
+        "[other]",
+        "y = z",
+        "",
+    ]
+    install_pack(site, "silent", "\n".join(lines))
     found, troubles = installed_packs([str(site)])
-    assert [(one.name, one.root) for one in found] == [
+    assert [(pack.name, pack.root) for pack in found] == [
         ("plain", site / "silent_pack"),
         ("deep", site / "silent_outer/inner/pack"),
     ]
@@ -37,33 +53,39 @@ def test_a_package_is_not_imported(site: Path, capsys: pytest.CaptureFixture[str
     ["str(HERE / 'pack')", "HERE / 'pack'", "'pack'", "'../attribute_module/pack'"],
     ids=["text", "path", "relative", "relative, up"],
 )
-def test_an_attribute_names_the_folder(
+def test_attribute_of_a_module_names_the_folder(
     site: Path, value: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """As text or as a path, absolute or from where the module lies; what the module prints does not get between a command's words."""
-    make(site / "attribute_module" / "pack", "extra")
+    """The folder may be text or a path, absolute or relative to the module.
+
+    Text that the module prints goes to stderr, so that it does not mix with a command's output.
+    """
+    make_pack(site / "attribute_module" / "pack", "extra")
     (site / "attribute_module" / "__init__.py").write_text(
-        f"from pathlib import Path\nHERE = Path(__file__).parent\nprint('hello')\nclass Folders:\n    mine = {value}\n"
+        "from pathlib import Path\n"
+        "HERE = Path(__file__).parent\n"
+        "print('hello')\n"
+        f"class Folders:\n    mine = {value}\n"
     )
     monkeypatch.delitem(sys.modules, "attribute_module", raising=False)
-    install(site, "attribute", "[attn_drill.packs]\nmine = attribute_module : Folders.mine\n")
+    install_pack(site, "attribute", "[attn_drill.packs]\nmine = attribute_module : Folders.mine\n")
     found, troubles = installed_packs([str(site)])
     monkeypatch.delitem(sys.modules, "attribute_module")
-    assert [one.root for one in found] == [site / "attribute_module" / "pack"], troubles
+    assert [pack.root for pack in found] == [site / "attribute_module" / "pack"], troubles
     assert capsys.readouterr() == ("", "hello\n")
 
 
 @pytest.mark.parametrize(
-    ("value", "says"),
+    ("value", "message"),
     [
         pytest.param("broken_nowhere", "there is no package 'broken_nowhere'", id="no package"),
         pytest.param(
             "broken_empty.nowhere",
-            "broken_empty.nowhere is no package with a folder of its own",
+            "broken_empty.nowhere is not a package with its own folder",
             id="no package in a package",
         ),
         pytest.param(
-            "broken_module", "broken_module is no package with a folder of its own", id="a module"
+            "broken_module", "broken_module is not a package with its own folder", id="a module"
         ),
         pytest.param(
             "broken_empty", "broken_empty has no challenges/ and solutions/", id="no pack in it"
@@ -74,7 +96,7 @@ def test_an_attribute_names_the_folder(
         pytest.param("broken_module:PACK", "AttributeError", id="no such attribute"),
         pytest.param(
             "broken_module:number",
-            "broken_module:number is 7, and no folder",
+            "broken_module:number is 7, which is not a folder",
             id="an attribute that is a number",
         ),
         pytest.param(
@@ -84,26 +106,26 @@ def test_an_attribute_names_the_folder(
         ),
     ],
 )
-def test_a_broken_entry_point_is_one_sentence(
+def test_broken_entry_point_gives_one_sentence(
     site: Path,
     value: str,
-    says: str,
+    message: str,
     run: Callable[..., tuple[int, str, str]],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """It names the pack and its package; other packs are there, and every command works."""
+    """The sentence names the pack and its package. Other packs and all commands still work."""
     (site / "broken_empty").mkdir()
     (site / "broken_module.py").write_text(f"number = 7\nfolder = {str(site / 'broken_empty')!r}\n")
     (site / "broken_raises.py").write_text("1 / 0\n")
     (site / "broken_exits.py").write_text("raise SystemExit(5)\n")
-    make(site / "whole_pack", "extra")
-    install(site, "a_broken", f"[attn_drill.packs]\nmine = {value}\n")
-    install(site, "whole", "[attn_drill.packs]\nwhole = whole_pack\n")
+    make_pack(site / "whole_pack", "extra")
+    install_pack(site, "a_broken", f"[attn_drill.packs]\nmine = {value}\n")
+    install_pack(site, "whole", "[attn_drill.packs]\nwhole = whole_pack\n")
     known = catalogue(Places())
     monkeypatch.delitem(sys.modules, "broken_module", raising=False)
     (trouble,) = known.troubles
     assert trouble.startswith("The pack mine of the installed package a_broken is left out: ")
-    assert says in trouble
+    assert message in trouble
     assert trouble.endswith(". Install a_broken again, or remove it.")
     assert known.roots == [BUILT_IN, site / "whole_pack"]
     code, out, err = run("list")
@@ -112,9 +134,9 @@ def test_a_broken_entry_point_is_one_sentence(
     assert run("start", "extra")[::2] == (0, "")
 
 
-def test_entry_points_that_cannot_be_read(site: Path) -> None:
-    """Bytes that are no text, and lines that say nothing: no crash."""
-    install(site, "bytes", "")
+def test_unreadable_entry_points_cause_no_crash(site: Path) -> None:
+    """Bytes that are not text and lines without a value are skipped or reported."""
+    install_pack(site, "bytes", "")
     (site / "bytes-1.0.dist-info" / "entry_points.txt").write_bytes(
         b"\xff\xfe[attn_drill.packs]\n\xff = \xff\nalone\n"
     )
@@ -123,23 +145,23 @@ def test_entry_points_that_cannot_be_read(site: Path) -> None:
     assert len(troubles) <= 2
 
 
-def test_a_project_that_is_installed_as_it_stands(
+def test_editable_install_has_its_pack_next_to_its_package(
     tmp_path: Path, site: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The pack lies beside its package; what an installer copied among the packages is hidden from what is graded as well."""
-    project = make(tmp_path / "project", "extra")
+    """The pack is found in the project. A copy among the packages is hidden from submissions too.
+
+    A pack next to a package counts only if the parent folder is a project with a pyproject.toml.
+    """
+    project = make_pack(tmp_path / "project", "extra")
     (project / "standing_pack").mkdir()
     (project / "standing_pack" / "__init__.py").write_text("")
-    copy = make(site / "standing_pack", "extra")
-    install(site, "standing", "[attn_drill.packs]\nstanding = standing_pack\n")
+    copy = make_pack(site / "standing_pack", "extra")
+    install_pack(site, "standing", "[attn_drill.packs]\nstanding = standing_pack\n")
     monkeypatch.setattr(sys, "path", [*sys.path, str(project)])
-    assert (
-        installed_packs(sys.path)[0] == []
-    )  # what lies beside a package is no pack unless that is a project
+    assert installed_packs(sys.path)[0] == []
     (project / "pyproject.toml").write_text("")
-    monkeypatch.setattr(
-        sys, "path", [*sys.path, str(tmp_path)]
-    )  # another key for what is kept of a process
-    (pack,) = (one for one in known_packs.known_packs(Places()) if one.how == "installed")
+    # A process searches each sys.path only once, so the second search needs another sys.path.
+    monkeypatch.setattr(sys, "path", [*sys.path, str(tmp_path)])
+    (pack,) = (pack for pack in known_packs.known_packs(Places()) if pack.how == "installed")
     assert (pack.root, pack.copies) == (project, (copy,))
     assert open_packs().roots() == (BUILT_IN, project, copy)

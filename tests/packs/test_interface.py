@@ -1,37 +1,40 @@
-"""Reading packs by path; a broken pack gives one sentence naming file and key."""
+"""The interface that a stub defines."""
 
-import shutil
 from pathlib import Path
 
 import pytest
 
-from tests.support.paths import TINY_PACK
 from trainer.model.errors import PackError
 from trainer.packs import pack_reader
 from trainer.packs.interface import signatures
 
 
-@pytest.fixture
-def pack(tmp_path: Path) -> Path:
-    """A copy of the small pack, to be broken."""
-    return Path(shutil.copytree(TINY_PACK, tmp_path / "pack"))
-
-
 def test_signatures_come_from_the_stub() -> None:
-    """Constructor and forward with names, order and defaults; `self` left out."""
-    found = {
-        one.name: one.parameters
-        for one in signatures(pack_reader.find_challenge(pack_reader.built_in_pack(), "gqa"))
-    }
+    """Constructor and forward have names, order and defaults of the stub, without `self`."""
+    gqa = pack_reader.find_challenge(pack_reader.built_in_pack(), "gqa")
+    found = {signature.name: signature.parameters for signature in signatures(gqa)}
     assert list(found) == ["GroupedQueryAttention.__init__", "GroupedQueryAttention.forward"]
-    assert [one.name for one in found["GroupedQueryAttention.forward"]] == ["x", "mask"]
+    assert [parameter.name for parameter in found["GroupedQueryAttention.forward"]] == ["x", "mask"]
     assert found["GroupedQueryAttention.__init__"][3].default == 0.0
     assert found["GroupedQueryAttention.__init__"][2].required
 
 
-def test_stub_without_entry(pack: Path) -> None:
-    """A stub that does not define the entry is the pack's fault, and said so."""
-    file = pack / "challenges/prefix_sum/stub.py"
-    file.write_text("def other(): ...\n")
-    with pytest.raises(PackError, match="defines no prefix_sum"):
-        signatures(pack_reader.find_challenge(pack, "prefix-sum"))
+@pytest.mark.parametrize(
+    ("stub", "message"),
+    [
+        pytest.param("def other(): ...\n", "defines no prefix_sum", id="another name"),
+        pytest.param("def prefix_sum(x)\n", r"stub\.py, line 1: expected ':'", id="syntax error"),
+        pytest.param(
+            "def prefix_sum(x, n=len('a')): ...\n",
+            "the default of n must be a literal",
+            id="computed default",
+        ),
+    ],
+)
+def test_stub_without_a_readable_interface_is_refused(
+    tiny_pack: Path, stub: str, message: str
+) -> None:
+    """A stub that does not define the entry with literal defaults is an error of the pack."""
+    (tiny_pack / "challenges/prefix_sum/stub.py").write_text(stub)
+    with pytest.raises(PackError, match=message):
+        signatures(pack_reader.find_challenge(tiny_pack, "prefix-sum"))

@@ -1,4 +1,4 @@
-"""Which packs are known and in what order; what is broken in one of them is told, and stops no command."""
+"""The known packs: their order, and reports about broken packs and challenges."""
 
 import os
 from collections.abc import Callable
@@ -6,50 +6,54 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.known_packs import BUILT_IN, install, make
+from tests.support.known_packs import BUILT_IN, install_pack, make_pack
 from trainer.model.errors import DrillError
 from trainer.packs import known_packs, pack_reader
 from trainer.packs.known_packs import Places, catalogue, find
 
 
-def pack_of(places: Places, challenge: str) -> Path:
-    """The pack in which a challenge is found; the catalogue has to agree."""
-    found = find(places, challenge)
-    (listed,) = (one for one in catalogue(places).challenges if one.id == challenge)
+def pack_of(places: Places, challenge_id: str) -> Path:
+    """Return the pack in which `find` finds a challenge. The catalogue must agree."""
+    found = find(places, challenge_id)
+    known = catalogue(places)
+    (listed,) = (challenge for challenge in known.challenges if challenge.id == challenge_id)
     assert listed == found
-    assert catalogue(places).pack_of(listed).root == found.folder.parent.parent
+    assert known.pack_of(listed).root == found.folder.parent.parent
     return found.folder.parent.parent
 
 
-def test_the_earlier_pack_wins(tmp_path: Path, site: Path) -> None:
-    """Named by --pack, in the order of naming, then by the variable, then the built-in pack, then what is installed."""
-    one, two, three, four = (
-        make(tmp_path / name, "gqa", "extra") for name in ("one", "two", "three", "four")
+def test_earlier_pack_wins(tmp_path: Path, site: Path) -> None:
+    """The order is: `--pack` as typed, the variable, the built-in pack, installed packs."""
+    first, second, third, fourth = (
+        make_pack(tmp_path / name, "gqa", "extra") for name in ("one", "two", "three", "four")
     )
-    make(site / "precedence_pack", "gqa", "extra", "installed_only")
-    install(site, "precedence", "[attn_drill.packs]\nprecedence = precedence_pack\n")
-    variable = os.pathsep.join(["", str(three), str(four), ""])
-    assert pack_of(Places((one, two), variable), "gqa") == one
-    assert pack_of(Places((two, one), variable), "gqa") == two
-    assert pack_of(Places((), variable), "gqa") == three
+    make_pack(site / "precedence_pack", "gqa", "extra", "installed_only")
+    install_pack(site, "precedence", "[attn_drill.packs]\nprecedence = precedence_pack\n")
+    variable = os.pathsep.join(["", str(third), str(fourth), ""])
+    all_places = Places((first, second), variable)
+    assert pack_of(all_places, "gqa") == first
+    assert pack_of(Places((second, first), variable), "gqa") == second
+    assert pack_of(Places((), variable), "gqa") == third
     assert pack_of(Places(), "gqa") == BUILT_IN
     assert pack_of(Places(), "extra") == site / "precedence_pack"
-    assert pack_of(Places((), variable), "extra") == three
-    assert pack_of(Places((one, two), variable), "installed-only") == site / "precedence_pack"
-    assert [pack.root for pack in known_packs.known_packs(Places((one, two), variable))] == [
-        one,
-        two,
-        three,
-        four,
+    assert pack_of(Places((), variable), "extra") == third
+    assert pack_of(all_places, "installed-only") == site / "precedence_pack"
+    assert [pack.root for pack in known_packs.known_packs(all_places)] == [
+        first,
+        second,
+        third,
+        fourth,
         BUILT_IN,
         site / "precedence_pack",
     ]
 
 
-def test_a_pack_is_known_once(tmp_path: Path, site: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """However often and by whatever way it is named, and nothing of it is hidden by itself."""
-    pack = make(site / "once_pack", "extra")
-    install(site, "once", "[attn_drill.packs]\nonce = once_pack\n")
+def test_pack_that_is_named_several_times_is_known_once(
+    tmp_path: Path, site: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A pack may be named by a link, the variable and an entry point; it never hides itself."""
+    pack = make_pack(site / "once_pack", "extra")
+    install_pack(site, "once", "[attn_drill.packs]\nonce = once_pack\n")
     (tmp_path / "link").symlink_to(pack)
     monkeypatch.chdir(site)
     known = catalogue(Places((tmp_path / "link", Path("once_pack"), BUILT_IN), str(pack)))
@@ -57,76 +61,73 @@ def test_a_pack_is_known_once(tmp_path: Path, site: Path, monkeypatch: pytest.Mo
     assert known.troubles == ()
 
 
-def test_what_is_hidden_is_told(tmp_path: Path) -> None:
-    """A sentence that names both folders; the hidden challenge is not listed."""
-    pack = make(tmp_path / "mine", "gqa", "extra")
+def test_hidden_challenge_is_reported(tmp_path: Path) -> None:
+    """The sentence names both folders, and the catalogue lacks the hidden challenge."""
+    pack = make_pack(tmp_path / "mine", "gqa", "extra")
     known = catalogue(Places((pack,)))
     (trouble,) = known.troubles
-    assert (
-        f"{BUILT_IN / 'challenges/gqa'} is hidden: {pack / 'challenges/gqa'} has the same id"
-        in trouble
-    )
-    assert [one.folder.parent.parent for one in known.challenges if one.id == "gqa"] == [pack]
+    hidden, used = BUILT_IN / "challenges/gqa", pack / "challenges/gqa"
+    assert f"{hidden} is hidden: {used} has the same id" in trouble
+    found = [challenge for challenge in known.challenges if challenge.id == "gqa"]
+    assert [challenge.folder.parent.parent for challenge in found] == [pack]
 
 
 @pytest.mark.parametrize("by_variable", [False, True], ids=["--pack", "variable"])
 @pytest.mark.parametrize(
-    ("name", "says"),
+    ("name", "message"),
     [
-        pytest.param("nowhere", "nowhere, and there is no such folder", id="nowhere"),
-        pytest.param("file", "file, and there is no such folder", id="a file"),
+        pytest.param("nowhere", "nowhere, but there is no such folder", id="nowhere"),
+        pytest.param("file", "file, but there is no such folder", id="a file"),
         pytest.param(
             "empty",
-            "empty, which is no pack: it has no folder challenges/ and no folder solutions/",
+            "empty, which is not a pack: it has no folder challenges/ and no folder solutions/",
             id="an empty folder",
         ),
         pytest.param(
-            "half", "half, which is no pack: it has no folder solutions/", id="no solutions"
+            "half", "half, which is not a pack: it has no folder solutions/", id="no solutions"
         ),
     ],
 )
-def test_a_folder_that_is_no_pack(tmp_path: Path, name: str, says: str, by_variable: bool) -> None:
-    """One sentence that says who names it, whatever challenge is looked for."""
+def test_named_folder_that_is_not_a_pack_is_refused(
+    tmp_path: Path, name: str, message: str, by_variable: bool
+) -> None:
+    """One sentence says what named the folder, even if another pack has the challenge."""
     (tmp_path / "file").write_text("")
     (tmp_path / "empty").mkdir()
     (tmp_path / "half" / "challenges").mkdir(parents=True)
     folder = tmp_path / name
-    who = "ATTN_DRILL_PACK names" if by_variable else "--pack names"
-    places = (
-        Places((), str(folder))
-        if by_variable
-        else Places((make(tmp_path / "right", "gqa"), folder))
-    )
-    for ask in (
+    if by_variable:
+        who, places = "ATTN_DRILL_PACK names", Places((), str(folder))
+    else:
+        who, places = "--pack names", Places((make_pack(tmp_path / "right", "gqa"), folder))
+    for look_up in (
         lambda: find(places, "gqa"),
         lambda: catalogue(places),
         lambda: known_packs.known_packs(places),
     ):
-        with pytest.raises(DrillError, match=rf"^{who} .*{says}.*pack new"):
-            ask()
+        with pytest.raises(DrillError, match=rf"^{who} .*{message}.*pack new"):
+            look_up()
 
 
-def test_installed_packages_are_looked_for_only_where_needed(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    """An id that an earlier pack has costs no look at every package."""
+def test_installed_packages_are_searched_only_if_needed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An id of an earlier pack causes no search through all packages."""
     monkeypatch.setattr(known_packs, "_installed", lambda path: 1 / 0)
     assert find(Places(), "gqa").id == "gqa"
     with pytest.raises(ZeroDivisionError):
         find(Places(), "nowhere")
 
 
-def test_an_unknown_id_is_answered_from_all_packs(tmp_path: Path) -> None:
-    """The nearest ids may be of any pack."""
+def test_error_for_an_unknown_id_names_ids_of_all_packs(tmp_path: Path) -> None:
+    """The nearest id may be in any pack."""
     with pytest.raises(DrillError, match="Did you mean attention-mask"):
-        find(Places((make(tmp_path / "mine", "attention_mask"),)), "attention-msk")
+        find(Places((make_pack(tmp_path / "mine", "attention_mask"),)), "attention-msk")
 
 
-def test_a_broken_challenge_is_left_out(
+def test_broken_challenge_is_left_out(
     tmp_path: Path, run: Callable[..., tuple[int, str, str]]
 ) -> None:
-    """The others are listed, and a sentence names the file; asked for by name, it is an error."""
-    pack = make(tmp_path / "mine", "fine", "torn", "a-hyphen", "Capital", "unreadable")
+    """`list` shows the other challenges and one sentence per fault; `start` of it is an error."""
+    pack = make_pack(tmp_path / "mine", "fine", "torn", "a-hyphen", "Capital", "unreadable")
     file = pack / "challenges" / "torn" / "challenge.toml"
     file.write_text("minutes = ")
     (pack / "challenges" / "unreadable" / "challenge.toml").unlink()
@@ -136,33 +137,33 @@ def test_a_broken_challenge_is_left_out(
     assert "fine" in out
     assert not {"torn", "a-hyphen", "capital", "unreadable"} & set(out.lower().split())
     capital, hyphen, torn, unreadable = err.splitlines()
-    assert f"{pack / 'challenges/Capital'} is left out, for no id leads to it" in capital
-    assert f"{pack / 'challenges/a-hyphen'} is left out, for no id leads to it" in hyphen
+    assert f"{pack / 'challenges/Capital'} is left out, because no id can name it" in capital
+    assert f"{pack / 'challenges/a-hyphen'} is left out, because no id can name it" in hyphen
     assert f"{file} is not valid TOML" in torn
     assert "challenge.toml cannot be read: Is a directory" in unreadable
     assert run("start", "torn", "--pack", str(pack))[0] == 2
     assert run("start", "fine", "--pack", str(pack))[0] == 0
 
 
-def test_a_circle_through_two_packs(tmp_path: Path) -> None:
-    """All challenges are there all the same, each once, and a sentence says what is wrong."""
-    roots = [make(tmp_path / name, name) for name in ("one", "two")]
+def test_circle_through_two_packs_is_reported(tmp_path: Path) -> None:
+    """The catalogue still has all challenges, each once, and one sentence about the circle."""
+    roots = [make_pack(tmp_path / name, name) for name in ("one", "two")]
     for root, other in zip(roots, ("two", "one"), strict=True):
         file = root / "challenges" / root.name / "challenge.toml"
         file.write_text(file.read_text() + f'builds_on = ["{other}"]\n')
         assert catalogue(Places((root,))).troubles == ()
     known = catalogue(Places(tuple(roots)))
-    ids = [one.id for one in known.challenges]
+    ids = [challenge.id for challenge in known.challenges]
     assert sorted(ids) == sorted({*ids, "one", "two", "gqa"})
     assert len(ids) == len(pack_reader.read_pack(BUILT_IN)) + 2
     (trouble,) = known.troubles
     assert "circle" in trouble
 
 
-def test_challenges_stand_where_they_belong(tmp_path: Path) -> None:
-    """Among those of other packs: after what they build on, by minutes."""
-    pack = make(tmp_path / "mine", "after", minutes=1)
+def test_challenges_of_all_packs_are_in_one_order(tmp_path: Path) -> None:
+    """A challenge comes after those that it builds on, then by minutes, in any pack."""
+    pack = make_pack(tmp_path / "mine", "after", minutes=1)
     file = pack / "challenges" / "after" / "challenge.toml"
     file.write_text(file.read_text() + 'builds_on = ["mha"]\n')
-    ids = [one.id for one in catalogue(Places((pack,))).challenges]
+    ids = [challenge.id for challenge in catalogue(Places((pack,))).challenges]
     assert ids[ids.index("mha") + 1] == "after"

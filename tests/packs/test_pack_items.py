@@ -1,20 +1,17 @@
-"""`pack check`: what is missing or wrong in a pack is told, once; several processes give the rows of one."""
+"""The items of a challenge that `pack check` checks."""
 
 from trainer.packs import pack_reader
 from trainer.packs.pack_items import items, sample_items
 
 
-def test_every_so_many_mistakes() -> None:
-    """Whatever the place where it begins, all of them are taken together, and what is no mistake each time."""
-    (challenge,) = (
-        one for one in pack_reader.read_pack(pack_reader.built_in_pack()) if one.id == "gqa"
-    )
-    found = items(challenge)
-    parts = [sample_items(found, 3, first) for first in (7, 8, 9)]
-    others = [item for item in found if item[0] != "mistake"]
-    assert all([item for item in part if item[0] != "mistake"] == others for part in parts)
-    assert sorted(item for part in parts for item in part if item[0] == "mistake") == sorted(
-        item for item in found if item[0] == "mistake"
-    )
-    assert max(len(part) for part in parts) - min(len(part) for part in parts) <= 1
-    assert sample_items(found, 1, 5) == found
+def test_samples_of_mistakes_cover_all_mistakes() -> None:
+    """Samples from consecutive starts share no mistake, and each has all other items."""
+    gqa = pack_reader.find_challenge(pack_reader.built_in_pack(), "gqa")
+    all_items = items(gqa)
+    samples = [sample_items(all_items, 3, first) for first in (7, 8, 9)]
+    others = [item for item in all_items if item[0] != "mistake"]
+    assert all([item for item in sample if item[0] != "mistake"] == others for sample in samples)
+    sampled = [item for sample in samples for item in sample if item[0] == "mistake"]
+    assert sorted(sampled) == sorted(item for item in all_items if item[0] == "mistake")
+    assert max(map(len, samples)) - min(map(len, samples)) <= 1
+    assert sample_items(all_items, 1, 5) == all_items

@@ -1,32 +1,26 @@
-"""Reading packs by path; a broken pack gives one sentence naming file and key."""
+"""Packs are read by path. A broken pack gives one sentence with the file and the key."""
 
-import shutil
 from pathlib import Path
 
 import pytest
 
-from tests.support.paths import TINY_PACK
 from trainer.model.errors import DrillError, PackError
 from trainer.packs import pack_reader
 
 
-@pytest.fixture
-def pack(tmp_path: Path) -> Path:
-    """A copy of the small pack, to be broken."""
-    return Path(shutil.copytree(TINY_PACK, tmp_path / "pack"))
-
-
 def test_ids_and_folders_map_both_ways() -> None:
-    """Ids have hyphens, folders underscores."""
+    """Ids have hyphens, and folders have underscores."""
     assert pack_reader.folder_name("kv-cache") == "kv_cache"
     assert pack_reader.challenge_id("kv_cache") == "kv-cache"
 
 
 def test_prerequisites_come_first() -> None:
-    """No challenge is listed before one that it builds on."""
-    ids = [one.id for one in pack_reader.read_pack(pack_reader.built_in_pack())]
-    for one in pack_reader.read_pack(pack_reader.built_in_pack()):
-        assert all(ids.index(other) < ids.index(one.id) for other in one.builds_on if other in ids)
+    """Each challenge is listed after those that it builds on."""
+    challenges = pack_reader.read_pack(pack_reader.built_in_pack())
+    places = {challenge.id: place for place, challenge in enumerate(challenges)}
+    for challenge in challenges:
+        known = [other for other in challenge.builds_on if other in places]
+        assert all(places[other] < places[challenge.id] for other in known)
 
 
 @pytest.mark.parametrize(
@@ -37,21 +31,21 @@ def test_prerequisites_come_first() -> None:
         pytest.param("cache", "kv-cache", id="a part"),
     ],
 )
-def test_unknown_id_names_the_nearest(wanted: str, near: str) -> None:
-    """A mistyped id is answered with what it may have meant."""
+def test_error_for_an_unknown_id_names_the_nearest(wanted: str, near: str) -> None:
+    """The error for a mistyped id suggests the id that may be meant."""
     with pytest.raises(DrillError, match=f"No challenge is called '{wanted}'.*{near}"):
         pack_reader.find_challenge(pack_reader.built_in_pack(), wanted)
 
 
 @pytest.mark.parametrize("wanted", ["", ".", "..", "../solutions/gqa", "/etc", "gqa/../mha", "%00"])
-def test_an_id_is_no_path(wanted: str) -> None:
-    """Nothing outside challenges/ can be named."""
+def test_id_is_not_a_path(wanted: str) -> None:
+    """An id cannot name a folder outside challenges/."""
     with pytest.raises(DrillError, match="No challenge"):
         pack_reader.find_challenge(pack_reader.built_in_pack(), wanted)
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "says"),
+    ("old", "new", "message"),
     [
         pytest.param(
             "minutes = 5", 'minutes = "five"', r"challenge\.toml.*minutes", id="wrong type"
@@ -71,30 +65,32 @@ def test_an_id_is_no_path(wanted: str) -> None:
         ),
     ],
 )
-def test_broken_challenge_file(pack: Path, old: str, new: str, says: str) -> None:
-    """The sentence names the file and the key."""
-    file = pack / "challenges/prefix_sum/challenge.toml"
+def test_error_of_a_broken_challenge_file_names_file_and_key(
+    tiny_pack: Path, old: str, new: str, message: str
+) -> None:
+    """A wrong, missing or unknown key is one sentence."""
+    file = tiny_pack / "challenges/prefix_sum/challenge.toml"
     file.write_text(file.read_text().replace(old, new))
-    with pytest.raises(PackError, match=says):
-        pack_reader.read_pack(pack)
+    with pytest.raises(PackError, match=message):
+        pack_reader.read_pack(tiny_pack)
 
 
-def test_prerequisites_in_a_circle(pack: Path) -> None:
-    """A circle is named, not followed for ever."""
-    file = pack / "challenges/prefix_sum/challenge.toml"
+def test_circle_of_prerequisites_is_refused(tiny_pack: Path) -> None:
+    """A challenge that builds on itself is an error, not an endless loop."""
+    file = tiny_pack / "challenges/prefix_sum/challenge.toml"
     file.write_text(file.read_text() + '\nbuilds_on = ["prefix-sum"]\n')
-    with pytest.raises(PackError, match="circle"):
-        pack_reader.read_pack(pack)
+    with pytest.raises(PackError, match="circle among prefix-sum"):
+        pack_reader.read_pack(tiny_pack)
 
 
-def test_missing_folder(tmp_path: Path) -> None:
-    """A folder that is no pack is said to be none."""
+def test_folder_without_challenges_is_refused(tmp_path: Path) -> None:
+    """The error says which folder is missing."""
     with pytest.raises(PackError, match="has no folder challenges"):
         pack_reader.read_pack(tmp_path)
 
 
-def test_prompt_in_another_language() -> None:
-    """The translated prompt where there is one, else English."""
+def test_prompt_falls_back_to_english() -> None:
+    """A prompt without a translation is in English."""
     gqa = pack_reader.find_challenge(pack_reader.built_in_pack(), "gqa")
     assert "分组" in pack_reader.prompt(gqa, "zh")
     assert pack_reader.prompt(gqa, "fr") == pack_reader.prompt(gqa)

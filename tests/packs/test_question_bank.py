@@ -1,31 +1,69 @@
-"""Which packs are known and in what order; what is broken in one of them is told, and stops no command."""
+"""The question banks of several packs are one bank."""
 
 from pathlib import Path
 
-from tests.support.known_packs import BANK, make
-from trainer.packs.question_bank import read_bank
+import pytest
+
+from tests.support.known_packs import BANK, make_pack
+from trainer.model.errors import PackError
+from trainer.packs.question_bank import read_bank, read_questions, solve
 
 
-def test_question_banks_are_one(tmp_path: Path) -> None:
-    """Of one id and one topic the earlier pack's counts, in the packs' order; a broken bank is left out and told."""
-    roots = [make(tmp_path / name, name) for name in ("one", "two", "torn")]
-    for root, files in zip(
-        roots,
-        (
-            {"t": ("First", "q"), "u": ("U", "r")},
-            {"t": ("Second", "s"), "v": ("V", "q")},
-            {"t": ("Third", "")},
-        ),
-        strict=True,
-    ):
-        (root / "challenges" / "_questions").mkdir()
-        for name, words in files.items():
-            (root / "challenges" / "_questions" / f"{name}.toml").write_text(
-                BANK.format(*words) if words[1] else "title ="
-            )
+def test_banks_of_several_packs_are_joined(tmp_path: Path) -> None:
+    """The earlier pack's question and title win; a broken bank is left out and reported."""
+    roots = [make_pack(tmp_path / name, name) for name in ("one", "two", "torn")]
+    banks = (
+        {"t": ("First", "q"), "u": ("U", "r")},
+        {"t": ("Second", "s"), "v": ("V", "q")},
+        {"t": ("Third", "")},
+    )
+    for root, files in zip(roots, banks, strict=True):
+        folder = root / "challenges" / "_questions"
+        folder.mkdir()
+        for name, (title, question_id) in files.items():
+            text = BANK.format(title, question_id) if question_id else "title ="
+            (folder / f"{name}.toml").write_text(text)
     bank = read_bank(roots)
     assert dict(bank.titles) == {"t": "First", "u": "U", "v": "V"}
-    assert [(one.id, one.topic) for one in bank.questions] == [("q", "t"), ("r", "u"), ("s", "t")]
+    assert [(question.id, question.topic) for question in bank.questions] == [
+        ("q", "t"),
+        ("r", "u"),
+        ("s", "t"),
+    ]
     hidden, torn = bank.troubles
     assert f"'q' of {roots[1]} is hidden" in hidden
     assert f"questions of {roots[2]} are left out" in torn
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        pytest.param('answer = "2"', "", "it needs `answer`", id="number without answer"),
+        pytest.param(
+            'kind = "number"', 'kind = "choice"', "at least two answers in `wrong`", id="choice"
+        ),
+        pytest.param(
+            'asks = "2?"', 'asks = "{heads}?"', r"uses \{heads\} in `asks`", id="unknown name"
+        ),
+        pytest.param(
+            'answer = "2"', 'answer = "2"\nvary = { a = [] }', "no values for a", id="nothing"
+        ),
+    ],
+)
+def test_question_with_a_fault_is_refused(
+    tiny_pack: Path, old: str, new: str, message: str
+) -> None:
+    """The error names the file, the question and the fault."""
+    folder = tiny_pack / "challenges/_questions"
+    folder.mkdir(exist_ok=True)
+    (folder / "own.toml").write_text(BANK.format("Own", "q").replace(old, new))
+    with pytest.raises(PackError, match=rf"own\.toml: question 'q' .*{message}"):
+        read_questions(tiny_pack)
+
+
+def test_answer_follows_from_drawn_and_derived_values() -> None:
+    """A derived value may use values that are derived before it."""
+    derive = {"width": "heads * 64", "square": "width ** 2"}
+    answer, values = solve("4 * square", {"heads": 2}, derive)
+    assert answer == 4 * 128**2
+    assert values == {"heads": 2, "width": 128, "square": 128**2}

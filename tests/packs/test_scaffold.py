@@ -1,4 +1,4 @@
-"""`pack new`: a pack from nothing by the commands of CONTRIBUTING, and the same installed; what is stray in a pack is told."""
+"""A new pack: its files, its name, and its use as an installed package."""
 
 import os
 import re
@@ -21,13 +21,13 @@ from trainer.packs.scaffold import NewPack, module_name, scaffold
 from trainer.packs.strays import strays
 
 
-def test_installed_it_is_everywhere(made: NewPack, tmp_path: Path) -> None:
-    """As a package among others, by its entry point alone: listed, handed out and graded without a word about packs."""
-    project = tomllib.loads((made.folder / "pyproject.toml").read_text())["project"]
+def test_installed_pack_works_in_every_command(new_pack: NewPack, tmp_path: Path) -> None:
+    """The entry point is enough to list, start and grade the challenge, without `--pack`."""
+    project = tomllib.loads((new_pack.folder / "pyproject.toml").read_text())["project"]
     site = tmp_path / "site"
     (site / "my_pack").mkdir(parents=True)
     for part in ("challenges", "solutions"):
-        shutil.copytree(made.folder / part, site / "my_pack" / part)
+        shutil.copytree(new_pack.folder / part, site / "my_pack" / part)
     (site / "my_pack" / "__init__.py").write_text("raise ImportError('a pack is not imported')\n")
     (site / "my_pack-0.1.0.dist-info").mkdir()
     (site / "my_pack-0.1.0.dist-info" / "METADATA").write_text(
@@ -51,18 +51,19 @@ def test_installed_it_is_everywhere(made: NewPack, tmp_path: Path) -> None:
         assert (done.returncode, done.stderr) == (code, ""), done.stdout + done.stderr
         return done.stdout
 
+    reference = new_pack.folder / "solutions/attention_pooling/solution.py"
     assert re.search(r"(?m)^attention-pooling +easy +10 +new +my-pack$", run("list"))
-    assert "attn-drill check attention-pooling    grades it" in run("start", made.challenge)
-    assert run("check", made.challenge, code=1).startswith("ERROR")
-    assert run(
-        "check", made.challenge, str(made.folder / "solutions/attention_pooling/solution.py")
-    ).startswith("PASSED")
+    assert re.search(
+        r"attn-drill check attention-pooling\b(?! --pack)", run("start", new_pack.challenge)
+    )
+    assert run("check", new_pack.challenge, code=1).startswith("ERROR")
+    assert run("check", new_pack.challenge, str(reference)).startswith("PASSED")
 
 
 @pytest.mark.thorough
-def test_a_project_of_its_own(made: NewPack) -> None:
-    """The names are filled in everywhere; the build takes package, challenges and solutions; every Python file compiles."""
-    project = tomllib.loads((made.folder / "pyproject.toml").read_text())
+def test_new_pack_is_a_complete_project(new_pack: NewPack) -> None:
+    """All placeholders are filled, the wheel has all parts, and every Python file compiles."""
+    project = tomllib.loads((new_pack.folder / "pyproject.toml").read_text())
     assert project["project"]["name"] == "my-pack"
     assert project["project"]["entry-points"] == {"attn_drill.packs": {"my-pack": "my_pack"}}
     wheel = project["tool"]["hatch"]["build"]["targets"]["wheel"]
@@ -71,8 +72,8 @@ def test_a_project_of_its_own(made: NewPack) -> None:
         "challenges": "my_pack/challenges",
         "solutions": "my_pack/solutions",
     }
-    files = [path for path in made.folder.rglob("*") if path.is_file()]
-    assert {path.name for path in made.folder.iterdir()} == {
+    files = [path for path in new_pack.folder.rglob("*") if path.is_file()]
+    assert {path.name for path in new_pack.folder.iterdir()} == {
         "pyproject.toml",
         "README.md",
         "my_pack",
@@ -85,26 +86,29 @@ def test_a_project_of_its_own(made: NewPack) -> None:
         assert "template" not in path.name
         if path.suffix == ".py":
             compile(text, str(path), "exec")
-    assert "# my-pack" in (made.folder / "README.md").read_text()
-    assert f"start {made.challenge} --pack ." in (made.folder / "README.md").read_text()
+    assert "# my-pack" in (new_pack.folder / "README.md").read_text()
+    assert f"start {new_pack.challenge} --pack ." in (new_pack.folder / "README.md").read_text()
 
 
-def test_its_challenge_is_none_of_ours(made: NewPack) -> None:
-    """Its id hides nothing, is not hidden, and it shows what a challenge can have: three dtypes, masks, gradients, operations counted, a language."""
-    assert known_packs.catalogue(Places((made.folder,))).troubles == ()
-    challenge = pack_reader.find_challenge(made.folder, made.challenge)
+def test_challenge_of_a_new_pack_shows_the_features(new_pack: NewPack) -> None:
+    """The challenge hides no other and is not hidden.
+
+    It has three dtypes, masks, gradients, counted operations and a translation.
+    """
+    assert known_packs.catalogue(Places((new_pack.folder,))).troubles == ()
+    challenge = pack_reader.find_challenge(new_pack.folder, new_pack.challenge)
     assert pack_reader.prompt(challenge, "zh") != pack_reader.prompt(challenge)
     cases = load_case_set(challenge, 1).cases
     assert {case.dtype for case in cases} == {"float32", "float64", "bfloat16"}
     assert {case.check for case in cases} == {"values", "masks", "properties"}
     assert {case.probe for case in cases} == {None, "vectorised"}
-    assert strays(made.folder) == []
+    assert strays(new_pack.folder) == []
 
 
-def test_masks_of_its_cases_reach_the_edges(made: NewPack) -> None:
-    """Sequences that keep all tokens, and some that keep one; none that keeps none."""
+def test_masks_of_a_new_pack_reach_the_edges(new_pack: NewPack) -> None:
+    """Some sequences keep all tokens, some keep one token, and none keeps no token."""
     scope: dict[str, Callable[[Draw], Iterator[Case]]] = {}
-    exec((made.folder / "challenges/attention_pooling/cases.py").read_text(), scope)
+    exec((new_pack.folder / "challenges/attention_pooling/cases.py").read_text(), scope)
     masks = [
         case.inputs["mask"] for case in scope["cases"](Draw(3)) if case.inputs["mask"] is not None
     ]
@@ -124,8 +128,8 @@ def test_masks_of_its_cases_reach_the_edges(made: NewPack) -> None:
         ("course-2026-attention", "course_2026_attention"),
     ],
 )
-def test_names(name: str, module: str) -> None:
-    """Letters, digits and single hyphens or underscores between them."""
+def test_name_of_a_pack_gives_a_module_name(name: str, module: str) -> None:
+    """A name has letters and digits, with single hyphens or underscores between them."""
     assert module_name(name) == module
 
 
@@ -149,26 +153,26 @@ def test_names(name: str, module: str) -> None:
         "x" * 65,
     ],
 )
-def test_no_names(name: str, tmp_path: Path) -> None:
-    """Refused in one sentence that says what a name is, before anything is written."""
-    with pytest.raises(DrillError, match="is no name for a pack: up to 64 letters"):
+def test_invalid_name_is_refused_before_anything_is_written(name: str, tmp_path: Path) -> None:
+    """One sentence says what a name may contain."""
+    with pytest.raises(DrillError, match=r"cannot be the name of a pack\. Use up to 64 letters"):
         scaffold(name, tmp_path / "deep")
     assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.parametrize("name", ["torch", "Json", "trainer", "class", "challenges", "unicodedata"])
-def test_names_of_others(name: str, tmp_path: Path) -> None:
-    """An installed pack must not stand in the way of a module that is needed."""
-    with pytest.raises(DrillError, match=f"a module {name.lower()}, which it would hide"):
+def test_name_of_a_needed_module_is_refused(name: str, tmp_path: Path) -> None:
+    """An installed pack must not hide a module that Python or attn-drill needs."""
+    with pytest.raises(DrillError, match=f"Python or attn-drill uses the name {name.lower()}"):
         scaffold(name, tmp_path)
     assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.parametrize("last", [1, 5, 14])
-def test_the_whole_pack_or_nothing(
+def test_full_disk_leaves_no_part_of_a_pack(
     last: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Where the disk is full after some files, none is left."""
+    """If a file cannot be written, the files before it are removed."""
     write, count = Path.write_text, iter(range(1, 100))
 
     def full(path: Path, *arguments: str, **options: str) -> int:
@@ -177,16 +181,14 @@ def test_the_whole_pack_or_nothing(
         return write(path, *arguments, **options)
 
     monkeypatch.setattr(Path, "write_text", full)
-    with pytest.raises(
-        DrillError,
-        match=r"my-pack cannot be written: No space left on device\. Choose another folder",
-    ):
+    message = r"my-pack cannot be written: No space left on device\. Choose another folder"
+    with pytest.raises(DrillError, match=message):
         scaffold("my-pack", tmp_path)
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_parent_that_is_a_file(tmp_path: Path) -> None:
-    """One sentence."""
+def test_parent_that_is_a_file_is_refused(tmp_path: Path) -> None:
+    """A parent folder that cannot be created is one sentence."""
     (tmp_path / "file").write_text("")
     with pytest.raises(DrillError, match="my-pack cannot be written"):
         scaffold("my-pack", tmp_path / "file" / "deeper")

@@ -1,4 +1,4 @@
-"""`pack new`: a pack from nothing by the commands of CONTRIBUTING, and the same installed; what is stray in a pack is told."""
+"""Misplaced files and folders of a pack."""
 
 import shutil
 from collections.abc import Callable
@@ -13,32 +13,93 @@ from trainer.packs.strays import strays
 
 
 @pytest.fixture
-def pack(made: NewPack, tmp_path: Path) -> Path:
-    """A copy of it, to be broken."""
-    return Path(shutil.copytree(made.folder, tmp_path / "my-pack"))
+def pack(new_pack: NewPack, tmp_path: Path) -> Path:
+    """Return a copy of the new pack, which a test may change."""
+    return Path(shutil.copytree(new_pack.folder, tmp_path / "my-pack"))
 
 
-@pytest.mark.parametrize(
-    ("change", "says"),
-    [
-        pytest.param(lambda pack: (pack / "challenges/notes.txt").write_text(""), "challenges/notes.txt is a file", id="a file among challenges"),
-        pytest.param(lambda pack: (pack / "solutions/notes.txt").write_text(""), "solutions/notes.txt is a file", id="a file among solutions"),
-        pytest.param(lambda pack: (pack / "challenges/attention_pooling/solution.py").write_text(""), "attention_pooling/solution.py is not used", id="a solution among what is asked"),
-        pytest.param(lambda pack: (pack / "challenges/attention_pooling/prompt.de.md").mkdir(), "prompt.de.md is not used", id="a folder in a file's place"),
-        pytest.param(lambda pack: (pack / "challenges/attention_pooling/prompt.chinese.md").write_text(""), "prompt.chinese.md is not used", id="a language that is none"),
-        pytest.param(lambda pack: (pack / "solutions/attention_pooling/old.py").write_text(""), "attention_pooling/old.py is not used", id="a file beside the solution"),
-        pytest.param(lambda pack: (pack / "solutions/attention_pooling/also_right/notes.md").write_text(""), "notes.md is no Python file", id="no Python among answers"),
-        pytest.param(lambda pack: (pack / "solutions/attention_pooling/also_right/more.py").mkdir(), "also_right/more.py is no Python file", id="a folder among answers"),
-        pytest.param(lambda pack: (pack / "solutions/alone").mkdir(), "solutions/alone has no challenges/alone beside it", id="a solution to nothing"),
-        pytest.param(lambda pack: (pack / "challenges/alone").mkdir(), "challenges/alone has no solutions/alone beside it", id="a challenge without a solution"),
-        pytest.param(lambda pack: [(pack / part / "kv-cache").mkdir() for part in ("challenges", "solutions")], "kv-cache is no name for a folder", id="a hyphen"),
-        pytest.param(lambda pack: [(pack / part / "Pooling").mkdir() for part in ("challenges", "solutions")], "Pooling is no name for a folder", id="a capital"),
-        pytest.param(lambda pack: (pack / "challenges/_questions").mkdir() or (pack / "challenges/_questions/own.tml").write_text(""), "own.tml is no file of the question bank", id="a misspelt bank"),
-        pytest.param(lambda pack: shutil.rmtree(pack / "solutions"), "has no folder solutions/", id="no solutions at all"),
-    ],
-)  # fmt: skip
-def test_strays_are_told(pack: Path, change: Callable[[Path], object], says: str) -> None:
-    """One thing at a time in a pack that is right otherwise; what editors and Python leave is no matter."""
+def file(name: str) -> Callable[[Path], object]:
+    """Return a function that writes an empty file into a pack."""
+
+    def write(pack: Path) -> None:
+        (pack / name).parent.mkdir(exist_ok=True)
+        (pack / name).write_text("")
+
+    return write
+
+
+def folders(*names: str) -> Callable[[Path], object]:
+    """Return a function that makes empty folders in a pack."""
+    return lambda pack: [(pack / name).mkdir() for name in names]
+
+
+CHALLENGE = "challenges/attention_pooling"
+SOLUTION = "solutions/attention_pooling"
+STRAYS = {
+    "a file among challenges": (
+        file("challenges/notes.txt"),
+        "challenges/notes.txt is a file",
+    ),
+    "a file among solutions": (
+        file("solutions/notes.txt"),
+        "solutions/notes.txt is a file",
+    ),
+    "a solution in a challenge": (
+        file(f"{CHALLENGE}/solution.py"),
+        "attention_pooling/solution.py is not used",
+    ),
+    "a folder instead of a file": (
+        folders(f"{CHALLENGE}/prompt.de.md"),
+        "prompt.de.md is not used",
+    ),
+    "an unknown language": (
+        file(f"{CHALLENGE}/prompt.chinese.md"),
+        "prompt.chinese.md is not used",
+    ),
+    "another file in a solution": (
+        file(f"{SOLUTION}/old.py"),
+        "attention_pooling/old.py is not used",
+    ),
+    "no Python file among right answers": (
+        file(f"{SOLUTION}/also_right/notes.md"),
+        "notes.md is not a Python file",
+    ),
+    "a folder among right answers": (
+        folders(f"{SOLUTION}/also_right/more.py"),
+        "also_right/more.py is not a Python file",
+    ),
+    "a solution without a challenge": (
+        folders("solutions/alone"),
+        "solutions/alone exists, but challenges/alone does not",
+    ),
+    "a challenge without a solution": (
+        folders("challenges/alone"),
+        "challenges/alone exists, but solutions/alone does not",
+    ),
+    "a hyphen": (
+        folders("challenges/kv-cache", "solutions/kv-cache"),
+        "kv-cache has a name that no id can use",
+    ),
+    "a capital letter": (
+        folders("challenges/Pooling", "solutions/Pooling"),
+        "Pooling has a name that no id can use",
+    ),
+    "a misspelt question bank": (
+        file("challenges/_questions/own.tml"),
+        "own.tml is not a file of the question bank",
+    ),
+    "no solutions": (
+        lambda pack: shutil.rmtree(pack / "solutions"),
+        "has no folder solutions/",
+    ),
+}
+
+
+@pytest.mark.parametrize(("change", "message"), STRAYS.values(), ids=STRAYS)
+def test_misplaced_entry_is_reported(
+    pack: Path, change: Callable[[Path], object], message: str
+) -> None:
+    """One change to a right pack is reported. Files of editors and Python are ignored."""
     for name in (
         "challenges/.DS_Store",
         "solutions/attention_pooling/.stub.py.swp",
@@ -50,11 +111,11 @@ def test_strays_are_told(pack: Path, change: Callable[[Path], object], says: str
     assert strays(pack) == []
     change(pack)
     found = strays(pack)
-    assert any(says in one for one in found), found
+    assert any(message in sentence for sentence in found), found
     assert len(found) <= 2
 
 
-def test_the_built_in_pack_has_no_strays() -> None:
-    """Ours is held to the same; the small pack of these tests too."""
+def test_built_in_pack_and_tiny_pack_have_no_strays() -> None:
+    """The packs of this repository follow the same rules."""
     assert strays(pack_reader.built_in_pack()) == []
     assert strays(TINY_PACK) == []

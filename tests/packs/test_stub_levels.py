@@ -1,18 +1,17 @@
-"""The three levels of a stub come from one text and are the same code."""
+"""The three levels of a stub come from one text."""
 
 import ast
 
 import pytest
 
 from tests.support.levels import GUIDED, STANDARD
+from trainer.model.challenge import Challenge
 from trainer.packs import pack_reader
 from trainer.packs.stub_levels import LEVELS, at_level, steps
 from trainer.server.pack_check import _without_levels
 
 CHALLENGES = pack_reader.read_pack(pack_reader.built_in_pack())
-
-
-BLANK = """import torch  # stays, it is no line of its own
+BLANK = """import torch  # a comment after code stays
 
 
 class A:
@@ -21,15 +20,18 @@ class A:
 """
 
 
-def test_levels_of_a_text() -> None:
-    """Steps go with `standard`, docstrings too with `blank`; strings and comments behind code stay."""
+def test_standard_has_no_steps_and_blank_has_no_docstrings() -> None:
+    """Strings, and comments after code, stay at every level."""
     assert [at_level(GUIDED, level) for level in LEVELS] == [GUIDED, STANDARD, BLANK]
     assert steps(GUIDED) == ["1. First. -> [B]", "2. Second, which goes on. -> [L]"]
 
 
-@pytest.mark.parametrize("challenge", CHALLENGES, ids=[one.id for one in CHALLENGES])
-def test_levels_of_every_challenge(challenge: pack_reader.Challenge) -> None:
-    """Every level compiles and defines the entries; guided has shapes at its steps, blank neither a docstring nor a comment."""
+@pytest.mark.parametrize("challenge", CHALLENGES, ids=[challenge.id for challenge in CHALLENGES])
+def test_every_stub_has_three_levels(challenge: Challenge) -> None:
+    """Every level compiles and defines the entries.
+
+    The steps of `guided` have shapes, and `blank` has neither docstrings nor comments.
+    """
     texts = {level: pack_reader.stub(challenge, level) for level in LEVELS}
     for text in texts.values():
         assert set(challenge.entry) <= {

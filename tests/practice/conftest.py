@@ -11,13 +11,13 @@ from trainer.practice.journal import Journal
 
 @pytest.fixture
 def opened(home: Path) -> Iterator[Open]:
-    """Opens the journal of this test's home, anew each time; all are closed at the end."""
-    made: list[Journal] = []
+    """Return a function that opens the journal of this home anew. Close all journals at the end."""
+    journals: list[Journal] = []
 
-    def one() -> Journal:
-        made.append(Journal(home))
-        return made[-1]
+    def open_journal() -> Journal:
+        journals.append(Journal(home))
+        return journals[-1]
 
-    yield one
-    for journal in made:
+    yield open_journal
+    for journal in journals:
         journal.close()

@@ -1,15 +1,18 @@
-"""The menu, and review: what is due comes first, typing filters, Enter starts."""
+"""Tests of the agenda of challenges."""
 
 from tests.support.menu import CHALLENGES, DAY, ENTRIES
 from trainer.practice.agenda import in_days
 
 
-def test_the_agenda() -> None:
-    """Due ones first and the longest due on top, then what is under way, new, passed; a challenge stands once."""
-    sections = [(one.section, one.challenge.id) for one in ENTRIES]
+def test_agenda_has_due_challenges_first() -> None:
+    """List the longest due challenge first, then challenges under way, new and passed.
+
+    Every challenge occurs once.
+    """
+    sections = [(entry.section, entry.challenge.id) for entry in ENTRIES]
     assert sections[:3] == [("due", "gqa"), ("due", "mha"), ("under way", "rope")]
     assert sections[-1] == ("passed", "sdpa")
-    assert sorted(name for _, name in sections) == sorted(one.id for one in CHALLENGES)
+    assert sorted(name for _, name in sections) == sorted(challenge.id for challenge in CHALLENGES)
     assert [in_days(days * DAY) for days in (-3, 0.2, 1, 5)] == [
         "today",
         "today",

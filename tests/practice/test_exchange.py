@@ -1,4 +1,4 @@
-"""The journal goes out as JSON lines and comes in again: nothing lost, nothing twice, all or nothing."""
+"""Tests of the export and import of the journal. Nothing gets lost, duplicated or half imported."""
 
 import contextlib
 import itertools
@@ -14,20 +14,20 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.exchange import HEADER, HINT, everything, filled, taken
+from tests.support.exchange import HEADER, HINT, exported, filled_journal, read_rows
 from tests.support.journal import FIRST_ROWS, first_version
 from trainer.model.errors import DrillError
 from trainer.packs import pack_reader
 from trainer.practice import exchange
-from trainer.practice.exchange import save
+from trainer.practice.exchange import save_export
 from trainer.practice.journal import Journal
 from trainer.practice.journal_schema import COLUMNS, VERSION
 
 
-def test_lines(home: Path) -> None:
-    """A header, then a row a line with its table and all its columns, in ASCII."""
-    with contextlib.closing(filled(home)) as journal:
-        lines = everything(journal).decode("ascii").split("\n")
+def test_export_has_a_header_and_a_line_for_each_row(home: Path) -> None:
+    """A line has the table and all its columns, in ASCII."""
+    with contextlib.closing(filled_journal(home)) as journal:
+        lines = exported(journal).decode("ascii").split("\n")
         rows = journal.rows()
     assert json.loads(lines[0]) == {"attn-drill": "journal", "version": VERSION}
     assert lines[-1] == ""
@@ -37,65 +37,63 @@ def test_lines(home: Path) -> None:
     assert all(tuple(row) == COLUMNS[table] for table, row in rows)
 
 
-def test_into_an_empty_journal_and_out_again(home: Path, tmp_path: Path) -> None:
-    """The same bytes, and everything that is asked of the journal has the same answer."""
+def test_import_into_an_empty_journal_keeps_everything(home: Path, tmp_path: Path) -> None:
+    """The second export has the same bytes, and all queries have the same results."""
     with (
-        contextlib.closing(filled(home)) as one,
+        contextlib.closing(filled_journal(home)) as journal,
         contextlib.closing(Journal(tmp_path / "other")) as other,
     ):
-        rows = taken(everything(one))
+        rows = read_rows(exported(journal))
         assert other.add_rows(rows) == len(rows) > 30
-        assert everything(other) == everything(one)
-        assert other.rows() == one.rows()
-        assert other.attempts() == one.attempts()
-        assert other.reviews() == one.reviews()
-        last = one.last_interview()
+        assert exported(other) == exported(journal)
+        assert other.rows() == journal.rows()
+        assert other.attempts() == journal.attempts()
+        assert other.reviews() == journal.reviews()
+        last = journal.last_interview()
         assert last is not None
-        assert other.events(last[0]) == one.events(last[0]) != []
-        assert other.last_seed("gqa") == one.last_seed("gqa")
+        assert other.events(last[0]) == journal.events(last[0]) != []
+        assert other.last_seed("gqa") == journal.last_seed("gqa")
 
 
-def test_ones_own_export_adds_nothing(home: Path) -> None:
-    """Once or many times."""
-    with contextlib.closing(filled(home)) as journal:
-        data = everything(journal)
+def test_import_of_the_own_export_adds_nothing(home: Path) -> None:
+    """The result is the same if the export is imported several times."""
+    with contextlib.closing(filled_journal(home)) as journal:
+        data = exported(journal)
         for _ in range(2):
-            assert journal.add_rows(taken(data)) == 0
-            assert everything(journal) == data
+            assert journal.add_rows(read_rows(data)) == 0
+            assert exported(journal) == data
 
 
-def test_put_together_both_ways_round(tmp_path: Path) -> None:
-    """Two journals with a part in common: whichever comes first, the same rows are there, each once."""
-    exports = [
-        everything(journal) for seed in (1, 2) for journal in [filled(tmp_path / str(seed), seed)]
-    ]
-    common = everything(filled(tmp_path / "common", 3))
-    found = set()
-    for number, order in enumerate(itertools.permutations((0, 1))):
-        with contextlib.closing(Journal(tmp_path / f"both {number}")) as journal:
-            for which in order:
-                journal.add_rows(taken(exports[which] + common[len(HEADER) :]))
-            lines = everything(journal).splitlines()
+def test_order_of_two_imports_does_not_matter(tmp_path: Path) -> None:
+    """Two exports with common rows give the same rows in either order, each row once."""
+    exports = [exported(filled_journal(tmp_path / str(seed), seed)) for seed in (1, 2)]
+    common = exported(filled_journal(tmp_path / "common", 3))
+    results = set()
+    for order in itertools.permutations((0, 1)):
+        with contextlib.closing(Journal(tmp_path / f"first {order[0]}")) as journal:
+            for export_index in order:
+                journal.add_rows(read_rows(exports[export_index] + common[len(HEADER) :]))
+            lines = exported(journal).splitlines()
         assert len(lines) == len(set(lines))
-        found.add(frozenset(lines))
-    assert found == {frozenset((exports[0] + exports[1] + common).splitlines())}
+        results.add(frozenset(lines))
+    assert results == {frozenset((exports[0] + exports[1] + common).splitlines())}
 
 
-def test_from_a_migrated_journal(home: Path, tmp_path: Path) -> None:
-    """What version 1 knew goes out and in as well."""
+def test_migrated_journal_is_exported_completely(home: Path, tmp_path: Path) -> None:
+    """The rows of version 1 are exported and imported too."""
     first_version(home / "journal.sqlite3")
     with (
-        contextlib.closing(Journal(home)) as one,
+        contextlib.closing(Journal(home)) as journal,
         contextlib.closing(Journal(tmp_path / "other")) as other,
     ):
-        assert other.add_rows(taken(everything(one))) == sum(
+        assert other.add_rows(read_rows(exported(journal))) == sum(
             len(rows) for rows in FIRST_ROWS.values()
         )
-        assert everything(other) == everything(one)
+        assert exported(other) == exported(journal)
 
 
-def changed(**columns: object) -> bytes:
-    """The line of a hint with other columns; `...` leaves one out."""
+def changed_hint(**columns: object) -> bytes:
+    """Return the line of a hint with other columns. Leave out columns with the value `...`."""
     row = {**json.loads(HINT), **columns}
     return (
         json.dumps({name: value for name, value in row.items() if value is not ...}).encode()
@@ -103,8 +101,8 @@ def changed(**columns: object) -> bytes:
     )
 
 
-def of(table: str, **columns: object) -> bytes:
-    """A line of another table, right but for these columns."""
+def line_of(table: str, **columns: object) -> bytes:
+    """Return a valid line of another table with these columns."""
     usual: dict[str, object] = {
         **{
             "at": 1.0,
@@ -128,83 +126,89 @@ def of(table: str, **columns: object) -> bytes:
 
 
 REFUSED = {
-    "no JSON": (b"{", "no JSON"),
-    "cut off": (HINT[:40], "no JSON"),
-    "no object": (b"[1]", "no JSON object"),
-    "no UTF-8": (b'{"table": "\xff"}', "no UTF-8"),
+    "not JSON": (b"{", "not JSON"),
+    "cut off": (HINT[:40], "not JSON"),
+    "no object": (b"[1]", "not a JSON object"),
+    "not UTF-8": (b'{"table": "\xff"}', "not UTF-8"),
     "deep": (b'{"table":' + b"[" * 100_000, "line 3"),
     "a key twice": (HINT.replace(b'"level"', b'"level": 1, "level"'), "twice"),
     "another header": (HEADER, "second header"),
-    "no table": (changed(table=...), "`table` is null"),
-    "an unknown table": (changed(table="grades"), '"grades"; it must be one of started'),
-    "a table that is no name": (changed(table={"a": 1}), "must be one of"),
-    "SQL for a table": (changed(table="hints; DROP TABLE hints"), "must be one of"),
-    "no id": (changed(id=...), "`id`"),
-    "null for an id": (changed(id=None), "`str`, got `null`"),
-    "a column too many": (changed(source="x"), "`source`"),
-    "a number for text": (changed(challenge=5), "`str`, got `int`"),
-    "text for a number": (changed(level="2"), "`int`, got `str`"),
-    "true for a number": (changed(level=True), "`int`, got `bool`"),
-    "a fraction": (changed(level=1.5), "`int`, got `float`"),
-    "below zero": (changed(level=-1), ">= 0"),
-    "more than SQLite holds": (changed(level=1 << 63), "level"),
+    "no table": (changed_hint(table=...), "`table` is null"),
+    "an unknown table": (changed_hint(table="grades"), '"grades"; it must be one of started'),
+    "a table that is an object": (changed_hint(table={"a": 1}), "must be one of"),
+    "SQL for a table": (changed_hint(table="hints; DROP TABLE hints"), "must be one of"),
+    "no id": (changed_hint(id=...), "`id`"),
+    "null for an id": (changed_hint(id=None), "`str`, got `null`"),
+    "a column too many": (changed_hint(source="x"), "`source`"),
+    "a number for text": (changed_hint(challenge=5), "`str`, got `int`"),
+    "text for a number": (changed_hint(level="2"), "`int`, got `str`"),
+    "true for a number": (changed_hint(level=True), "`int`, got `bool`"),
+    "a fraction": (changed_hint(level=1.5), "`int`, got `float`"),
+    "below zero": (changed_hint(level=-1), ">= 0"),
+    "more than SQLite holds": (changed_hint(level=1 << 63), "level"),
     "a huge number": (HINT.replace(b"1.5", b"1" * 5000), "line 3"),
     "not a number": (HINT.replace(b"1.5", b"NaN"), "at"),
     "infinite": (HINT.replace(b"1.5", b"1e999"), "at"),
     "minus infinity": (HINT.replace(b"1.5", b"-Infinity"), "at"),
-    "after all calendars": (changed(at=1e12), "at"),
-    "before 1970": (changed(at=-1.0), "at"),
+    "after all calendars": (changed_hint(at=1e12), "at"),
+    "before 1970": (changed_hint(at=-1.0), "at"),
     "half a surrogate pair": (HINT.replace(b"gqa", b"\\ud800"), "surrogate"),
-    "a rating that is none": (of("reviews", rating=5), "rating"),
-    "an overrule that is none": (of("overrules", rating=0), "rating"),
+    "an invalid rating": (line_of("reviews", rating=5), "rating"),
+    "an invalid overrule": (line_of("overrules", rating=0), "rating"),
     "infinite seconds": (
-        of("attempts", seconds=None).replace(b'"seconds": null', b'"seconds": Infinity'),
+        line_of("attempts", seconds=None).replace(b'"seconds": null', b'"seconds": Infinity'),
         "seconds",
     ),
-    "null for a seed": (of("attempts", seed=None), "seed"),
-    "checks that are no JSON": (of("attempts", checks="{"), "`checks`"),
-    "checks of numbers": (of("attempts", checks='{"loads": 1}'), "`checks`"),
-    "mistakes that are no list": (of("diagnoses", mistakes="{}"), "`mistakes`"),
-    "a plan that is no object": (of("interviews", plan="[]"), "`plan`"),
-    "data that are too deep": (of("interview_events", data="[" * 100_000), "`data`"),
+    "null for a seed": (line_of("attempts", seed=None), "seed"),
+    "checks that are not JSON": (line_of("attempts", checks="{"), "`checks`"),
+    "checks of numbers": (line_of("attempts", checks='{"loads": 1}'), "`checks`"),
+    "mistakes that are not a list": (line_of("diagnoses", mistakes="{}"), "`mistakes`"),
+    "a plan that is not an object": (line_of("interviews", plan="[]"), "`plan`"),
+    "data that are too deep": (line_of("interview_events", data="[" * 100_000), "`data`"),
 }
 
 
 @pytest.mark.parametrize(("line", "words"), REFUSED.values(), ids=REFUSED.keys())
 def test_a_broken_line_is_refused(line: bytes, words: str) -> None:
-    """The sentence names the line and what is wrong with it, and what to do; a right line before it does not help."""
+    """The message names the line, the problem and the next step.
+
+    Valid lines are not imported either.
+    """
     with pytest.raises(DrillError, match="line 3: ") as caught:
-        taken(HEADER + HINT + line.rstrip(b"\n") + b"\n" + HINT)
+        read_rows(HEADER + HINT + line.rstrip(b"\n") + b"\n" + HINT)
     assert words in str(caught.value)
     assert "Nothing was imported" in str(caught.value)
     assert "export it again" in str(caught.value)
 
 
 ACCEPTED = {
-    "as it is": (HINT, 1),
-    "without an end": (HINT.rstrip(), 1),
-    "with the ends of lines of Windows": (HINT.replace(b"\n", b"\r\n"), 1),
+    "unchanged": (HINT, 1),
+    "without a line end": (HINT.rstrip(), 1),
+    "with Windows line ends": (HINT.replace(b"\n", b"\r\n"), 1),
     "with empty lines": (b"\n" + HINT + b" \n\n", 1),
-    "a whole number for a time": (changed(at=1), 1),
+    "a whole number for a time": (changed_hint(at=1), 1),
     "other spaces and another order": (
         b'{"id":"a","level":2,\t"at":15e-1 ,"challenge":"gqa","table":"hints"}',
         1,
     ),
     "in UTF-8": (HINT.replace(b"gqa", "注意力🙂".encode()), 1),
     "the same line twice": (HINT + HINT, 2),
-    "the last second": (changed(at=1e11), 1),
-    "every table": (b"".join(of(table) for table in COLUMNS), len(COLUMNS)),
+    "the last second": (changed_hint(at=1e11), 1),
+    "every table": (b"".join(line_of(table) for table in COLUMNS), len(COLUMNS)),
     "nothing": (b"", 0),
 }
 
 
 @pytest.mark.parametrize(("lines", "count"), ACCEPTED.values(), ids=ACCEPTED.keys())
-def test_what_is_right_is_taken(lines: bytes, count: int, home: Path) -> None:
-    """However it is written; a row that stands twice is added once; a mark of UTF-8 before the header does no harm."""
+def test_valid_lines_are_imported(lines: bytes, count: int, home: Path) -> None:
+    """The spelling of the JSON does not matter.
+
+    A repeated row is added once. A byte order mark is ignored.
+    """
     for before in (b"", b"\xef\xbb\xbf"):
-        assert len(taken(before + HEADER + lines)) == count
+        assert len(read_rows(before + HEADER + lines)) == count
     with contextlib.closing(Journal(home)) as journal:
-        assert journal.add_rows(taken(HEADER + lines)) == min(
+        assert journal.add_rows(read_rows(HEADER + lines)) == min(
             count, len(set(lines.split(b"\n")) - {b"", b" "})
         )
 
@@ -226,13 +230,13 @@ NO_EXPORT = {
 
 
 @pytest.mark.parametrize("data", NO_EXPORT.values(), ids=NO_EXPORT.keys())
-def test_what_is_no_export(data: bytes) -> None:
-    """It is said of the first line, whatever follows."""
+def test_other_files_are_refused(data: bytes) -> None:
+    """The message names the first line, whatever the rest of the file is."""
     with pytest.raises(
         DrillError,
-        match=r"it, line 1: this is no journal that was exported\..*Nothing was imported",
+        match=r"it, line 1: this is not an exported journal\..*Nothing was imported",
     ):
-        taken(data)
+        read_rows(data)
 
 
 @pytest.mark.parametrize(
@@ -240,33 +244,33 @@ def test_what_is_no_export(data: bytes) -> None:
     [
         (VERSION + 1, "Upgrade attn-drill"),
         (10**30, "Upgrade"),
-        (1, "there is no export of version 1"),
+        (1, "there is no export version 1"),
     ],
 )
-def test_another_version(version: int, words: str) -> None:
-    """A newer one asks for a newer attn-drill; an older one there is not."""
+def test_exports_of_other_versions_are_refused(version: int, words: str) -> None:
+    """A newer version needs a newer attn-drill. Version 1 has no exports."""
     with pytest.raises(DrillError, match=f"line 1: .*version {version}.*") as caught:
-        taken(HEADER.replace(b"3", str(version).encode()) + b"whatever is new\n")
+        read_rows(HEADER.replace(b"3", str(version).encode()) + b"something new\n")
     assert words in str(caught.value)
 
 
 def test_export_of_version_2_is_imported() -> None:
-    """An export that was made before replaced attempts were noted is as good as ever."""
-    assert taken(HEADER.replace(b"3", b"2") + HINT) == taken(HEADER + HINT)
+    """Version 2 has no table for replaced attempts."""
+    assert read_rows(HEADER.replace(b"3", b"2") + HINT) == read_rows(HEADER + HINT)
 
 
-def test_more_than_a_journal_comes_to(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The limit is on all bytes, in many lines or in one, and what is just as long passes."""
+def test_too_large_files_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The limit counts the bytes of all lines together. A file of exactly this size is imported."""
     monkeypatch.setattr(exchange, "MOST_BYTES", len(HEADER) + 3 * len(HINT))
-    assert len(taken(HEADER + HINT * 3)) == 3
+    assert len(read_rows(HEADER + HINT * 3)) == 3
     for lines in (HINT * 4, HINT * 3 + b"\n", b" " * 10_000):
         with pytest.raises(DrillError, match=r"more than .* bytes"):
-            taken(HEADER + lines)
+            read_rows(HEADER + lines)
 
 
-def test_a_row_that_no_program_wrote_is_not_exported(home: Path) -> None:
-    """Somebody's own hand in the file: the sentence names the row, and nothing is written that could not be read again."""
-    with contextlib.closing(filled(home)) as journal:
+def test_row_that_was_edited_by_hand_is_not_exported(home: Path) -> None:
+    """The message names the row. An export never contains rows that cannot be read again."""
+    with contextlib.closing(filled_journal(home)) as journal:
         path = journal.path
     for value in ("'soon'", "9e999", "x'00ff'"):
         with contextlib.closing(sqlite3.connect(path)) as connection, connection:
@@ -276,45 +280,45 @@ def test_a_row_that_no_program_wrote_is_not_exported(home: Path) -> None:
             contextlib.closing(Journal(home)) as journal,
             pytest.raises(DrillError, match=f"row '{name}' of hints"),
         ):
-            everything(journal)
+            exported(journal)
 
 
-def test_a_file_that_is_there_is_left_alone(tmp_path: Path) -> None:
-    """Not a byte of it changes without `over`, with it every byte; nothing else is left in the folder."""
+def test_existing_file_is_replaced_only_with_overwrite(tmp_path: Path) -> None:
+    """The folder has no other files afterwards."""
     folder = tmp_path / "out"
     folder.mkdir()
-    save(folder / "a", [b"one\n", b"two\n"])
+    save_export(folder / "a", [b"one\n", b"two\n"])
     assert (folder / "a").read_bytes() == b"one\ntwo\n"
-    with pytest.raises(DrillError, match=r"is there already.*--force"):
-        save(folder / "a", [b"three"])
+    with pytest.raises(DrillError, match=r"already exists.*--force"):
+        save_export(folder / "a", [b"three"])
     assert (folder / "a").read_bytes() == b"one\ntwo\n"
-    save(folder / "a", [b"three"], over=True)
+    save_export(folder / "a", [b"three"], overwrite=True)
     assert (folder / "a").read_bytes() == b"three"
-    assert [one.name for one in folder.iterdir()] == ["a"]
+    assert [path.name for path in folder.iterdir()] == ["a"]
 
 
-def test_links(tmp_path: Path) -> None:
-    """A link counts as there, also one that leads nowhere; with `over` what it leads to is replaced, and the link stays."""
+def test_link_counts_as_an_existing_file(tmp_path: Path) -> None:
+    """A broken link counts too. With `overwrite`, the target is replaced and the link stays."""
     (tmp_path / "real").write_bytes(b"old")
     for name, target in (("link", "real"), ("nowhere", "absent")):
         (tmp_path / name).symlink_to(target)
-        with pytest.raises(DrillError, match="is there already"):
-            save(tmp_path / name, [b"new"])
-        save(tmp_path / name, [b"new"], over=True)
+        with pytest.raises(DrillError, match="already exists"):
+            save_export(tmp_path / name, [b"new"])
+        save_export(tmp_path / name, [b"new"], overwrite=True)
         assert (tmp_path / name).is_symlink()
         assert (tmp_path / target).read_bytes() == b"new"
 
 
-def test_a_file_system_without_links(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """It is written all the same, and what is there is left alone all the same."""
+def test_save_works_without_hard_links(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An existing file is left unchanged there too."""
 
     def no_link(*_: object) -> None:
         raise PermissionError
 
     monkeypatch.setattr(exchange.os, "link", no_link)
-    save(tmp_path / "a", [b"one"])
-    with pytest.raises(DrillError, match="is there already"):
-        save(tmp_path / "a", [b"two"])
+    save_export(tmp_path / "a", [b"one"])
+    with pytest.raises(DrillError, match="already exists"):
+        save_export(tmp_path / "a", [b"two"])
     assert (tmp_path / "a").read_bytes() == b"one"
 
 
@@ -322,40 +326,40 @@ PLACES: dict[str, Callable[[Path], Path]] = {
     "a folder": lambda folder: folder,
     "no such folder": lambda folder: folder / "absent" / "a",
     "under a file": lambda folder: folder / "file" / "a",
-    "a pipe": lambda folder: (
-        folder / "pipe"
-    ),  # and no device of the machine, which a fault would replace
+    # A pipe instead of a real device, because a bug would replace the device.
+    "a pipe": lambda folder: folder / "pipe",
     "a name too long": lambda folder: folder / ("x" * 300),
 }
 
 
-@pytest.mark.parametrize("over", [False, True])
+@pytest.mark.parametrize("overwrite", [False, True])
 @pytest.mark.parametrize("place", PLACES.values(), ids=PLACES.keys())
-def test_where_nothing_can_be_written(
-    tmp_path: Path, place: Callable[[Path], Path], over: bool
+def test_save_that_fails_changes_nothing(
+    tmp_path: Path, place: Callable[[Path], Path], overwrite: bool
 ) -> None:
-    """A sentence, and nothing has changed."""
+    """All files of the folder are unchanged after the error."""
     (tmp_path / "file").write_text("mine")
     os.mkfifo(tmp_path / "pipe")
     before = sorted(tmp_path.rglob("*"))
     with pytest.raises(DrillError):
-        save(place(tmp_path), [b"one"], over=over)
+        save_export(place(tmp_path), [b"one"], overwrite=overwrite)
     assert sorted(tmp_path.rglob("*")) == before
     assert (tmp_path / "pipe").is_fifo()
 
 
-def test_a_disk_that_is_full(tmp_path: Path) -> None:
-    """The old file is still whole, and no part of the new one is left."""
+def test_full_disk_leaves_the_old_file_unchanged(tmp_path: Path) -> None:
+    """No part of the new file is left."""
     (tmp_path / "a").write_bytes(b"old")
     script = """
 import resource, sys
 from pathlib import Path
 from trainer.model.errors import DrillError
-from trainer.practice.exchange import save
+from trainer.practice.exchange import save_export
 resource.setrlimit(resource.RLIMIT_FSIZE, (5000, 5000))
-for over in (False, True):
+for overwrite in (False, True):
+    path = Path(sys.argv[1]) / ("a" if overwrite else "b")
     try:
-        save(Path(sys.argv[1]) / ("a" if over else "b"), [b"x" * 1000] * 20, over=over)
+        save_export(path, [b"x" * 1000] * 20, overwrite=overwrite)
     except DrillError as error:
         print(error)
 """
@@ -367,30 +371,30 @@ for over in (False, True):
         check=True,
     )
     assert done.stdout.count("cannot be written") == 2
-    assert [(one.name, one.read_bytes()) for one in tmp_path.iterdir()] == [("a", b"old")]
+    assert [(path.name, path.read_bytes()) for path in tmp_path.iterdir()] == [("a", b"old")]
     assert resource.getrlimit(resource.RLIMIT_FSIZE)[0] != 5000
 
 
 KILLED = """
 import os, signal, sys
 from pathlib import Path
-from trainer.practice.exchange import save
+from trainer.practice.exchange import save_export
 from trainer.practice.journal import Journal
 class Row(dict):
     def __getitem__(self, name):
         if name == "level" and self["id"] == "500":
             os.kill(os.getpid(), signal.SIGKILL)
         return dict.__getitem__(self, name)
-rows = [("hints", Row(id=str(number), challenge="gqa", at=1.0, level=1)) for number in range(1000)]
+rows = [("hints", Row(id=str(index), challenge="gqa", at=1.0, level=1)) for index in range(1000)]
 if sys.argv[1] == "import":
     Journal(Path("home")).add_rows(rows)
-save(Path("out"), (str(row["level"]).encode() * 1000 for _, row in rows))
+save_export(Path("out"), (str(row["level"]).encode() * 1000 for _, row in rows))
 """
 
 
 @pytest.mark.parametrize("command", ["import", "export"])
-def test_a_kill_in_the_middle(command: str, home: Path, tmp_path: Path) -> None:
-    """Half an import is none, and half a file has no name."""
+def test_kill_leaves_no_partial_import_or_export(command: str, home: Path, tmp_path: Path) -> None:
+    """A killed import adds no row, and a killed export leaves no file of the given name."""
     with contextlib.closing(Journal(home)) as journal:
         journal.record_hint("mha", 1, 1.0)
     environment = {**os.environ, "PYTHONPATH": str(pack_reader.TRAINER.parent)}

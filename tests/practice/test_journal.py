@@ -1,4 +1,4 @@
-"""The journal loses nothing and never stands in the way."""
+"""Tests of the journal: no entry gets lost, and a broken file never stops the program."""
 
 import contextlib
 import os
@@ -9,33 +9,36 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.exchange import HEADER, HINT, everything, filled, taken
-from tests.support.journal import READY, ROOT, Open, all_at_once, asked, attempt, script
+from tests.support.exchange import HEADER, HINT, exported, filled_journal, read_rows
+from tests.support.journal import READY, ROOT, Open, attempt, query, run_together, script
 from trainer.model.attempt import Attempt
 from trainer.model.errors import DrillError
-from trainer.practice.journal import ChallengeProgress, Review, Since, home
+from trainer.practice.journal import ChallengeProgress, Review, SinceStart, home
 
 
-def test_a_row_that_was_edited(home: Path) -> None:
-    """The same id with other content: none of the file's rows is added, and the sentence names row and column."""
-    with contextlib.closing(filled(home)) as journal:
-        before = everything(journal)
+def test_edited_row_is_not_imported(home: Path) -> None:
+    """A row with a known id and other values adds no row of the file.
+
+    The message names row and columns.
+    """
+    with contextlib.closing(filled_journal(home)) as journal:
+        before = exported(journal)
         table, row = journal.rows()[0]
         with pytest.raises(
             DrillError, match=f"{row['id']}.*with another challenge, at.*Nothing was added"
         ):
             journal.add_rows(
-                [*taken(HEADER + HINT), (table, {**row, "challenge": "mha", "at": 5.0})]
+                [*read_rows(HEADER + HINT), (table, {**row, "challenge": "mha", "at": 5.0})]
             )
-        assert everything(journal) == before
-        assert journal.add_rows(taken(HEADER + HINT)) == 1, "the journal can still be used"
+        assert exported(journal) == before
+        assert journal.add_rows(read_rows(HEADER + HINT)) == 1, "the journal can still be used"
 
 
-def test_states(opened: Open) -> None:
-    """New, started, passed; a later failure does not take a pass away."""
+def test_state_is_new_started_or_passed(opened: Open) -> None:
+    """A later failure does not undo a pass."""
     journal = opened()
     assert journal.progress() == {}
-    assert not journal.path.exists(), "asking makes no file"
+    assert not journal.path.exists(), "a query creates no file"
     journal.record_start("gqa", Path("/a/gqa.py"), 1.0)
     assert journal.progress()["gqa"].state == "started"
     journal.record_attempt(attempt("passed"))
@@ -44,14 +47,14 @@ def test_states(opened: Open) -> None:
     assert journal.trouble is None
 
 
-def test_a_hunt_is_no_attempt_at_the_challenge(opened: Open) -> None:
-    """Who repairs a reference has not written one: no state, no count, no seed, nothing since the start."""
+def test_hunt_does_not_count_as_an_attempt(opened: Open) -> None:
+    """It changes no state, no count, no seed, and nothing since the start."""
     journal = opened()
     journal.record_attempt(attempt("passed", 2.0, purpose="hunt"))
     assert journal.progress() == {}
     assert journal.last_seed("gqa") is None
-    assert journal.since_start("gqa") == Since()
-    assert [one.purpose for one in journal.attempts()] == ["hunt"], "it is kept all the same"
+    assert journal.since_start("gqa") == SinceStart()
+    assert [entry.purpose for entry in journal.attempts()] == ["hunt"], "the journal has it"
     journal.record_hint("gqa", 1, 3.0)
     assert journal.progress() == {"gqa": ChallengeProgress("new", 0, 1)}
     journal.record_attempt(attempt("failed", 4.0, purpose="interview"))
@@ -59,7 +62,7 @@ def test_a_hunt_is_no_attempt_at_the_challenge(opened: Open) -> None:
 
 
 def test_replaced_attempt_does_not_count(opened: Open) -> None:
-    """It stays in the journal, with its seed and its time; no count, no state and no grade know of it."""
+    """The journal keeps its seed and its time, but no count, state or grade includes it."""
     journal = opened()
     journal.record_start("gqa", Path("/a/gqa.py"), 1.0)
     first = journal.record_attempt(attempt("failed", 2.0, seconds=600.0))
@@ -73,11 +76,11 @@ def test_replaced_attempt_does_not_count(opened: Open) -> None:
     only = journal.record_attempt(Attempt("mha", 4.0, 99, "failed", 0, 1, ""))
     journal.record_replaced(only, 5.0)
     assert "mha" not in journal.progress()
-    assert journal.last_seed("mha") == 99, "what was shown can be looked at again"
+    assert journal.last_seed("mha") == 99, "the shown cases can be graded again"
 
 
-def test_place_and_hints(opened: Open) -> None:
-    """The last start's place; hints and solutions count from the last start on."""
+def test_path_and_help_belong_to_the_last_start(opened: Open) -> None:
+    """Return the path of the last start. Hints and solutions count from the last start on."""
     journal = opened()
     journal.record_start("gqa", Path("/a/gqa.py"), 1.0)
     journal.record_hint("gqa", 2, 2.0)
@@ -91,12 +94,12 @@ def test_place_and_hints(opened: Open) -> None:
     assert journal.starts() == {"gqa": (1.0, 3.0)}
 
 
-def test_what_was_done_since_the_start(opened: Open) -> None:
-    """Attempts, failures and a pass after the last start, and none before it or of another challenge."""
+def test_attempts_count_since_the_last_start(opened: Open) -> None:
+    """Attempts before the start, and attempts at other challenges, do not count."""
     journal = opened()
     journal.record_attempt(attempt("passed", 5.0))
     assert journal.since_start("gqa").started_at is None
-    assert journal.since_start("gqa").passed, "where nothing was handed out, all that there is"
+    assert journal.since_start("gqa").passed, "without a start, all attempts count"
     journal.record_start("gqa", Path("/a/gqa.py"), 10.0)
     assert not journal.since_start("gqa").passed
     for when, verdict in (
@@ -119,7 +122,10 @@ def test_what_was_done_since_the_start(opened: Open) -> None:
 
 
 def test_seconds_leave_out_pauses(opened: Open) -> None:
-    """Time runs from entry to entry, hints among them; of a long gap a quarter of an hour counts; what an attempt says of itself goes before."""
+    """Time is counted from entry to entry, and hints are entries too.
+
+    Of a long gap, 15 minutes count. The seconds of an attempt replace the count.
+    """
     journal = opened()
     journal.record_start("gqa", Path("/a/gqa.py"), 1000.0)
     assert journal.since_start("gqa").seconds_at(1060.0) == 60.0
@@ -134,22 +140,22 @@ def test_seconds_leave_out_pauses(opened: Open) -> None:
     assert journal.since_start("mha").seconds_at(5.0) == 0.0, "no start, no time"
 
 
-def test_a_clock_that_goes_backwards(opened: Open) -> None:
-    """No time is taken away, nothing is lost, and the order of what is told is by time."""
+def test_clock_that_goes_backwards_takes_no_time_away(opened: Open) -> None:
+    """All entries are kept, in the order of their times."""
     journal = opened()
     journal.record_start("gqa", Path("/a/gqa.py"), 100.0)
     assert journal.since_start("gqa").seconds_at(40.0) == 0.0
     journal.record_attempt(attempt("failed", 110.0))
     journal.record_attempt(attempt("passed", 105.0))
-    assert [one.when for one in journal.attempts()] == [105.0, 110.0]
+    assert [entry.when for entry in journal.attempts()] == [105.0, 110.0]
     since = journal.since_start("gqa")
     assert (since.seconds, since.attempts, since.last_at) == (10.0, 2, 110.0)
     journal.record_attempt(attempt("passed", 50.0))
     assert journal.progress()["gqa"].attempts == 3
 
 
-def test_an_attempt_comes_back_as_it_was(opened: Open) -> None:
-    """Everything but the source, and the mistakes that were named later."""
+def test_attempt_is_read_as_it_was_written(opened: Open) -> None:
+    """Only the source is left out. The diagnosed mistakes are added."""
     journal = opened()
     given = attempt(
         "failed",
@@ -177,8 +183,8 @@ def test_an_attempt_comes_back_as_it_was(opened: Open) -> None:
     assert later.mistakes == ("no-scale", "mask-after")
 
 
-def test_reviews_and_overrules(opened: Open) -> None:
-    """The last overrule counts, the review stays; reviews are told apart by how their items begin."""
+def test_last_overrule_of_a_review_counts(opened: Open) -> None:
+    """The review itself stays. Reviews can be selected by the beginning of their items."""
     journal = opened()
     first = journal.record_review("challenge:gqa", 2.0, 3, "20 of 20 min")
     second = journal.record_review("question:sqrt%", 1.0, 1, "wrong")
@@ -189,12 +195,12 @@ def test_reviews_and_overrules(opened: Open) -> None:
         Review(second, "question:sqrt%", 1.0, 1, "wrong"),
         Review(first, "challenge:gqa", 2.0, 2, "20 of 20 min"),
     ]
-    assert [one.id for one in journal.reviews("challenge:")] == [first]
+    assert [review.id for review in journal.reviews("challenge:")] == [first]
     assert journal.reviews("challenge:%") == []
 
 
-def test_hunts(opened: Open) -> None:
-    """The last hunt of a challenge, with its mistakes and its place."""
+def test_last_hunt_has_mistakes_and_path(opened: Open) -> None:
+    """Only hunts of the same challenge count."""
     journal = opened()
     assert journal.last_hunt("gqa") is None
     journal.record_hunt("gqa", 1.0, ["a"], Path("/a.py"))
@@ -203,8 +209,8 @@ def test_hunts(opened: Open) -> None:
     assert opened().last_hunt("gqa") == (("b", "c"), Path("/b.py"))
 
 
-def test_interviews_and_events(opened: Open) -> None:
-    """The last interview with its plan; its events in the order in which they came, also where the clock went back."""
+def test_events_of_an_interview_are_in_order_of_recording(opened: Open) -> None:
+    """The order stays the same if the clock went backwards."""
     journal = opened()
     assert journal.last_interview() is None
     journal.record_interview(1.0, {"minutes": 30})
@@ -223,8 +229,8 @@ def test_interviews_and_events(opened: Open) -> None:
     ]
 
 
-def test_the_last_seed(opened: Open) -> None:
-    """Of the latest attempt at this challenge."""
+def test_last_seed_is_that_of_the_latest_attempt(opened: Open) -> None:
+    """Only attempts at the same challenge count."""
     journal = opened()
     journal.record_attempt(Attempt("gqa", 2.0, (1 << 63) - 1, "failed", 0, 1, ""))
     journal.record_attempt(Attempt("gqa", 1.0, 5, "failed", 0, 1, ""))
@@ -232,8 +238,11 @@ def test_the_last_seed(opened: Open) -> None:
     assert journal.last_seed("gqa") == (1 << 63) - 1
 
 
-def test_text_of_any_kind(opened: Open, tmp_path: Path) -> None:
-    """NUL, newlines and emoji come back; half of a surrogate pair, as in a folder's name that is no UTF-8, is spelt out and stops nothing."""
+def test_any_text_can_be_recorded(opened: Open, tmp_path: Path) -> None:
+    """NUL, newlines and emoji are kept.
+
+    A lone surrogate, as in a file name that is not UTF-8, becomes a backslash escape.
+    """
     journal = opened()
     journal.record_attempt(Attempt("gqa", 1.0, 1, "failed", 0, 1, "a\0b\r\n🙂\u2028"))
     journal.record_attempt(Attempt("gqa", 2.0, 1, "failed", 0, 1, "\ud800"))
@@ -248,43 +257,49 @@ def test_text_of_any_kind(opened: Open, tmp_path: Path) -> None:
     assert journal.path_of("\udcff") is None
 
 
-def test_two_processes_at_once(opened: Open, home: Path) -> None:
-    """Journals on one file write in turn, from the very first entry."""
-    told = all_at_once(
+def test_four_processes_write_at_once(opened: Open, home: Path) -> None:
+    """No entry is lost, from the first entry on."""
+    outputs = run_together(
         [
             script(f"{READY}for i in range(30): j.record_hint('gqa', 1, i)\nprint(j.trouble)", home)
             for _ in range(4)
         ]
     )
-    assert told == ["None\n"] * 4
+    assert outputs == ["None\n"] * 4
     assert opened().progress()["gqa"].hints == 120
 
 
-def test_a_kill_loses_nothing_that_was_there(home: Path) -> None:
-    """kill -9 at any moment: every entry that was reported as written is there, and the file is whole."""
-    text = "n = int(sys.argv[2])\nwhile True:\n    n += 1\n    j.record_hint('gqa', 1, n)\n    print(n, flush=True)"
+def test_kill_loses_no_recorded_entry(home: Path) -> None:
+    """kill -9 may come at any moment: all reported entries are there, and the file is intact."""
+    text = """
+n = int(sys.argv[2])
+while True:
+    n += 1
+    j.record_hint('gqa', 1, n)
+    print(n, flush=True)
+"""
     written = 0
     for delay in (0.0, 0.003, 0.01, 0.02, 0.05):
         process = subprocess.Popen(
             script(text, home, written), stdout=subprocess.PIPE, text=True, cwd=ROOT
         )
         assert process.stdout is not None
-        told = [process.stdout.readline()]
+        lines = [process.stdout.readline()]
         time.sleep(delay)
         os.kill(process.pid, signal.SIGKILL)
-        told += process.stdout.readlines()
+        lines += process.stdout.readlines()
         process.wait()
         process.stdout.close()
-        written = max(int(line) for line in told if line.strip().isdigit())
-        assert asked(home / "journal.sqlite3", "PRAGMA integrity_check") == [("ok",)]
-        ((kept,),) = asked(home / "journal.sqlite3", "SELECT MAX(at) FROM hints")
-        assert isinstance(kept, float)
-        assert kept >= written
-        written = int(kept)
+        written = max(int(line) for line in lines if line.strip().isdigit())
+        assert query(home / "journal.sqlite3", "PRAGMA integrity_check") == [("ok",)]
+        ((last,),) = query(home / "journal.sqlite3", "SELECT MAX(at) FROM hints")
+        assert isinstance(last, float)
+        assert last >= written
+        written = int(last)
 
 
-def test_a_full_disk(opened: Open, home: Path) -> None:
-    """Where a file cannot grow any more a sentence says so and the rest goes on; what was reported before is there, and later there is room again."""
+def test_full_disk_is_reported_and_loses_no_entry(opened: Open, home: Path) -> None:
+    """Everything else goes on. Later, when there is space again, entries are recorded again."""
     text = """
 import resource
 from trainer.model.attempt import Attempt
@@ -299,11 +314,13 @@ print(n, j.trouble)
         done = subprocess.run(
             script(text, home, limit), cwd=ROOT, capture_output=True, text=True, check=True
         )
-        number, _, trouble = done.stdout.strip().partition(" ")
-        assert "progress is not kept" in trouble or "this was not kept" in trouble, done.stdout
-        assert int(number) < 199
-        kept = (
-            asked(
+        count, _, trouble = done.stdout.strip().partition(" ")
+        assert "progress is not kept" in trouble or "this entry was not kept" in trouble, (
+            done.stdout
+        )
+        assert int(count) < 199
+        has_table = (
+            query(
                 home / "journal.sqlite3",
                 "SELECT COUNT(*) FROM sqlite_master WHERE name = 'attempts'",
             )
@@ -312,17 +329,22 @@ print(n, j.trouble)
             else False
         )
         assert (
-            asked(home / "journal.sqlite3", "SELECT COUNT(*) FROM attempts") if kept else [(0,)]
-        ) == [(int(number),)]
-    assert int(number) > 0
+            query(home / "journal.sqlite3", "SELECT COUNT(*) FROM attempts")
+            if has_table
+            else [(0,)]
+        ) == [(int(count),)]
+    assert int(count) > 0
     journal = opened()
     journal.record_attempt(attempt())
     assert journal.trouble is None
-    assert journal.progress()["gqa"].attempts == int(number) + 1
+    assert journal.progress()["gqa"].attempts == int(count) + 1
 
 
 def test_home_is_taken_from_the_environment() -> None:
-    """ATTN_DRILL_HOME wins; else the platform's folder; a `~` of nobody is a folder of that name."""
+    """ATTN_DRILL_HOME wins over the platform folder.
+
+    `~name` without such a user is a plain folder name.
+    """
     assert home({"ATTN_DRILL_HOME": "/x/y"}) == Path("/x/y")
     assert home({"ATTN_DRILL_HOME": "~/y"}) == Path.home() / "y"
     assert home({"ATTN_DRILL_HOME": "~nobody-of-this-name/y"}) == Path("~nobody-of-this-name/y")

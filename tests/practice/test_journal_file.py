@@ -1,4 +1,4 @@
-"""The journal loses nothing and never stands in the way."""
+"""Tests of opening, migrating and setting aside the file of the journal."""
 
 import contextlib
 import fcntl
@@ -14,14 +14,14 @@ from tests.support.journal import (
     READY,
     ROOT,
     Open,
-    all_at_once,
-    asked,
     attempt,
     first_version,
+    query,
+    run_together,
     script,
 )
 from trainer.model.attempt import Attempt
-from trainer.practice import journal_file as module
+from trainer.practice import journal_file
 from trainer.practice.journal import ChallengeProgress, Journal
 from trainer.practice.journal_schema import VERSION
 
@@ -32,18 +32,21 @@ BROKEN = {
 
 
 @pytest.mark.parametrize("content", BROKEN.values(), ids=BROKEN.keys())
-def test_a_file_that_is_no_journal_is_set_aside(opened: Open, home: Path, content: bytes) -> None:
-    """Not a byte of it changes, a new journal is begun, a sentence says so once; the next one gets the next name."""
+def test_file_that_is_no_journal_is_set_aside(opened: Open, home: Path, content: bytes) -> None:
+    """Its content is kept, a new journal begins, and one message reports it.
+
+    A second broken file gets another name.
+    """
     home.mkdir()
     path = home / "journal.sqlite3"
-    for number in (1, 2):
+    for copy_number in (1, 2):
         path.write_bytes(content)
         journal = opened()
         journal.record_attempt(attempt())
         assert journal.trouble is not None
         assert str(path) in journal.trouble
-        assert f"journal.broken-{number}.sqlite3" in journal.trouble
-        assert (home / f"journal.broken-{number}.sqlite3").read_bytes() == content
+        assert f"journal.broken-{copy_number}.sqlite3" in journal.trouble
+        assert (home / f"journal.broken-{copy_number}.sqlite3").read_bytes() == content
         again = opened()
         assert again.progress()["gqa"].attempts == 1
         assert again.trouble is None
@@ -53,10 +56,10 @@ def test_a_file_that_is_no_journal_is_set_aside(opened: Open, home: Path, conten
 
 
 def broken_journal(home: Path) -> bytes:
-    """A real journal whose pages were written over, all but the first; its bytes."""
+    """Write a journal, overwrite all its pages except the first, and return its bytes."""
     journal = Journal(home)
-    for number in range(40):
-        journal.record_attempt(Attempt("mha", float(number), 1, "failed", 0, 1, "x" * 2000))
+    for at in range(40):
+        journal.record_attempt(Attempt("mha", float(at), 1, "failed", 0, 1, "x" * 2000))
     journal.close()
     content = journal.path.read_bytes()
     content = content[:4096] + b"\xaa" * (len(content) - 4096)
@@ -64,8 +67,8 @@ def broken_journal(home: Path) -> bytes:
     return content
 
 
-def test_a_journal_with_broken_pages_is_set_aside(opened: Open, home: Path) -> None:
-    """What the disk did to a real journal: kept byte for byte, and a new one begun."""
+def test_journal_with_broken_pages_is_set_aside(opened: Open, home: Path) -> None:
+    """The file is kept byte for byte, and a new journal begins."""
     content = broken_journal(home)
     journal = opened()
     journal.record_attempt(attempt())
@@ -73,17 +76,17 @@ def test_a_journal_with_broken_pages_is_set_aside(opened: Open, home: Path) -> N
     assert (home / "journal.broken-1.sqlite3").read_bytes() == content
 
 
-def test_several_processes_find_the_same_broken_file(opened: Open, home: Path) -> None:
-    """It is set aside once, one says so, and what all of them write then is there."""
+def test_only_one_process_sets_a_broken_file_aside(opened: Open, home: Path) -> None:
+    """Only one process reports it, and the entries of all processes are recorded."""
     content = broken_journal(home)
-    told = all_at_once(
+    outputs = run_together(
         [
             script(f"{READY}for i in range(20): j.record_hint('gqa', 1, i)\nprint(j.trouble)", home)
             for _ in range(5)
         ]
     )
-    assert told.count("None\n") == 4
-    assert sum("journal.broken-1.sqlite3" in one for one in told) == 1
+    assert outputs.count("None\n") == 4
+    assert sum("journal.broken-1.sqlite3" in output for output in outputs) == 1
     assert sorted(path.name for path in home.iterdir() if "broken" in path.name) == [
         "journal.broken-1.sqlite3"
     ]
@@ -91,8 +94,8 @@ def test_several_processes_find_the_same_broken_file(opened: Open, home: Path) -
     assert opened().progress()["gqa"].hints == 100
 
 
-def test_a_newer_journal_is_left_as_it_is(opened: Open, home: Path) -> None:
-    """A later version's file is not written to; this version keeps its own beside it, and finds it again."""
+def test_newer_journal_is_left_unchanged(opened: Open, home: Path) -> None:
+    """This version writes a separate journal in the same folder, and opens it again the next time."""
     first = opened()
     first.record_attempt(attempt())
     first.close()
@@ -114,37 +117,39 @@ KILLS = ["0", "1", "7", "18", "last", "after"]
 
 
 @pytest.mark.parametrize("moment", KILLS)
-def test_a_kill_in_the_middle_of_a_migration(opened: Open, home: Path, moment: str) -> None:
-    """Before a statement, before the commit, after it: the file is a whole version 1 or a whole one of now, and the next one goes on."""
+def test_kill_during_a_migration_leaves_a_complete_version(
+    opened: Open, home: Path, moment: str
+) -> None:
+    """The file has version 1 or the current version, and the next process goes on."""
     first_version(home / "journal.sqlite3")
     text = """
-class Dying(tuple):
+class KilledAt(tuple):
     def __iter__(self):
-        for number, statement in enumerate(tuple.__iter__(self)):
-            if str(number) == sys.argv[2]:
+        for index, statement in enumerate(tuple.__iter__(self)):
+            if str(index) == sys.argv[2]:
                 os.kill(os.getpid(), signal.SIGKILL)
             yield statement
         if sys.argv[2] == "last":
             os.kill(os.getpid(), signal.SIGKILL)
 migrate = journal_file._migrate
-def migrate_and_die(connection):
+def migrate_and_be_killed(connection):
     migrate(connection)
     os.kill(os.getpid(), signal.SIGKILL)
-journal_file._migrate = migrate_and_die
-journal_file.STEPS = (journal_file.STEPS[0], Dying(journal_file.STEPS[1]), *journal_file.STEPS[2:])
+journal_file._migrate = migrate_and_be_killed
+journal_file.STEPS = (journal_file.STEPS[0], KilledAt(journal_file.STEPS[1]), *journal_file.STEPS[2:])
 j.progress()
 """
     done = subprocess.run(script(text, home, moment), cwd=ROOT, check=False)
     assert done.returncode == -signal.SIGKILL
-    assert asked(home / "journal.sqlite3", "PRAGMA integrity_check") == [("ok",)]
-    assert asked(home / "journal.sqlite3", "PRAGMA user_version") == [
+    assert query(home / "journal.sqlite3", "PRAGMA integrity_check") == [("ok",)]
+    assert query(home / "journal.sqlite3", "PRAGMA user_version") == [
         (VERSION if moment == "after" else 1,)
     ]
     for table, rows in FIRST_ROWS.items():
-        assert asked(home / "journal.sqlite3", f"SELECT COUNT(*) FROM {table}") == [(len(rows),)]
+        assert query(home / "journal.sqlite3", f"SELECT COUNT(*) FROM {table}") == [(len(rows),)]
     if moment != "after":
         assert (
-            asked(home / "journal.sqlite3", "SELECT * FROM attempts ORDER BY rowid")
+            query(home / "journal.sqlite3", "SELECT * FROM attempts ORDER BY rowid")
             == FIRST_ROWS["attempts"]
         )
     journal = opened()
@@ -155,24 +160,24 @@ j.progress()
     assert journal.trouble is None
 
 
-def test_processes_that_migrate_at_once(opened: Open, home: Path) -> None:
-    """One does it, the others go on from there."""
-    many = [("gqa", float(number), 7, "failed", 3, 14, "x" * 500) for number in range(2000)]
+def test_only_one_of_five_processes_migrates(opened: Open, home: Path) -> None:
+    """The other processes use the migrated journal."""
+    many = [("gqa", float(at), 7, "failed", 3, 14, "x" * 500) for at in range(2000)]
     first_version(home / "journal.sqlite3", {"attempts": many})
-    told = all_at_once(
+    outputs = run_together(
         [script(f"{READY}j.record_hint('gqa', 1, 1.0); print(j.trouble)", home) for _ in range(5)]
     )
-    assert told == ["None\n"] * 5
+    assert outputs == ["None\n"] * 5
     assert opened().progress()["gqa"] == ChallengeProgress("started", 2000, 5)
 
 
-def test_who_hangs_in_the_door_keeps_nobody_out(
+def test_process_that_hangs_with_the_lock_blocks_for_a_short_time(
     opened: Open, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A process that stopped while it opened the journal is waited for, but not for ever."""
+    """Another process waits for the lock, but less than 10 s."""
     home.mkdir()
     waits: list[float] = []
-    monkeypatch.setattr(module.time, "sleep", waits.append)
+    monkeypatch.setattr(journal_file.time, "sleep", waits.append)
     with (home / "journal.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         journal = opened()
@@ -191,8 +196,8 @@ HOMES = {
 
 
 @pytest.mark.parametrize("place", HOMES.values(), ids=HOMES.keys())
-def test_a_home_that_cannot_be_made(tmp_path: Path, place: str) -> None:
-    """Trouble in words, no exception, and nothing is there afterwards that was not before."""
+def test_home_that_cannot_be_created_is_reported(tmp_path: Path, place: str) -> None:
+    """No error is raised, and no file is created."""
     (tmp_path / "file").write_text("mine")
     (tmp_path / "loop").symlink_to("loop")
     journal = Journal(tmp_path / place)
@@ -207,8 +212,8 @@ def test_a_home_that_cannot_be_made(tmp_path: Path, place: str) -> None:
     assert (tmp_path / "file").read_text() == "mine"
 
 
-def test_a_folder_in_place_of_the_file(opened: Open, home: Path) -> None:
-    """A folder is no broken journal: it is left where it is."""
+def test_folder_in_place_of_the_file_is_left_alone(opened: Open, home: Path) -> None:
+    """A folder is not a broken journal, so it is not renamed."""
     (home / "journal.sqlite3" / "mine").mkdir(parents=True)
     journal = opened()
     journal.record_hint("gqa", 1, 1.0)

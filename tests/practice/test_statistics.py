@@ -1,4 +1,4 @@
-"""What `stats` counts and how it shows it."""
+"""Tests of the statistics of a learner."""
 
 import random
 import time
@@ -8,7 +8,7 @@ from datetime import date, datetime, timedelta, timezone, tzinfo
 
 import pytest
 
-from tests.support.stats import NOW, PACK, UTC, A, counted, review, tried
+from tests.support.stats import NOW, PACK, UTC, A, attempt_at, review, statistics_of
 from trainer.model.attempt import Attempt
 from trainer.practice.schedule import items
 from trainer.practice.statistics import (
@@ -23,18 +23,18 @@ from trainer.practice.statistics import (
 EAST, WEST = timezone(timedelta(hours=9)), timezone(timedelta(hours=-8))
 
 
-def test_weeks() -> None:
-    """Twelve of them from Monday on, the last with today; days to come are none, days before them are only in the totals."""
-    stats = counted(
-        tried("a", 0),
-        tried("a", 0.1),
-        tried("b", 3),
-        tried("a", 7 * 11 + 3),
-        tried("a", 7 * 11 + 4),
-        tried("a", 300, purpose="hunt"),
+def test_calendar_has_twelve_weeks_from_monday_on() -> None:
+    """Days in the future are None. Earlier attempts count only in the totals."""
+    stats = statistics_of(
+        attempt_at("a", 0),
+        attempt_at("a", 0.1),
+        attempt_at("b", 3),
+        attempt_at("a", 7 * 11 + 3),
+        attempt_at("a", 7 * 11 + 4),
+        attempt_at("a", 300, purpose="hunt"),
     )
     assert [week.monday for week in stats.weeks] == [
-        date(2026, 3, 2) - timedelta(weeks=number) for number in reversed(range(WEEKS))
+        date(2026, 3, 2) - timedelta(weeks=age) for age in reversed(range(WEEKS))
     ]
     assert stats.weeks[-1].days == (1, 0, 0, 2, None, None, None)
     assert stats.weeks[0].days == (1, 0, 0, 0, 0, 0, 0)
@@ -43,8 +43,8 @@ def test_weeks() -> None:
 
 
 @pytest.mark.parametrize(("zone", "day"), [(UTC, 3), (EAST, 4), (WEST, 3)])
-def test_days_are_those_of_the_zone(zone: tzinfo, day: int) -> None:
-    """Twenty o'clock in Greenwich is tomorrow in Tokyo."""
+def test_days_are_counted_in_the_time_zone(zone: tzinfo, day: int) -> None:
+    """20:00 in Greenwich is the next day in Tokyo."""
     at = datetime(2026, 3, 5, 20, tzinfo=UTC).timestamp()
     stats = statistics([Attempt("a", at, 1, "failed", 0, 1, "")], [], PACK, {}, at, zone=zone)
     assert stats.weeks[-1].days.index(1) == day
@@ -53,7 +53,7 @@ def test_days_are_those_of_the_zone(zone: tzinfo, day: int) -> None:
 
 @pytest.fixture
 def new_york(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """The machine's own zone has summer time, from 8 March 2026 on."""
+    """Give the machine a time zone with daylight saving time from 8 March 2026 on."""
     monkeypatch.setenv("TZ", "EST5EDT,M3.2.0,M11.1.0")
     time.tzset()
     yield
@@ -62,8 +62,8 @@ def new_york(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 
 @pytest.mark.usefixtures("new_york")
-def test_the_zone_of_the_machine_has_summer_time() -> None:
-    """Half past four in Greenwich is before midnight there in winter, and after it in summer."""
+def test_default_time_zone_has_daylight_saving_time() -> None:
+    """04:30 in Greenwich is before midnight in New York in winter, and after midnight in summer."""
     winter, summer = (datetime(2026, month, 12, 4, 30, tzinfo=UTC).timestamp() for month in (2, 3))
     stats = statistics(
         [Attempt("a", at, 1, "failed", 0, 1, "") for at in (winter, summer)],
@@ -74,10 +74,10 @@ def test_the_zone_of_the_machine_has_summer_time() -> None:
         zone=None,
     )
     days = {
-        week.monday + timedelta(days=number)
+        week.monday + timedelta(days=weekday)
         for week in stats.weeks
-        for number, day in enumerate(week.days)
-        if day
+        for weekday, count in enumerate(week.days)
+        if count
     }
     assert days == {date(2026, 2, 11), date(2026, 3, 12)}
 
@@ -97,14 +97,14 @@ STREAKS = [
 
 
 @pytest.mark.parametrize(("days", "streak"), STREAKS)
-def test_streaks(days: list[float], streak: int) -> None:
-    """Days in a row up to today or yesterday, also longer than the calendar."""
-    assert counted(*(tried("a", one) for one in days)).streak == streak
+def test_streak_ends_today_or_yesterday(days: list[float], streak: int) -> None:
+    """A streak may be longer than the calendar."""
+    assert statistics_of(*(attempt_at("a", day) for day in days)).streak == streak
 
 
-def test_nothing() -> None:
-    """No attempts: empty weeks, what is open, and nothing else."""
-    stats = counted()
+def test_statistics_of_an_empty_journal() -> None:
+    """There are only empty weeks and the challenges that are ready."""
+    stats = statistics_of()
     assert (
         stats.attempts,
         stats.streak,
@@ -115,24 +115,24 @@ def test_nothing() -> None:
         stats.next_due,
     ) == (0, 0, 0, (), (), (), None)
     assert stats.ready == ("a",)
-    assert [one.recall for one in stats.topics] == [None, None]
+    assert [topic.recall for topic in stats.topics] == [None, None]
 
 
-def test_topics() -> None:
-    """How many are passed, and the mean of how likely the reviewed ones are recalled now; a hunt's pass and a question are none of it."""
+def test_strength_of_a_topic_is_the_mean_of_its_reviews() -> None:
+    """Passes in hunts and reviews of questions do not count."""
     reviews = (
         review("challenge:b", 10),
         review("challenge:c", 40),
         review("question:x", 1),
         review("challenge:gone", 1),
     )
-    stats = counted(
-        tried("b", 10, "passed"),
-        tried("a", 9, "passed", purpose="hunt"),
-        tried("c", 8, "passed", purpose="interview"),
+    stats = statistics_of(
+        attempt_at("b", 10, "passed"),
+        attempt_at("a", 9, "passed", purpose="hunt"),
+        attempt_at("c", 8, "passed", purpose="interview"),
         reviews=reviews,
     )
-    alone = [items([one], NOW)[one.item].strength for one in reviews[:2]]
+    alone = [items([entry], NOW)[entry.item].strength for entry in reviews[:2]]
     assert alone[0] != alone[1]
     assert stats.topics == (
         TopicStrength("basics", 2, 0, 0, None),
@@ -141,78 +141,89 @@ def test_topics() -> None:
     assert (stats.passed, stats.challenges) == (2, 4)
 
 
-def test_what_comes_next() -> None:
-    """Open is what builds on passed ones only; the others say what is missing, but not what this pack has not; a hunt opens nothing."""
-    assert counted(tried("a", 1, "passed", purpose="hunt")).ready == ("a",)
-    stats = counted(tried("a", 2, "passed"), tried("a", 1))
+def test_challenge_is_ready_if_its_prerequisites_are_passed() -> None:
+    """Other challenges list the missing prerequisites.
+
+    Challenges of other packs and hunts do not count.
+    """
+    assert statistics_of(attempt_at("a", 1, "passed", purpose="hunt")).ready == ("a",)
+    stats = statistics_of(attempt_at("a", 2, "passed"), attempt_at("a", 1))
     assert stats.ready == ("b",)
     assert stats.waiting == (Waiting("c", ("b",)), Waiting("d", ("c",)))
-    stats = counted(*(tried(name, 1, "passed") for name in "abc"))
+    stats = statistics_of(*(attempt_at(name, 1, "passed") for name in "abc"))
     assert (stats.ready, stats.waiting) == (("d",), ())
-    stats = counted(*(tried(name, 1, "passed") for name in "abcd"))
+    stats = statistics_of(*(attempt_at(name, 1, "passed") for name in "abcd"))
     assert (stats.ready, stats.waiting) == ((), ())
 
 
-def test_times_against_par() -> None:
-    """The first pass after each start, in order of time, of all and of those with several; a hunt and an unknown time are left out."""
-    stats = counted(
-        tried("a", 29.9, "failed", seconds=60),
-        tried("a", 29.8, "passed", seconds=1080),
-        tried("a", 29.7, "failed", seconds=1100),
-        tried("a", 29.6, "passed", seconds=1200),
-        tried("b", 29.95, "failed", seconds=6),
-        tried("c", 25, "passed", seconds=600),
-        tried("b", 21, "passed", seconds=150),
-        tried("a", 20, "passed", seconds=5, purpose="hunt"),
-        tried("a", 9, "passed", seconds=300),
-        tried("b", 8, "passed"),
+def test_trend_has_the_first_pass_after_each_start() -> None:
+    """The passes are in order of time. Hunts and unknown times are left out."""
+    stats = statistics_of(
+        attempt_at("a", 29.9, "failed", seconds=60),
+        attempt_at("a", 29.8, "passed", seconds=1080),
+        attempt_at("a", 29.7, "failed", seconds=1100),
+        attempt_at("a", 29.6, "passed", seconds=1200),
+        attempt_at("b", 29.95, "failed", seconds=6),
+        attempt_at("c", 25, "passed", seconds=600),
+        attempt_at("b", 21, "passed", seconds=150),
+        attempt_at("a", 20, "passed", seconds=5, purpose="hunt"),
+        attempt_at("a", 9, "passed", seconds=300),
+        attempt_at("b", 8, "passed"),
         starts={"a": [30, 10], "c": [26]},
     )
     assert stats.trends == (Trend(None, (1.8, 0.5, 0.25, 0.5)), Trend("a", (1.8, 0.5)))
-    assert counted(tried("b", 8, "passed")).trends == ()
+    assert statistics_of(attempt_at("b", 8, "passed")).trends == ()
 
 
-def test_a_challenge_without_par_time() -> None:
-    """It has no trend, and nothing is divided by nothing."""
+def test_challenge_without_par_time_has_no_trend() -> None:
+    """No error is raised by a division by 0."""
     pack = (replace(A, minutes=0),)
     assert (
-        statistics([tried("a", 1, "passed", seconds=60)], [], pack, {}, NOW, zone=UTC).trends == ()
+        statistics([attempt_at("a", 1, "passed", seconds=60)], [], pack, {}, NOW, zone=UTC).trends
+        == ()
     )
 
 
-def test_own_mistakes() -> None:
-    """Saving a mistake ten times is once; after another save without it, or after another start, it is made again; in a hunt it is not the learner's."""
-    saves = [tried("a", 5 - number / 1000, "failed", "no-scale") for number in range(10)]
-    (one,) = counted(*saves).mistakes
-    assert one == OwnMistake("a", "no-scale", "It is not scaled.", 1, saves[-1].when)
-    between = tried("a", 4.9955)
-    assert counted(*saves, between).mistakes[0].count == 2
-    other = tried("b", 4.9955)
-    assert counted(*saves, other).mistakes[0].count == 1, "another challenge does not come between"
-    assert counted(*saves, starts={"a": [6, 4.9955]}).mistakes[0].count == 2
-    assert counted(*saves, tried("a", 4.9955, "failed", purpose="hunt")).mistakes[0].count == 1
-    assert counted(tried("a", 5, "failed", "no-scale", purpose="hunt")).mistakes == ()
+def test_repeated_saves_of_a_mistake_count_once() -> None:
+    """A mistake counts again after a save without it or after another start. Hunts do not count."""
+    saves = [attempt_at("a", 5 - save / 1000, "failed", "no-scale") for save in range(10)]
+    (mistake,) = statistics_of(*saves).mistakes
+    assert mistake == OwnMistake("a", "no-scale", "It is not scaled.", 1, saves[-1].when)
+    between = attempt_at("a", 4.9955)
+    assert statistics_of(*saves, between).mistakes[0].count == 2
+    other = attempt_at("b", 4.9955)
+    assert statistics_of(*saves, other).mistakes[0].count == 1, (
+        "another challenge does not separate the saves"
+    )
+    assert statistics_of(*saves, starts={"a": [6, 4.9955]}).mistakes[0].count == 2
+    assert (
+        statistics_of(*saves, attempt_at("a", 4.9955, "failed", purpose="hunt")).mistakes[0].count
+        == 1
+    )
+    assert statistics_of(attempt_at("a", 5, "failed", "no-scale", purpose="hunt")).mistakes == ()
 
 
-def test_the_order_of_mistakes() -> None:
-    """The most frequent first, then the latest; one that the pack no longer knows goes by its id."""
+def test_mistakes_are_sorted_by_frequency_then_date() -> None:
+    """A mistake that the pack no longer has is shown by its id."""
     attempts = [
-        tried("a", 9, "failed", "late", "no-scale"),
-        tried("a", 8, "failed"),
-        tried("a", 7, "failed", "no-scale", "no-scale"),
-        tried("b", 1, "failed", "gone"),
+        attempt_at("a", 9, "failed", "late", "no-scale"),
+        attempt_at("a", 8, "failed"),
+        attempt_at("a", 7, "failed", "no-scale", "no-scale"),
+        attempt_at("b", 1, "failed", "gone"),
     ]
-    found = counted(*attempts).mistakes
-    assert [(one.challenge, one.id, one.says, one.count) for one in found] == [
+    mistakes = statistics_of(*attempts).mistakes
+    assert [
+        (mistake.challenge, mistake.id, mistake.says, mistake.count) for mistake in mistakes
+    ] == [
         ("a", "no-scale", "It is not scaled.", 2),
         ("b", "gone", "gone", 1),
         ("a", "late", "It comes late.", 1),
     ]
-    assert found[0].last_at == attempts[2].when
+    assert mistakes[0].last_at == attempts[2].when
 
 
-def test_what_is_due() -> None:
-    """The longest due first, questions among them; then the first that is not; what the pack no longer has is left out."""
+def test_due_items_begin_with_the_longest_due() -> None:
+    """Questions are included. Items of challenges that no pack has are left out."""
     reviews = (
         review("challenge:b", 30),
         review("question:q", 40),
@@ -220,16 +231,16 @@ def test_what_is_due() -> None:
         review("challenge:c", 0.5, 3),
         review("challenge:gone", 90),
     )
-    stats = counted(reviews=reviews)
-    assert [one.name for one in stats.due] == ["question:q", "challenge:b"]
+    stats = statistics_of(reviews=reviews)
+    assert [item.name for item in stats.due] == ["question:q", "challenge:b"]
     assert stats.next_due is not None
     assert stats.next_due.name == "challenge:c"
 
 
-def test_any_order_gives_the_same() -> None:
-    """Journals are put together in any order."""
+def test_order_of_entries_does_not_matter() -> None:
+    """Merged journals have their entries in any order."""
     attempts = [
-        tried(name, days / 3, verdict, *mistakes, seconds=days * 7.0)
+        attempt_at(name, days / 3, verdict, *mistakes, seconds=days * 7.0)
         for days, (name, verdict, mistakes) in enumerate(
             [
                 ("a", "failed", ("no-scale",)),
@@ -241,11 +252,11 @@ def test_any_order_gives_the_same() -> None:
         )
     ]
     reviews = [review("challenge:a", days, 1 + days % 4) for days in range(9)]
-    found = []
+    results = []
     for seed in range(5):
         random.Random(seed).shuffle(attempts)
         random.Random(seed).shuffle(reviews)
-        found.append(counted(*attempts, reviews=tuple(reviews), starts={"a": [3, 7]}))
-    assert all(one == found[0] for one in found)
-    assert found[0].mistakes
-    assert found[0].trends
+        results.append(statistics_of(*attempts, reviews=tuple(reviews), starts={"a": [3, 7]}))
+    assert all(result == results[0] for result in results)
+    assert results[0].mistakes
+    assert results[0].trends

@@ -10,7 +10,7 @@ from trainer.model.case import Case
 from trainer.model.checks import CHECK_ORDER, Status, Verdict
 from trainer.model.report import Outcome, Report
 from trainer.pytest_plugin import drill_run as drill_run
-from trainer.pytest_plugin.test_results import results, settled
+from trainer.pytest_plugin.test_results import results, settle_results
 
 
 def on_cases(check: str) -> list[Outcome]:
@@ -139,7 +139,7 @@ def test_skipped_tests_fail_if_the_failing_test_is_not_chosen() -> None:
         [failed("loads"), *(Outcome(check, "skipped", "needs loads") for check in later)]
     )
     found = results(REFERENCE, broken)
-    everything, some = settled(found, broken), settled(found[1:], broken)
+    everything, some = settle_results(found, broken), settle_results(found[1:], broken)
     assert Counter(one.status for one in everything) == {"failed": 1, "skipped": 8}
     assert Counter(one.status for one in some) == {"failed": 8}
     assert [one.shows_report for one in some] == [True] + [False] * 7
@@ -161,5 +161,5 @@ def test_no_failure_of_a_report_is_lost() -> None:
         told = {outcome for one in found if one.status == "failed" for outcome in one.outcomes}
         assert {outcome for outcome in outcomes if outcome.status == "failed"} <= told
         assert any(one.status == "failed" for one in found)
-        chosen = {one.status for one in settled(drawn.sample(found, 3), drawn_report)}
+        chosen = {one.status for one in settle_results(drawn.sample(found, 3), drawn_report)}
         assert "failed" in chosen or chosen == {"passed"}

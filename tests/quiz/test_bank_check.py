@@ -1,4 +1,4 @@
-"""The question bank: every question can be asked, computed and answered; and the check for that can fail."""
+"""Tests of the check of a question bank, and the check of the built-in bank."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -13,12 +13,9 @@ from trainer.quiz.bank_check import bank_troubles, draws, question_troubles
 
 BUILT_IN = pack_reader.built_in_pack()
 
-
 CHALLENGES = pack_reader.read_pack(BUILT_IN)
 
-
 QUESTIONS = read_questions(BUILT_IN)
-
 
 RIGHT = Question(
     id="sum",
@@ -31,7 +28,6 @@ RIGHT = Question(
     derive={"c": "a + b"},
 )
 
-
 CHOICE = Question(
     id="pick",
     topic="t",
@@ -41,7 +37,6 @@ CHOICE = Question(
     right="this",
     wrong=("that", "those"),
 )
-
 
 WRONG: list[tuple[str, Mapping[str, object], str]] = [
     ("no such challenge", {"challenges": ("nowhere",)}, "'nowhere', which the pack does not have"),
@@ -54,18 +49,20 @@ WRONG: list[tuple[str, Mapping[str, object], str]] = [
 ]
 
 
-@pytest.mark.parametrize("question", QUESTIONS, ids=[one.id for one in QUESTIONS])
-def test_a_question_holds(question: Question) -> None:
-    """Every draw is computable, finite and positive, fills its texts, and its answer as shown is judged right."""
-    assert question_troubles(question, {one.id for one in CHALLENGES}) == []
+@pytest.mark.parametrize("question", QUESTIONS, ids=[question.id for question in QUESTIONS])
+def test_built_in_question_has_no_trouble(question: Question) -> None:
+    """Every draw can be computed, and its answer as shown is judged right."""
+    assert question_troubles(question, {challenge.id for challenge in CHALLENGES}) == []
 
 
-def test_the_bank_is_large_and_complete() -> None:
-    """At least 60 questions, both kinds, and questions for every topic of a challenge."""
+def test_built_in_bank_is_complete() -> None:
+    """It has at least 60 questions, both kinds, and questions for every topic and challenge."""
     assert len(QUESTIONS) >= 60
-    assert {one.kind for one in QUESTIONS} == {"number", "choice"}
-    assert {one.topic for one in CHALLENGES} <= set(read_topics(BUILT_IN))
-    assert {one.id for one in CHALLENGES} <= {name for one in QUESTIONS for name in one.challenges}
+    assert {question.kind for question in QUESTIONS} == {"number", "choice"}
+    assert {challenge.topic for challenge in CHALLENGES} <= set(read_topics(BUILT_IN))
+    assert {challenge.id for challenge in CHALLENGES} <= {
+        name for question in QUESTIONS for name in question.challenges
+    }
     assert bank_troubles(BUILT_IN) == []
 
 
@@ -74,16 +71,16 @@ def test_the_bank_is_large_and_complete() -> None:
     [(changes, says) for _, changes, says in WRONG],
     ids=[name for name, *_ in WRONG],
 )
-def test_what_is_wrong_is_said(changes: Mapping[str, object], says: str) -> None:
-    """One fault at a time in a question that is right otherwise, also where it shows in one draw only."""
+def test_fault_of_a_question_is_reported(changes: Mapping[str, object], says: str) -> None:
+    """A fault in only one of the draws is reported too."""
     assert question_troubles(RIGHT, ()) == []
     (trouble,) = question_troubles(replace(RIGHT, **changes), ())
     assert "question 'sum'" in trouble
     assert says in trouble
 
 
-def test_too_many_options_are_said() -> None:
-    """There are eight letters."""
+def test_too_many_options_are_reported() -> None:
+    """There are letters for eight options."""
     assert question_troubles(CHOICE, ()) == []
     assert (
         "more than 8 options" in question_troubles(replace(CHOICE, wrong=tuple("stuvwxyz")), ())[0]
@@ -91,24 +88,25 @@ def test_too_many_options_are_said() -> None:
 
 
 def test_draws_reach_every_value() -> None:
-    """All of them where they are few; of many a part, in which every value stands."""
+    """All draws are made if there are few. Otherwise, a part in which every value occurs."""
     assert len(list(draws(RIGHT, 12))) == 12
     many = replace(
         RIGHT, vary={"a": tuple(range(12)), "b": tuple(range(10)), "c": tuple(range(35))}
     )
-    some = list(draws(many, 100))
-    assert 50 <= len(some) <= 100
+    part = list(draws(many, 100))
+    assert 50 <= len(part) <= 100
     for name, values in (many.vary or {}).items():
-        assert {one[name] for one in some} == set(values)
+        assert {values_of_draw[name] for values_of_draw in part} == set(values)
     assert list(draws(replace(RIGHT, vary={}), 10)) == [{}]
 
 
 def pack(folder: Path, topic: str, text: str) -> Path:
-    """A pack of one challenge of this topic, and a bank of one file, `t.toml`."""
+    """Write a pack with a challenge of this topic, and a question bank with the file `t.toml`."""
     challenge = folder / "challenges" / "one"
     challenge.mkdir(parents=True)
     (challenge / "challenge.toml").write_text(
-        f'title = "One"\nlevel = "easy"\nminutes = 5\nkind = "function"\nentry = ["one"]\nhints = ["a", "b", "c"]\ntopic = "{topic}"\n'
+        'title = "One"\nlevel = "easy"\nminutes = 5\nkind = "function"\nentry = ["one"]\n'
+        f'hints = ["a", "b", "c"]\ntopic = "{topic}"\n'
     )
     if text:
         (folder / "challenges" / "_questions").mkdir()
@@ -116,9 +114,12 @@ def pack(folder: Path, topic: str, text: str) -> Path:
     return folder
 
 
-def test_a_topic_needs_a_file(tmp_path: Path) -> None:
-    """A challenge whose topic has no questions is named; a pack without a bank has no trouble."""
-    text = 'title = "T"\n[[question]]\nid = "q"\nkind = "number"\nasks = "2?"\nexplains = "{answer}"\nanswer = "2"\n'
+def test_topic_of_a_challenge_needs_a_file(tmp_path: Path) -> None:
+    """A pack without a question bank has no trouble."""
+    text = (
+        'title = "T"\n[[question]]\nid = "q"\nkind = "number"\n'
+        'asks = "2?"\nexplains = "{answer}"\nanswer = "2"\n'
+    )
     assert bank_troubles(pack(tmp_path / "right", "t", text)) == []
     (trouble,) = bank_troubles(pack(tmp_path / "wrong", "u", text))
     assert "called u.toml" in trouble

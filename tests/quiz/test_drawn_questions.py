@@ -1,4 +1,4 @@
-"""The quiz: what is asked and when, what is right, and the command as a user meets it."""
+"""Tests of drawing questions and judging answers."""
 
 from collections import Counter
 from random import Random
@@ -6,7 +6,7 @@ from random import Random
 import pytest
 
 from tests.support.quiz import BUILT_IN, CHALLENGES
-from trainer.hunt.planted_mistakes import bare, fair
+from trainer.hunt.planted_mistakes import fair_mistakes, strip_comments
 from trainer.model.challenge import Challenge
 from trainer.packs import pack_reader
 from trainer.packs.mistakes import read_mistakes
@@ -14,9 +14,9 @@ from trainer.packs.question_bank import Question
 from trainer.quiz.drawn_questions import (
     DrawnQuestion,
     draw,
+    draw_line_question,
     judge,
     line_question,
-    lines,
     with_values,
 )
 
@@ -29,7 +29,6 @@ COLOURS = Question(
     right="blue",
     wrong=("orange", "a", "2"),
 )
-
 
 SHARE = Question(
     id="s",
@@ -44,20 +43,20 @@ SHARE = Question(
 )
 
 
-def test_numbers_are_drawn_anew() -> None:
-    """Every draw is among those that are varied, all come, and the texts are filled in with them."""
+def test_number_question_has_drawn_values_in_its_texts() -> None:
+    """All possible values are drawn."""
     texts = {draw(SHARE, Random(seed)).text for seed in range(40)}
     assert texts == {
         f"{part} of {whole}, in percent?" for part in (1, 3) for whole in ("40", "20,000")
     }
-    asked = with_values(SHARE, {"part": 3, "whole": 40})
-    assert (asked.item, asked.answer, asked.value, asked.options) == (
+    drawn = with_values(SHARE, {"part": 3, "whole": 40})
+    assert (drawn.item, drawn.answer, drawn.value, drawn.options) == (
         "question:s",
         "7.5 %",
         7.5,
         (),
     )
-    assert asked.explanation == "3 / 40 = 7.5 %, and {what} stays."
+    assert drawn.explanation == "3 / 40 = 7.5 %, and {what} stays."
 
 
 @pytest.mark.parametrize(
@@ -77,19 +76,19 @@ def test_numbers_are_drawn_anew() -> None:
         pytest.param("", None, "in percent", id="nothing"),
     ],
 )
-def test_a_number_is_judged(given: str, right: bool | None, says: str) -> None:
-    """Right, wrong with how far off it is, or not understood."""
+def test_number_is_right_wrong_or_not_understood(given: str, right: bool | None, says: str) -> None:
+    """The message about a wrong number says how far off it is."""
     judged = judge(with_values(SHARE, {"part": 3, "whole": 40}), given)
     assert judged.right is right
     assert says in judged.message
     assert bool(judged.message) == bool(says)
 
 
-def test_options_are_shuffled() -> None:
-    """The right one comes at every place."""
-    places = Counter(draw(COLOURS, Random(seed)).options.index("blue") for seed in range(200))
-    assert set(places) == {0, 1, 2, 3}
-    assert min(places.values()) > 20
+def test_right_option_comes_at_every_position() -> None:
+    """Each position occurs often enough."""
+    positions = Counter(draw(COLOURS, Random(seed)).options.index("blue") for seed in range(200))
+    assert set(positions) == {0, 1, 2, 3}
+    assert min(positions.values()) > 20
 
 
 @pytest.mark.parametrize(
@@ -100,66 +99,68 @@ def test_options_are_shuffled() -> None:
             for given in ("c", "C", "c)", "(c)", " c. ", "3", "blue", "Blue", "  blue ")
         ],
         *[pytest.param(given, 0, id=given) for given in ("a", "orange", "1")],
-        *[
-            pytest.param(given, 3, id=given) for given in ("d", "4", "2")
-        ],  # the text "2" goes before the second place
+        # "2" is the text of the last option, which counts before the second position.
+        *[pytest.param(given, 3, id=given) for given in ("d", "4", "2")],
         *[
             pytest.param(given, None, id=given or "nothing")
             for given in ("e", "5", "0", "", "blu", "ab", "²")
         ],
     ],
 )
-def test_a_choice_is_judged(given: str, chosen: int | None) -> None:
-    """By letter, by text or by number; of anything else nothing is made."""
+def test_choice_is_answered_by_letter_text_or_position(given: str, chosen: int | None) -> None:
+    """Any other text is not understood."""
     options = ("orange", "a", "blue", "2")
     for index, option in enumerate(options):
-        asked = DrawnQuestion(
+        question = DrawnQuestion(
             "question:c", "t", "choice", "Which?", f"{'abcd'[index]}) {option}", "", options=options
         )
-        judged = judge(asked, given)
+        judged = judge(question, given)
         assert judged.right is (None if chosen is None else chosen == index)
         assert judged.message == ("Answer with a letter, a to d." if chosen is None else "")
 
 
 @pytest.mark.sampled(3)
-@pytest.mark.parametrize("challenge", CHALLENGES, ids=[one.id for one in CHALLENGES])
-def test_lines_of_every_mistake(challenge: Challenge) -> None:
-    """The numbers that are right are of the lines that differ from the reference, and nothing shown gives them away."""
-    reference = Counter(bare(pack_reader.solution(challenge)).splitlines())
-    for mistake in fair(read_mistakes(challenge)):
-        asked = line_question(challenge, mistake)
-        shown = asked.code.split("\n")
-        assert asked.item == f"line:{challenge.id}:{mistake.id}"
-        assert asked.topic == challenge.topic
-        assert asked.lines, mistake.id
-        assert all(shown[number - 1].strip() for number in asked.lines), mistake.id
+@pytest.mark.parametrize("challenge", CHALLENGES, ids=[challenge.id for challenge in CHALLENGES])
+def test_right_lines_are_those_that_differ_from_the_reference(challenge: Challenge) -> None:
+    """Nothing in the question shows the mistake."""
+    reference = Counter(strip_comments(pack_reader.solution(challenge)).splitlines())
+    for mistake in fair_mistakes(read_mistakes(challenge)):
+        question = line_question(challenge, mistake)
+        shown = question.code.split("\n")
+        assert question.item == f"line:{challenge.id}:{mistake.id}"
+        assert question.topic == challenge.topic
+        assert question.lines, mistake.id
+        assert all(shown[number - 1].strip() for number in question.lines), mistake.id
         others = Counter(
-            line for number, line in enumerate(shown, start=1) if line and number not in asked.lines
+            line
+            for number, line in enumerate(shown, start=1)
+            if line and number not in question.lines
         )
         assert not others - reference, mistake.id
-        assert mistake.was not in asked.code or mistake.was in mistake.now, mistake.id
-        assert mistake.says not in asked.text + asked.code, mistake.id
-        assert mistake.says in asked.explanation, mistake.id
-        assert [judge(asked, str(number)).right for number in range(1, len(shown) + 1)] == [
-            number in asked.lines for number in range(1, len(shown) + 1)
+        assert mistake.was not in question.code or mistake.was in mistake.now, mistake.id
+        assert mistake.says not in question.text + question.code, mistake.id
+        assert mistake.says in question.explanation, mistake.id
+        assert [judge(question, str(number)).right for number in range(1, len(shown) + 1)] == [
+            number in question.lines for number in range(1, len(shown) + 1)
         ]
-        assert judge(asked, str(len(shown) + 1)).right is None
+        assert judge(question, str(len(shown) + 1)).right is None
 
 
-def test_a_long_reference_is_cut() -> None:
-    """Of a class the method that holds the line, below the head of the class; of several functions the one."""
+def test_long_reference_is_cut_to_the_method_with_the_mistake() -> None:
+    """The first lines of the class are shown above the method."""
     gqa = pack_reader.find_challenge(BUILT_IN, "gqa")
-    asked = line_question(gqa, next(one for one in read_mistakes(gqa) if one.id == "no-scale"))
-    shown = asked.code.split("\n")
+    mistakes = {mistake.id: mistake for mistake in read_mistakes(gqa)}
+    question = line_question(gqa, mistakes["no-scale"])
+    shown = question.code.split("\n")
     assert shown[0] == "class GroupedQueryAttention(nn.Module):"
     assert shown[2:4] == ["", "    def forward(self, x, mask=None):"]
-    assert "def __init__" not in asked.code
-    assert "beside which something is missing" in asked.answer
-    assert [shown[number - 1].strip() for number in asked.lines] == [
+    assert "def __init__" not in question.code
+    assert "(next to a missing line)" in question.answer
+    assert [shown[number - 1].strip() for number in question.lines] == [
         "scores = q @ k.transpose(-2, -1)",
         "if mask is not None:",
     ]
-    assert "The reference has: scores = scores / math.sqrt(self.head_dim)" in asked.explanation
+    assert "The reference has: scores = scores / math.sqrt(self.head_dim)" in question.explanation
 
 
 @pytest.mark.parametrize(
@@ -177,8 +178,8 @@ def test_a_long_reference_is_cut() -> None:
         ("", None),
     ],
 )
-def test_a_line_is_judged(given: str, right: bool | None) -> None:
-    """By its number; one that is not there asks again."""
+def test_line_is_answered_by_its_number(given: str, right: bool | None) -> None:
+    """A line number that does not exist is not understood."""
     judged = judge(
         DrawnQuestion("line:a:b", "t", "line", "Which?", "line 2", "", code="a\nb\nc", lines=(2,)),
         given,
@@ -187,9 +188,9 @@ def test_a_line_is_judged(given: str, right: bool | None) -> None:
     assert (judged.message == "Answer with the number of a line, 1 to 3.") == (right is None)
 
 
-def test_lines_come_from_every_challenge() -> None:
-    """Of those that are given, and the same with the same chance."""
+def test_line_questions_come_from_every_given_challenge() -> None:
+    """The same seed gives the same question."""
     rng = Random(1)
-    found = Counter(lines(CHALLENGES[:3], rng).item.split(":")[1] for _ in range(60))
-    assert set(found) == {one.id for one in CHALLENGES[:3]}
-    assert lines(CHALLENGES, Random(4)) == lines(CHALLENGES, Random(4))
+    drawn = Counter(draw_line_question(CHALLENGES[:3], rng).item.split(":")[1] for _ in range(60))
+    assert set(drawn) == {challenge.id for challenge in CHALLENGES[:3]}
+    assert draw_line_question(CHALLENGES, Random(4)) == draw_line_question(CHALLENGES, Random(4))

@@ -1,11 +1,11 @@
-"""Amounts: what is understood, what is asked again, what a rounded answer may be, and how answers are shown."""
+"""Tests of reading and writing amounts."""
 
 from random import Random
 
 import pytest
 
 from trainer.packs.question_bank import Unit
-from trainer.quiz.units import NotAnAmountError, number, parse, shown
+from trainer.quiz.units import NotAnAmountError, format_amount, format_number, parse_amount
 
 UNDERSTOOD: list[tuple[Unit, str, float]] = [
     ("B", "1 GiB", 2**30),
@@ -60,24 +60,23 @@ UNDERSTOOD: list[tuple[Unit, str, float]] = [
     ("", " 5 ", 5),
 ]
 
-
-ASKED_AGAIN: list[tuple[Unit, str, str]] = [
-    ("B", "128 K", "`k` is no unit"),
+NOT_UNDERSTOOD: list[tuple[Unit, str, str]] = [
+    ("B", "128 K", "`k` is an unknown unit"),
     ("B", "4 GFLOP", "`gflop` is another kind of unit"),
     ("B", "25 %", "`%` is another kind of unit"),
-    ("B", "8 bits", "`bits` is no unit"),
+    ("B", "8 bits", "`bits` is an unknown unit"),
     ("%", "4x", "another kind of unit"),
     ("x", "4 %", "another kind of unit"),
     ("FLOP", "4 GiB", "another kind of unit"),
-    ("FLOP", "4 FLOP/s", "`flop/s` is no unit"),
+    ("FLOP", "4 FLOP/s", "`flop/s` is an unknown unit"),
     ("", "4 KiB", "another kind of unit"),
-    ("", "67.1M", "`m` is no unit"),
+    ("", "67.1M", "`m` is an unknown unit"),
     ("", "many", "cannot be read as a number"),
     ("", "", "cannot be read as a number"),
     ("", ".", "cannot be read as a number"),
     ("", "nan", "cannot be read as a number"),
     ("", "inf", "cannot be read as a number"),
-    ("", "1,5", "1.5 has a point"),
+    ("", "1,5", "a point, as in 1.5"),
     ("", "1,0000", "groups have three digits"),
     ("", "131,0725", "groups have three digits"),
     ("", "1..5", "cannot be read as a number"),
@@ -90,13 +89,12 @@ ASKED_AGAIN: list[tuple[Unit, str, str]] = [
     ("", "__import__('os')", "cannot be read"),
 ]
 
-
 ROUNDED: list[tuple[Unit, str, float, float, bool]] = [
     ("B", "68.6 KiB", 70272, 0.0, True),
     ("B", "68.7 KiB", 70272, 0.0, False),
     ("B", "68.62 KiB", 70272, 0.0, True),
     ("B", "68.63 KiB", 70272, 0.0, True),
-    ("B", "69 KiB", 70272, 0.0, False),  # two digits are no rounding
+    ("B", "69 KiB", 70272, 0.0, False),  # two digits are too few for a rounded answer
     ("B", "70272", 70272, 0.0, True),
     ("B", "70273", 70272, 0.0, False),
     ("B", "70273", 70272, 0.001, True),
@@ -113,7 +111,6 @@ ROUNDED: list[tuple[Unit, str, float, float, bool]] = [
     ("", "1.50e6", 1_506_000, 0.0, False),
     ("", "1/3", 1 / 3, 0.0, True),
 ]
-
 
 SHOWN: list[tuple[Unit, float, str]] = [
     ("B", 131072, "128 KiB"),
@@ -142,18 +139,20 @@ SHOWN: list[tuple[Unit, float, str]] = [
 @pytest.mark.parametrize(
     ("unit", "text", "value"), UNDERSTOOD, ids=[f"{unit} {text}" for unit, text, _ in UNDERSTOOD]
 )
-def test_understood(unit: Unit, text: str, value: float) -> None:
-    """In the base unit."""
-    assert parse(text, unit).value == pytest.approx(value, rel=1e-12)
+def test_amount_is_read_in_the_base_unit(unit: Unit, text: str, value: float) -> None:
+    """The spelling of numbers and units does not matter."""
+    assert parse_amount(text, unit).value == pytest.approx(value, rel=1e-12)
 
 
 @pytest.mark.parametrize(
-    ("unit", "text", "says"), ASKED_AGAIN, ids=[f"{unit} {text}" for unit, text, _ in ASKED_AGAIN]
+    ("unit", "text", "says"),
+    NOT_UNDERSTOOD,
+    ids=[f"{unit} {text}" for unit, text, _ in NOT_UNDERSTOOD],
 )
-def test_asked_again(unit: Unit, text: str, says: str) -> None:
-    """What is no amount of this kind is said in one line, with an example."""
+def test_text_that_is_no_amount_is_refused(unit: Unit, text: str, says: str) -> None:
+    """The message is one line with an example."""
     with pytest.raises(NotAnAmountError, match=r"e\.g\.") as caught:
-        parse(text, unit)
+        parse_amount(text, unit)
     assert says in str(caught.value)
     assert "\n" not in str(caught.value)
 
@@ -163,20 +162,28 @@ def test_asked_again(unit: Unit, text: str, says: str) -> None:
     ROUNDED,
     ids=[f"{text} for {answer:.6g} {unit}" for unit, text, answer, *_ in ROUNDED],
 )
-def test_rounded(unit: Unit, text: str, answer: float, tolerance: float, right: bool) -> None:
-    """Within the tolerance, or half a unit of the last of at least three digits."""
-    assert parse(text, unit).is_right(answer, tolerance) is right
+def test_answer_may_be_rounded(
+    unit: Unit, text: str, answer: float, tolerance: float, right: bool
+) -> None:
+    """An answer with three or more digits may be half a unit of the last digit off.
+
+    The tolerance of the question may allow more.
+    """
+    assert parse_amount(text, unit).is_right(answer, tolerance) is right
 
 
 @pytest.mark.parametrize(("unit", "value", "text"), SHOWN, ids=[text for _, _, text in SHOWN])
-def test_shown(unit: Unit, value: float, text: str) -> None:
-    """The largest unit that is exact in four digits, else rounded with the exact number."""
-    assert shown(value, unit) == text
+def test_amount_is_written_in_the_largest_exact_unit(unit: Unit, value: float, text: str) -> None:
+    """Exact means at most four digits.
+
+    Other amounts are rounded, with the exact number in brackets.
+    """
+    assert format_amount(value, unit) == text
 
 
 @pytest.mark.parametrize("unit", ["B", "FLOP", "%", "x", ""])
-def test_what_is_shown_is_taken_back(unit: Unit) -> None:
-    """Any answer, typed in as it is shown, is right without any tolerance; a tenth more is not."""
+def test_written_amount_is_a_right_answer(unit: Unit) -> None:
+    """It is right without any tolerance, and 10 % more is wrong."""
     rng = Random(3)
     for _ in range(2000):
         value = rng.choice(
@@ -186,14 +193,14 @@ def test_what_is_shown_is_taken_back(unit: Unit) -> None:
                 rng.randrange(1, 4096) / 64,
             ]
         )
-        amount = parse(shown(value, unit), unit)
-        assert amount.is_right(value, 0.0), (value, shown(value, unit))
-        assert not amount.is_right(1.1 * value, 0.0), (value, shown(value, unit))
+        amount = parse_amount(format_amount(value, unit), unit)
+        assert amount.is_right(value, 0.0), (value, format_amount(value, unit))
+        assert not amount.is_right(1.1 * value, 0.0), (value, format_amount(value, unit))
 
 
-def test_numbers_in_texts() -> None:
-    """Separators from 10,000 on, as a size of four digits is read at once."""
-    assert [number(one) for one in (8, 8192, 10_000, 131_072, 0.5, 1e-7)] == [
+def test_numbers_have_separators_from_10000_on() -> None:
+    """Four digits are readable without a separator."""
+    assert [format_number(value) for value in (8, 8192, 10_000, 131_072, 0.5, 1e-7)] == [
         "8",
         "8192",
         "10,000",

@@ -5,12 +5,10 @@ import pytest
 from tests.support.display import GQA, TILED
 from tests.support.grading import report_of
 from trainer.grading.grader import Grader
-from trainer.model.report import (
-    Report,
-)
+from trainer.model.report import Report
 
 
 @pytest.fixture
 def failed(grader: Grader) -> Report:
-    """A report of tiled key heads."""
+    """Return the report on a file with tiled key heads."""
     return report_of(grader, GQA, "print('a line')\n" + TILED, "my gqa.py", 77)

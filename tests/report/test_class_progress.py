@@ -1,13 +1,12 @@
 """What a class's results are written as: nothing of a student acts, nothing that is to stay hidden is told, and the sums are right."""
 
+import io
+
 import pytest
 
 from tests.support.class_outputs import EVERYONE
-from tests.support.class_results import (
-    result,
-    unsettled,
-)
-from trainer.report.class_progress import summary
+from tests.support.class_results import result, unsettled
+from trainer.report.class_progress import ClassProgress, summary
 
 
 def test_several_submissions_of_one_name_are_told_on_the_console() -> None:
@@ -23,7 +22,7 @@ def test_several_submissions_of_one_name_are_told_on_the_console() -> None:
 @pytest.mark.parametrize("width", [80, 50])
 def test_the_console_stays_within_its_columns(width: int) -> None:
     """Also with many names, of which ten are listed."""
-    many = [unsettled(f"student number {number}") for number in range(13)]
+    many = [unsettled(f"student number {index}") for index in range(13)]
     text, _ = summary(many, width)
     assert max(map(len, text.splitlines())) <= width
     assert "student number 9: bob.py," in " ".join(text.split())
@@ -33,7 +32,7 @@ def test_the_console_stays_within_its_columns(width: int) -> None:
 
 def test_many_files_of_one_name_are_cut_on_the_console() -> None:
     """Four files are named, and nothing in a name acts on the terminal."""
-    places = [f"{number}\x1b[31m.py" for number in range(6)]
+    places = [f"{index}\x1b[31m.py" for index in range(6)]
     text, _ = summary([result("bob\n", verdict=None, unsettled=places)])
     assert r"bob\n: 0\x1b[31m.py, 1\x1b[31m.py, 2\x1b[31m.py, 3\x1b[31m.py and 2 more" in text
 
@@ -46,3 +45,23 @@ def test_what_came_of_a_class_fits_the_terminal(width: int) -> None:
     assert max(map(len, text.splitlines())) <= width
     assert text.split() == whole.split()
     assert max(map(len, whole.splitlines())) > width
+
+
+def test_progress_without_a_terminal_is_ten_lines() -> None:
+    """Each line has the counts so far, and the last line has all."""
+    stream = io.StringIO()
+    with ClassProgress(40, 0, stream) as progress:
+        for index in range(40):
+            progress.advance(result(f"s{index}", verdict="failed" if index % 2 else "passed"))
+    lines = stream.getvalue().splitlines()
+    assert len(lines) == 10
+    assert lines[0] == "4 of 40 graded: 2 passed, 2 failed"
+    assert lines[-1] == "40 of 40 graded: 20 passed, 20 failed"
+
+
+def test_resumed_progress_counts_from_the_results_that_exist() -> None:
+    """The verdicts are those of this run."""
+    stream = io.StringIO()
+    with ClassProgress(5, 4, stream) as progress:
+        progress.advance(result("ann", verdict=None))
+    assert stream.getvalue() == "5 of 5 graded: 1 not graded\n"

@@ -1,23 +1,23 @@
-"""`attn-drill compare`: its figures against the references', its table at every width, and the decode steps that it times."""
+"""Tests of the table of `attn-drill compare`."""
 
 import re
 
-from trainer.report import cost_table as display
+from trainer.report import cost_table
 from trainer.tools import attention_costs, decode_steps
 
 
 def test_bars_are_as_long_as_the_caches() -> None:
-    """To an eighth of a character; where MLA's cache is the greatest its bar is the longest; the smallest still shows."""
-    assert [display._bar(size, 64, 16, unicode=True) for size in (64, 32, 2, 1, 0)] == [
+    """Bars are exact to an eighth of a character. The smallest bar is still visible."""
+    assert [cost_table._bar(size, 64, 16, unicode=True) for size in (64, 32, 2, 1, 0)] == [
         "█" * 16,
         "█" * 8,
         "▌",
         "▎",
         "▏",
     ]
-    assert len(display._bar(3, 64, 16, unicode=True)) == 1
+    assert len(cost_table._bar(3, 64, 16, unicode=True)) == 1
     configuration = attention_costs.configure(d_model=64, num_heads=4, kv_rank=500)
-    text = display.as_text(
+    text = cost_table.as_text(
         configuration,
         None,
         attention_costs.costs(configuration),
@@ -26,21 +26,21 @@ def test_bars_are_as_long_as_the_caches() -> None:
         unicode=False,
         colour=False,
     )
-    bars = [len(one) for one in re.findall("#+", text)]
+    bars = [len(bar) for bar in re.findall("#+", text)]
     assert bars[-1] == max(bars) > bars[0]
     assert max(len(line) for line in text.splitlines()) <= 80
 
 
-def test_why_mla_is_slower_is_said_where_it_is_so() -> None:
-    """That MLA reads less and multiplies more is said only of sizes of which it holds."""
+def test_reason_for_slow_mla_is_shown_only_if_it_applies() -> None:
+    """MLA reads less and multiplies more only for some sizes."""
     measured = decode_steps.Measured((decode_steps.Ratio(1.0, 1.0, 1.0),) * 3, 9, 1)
-    for arguments, said in (
+    for arguments, is_shown in (
         ({}, True),
         ({"num_heads": 1}, False),
         ({"kv_rank": 20, "rope_dim": 2}, False),
     ):
         configuration = attention_costs.configure(**{"d_model": 96, "num_heads": 3, **arguments})
-        text = display.as_text(
+        text = cost_table.as_text(
             configuration,
             None,
             attention_costs.costs(configuration),
@@ -49,4 +49,4 @@ def test_why_mla_is_slower_is_said_where_it_is_so() -> None:
             unicode=True,
             colour=False,
         )
-        assert ("multiplies more" in text) == said
+        assert ("multiplies more" in text) == is_shown

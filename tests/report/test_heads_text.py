@@ -1,4 +1,4 @@
-"""`heads`: facts against hand-made values and the reference, formats, bad input, and what is shown at which width."""
+"""Tests of the terminal text of attention heads."""
 
 import io
 import math
@@ -7,38 +7,40 @@ import re
 import pytest
 from rich.console import Console
 
-from tests.support.heads import exact, facts, random_weights
+from tests.support.heads import facts, full_size, random_weights
 from trainer.report.heads_text import as_object, show_heads, small_cells, whole_cells
 from trainer.tools.attention_heads import HeadFacts, count_heads, facts_of
 
 
-def test_one_position_and_no_weight() -> None:
-    """L = 1 has no share of ln 1, all zeros have no distance: NaN, and null in JSON."""
+def test_undefined_values_are_null_in_json() -> None:
+    """L = 1 has no share of ln 1, and weights of 0 have no distance."""
     (single,) = facts([[1.0]])
     assert math.isnan(single.entropy_share)
     assert str(single.entropy) == "0.0"
-    (nothing,) = facts([[0.0, 0.0], [0.0, 0.0]])
-    assert math.isnan(nothing.distance)
-    told = as_object([single, nothing], "w.npy")["heads"]
-    assert told[0]["entropy_share"] is None
-    assert told[1]["distance"] is None
-    assert "nan" not in "".join(shown_lines([single, nothing], 80))
+    (empty,) = facts([[0.0, 0.0], [0.0, 0.0]])
+    assert math.isnan(empty.distance)
+    heads = as_object([single, empty], "w.npy")["heads"]
+    assert heads[0]["entropy_share"] is None
+    assert heads[1]["distance"] is None
+    assert "nan" not in "".join(shown_lines([single, empty], 80))
 
 
-def drawn(*leading: int, length: int = 7, width: int = 80) -> list[HeadFacts]:
-    """Random heads with pictures for a terminal of this width."""
+def random_heads(*leading: int, length: int = 7, width: int = 80) -> list[HeadFacts]:
+    """Return random heads with pictures for a terminal of this width."""
     tensors = {"layers.0.attn": random_weights(*leading, length=length)}
     count = count_heads(tensors)
-    return list(facts_of(tensors, range(count), range(12), lambda one: small_cells(one, width)))
+    return list(
+        facts_of(tensors, range(count), range(12), lambda length: small_cells(length, width))
+    )
 
 
 def shown_lines(
-    found: list[HeadFacts], width: int, encoding: str = "utf-8", *, whole: bool = False
+    heads: list[HeadFacts], width: int, encoding: str = "utf-8", *, whole: bool = False
 ) -> list[str]:
-    """What a pipe of this encoding gets."""
+    """Return the lines that a pipe with this encoding receives."""
     stream = io.TextIOWrapper(io.BytesIO(), encoding=encoding)
     show_heads(
-        found,
+        heads,
         "w.safetensors",
         Console(file=stream, width=width, highlight=False, emoji=False),
         whole=whole,
@@ -47,15 +49,15 @@ def shown_lines(
     return stream.buffer.getvalue().decode(encoding).splitlines()  # type: ignore[attr-defined]
 
 
-@pytest.mark.parametrize(("width", "beside"), [(80, 3), (50, 2), (30, 1)])
+@pytest.mark.parametrize(("width", "per_row"), [(80, 3), (50, 2), (30, 1)])
 @pytest.mark.parametrize("length", [22, 40])
-def test_pictures_stand_side_by_side(width: int, beside: int, length: int) -> None:
-    """As many in a row as the width has room for, each in a whole frame, and nothing is wider than the terminal."""
-    lines = shown_lines(drawn(5, length=length, width=width), width)
+def test_pictures_are_side_by_side(width: int, per_row: int, length: int) -> None:
+    """Each row has as many complete pictures as fit, and no line is too wide."""
+    lines = shown_lines(random_heads(5, length=length, width=width), width)
     assert max(map(len, lines)) <= width
-    assert [line.count("┌") for line in lines if "┌" in line] == [beside] * (5 // beside) + [
-        5 % beside
-    ] * (5 % beside > 0)
+    assert [line.count("┌") for line in lines if "┌" in line] == [per_row] * (5 // per_row) + [
+        5 % per_row
+    ] * (5 % per_row > 0)
     assert sum(line.count("┘") for line in lines) == 5
 
 
@@ -74,35 +76,35 @@ def test_pictures_stand_side_by_side(width: int, beside: int, length: int) -> No
         (500, 14, 6, 12),
     ],
 )
-def test_sizes_of_pictures(length: int, width: int, rows: int, columns: int) -> None:
-    """At most 22 characters in a frame that fits: where they are enough two for a weight, else one, and half as many rows."""
-    lines = shown_lines(drawn(length=length, width=width), width)
+def test_picture_has_at_most_22_columns(length: int, width: int, rows: int, columns: int) -> None:
+    """A weight has two characters if they fit, or else one character and half as many rows."""
+    lines = shown_lines(random_heads(length=length, width=width), width)
     assert len(next(line for line in lines if line.startswith("┌"))) == columns + 2
     assert sum(line.startswith("│") for line in lines) == rows
 
 
-def test_every_head_has_its_line() -> None:
-    """Number, index, entropy, share, distance and class, below the tensor's name; the headline counts the classes."""
-    found = drawn(2, 2)
-    lines = shown_lines(found, 80)
+def test_table_has_a_line_for_every_head() -> None:
+    """The headline counts the classes, and the name of the tensor is above its heads."""
+    heads = random_heads(2, 2)
+    lines = shown_lines(heads, 80)
     assert lines[0].startswith("w.safetensors  4 heads  L=7  ")
     assert lines[3] == "layers.0.attn"
-    for one, line in zip(found, lines[4:8], strict=True):
+    for head, line in zip(heads, lines[4:8], strict=True):
         assert line.split() == [
-            str(one.number),
-            f"[{one.index[0]},",
-            f"{one.index[1]}]",
-            f"{one.entropy:.4f}",
-            f"{one.entropy_share:.0%}",
-            f"{one.distance:.4f}",
-            one.kind,
+            str(head.head_index),
+            f"[{head.index[0]},",
+            f"{head.index[1]}]",
+            f"{head.entropy:.4f}",
+            f"{head.entropy_share:.0%}",
+            f"{head.distance:.4f}",
+            head.kind,
         ]
 
 
-def test_lengths_that_differ_are_told() -> None:
-    """A column L where the tensors have different lengths."""
+def test_table_has_a_column_for_different_lengths() -> None:
+    """The headline has the range of lengths."""
     tensors = {"a": random_weights(length=3), "b": random_weights(length=5)}
-    lines = shown_lines(list(facts_of(tensors, range(2), range(2), exact)), 80)
+    lines = shown_lines(list(facts_of(tensors, range(2), range(2), full_size)), 80)
     assert "L=3 to 5" in lines[0]
     assert [line.split()[:2] for line in lines if re.match(r" +[01] ", line)] == [
         ["0", "3"],
@@ -110,15 +112,15 @@ def test_lengths_that_differ_are_told() -> None:
     ]
 
 
-def test_shades_by_hand() -> None:
-    """Each shade from twice the weight of the one before; below 1/16 of the head's greatest nothing; two characters a weight."""
+def test_each_shade_begins_at_twice_the_weight() -> None:
+    """Weights below 1/16 of the largest weight are empty. A weight has two characters."""
     weights = [[0.8, 0.4, 0.39], [0.2, 0.1, 0.05], [0.04, -0.1, math.nan]]
     rows = [line for line in shown_lines(facts(weights), 80) if line.startswith("│")]
     assert rows == ["│████▓▓│", "│▓▓▒▒░░│", "│  --??│"]
 
 
 def test_ascii_has_the_same_shades() -> None:
-    """A stream of another encoding: no character of it is lost."""
+    """A stream with another encoding gets ASCII characters, and none is lost."""
     weights = [[0.8, 0.4, 0.39], [0.2, 0.1, 0.05], [0.04, -0.1, math.nan]]
     lines = shown_lines(facts(weights), 80, "ascii")
     start = lines.index("+------+")
@@ -126,8 +128,8 @@ def test_ascii_has_the_same_shades() -> None:
     assert ". : * #" in lines[-1]
 
 
-def test_oddities_are_told_a_line_a_head() -> None:
-    """A mark in the table, the words below it."""
+def test_notes_of_a_head_are_below_the_table() -> None:
+    """The head has a mark in the table."""
     weights = random_weights(3)
     weights[1] *= 2
     lines = shown_lines(facts(weights), 80)
@@ -135,12 +137,12 @@ def test_oddities_are_told_a_line_a_head() -> None:
     assert [line.endswith(" !") for line in lines[3:6]] == [False, True, False]
 
 
-def test_more_heads_than_are_shown() -> None:
-    """How many more there are, how many of them are odd, and how to see them."""
+def test_heads_that_are_not_shown_are_counted() -> None:
+    """The text also counts their notes and names the option for a single head."""
     weights = random_weights(20)
     weights[15] *= 2
-    found = list(facts_of({"": weights}, range(20), range(12), exact))
-    last = " ".join(shown_lines(found, 80)[-2:])
+    heads = list(facts_of({"": weights}, range(20), range(12), full_size))
+    last = " ".join(shown_lines(heads, 80)[-2:])
     assert "8 more heads, 1 of them unlike attention weights: --head N shows one" in last
 
 
@@ -148,26 +150,28 @@ def test_more_heads_than_are_shown() -> None:
     ("length", "width", "frame"),
     [(20, 80, 42), (32, 80, 66), (33, 80, 35), (64, 80, 66), (200, 80, 66), (200, 50, 50)],
 )
-def test_one_head_in_full_size(length: int, width: int, frame: int) -> None:
-    """Up to 64 columns, every weight of up to 64 positions a row and a column of its own."""
+def test_single_head_is_shown_in_full_size(length: int, width: int, frame: int) -> None:
+    """Up to 64 positions, every weight has a separate row and column."""
     tensors = {"": random_weights(length=length)}
-    found = list(facts_of(tensors, range(1), range(1), lambda one: whole_cells(one, width)))
-    lines = shown_lines(found, width, whole=True)
+    heads = list(
+        facts_of(tensors, range(1), range(1), lambda positions: whole_cells(positions, width))
+    )
+    lines = shown_lines(heads, width, whole=True)
     assert len(next(line for line in lines if line.startswith("┌"))) == frame
     assert sum(line.startswith("│") for line in lines) == min(length, 64, width - 2)
 
 
-def test_names_cannot_draw_on_the_terminal() -> None:
-    """Control characters and markup of a tensor's name are not obeyed."""
-    found = list(facts_of({"a\x1b[31m\n[bold]b": random_weights()}, range(1), range(1), exact))
-    lines = shown_lines(found, 80)
+def test_tensor_name_cannot_control_the_terminal() -> None:
+    """Control characters and markup in a name are shown as text."""
+    heads = list(facts_of({"a\x1b[31m\n[bold]b": random_weights()}, range(1), range(1), full_size))
+    lines = shown_lines(heads, 80)
     assert r"a\x1b[31m [bold]b" in lines
     assert "\x1b" not in "".join(lines)
 
 
 @pytest.mark.parametrize("no_color", [False, True])
-def test_colour_only_adds(no_color: bool) -> None:
-    """A terminal gets colours, with NO_COLOR none, and the characters are the same."""
+def test_colour_does_not_change_the_characters(no_color: bool) -> None:
+    """A terminal gets colours, unless NO_COLOR is set."""
     stream = io.StringIO()
     console = Console(
         file=stream,
@@ -177,7 +181,7 @@ def test_colour_only_adds(no_color: bool) -> None:
         color_system="256",
         highlight=False,
     )
-    show_heads(drawn(2), "w.safetensors", console)
+    show_heads(random_heads(2), "w.safetensors", console)
     assert bool(re.search(r"\x1b\[[0-9;]*38;5;33m", stream.getvalue())) == (not no_color)
     plain = re.sub(r"\x1b\[[0-9;]*m", "", stream.getvalue())
-    assert plain.splitlines() == shown_lines(drawn(2), 80)
+    assert plain.splitlines() == shown_lines(random_heads(2), 80)

@@ -1,4 +1,4 @@
-"""What the learner sees: verdict first, both values, at 80 and 50 columns, without colour and in ASCII."""
+"""Consoles and tables read no markup."""
 
 import io
 import re
@@ -14,7 +14,7 @@ from trainer.report.literal import console, grid
 
 @pytest.mark.parametrize("word", HOSTILE)
 def test_consoles_and_tables_read_no_markup(word: str) -> None:
-    """What is printed as a string, or lies in a cell, stands as it is."""
+    """A printed string and a cell are shown unchanged."""
     stream = io.StringIO()
     table = grid(padding=(0, 1))
     table.add_column(word)
@@ -25,14 +25,14 @@ def test_consoles_and_tables_read_no_markup(word: str) -> None:
     assert f"cell {word}" in stream.getvalue()
 
 
-def test_no_other_place_makes_consoles_or_tables() -> None:
-    """Rich reads brackets as markup where a console or a table is made without care."""
+def test_no_other_module_makes_consoles_or_tables() -> None:
+    """Consoles and tables of rich read brackets as markup."""
     folder = Path(trainer.__file__).parent
-    made = re.compile(r"\b(Console|Table|Table\.grid|Panel|Columns)\(|from_markup|markup=True")
-    found = {
+    makers = re.compile(r"\b(Console|Table|Table\.grid|Panel|Columns)\(|from_markup|markup=True")
+    modules = {
         str(path.relative_to(folder))
         for path in folder.rglob("*.py")
         for line in path.read_text().splitlines()
-        if made.search(line) and not line.startswith("class ")
+        if makers.search(line) and not line.startswith("class ")
     }
-    assert found == {"report/literal.py"}
+    assert modules == {"report/literal.py"}

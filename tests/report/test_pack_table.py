@@ -1,11 +1,11 @@
-"""What the learner sees: verdict first, both values, at 80 and 50 columns, without colour and in ASCII."""
+"""The table of `pack check`."""
 
 from trainer.model.pack_rows import Row
 from trainer.report.pack_table import mistakes_table
 
 
-def test_mistakes_table() -> None:
-    """A column a check, a cross where it refuses; what is not refused is shouted."""
+def test_table_has_a_row_for_each_mistake_and_a_column_for_each_check() -> None:
+    """A mistake that no check refuses has a warning after its name."""
     rows = [
         Row("gqa", "mistake", "a", True, "", ("values",)),
         Row("gqa", "mistake", "b", False),

@@ -9,7 +9,7 @@ from itertools import pairwise
 import jinja2
 import pytest
 
-from tests.support.class_results import a_class
+from tests.support.class_results import make_class
 from tests.support.heads import facts, random_weights
 from tests.support.html_page import Page
 from tests.support.pages import class_page
@@ -33,9 +33,9 @@ ACTING_CHARACTERS = (
 
 
 PAGES = {
-    "class": lambda: class_page(a_class(), "first"),
+    "class": lambda: class_page(make_class(), "first"),
     "class with two challenges": lambda: class_page(
-        a_class(("first", "second")), "first", "second"
+        make_class(("first", "second")), "first", "second"
     ),
     "class without results": lambda: class_page([], "first"),
     "score sheet": lambda: score_sheet_page.to_html(SHEET),

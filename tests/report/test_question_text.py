@@ -1,4 +1,4 @@
-"""The quiz: what is asked and when, what is right, and the command as a user meets it."""
+"""Tests of the text of questions and of the summary of a quiz."""
 
 import time
 from random import Random
@@ -16,15 +16,15 @@ from trainer.report.question_text import code_lines, question, summary
 
 @pytest.mark.parametrize("width", [50, 80])
 def test_questions_fit_the_terminal(width: int) -> None:
-    """Prose, options, code and numbered lines."""
+    """No line of prose, options, code or numbered lines is too wide."""
     rng = Random(2)
     for name in [*POOL.questions, *rng.sample(list(POOL.lines), 40)]:
         shown = question(POOL.ask(name, rng), width)
         assert max(map(len, shown.split("\n"))) <= width, name
 
 
-def test_numbered_lines_that_go_on() -> None:
-    """What does not fit goes on below without a number, further in than it began."""
+def test_long_numbered_line_is_wrapped() -> None:
+    """The rest of the line has no number and a deeper indent."""
     assert list(
         code_lines(["if x:", "    y = first(a, b) + second(c, d)", ""], 32, ["9", "10", "11"])
     ) == [
@@ -35,17 +35,19 @@ def test_numbered_lines_that_go_on() -> None:
     ]
 
 
-def test_summary() -> None:
-    """Right of asked, by topic, and the next days on which something is due."""
-    asked = [
+def test_summary_counts_right_answers_by_topic() -> None:
+    """It also has the next days on which items are due."""
+    questions = [
         DrawnQuestion(f"question:{topic}", topic, "number", "", "", "")
         for topic in ("heads", "long", "long")
     ]
-    coming = [
+    scheduled = [
         ScheduledItem(str(day), (20_000 + day) * DAY + DAY / 2, 1.0, 1, Review("", "", 0.0, 3, ""))
         for day in (3, 1, 3, 2, 9)
     ]
-    shown = summary([(asked[0], True), (asked[1], False), (asked[2], True)], coming).splitlines()
+    shown = summary(
+        [(questions[0], True), (questions[1], False), (questions[2], True)], scheduled
+    ).splitlines()
     days = [
         time.strftime("%Y-%m-%d", time.localtime((20_000 + day) * DAY + DAY / 2))
         for day in (1, 2, 3)
@@ -56,4 +58,4 @@ def test_summary() -> None:
         "  long   1 of 2",
         f"Due next: 1 on {days[0]}, 1 on {days[1]}, 2 on {days[2]}.",
     ]
-    assert summary([(asked[0], False)], []) == "0 of 1 right."
+    assert summary([(questions[0], False)], []) == "0 of 1 right."

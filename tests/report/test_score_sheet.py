@@ -1,4 +1,4 @@
-"""The score sheet in the terminal and as a page: complete, narrow where it must be, and nothing of the learner's gets out of its place."""
+"""A score sheet as terminal text."""
 
 import io
 import re
@@ -11,12 +11,12 @@ from tests.support.html_page import Page
 from tests.support.score_sheet import CHOICE, NUMBER, SHEET
 from trainer.interview.score import QuestionRow, ScoreSheet
 from trainer.quiz.drawn_questions import DrawnQuestion
-from trainer.report.score_sheet import given_in_words, render, show
+from trainer.report.score_sheet import answer_in_words, render, show
 from trainer.report.score_sheet_page import to_html
 
 
 def text(width: int, sheet: ScoreSheet = SHEET, *, unicode: bool = True) -> str:
-    """The sheet as it is shown in so many columns."""
+    """Return the sheet as text of this width."""
     console = Console(width=width, file=io.StringIO(), highlight=False, emoji=False)
     with console.capture() as capture:
         console.print(render(sheet, width, unicode=unicode))
@@ -24,65 +24,58 @@ def text(width: int, sheet: ScoreSheet = SHEET, *, unicode: bool = True) -> str:
 
 
 @pytest.mark.parametrize("width", [None, 120, 100, 99, 80, 50])
-def test_all_of_it_is_there(width: int | None) -> None:
-    """On the page, and in so many columns: score, rules, verdicts, checks, times, help, both codes, answers and explanations, what to practise."""
+def test_terminal_and_page_have_all_parts_of_the_sheet(width: int | None) -> None:
+    """`None` is the page. Nothing is cut off at any width."""
     shown = Page(to_html(SHEET)).text if width is None else text(width)
     assert len(re.findall(r"\bvalue\b", shown)) == 30, "the long line is whole"
     words = " ".join(shown.split())
     for part in (
-        *(
-            "44 of 100",
-            "40.5 of 60",
-            "3.0 of 15",
-            "the rule of <correctness>",
-            "PASSED",
-            "FAILED",
-            "NOTHING HANDED IN",
-        ),
-        *(
-            "12 of 12 checks passed",
-            "2 check runs",
-            "1 hint",
-            "2 mistakes asked for",
-            "the reference was looked at",
-            "values, masks",
-        ),
+        "44 of 100",
+        "40.5 of 60",
+        "3.0 of 15",
+        "the rule of <correctness>",
+        "PASSED",
+        "FAILED",
+        "NOTHING HANDED IN",
+        "12 of 12 checks passed",
+        "2 check runs",
+        "1 hint",
+        "2 mistakes shown",
+        "the reference was shown",
+        "values, masks",
         *("10:00", "13:20", "30:00", "47:10", "45:00", "6:40 overtime", "2:10 overtime"),
-        *(
-            "right = 1",
-            "ref_one",
-            "ref_two",
-            "ref_three",
-            "<it> was gone",
-            "Which <b>one</b>?",
-            "k = <k>",
-            "a) first",
-            "b) the & second",
-            "Because 1 < 2.",
-        ),
-        *("12 <MiB>", "not answered", "attn-drill start two"),
+        *("right = 1", "ref_one", "ref_two", "ref_three"),
+        "<it> was gone",
+        "Which <b>one</b>?",
+        "k = <k>",
+        "a) first",
+        "b) the & second",
+        "Because 1 < 2.",
+        "12 <MiB>",
+        "not answered",
+        "attn-drill start two",
     ):
         assert part in words
 
 
 @pytest.mark.parametrize("width", [120, 100, 80, 50, 40])
-def test_it_fits(width: int) -> None:
-    """No line is wider than the terminal, whatever the learner wrote, and nothing moves the cursor."""
+def test_sheet_fits_the_width(width: int) -> None:
+    """No line is too long, and no control character of the learner's file is left."""
     shown = text(width)
     assert max(len(line) for line in shown.splitlines()) <= width
     assert "\x1b" not in shown
     assert "\x07" not in shown
 
 
-def test_side_by_side_where_there_is_room() -> None:
-    """Two columns from 100 on, one below the other under that."""
+def test_codes_are_side_by_side_from_100_columns_on() -> None:
+    """On a narrower terminal the reference is below."""
     assert [
         re.search(r"yours .*reference ", text(width)) is not None for width in (130, 100, 99, 80)
     ] == [True, True, False, False]
 
 
 def test_code_is_readable_on_any_background() -> None:
-    """Code uses the terminal's own colours: the text colour of a dark theme is lost on white."""
+    """Code uses the terminal's own colours. A fixed colour may be unreadable on white."""
     buffer = io.StringIO()
     Console(width=80, file=buffer, force_terminal=True, color_system="truecolor").print(
         render(SHEET, 80)
@@ -91,8 +84,8 @@ def test_code_is_readable_on_any_background() -> None:
     assert "\x1b[38;2;" not in buffer.getvalue()
 
 
-def test_another_encoding() -> None:
-    """In ASCII every character is one of it, and the numbers are the same."""
+def test_sheet_in_ascii_has_the_same_numbers() -> None:
+    """All other characters are replaced."""
     buffer = io.TextIOWrapper(io.BytesIO(), encoding="ascii")
     show(SHEET, buffer)
     buffer.flush()
@@ -101,16 +94,16 @@ def test_another_encoding() -> None:
     assert text(80, unicode=False).isascii()
 
 
-def test_without_questions() -> None:
-    """A pack without a bank has a sheet all the same."""
-    bare = replace(SHEET, questions=(), practise=())
-    for shown in (text(80, bare), to_html(bare)):
+def test_sheet_without_questions_has_no_such_part() -> None:
+    """A pack may have no questions, and there may be no advice."""
+    sheet = replace(SHEET, questions=(), practise=())
+    for shown in (text(80, sheet), to_html(sheet)):
         assert "uestions" not in shown
         assert "ractise" not in shown
 
 
 @pytest.mark.parametrize(
-    ("asked", "given", "words"),
+    ("question", "given", "words"),
     [
         (CHOICE, "b", "b) the & second"),
         (CHOICE, "(B)", "b) the & second"),
@@ -120,6 +113,8 @@ def test_without_questions() -> None:
         (NUMBER, "b", "b"),
     ],
 )
-def test_an_answer_in_words(asked: DrawnQuestion, given: str | None, words: str) -> None:
-    """A letter comes with what it stands for."""
-    assert given_in_words(QuestionRow(asked, given, False)) == words
+def test_letter_of_an_answer_comes_with_its_option(
+    question: DrawnQuestion, given: str | None, words: str
+) -> None:
+    """Other answers are shown as typed."""
+    assert answer_in_words(QuestionRow(question, given, False)) == words

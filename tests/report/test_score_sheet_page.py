@@ -1,12 +1,12 @@
-"""The score sheet in the terminal and as a page: complete, narrow where it must be, and nothing of the learner's gets out of its place."""
+"""A score sheet as an HTML page."""
 
 from tests.support.html_page import Page
 from tests.support.score_sheet import SHEET
 from trainer.report.score_sheet_page import to_html
 
 
-def test_the_page_shows_the_learners_file_as_text() -> None:
-    """Tags in it are characters, and what would move a cursor is shown as an escape."""
+def test_page_shows_the_learners_file_as_text() -> None:
+    """Tags are text, and control characters are escapes."""
     page = to_html(SHEET)
     assert "</pre><script>" not in page
     assert "<img" not in page

@@ -1,4 +1,4 @@
-"""What `stats` counts and how it shows it."""
+"""Tests of the terminal text and the JSON of the statistics."""
 
 import io
 import json
@@ -9,7 +9,7 @@ from datetime import date, timedelta
 import pytest
 from rich.console import Console
 
-from tests.support.stats import NOW, counted, review, tried
+from tests.support.stats import NOW, attempt_at, review, statistics_of
 from trainer.practice.schedule import items
 from trainer.practice.statistics import (
     WEEKS,
@@ -26,21 +26,20 @@ LONG = (
     "Attention – with a very long title, of which nobody has ever read the end on a narrow terminal"
 )
 
-
 TITLES = {"basics": "Basics", "caches": LONG}
 
 
 @pytest.fixture
 def full() -> Stats:
-    """A learner with something of everything."""
+    """Return statistics with entries in every part."""
     days = [(0, 1), (1, 3), (2, 6), (3, 10), (10, 2), (40, 5), (80, 30)]
     attempts = [
-        tried("a", day + save / 1e4, "failed", "no-scale")
+        attempt_at("a", day + save / 1e4, "failed", "no-scale")
         for day, saves in days
         for save in range(saves)
     ]
     attempts += [
-        tried("a", day, "passed", seconds=seconds)
+        attempt_at("a", day, "passed", seconds=seconds)
         for day, seconds in ((79, 1080.0), (39, 700.0), (0.05, 540.0))
     ]
     reviews = (
@@ -48,11 +47,11 @@ def full() -> Stats:
         review("challenge:a", 39),
         review("question:why-sqrt", 39),
     )
-    return counted(*attempts, reviews=reviews, starts={"a": [81, 41, 3.5]})
+    return statistics_of(*attempts, reviews=reviews, starts={"a": [81, 41, 3.5]})
 
 
 def shown(stats: Stats, width: int = 80, *, unicode: bool = True, colour: bool = False) -> str:
-    """The text on a terminal of this width."""
+    """Return the text for a terminal of this width."""
     console = Console(
         width=width,
         no_color=not colour,
@@ -67,8 +66,8 @@ def shown(stats: Stats, width: int = 80, *, unicode: bool = True, colour: bool =
 
 @pytest.mark.parametrize("unicode", [True, False])
 @pytest.mark.parametrize("width", [50, 59, 60, 80, 120])
-def test_everything_is_there_at_every_width(full: Stats, width: int, unicode: bool) -> None:
-    """No line is wider than the terminal, and no fact is missing."""
+def test_text_has_all_facts_at_every_width(full: Stats, width: int, unicode: bool) -> None:
+    """No line is too wide, and nothing is cut off."""
     text = shown(full, width, unicode=unicode)
     assert max(len(line) for line in text.splitlines()) <= width
     words = " ".join(text.split())
@@ -85,20 +84,20 @@ def test_everything_is_there_at_every_width(full: Stats, width: int, unicode: bo
     assert all(word in text for word in ("Attention", "with", "terminal"))
     assert "…" not in text, "nothing is cut off"
     assert (("█▆▅" if unicode else "1.8 1.2 0.9") in text) == (width >= 60), (
-        "bars where there is room"
+        "wide terminals have bars"
     )
     assert re.search(r"question why-sqrt +recall \d\d% +\d+ days ago", text)
     assert unicode or text.isascii()
 
 
-def test_the_calendar_at_its_place(full: Stats) -> None:
-    """Seven rows, a column a week, the shade by the attempts of the day, the month above the week in which it begins."""
+def test_calendar_has_a_column_for_each_week(full: Stats) -> None:
+    """The shade shows the attempts of the day. A month is above the week in which it begins."""
     lines = shown(full, 50).splitlines()
     assert lines[1].rstrip() == "       Dec Jan     Feb     Mar"
     rows = {line.split()[0]: line for line in lines[2:9]}
     assert list(rows) == ["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"]
     at = {
-        name: [line[7 + 2 * number : 8 + 2 * number] for number in range(WEEKS)]
+        name: [line[7 + 2 * week : 8 + 2 * week] for week in range(WEEKS)]
         for name, line in rows.items()
     }
     assert (at["Thu"][-1], at["Wed"][-1], at["Tue"][-1], at["Mon"][-1]) == ("░", "▒", "▓", "█")
@@ -109,34 +108,37 @@ def test_the_calendar_at_its_place(full: Stats) -> None:
     assert [line[29:30] for line in ascii_lines[2:6]] == ["#", "*", "+", "-"]
 
 
-def test_months_never_touch() -> None:
-    """On every day of four years: each name stands above its own week, with a space before the next."""
+def test_month_names_never_touch() -> None:
+    """On every day of four years, each name is above its week and has a space after it."""
     from trainer.report.statistics_text import _months
 
     today = date(2024, 1, 1)
-    for number in range(4 * 366):
-        first = today + timedelta(days=number)
+    for day_count in range(4 * 366):
+        first = today + timedelta(days=day_count)
         first -= timedelta(days=first.weekday())
         line = _months([Week(first + timedelta(weeks=week), (0,) * 7) for week in range(WEEKS)])
         assert re.fullmatch(r"( *[A-Z][a-z]{2}( +|$))+", line), line
         assert len(line) <= 2 * WEEKS + 1
-        for found in re.finditer(r"\w+", line):
-            sunday = first + timedelta(weeks=found.start() // 2, days=6)
-            assert (found.start() % 2, found[0]) == (0, sunday.strftime("%b"))
-            assert not found.start() or sunday.day <= 7, "the month begins in this week"
+        for match in re.finditer(r"\w+", line):
+            sunday = first + timedelta(weeks=match.start() // 2, days=6)
+            assert (match.start() % 2, match[0]) == (0, sunday.strftime("%b"))
+            assert not match.start() or sunday.day <= 7, "the month begins in this week"
         assert len(line.split()) >= 2
 
 
 @pytest.mark.parametrize("width", [50, 80])
-def test_colour_adds_nothing_that_words_lack(full: Stats, width: int) -> None:
-    """Without its escape sequences the coloured text is the plain one."""
+def test_coloured_text_has_the_same_characters(full: Stats, width: int) -> None:
+    """Without the escape sequences, the coloured text is equal to the plain text."""
     coloured = shown(full, width, colour=True)
     assert "\x1b[" in coloured
     assert re.sub(r"\x1b\[[0-9;]*m", "", coloured) == shown(full, width)
 
 
-def test_no_color_is_heard(full: Stats, monkeypatch: pytest.MonkeyPatch) -> None:
-    """NO_COLOR takes the colours, a pipe all sequences, another encoding what it lacks."""
+def test_no_color_and_encoding_are_obeyed(full: Stats, monkeypatch: pytest.MonkeyPatch) -> None:
+    """NO_COLOR removes colours, and a pipe gets no escape sequences.
+
+    Characters that the encoding lacks are replaced.
+    """
     monkeypatch.setenv("NO_COLOR", "1")
     monkeypatch.setenv("COLUMNS", "60")
     raw = io.BytesIO()
@@ -149,10 +151,10 @@ def test_no_color_is_heard(full: Stats, monkeypatch: pytest.MonkeyPatch) -> None
     assert max(map(len, text.splitlines())) <= 60
 
 
-def test_words_of_a_pack_cannot_draw() -> None:
-    """Escape sequences and brackets in a title or a mistake are text."""
+def test_words_of_a_pack_cannot_control_the_terminal() -> None:
+    """Escape sequences and brackets in a title or a mistake are shown as text."""
     stats = replace(
-        counted(),
+        statistics_of(),
         mistakes=(OwnMistake("a", "x", "\x1b[31mred[/] [bold]x", 1, NOW),),
         topics=(TopicStrength("t\x1b[2J", 1, 0, 0, None),),
     )
@@ -161,19 +163,18 @@ def test_words_of_a_pack_cannot_draw() -> None:
     assert "red[/] [bold]x" in text
 
 
-def test_many_are_told_in_short() -> None:
-    """Of a long list the first, and how many more there are; a long way is a short line."""
+def test_long_lists_are_shortened() -> None:
+    """The first entries are shown with the number of the others. A long trend is one line."""
     stats = replace(
-        counted(),
+        statistics_of(),
         mistakes=tuple(
-            OwnMistake("a", f"m{number}", f"says {number}.", 50 - number, NOW)
-            for number in range(20)
+            OwnMistake("a", f"m{index}", f"says {index}.", 50 - index, NOW) for index in range(20)
         ),
         due=tuple(
-            items([review(f"question:q{number:02}", 50) for number in range(30)], NOW).values()
+            items([review(f"question:q{index:02}", 50) for index in range(30)], NOW).values()
         ),
-        trends=(Trend(None, tuple(float(number) for number in range(200))), Trend("a", (0.0, 0.0))),
-        waiting=tuple(Waiting(f"w{number}", ("a",)) for number in range(20)),
+        trends=(Trend(None, tuple(float(index) for index in range(200))), Trend("a", (0.0, 0.0))),
+        waiting=tuple(Waiting(f"w{index}", ("a",)) for index in range(20)),
     )
     for unicode in (True, False):
         text = shown(stats, unicode=unicode)
@@ -191,22 +192,22 @@ def test_many_are_told_in_short() -> None:
 
 
 def test_days_in_words(full: Stats) -> None:
-    """A streak that today has not continued says so; one day is no days; nothing due says what is next."""
-    assert "1 attempt on 1 day, " in shown(counted(tried("a", 1)))
-    assert "1 day in a row up to yesterday." in shown(counted(tried("a", 1)))
-    assert "1 day in a row." in shown(counted(tried("a", 0)))
-    assert "no day in a row yet." in shown(counted(tried("a", 5)))
+    """A streak may end yesterday, and 1 day is singular. Without due items, the next item is named."""
+    assert "1 attempt on 1 day, " in shown(statistics_of(attempt_at("a", 1)))
+    assert "1 day in a row up to yesterday." in shown(statistics_of(attempt_at("a", 1)))
+    assert "1 day in a row." in shown(statistics_of(attempt_at("a", 0)))
+    assert "no day in a row yet." in shown(statistics_of(attempt_at("a", 5)))
     assert re.search(
         r"Nothing today\. a is next, in \d+ days\.",
-        shown(counted(reviews=(review("challenge:a", 0, 4),))),
+        shown(statistics_of(reviews=(review("challenge:a", 0, 4),))),
     )
     assert "Every challenge is passed." in shown(
-        counted(*(tried(name, 1, "passed") for name in "abcd"))
+        statistics_of(*(attempt_at(name, 1, "passed") for name in "abcd"))
     )
 
 
-def test_values_for_json(full: Stats) -> None:
-    """The same facts, in plain values that come back from JSON as they are."""
+def test_json_values_have_the_same_facts(full: Stats) -> None:
+    """The values can be written as JSON and read again."""
     values = as_values(full, TITLES)
     assert json.loads(json.dumps(values, allow_nan=False)) == values
     assert values["schema"] == "attn-drill.stats/1"

@@ -1,14 +1,15 @@
-"""What the learner sees: verdict first, both values, at 80 and 50 columns, without colour and in ASCII."""
+"""A report as terminal text: contents, width, colour and encoding."""
 
 import io
 import json
 import math
+import re
 from dataclasses import replace
 
 import pytest
 import torch
 
-from tests.support.display import GQA, HOSTILE, as_text, made
+from tests.support.display import GQA, HOSTILE, as_text, report_with
 from tests.support.grading import report_of
 from trainer.grading.grader import Grader
 from trainer.grading.tensor_comparison import compare_values
@@ -32,16 +33,14 @@ from trainer.report.terminal import show
 
 @pytest.mark.parametrize("width", [50, 80, 120])
 @pytest.mark.parametrize("unicode", [True, False])
-def test_fits_the_width(failed: Report, width: int, unicode: bool) -> None:
+def test_report_fits_the_width(failed: Report, width: int, unicode: bool) -> None:
     """No line is longer than the terminal is wide."""
-    assert (
-        max(len(line.rstrip()) for line in as_text(failed, width, unicode=unicode).splitlines())
-        <= width
-    )
+    lines = as_text(failed, width, unicode=unicode).splitlines()
+    assert max(len(line.rstrip()) for line in lines) <= width
 
 
-def test_says_what_differs_and_where(failed: Report) -> None:
-    """Verdict, checks, case, sizes, shapes, counts, greatest difference with named index, slices, heads, the way back."""
+def test_report_of_a_failure_has_all_parts(failed: Report) -> None:
+    """It has the verdict, checks, case, sizes, shapes, differences, heads and next commands."""
     text = as_text(failed)
     lines = text.splitlines()
     assert lines[0].startswith("FAILED  gqa  9 of 14 checks passed   seed 77")
@@ -64,10 +63,8 @@ def test_says_what_differs_and_where(failed: Report) -> None:
     assert len(yours.split()) == len(expected.split())
 
 
-def test_colour_adds_to_words(failed: Report) -> None:
-    """With colour there are escapes, without there are none, and the words are the same."""
-    import re
-
+def test_colour_changes_no_words(failed: Report) -> None:
+    """Only the report with colour has escape sequences."""
     coloured = as_text(failed, colour=True)
     assert "\x1b[" in coloured
     assert re.sub(r"\x1b\[[0-9;]*m", "", coloured) == as_text(failed)
@@ -75,7 +72,7 @@ def test_colour_adds_to_words(failed: Report) -> None:
 
 
 def test_no_color_is_honoured(failed: Report, monkeypatch: pytest.MonkeyPatch) -> None:
-    """NO_COLOR takes the colours away on a terminal too."""
+    """NO_COLOR removes the colours on a terminal too."""
     monkeypatch.setenv("NO_COLOR", "1")
     monkeypatch.setenv("FORCE_COLOR", "1")
     stream = io.StringIO()
@@ -83,8 +80,8 @@ def test_no_color_is_honoured(failed: Report, monkeypatch: pytest.MonkeyPatch) -
     assert "38;" not in stream.getvalue()
 
 
-def test_ascii_terminals(failed: Report) -> None:
-    """A terminal that is not UTF-8 gets ASCII, symbols told in letters."""
+def test_terminal_that_is_not_utf_8_gets_ascii(failed: Report) -> None:
+    """Symbols become letters."""
     text = as_text(failed, unicode=False)
     text.encode("ascii")
     assert "ok shapes" in text
@@ -94,8 +91,8 @@ def test_ascii_terminals(failed: Report) -> None:
     stream.flush()
 
 
-def test_passed_and_single_case(grader: Grader) -> None:
-    """A pass is one headline and the next step; a single case says that it is alone."""
+def test_report_of_a_pass_is_a_headline_and_the_next_step(grader: Grader) -> None:
+    """A report on a single case says so."""
     report = report_of(grader, GQA, pack_reader.solution(GQA), "gqa.py", 3)
     assert as_text(report).startswith("PASSED  gqa  14 of 14 checks passed")
     assert "attn-drill solution gqa" in as_text(report)
@@ -105,8 +102,8 @@ def test_passed_and_single_case(grader: Grader) -> None:
 
 
 @pytest.mark.parametrize("word", HOSTILE)
-def test_words_in_brackets_stand_as_they_are(word: str) -> None:
-    """Every string of a report is shown as it stands, by a console that reads markup too."""
+def test_words_in_brackets_are_not_markup(word: str) -> None:
+    """Every string of a report is shown unchanged, even by a console that reads markup."""
     case = Case(
         f"case {word}",
         {f"name {word}": 3, f"rows {word}": [[1.0, 2.0]]},
@@ -166,24 +163,15 @@ def test_words_in_brackets_stand_as_they_are(word: str) -> None:
         )
         shown += as_text(report, 300)
         shown += as_text(replace(report, diagnosis=replace(diagnosis, first_line=None)), 300)
-    said = ("case", "name", "size", "init", "layout", "tensor", "dims", "rows", "says", "code")
-    said += (
-        "last",
-        "missed",
-        "made",
-        "layout-of",
-        "mask",
-        "cleared",
-        "function",
-        "text",
-        "message",
+    strings = (
+        "case name size init layout tensor dims rows says code last missed made layout-of mask "
+        "cleared function text message challenge file printed note dim"
     )
-    said += ("challenge", "file", "printed", "note", "dim")
-    assert [one for one in said if f"{one} {word}" not in shown] == []
+    assert [string for string in strings.split() if f"{string} {word}" not in shown] == []
 
 
-def test_markup_and_escapes_are_text() -> None:
-    """What comes from a submission is shown as it is and cannot draw on the terminal."""
+def test_text_of_a_submission_cannot_act() -> None:
+    """Markup is text, and an escape sequence is shown as its escape."""
     outcome = Outcome(
         "runs",
         "failed",
@@ -192,22 +180,22 @@ def test_markup_and_escapes_are_text() -> None:
         1,
         frames=(Frame(3, "f[x]", "\x1b[31mline"),),
     )
-    text = as_text(made(outcome, stdout="\x1b[1mhi\x07\n[red]there[/red]"))
+    text = as_text(report_with(outcome, stdout="\x1b[1mhi\x07\n[red]there[/red]"))
     for word in (r"[bold]x[/bold] \x1b[2Jy", "in f[x]", "a [case]", "hi", "[red]there[/red]"):
         assert word in text
     assert "\x1b" not in text
 
 
-def test_shapes_side_by_side() -> None:
-    """The sizes that differ carry a star."""
+def test_different_sizes_have_a_star() -> None:
+    """Both shapes are shown."""
     mismatch = Mismatch("out", "shape", "B L", (2, 3), (2, 4))
-    text = as_text(made(Outcome("shapes", "failed", "m", "a [case]", 1, mismatch)))
+    text = as_text(report_with(Outcome("shapes", "failed", "m", "a [case]", 1, mismatch)))
     assert "[2, 4*]" in text
     assert "[2, 3*]  (B L)" in text
 
 
-def test_not_finite_values() -> None:
-    """NaN is shown, and is null in JSON."""
+def test_nan_is_shown_and_is_null_in_json() -> None:
+    """Its place is shown as not finite."""
     part = Slice((0, 0), (math.nan, 1.0), (1.0, 1.0), (True, False))
     empty = Summary(math.nan, math.nan, math.nan, math.nan, 6)
     mismatch = Mismatch(
@@ -228,36 +216,36 @@ def test_not_finite_values() -> None:
         empty,
         empty,
     )
-    report = made(Outcome("values", "failed", "m", "a [case]", 1, mismatch))
+    report = report_with(Outcome("values", "failed", "m", "a [case]", 1, mismatch))
     assert "nan*" in as_text(report)
     assert "not finite at b=0 l=0" in as_text(report)
     assert json.loads(to_json(report))["checks"][0]["mismatch"]["max_abs_error"] is None
 
 
-def test_long_output_is_cut() -> None:
-    """The first lines of what was printed, and how many more there are."""
-    report = made(Outcome("values", "failed", "m", "a [case]", 1), stdout="line\n" * 50)
+def test_long_printed_output_is_cut() -> None:
+    """The first 20 lines are shown, and a count of the others."""
+    report = report_with(Outcome("values", "failed", "m", "a [case]", 1), stdout="line\n" * 50)
     assert as_text(report).count("│ line") == 20
     assert "(30 more lines" in as_text(report)
 
 
-def test_booleans_are_words() -> None:
-    """A wrong mask shows True and False, and no mean."""
+def test_wrong_mask_shows_true_and_false() -> None:
+    """A mean of booleans is not shown."""
     expected = torch.tensor([[True, True, False]])
-    found = compare_values(
+    mismatch = compare_values(
         "mask", "Lq Lk", {"Lq": 1, "Lk": 3}, expected, ~expected, torch.zeros(1, 3)
     )
-    assert found is not None
+    assert mismatch is not None
     case = Case("causal", inputs={"q_len": 1}, dims={"mask": "Lq Lk"}, sizes={"Lq": 1, "Lk": 3})
-    outcome = Outcome("values", "failed", "3 of 3 differ", "causal", 1, found)
+    outcome = Outcome("values", "failed", "3 of 3 differ", "causal", 1, mismatch)
     text = as_text(Report("masks", "masks.py", 1, "failed", (outcome,), (case,)))
     assert "False* False*" in text
     assert "mean" not in text
     assert "q_len=1" in text
 
 
-def test_the_matrix_of_a_plain_answer() -> None:
-    """Where a word or a number is wrong, the small input that it was made from is shown."""
+def test_matrix_of_a_plain_answer_is_shown() -> None:
+    """If a word or a number is wrong, the report shows the small input that it depends on."""
     inputs = {"other": torch.ones(2, 2), "kind": torch.tensor([[0.25, 0.75], [0.5, 0.5]])}
     case = Case("kinds", inputs=inputs, dims={}, sizes={}, plain={"kind": "str"})
     mismatch = Mismatch("kind", "plain", expected_value="'mixed'", actual_value="'global'")

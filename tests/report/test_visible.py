@@ -1,20 +1,18 @@
-"""What a class's results are written as: nothing of a student acts, nothing that is to stay hidden is told, and the sums are right."""
+"""Characters that could act are shown as escapes."""
 
 import pytest
 
-from tests.support.class_results import (
-    PLAIN_NAMES,
-)
+from tests.support.class_results import PLAIN_NAMES
 from trainer.report.visible import visible
 
 
-def test_what_acts_is_shown_as_its_escape() -> None:
-    """Control characters, bidirectional overrides and lone surrogates are seen; line ends only where they are lines."""
+def test_characters_that_act_are_shown_as_escapes() -> None:
+    """They are control characters, direction marks and lone surrogates. Line ends may stay."""
     assert visible("a\x1b[31m\n\u202eb\udce9\u2028") == r"a\x1b[31m\n\u202eb\udce9\u2028"
     assert visible("a\r\n\tb\rc\x00", lines=True) == "a\n\tb\nc\\x00"
 
 
 @pytest.mark.parametrize("name", [*PLAIN_NAMES, "نی\u200cلوفر", "a\u3000b", "é", "😀"])
-def test_names_of_people_stay_as_they_are(name: str) -> None:
-    """No script's letters are taken for something that acts."""
+def test_names_in_all_scripts_stay_unchanged(name: str) -> None:
+    """Letters and joiners of a script do not act."""
     assert visible(name) == name

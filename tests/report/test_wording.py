@@ -1,14 +1,23 @@
-"""What the learner sees: verdict first, both values, at 80 and 50 columns, without colour and in ASCII."""
+"""Numbers, indices and ranges in words."""
 
 import math
 
 import pytest
 
-from trainer.model.report import (
-    Affected,
+from trainer.model.case import Case
+from trainer.model.report import Affected, Summary
+from trainer.report.wording import (
+    affected,
+    counted,
+    entry,
+    index_in_words,
+    number,
+    plain_inputs,
+    ranges,
+    sizes_in_words,
+    small_tensors,
+    summary,
 )
-from trainer.report.visible import visible
-from trainer.report.wording import affected, index_in_words, number, ranges
 
 
 @pytest.mark.parametrize(
@@ -23,16 +32,52 @@ from trainer.report.wording import affected, index_in_words, number, ranges
         (-math.inf, "-inf"),
     ],
 )
-def test_number(value: float, text: str) -> None:
-    """Short and readable at any size."""
+def test_number_has_at_most_8_characters(value: float, text: str) -> None:
+    """Very large and very small numbers have an exponent."""
     assert number(value) == text
 
 
-def test_words() -> None:
-    """Indices by letter, ranges, affected dims."""
+def test_entry_of_a_boolean_tensor_is_a_word() -> None:
+    """Other entries are numbers."""
+    assert entry(1.0, "bool") == "True"
+    assert entry(1.0, None) == "1.0000"
+
+
+def test_index_has_the_letters_of_the_dimensions() -> None:
+    """An axis that joins dimensions gives one index for each of them."""
     assert index_in_words((1, 5), "B (H D)", {"B": 2, "H": 3, "D": 4}) == "b=1 h=1 d=1"
     assert index_in_words((1, 5), "", {}) == "[1, 5]"
+
+
+def test_neighbours_become_a_range() -> None:
+    """Two neighbours are written as two indices."""
     assert ranges((0, 1, 2, 3, 7, 9, 10)) == "0-3, 7, 9, 10"
+    assert ranges(()) == ""
+
+
+def test_affected_dimension_has_its_wrong_and_right_indices() -> None:
+    """If all indices are wrong, only their number is given."""
     assert affected(Affected("H", 4, (1, 3))) == ("heads (H)", "wrong 1, 3   right 0, 2")
     assert affected(Affected("L", 4, (0, 1, 2, 3)))[1] == "all 4 wrong"
-    assert visible("a\x1b[31mb\x00c\r\nd\te", lines=True) == "a\\x1b[31mb\\x00c\nd\te"
+    assert affected(Affected("B", 1, (0,)))[1] == "the only one"
+
+
+def test_summary_names_entries_that_are_not_finite() -> None:
+    """Other tensors have only mean, deviation and range."""
+    text = "mean 0.5000  std 1.0000  from -1.0000 to 2.0000"
+    assert summary(Summary(0.5, 1.0, -1.0, 2.0, 0)) == text
+    assert summary(Summary(0.5, 1.0, -1.0, 2.0, 3)) == f"{text}  not finite 3"
+
+
+def test_inputs_of_a_case_in_words() -> None:
+    """Plain inputs are listed, and a small matrix is shown with its rows."""
+    inputs = {"num_heads": 6, "sizes": [2, 3], "kind": [[0.25, 0.75]], "name": "x"}
+    case = Case("a", inputs, {}, {"B": 2, "L": 7})
+    assert plain_inputs(case) == "num_heads=6, sizes=(2, 3), name='x'"
+    assert small_tensors(case) == [("kind", "  0.2500   0.7500")]
+    assert sizes_in_words(case) == "B=2 L=7"
+
+
+def test_counted_noun_has_a_plural() -> None:
+    """Only one thing has no plural."""
+    assert [counted(count, "head") for count in (0, 1, 2)] == ["0 heads", "1 head", "2 heads"]

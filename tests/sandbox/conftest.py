@@ -12,7 +12,7 @@ from trainer.sandbox import copy_check, readable_files, seccomp
 
 @pytest.fixture
 def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder of packages that this process and its workers import from."""
+    """Return a package folder from which this process and its workers import."""
     folder = tmp_path / "lib" / "site-packages"
     (folder / "neighbour").mkdir(parents=True)
     (folder / "neighbour" / "module.py").write_text("VALUE = 1\n")
@@ -21,27 +21,27 @@ def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.fixture
-def quickly(monkeypatch: pytest.MonkeyPatch, site: Path) -> None:
-    """Search the test's own folder of packages alone: the others are searched by other tests."""
+def search_only_site(monkeypatch: pytest.MonkeyPatch, site: Path) -> None:
+    """Restrict the search to the test's own package folder. Other tests search all folders."""
 
-    def places(hidden: list[Path]) -> list[str]:
-        # Inside bubblewrap /tmp is another folder, and this test's may lie elsewhere in it.
+    def start_folders(hidden: list[Path]) -> list[str]:
+        # Inside bubblewrap, /tmp is another folder, and the test's folder has another path in it.
         return [
             *(path for path in readable_files.readable_paths(hidden) if path.startswith(str(site))),
             "/tmp",
         ]
 
-    monkeypatch.setattr(copy_check, "_everywhere", places)
+    monkeypatch.setattr(copy_check, "_everywhere", start_folders)
     monkeypatch.setattr(copy_check, "_near", lambda: [str(site)])
 
 
 @pytest.fixture(scope="module", params=MACHINES)
 def machine(request: pytest.FixtureRequest) -> str:
-    """Each machine that there is a filter for, whatever this one is."""
+    """Return each machine for which there is a filter, also if this machine is another one."""
     return str(request.param)
 
 
 @pytest.fixture(scope="module")
 def code(machine: str) -> bytes:
-    """The program that is installed on such a machine."""
+    """Return the filter program for the machine."""
     return seccomp.program(machine, OWN)

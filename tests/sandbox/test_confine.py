@@ -1,4 +1,4 @@
-"""What a submission cannot reach, tried by a submission, and whether `doctor` tells the truth about it."""
+"""The confinement of a worker: forbidden actions fail, and honest code still works."""
 
 from __future__ import annotations
 
@@ -23,8 +23,10 @@ from trainer.sandbox.isolation import (
     Isolation,
     descendants,
 )
-from trainer.worker.selftest import probe_isolation
+from trainer.worker.selftest import run_selftest
 
+# The kernel can send a signal of any kind to the owner of a pipe, and the owner may be any process.
+# So a pipe could be a way around the refused signals.
 OWNS_A_PIPE = """import fcntl
     r, w = os.pipe()
     fcntl.fcntl(r, fcntl.F_SETOWN, os.getppid())
@@ -36,8 +38,8 @@ OWNS_A_PIPE = """import fcntl
 @pytest.mark.parametrize(
     "how", [pytest.param("kernel", marks=linux), pytest.param("bubblewrap", marks=needs_bubblewrap)]
 )
-def test_no_signal_by_way_of_a_pipe(how: Isolation) -> None:
-    """The fork server, which is named as the pipe's owner, lives on; and when it ends all that was started for it ends."""
+def test_a_pipe_cannot_signal_the_fork_server(how: Isolation) -> None:
+    """The fork server lives on as the owner of a pipe. When it ends, all its processes end."""
     if how == "kernel" and not (isolation._has_landlock() and isolation._has_seccomp()):
         pytest.skip("this kernel has no Landlock, or no seccomp")
     with grader_by(how) as grader:
@@ -45,16 +47,20 @@ def test_no_signal_by_way_of_a_pipe(how: Isolation) -> None:
         with contextlib.suppress(GraderError):
             grade(grader, OWNS_A_PIPE)
         assert grade(grader, "pass").verdict == "passed"
-    wait_until(
-        lambda: not any(os.path.exists(f"/proc/{pid}") for pid in started)
-    )  # who was inside bubblewrap dies a moment after it
+    # A process inside bubblewrap ends a moment after bubblewrap.
+    wait_until(lambda: not any(os.path.exists(f"/proc/{pid}") for pid in started))
 
 
-RIGHT = "import os, sys, torch\ndef prefix_sum(x, reverse=False):\n    {}\n    return x.flip(-1).cumsum(-1).flip(-1) if reverse else x.cumsum(-1)\n"
+RIGHT = (
+    "import os, sys, torch\n"
+    "def prefix_sum(x, reverse=False):\n"
+    "    {}\n"
+    "    return x.flip(-1).cumsum(-1).flip(-1) if reverse else x.cumsum(-1)\n"
+)
 
 
 def first_failure(grader: Grader, body: str) -> str:
-    """What is said of a prefix sum that does this first, '' if it passes."""
+    """Return the message about a prefix sum that runs `body` first, or "" if it passes."""
     report = report_of(
         grader,
         pack_reader.find_challenge(TINY_PACK, "prefix-sum"),
@@ -137,13 +143,11 @@ def first_failure(grader: Grader, body: str) -> str:
         ),
     ],
 )
-def test_denied(grader: Grader, body: str, says: str) -> None:
-    """Each is refused with an error that says what was tried; the grader lives on."""
-    said = first_failure(grader, body)
-    assert re.search(r"\[Errno (1|13|30|38)\]", said), (
-        said
-    )  # the system's own words stand behind it
-    assert f"it {says}" in said
+def test_forbidden_actions_are_refused(grader: Grader, body: str, says: str) -> None:
+    """The error names the forbidden action and quotes the system's error. The grader lives on."""
+    message = first_failure(grader, body)
+    assert re.search(r"\[Errno (1|13|30|38)\]", message), message
+    assert f"it {says}" in message
     assert first_failure(grader, "pass") == ""
 
 
@@ -158,7 +162,9 @@ def test_denied(grader: Grader, body: str, says: str) -> None:
             id="a thread",
         ),
         pytest.param(
-            "if len(x) == 3:\n        torch.set_num_threads(2)\n        torch.randn(300, 300) @ torch.randn(300, 300)",
+            "if len(x) == 3:\n"
+            "        torch.set_num_threads(2)\n"
+            "        torch.randn(300, 300) @ torch.randn(300, 300)",
             id="torch's threads",
         ),
         pytest.param(
@@ -178,7 +184,8 @@ def test_denied(grader: Grader, body: str, says: str) -> None:
             id="numpy",
         ),
         pytest.param(
-            "import numpy as np; m = np.memmap('m', 'f4', 'w+', shape=9); m[:] = 1; m.flush(); assert np.fromfile('m', 'f4').sum() == 9",
+            "import numpy as np; m = np.memmap('m', 'f4', 'w+', shape=9); m[:] = 1; "
+            "m.flush(); assert np.fromfile('m', 'f4').sum() == 9",
             id="memmap",
         ),
         pytest.param(
@@ -186,7 +193,9 @@ def test_denied(grader: Grader, body: str, says: str) -> None:
             id="torch's libraries",
         ),
         pytest.param(
-            "if len(x) == 3:\n        torch.save(x.detach(), 'x.pt'); assert torch.load('x.pt', mmap=True).equal(x)",
+            "if len(x) == 3:\n"
+            "        torch.save(x.detach(), 'x.pt'); "
+            "assert torch.load('x.pt', mmap=True).equal(x)",
             id="torch.save and torch.load",
         ),
         pytest.param(
@@ -198,36 +207,49 @@ def test_denied(grader: Grader, body: str, says: str) -> None:
             id="a loader without workers",
         ),
         pytest.param(
-            "import copy; copy.deepcopy(torch.nn.LSTM(8, 2, batch_first=True)).eval()(torch.ones(1, 3, 8))",
+            "import copy; copy.deepcopy(torch.nn.LSTM(8, 2, "
+            "batch_first=True)).eval()(torch.ones(1, 3, 8))",
             id="layers",
         ),
         pytest.param(
-            "from concurrent.futures import ThreadPoolExecutor as E\n    with E(4) as pool:\n        assert sum(pool.map(abs, range(-9, 9))) == 81",
+            "from concurrent.futures import ThreadPoolExecutor as E\n"
+            "    with E(4) as pool:\n"
+            "        assert sum(pool.map(abs, range(-9, 9))) == 81",
             id="a pool",
         ),
         pytest.param(
-            "import pathlib as p; f = p.Path('f'); f.touch(); f.touch(); assert f.exists() and [*p.Path().glob('*')]; f.unlink()",
+            "import pathlib as p; f = p.Path('f'); f.touch(); f.touch(); "
+            "assert f.exists() and [*p.Path().glob('*')]; f.unlink()",
             id="pathlib",
         ),
         pytest.param(
             "import os, shutil\n    os.makedirs('a/b', exist_ok=True); open('a/b/c', 'w').close()\n"
-            "    shutil.copyfile('a/b/c', 'd'); shutil.move('d', 'e'); os.listdir('.'); shutil.disk_usage('.'); shutil.rmtree('a')",
+            "    shutil.copyfile('a/b/c', 'd'); shutil.move('d', 'e'); os.listdir('.'); "
+            "shutil.disk_usage('.'); shutil.rmtree('a')",
             id="shutil",
         ),
         pytest.param(
-            "import tempfile\n    with tempfile.TemporaryDirectory() as d, tempfile.NamedTemporaryFile(dir=d) as f:\n        f.write(b'x')",
-            id="tempfile that goes",
+            "import tempfile\n"
+            "    with tempfile.TemporaryDirectory() as d, "
+            "tempfile.NamedTemporaryFile(dir=d) as f:\n"
+            "        f.write(b'x')",
+            id="a temporary file that is removed",
         ),
         pytest.param(
-            "f = open('f', 'w+b'); f.write(b'x'); f.flush(); os.fsync(f.fileno()); os.ftruncate(f.fileno(), 0); f.close()",
+            "f = open('f', 'w+b'); f.write(b'x'); f.flush(); os.fsync(f.fileno()); "
+            "os.ftruncate(f.fileno(), 0); f.close()",
             id="a file to the disk",
         ),
         pytest.param(
-            "import sqlite3\n    with sqlite3.connect('own.db') as d:\n        d.execute('create table if not exists t (x)')\n    d.close()",
+            "import sqlite3\n"
+            "    with sqlite3.connect('own.db') as d:\n"
+            "        d.execute('create table if not exists t (x)')\n"
+            "    d.close()",
             id="sqlite3",
         ),
         pytest.param(
-            "import gzip, zipfile; gzip.open('g', 'w').write(b'x'); zipfile.ZipFile('z', 'w').writestr('x', 'y')",
+            "import gzip, zipfile; gzip.open('g', 'w').write(b'x'); "
+            "zipfile.ZipFile('z', 'w').writestr('x', 'y')",
             id="archives",
         ),
         pytest.param(
@@ -235,24 +257,29 @@ def test_denied(grader: Grader, body: str, says: str) -> None:
             id="mmap",
         ),
         pytest.param(
-            "import time, datetime; time.sleep(0.001); time.process_time(); time.thread_time(); time.get_clock_info('time'); datetime.datetime.now()",
+            "import time, datetime; time.sleep(0.001); time.process_time(); "
+            "time.thread_time(); time.get_clock_info('time'); datetime.datetime.now()",
             id="time",
         ),
         pytest.param(
-            "import locale, decimal, platform, uuid, secrets; locale.getlocale(); platform.platform(); uuid.uuid4(); secrets.token_hex()",
+            "import locale, decimal, platform, uuid, secrets; locale.getlocale(); "
+            "platform.platform(); uuid.uuid4(); secrets.token_hex()",
             id="the machine",
         ),
         pytest.param(
-            "import resource; resource.getrlimit(resource.RLIMIT_AS); resource.getrusage(resource.RUSAGE_SELF); os.times()",
+            "import resource; resource.getrlimit(resource.RLIMIT_AS); "
+            "resource.getrusage(resource.RUSAGE_SELF); os.times()",
             id="resource",
         ),
         pytest.param(
-            "os.cpu_count(); os.sched_getaffinity(0); os.getpid(); os.getuid(); os.uname(); os.urandom(4); os.getgroups()",
+            "os.cpu_count(); os.sched_getaffinity(0); os.getpid(); os.getuid(); os.uname(); "
+            "os.urandom(4); os.getgroups()",
             id="os",
         ),
         pytest.param(
             "import select\n    r, w = os.pipe(); os.set_blocking(r, False); os.write(w, b'x')\n"
-            "    assert select.select([r], [], [], 1)[0]; p = select.poll(); p.register(r); p.poll(1); os.set_inheritable(os.dup(r), True); os.close(r); os.close(w)",
+            "    assert select.select([r], [], [], 1)[0]; p = select.poll(); p.register(r); "
+            "p.poll(1); os.set_inheritable(os.dup(r), True); os.close(r); os.close(w)",
             id="a pipe",
         ),
         pytest.param(
@@ -260,8 +287,11 @@ def test_denied(grader: Grader, body: str, says: str) -> None:
             id="faulthandler",
         ),
         pytest.param(
-            "import signal, time\n    signal.signal(signal.SIGALRM, lambda *a: None); signal.signal(signal.SIGUSR1, lambda *a: None)\n"
-            "    signal.setitimer(signal.ITIMER_REAL, 0.001); signal.alarm(0); signal.raise_signal(signal.SIGUSR1); os.kill(os.getpid(), signal.SIGUSR1)\n"
+            "import signal, time\n"
+            "    signal.signal(signal.SIGALRM, lambda *a: None); "
+            "signal.signal(signal.SIGUSR1, lambda *a: None)\n"
+            "    signal.setitimer(signal.ITIMER_REAL, 0.001); signal.alarm(0); "
+            "signal.raise_signal(signal.SIGUSR1); os.kill(os.getpid(), signal.SIGUSR1)\n"
             "    import threading; signal.pthread_kill(threading.get_ident(), signal.SIGUSR1)",
             id="signals to itself",
         ),
@@ -269,33 +299,34 @@ def test_denied(grader: Grader, body: str, says: str) -> None:
             "import ctypes; ctypes.CFUNCTYPE(ctypes.c_int)(lambda: 3)()", id="a callback from C"
         ),
         pytest.param(
-            "import warnings, logging; logging.basicConfig(filename='log'); logging.warning('x'); warnings.warn('x')",
+            "import warnings, logging; logging.basicConfig(filename='log'); "
+            "logging.warning('x'); warnings.warn('x')",
             id="logging",
         ),
         pytest.param("import selectors; selectors.DefaultSelector", id="selectors"),
     ],
 )
-def test_allowed(grader: Grader, body: str) -> None:
-    """What honest code does still works."""
+def test_honest_code_still_works(grader: Grader, body: str) -> None:
+    """The confinement refuses nothing that an honest submission does."""
     assert first_failure(grader, body) == ""
 
 
-OUTSIDE = {"write outside its own folder", "change attributes of another's file"}
+OUTSIDE = {"write outside its own folder", "change attributes of a file outside its folder"}
 
 
 @needs_kernel
 @pytest.mark.parametrize("part", ["Landlock.restrict", "_seccomp"])
-def test_what_lies_outside_is_held_twice(
+def test_files_outside_are_protected_twice(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, part: str
 ) -> None:
-    """Nothing outside can be changed though Landlock, or seccomp, is missing."""
+    """Files outside the worker's folder cannot be changed even without Landlock, or seccomp."""
     pid = os.fork()
     if pid == 0:
         os._exit(0 if isolation._mount_apart(str(tmp_path)) else 1)
     if os.waitpid(pid, 0)[1] != 0:
-        pytest.skip("this user may not mount, not even in a namespace of its own")
+        pytest.skip("this user may not mount, not even in a separate namespace")
     monkeypatch.setattr(f"{confine.__name__}.{part}", lambda *given: None)
-    assert OUTSIDE.isdisjoint(probe_isolation(HIDDEN, "kernel").open)
+    assert OUTSIDE.isdisjoint(run_selftest(HIDDEN, "kernel").open)
 
 
 @needs_kernel
@@ -303,14 +334,14 @@ def test_what_lies_outside_is_held_twice(
     sys.platform != "linux" or os.geteuid() != 0,
     reason="a user without capabilities has none to keep",
 )
-def test_capabilities_that_are_kept_show(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A worker of root's that keeps its capabilities is found out."""
+def test_the_selftest_finds_kept_capabilities(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The self-test reports a worker of root that keeps its capabilities."""
     monkeypatch.setattr(confine, "_drop_capabilities", lambda: None)
-    assert "gain privileges" in probe_isolation(HIDDEN, "kernel").open
+    assert "gain privileges" in run_selftest(HIDDEN, "kernel").open
 
 
 @pytest.mark.parametrize(
-    ("readable", "room", "around"),
+    ("readable", "room", "expected"),
     [
         ("/usr/lib/python3", "/tmp/room", "/usr"),
         ("/tmp/venv/lib", "/tmp/room", "/tmp/venv"),
@@ -321,21 +352,23 @@ def test_capabilities_that_are_kept_show(monkeypatch: pytest.MonkeyPatch) -> Non
         ("/", "/tmp/room", "/"),
     ],
 )
-def test_the_room_is_left_out_of_what_is_around(readable: str, room: str, around: str) -> None:
-    """A worker's own layer holds all that is readable, and no other worker's folder unless the room itself is readable."""
-    assert confine._before_the_ways_part(readable, room) == around
+def test_the_allowed_folder_does_not_contain_the_room(
+    readable: str, room: str, expected: str
+) -> None:
+    """A worker's own layer allows the folders of other workers only if the room is readable."""
+    assert confine._folder_outside_room(readable, room) == expected
 
 
 @needs_kernel
-def test_nothing_runs_without_a_layer_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
-    """If the kernel makes the rules of all workers but none for this worker, its file is not run."""
-    made, new = list[int](), confine._new_ruleset
+def test_no_submission_runs_without_its_own_landlock_layer(monkeypatch: pytest.MonkeyPatch) -> None:
+    """If the kernel makes the ruleset of all workers but not the worker's own, nothing is run."""
+    calls, new_ruleset = list[int](), confine._new_ruleset
 
-    def only_the_first() -> int:
-        made.append(1)
-        return new() if len(made) == 1 else -1
+    def first_ruleset_only() -> int:
+        calls.append(1)
+        return new_ruleset() if len(calls) == 1 else -1
 
-    monkeypatch.setattr(confine, "_new_ruleset", only_the_first)
+    monkeypatch.setattr(confine, "_new_ruleset", first_ruleset_only)
     source = "print('it ran')\n\n\ndef prefix_sum(x, reverse=False):\n    return x\n"
     with Grader([TINY_PACK], isolation="kernel") as grader:
         report = report_of(

@@ -1,4 +1,4 @@
-"""Copies of a pack in the environment: the build ships none twice, no worker reads any, `grade` looks for them."""
+"""The search for copies of references that a worker can read, with real workers."""
 
 import shutil
 from pathlib import Path
@@ -12,7 +12,7 @@ from trainer.worker.forkserver_client import ForkServer
 from trainer.worker.selftest import copies_readable_by
 
 
-@pytest.mark.usefixtures("quickly")
+@pytest.mark.usefixtures("search_only_site")
 @pytest.mark.parametrize(
     "how",
     [
@@ -20,12 +20,12 @@ from trainer.worker.selftest import copies_readable_by
         pytest.param("bubblewrap", marks=needs_bubblewrap),
     ],
 )
-def test_a_copy_is_found_where_it_is_not_hidden(
+def test_a_copy_is_found_if_it_is_not_hidden(
     site: Path, monkeypatch: pytest.MonkeyPatch, how: str
 ) -> None:
-    """Hidden, a worker reads none of it; with the hiding switched off, the search finds it."""
+    """A worker cannot read a hidden copy. With the hiding switched off, the search finds it."""
     planted(site / "trainer" / "_pack")
-    assert found_by_a_worker(how).none
+    assert found_by_a_worker(how).none_readable
     monkeypatch.setattr(readable_files, "_copies_in", lambda *given: iter(()))
     found = found_by_a_worker(how).found
     assert {Path(path).name for path in found} >= {"solution.py"}
@@ -33,22 +33,24 @@ def test_a_copy_is_found_where_it_is_not_hidden(
 
 
 @needs_kernel
-def test_the_search_does_not_trust_the_engines_list(
+def test_the_search_does_not_trust_the_list_of_readable_paths(
     site: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A file in a folder that a worker cannot list is found though the list of what is readable omits it."""
-    metadata(site)  # the folder is split
+    """A copy in an unlistable folder is found, even if the list of readable paths omits it."""
+    metadata(site)  # so the folder is split, and a worker cannot list it
     shutil.copy(REFERENCE, site / "notes.txt")
     monkeypatch.setattr(copy_check, "_near", lambda: [str(site)])
     monkeypatch.setattr(copy_check, "_everywhere", lambda hidden: [])
-    real = readable_files.readable_paths
+    readable_paths = readable_files.readable_paths
     fork_server = ForkServer(HIDDEN_PARTS, "kernel")
     try:
-        copies_readable_by(fork_server, HIDDEN_PARTS)  # the fork server has made its list now
+        copies_readable_by(fork_server, HIDDEN_PARTS)  # now the fork server has its list
         monkeypatch.setattr(
             readable_files,
             "readable_paths",
-            lambda hidden: [path for path in real(hidden) if not path.startswith(str(site))],
+            lambda hidden: [
+                path for path in readable_paths(hidden) if not path.startswith(str(site))
+            ],
         )
         assert copies_readable_by(fork_server, HIDDEN_PARTS).found == (str(site / "notes.txt"),)
     finally:

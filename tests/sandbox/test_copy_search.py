@@ -1,4 +1,4 @@
-"""Copies of a pack in the environment: the build ships none twice, no worker reads any, `grade` looks for them."""
+"""The search for copies of a reference by content, in this process and in real workers."""
 
 import importlib.util
 import os
@@ -35,7 +35,7 @@ FORMS: dict[str, Callable[[Path], object]] = {
         doraise=True,
         invalidation_mode=py_compile.PycInvalidationMode.UNCHECKED_HASH,
     ),
-    "compiled by another Python": lambda folder: of_another_python(
+    "compiled by another Python": lambda folder: compiled_by_another_python(
         folder / "solution.cpython-399.pyc"
     ),
     "zip": lambda folder: zipped(folder / "a.zip", REFERENCE),
@@ -47,29 +47,29 @@ FORMS: dict[str, Callable[[Path], object]] = {
 }
 
 
-def of_another_python(path: Path) -> None:
-    """Write a compiled reference as another version of Python would."""
+def compiled_by_another_python(path: Path) -> None:
+    """Write the compiled reference with the header of another version of Python."""
     py_compile.compile(str(REFERENCE), str(path), doraise=True)
     path.write_bytes(b"\x00\x00\r\n" + path.read_bytes()[4:])
 
 
 def zipped(path: Path, file: Path) -> None:
-    """Write an archive with one file."""
+    """Write a zip archive with the file."""
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
         archive.write(file, f"deep/er/file{'.pyc' if file != REFERENCE else '.py'}")
 
 
 def tarred(path: Path) -> None:
-    """Write a compressed archive with the reference."""
+    """Write a compressed tar archive with the reference."""
     with tarfile.open(path, "w:gz") as archive:
         archive.add(REFERENCE, "deep/er/solution.py")
 
 
 @needs_kernel
-@pytest.mark.usefixtures("quickly")
+@pytest.mark.usefixtures("search_only_site")
 @pytest.mark.parametrize("form", FORMS)
-def test_a_copy_in_any_form_is_found(site: Path, form: str) -> None:
-    """Too deep for names to be looked at, and known by its content."""
+def test_a_deep_copy_in_any_form_is_found(site: Path, form: str) -> None:
+    """A copy too deep for the check of names is found by its content."""
     folder = site / "a" / "b" / "c" / "d" / "e"
     folder.mkdir(parents=True)
     FORMS[form](folder)
@@ -80,9 +80,9 @@ def test_a_copy_in_any_form_is_found(site: Path, form: str) -> None:
 
 
 @needs_kernel
-@pytest.mark.usefixtures("quickly")
-def test_what_is_no_copy_is_not_found(site: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Files of the same size, other compiled modules of that size, broken archives, an empty file, a pipe."""
+@pytest.mark.usefixtures("search_only_site")
+def test_files_that_are_not_copies_are_not_reported(site: Path) -> None:
+    """Other files of the same size, broken archives, empty files and pipes are no copies."""
     folder = site / "a" / "b" / "c" / "d"
     folder.mkdir(parents=True)
     size = REFERENCE.stat().st_size
@@ -97,19 +97,19 @@ def test_what_is_no_copy_is_not_found(site: Path, monkeypatch: pytest.MonkeyPatc
     (folder / "empty").touch()
     os.mkfifo(folder / "pipe.zip")
     found = found_by_a_worker()
-    assert (found.none, found.found) == (True, ())
+    assert (found.none_readable, found.found) == (True, ())
     assert found.files >= 8
 
 
-def test_a_search_that_is_cut_says_so(tmp_path: Path) -> None:
-    """No time, no claim that all was searched."""
+def test_a_search_without_time_is_reported_as_cut(tmp_path: Path) -> None:
+    """A search whose time is over does not claim to be complete."""
     (tmp_path / "a").mkdir()
     assert copy_search.Search([], 0.0).through([str(tmp_path)]).cut
     assert not copy_search.Search([], 60.0).through([str(tmp_path)]).cut
 
 
-def test_links_are_followed_once(tmp_path: Path) -> None:
-    """A circle of links comes to an end, and a link out of the folder is followed."""
+def test_links_are_followed_only_once(tmp_path: Path) -> None:
+    """A circle of links ends, and a link out of the folder is followed."""
     (tmp_path / "start").mkdir()
     (tmp_path / "other").mkdir()
     (tmp_path / "start" / "round").symlink_to(tmp_path / "start")
@@ -121,11 +121,11 @@ def test_links_are_followed_once(tmp_path: Path) -> None:
     ]
 
 
-def test_a_worker_is_told_no_content() -> None:
-    """What is looked for is told by sizes and digests."""
-    told = repr(list(copy_search.wanted_of("solution", REFERENCE.read_bytes())))
+def test_a_request_to_a_worker_contains_no_line_of_the_text() -> None:
+    """The request describes the texts only by sizes and digests."""
+    fingerprints = repr(list(copy_search.wanted_of("solution", REFERENCE.read_bytes())))
     assert not [
         line
         for line in REFERENCE.read_text().splitlines()
-        if len(line.strip()) > 8 and line.strip() in told
+        if len(line.strip()) > 8 and line.strip() in fingerprints
     ]

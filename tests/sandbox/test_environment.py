@@ -1,11 +1,11 @@
-"""A worker's memory holds nothing of the person who grades: no environment, no arguments, no pack, no paths of it."""
+"""The environment of launched processes."""
 
 from trainer.sandbox.environment import clean_environment
 
 
 def test_only_known_variables_reach_a_launched_process() -> None:
-    """What Python and the system's loader need stays; everything else goes, whatever its name."""
-    given = {
+    """Only variables that Python and the system's loader need stay."""
+    environment = {
         "PATH": "/bin",
         "LANG": "C",
         "HOME": "/home/ana",
@@ -13,7 +13,7 @@ def test_only_known_variables_reach_a_launched_process() -> None:
         "SSH_AUTH_SOCK": "x",
         "PYTHONSTARTUP": "y",
     }
-    assert clean_environment(given) == {
+    assert clean_environment(environment) == {
         "PATH": "/bin",
         "LANG": "C",
         "OMP_NUM_THREADS": "1",

@@ -1,4 +1,4 @@
-"""What acts on a whole fork server: folders of bounded size, looking after workers, one request for many, bubblewrap; and that nothing is left behind."""
+"""The choice of the isolation, the workers' folders, process families, and bubblewrap."""
 
 from __future__ import annotations
 
@@ -48,12 +48,15 @@ from trainer.worker.forkserver_client import ForkServer
 
 @pytest.fixture
 def without_mounts(monkeypatch: pytest.MonkeyPatch) -> None:
-    """As if this user might mount nothing; fork servers that start from here on have folders on the disk."""
+    """Act as if this user may not mount, so that new fork servers have folders on the disk."""
     monkeypatch.setattr(isolation, "_mount_apart", lambda parent: False)
 
 
 def in_a_child(action: Callable[[], Any]) -> Any:
-    """What the action gives in a process of its own: it changes what a process sees of the file system."""
+    """Return the result of an action in a child process.
+
+    The action changes its process's view of the file system.
+    """
     reading, writing = os.pipe()
     pid = os.fork()
     if pid == 0:
@@ -62,21 +65,21 @@ def in_a_child(action: Callable[[], Any]) -> Any:
         finally:
             os._exit(0)
     os.close(writing)
-    with os.fdopen(reading) as told:
-        text = told.read()
+    with os.fdopen(reading) as pipe:
+        text = pipe.read()
     os.waitpid(pid, 0)
     assert text, "the child died"
     return json.loads(text)
 
 
-def test_used_bytes_of_nothing(tmp_path: Path) -> None:
-    """An empty folder and one that is gone hold nothing."""
+def test_used_bytes_of_empty_and_missing_folders(tmp_path: Path) -> None:
+    """An empty folder and a missing folder contain no bytes."""
     assert used_bytes(str(tmp_path), 1 << 20) == 0
     assert used_bytes(str(tmp_path / "gone"), 1 << 20) == 0
 
 
 def test_used_bytes_counts_blocks_and_entries(tmp_path: Path) -> None:
-    """What is counted is what lies on the disk, at least a block for each entry, however deep."""
+    """Blocks on the disk count, at any depth, and each entry counts as one block or more."""
     (tmp_path / "a" / "b").mkdir(parents=True)
     (tmp_path / "a" / "b" / "file").write_bytes(os.urandom(100_000))
     found = used_bytes(str(tmp_path), 1 << 30)
@@ -87,14 +90,14 @@ def test_used_bytes_counts_blocks_and_entries(tmp_path: Path) -> None:
 
 
 def test_used_bytes_of_a_sparse_file(tmp_path: Path) -> None:
-    """A hole takes up nothing."""
+    """A hole in a file takes up no bytes."""
     with open(tmp_path / "sparse", "wb") as file:
         file.truncate(1 << 30)
     assert used_bytes(str(tmp_path), 1 << 31) < 1 << 20
 
 
 def test_used_bytes_follows_no_link(tmp_path: Path) -> None:
-    """A link to a large folder, to itself or to nowhere is an entry and no more."""
+    """A link to a large folder, to its own folder or to nothing counts as an entry only."""
     (tmp_path / "large").mkdir()
     (tmp_path / "large" / "file").write_bytes(os.urandom(1 << 20))
     looked_at = tmp_path / "looked at"
@@ -109,28 +112,30 @@ def test_used_bytes_follows_no_link(tmp_path: Path) -> None:
 
 
 def test_used_bytes_stops_early(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Beyond what is asked nothing is counted: a folder of a million files costs no more than one of a few."""
+    """Counting stops at the limit, so a folder of a million files takes little time."""
     for number in range(1000):
         (tmp_path / f"{number}").touch()
-    size_of, asked = isolation._size_of, list[str]()
+    size_of, counted = isolation._size_of, list[str]()
     monkeypatch.setattr(
-        isolation, "_size_of", lambda entry: asked.append(entry.name) or size_of(entry)
+        isolation, "_size_of", lambda entry: counted.append(entry.name) or size_of(entry)
     )
     assert used_bytes(str(tmp_path), 20_000) > 20_000
-    assert len(asked) < 10
+    assert len(counted) < 10
 
 
 @pytest.mark.skipif(sys.platform == "win32" or os.geteuid() == 0, reason="root reads every folder")
-def test_used_bytes_of_a_folder_that_may_not_be_listed(tmp_path: Path) -> None:
-    """A folder that was made unreadable counts as too much: nobody knows what is in it."""
+def test_used_bytes_of_an_unreadable_folder_exceed_the_limit(tmp_path: Path) -> None:
+    """An unreadable folder counts as too large, because its content is unknown."""
     (tmp_path / "shut").mkdir()
     (tmp_path / "shut" / "file").write_bytes(os.urandom(1 << 20))
     (tmp_path / "shut").chmod(0o300)
     assert used_bytes(str(tmp_path), 1 << 19) > 1 << 19
 
 
-def test_an_unlistable_folder_is_not_empty(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The same for root, who would have to be refused first."""
+def test_a_folder_that_cannot_be_listed_exceeds_the_limit(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A refused listing counts as too large. Root is refused nothing, so the error is simulated."""
     scan = os.scandir
 
     def refuse(path: str) -> Any:
@@ -143,8 +148,8 @@ def test_an_unlistable_folder_is_not_empty(tmp_path: Path, monkeypatch: pytest.M
     assert used_bytes(str(tmp_path), 1 << 19) > 1 << 19
 
 
-def test_remove_tree(tmp_path: Path) -> None:
-    """A folder goes with all that is in it; one that is gone already is no error."""
+def test_remove_tree_removes_a_folder_and_its_content(tmp_path: Path) -> None:
+    """A missing folder is not an error."""
     folder = tmp_path / "folder"
     (folder / "deep").mkdir(parents=True)
     (folder / "deep" / "file").write_text("x")
@@ -153,8 +158,13 @@ def test_remove_tree(tmp_path: Path) -> None:
     remove_tree(str(folder))
 
 
-def test_remove_tree_beyond_recursion(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Folders nested deeper than Python's recursion and longer than any path; no program is there to help, as inside bubblewrap."""
+def test_remove_tree_removes_very_deep_folders(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Folders may be deeper than Python's recursion and longer than any path.
+
+    Like inside bubblewrap, no other program can help.
+    """
     monkeypatch.setenv("PATH", str(tmp_path / "nothing"))
     folder = tmp_path / "folder"
     folder.mkdir()
@@ -171,8 +181,8 @@ def test_remove_tree_beyond_recursion(tmp_path: Path, monkeypatch: pytest.Monkey
     assert not folder.exists()
 
 
-def test_remove_tree_of_what_is_shut(tmp_path: Path) -> None:
-    """Folders without any permission go too."""
+def test_remove_tree_removes_folders_without_permissions(tmp_path: Path) -> None:
+    """Folders that cannot be read or entered are removed too."""
     folder = tmp_path / "folder"
     (folder / "shut" / "inner").mkdir(parents=True)
     (folder / "shut" / "inner").chmod(0)
@@ -181,8 +191,11 @@ def test_remove_tree_of_what_is_shut(tmp_path: Path) -> None:
     assert not folder.exists()
 
 
-def test_remove_tree_follows_no_link(tmp_path: Path) -> None:
-    """What a link points to stays as it is, with its mode; also where the first way of removing fails and the second one is taken."""
+def test_remove_tree_does_not_follow_links(tmp_path: Path) -> None:
+    """The target of a link keeps its content and its mode.
+
+    This also holds if the first way of removing fails and the second way is used.
+    """
     kept, folder = tmp_path / "kept", tmp_path / "folder"
     kept.mkdir(mode=0o500)
     (tmp_path / "file").write_text("kept")
@@ -208,8 +221,11 @@ def test_remove_tree_follows_no_link(tmp_path: Path) -> None:
 
 
 @linux
-def test_folders_with_mounts(tmp_path: Path) -> None:
-    """Where this process may mount, a folder takes so many bytes and files and no more; others see nothing of it, and it goes without a trace."""
+def test_mounted_folders_are_bounded_and_private(tmp_path: Path) -> None:
+    """If this process may mount, a folder has a limit of bytes and files.
+
+    Other processes do not see its content, and after its removal no mount is left.
+    """
 
     def action() -> dict[str, Any] | None:
         folders = Folders(str(tmp_path))
@@ -225,7 +241,7 @@ def test_folders_with_mounts(tmp_path: Path) -> None:
             while files < 20_000:
                 open(f"{made[1]}/{files}", "x").close()
                 files += 1
-        Path(tmp_path, "told").write_text(json.dumps(made))
+        Path(tmp_path, "folders.json").write_text(json.dumps(made))
         wait_until(lambda: Path(tmp_path, "seen").exists())
         for folder in made:
             folders.remove(folder)
@@ -244,31 +260,33 @@ def test_folders_with_mounts(tmp_path: Path) -> None:
         finally:
             os._exit(0)
     os.close(writing)
-    told = tmp_path / "told"
+    list_of_folders = tmp_path / "folders.json"
     wait_until(
         lambda: (
-            (told.exists() and bool(told.read_text()))
+            (list_of_folders.exists() and bool(list_of_folders.read_text()))
             or os.waitid(os.P_PID, pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
         )
     )
     seen_from_here = (
-        [os.listdir(folder) for folder in json.loads(told.read_text())] if told.exists() else []
+        [os.listdir(folder) for folder in json.loads(list_of_folders.read_text())]
+        if list_of_folders.exists()
+        else []
     )
     (tmp_path / "seen").touch()
     with os.fdopen(reading) as file:
-        found = json.loads(file.read())
+        result = json.loads(file.read())
     os.waitpid(pid, 0)
-    if found is None:
-        pytest.skip("this user may not mount, not even in a namespace of its own")
+    if result is None:
+        pytest.skip("this user may not mount, not even in a separate namespace")
     assert seen_from_here == [[], []]
-    assert found["written"] <= FOLDER_BYTES
-    assert 1000 < found["files"] <= 4096
-    assert found["left"] == []
-    assert found["same"]
+    assert result["written"] <= FOLDER_BYTES
+    assert 1000 < result["files"] <= 4096
+    assert result["left"] == []
+    assert result["same"]
 
 
-def test_folders_without_mounts(tmp_path: Path, without_mounts: None) -> None:
-    """Where it may not, they are folders like any other, and say so."""
+def test_folders_without_mounts_are_ordinary_folders(tmp_path: Path, without_mounts: None) -> None:
+    """If this process may not mount, `bounded` is False and the folders lie on the disk."""
     folders = Folders(str(tmp_path))
     assert not folders.bounded
     made = folders.make()
@@ -278,10 +296,10 @@ def test_folders_without_mounts(tmp_path: Path, without_mounts: None) -> None:
 
 
 @linux
-def test_whether_mounting_works_is_found_out_without_a_trace(
+def test_a_failed_mount_leaves_ordinary_folders(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A mount that fails leaves a process that still makes folders."""
+    """After a failed trial mount, this process still makes and removes folders."""
     monkeypatch.setattr(isolation, "_mount_tmpfs", lambda folder: False)
 
     def action() -> list[Any]:
@@ -297,8 +315,8 @@ def test_whether_mounting_works_is_found_out_without_a_trace(
 NOBODY = 65534
 
 
-def tried_to_change(room: str, outside: Path) -> dict[str, Any]:
-    """Return the errors of changes in a worker's folder and outside of it; 0 for a success."""
+def errors_of_changes(room: str, outside: Path) -> dict[str, Any]:
+    """Return the error numbers of changes inside and outside a worker's folder; 0 for success."""
 
     def error_of(action: Callable[[], object]) -> int:
         try:
@@ -311,15 +329,15 @@ def tried_to_change(room: str, outside: Path) -> dict[str, Any]:
     if not folders.bounded:
         return {"bounded": False}
     folder = folders.make()
-    file, there = outside / "file", os.path.join(folder, "file")
+    file, own_file = outside / "file", os.path.join(folder, "file")
     found = {
         "bounded": True,
         "inside": [
             error_of(action)
             for action in (
-                lambda: Path(there).write_text("x"),
-                lambda: os.chmod(there, 0o600),
-                lambda: os.utime(there),
+                lambda: Path(own_file).write_text("x"),
+                lambda: os.chmod(own_file, 0o600),
+                lambda: os.utime(own_file),
             )
         ],
         "outside": [
@@ -340,40 +358,39 @@ def tried_to_change(room: str, outside: Path) -> dict[str, Any]:
 
 
 @linux
-@pytest.mark.parametrize("by_itself", [False, True], ids=["all at once", "mount by mount"])
+@pytest.mark.parametrize("one_by_one", [False, True], ids=["all at once", "mount by mount"])
 @pytest.mark.parametrize("user", [0, NOBODY], ids=["root", "nobody"])
-def test_all_but_the_folders_is_read_only(
-    monkeypatch: pytest.MonkeyPatch, user: int, by_itself: bool
+def test_everything_outside_the_folders_is_read_only(
+    monkeypatch: pytest.MonkeyPatch, user: int, one_by_one: bool
 ) -> None:
-    """Nothing outside the workers' folders can be changed; for others all is as before."""
+    """This process can change nothing outside the workers' folders. Other processes still can."""
     if os.geteuid() not in (0, user):
         pytest.skip("only root can be both")
-    if by_itself:  # as before Linux 5.12
-        monkeypatch.setattr(isolation, "_change_mounts", lambda *given, **more: False)
-    with tempfile.TemporaryDirectory() as place:
-        room, outside = Path(place, "room"), Path(place, "outside")
-        for made in (Path(place), room, outside, outside / "a space"):
+    if one_by_one:  # like a kernel before Linux 5.12
+        monkeypatch.setattr(isolation, "_change_mounts", lambda *before, **more: False)
+    with tempfile.TemporaryDirectory() as base:
+        room, outside = Path(base, "room"), Path(base, "outside")
+        for made in (Path(base), room, outside, outside / "a space"):
             made.mkdir(exist_ok=True)
             os.chown(made, user, user)
         (outside / "file").write_text("kept")
         os.chown(outside / "file", user, user)
-        given = (outside / "file").stat()
+        before = (outside / "file").stat()
 
         def action() -> dict[str, Any]:
             if os.geteuid() != user:
-                codecs.lookup("ascii")  # the other user may not be able to read where Python lies
+                codecs.lookup("ascii")  # the other user may be unable to read Python's folder
                 os.setgroups([])
                 os.setgid(user)
                 os.setuid(user)
-                ctypes.CDLL(None).prctl(
-                    4, 1, 0, 0, 0
-                )  # PR_SET_DUMPABLE: /proc/self is this user's, as after a login
-            return tried_to_change(str(room), outside)
+                # PR_SET_DUMPABLE: this user owns /proc/self, as after a login.
+                ctypes.CDLL(None).prctl(4, 1, 0, 0, 0)
+            return errors_of_changes(str(room), outside)
 
         found = in_a_child(action)
         Path("/dev/shm/attn-drill-escaped").unlink(missing_ok=True)
         if not found["bounded"]:
-            pytest.skip("this user may not mount, not even in a namespace of its own")
+            pytest.skip("this user may not mount, not even in a separate namespace")
         assert found == {
             "bounded": True,
             "inside": [0, 0, 0],
@@ -382,20 +399,20 @@ def test_all_but_the_folders_is_read_only(
             "left": [],
         }
         assert (outside / "file").read_text() == "kept"
-        now = (outside / "file").stat()
-        assert (now.st_mode, now.st_mtime_ns, now.st_ctime_ns) == (
-            given.st_mode,
-            given.st_mtime_ns,
-            given.st_ctime_ns,
+        after = (outside / "file").stat()
+        assert (after.st_mode, after.st_mtime_ns, after.st_ctime_ns) == (
+            before.st_mode,
+            before.st_mtime_ns,
+            before.st_ctime_ns,
         )
         (outside / "a space" / "new").touch()
 
 
 @linux
-def test_mounts_with_odd_names_are_made_read_only_too(
+def test_mounts_with_special_characters_become_read_only(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    """The list of mounts writes a space as a number; such a mount is found all the same."""
+    """The list of mounts writes a space as an octal number. The mount must still be found."""
     monkeypatch.setattr(isolation, "_change_mounts", lambda *given, **more: False)
     odd, room = tmp_path / "an odd\tname\\", tmp_path / "room"
     odd.mkdir()
@@ -415,13 +432,13 @@ def test_mounts_with_odd_names_are_made_read_only_too(
 
     found = in_a_child(action)
     if not found:
-        pytest.skip("this user may not mount, not even in a namespace of its own")
+        pytest.skip("this user may not mount, not even in a separate namespace")
     assert found == [errno.EROFS]
 
 
 @linux
-def test_descendants() -> None:
-    """Children and their children are found, and nobody else's."""
+def test_descendants_are_children_and_their_children() -> None:
+    """Processes of other families are not found."""
     with subprocess.Popen(
         ["sh", "-c", "(sleep 60 & wait) & sleep 60 & wait"], start_new_session=True
     ) as shell:
@@ -436,9 +453,16 @@ def test_descendants() -> None:
 
 
 @linux
-def test_children_of_a_thread() -> None:
-    """A process that another thread has started is a child as well."""
-    script = "import subprocess, sys, threading, time\ndef go():\n    subprocess.Popen(['sleep', '60'])\n    print('ready', flush=True)\n    time.sleep(60)\nthreading.Thread(target=go).start()"
+def test_children_started_by_a_thread_are_found() -> None:
+    """A process that another thread of the parent started is a child too."""
+    script = (
+        "import subprocess, sys, threading, time\n"
+        "def go():\n"
+        "    subprocess.Popen(['sleep', '60'])\n"
+        "    print('ready', flush=True)\n"
+        "    time.sleep(60)\n"
+        "threading.Thread(target=go).start()"
+    )
     with subprocess.Popen(
         [sys.executable, "-S", "-c", script], stdout=subprocess.PIPE, start_new_session=True
     ) as process:
@@ -450,17 +474,17 @@ def test_children_of_a_thread() -> None:
             os.killpg(process.pid, signal.SIGKILL)
 
 
-def test_nobody_has_no_children() -> None:
-    """A process that is gone, or never was, has none."""
+def test_a_missing_process_has_no_children() -> None:
+    """The functions return nothing for a process id that does not exist."""
     assert children(1 << 30) == []
     assert list(descendants(1 << 30)) == []
 
 
 @pytest.mark.thorough
-def test_without_bubblewrap_it_cannot_be_chosen(
+def test_bubblewrap_cannot_be_chosen_if_it_is_not_installed(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    """The error says what is missing, and no folder is left by it."""
+    """The error names the missing program, and no folder is left behind."""
     monkeypatch.setattr(isolation.shutil, "which", lambda name: None)
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     assert not isolation.bubblewrap_works()
@@ -471,7 +495,7 @@ def test_without_bubblewrap_it_cannot_be_chosen(
 
 @pytest.fixture(scope="module")
 def wrapped() -> Iterator[Grader]:
-    """A grader whose fork server lives in bubblewrap."""
+    """Yield a grader whose fork server runs inside bubblewrap."""
     with grader_by("bubblewrap") as made:
         yield made
 
@@ -490,11 +514,13 @@ def wrapped() -> Iterator[Grader]:
         ("broken", "error"),
     ],
 )
-def test_grading_in_bubblewrap(wrapped: Grader, grader: Grader, name: str, verdict: str) -> None:
-    """It gives the same reports as any other means."""
+def test_grading_in_bubblewrap_gives_the_same_report(
+    wrapped: Grader, grader: Grader, name: str, verdict: str
+) -> None:
+    """The report does not depend on the isolation."""
     reports = [
-        without_time(report_of(each, SUMS, SUBMITTED[name], "prefix_sum.py", 11))
-        for each in (wrapped, grader)
+        without_time(report_of(each_grader, SUMS, SUBMITTED[name], "prefix_sum.py", 11))
+        for each_grader in (wrapped, grader)
     ]
     assert reports[0] == reports[1]
     assert reports[0].verdict == verdict
@@ -519,11 +545,16 @@ def test_grading_in_bubblewrap(wrapped: Grader, grader: Grader, name: str, verdi
         "/proc/self/cwd/..",
     ],
 )
-def test_in_bubblewrap_nothing_is_left_for_the_next_one(wrapped: Grader, place: str) -> None:
-    """What one file writes outside its own folder, the next one does not find: they are different students'."""
+def test_in_bubblewrap_a_submission_leaves_no_file_for_the_next(
+    wrapped: Grader, place: str
+) -> None:
+    """The next submission may be another student's. It finds no file outside its own folder."""
     grade(
         wrapped,
-        f"try:\n        open('{place}/attn-drill-left', 'w').write('x' * 9)\n    except OSError:\n        pass",
+        "try:\n"
+        f"        open('{place}/attn-drill-left', 'w').write('x' * 9)\n"
+        "    except OSError:\n"
+        "        pass",
     )
     report = grade(wrapped, f"assert not os.path.exists('{place}/attn-drill-left'), 'found'")
     assert report.verdict == "passed", message_of(report)
@@ -532,15 +563,20 @@ def test_in_bubblewrap_nothing_is_left_for_the_next_one(wrapped: Grader, place: 
 DEEP = "for _ in range(1500):\n        os.mkdir('d')\n        os.chdir('d')\n    os._exit(0)"
 
 
-SHUT = "os.mkdir('outer') if not os.path.exists('outer') else os._exit(0)\n    os.mkdir('outer/shut', 0)\n    os.mkdir('outer/blind', 0o300)\n    open('outer/blind/file', 'w').close()"
+SHUT = (
+    "os.mkdir('outer') if not os.path.exists('outer') else os._exit(0)\n"
+    "    os.mkdir('outer/shut', 0)\n"
+    "    os.mkdir('outer/blind', 0o300)\n"
+    "    open('outer/blind/file', 'w').close()"
+)
 
 
 @pytest.mark.thorough
 @needs_bubblewrap
 @pytest.mark.parametrize("where", [".", ".."])
 @pytest.mark.parametrize("body", [DEEP, SHUT], ids=["deep", "shut"])
-def test_in_bubblewrap_every_folder_goes(wrapped: Grader, body: str, where: str) -> None:
-    """Folders that are nested beyond recursion or that nobody may look into go like all others, wherever they were made."""
+def test_in_bubblewrap_every_folder_is_removed(wrapped: Grader, body: str, where: str) -> None:
+    """Very deep and unreadable folders are removed, in the worker's folder and next to it."""
     look = "print(*sorted(set(os.listdir('..')) - {os.path.basename(os.getcwd())}))"
     before = grade(wrapped, look).stdout
     grade(wrapped, f"os.chdir('{where}')\n    {body}")
@@ -550,17 +586,26 @@ def test_in_bubblewrap_every_folder_goes(wrapped: Grader, body: str, where: str)
 @pytest.mark.thorough
 @needs_bubblewrap
 @pytest.mark.parametrize("mode", ["rb", "r+b"])
-def test_in_bubblewrap_the_fork_server_is_out_of_reach(wrapped: Grader, mode: str) -> None:
-    """Its memory is neither read nor written: whoever holds the fork server holds all results to come."""
+def test_in_bubblewrap_the_memory_of_the_fork_server_is_out_of_reach(
+    wrapped: Grader, mode: str
+) -> None:
+    """A worker that controlled the fork server could forge all later results."""
     report = grade(wrapped, f"open(f'/proc/{{os.getppid()}}/mem', '{mode}').close()")
     assert "it tried to" in message_of(report)
 
 
 @pytest.mark.thorough
 @needs_bubblewrap
-def test_in_bubblewrap_a_full_disk_is_nobody_elses(wrapped: Grader) -> None:
-    """A file that fills all that it can reach leaves room for the next one."""
-    fill = "for place in ('.', '..', '/tmp', '/dev/shm'):\n        try:\n            for n in range(9):\n                open(f'{place}/attn-drill-full-{n}', 'wb').write(bytes(8 << 20))\n        except OSError:\n            pass"
+def test_in_bubblewrap_a_full_disk_does_not_affect_the_next_submission(wrapped: Grader) -> None:
+    """After a submission that fills every folder in reach, the next one still can write."""
+    fill = (
+        "for place in ('.', '..', '/tmp', '/dev/shm'):\n"
+        "        try:\n"
+        "            for n in range(9):\n"
+        "                open(f'{place}/attn-drill-full-{n}', 'wb').write(bytes(8 << 20))\n"
+        "        except OSError:\n"
+        "            pass"
+    )
     grade(wrapped, fill)
     report = grade(wrapped, "open('mine', 'wb').write(bytes(15 << 20))")
     assert report.verdict == "passed", message_of(report)
@@ -568,18 +613,21 @@ def test_in_bubblewrap_a_full_disk_is_nobody_elses(wrapped: Grader) -> None:
 
 @pytest.mark.parametrize("how", ["kernel", "bubblewrap", "limits"])
 def test_isolation_is_chosen_by_a_variable(monkeypatch: pytest.MonkeyPatch, how: str) -> None:
-    """ATTN_DRILL_ISOLATION names one of the three."""
+    """ATTN_DRILL_ISOLATION names one of the three isolations."""
     monkeypatch.setenv("ATTN_DRILL_ISOLATION", how)
     assert chosen_isolation() == how
 
 
 @pytest.mark.parametrize("wrong", ["docker", "Kernel", "kernel ", "none"])
-def test_a_wrong_choice_is_an_error(monkeypatch: pytest.MonkeyPatch, wrong: str) -> None:
-    """Any other value is refused with both: what it is and what it can be."""
+def test_an_unknown_isolation_is_an_error(monkeypatch: pytest.MonkeyPatch, wrong: str) -> None:
+    """The error states the value and the possible values."""
     monkeypatch.setenv("ATTN_DRILL_ISOLATION", wrong)
     with pytest.raises(
         DrillError,
-        match=f"ATTN_DRILL_ISOLATION is '{wrong}'; it can be kernel, bubblewrap, limits, or unset",
+        match=(
+            f"ATTN_DRILL_ISOLATION is '{wrong}'. Set it to one of kernel, bubblewrap, limits, "
+            "or unset"
+        ),
     ):
         chosen_isolation()
 
@@ -594,10 +642,10 @@ def test_a_wrong_choice_is_an_error(monkeypatch: pytest.MonkeyPatch, wrong: str)
         (False, False, True, "bubblewrap"),
     ],
 )
-def test_the_best_there_is_is_chosen(
+def test_the_best_isolation_is_chosen_by_default(
     monkeypatch: pytest.MonkeyPatch, landlock: bool, seccomp: bool, bubblewrap: bool, chosen: str
 ) -> None:
-    """Landlock and seccomp together, or else bubblewrap."""
+    """The kernel's isolation is chosen only if it has both Landlock and seccomp."""
     monkeypatch.delenv("ATTN_DRILL_ISOLATION", raising=False)
     for name, has in (
         ("_has_landlock", landlock),
@@ -608,8 +656,8 @@ def test_the_best_there_is_is_chosen(
     assert chosen_isolation() == chosen
 
 
-def test_elsewhere_there_are_limits(monkeypatch: pytest.MonkeyPatch) -> None:
-    """On a system that is no Linux nothing is tried."""
+def test_other_systems_have_only_limits(monkeypatch: pytest.MonkeyPatch) -> None:
+    """On a system other than Linux, no sandbox is tried."""
     monkeypatch.delenv("ATTN_DRILL_ISOLATION", raising=False)
     monkeypatch.setattr(isolation.sys, "platform", "darwin")
     assert chosen_isolation() == "limits"

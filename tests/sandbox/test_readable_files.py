@@ -1,4 +1,4 @@
-"""Copies of a pack in the environment: the build ships none twice, no worker reads any, `grade` looks for them."""
+"""The readable paths of a worker contain no copy of a pack or of attn-drill."""
 
 import os
 import py_compile
@@ -20,15 +20,15 @@ from trainer.sandbox import readable_files
 COMPILED = f"__pycache__/solution.{sys.implementation.cache_tag}.pyc"
 
 
-def compiled_alone(site: Path) -> Path:
-    """Leave compiled modules of a pack without their sources."""
+def only_compiled(site: Path) -> Path:
+    """Put compiled modules of a pack, without their sources, among the packages."""
     place = site / "left" / "solutions" / "prefix_sum" / COMPILED
     py_compile.compile(str(REFERENCE), str(place), doraise=True)
     return place
 
 
 def registered(site: Path) -> Path:
-    """Install a pack that lies deep in a package, with an entry point."""
+    """Install a pack deep inside a package, with an entry point."""
     (site / "course-1.dist-info").mkdir()
     (site / "course-1.dist-info" / "entry_points.txt").write_text(
         "[attn_drill.packs]\ncourse = course.of.this.year\n"
@@ -37,7 +37,7 @@ def registered(site: Path) -> Path:
 
 
 def as_wheel(site: Path) -> Path:
-    """Leave a wheel of a pack among the packages."""
+    """Put a wheel of a pack among the packages."""
     with zipfile.ZipFile(site / "course-1-py3-none-any.whl", "w") as archive:
         archive.write(REFERENCE, "course/solutions/prefix_sum/solution.py")
     return site / "course-1-py3-none-any.whl"
@@ -58,26 +58,26 @@ PLACES = [
     pytest.param(lambda site: planted(site / "course"), id="a package"),
     pytest.param(lambda site: planted(site / "school" / "course"), id="a package in a package"),
     pytest.param(planted, id="at the top"),
-    pytest.param(compiled_alone, id="compiled modules alone"),
+    pytest.param(only_compiled, id="only compiled modules"),
     pytest.param(registered, id="an entry point"),
     pytest.param(as_wheel, id="an archive"),
     pytest.param(an_environment, id="another environment"),
     pytest.param(metadata, id="metadata"),
     pytest.param(
         lambda site: planted(site.parent / "dist-packages" / "course"),
-        id="a folder that is not imported from",
+        id="a folder outside the import path",
     ),
 ]
 
 
 def allows(allowed: list[str], path: Path) -> bool:
-    """Tell whether a path is among the readable ones, or lies in one of them."""
+    """Return True if a path, or one of its parents, is in the list of readable paths."""
     return not {str(path), *map(str, path.parents)}.isdisjoint(allowed)
 
 
 @pytest.mark.parametrize("plant", PLACES)
 def test_no_copy_is_readable(site: Path, plant: Callable[[Path], Path]) -> None:
-    """Each file of a copy is left out wherever it lies; the packages around it are readable."""
+    """No file of a copy is readable, but the packages next to the copy are."""
     place = plant(site)
     files = [
         path for path in place.rglob("*") if path.is_file() and path.parent.name != "neighbour"
@@ -87,8 +87,8 @@ def test_no_copy_is_readable(site: Path, plant: Callable[[Path], Path]) -> None:
     assert allows(allowed, site / "neighbour" / "module.py")
 
 
-def test_other_interpreters_packages_are_not_readable(site: Path) -> None:
-    """Of folders of packages those alone that this process imports from."""
+def test_packages_of_other_interpreters_are_not_readable(site: Path) -> None:
+    """Only package folders from which this process imports are readable."""
     allowed = readable_files.readable_paths([])
     base = Path(
         sys.base_prefix,
@@ -111,10 +111,10 @@ def test_other_interpreters_packages_are_not_readable(site: Path) -> None:
     assert allows(allowed, Path(pytest.__file__).resolve())
 
 
-def test_the_checkout_is_not_readable_beside_a_hidden_pack(
+def test_the_history_of_a_checkout_with_a_hidden_pack_is_not_readable(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The history of a checkout in a readable tree holds what its folders hold."""
+    """The history of a checkout contains the same texts as its folders."""
     tree = tmp_path / "usr" / "lib"
     pack = planted(tree / "a" / "b" / "c" / "d" / "checkout")
     (pack / ".git").mkdir()
@@ -125,8 +125,8 @@ def test_the_checkout_is_not_readable_beside_a_hidden_pack(
     assert allows(allowed, tree / "libx.so")
 
 
-def test_links_of_a_split_folder_stay(site: Path) -> None:
-    """bubblewrap shows what is named alone: a library that is known by a link is still found."""
+def test_links_to_readable_neighbours_are_readable(site: Path) -> None:
+    """bubblewrap shows only listed paths, so the link to a library must be in the list."""
     planted(site / "course")
     (site / "libx.so.1").touch()
     (site / "libx.so").symlink_to("libx.so.1")
@@ -138,11 +138,16 @@ def test_links_of_a_split_folder_stay(site: Path) -> None:
 
 
 @needs_kernel
-def test_a_package_beside_a_copy_can_still_be_imported(site: Path, grader: Grader) -> None:
-    """A worker cannot list a folder that something is hidden in; it imports from it all the same."""
+def test_a_package_next_to_a_copy_can_still_be_imported(site: Path, grader: Grader) -> None:
+    """A worker cannot list a folder with a hidden entry, but can import from this folder."""
     metadata(site)
     challenge = pack_reader.find_challenge(TINY_PACK, "prefix-sum")
-    source = f"import neighbour.module\nimport importlib.metadata as m\nassert m.version('torch')\n{pack_reader.solution(challenge)}"
+    source = (
+        "import neighbour.module\n"
+        "import importlib.metadata as m\n"
+        "assert m.version('torch')\n"
+        f"{pack_reader.solution(challenge)}"
+    )
     with Grader([TINY_PACK], grader.workers.limits, isolation="kernel") as made:
         report = report_of(made, challenge, source, "prefix_sum.py", 5)
     assert report.verdict == "passed", report.first_failure()

@@ -1,4 +1,4 @@
-"""What a learner reads where the system refused: which deed it was, not "Operation not permitted" alone."""
+"""The sentences about actions that the sandbox refused, in reports and from the module itself."""
 
 import errno
 import os
@@ -18,7 +18,12 @@ from trainer.sandbox import isolation, refusals
 SUMS = pack_reader.find_challenge(TINY_PACK, "prefix-sum")
 
 
-SOURCE = "import os, sys, torch\ndef prefix_sum(x, reverse=False):\n    {}\n    return x.flip(-1).cumsum(-1).flip(-1) if reverse else x.cumsum(-1)\n"
+SOURCE = (
+    "import os, sys, torch\n"
+    "def prefix_sum(x, reverse=False):\n"
+    "    {}\n"
+    "    return x.flip(-1).cumsum(-1).flip(-1) if reverse else x.cumsum(-1)\n"
+)
 
 
 needs_kernel = pytest.mark.skipif(
@@ -27,11 +32,15 @@ needs_kernel = pytest.mark.skipif(
 )
 
 
-def said(grader: Grader, body: str) -> str:
-    """What the report says of a prefix sum that does this first; the grader's workers must be confined by the kernel."""
+def message_about(grader: Grader, body: str) -> str:
+    """Return the report's message about a prefix sum that runs `body` first.
+
+    Skip the test if the workers are not confined by the kernel: other isolations use other words.
+    """
     if grader.workers._fork_server.isolation != "kernel":
         pytest.skip(
-            f"workers are confined by {grader.workers._fork_server.isolation} here, which refuses in other words"
+            f"workers are confined by {grader.workers._fork_server.isolation}, "
+            "which uses other words"
         )
     failure = report_of(grader, SUMS, SOURCE.format(body), "prefix_sum.py", 3).first_failure()
     assert failure is not None
@@ -153,24 +162,25 @@ SOMETHING = "it tried something that a submission may not do"
         pytest.param(
             "os.chown('.', 0, 0)", "it tried to change the attributes of ., which", id="chown"
         ),
-        pytest.param("os.memfd_create('x')", SOMETHING, id="what Python does not announce"),
+        pytest.param("os.memfd_create('x')", SOMETHING, id="not announced by Python"),
         pytest.param("os.nice(1)", SOMETHING, id="nice"),
         pytest.param("os.chroot('.')", SOMETHING, id="not announced, with a path of its own"),
         pytest.param(
-            "from multiprocessing.shared_memory import SharedMemory; SharedMemory(create=True, size=9)",
+            "from multiprocessing.shared_memory import SharedMemory; "
+            "SharedMemory(create=True, size=9)",
             SOMETHING,
             id="not announced, after imports",
         ),
         pytest.param(
             "import mmap; mmap.mmap(-1, 40 << 30)",
-            "more memory was asked for than the limit allows",
+            "the code requested more memory than the limit allows",
             id="a mapping",
         ),
     ],
 )
-def test_deeds_in_words(grader: Grader, body: str, says: str) -> None:
-    """Each deed has its sentence, and the system's own words stand behind it."""
-    assert says in said(grader, body)
+def test_each_refused_action_has_its_sentence(grader: Grader, body: str, says: str) -> None:
+    """The report names the action that was refused."""
+    assert says in message_about(grader, body)
 
 
 @needs_kernel
@@ -180,33 +190,37 @@ def test_deeds_in_words(grader: Grader, body: str, says: str) -> None:
         pytest.param(
             "import tempfile\n    with tempfile.TemporaryDirectory():\n        open('/etc/passwd')",
             "it tried to read /etc/passwd, which",
-            id="its folder is cleared up after",
+            id="its folder is removed afterwards",
         ),
         pytest.param(
             "try:\n        os.fork()\n    finally:\n        open('note.txt', 'w').close()",
             "it tried to start a process, which",
-            id="it writes a note after",
+            id="it writes a file afterwards",
         ),
         pytest.param(
-            "try:\n        os.mkdir('/tmp/attn-drill-no')\n    except OSError as error:\n        os.makedirs('here', exist_ok=True)\n        raise error",
+            "try:\n"
+            "        os.mkdir('/tmp/attn-drill-no')\n"
+            "    except OSError as error:\n"
+            "        os.makedirs('here', exist_ok=True)\n"
+            "        raise error",
             "it tried to change /tmp/attn-drill-no, outside",
-            id="it is raised again later",
+            id="the error is raised again later",
         ),
         pytest.param(
             "os.listdir('.')\n    os.chdir('/')\n    open('etc/passwd')",
             "it tried to read etc/passwd, which",
-            id="something went well before",
+            id="an earlier action succeeded",
         ),
         pytest.param(
             "try:\n        os.fork()\n    except OSError:\n        raise ValueError('no workers')",
             "ValueError: it tried to start a process, .* \\(no workers\\)",
-            id="another error of it",
+            id="another error with the refusal as context",
         ),
     ],
 )
-def test_the_deed_that_was_refused(grader: Grader, body: str, says: str) -> None:
-    """What was done well before or after is not taken for it."""
-    assert re.search(says, said(grader, body))
+def test_only_the_refused_action_is_named(grader: Grader, body: str, says: str) -> None:
+    """Actions that succeeded before or after the refused action are not named."""
+    assert re.search(says, message_about(grader, body))
 
 
 @needs_kernel
@@ -224,21 +238,22 @@ def test_the_deed_that_was_refused(grader: Grader, body: str, says: str) -> None
             id="a sparse file",
         ),
         pytest.param(
-            "[open(f'{n}', 'wb').write(bytes(8 << 20)) for n in range(9)]\n    import time; time.sleep(9)",
+            "[open(f'{n}', 'wb').write(bytes(8 << 20)) for n in range(9)]\n"
+            "    import time; time.sleep(9)",
             "it wrote more than the 64 MiB",
             id="many files",
         ),
     ],
 )
-def test_too_much_in_words(grader: Grader, body: str, says: str) -> None:
-    """A full folder is not an error number."""
-    assert says in said(grader, body)
+def test_too_much_written_has_its_sentence(grader: Grader, body: str, says: str) -> None:
+    """The report says how much a submission may write, instead of an error number."""
+    assert says in message_about(grader, body)
 
 
 @needs_kernel
-def test_many_small_files_are_no_megabytes(grader: Grader) -> None:
-    """Of files without a byte in them it is not said that they were too long."""
-    text = said(
+def test_too_many_empty_files_are_not_called_too_large(grader: Grader) -> None:
+    """The message about many empty files mentions files and not only megabytes."""
+    text = message_about(
         grader, "[open(f'{n}', 'w').close() for n in range(20_000)]\n    import time; time.sleep(9)"
     )
     assert "files" in text or "MiB" not in text, text
@@ -253,30 +268,33 @@ def test_many_small_files_are_no_megabytes(grader: Grader) -> None:
         pytest.param("import socket; socket.inet_aton('x')", id="an error of a module that could"),
     ],
 )
-def test_other_errors_are_left_alone(grader: Grader, body: str) -> None:
-    """Nothing is said of what the system did not refuse."""
+def test_other_errors_get_no_sentence(grader: Grader, body: str) -> None:
+    """An error that is not a refusal of the system keeps its own message."""
     failure = report_of(grader, SUMS, SOURCE.format(body), "prefix_sum.py", 3).first_failure()
     assert failure is not None
     assert "submission may not" not in failure.message
 
 
-def sentence(*deeds: tuple[str, tuple[object, ...]], error: BaseException) -> str:
-    """What is said of an error after Python has announced these, the last one last; in a thread, which has announced nothing else."""
+def sentence(*actions: tuple[str, tuple[object, ...]], error: BaseException) -> str:
+    """Return the sentence about an error after Python has announced the actions in this order.
+
+    A new thread is used, because nothing has been announced in it before.
+    """
     found: list[str] = []
 
-    def go() -> None:
-        for event, arguments in deeds:
+    def announce() -> None:
+        for event, arguments in actions:
             refusals._note(event, arguments)
         found.append(refusals.sentence(error))
 
-    thread = threading.Thread(target=go)
+    thread = threading.Thread(target=announce)
     thread.start()
     thread.join()
     return found[0]
 
 
 def refusal(filename: str | None = None, number: int = errno.EPERM) -> OSError:
-    """The system's."""
+    """Return an error as the system raises it."""
     return (
         OSError(number, os.strerror(number))
         if filename is None
@@ -285,7 +303,7 @@ def refusal(filename: str | None = None, number: int = errno.EPERM) -> OSError:
 
 
 @pytest.mark.parametrize(
-    ("deed", "error", "says"),
+    ("action", "error", "says"),
     [
         pytest.param(
             ("socket.__new__", (None, 2, 1, 0)),
@@ -327,7 +345,7 @@ def refusal(filename: str | None = None, number: int = errno.EPERM) -> OSError:
             ("open", (7, "r", 0)),
             refusal(),
             "it tried something that a submission may not do",
-            id="opened by a number, which went well",
+            id="opened by a descriptor, which succeeded",
         ),
         pytest.param(
             ("os.fork", ()),
@@ -354,7 +372,7 @@ def refusal(filename: str | None = None, number: int = errno.EPERM) -> OSError:
             "it wrote a file of more than the 16 MiB",
             id="a long file",
         ),
-        pytest.param(("os.fork", ()), ValueError("x"), "", id="no refusal at all"),
+        pytest.param(("os.fork", ()), ValueError("x"), "", id="another kind of error"),
         pytest.param(
             ("import", ("x", None, None)),
             refusal(),
@@ -363,54 +381,56 @@ def refusal(filename: str | None = None, number: int = errno.EPERM) -> OSError:
         ),
     ],
 )
-def test_sentence(deed: tuple[str, tuple[object, ...]], error: BaseException, says: str) -> None:
-    """One deed, one error, one sentence."""
-    found = sentence(deed, error=error)
+def test_sentence_about_one_action(
+    action: tuple[str, tuple[object, ...]], error: BaseException, says: str
+) -> None:
+    """The last announced action and the error decide on the sentence."""
+    found = sentence(action, error=error)
     assert found.startswith(says) if says else found == ""
 
 
 FORK = ("os.fork", ())
 
 
-def test_a_sentence_of_the_cause() -> None:
-    """The refusal may be the cause of what is raised, or of its cause, or what was being handled."""
+def test_the_refusal_may_be_a_cause_of_the_error() -> None:
+    """The refusal is found as the cause of a cause, and as the context of an error."""
     outer, inner, innermost = RuntimeError("outer"), KeyError("inner"), refusal()
     outer.__cause__, inner.__context__ = inner, innermost
     assert sentence(FORK, error=outer).startswith("it tried to start a process")
 
 
-def test_causes_in_a_circle_come_to_an_end() -> None:
-    """Two exceptions that are each other's cause are looked at a few times; one that is too far down is not found."""
-    one, other = RuntimeError("one"), RuntimeError("other")
-    one.__cause__, other.__cause__ = other, one
-    assert sentence(FORK, error=one) == ""
+def test_a_circle_of_causes_ends() -> None:
+    """Only the first few causes are looked at. A refusal behind many causes is not found."""
+    first, second = RuntimeError("first"), RuntimeError("second")
+    first.__cause__, second.__cause__ = second, first
+    assert sentence(FORK, error=first) == ""
     chain: BaseException = refusal()
-    for number in range(50):
-        above = RuntimeError(str(number))
+    for depth in range(50):
+        above = RuntimeError(str(depth))
         above.__cause__, chain = chain, above
     assert sentence(FORK, error=chain) == ""
 
 
-def test_deeds_of_another_thread_are_not_this_ones() -> None:
-    """What one thread is about to do says nothing of an error in another."""
+def test_actions_of_another_thread_do_not_count() -> None:
+    """An action that one thread announced does not explain an error in another thread."""
     sentence(("socket.__new__", ()), error=refusal())
     assert sentence(error=refusal()) == SOMETHING
 
 
-def test_a_path_that_no_refusal_names_is_not_blamed() -> None:
-    """The refusal is of another path than the last one that was announced: that one went well."""
+def test_an_action_on_another_path_is_not_named() -> None:
+    """If the refusal names another path than the last action, this action succeeded."""
     assert "note.txt" not in sentence(
         ("open", ("/own/note.txt", "w", 0)), error=refusal("/elsewhere")
     )
 
 
-def test_the_path_that_the_refusal_names_is() -> None:
-    """However many others were announced since."""
-    deeds = [
+def test_an_earlier_action_on_the_refused_path_is_named() -> None:
+    """Actions on other paths that were announced later do not matter."""
+    actions = [
         ("open", ("/elsewhere", "r", 0)),
         ("open", ("/own/note.txt", "w", 0)),
         ("os.rmdir", ("/own/folder", -1)),
     ]
-    assert sentence(*deeds, error=refusal("/elsewhere")).startswith(
+    assert sentence(*actions, error=refusal("/elsewhere")).startswith(
         "it tried to read /elsewhere, which"
     )

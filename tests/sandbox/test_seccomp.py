@@ -1,6 +1,4 @@
-"""The allow-list of system calls, in a simulation of the filter's program and in a confined
-process.
-"""
+"""The seccomp program, tested by a simulation of the instructions."""
 
 from __future__ import annotations
 
@@ -9,15 +7,15 @@ from itertools import chain
 
 import pytest
 
-from tests.support.syscalls import ALLOW, KILL, OWN, REFUSE, answer
+from tests.support.syscalls import ALLOW, KILL, OWN, REFUSE, verdict_on
 from trainer.sandbox.syscalls import ALLOWED, SECCOMP
 
 
-def test_exactly_the_listed_numbers_pass(machine: str, code: bytes) -> None:
-    """The listed numbers pass with lawful arguments; every other number is answered ENOSYS."""
+def test_only_the_listed_call_numbers_pass(machine: str, code: bytes) -> None:
+    """A listed number passes with permitted arguments. Every other number fails with ENOSYS."""
     column = SECCOMP[machine][1]
     passing = {
-        numbers[column]: lawful(name)
+        numbers[column]: permitted_arguments(name)
         for name, numbers in ALLOWED.items()
         if numbers[column] is not None
     }
@@ -25,23 +23,23 @@ def test_exactly_the_listed_numbers_pass(machine: str, code: bytes) -> None:
         range(1024), range(0x40000000, 0x40000400), (0x7FFFFFFF, 0x80000000, 0xFFFFFFFF)
     ):
         expected = ALLOW if number in passing else REFUSE
-        assert answer(code, machine, number, passing.get(number, ())) == expected, number
+        assert verdict_on(code, machine, number, passing.get(number, ())) == expected, number
 
 
 @pytest.mark.parametrize(
     "architecture", [0x40000003, 0x40000028, 0xC000003E, 0xC00000B7, 0x80000015, 0]
 )
-def test_calls_of_another_architecture_end_the_process(
+def test_calls_of_another_architecture_kill_the_process(
     machine: str, code: bytes, architecture: int
 ) -> None:
-    """The numbers of a 32-bit program mean other calls; they are not looked up in this table."""
+    """In a 32-bit program the same numbers mean other calls, so this table must not be used."""
     for number in range(0, 512):
-        found = answer(code, machine, number, architecture=architecture)
-        assert (found == KILL) == (architecture != SECCOMP[machine][0])
+        verdict = verdict_on(code, machine, number, architecture=architecture)
+        assert (verdict == KILL) == (architecture != SECCOMP[machine][0])
 
 
-def lawful(name: str) -> list[int]:
-    """Arguments that the rules on a call allow."""
+def permitted_arguments(name: str) -> list[int]:
+    """Return arguments that the rules on a call allow."""
     return {
         "clone": [0x003D0F00],
         "kill": [OWN, 6],
@@ -54,26 +52,25 @@ def lawful(name: str) -> list[int]:
     }.get(name, [])
 
 
-def test_the_program_fits(machine: str, code: bytes) -> None:
-    """The kernel takes 4096 instructions; a call is decided in a few steps, not in hundreds."""
+def test_the_program_is_short(machine: str, code: bytes) -> None:
+    """The kernel accepts 4096 instructions. A call takes a few steps, not hundreds."""
     assert len(code) // 8 < 4096
     assert all(steps(code, number) <= 4 + 10 + 12 for number in range(1024))
 
 
 def steps(code: bytes, number: int) -> int:
-    """How many instructions a call with no arguments takes on its way."""
-    loaded, place, taken = 0, 0, 0
+    """Return how many instructions run for a call without arguments."""
+    accumulator, position, count = 0, 0, 0
     while True:
-        kind, then, otherwise, value = struct.unpack_from("<HBBI", code, 8 * place)
-        place, taken = place + 1, taken + 1
+        kind, jump_if_true, jump_if_false, value = struct.unpack_from("<HBBI", code, 8 * position)
+        position, count = position + 1, count + 1
         match kind:
             case 0x20:
-                loaded = {0: number, 4: struct.unpack_from("<I", code, 12)[0]}.get(value, 0)
+                accumulator = {0: number, 4: struct.unpack_from("<I", code, 12)[0]}.get(value, 0)
             case 0x05:
-                place += value
+                position += value
             case 0x15 | 0x35:
-                place += (
-                    then if (loaded == value if kind == 0x15 else loaded >= value) else otherwise
-                )
+                holds = accumulator == value if kind == 0x15 else accumulator >= value
+                position += jump_if_true if holds else jump_if_false
             case 0x06:
-                return taken
+                return count

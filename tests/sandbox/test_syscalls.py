@@ -1,6 +1,4 @@
-"""The allow-list of system calls, in a simulation of the filter's program and in a confined
-process.
-"""
+"""The allow-list of system calls, in a simulation of the filter and in a confined process."""
 
 from __future__ import annotations
 
@@ -19,7 +17,7 @@ from typing import Any
 import pytest
 
 from tests.support.syscall_table import NUMBERS
-from tests.support.syscalls import ALLOW, OWN, REFUSE, answer
+from tests.support.syscalls import ALLOW, OWN, REFUSE, verdict_on
 from trainer.sandbox import confine, isolation, seccomp
 from trainer.sandbox.syscalls import ALLOWED, RULES, SECCOMP
 
@@ -29,34 +27,35 @@ needs_seccomp = pytest.mark.skipif(
 )
 
 
-# The kernel lets these pass by every filter. They belong to its own probes, and end whoever else
-# calls them with SIGILL.
+# The kernel lets these calls pass every filter. They belong to the kernel's own probes. Any other
+# process that makes these calls ends with SIGILL.
 NO_FILTER = {"uprobe", "uretprobe"}
 
 
-# Every call that is not allowed, by what it could do. A call of the table is here or in ALLOWED.
+# All calls that are not allowed, grouped by their purpose. Every call of the table is in REFUSED or
+# in ALLOWED.
 REFUSED = {
-    "speak to other machines and processes": """
-        socket socketpair bind listen accept accept4 connect sendto recvfrom sendmsg sendmmsg recvmsg recvmmsg
-        shutdown getsockname getpeername setsockopt getsockopt
+    "communicate with other machines and processes": """
+        socket socketpair bind listen accept accept4 connect sendto recvfrom sendmsg sendmmsg
+        recvmsg recvmmsg shutdown getsockname getpeername setsockopt getsockopt
     """,
     "start processes and wait for them": "fork vfork clone3 execve execveat wait4 waitid uselib",
-    "signal others": """
+    "signal other processes": """
         tkill rt_sigqueueinfo rt_tgsigqueueinfo pidfd_send_signal pidfd_open pidfd_getfd
     """,
     "signal by timers and descriptors": """
         timer_create timer_settime timer_gettime timer_getoverrun timer_delete timerfd_create
         timerfd_settime timerfd_gettime signalfd signalfd4 eventfd eventfd2
     """,
-    "look into others": """
+    "inspect other processes": """
         ptrace process_vm_readv process_vm_writev process_madvise process_mrelease kcmp
         get_robust_list perf_event_open uprobe uretprobe
     """,
-    "be another, or of another group": """
+    "become another user, group or session": """
         setuid setgid setreuid setregid setresuid setresgid setfsuid setfsgid setgroups setpgid
         setsid getpgid getpgrp getsid capset personality
     """,
-    "take the processor": """
+    "change scheduling": """
         setpriority getpriority sched_setparam sched_getparam sched_setscheduler
         sched_getscheduler sched_setattr sched_getattr sched_setaffinity sched_get_priority_max
         sched_get_priority_min sched_rr_get_interval ioprio_set ioprio_get
@@ -80,7 +79,7 @@ REFUSED = {
         listxattr llistxattr flistxattr listxattrat removexattr lremovexattr fremovexattr
         removexattrat file_getattr file_setattr
     """,
-    "watch or hold files of others": """
+    "watch or lock files of others": """
         inotify_init inotify_init1 inotify_add_watch inotify_rm_watch fanotify_init
         fanotify_mark flock
     """,
@@ -95,7 +94,7 @@ REFUSED = {
         fsconfig fsmount fspick mount_setattr statmount listmount listns ustat sysfs quotactl
         quotactl_fd
     """,
-    "the kernel's larger doors": """
+    "large interfaces of the kernel": """
         io_uring_setup io_uring_enter io_uring_register bpf add_key request_key keyctl seccomp
         landlock_create_ruleset landlock_add_rule landlock_restrict_self lsm_get_self_attr
         lsm_set_self_attr lsm_list_modules init_module finit_module delete_module create_module
@@ -106,12 +105,12 @@ REFUSED = {
         sethostname setdomainname setrlimit vhangup iopl ioperm modify_ldt set_thread_area
         get_thread_area
     """,
-    "calls of the past": "_sysctl nfsservctl getpmsg putpmsg afs_syscall tuxcall security vserver",
+    "obsolete calls": "_sysctl nfsservctl getpmsg putpmsg afs_syscall tuxcall security vserver",
 }
 
 
-def test_every_call_is_allowed_or_refused_by_name() -> None:
-    """The whole table is decided: no call is forgotten, and none stands in both lists."""
+def test_every_call_is_either_allowed_or_refused() -> None:
+    """No call of the table is missing in both lists or present in both."""
     table = set(chain(*NUMBERS.values()))
     refused = [name for names in REFUSED.values() for name in names.split()]
     assert len(refused) == len(set(refused))
@@ -119,8 +118,8 @@ def test_every_call_is_allowed_or_refused_by_name() -> None:
     assert set(ALLOWED) | set(refused) == table
 
 
-def test_numbers_are_those_of_the_table(machine: str) -> None:
-    """An allowed name has the number of that name, and none on a machine that lacks it."""
+def test_allowed_calls_have_the_numbers_of_the_table(machine: str) -> None:
+    """An allowed call has no number on a machine that lacks the call."""
     column = SECCOMP[machine][1]
     assert {name: numbers[column] for name, numbers in ALLOWED.items()} == {
         name: NUMBERS[machine].get(name) for name in ALLOWED
@@ -138,8 +137,8 @@ def test_numbers_are_those_of_the_table(machine: str) -> None:
         ("aarch64", "/usr/include/asm-generic/unistd.h"),
     ],
 )
-def test_the_table_is_that_of_the_kernels_headers(of: str, header: str) -> None:
-    """The kernel's headers give every name that they know the same number."""
+def test_the_table_agrees_with_the_kernel_headers(of: str, header: str) -> None:
+    """Every name in the kernel's headers has the same number in the table."""
     if not Path(header).exists():
         pytest.skip("the kernel's headers for this machine are not installed")
     other_names = {"fstatat": "newfstatat", "sync_file_range2": "sync_file_range"}
@@ -153,16 +152,16 @@ def test_the_table_is_that_of_the_kernels_headers(of: str, header: str) -> None:
     assert compared > 250
 
 
-def test_every_refused_name_is_refused_whatever_its_arguments(machine: str, code: bytes) -> None:
-    """No argument makes a dangerous call pass."""
+def test_a_refused_call_is_refused_with_any_arguments(machine: str, code: bytes) -> None:
+    """No argument makes a call pass that is not in the allow-list."""
     for family, names in REFUSED.items():
         for name in names.split():
             if (number := NUMBERS[machine].get(name)) is not None:
                 for value in (0, 1, OWN, 0x003D0F00, 0xFFFFFFFF, (1 << 64) - 1):
-                    assert answer(code, machine, number, [value] * 6) == REFUSE, (family, name)
+                    assert verdict_on(code, machine, number, [value] * 6) == REFUSE, (family, name)
 
 
-HIGH = 1 << 32  # the kernel reads 32 bits of an int: a value in the upper half changes nothing
+HIGH = 1 << 32  # the kernel reads 32 bits of an int, so the upper half makes no difference
 
 
 ARGUMENTS: list[tuple[str, list[int], bool]] = [
@@ -210,8 +209,8 @@ ARGUMENTS: list[tuple[str, list[int], bool]] = [
         for command in (0xC0045877, 0xC0185879, 0x40806685, 0x800C6613, 0x40086602 + HIGH, HIGH, 0)
     ],
     *[("clone", [flags], True) for flags in (0x003D0F00, 0x007D0F00, 0x003D0F00 + HIGH)],
-    # SIGCHLD, vfork's, a thread with files of its own, with a new user, mount or process namespace,
-    # traced, of its grandparent
+    # No flags, SIGCHLD, the flags of vfork, a thread with separate files, with a new user, mount or
+    # process namespace, traced, with the same parent as the caller
     *[
         ("clone", [flags], False)
         for flags in (
@@ -283,12 +282,12 @@ ARGUMENTS: list[tuple[str, list[int], bool]] = [
 
 
 @pytest.mark.parametrize(("name", "arguments", "allowed"), ARGUMENTS)
-def test_rules_on_arguments(
+def test_rules_check_the_arguments(
     machine: str, code: bytes, name: str, arguments: list[int], allowed: bool
 ) -> None:
-    """A call that is needed in one form is refused in all others."""
+    """A call that is needed in one form is refused in all other forms."""
     number = NUMBERS[machine][name]
-    assert answer(code, machine, number, arguments) == (ALLOW if allowed else REFUSE)
+    assert verdict_on(code, machine, number, arguments) == (ALLOW if allowed else REFUSE)
 
 
 @pytest.mark.parametrize(
@@ -302,16 +301,16 @@ def test_rules_on_arguments(
         (0x5001, False),
     ],
 )
-def test_rules_on_arch_prctl(code_of: int, allowed: bool) -> None:
-    """oneDNN may ask for AMX; segment bases and shadow stacks stay as they are."""
-    found = answer(
+def test_arch_prctl_is_allowed_for_amx_only(code_of: int, allowed: bool) -> None:
+    """oneDNN may request AMX. Segment bases and shadow stacks cannot be changed."""
+    found = verdict_on(
         seccomp.program("x86_64", OWN), "x86_64", NUMBERS["x86_64"]["arch_prctl"], [code_of]
     )
     assert found == (ALLOW if allowed else REFUSE)
 
 
 def test_every_rule_is_tested() -> None:
-    """A call that gets a rule gets arguments above that pass and arguments that do not."""
+    """Every call with a rule has arguments in this file that pass, and arguments that do not."""
     tested = {(name, allowed) for name, _, allowed in ARGUMENTS} | {
         ("arch_prctl", True),
         ("arch_prctl", False),
@@ -320,7 +319,7 @@ def test_every_rule_is_tested() -> None:
 
 
 def confined(action: Callable[[], Any], tmp_path: Path) -> Any:
-    """Return what the action gives in a child that is confined as a worker is."""
+    """Return the result of an action in a child process that is confined like a worker."""
     reading, writing = os.pipe()
     pid = os.fork()
     if pid == 0:
@@ -332,23 +331,21 @@ def confined(action: Callable[[], Any], tmp_path: Path) -> Any:
         finally:
             os._exit(0)
     os.close(writing)
-    with os.fdopen(reading) as told:
-        text = told.read()
+    with os.fdopen(reading) as pipe:
+        text = pipe.read()
     os.waitpid(pid, 0)
     assert text, "the child died"
     return json.loads(text)
 
 
 @needs_seccomp
-def test_the_kernel_refuses_every_number_that_is_not_listed(tmp_path: Path) -> None:
-    """A confined process calls every other number, and is told each time that there is no such
-    call.
-    """
+def test_the_kernel_refuses_every_unlisted_call(tmp_path: Path) -> None:
+    """In a confined process, every call number that is not listed fails with ENOSYS."""
     column = SECCOMP[platform.machine()][1]
     listed = {numbers[column] for numbers in ALLOWED.values()} | {
         NUMBERS[platform.machine()].get(name) for name in NO_FILTER
     }
-    tried = [
+    unlisted = [
         number
         for number in chain(range(1024), range(0x40000000, 0x40000200))
         if number not in listed
@@ -356,65 +353,64 @@ def test_the_kernel_refuses_every_number_that_is_not_listed(tmp_path: Path) -> N
 
     def action() -> list[int] | str:
         libc = ctypes.CDLL(None, use_errno=True)
-        if (
-            libc.prctl(21, 0, 0, 0, 0) != 2
-        ):  # PR_GET_SECCOMP; some of these calls would not be harmless
+        # PR_GET_SECCOMP. Without the filter, some of the calls below would do harm.
+        if libc.prctl(21, 0, 0, 0, 0) != 2:
             return "there is no filter"
-        nothing = [ctypes.c_long(-1)] * 6
-        wrong = []
-        for number in tried:
+        arguments = [ctypes.c_long(-1)] * 6
+        not_refused = []
+        for number in unlisted:
             ctypes.set_errno(0)
-            if libc.syscall(ctypes.c_long(number), *nothing) != -1 or ctypes.get_errno() != 38:
-                wrong.append(number)
-        return wrong
+            if libc.syscall(ctypes.c_long(number), *arguments) != -1 or ctypes.get_errno() != 38:
+                not_refused.append(number)
+        return not_refused
 
     assert confined(action, tmp_path) == []
-    assert len(tried) > 1300
+    assert len(unlisted) > 1300
 
 
 @needs_seccomp
-def test_the_kernel_refuses_what_the_rules_do(tmp_path: Path) -> None:
+def test_the_kernel_agrees_with_the_simulation_of_the_rules(tmp_path: Path) -> None:
     """This kernel refuses the arguments that the simulation refuses."""
     machine = platform.machine()
     refused = [(name, arguments) for name, arguments, allowed in ARGUMENTS if not allowed]
 
     def action() -> list[Any]:
-        libc, own = ctypes.CDLL(None, use_errno=True), os.getpid()
-        wrong = []
+        libc, own_pid = ctypes.CDLL(None, use_errno=True), os.getpid()
+        not_refused = []
         for name, arguments in refused:
-            given = [-own if value == -OWN else value for value in arguments]
+            values = [-own_pid if value == -OWN else value for value in arguments]
             if name in ("kill", "tgkill"):
-                given[-1] = 0  # should it get through, no harm is done
+                values[-1] = 0  # signal 0 does no harm if the call passes
             ctypes.set_errno(0)
-            found = libc.syscall(
+            result = libc.syscall(
                 ctypes.c_long(NUMBERS[machine][name]),
-                *(ctypes.c_ulong(value & (1 << 64) - 1) for value in given),
+                *(ctypes.c_ulong(value & (1 << 64) - 1) for value in values),
             )
-            if found != -1 or ctypes.get_errno() != 38:
-                wrong.append([name, given, found, ctypes.get_errno()])
-        return wrong
+            if result != -1 or ctypes.get_errno() != 38:
+                not_refused.append([name, values, result, ctypes.get_errno()])
+        return not_refused
 
     assert confined(action, tmp_path) == []
 
 
 @needs_seccomp
-def test_a_lease_is_refused_and_the_file_stays_free(tmp_path: Path) -> None:
-    """Whoever opens a file for writing would wait for the holder of a lease, 45 s by default."""
+def test_leases_and_folder_notifications_are_refused(tmp_path: Path) -> None:
+    """A process that opens a leased file for writing would wait, 45 s by default."""
     compiled = tmp_path / "module.pyc"
     compiled.write_bytes(b"x")
 
     def action() -> list[Any]:
         with open(compiled, "rb") as file:
-            found = []
+            errors = []
             for command, value in (
                 (fcntl.F_SETLEASE, fcntl.F_RDLCK),
                 (fcntl.F_NOTIFY, 2),
                 (fcntl.F_GETLEASE, 0),
             ):
                 try:
-                    found.append(fcntl.fcntl(file, command, value))
+                    errors.append(fcntl.fcntl(file, command, value))
                 except OSError as error:
-                    found.append(error.errno)
-        return found
+                    errors.append(error.errno)
+        return errors
 
     assert confined(action, tmp_path) == [38, 38, 38]

@@ -1,4 +1,4 @@
-"""The session's screen, driven by Textual's pilot and, as a user would, in a terminal."""
+"""Tests of the async client of a grading server."""
 
 import os
 import re
@@ -10,11 +10,18 @@ from tests.support.paths import ROOT
 from trainer.packs import pack_reader
 
 
-def test_nothing_of_the_learners_folder_is_imported(tmp_path: Path) -> None:
-    """A file of the learner's named like a module of Python's or ours does not break the grading process."""
+def test_server_imports_nothing_from_the_folder_of_the_learner(tmp_path: Path) -> None:
+    """A learner's file with the name of another module does not break the grading process."""
     for name in ("random", "torch", "trainer"):
         (tmp_path / f"{name}.py").write_text("raise SystemExit('imported')\n")
-    script = "from pathlib import Path; from trainer.server.client import AsyncClient; import sys; g = AsyncClient(Path(sys.argv[1])); print(g._process.replies.read(4)); g.close()"
+    script = (
+        "import sys\n"
+        "from pathlib import Path\n"
+        "from trainer.server.client import AsyncClient\n"
+        "client = AsyncClient(Path(sys.argv[1]))\n"
+        "print(client._process.replies.read(4))\n"
+        "client.close()\n"
+    )
     done = subprocess.run(
         [sys.executable, "-P", "-c", script, str(ROOT)],
         cwd=tmp_path,

@@ -1,4 +1,4 @@
-"""`pack check`: what is missing or wrong in a pack is told, once; several processes give the rows of one."""
+"""Tests of the checks of a pack's content."""
 
 import shutil
 from pathlib import Path
@@ -17,13 +17,11 @@ from trainer.packs.scaffold import NewPack, scaffold
 from trainer.quiz.bank_check import bank_troubles
 from trainer.server.pack_check import PackChecker, _without_levels
 
+CONTENT = "prompt, hints, cases"  # the row of the texts and files of a challenge
 
-def test_an_undeclared_twin_is_refused(grader: Grader, tmp_path: Path) -> None:
-    """Two mistakes of one effect: the pack's check names the fault, and is content once they are declared."""
-    import shutil
 
-    from trainer.server.pack_check import PackChecker
-
+def test_undeclared_twin_is_refused(tmp_path: Path) -> None:
+    """Two mistakes with the same effect must be declared as twins."""
     for folder in ("challenges", "solutions"):
         shutil.copytree(pack_reader.built_in_pack() / folder / "sdpa", tmp_path / folder / "sdpa")
     path = tmp_path / "solutions" / "sdpa" / "mistakes.toml"
@@ -48,7 +46,7 @@ def test_an_undeclared_twin_is_refused(grader: Grader, tmp_path: Path) -> None:
     ("text", "says"),
     [
         (STANDARD, "f has fewer than 2 steps"),
-        (GUIDED.replace("1. First. -> [B]", "1. First."), "does not say what it makes"),
+        (GUIDED.replace("1. First. -> [B]", "1. First."), "does not name its result"),
         (
             GUIDED.replace(
                 "        raise NotImplementedError\n",
@@ -58,14 +56,14 @@ def test_an_undeclared_twin_is_refused(grader: Grader, tmp_path: Path) -> None:
         ),
     ],
 )
-def test_what_a_stub_lacks(text: str, says: str) -> None:
-    """A function without steps and a step without a shape are told; a string in the middle is code like any other."""
-    assert [says in one for one in _without_levels(text)] == ([True] if says else [])
+def test_stub_without_levels_is_reported(text: str, says: str) -> None:
+    """Functions need steps, and steps need shapes. A string inside a function is ordinary code."""
+    assert [says in sentence for sentence in _without_levels(text)] == ([True] if says else [])
 
 
 @pytest.fixture
 def pack(tmp_path: Path) -> Path:
-    """A copy of the small pack, to be broken."""
+    """Copy the tiny pack, so that a test can break it."""
     return Path(shutil.copytree(TINY_PACK, tmp_path / "pack"))
 
 
@@ -73,33 +71,77 @@ def pack(tmp_path: Path) -> Path:
 @pytest.mark.parametrize(
     ("file", "old", "new", "row", "says"),
     [
-        pytest.param("solutions/prefix_sum/mistakes.toml", "dim=0)", "dim=1)", "wrong-axis", "passes with seed 1", id="a mistake that is none"),
-        pytest.param("challenges/prefix_sum/stub.py", "raise NotImplementedError", "return x.flip(-1).cumsum(-1).flip(-1) if reverse else x.cumsum(-1)", "stub.py", "passes", id="a stub that passes"),
-        pytest.param("solutions/prefix_sum/mistakes.toml", "return torch.cumsum(x, dim=-1)\"\nnow = \"return torch", "torch\"\nnow = \"torch", "readable", "found 3 times", id="a mistake that applies thrice"),
-        pytest.param("challenges/prefix_sum/cases.py", 'dtype="bfloat16"', 'dtype="float64"', "prompt, hints, cases", "has no case of dtype bfloat16", id="a dtype that no case has"),
-        pytest.param("challenges/prefix_sum/cases.py", '"backwards"', '"forwards"', "prompt, hints, cases", "several cases named forwards", id="two cases of one name"),
-        pytest.param("challenges/prefix_sum/challenge.toml", "minutes = 5", 'minutes = 5\nbuilds_on = ["sums"]', "prompt, hints, cases", "builds on sums, which", id="an unknown prerequisite"),
-        pytest.param("challenges/prefix_sum/prompt.md", "Write", "", "prompt, hints, cases", "", id="an empty prompt"),
+        pytest.param(
+            "solutions/prefix_sum/mistakes.toml",
+            "dim=0)",
+            "dim=1)",
+            "wrong-axis",
+            "passes with seed 1",
+            id="a mistake that is right",
+        ),
+        pytest.param(
+            "challenges/prefix_sum/stub.py",
+            "raise NotImplementedError",
+            "return x.flip(-1).cumsum(-1).flip(-1) if reverse else x.cumsum(-1)",
+            "stub.py",
+            "passes",
+            id="a stub that passes",
+        ),
+        pytest.param(
+            "solutions/prefix_sum/mistakes.toml",
+            'return torch.cumsum(x, dim=-1)"\nnow = "return torch',
+            'torch"\nnow = "torch',
+            "readable",
+            "found 3 times",
+            id="a mistake that fits in three places",
+        ),
+        pytest.param(
+            "challenges/prefix_sum/cases.py",
+            'dtype="bfloat16"',
+            'dtype="float64"',
+            CONTENT,
+            "has no case of dtype bfloat16",
+            id="a dtype without a case",
+        ),
+        pytest.param(
+            "challenges/prefix_sum/cases.py",
+            '"backwards"',
+            '"forwards"',
+            CONTENT,
+            "several cases named forwards",
+            id="two cases with the same name",
+        ),
+        pytest.param(
+            "challenges/prefix_sum/challenge.toml",
+            "minutes = 5",
+            'minutes = 5\nbuilds_on = ["sums"]',
+            CONTENT,
+            "builds on sums, which",
+            id="an unknown prerequisite",
+        ),
+        pytest.param(
+            "challenges/prefix_sum/prompt.md", "Write", "", CONTENT, "", id="an empty prompt"
+        ),
     ],
-)  # fmt: skip
-def test_what_is_wrong_is_told(
+)
+def test_fault_of_a_pack_is_reported(
     pack: Path, file: str, old: str, new: str, row: str, says: str
 ) -> None:
-    """The row that is not ok, and why."""
+    """The row of the item is not ok, and its message names the fault."""
     path = pack / file
     text = path.read_text()
     assert old in text
     path.write_text("" if file.endswith(".md") else text.replace(old, new, 1))
     found = next(
-        one
-        for one in checked(pack, 1)
-        if one.challenge == "prefix-sum" and one.name == row and not one.ok
+        checked_row
+        for checked_row in checked(pack, 1)
+        if checked_row.challenge == "prefix-sum" and checked_row.name == row and not checked_row.ok
     )
     assert says in found.message
 
 
-def test_another_right_answer_that_is_refused(pack: Path) -> None:
-    """Either it or the grader is wrong: the row names the seed, the check and the case."""
+def test_right_answer_that_fails_is_reported(pack: Path) -> None:
+    """The row of another right answer that fails names the seed, the check and the case."""
     folder = pack / "solutions" / "prefix_sum" / "also_right"
     folder.mkdir(exist_ok=True)
     (folder / "forwards_only.py").write_text(
@@ -112,35 +154,38 @@ def test_another_right_answer_that_is_refused(pack: Path) -> None:
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory: pytest.TempPathFactory) -> NewPack:
-    """A new pack, which no test changes."""
+    """Make a new pack. No test changes it."""
     return scaffold("my-pack", tmp_path_factory.mktemp("made"))
 
 
 @pytest.fixture
 def pack_of_scaffold(made: NewPack, tmp_path: Path) -> Path:
-    """A copy of it, to be broken."""
+    """Copy the new pack, so that a test can change it."""
     return Path(shutil.copytree(made.folder, tmp_path / "my-pack"))
 
 
 @pytest.mark.thorough
-@pytest.mark.parametrize("beside", [False, True], ids=["alone", "beside ours"])
-def test_a_pack_may_build_on_another(pack_of_scaffold: Path, grader: Grader, beside: bool) -> None:
-    """A challenge on a challenge of ours, a topic of ours, a question that follows up one of ours: where that pack is known."""
-    others = [pack_reader.built_in_pack()] if beside else []
+@pytest.mark.parametrize("knows_other", [False, True], ids=["alone", "with the built-in pack"])
+def test_pack_may_build_on_a_known_pack(
+    pack_of_scaffold: Path, grader: Grader, knows_other: bool
+) -> None:
+    """A challenge, a topic and a question may refer to the built-in pack if it is known."""
+    others = [pack_reader.built_in_pack()] if knows_other else []
     file = pack_of_scaffold / "challenges/attention_pooling/challenge.toml"
     file.write_text(file.read_text() + 'builds_on = ["gqa"]\n')
     (pack_of_scaffold / "challenges/_questions").mkdir()
     (pack_of_scaffold / "challenges/_questions/own.toml").write_text(
-        'title = "Own"\n[[question]]\nid = "q"\nkind = "number"\nasks = "2?"\nexplains = "{answer}"\nanswer = "2"\nchallenges = ["gqa"]\n'
+        'title = "Own"\n[[question]]\nid = "q"\nkind = "number"\nasks = "2?"\n'
+        'explains = "{answer}"\nanswer = "2"\nchallenges = ["gqa"]\n'
     )
     challenge = pack_reader.find_challenge(pack_of_scaffold, "attention-pooling")
     checker = PackChecker(grader, diagnoser_of(grader), others)
     (row,) = checker.rows(challenge, [1], [("content", "prompt, hints, cases")])
-    assert row.ok == beside
-    assert ("it builds on gqa, which the pack does not have" in row.message) == (not beside)
+    assert row.ok == knows_other
+    assert ("builds on gqa, which no pack has" in row.message) == (not knows_other)
     troubles = bank_troubles(pack_of_scaffold, others)
-    assert len(troubles) == (0 if beside else 2)
-    assert beside or (
+    assert len(troubles) == (0 if knows_other else 2)
+    assert knows_other or (
         "no file of the question bank is called attention.toml" in troubles[0]
         and "follows up 'gqa'" in troubles[1]
     )

@@ -1,4 +1,4 @@
-"""`pack check`: what is missing or wrong in a pack is told, once; several processes give the rows of one."""
+"""Tests of `pack check` with several grading servers."""
 
 import shutil
 from pathlib import Path
@@ -13,16 +13,18 @@ from trainer.packs.pack_items import items
 
 @pytest.fixture
 def pack(tmp_path: Path) -> Path:
-    """A copy of the small pack, to be broken."""
+    """Copy the tiny pack, so that a test can break it."""
     return Path(shutil.copytree(TINY_PACK, tmp_path / "pack"))
 
 
-def test_processes_give_the_rows_of_one() -> None:
-    """The same rows, one for every item."""
+def test_two_processes_give_the_same_rows_as_one() -> None:
+    """There is one row for every item, in the same order."""
     alone = checked(TINY_PACK, 1)
     assert checked(TINY_PACK, 2) == alone
     assert [(row.challenge, row.kind, row.name) for row in alone] == [
-        (one.id, *item) for one in pack_reader.read_pack(TINY_PACK) for item in items(one)
+        (challenge.id, *item)
+        for challenge in pack_reader.read_pack(TINY_PACK)
+        for item in items(challenge)
     ]
     assert {row.name: row.refused_by for row in alone if row.kind == "mistake"} == {
         "wrong-axis": ("values",),
@@ -32,8 +34,8 @@ def test_processes_give_the_rows_of_one() -> None:
 
 
 @pytest.mark.parametrize("processes", [1, 2])
-def test_a_fault_is_told_once(pack: Path, processes: int) -> None:
-    """A challenge that cannot be checked at all has one row that says why; the others have theirs."""
+def test_fault_of_a_challenge_is_reported_once(pack: Path, processes: int) -> None:
+    """A challenge that cannot be read has a single row with the reason. Others have all rows."""
     path = pack / "challenges" / "prefix_sum" / "cases.py"
     path.write_text(path.read_text().replace("def drive", "def driven"))
     rows = checked(pack, processes)

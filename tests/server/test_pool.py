@@ -1,4 +1,4 @@
-"""A class's grading: results on disk, what is left to do, stations that are lost, the seam to executors."""
+"""Tests of the pool of grading servers."""
 
 import os
 import signal
@@ -20,29 +20,29 @@ from trainer.server.pool import answer, pool
 from trainer.server.process import ServerProcess
 
 
-def test_a_lost_station_is_replaced(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A grading process that dies costs a submission nothing but time; one that dies twice is told, and the next one is graded."""
+def test_lost_server_is_replaced(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A submission survives a lost server. If two servers are lost, the submission is refused."""
     pool.open()
-    made: list[ServerProcess] = []
+    servers: list[ServerProcess] = []
 
-    class Counted(ServerProcess):
+    class CountedServer(ServerProcess):
         def __init__(self, folders: tuple[str, ...]) -> None:
             super().__init__(folders)
-            made.append(self)
+            servers.append(self)
 
         def ask(self, request: Request) -> Reply:
-            if len(made) in dying:
+            if len(servers) in dying:
                 os.kill(self.pid, signal.SIGKILL)
             return super().ask(request)
 
-    monkeypatch.setattr(pool_module, "ServerProcess", Counted)
+    monkeypatch.setattr(pool_module, "ServerProcess", CountedServer)
     try:
         dying = {1}
         found = unpacked_reply(answer(PACKS, packed(task())))
         assert isinstance(found, Verdict)
-        assert len(made) == 2
+        assert len(servers) == 2
         assert isinstance(unpacked_reply(answer(PACKS, packed(task()))), Verdict)
-        assert len(made) == 2, "it is kept for the next"
+        assert len(servers) == 2, "the server is used again"
         dying = {2, 3}
         found = unpacked_reply(answer(PACKS, packed(task())))
         assert isinstance(found, Refused)
@@ -50,8 +50,8 @@ def test_a_lost_station_is_replaced(monkeypatch: pytest.MonkeyPatch) -> None:
         assert not found.is_for_all
     finally:
         pool.close()
-    assert soon(lambda: all(not Path(f"/proc/{one.pid}").exists() for one in made))
+    assert soon(lambda: all(not Path(f"/proc/{server.pid}").exists() for server in servers))
     assert "ended" in unpacked_reply(answer(PACKS, packed(task()))).sentence, (
-        "no station is started after the end"
+        "no server starts after `close`"
     )  # type: ignore[union-attr]
     pool.open()

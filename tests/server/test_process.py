@@ -1,4 +1,4 @@
-"""A class's grading: results on disk, what is left to do, stations that are lost, the seam to executors."""
+"""Tests of the handle of a grading server."""
 
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -6,25 +6,29 @@ from pathlib import Path
 import pytest
 
 from tests.support.classroom import PACKS, soon, task
+from trainer.sandbox.isolation import descendants
+from trainer.server.messages import Grade, Prepare
 from trainer.server.process import ServerLostError, ServerProcess
 
 
-def family_of(pid: int) -> list[int]:
-    """All processes below one."""
-    from trainer.sandbox.isolation import descendants
-
-    return list(descendants(pid))
-
-
-def test_a_station_ends_with_whoever_asks_it() -> None:
-    """In the middle of a submission that hangs, and with all below it."""
-    made = ServerProcess(PACKS)
-    pid = made.pid
+def test_close_ends_a_request_and_all_child_processes() -> None:
+    """A hanging submission is ended, too, and the waiting thread gets an error."""
+    server = ServerProcess(PACKS)
+    pid = server.pid
     with ThreadPoolExecutor(1) as threads:
-        waiting = threads.submit(made.ask, task("while True: pass\n", seconds=600.0))
-        assert soon(lambda: len(family_of(pid)) >= 2), "the fork server and a worker"
-        family = family_of(pid)
-        made.close()
+        waiting = threads.submit(server.ask, task("while True: pass\n", seconds=600.0))
+        assert soon(lambda: len(list(descendants(pid))) >= 2), "the fork server and a worker"
+        family = [pid, *descendants(pid)]
+        server.close()
         with pytest.raises(ServerLostError):
             waiting.result()
-    assert soon(lambda: not any(Path(f"/proc/{one}").exists() for one in [pid, *family]))
+    assert soon(lambda: not any(Path(f"/proc/{process}").exists() for process in family))
+
+
+def test_closed_server_takes_no_request() -> None:
+    """After `close`, `send` returns False and `ask` raises an error."""
+    server = ServerProcess(PACKS)
+    server.close()
+    assert not server.send(Prepare("prefix-sum"))
+    with pytest.raises(ServerLostError):
+        server.ask(Grade("prefix-sum", task().submission, 5))

@@ -1,5 +1,6 @@
-"""The grading server: its replies, requests that supersede others, and an end without leftovers."""
+"""Tests of the grading server: replies, superseded requests, refusals, and its end."""
 
+import json
 import os
 import re
 import select
@@ -8,16 +9,16 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.support import forked
-from tests.support.classroom import PACKS, WRONG_SUM, task
+from tests.support.classroom import PACKS, WRONG_SUM, soon, task
 from tests.support.copies import REFERENCE
-from tests.support.paths import TINY_PACK
+from tests.support.paths import TESTS, TINY_PACK
 from tests.support.sandbox import needs_kernel
 from trainer.model.submission import Submission
 from trainer.packs import pack_reader
@@ -41,152 +42,14 @@ from trainer.server.messages import (
 from trainer.server.process import ServerProcess
 from trainer.session.model import SessionRequest
 
-
-@pytest.fixture(scope="module")
-def station() -> Iterator[ServerProcess]:
-    """One for the tests of this file."""
-    made = ServerProcess(PACKS)
-    yield made
-    made.close()
-
-
-def test_a_station_grades(station: ServerProcess) -> None:
-    """Right and wrong, one after the other, with where and why."""
-    found = station.ask(task())
-    assert isinstance(found, Verdict)
-    assert found.report.verdict == "passed"
-    found = station.ask(task(WRONG_SUM))
-    assert isinstance(found, Verdict)
-    assert (found.report.verdict, found.report.seed) == ("failed", 5)
-    assert found.report.diagnosis is not None
-
-
-def test_a_station_says_what_a_right_answer_gets(station: ServerProcess) -> None:
-    """All checks and cases that are due, passed."""
-    found = station.ask(GradeReference("prefix-sum", 5))
-    assert isinstance(found, Verdict)
-    assert {one.status for one in found.report.outcomes} == {"passed"}
-
-
-@pytest.mark.parametrize(
-    ("change", "says", "for_all"),
-    [
-        pytest.param(
-            {"content": "0" * 64},
-            "not the same here .* as where the grading was started",
-            True,
-            id="another version",
-        ),
-        pytest.param(
-            {"challenge": "nothing"},
-            "No challenge is called 'nothing'",
-            False,
-            id="no such challenge",
-        ),
-    ],
-)
-def test_a_station_refuses(
-    station: ServerProcess, change: dict[str, object], says: str, for_all: bool
-) -> None:
-    """In one sentence, and goes on."""
-    found = station.ask(task(**change))
-    assert isinstance(found, Refused)
-    assert found.is_for_all is for_all
-    assert re.search(says, found.sentence)
-    assert isinstance(station.ask(task()), Verdict)
-
-
-def test_weaker_isolation_is_refused_unless_accepted(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where a submission could do what it may not, nothing is graded, and the sentence names what."""
-    monkeypatch.setenv("ATTN_DRILL_ISOLATION", "limits")
-    weak = ServerProcess(PACKS)
-    try:
-        found = weak.ask(task())
-        assert isinstance(found, Refused)
-        assert found.is_for_all
-        assert "open a network socket" in found.sentence
-        assert "--allow-weaker-isolation" in found.sentence
-        accepted = weak.ask(task(isolation="weaker"))
-        assert isinstance(accepted, Verdict)
-        assert accepted.report.verdict == "passed"
-    finally:
-        weak.close()
-
-
-@pytest.fixture
-def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder of packages that this process and its workers import from."""
-    folder = tmp_path / "lib" / "site-packages"
-    (folder / "neighbour").mkdir(parents=True)
-    (folder / "neighbour" / "module.py").write_text("VALUE = 1\n")
-    monkeypatch.syspath_prepend(folder)
-    return folder
-
-
-@pytest.fixture
-def copied(site: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A copy of a reference that names do not tell, in a folder that commands import from."""
-    folder = site / "a" / "b" / "c" / "d"
-    folder.mkdir(parents=True)
-    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(BUILT_IN), str(site)]))
-    return Path(shutil.copy(REFERENCE, folder / "hidden_by_nobody"))
-
-
-def a_request(isolation: IsolationNeed) -> Grade:
-    """Return a request to grade the reference of the tiny pack."""
-    challenge = pack_reader.find_challenge(TINY_PACK, "prefix-sum")
-    submission = Submission("p.py", pack_reader.solution(challenge))
-    return Grade(challenge.id, submission, 3, isolation=isolation, seconds=60.0)
-
-
-@needs_kernel
-def test_a_class_is_not_graded_beside_a_copy(copied: Path) -> None:
-    """Nor where weaker isolation is accepted: this can be put right. The user's own file is graded."""
-    station = ServerProcess((str(TINY_PACK),))
-    try:
-        needs: tuple[IsolationNeed, ...] = ("full", "weaker")
-        for isolation in needs:
-            answer = station.ask(a_request(isolation))
-            assert isinstance(answer, Refused)
-            assert answer.is_for_all
-            assert str(copied) in answer.sentence
-            assert "Remove it" in answer.sentence
-        assert isinstance(station.ask(a_request("own")), Verdict)
-    finally:
-        station.close()
-
-
-@pytest.mark.thorough
-def test_a_session_grades_from_any_pack() -> None:
-    """Its grading process looks in all packs that it is given; by default it is given the built-in one."""
-    assert SessionRequest(find(Places(), "gqa"), Path("gqa.py"), "", 0.0, 1.0).packs == (BUILT_IN,)
-    process = Process(BUILT_IN, TINY_PACK)
-    try:
-        assert isinstance(process.reply(), Ready)
-        process.send(Prepare("prefix-sum"))
-        source = pack_reader.solution(pack_reader.find_challenge(TINY_PACK, "prefix-sum"))
-        process.send(Grade("prefix-sum", Submission("prefix_sum.py", source)))
-        answer = process.reply()
-        assert isinstance(answer, Verdict)
-        assert answer.report.verdict == "passed"
-    finally:
-        process.close()
-
-
 BUILT_IN = pack_reader.built_in_pack()
-
-
 GQA = pack_reader.find_challenge(BUILT_IN, "gqa")
-
-
 RIGHT = pack_reader.solution(GQA)
-
-
 WRONG = RIGHT.replace("scores = scores / math.sqrt(self.head_dim)", "")
 
 
 class Process:
-    """A grading process, spoken to over its pipes."""
+    """A grading server with access to each single reply."""
 
     def __init__(self, *roots: Path) -> None:
         self.popen = subprocess.Popen(
@@ -211,22 +74,21 @@ class Process:
         return unpacked_reply(body)
 
     def family(self) -> list[int]:
-        """All processes below it: the fork server and its workers."""
+        """Return all child processes: the fork server and its workers."""
         found, waiting = [], [self.popen.pid]
         while waiting:
             pid = waiting.pop()
             try:
-                children = [
-                    int(one) for one in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
-                ]
+                text = Path(f"/proc/{pid}/task/{pid}/children").read_text()
             except OSError:
-                children = []
+                text = ""
+            children = [int(child) for child in text.split()]
             found += children
             waiting += children
         return found
 
     def close(self) -> None:
-        """End it."""
+        """End the process."""
         assert self.popen.stdin is not None
         assert self.popen.stdout is not None
         if not self.popen.stdin.closed:
@@ -236,104 +98,88 @@ class Process:
 
 
 def grade_of(challenge: str, source: str, **more: Any) -> Grade:
-    """Return the request of a session that saves this text."""
-    name = (
-        pack_reader.find_challenge(BUILT_IN, challenge).file_name
-        if challenge != "gqqa"
-        else "gqa.py"
-    )
-    return Grade(challenge, Submission(name, source), is_early_wanted=True, **more)
+    """Return the request that a session sends when the learner saves this text."""
+    submission = Submission("answer.py", source)
+    return Grade(challenge, submission, is_early_wanted=True, **more)
 
 
-@pytest.fixture
-def process() -> Iterator[Process]:
-    """One that has said that it is ready."""
-    made = Process()
-    assert isinstance(made.reply(), Ready)
-    yield made
-    made.close()
-
-
-def soon(condition: Callable[[], bool], seconds: float = 60.0) -> bool:
-    """Whether it comes to hold; a busy machine is no reason to fail."""
-    end = time.monotonic() + seconds
-    while time.monotonic() < end:
-        if condition():
-            return True
-        time.sleep(0.05)
-    return False
-
-
-def lives(pid: int) -> bool:
-    """Whether there is such a process, and no zombie."""
+def is_alive(pid: int) -> bool:
+    """Return whether a process exists and is not a zombie."""
     try:
         return " Z " not in Path(f"/proc/{pid}/stat").read_text()
     except OSError:
         return False
 
 
-def test_verdicts_come_in_two_steps(process: Process) -> None:
-    """A pass at once; a failure before where and why are known, and again with them; every grading has a seed of its own unless one is given."""
+@pytest.fixture
+def process() -> Iterator[Process]:
+    """Start a server that is ready."""
+    started = Process()
+    assert isinstance(started.reply(), Ready)
+    yield started
+    started.close()
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[ServerProcess]:
+    """Start a server of the tiny pack for all tests of this file."""
+    started = ServerProcess(PACKS)
+    yield started
+    started.close()
+
+
+def test_failure_is_reported_before_and_after_its_diagnosis(process: Process) -> None:
+    """A pass has a single verdict. Every grading has a fresh seed unless the request has a seed."""
     process.send(Prepare("gqa"))
     seeds = set()
-    for number in (1, 2):
-        process.send(grade_of("gqa", RIGHT, id=number))
-        answer = process.reply()
-        assert isinstance(answer, Verdict)
-        assert (answer.id, answer.is_final, answer.report.verdict) == (number, True, "passed")
-        seeds.add(answer.report.seed)
+    for request_id in (1, 2):
+        process.send(grade_of("gqa", RIGHT, id=request_id))
+        reply = process.reply()
+        assert isinstance(reply, Verdict)
+        assert (reply.id, reply.is_final, reply.report.verdict) == (request_id, True, "passed")
+        seeds.add(reply.report.seed)
     assert len(seeds) == 2
     process.send(grade_of("gqa", WRONG, id=3, seed=5))
     early, late = process.reply(), process.reply()
     assert isinstance(early, Verdict)
     assert isinstance(late, Verdict)
-    assert (early.is_final, early.report.diagnosis, early.report.verdict, early.report.seed) == (
-        False,
-        None,
-        "failed",
-        5,
-    )
+    assert not early.is_final
+    assert early.report.diagnosis is None
+    assert (early.report.verdict, early.report.seed) == ("failed", 5)
     assert late.is_final
     assert late.report.diagnosis is not None
-    assert [one.id for one in late.report.diagnosis.mistakes] == ["no-scale"]
+    assert [mistake.id for mistake in late.report.diagnosis.mistakes] == ["no-scale"]
     process.send(TraceLines("gqa", Submission("gqa.py", WRONG), 5, id=3))
     traced = process.reply()
     assert isinstance(traced, Traced)
     assert any(row.milestone == "k" for row in traced.trace.rows)
 
 
-def test_the_same_verdict_as_a_check(process: Process) -> None:
-    """On one seed a session says what `check` says, of challenge after challenge."""
-    import json
-
+def test_verdict_equals_that_of_the_check_command(process: Process) -> None:
+    """With the same seed, the server and `check` give the same outcomes for several challenges."""
     for name in ("gqa", "sdpa", "attention-cost"):
         challenge = pack_reader.find_challenge(BUILT_IN, name)
-        file = (
-            sorted((BUILT_IN / "tests" / "by_hand" / challenge.folder.name).glob("*.py"))[0]
-            if (BUILT_IN / "tests" / "by_hand").exists()
-            else None
-        )
-        source = file.read_text() if file is not None else pack_reader.stub(challenge)
+        file = sorted((TESTS / "by_hand" / challenge.folder.name).glob("*.py"))[0]
+        source = file.read_text()
         process.send(grade_of(name, source, id=1, seed=11))
-        while not (isinstance(answer := process.reply(), Verdict) and answer.is_final):
+        while not (isinstance(reply := process.reply(), Verdict) and reply.is_final):
             pass
-        (path := Path(os.environ["ATTN_DRILL_HOME"]).parent / challenge.file_name).write_text(
-            source
-        )
+        path = Path(os.environ["ATTN_DRILL_HOME"]).parent / challenge.file_name
+        path.write_text(source)
         done = forked.run(
             ["check", name, str(path), "--seed", "11", "--json"],
             pack_reader.TRAINER.parent,
             os.environ,
         )
-        whole = json.loads(done.stdout)
-        assert answer.report.verdict == whole["verdict"]
-        assert [(one.check, one.status, one.message) for one in answer.report.outcomes] == [
-            (one["name"], one["status"], one["message"]) for one in whole["checks"]
-        ]
+        report = json.loads(done.stdout)
+        assert reply.report.verdict == report["verdict"]
+        assert [
+            (outcome.check, outcome.status, outcome.message) for outcome in reply.report.outcomes
+        ] == [(check["name"], check["status"], check["message"]) for check in report["checks"]]
 
 
-def test_an_order_supersedes_what_is_under_way(process: Process) -> None:
-    """An endless answer, or the search for where and why, is left for the next order; its verdict does not come any more."""
+def test_new_request_supersedes_the_request_in_progress(process: Process) -> None:
+    """An endless submission, and then a diagnosis, is dropped for the next request."""
     process.send(grade_of("gqa", "while True: pass\n", id=1))
     time.sleep(0.5)
     process.send(grade_of("gqa", WRONG, id=2))
@@ -341,39 +187,156 @@ def test_an_order_supersedes_what_is_under_way(process: Process) -> None:
     assert isinstance(early, Verdict)
     assert (early.id, early.is_final) == (2, False)
     process.send(grade_of("gqa", RIGHT, id=3))
-    answers = [process.reply()]
-    while not (isinstance(answers[-1], Verdict) and answers[-1].id == 3):
-        answers.append(process.reply())
-    assert all(isinstance(one, Verdict) and one.id in (2, 3) for one in answers)
-    assert soon(lambda: len(process.family()) <= 2), "the fork server and one worker in waiting"
+    replies = [process.reply()]
+    while not (isinstance(replies[-1], Verdict) and replies[-1].id == 3):
+        replies.append(process.reply())
+    assert all(isinstance(reply, Verdict) and reply.id in (2, 3) for reply in replies)
+    assert soon(lambda: len(process.family()) <= 2), "the fork server and a ready worker"
 
 
-def test_what_cannot_be_done_is_said(process: Process) -> None:
-    """No such challenge: a sentence, and the next order is carried out."""
+def test_invalid_request_is_refused_with_a_sentence(process: Process) -> None:
+    """An unknown challenge or a file that cannot be traced is refused. Then the server goes on."""
     process.send(grade_of("gqqa", RIGHT, id=1))
-    answer = process.reply()
-    assert isinstance(answer, Refused)
-    assert "Did you mean gqa" in answer.sentence
+    reply = process.reply()
+    assert isinstance(reply, Refused)
+    assert "Did you mean gqa" in reply.sentence
     process.send(TraceLines("gqa", Submission("gqa.py", "raise ValueError"), 1, id=2))
-    answer = process.reply()
-    assert isinstance(answer, Refused)
+    reply = process.reply()
+    assert isinstance(reply, Refused)
     process.send(grade_of("gqa", RIGHT, id=3))
-    answer = process.reply()
-    assert isinstance(answer, Verdict)
+    reply = process.reply()
+    assert isinstance(reply, Verdict)
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="processes are looked up in /proc")
-@pytest.mark.parametrize("how", ["end of orders", "end of orders in a run", "SIGKILL in a run"])
-def test_nothing_is_left_behind(how: str) -> None:
-    """Whichever way it ends, its fork server and workers end with it."""
+@pytest.mark.parametrize("end", ["stdin closed", "stdin closed in a run", "SIGKILL in a run"])
+def test_all_child_processes_end_with_the_server(end: str) -> None:
+    """The fork server and the workers end, too, no matter how the server ends."""
     process = Process()
     assert isinstance(process.reply(), Ready)
     process.send(Prepare("gqa"))
-    if "in a run" in how:
+    if "in a run" in end:
         process.send(grade_of("gqa", "while True: pass\n", id=1))
     assert soon(lambda: len(process.family()) >= 2), "the fork server and a worker"
     family = process.family()
-    if "SIGKILL" in how:
+    if "SIGKILL" in end:
         os.kill(process.popen.pid, signal.SIGKILL)
     process.close()
-    assert soon(lambda: not any(map(lives, family)))
+    assert soon(lambda: not any(map(is_alive, family)))
+
+
+def test_right_and_wrong_submissions_are_graded(server: ServerProcess) -> None:
+    """The verdict of a wrong submission has a diagnosis."""
+    reply = server.ask(task())
+    assert isinstance(reply, Verdict)
+    assert reply.report.verdict == "passed"
+    reply = server.ask(task(WRONG_SUM))
+    assert isinstance(reply, Verdict)
+    assert (reply.report.verdict, reply.report.seed) == ("failed", 5)
+    assert reply.report.diagnosis is not None
+
+
+def test_report_of_the_reference_has_all_checks_passed(server: ServerProcess) -> None:
+    """The reference passes every check and case."""
+    reply = server.ask(GradeReference("prefix-sum", 5))
+    assert isinstance(reply, Verdict)
+    assert {outcome.status for outcome in reply.report.outcomes} == {"passed"}
+
+
+@pytest.mark.parametrize(
+    ("change", "says", "for_all"),
+    [
+        pytest.param(
+            {"content": "0" * 64},
+            "prefix-sum differs between this machine .* and the machine that started the grading",
+            True,
+            id="another version",
+        ),
+        pytest.param(
+            {"challenge": "nothing"},
+            "No challenge is called 'nothing'",
+            False,
+            id="no such challenge",
+        ),
+    ],
+)
+def test_refusal_is_a_sentence(
+    server: ServerProcess, change: dict[str, object], says: str, for_all: bool
+) -> None:
+    """After a refusal, the server grades the next submission."""
+    reply = server.ask(task(**change))
+    assert isinstance(reply, Refused)
+    assert reply.is_for_all is for_all
+    assert re.search(says, reply.sentence)
+    assert isinstance(server.ask(task()), Verdict)
+
+
+def test_weaker_isolation_is_refused_unless_accepted(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The refusal names the forbidden actions that are possible on this machine."""
+    monkeypatch.setenv("ATTN_DRILL_ISOLATION", "limits")
+    weak = ServerProcess(PACKS)
+    try:
+        reply = weak.ask(task())
+        assert isinstance(reply, Refused)
+        assert reply.is_for_all
+        assert "open a network socket" in reply.sentence
+        assert "--allow-weaker-isolation" in reply.sentence
+        accepted = weak.ask(task(isolation="weaker"))
+        assert isinstance(accepted, Verdict)
+        assert accepted.report.verdict == "passed"
+    finally:
+        weak.close()
+
+
+@pytest.fixture
+def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Make a folder of packages from which this process and its workers import."""
+    folder = tmp_path / "lib" / "site-packages"
+    (folder / "neighbour").mkdir(parents=True)
+    (folder / "neighbour" / "module.py").write_text("VALUE = 1\n")
+    monkeypatch.syspath_prepend(folder)
+    return folder
+
+
+@pytest.fixture
+def copied(site: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Copy a reference under another name to a folder from which commands import."""
+    folder = site / "a" / "b" / "c" / "d"
+    folder.mkdir(parents=True)
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(BUILT_IN), str(site)]))
+    return Path(shutil.copy(REFERENCE, folder / "hidden_by_nobody"))
+
+
+@needs_kernel
+def test_readable_copy_of_a_reference_is_refused(copied: Path) -> None:
+    """The copy can be removed, so even weaker isolation does not accept it. Own files are graded."""
+    server = ServerProcess(PACKS)
+    try:
+        needs: tuple[IsolationNeed, ...] = ("full", "weaker")
+        for isolation in needs:
+            reply = server.ask(task(content="", isolation=isolation, seconds=60.0))
+            assert isinstance(reply, Refused)
+            assert reply.is_for_all
+            assert str(copied) in reply.sentence
+            assert "Remove it" in reply.sentence
+        assert isinstance(server.ask(task(isolation="own", seconds=60.0)), Verdict)
+    finally:
+        server.close()
+
+
+@pytest.mark.thorough
+def test_challenges_of_all_packs_are_graded() -> None:
+    """The server looks up a challenge in all packs. A session has the built-in pack by default."""
+    request = SessionRequest(find(Places(), "gqa"), Path("gqa.py"), "", 0.0, 1.0)
+    assert request.packs == (BUILT_IN,)
+    process = Process(BUILT_IN, TINY_PACK)
+    try:
+        assert isinstance(process.reply(), Ready)
+        process.send(Prepare("prefix-sum"))
+        source = pack_reader.solution(pack_reader.find_challenge(TINY_PACK, "prefix-sum"))
+        process.send(Grade("prefix-sum", Submission("prefix_sum.py", source)))
+        reply = process.reply()
+        assert isinstance(reply, Verdict)
+        assert reply.report.verdict == "passed"
+    finally:
+        process.close()

@@ -10,7 +10,7 @@ from trainer.packs import pack_reader
 
 @pytest.fixture
 def file(tmp_path: Path) -> Path:
-    """A stub that was handed out."""
+    """Return the path of a stub that was handed out."""
     path = tmp_path / "gqa.py"
     path.write_text(pack_reader.stub(GQA))
     return path

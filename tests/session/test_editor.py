@@ -1,6 +1,7 @@
-"""Every key of the session's footer, at every width and in every state: it does something that is seen."""
+"""The learner's editor: how it is found, started and reported."""
 
 import os
+import re
 from pathlib import Path
 
 import pytest
@@ -21,14 +22,13 @@ from trainer.session.editor import Editor, find_editor, run_editor
         ({}, ("vi",), ""),
     ],
 )
-def test_editor_is_found(
+def test_visual_goes_before_editor(
     environment: dict[str, str], command: tuple[str, ...], origin: str
 ) -> None:
-    """VISUAL before EDITOR, with arguments and quotes; empty is unset; without both, the one that is there."""
-    there = {"ed", "code", "gui", "vi", "/my programs/ed"}
-    assert find_editor(environment, lambda name: name if name in there else None) == Editor(
-        command, origin
-    )
+    """An empty variable counts as unset. Without both variables a usual editor is found."""
+    installed = {"ed", "code", "gui", "vi", "/my programs/ed"}
+    editor = find_editor(environment, lambda name: name if name in installed else None)
+    assert editor == Editor(command, origin)
 
 
 @pytest.mark.parametrize(
@@ -38,15 +38,15 @@ def test_editor_is_found(
         ("/no/such/editor", "there is no such program"),
         ("{folder}", "it is a folder"),
         ("{folder}/plain", "it is not executable"),
-        ("'broken", "is no command (No closing quotation)"),
+        ("'broken", "is not a command (No closing quotation)"),
         ("''", "names no program"),
         (None, "No editor is named"),
     ],
 )
-def test_editor_that_cannot_be_started_is_told(
+def test_editor_that_cannot_be_started_is_reported(
     tmp_path: Path, value: str | None, says: str
 ) -> None:
-    """One sentence, and what to do next."""
+    """The message has a reason and the next step."""
     (tmp_path / "plain").write_text("#!/bin/sh\n")
     environment = {} if value is None else {"EDITOR": value.replace("{folder}", str(tmp_path))}
     which = (lambda name: None) if value is None else None
@@ -64,16 +64,21 @@ def test_editor_that_cannot_be_started_is_told(
         ("#!/no/such\n", "could not be"),
     ],
 )
-def test_editor_that_fails_is_told(tmp_path: Path, text: str, says: str) -> None:
-    """An exit code, a signal, a program that the system cannot run."""
+def test_editor_that_fails_is_reported(tmp_path: Path, text: str, says: str) -> None:
+    """It may have an exit code or a signal, or the system may be unable to run it."""
     program = tmp_path / "ed"
     program.write_text(text)
     program.chmod(0o755)
     assert says in run_editor(Editor((str(program),)), tmp_path / "x.py")
 
 
+def without_escapes(drawn: str) -> str:
+    """Return drawn text with a blank in place of each escape sequence and line end."""
+    return " ".join(re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", " ", drawn).split())
+
+
 def quoted_editor(folder: Path, text: str) -> str:
-    """An editor in a folder with a space in its name, as EDITOR has to name it."""
+    """Return the value of EDITOR for a program in a folder with a space in its name."""
     program = folder / "my editor"
     program.write_text(text)
     program.chmod(0o755)
@@ -104,16 +109,16 @@ def quoted_editor(folder: Path, text: str) -> str:
         "edits",
     ],
 )
-def test_editor_key_in_a_terminal(file: Path, tmp_path: Path, editor: str, says: str) -> None:
-    """The screen comes back with what happened, and the next key works."""
-    named = quoted_editor(tmp_path, editor) + " argument" if editor.startswith("#!") else editor
+def test_screen_comes_back_after_the_editor(
+    file: Path, tmp_path: Path, editor: str, says: str
+) -> None:
+    """The status shows the result of the editor, and the next key works."""
+    value = quoted_editor(tmp_path, editor) + " argument" if editor.startswith("#!") else editor
     arguments = ["-m", "tests.support.session_in_a_terminal", str(file)]
-    with terminal(arguments, file.parent, EDITOR=named, VISUAL="") as (_, end):
+    with terminal(arguments, file.parent, EDITOR=value, VISUAL="") as (_, end):
         read_until(end, lambda seen: "Every save of" in seen)
         os.write(end, b"e")
-        drawn = read_until(
-            end, lambda seen: says in " ".join(seen.split()) or "took too long" in seen
-        )
+        drawn = read_until(end, lambda seen: says in without_escapes(seen))
         assert "\x1b[?1049l" not in drawn or "\x1b[?1049h" in drawn.rpartition("\x1b[?1049l")[2]
         os.write(end, b"h")
         read_until(end, lambda seen: "Hint 1" in seen)

@@ -1,4 +1,4 @@
-"""A mock interview on the screen: opening pages, the clock, files, questions, the score sheet."""
+"""The questions and the score sheet at the end of a mock interview."""
 
 import asyncio
 import re
@@ -16,27 +16,27 @@ from trainer.interview.score import ScoreSheet, score_sheet
 from trainer.packs import pack_reader
 from trainer.packs.question_bank import read_questions
 from trainer.session.interview_screen import EndApp
-from trainer.session.interview_state import How
+from trainer.session.model import Ending
 
 
 def end_app(tmp_path: Path, home: Path, count: int = 3) -> EndApp:
-    """Return the screen with so many questions of the bank; both problems have ended."""
+    """Return the screen with `count` questions of the bank. Both problems have ended."""
     questions = read_questions(pack_reader.built_in_pack())
-    chosen = [one for one in questions if one.kind == "choice"][: count - 1]
-    chosen += [one for one in questions if one.kind == "number"][:1]
-    run = interview(tmp_path, home, tuple(one.id for one in chosen))
+    chosen = [question for question in questions if question.kind == "choice"][: count - 1]
+    chosen += [question for question in questions if question.kind == "number"][:1]
+    run = interview(tmp_path, home, tuple(question.id for question in chosen))
     for index in (0, 1):
         data = {"code": None, "note": "", "reference_seen": False}
         run.record("ended", stage=index, seconds=600.0, **data)
     run.news.append("News.")
 
     def score() -> ScoreSheet:
-        return score_sheet(run.plan, run.state, CHALLENGES, {"sdpa": "ref"}, run.asked, 1.0)
+        return score_sheet(run.plan, run.state, CHALLENGES, {"sdpa": "ref"}, run.questions, 1.0)
 
     return EndApp(run, score)
 
 
-def run_end(app: EndApp, script: Callable[[Pilot[How]], Awaitable[None]], size: Any) -> None:
+def run_end(app: EndApp, script: Callable[[Pilot[Ending]], Awaitable[None]], size: Any) -> None:
     """Run the screen without a terminal."""
 
     async def run() -> None:
@@ -47,10 +47,8 @@ def run_end(app: EndApp, script: Callable[[Pilot[How]], Awaitable[None]], size: 
     asyncio.run(run())
 
 
-def test_the_clock_may_tick_while_the_screen_of_the_questions_ends(
-    tmp_path: Path, home: Path
-) -> None:
-    """Textual removes the widgets before it stops the timers of a screen that it closes."""
+def test_tick_while_the_screen_ends_does_no_harm(tmp_path: Path, home: Path) -> None:
+    """Textual removes the widgets before it stops the timers of a screen."""
     app = end_app(tmp_path, home)
 
     async def run() -> None:
@@ -65,11 +63,11 @@ def test_the_clock_may_tick_while_the_screen_of_the_questions_ends(
 
 @pytest.mark.parametrize("size", SIZES, ids=str)
 def test_questions_then_score_sheet(tmp_path: Path, home: Path, size: tuple[int, int]) -> None:
-    """Answers are kept and not judged; an unclear one is asked again; then the sheet comes."""
+    """Answers are recorded and not judged. An unclear answer can be typed again."""
     app = end_app(tmp_path, home)
-    run, (first, second, number) = app.interview, app.interview.asked
+    run, (first, second, third) = app.interview, app.interview.questions
 
-    async def script(pilot: Pilot[How]) -> None:
+    async def script(pilot: Pilot[Ending]) -> None:
         assert "Question 1 of 3 · 10:00 left" in screen(pilot)
         assert "News." in screen(pilot)
         for _ in range(40):
@@ -90,7 +88,7 @@ def test_questions_then_score_sheet(tmp_path: Path, home: Path, size: tuple[int,
         await pilot.press("?", "enter")
         await pilot.pause()
         assert "Question 3 of 3" in screen(pilot)
-        app.query_one("#given", Input).value = number.answer
+        app.query_one("#given", Input).value = third.answer
         await pilot.press("enter")
         await until(pilot, lambda: "SCORE 10 of 100" in screen(pilot))
         assert "Question 3" not in screen(pilot)
@@ -100,45 +98,47 @@ def test_questions_then_score_sheet(tmp_path: Path, home: Path, size: tuple[int,
 
     run_end(app, script, size)
     assert app.return_value == "next"
-    given = [(one.item, one.right) for one in run.state.answers]
-    assert given == [(first.item, True), (second.item, False), (number.item, True)]
+    answers = [(answer.item, answer.right) for answer in run.state.answers]
+    assert answers == [(first.item, True), (second.item, False), (third.item, True)]
     assert run.state.question_seconds == 20.0
 
 
 @pytest.mark.parametrize(
-    ("key", "how"), [("escape", "quit"), ("ctrl+q", "quit"), ("ctrl+c", "interrupted")]
+    ("key", "ending"), [("escape", "quit"), ("ctrl+q", "quit"), ("ctrl+c", "interrupted")]
 )
-def test_questions_can_be_left_and_resumed(tmp_path: Path, home: Path, key: str, how: How) -> None:
-    """The time counts so far; afterwards only the open questions are asked."""
+def test_questions_can_be_left_and_resumed(
+    tmp_path: Path, home: Path, key: str, ending: Ending
+) -> None:
+    """The time so far counts. Later only the open questions are asked."""
     app = end_app(tmp_path, home)
     run = app.interview
 
-    async def leave(pilot: Pilot[How]) -> None:
+    async def leave(pilot: Pilot[Ending]) -> None:
         await pilot.press("?", "enter", "q")
         run.clock.now += 30  # type: ignore[attr-defined]
         await pilot.press(key)
 
     run_end(app, leave, (80, 24))
-    assert app.return_value == how
+    assert app.return_value == ending
     assert (run.state.question_seconds, len(run.state.answers)) == (30.0, 1)
     run.clock.now += 5000  # type: ignore[attr-defined]
-    again = EndApp(run, app.score)
+    resumed = EndApp(run, app.score)
 
-    async def go_on(pilot: Pilot[How]) -> None:
+    async def go_on(pilot: Pilot[Ending]) -> None:
         assert "Question 2 of 3 · 9:30 left" in screen(pilot)
         await pilot.press("?", "enter", "?", "enter")
         await until(pilot, lambda: "SCORE" in screen(pilot))
         await pilot.press("q")
 
-    run_end(again, go_on, (80, 24))
-    assert again.return_value == "next"
+    run_end(resumed, go_on, (80, 24))
+    assert resumed.return_value == "next"
 
 
 def test_time_that_is_up_during_questions(tmp_path: Path, home: Path) -> None:
-    """The line at the top and a sentence say it; answers still count."""
+    """The top line and a sentence show it, and answers still count."""
     app = end_app(tmp_path, home)
 
-    async def script(pilot: Pilot[How]) -> None:
+    async def script(pilot: Pilot[Ending]) -> None:
         app.interview.clock.now += 665  # type: ignore[attr-defined]
         await until(pilot, lambda: "1:05 over" in screen(pilot))
         assert "The time is up" in screen(pilot)
@@ -149,11 +149,11 @@ def test_time_that_is_up_during_questions(tmp_path: Path, home: Path) -> None:
 
 
 def test_question_and_sheet_follow_the_width(tmp_path: Path, home: Path) -> None:
-    """After a resize every line fits the new width; the score sheet comes in two columns."""
+    """After a resize every line fits, and a wide score sheet has two columns."""
     app = end_app(tmp_path, home, 1)
-    text = app.interview.asked[0].text
+    text = app.interview.questions[0].text
 
-    async def script(pilot: Pilot[How]) -> None:
+    async def script(pilot: Pilot[Ending]) -> None:
         await pilot.resize_terminal(45, 30)
         await pilot.pause(0.1)
         assert " ".join(text.split()) in words(pilot)

@@ -1,4 +1,4 @@
-"""A mock interview on the screen: opening pages, the clock, files, questions, the score sheet."""
+"""The problems of a mock interview: opening pages, files that are handed in, and events."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -15,49 +15,53 @@ from trainer.model.report import Report
 from trainer.packs import pack_reader
 from trainer.practice.journal import Journal
 from trainer.session.interview_state import Interview, solve_problems
-from trainer.session.model import SessionRequest, SessionResult
+from trainer.session.model import Ending, SessionRequest, SessionResult
 
 
-def left(how: str = "quit", text: str | None = None, **changes: Any) -> SessionResult:
-    """Return what the session says when it is left after 60 seconds, with this text graded."""
+def ended(ending: Ending = "quit", text: str | None = None, **changes: Any) -> SessionResult:
+    """Return the result of a session of 60 seconds, with a verdict on this text."""
     report = report_on("sdpa", "sdpa.py", text, 1) if text is not None else None
-    before = SessionResult("quit", False, 60.0, int(text is not None), 0, 0, report, text)
-    return replace(before, how=how, **changes)
+    result = SessionResult(ending, False, 60.0, int(text is not None), 0, 0, report, text)
+    return replace(result, **changes)
 
 
 class Learner:
-    """Stands for the session's screen and for the grader: what they are given, and what they say.
+    """A learner in an interview. It takes the place of the session's screen and of the grader.
 
-    stays     how each page is left
-    saved     the text that is in the file then; None leaves it unchanged, "" deletes it
+    Attributes:
+        results: the results of the sessions that still come.
+        saved: the text of the file at the end of the first session. None leaves the file unchanged,
+            "" deletes it.
+        pages: the requests of the sessions so far.
+        graded: the texts that were handed in and graded.
     """
 
     def __init__(
-        self, monkeypatch: pytest.MonkeyPatch, run: Interview, *stays: SessionResult
+        self, monkeypatch: pytest.MonkeyPatch, run: Interview, *results: SessionResult
     ) -> None:
-        self.run, self.stays = run, list(stays)
+        self.run, self.results = run, list(results)
         self.saved: str | None = None
         self.pages: list[SessionRequest] = []
         self.graded: list[str] = []
-        monkeypatch.setattr("trainer.session.interview_state.run_session", self._stay)
+        monkeypatch.setattr("trainer.session.interview_state.run_session", self._run_session)
 
     def solve(self) -> str:
         """Solve problems until the interview is left."""
         return solve_problems(self.run, (pack_reader.built_in_pack(),), "en", self._grade)
 
-    def opening(self, number: int) -> str:
+    def opening(self, index: int) -> str:
         """Return an opening page, without its line breaks."""
-        sitting = self.pages[number].sitting
+        sitting = self.pages[index].sitting
         assert sitting is not None
         return " ".join(sitting.opening.split())
 
-    def _stay(self, given: SessionRequest, journal: Journal) -> SessionResult:
-        self.pages.append(given)
+    def _run_session(self, request: SessionRequest, journal: Journal) -> SessionResult:
+        self.pages.append(request)
         if self.saved is not None and len(self.pages) == 1:
-            given.path.write_text(self.saved)
+            request.path.write_text(self.saved)
             if not self.saved:
-                given.path.unlink()
-        return self.stays.pop(0)
+                request.path.unlink()
+        return self.results.pop(0)
 
     def _grade(self, challenge: Challenge, source: str, path: Path) -> Report:
         if source == "crash":
@@ -66,12 +70,12 @@ class Learner:
         return report_on(challenge.id, path.name, source, 1)
 
 
-def test_opening_page_says_all(
+def test_opening_page_has_stages_minutes_path_and_rules(
     tmp_path: Path, home: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """The page has the stages without later titles, minutes, path and rules; nothing is printed."""
+    """The page does not show the titles of later problems, and nothing is printed."""
     run = interview(tmp_path, home)
-    learner = Learner(monkeypatch, run, left(seconds=125.0), left())
+    learner = Learner(monkeypatch, run, ended(seconds=125.0), ended())
     assert learner.solve() == "quit"
     assert [path.name for path in (tmp_path / "stubs").iterdir()] == ["sdpa.py"]
     run.news.append("News.")
@@ -112,19 +116,19 @@ def test_handed_in_file_is_scored(
     verdict: str,
     graded: bool,
 ) -> None:
-    """A file that changed since its verdict is graded; an unfinished one is no attempt."""
+    """A file that changed since its verdict is graded. An unfinished file is not an attempt."""
     run = interview(tmp_path, home)
-    learner = Learner(monkeypatch, run, left("next", last), left())
+    learner = Learner(monkeypatch, run, ended("next", last), ended())
     learner.saved = now
     assert learner.solve() == "quit"
     stage = run.state.stages[0]
     assert stage.result is not None
     assert (stage.attempts, stage.result.verdict, stage.code) == (attempts, verdict, now)
     assert learner.graded == ([now] if graded else [])
-    kept = [(one.purpose, one.verdict) for one in run.journal.attempts()]
-    assert kept == ([("interview", verdict)] if graded and now != "half" else [])
+    recorded = [(attempt.purpose, attempt.verdict) for attempt in run.journal.attempts()]
+    assert recorded == ([("interview", verdict)] if graded and now != "half" else [])
     assert state_of(run.plan, run.journal.events(run.id)) == run.state
-    assert run.is_kept()
+    assert run.is_recorded()
 
 
 @pytest.mark.parametrize(
@@ -143,9 +147,9 @@ def test_file_without_a_verdict_has_a_note(
     saved: str | None,
     note: str,
 ) -> None:
-    """The note is kept, and the next page says it."""
+    """The note is recorded, and the next page shows it."""
     run = interview(tmp_path, home)
-    learner = Learner(monkeypatch, run, left("next"), left())
+    learner = Learner(monkeypatch, run, ended("next"), ended())
     learner.saved = saved
     learner.solve()
     stage = run.state.stages[0]
@@ -159,22 +163,23 @@ def test_file_without_a_verdict_has_a_note(
 
 
 def test_help_is_recorded(tmp_path: Path, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Hints and shown mistakes count, and hints of `attn-drill hint` in another window too."""
+    """Hints and shown mistakes count. So do hints of `attn-drill hint` in another window."""
     run = interview(tmp_path, home)
-    learner = Learner(monkeypatch, run, left(hints=1, whys=2), left("next", hints=1), left())
+    results = ended(hints=1, revealed_mistakes=2), ended("next", hints=1), ended()
+    learner = Learner(monkeypatch, run, *results)
     learner.solve()
-    assert (run.state.stages[0].hints, run.state.stages[0].whys) == (1, 2)
+    assert (run.state.stages[0].hints, run.state.stages[0].revealed_mistakes) == (1, 2)
     run.journal.record_hint("sdpa", 3, run.wall())
     learner.solve()
-    assert (run.state.stages[0].hints, run.state.stages[0].whys) == (3, 2)
+    assert (run.state.stages[0].hints, run.state.stages[0].revealed_mistakes) == (3, 2)
 
 
 def test_ctrl_c_while_grading_leaves_the_interview(
     tmp_path: Path, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Ctrl-C while a file is handed in leaves the interview; the problem can be handed in again."""
+    """After Ctrl-C while a file is graded, the problem can be handed in again."""
     run = interview(tmp_path, home)
-    Learner(monkeypatch, run, left("next", "wrong")).run.path(0).parent.mkdir()
+    Learner(monkeypatch, run, ended("next", "wrong")).run.path(0).parent.mkdir()
     run.path(0).write_text("right")
 
     def interrupted(challenge: Challenge, source: str, path: Path) -> Report:
@@ -189,9 +194,9 @@ def test_ctrl_c_while_grading_leaves_the_interview(
 def test_learners_file_is_never_overwritten(
     tmp_path: Path, home: Path, monkeypatch: pytest.MonkeyPatch, text: str | None
 ) -> None:
-    """A file of the learner stays, a missing one becomes the stub, a folder is refused."""
+    """A file of the learner stays, a missing file becomes the stub, a folder is refused."""
     run = interview(tmp_path, home)
-    learner = Learner(monkeypatch, run, left(), left())
+    learner = Learner(monkeypatch, run, ended(), ended())
     learner.solve()
     run.path(0).unlink()
     if text == "folder":

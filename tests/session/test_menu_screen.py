@@ -1,4 +1,4 @@
-"""The menu, and review: what is due comes first, typing filters, Enter starts."""
+"""The menu of challenges, driven by Textual's pilot."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -15,7 +15,7 @@ from trainer.session.menu_screen import MenuApp
 def drive(
     script: Callable[[Pilot[AgendaEntry]], Awaitable[None]], size: tuple[int, int] = (80, 24)
 ) -> AgendaEntry | None:
-    """Run the menu without a terminal; what was chosen."""
+    """Run the menu without a terminal and return the chosen entry."""
     app = MenuApp(ENTRIES, lambda: NOW)
 
     async def run() -> None:
@@ -28,7 +28,7 @@ def drive(
 
 
 def screen(pilot: Pilot[AgendaEntry]) -> str:
-    """What is drawn, as text."""
+    """Return the drawn screen as text."""
     return "\n".join(
         "".join(segment.text for segment in line)
         for line in pilot.app.screen._compositor.render_strips()
@@ -36,8 +36,8 @@ def screen(pilot: Pilot[AgendaEntry]) -> str:
 
 
 @pytest.mark.parametrize("size", [(80, 24), (60, 20), (200, 50)], ids=["80x24", "60x20", "200x50"])
-def test_it_shows_sections(size: tuple[int, int]) -> None:
-    """Every section with its count, in lines that fit."""
+def test_sections_come_in_order_and_fit(size: tuple[int, int]) -> None:
+    """Each section has its count."""
 
     async def script(pilot: Pilot[AgendaEntry]) -> None:
         drawn = screen(pilot)
@@ -54,7 +54,11 @@ def test_it_shows_sections(size: tuple[int, int]) -> None:
 
 
 def test_typing_filters_and_enter_starts() -> None:
-    """By id, title, topic and level, several words at once; Enter takes the first, the arrows another; what matches nothing starts nothing."""
+    """Words match the id, title, topic and level.
+
+    Enter takes the first match, and the arrow keys take another one. If nothing matches, Enter does
+    nothing.
+    """
 
     async def first(pilot: Pilot[AgendaEntry]) -> None:
         await pilot.press(*"latent hard")
@@ -81,7 +85,7 @@ def test_typing_filters_and_enter_starts() -> None:
     assert drive(nothing) is None
 
 
-def test_tab_does_not_take_the_line_away(tmp_path: Path) -> None:
+def test_tab_keeps_the_focus_in_the_line(tmp_path: Path) -> None:
     """After Tab, typing still filters and Enter still starts."""
 
     async def script(pilot: Pilot[AgendaEntry]) -> None:

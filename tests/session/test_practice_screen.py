@@ -1,4 +1,4 @@
-"""The session's screen, driven by Textual's pilot and, as a user would, in a terminal."""
+"""The screen of a session, driven by Textual's pilot."""
 
 import asyncio
 import os
@@ -15,8 +15,7 @@ from textual.worker import WorkerFailed
 
 import trainer
 from tests.support.fake_grader import FakeGrader, report_on
-from tests.support.paths import ROOT
-from tests.support.session import GQA, RIGHT, WRONG, app_on, drive, screen, until, words
+from tests.support.session import GQA, PACK, RIGHT, WRONG, app_on, drive, screen, until, words
 from trainer.packs import pack_reader
 from trainer.practice.journal import Journal
 from trainer.server.client import AsyncClient
@@ -26,9 +25,11 @@ from trainer.session.practice_screen import _clock, _keys
 from trainer.session.session_state import SETTLE_SECONDS
 from trainer.session.theme import theme
 
+SIZES = [(80, 24), (60, 20), (200, 50)]
 
-def test_no_widget_reads_markup() -> None:
-    """A sentence that a session shows may hold a name in brackets."""
+
+def test_widgets_of_all_screens_read_no_markup() -> None:
+    """A sentence on a screen may have a name in brackets."""
     folder = Path(trainer.__file__).parent / "session"
     calls = [
         line
@@ -40,16 +41,17 @@ def test_no_widget_reads_markup() -> None:
     assert [line for line in calls if "markup=False" not in line] == []
 
 
-SIZES = [(80, 24), (60, 20), (200, 50)]
-
-
 def test_wrong_then_right_hint_quit_and_resume(file: Path, home: Path) -> None:
-    """With the real grader: both verdicts are seen, where and why are told, the journal has it all, and a second session goes on from there."""
-    grader = AsyncClient(ROOT)
+    """The real grader gives both verdicts, and a second session continues.
+
+    The screen shows the mistake and a trace. The journal has both attempts, the hint and the
+    review.
+    """
+    grader = AsyncClient(PACK)
     app = app_on(file, home, grader)
 
     async def first(pilot: Pilot[SessionResult]) -> None:
-        assert "next" not in screen(pilot)
+        assert "n next" not in screen(pilot)
         file.write_text(WRONG)
         await until(
             pilot,
@@ -60,7 +62,7 @@ def test_wrong_then_right_hint_quit_and_resume(file: Path, home: Path) -> None:
         )
         await pilot.press("h")
         await until(pilot, lambda: "Hint 1" in screen(pilot))
-        await asyncio.sleep(SETTLE_SECONDS)  # the wrong answer stood: it counts
+        await asyncio.sleep(SETTLE_SECONDS)  # so that the wrong answer counts
         file.write_text(RIGHT)
         await until(pilot, lambda: "PASSED 14/14" in screen(pilot) and "n next" in screen(pilot))
         await pilot.press("t")
@@ -78,33 +80,33 @@ def test_wrong_then_right_hint_quit_and_resume(file: Path, home: Path) -> None:
         grader.close()
     assert app.return_value is not None
     assert (
-        app.return_value.how,
+        app.return_value.ending,
         app.return_value.passed,
         app.return_value.attempts,
         app.return_value.hints,
     ) == ("quit", True, 2, 1)
     journal = Journal(home)
-    assert [(one.verdict, one.hints, one.mistakes) for one in journal.attempts()] == [
+    attempts = journal.attempts()
+    assert [(attempt.verdict, attempt.hints, attempt.mistakes) for attempt in attempts] == [
         ("failed", 0, ("no-scale",)),
         ("passed", 1, ()),
     ]
-    assert [one.rating for one in journal.reviews()] == [3]
+    assert [review.rating for review in journal.reviews()] == [3]
     assert journal.rows()
     again = app_on(file, home, seconds_before=90.0, purpose="practice")
 
     async def second(pilot: Pilot[SessionResult]) -> None:
-        await until(pilot, lambda: again.practice.attempts == 1)
-        await until(
-            pilot, lambda: bool(re.search(r"  1:[3-5]\d of 20:00", screen(pilot)))
-        )  # what was spent before counts
-        assert again.practice.hints == (GQA.hints[0],)
+        await until(pilot, lambda: again.state.attempts == 1)
+        # The time before the session counts.
+        await until(pilot, lambda: bool(re.search(r"  1:[3-5]\d of 20:00", screen(pilot))))
+        assert again.state.hints == (GQA.hints[0],)
 
     drive(again, second)
 
 
-def test_a_save_supersedes_what_is_under_way(file: Path, home: Path) -> None:
-    """With the real grader: an answer that hangs is left at once for the next save, and is no attempt."""
-    grader = AsyncClient(ROOT)
+def test_save_supersedes_the_grading_of_the_save_before(file: Path, home: Path) -> None:
+    """The real grader stops an answer that hangs. That answer is not an attempt."""
+    grader = AsyncClient(PACK)
     app = app_on(file, home, grader)
 
     async def script(pilot: Pilot[SessionResult]) -> None:
@@ -112,19 +114,19 @@ def test_a_save_supersedes_what_is_under_way(file: Path, home: Path) -> None:
         await until(pilot, lambda: app.grading)
         await pilot.pause(0.2)
         file.write_text(RIGHT)
-        await until(pilot, lambda: app.practice.passed)
+        await until(pilot, lambda: app.state.passed)
 
     try:
         drive(app, script)
     finally:
         grader.close()
-    # Had its time limit been waited for, the one that hangs would be an attempt.
-    assert [one.verdict for one in Journal(home).attempts()] == ["passed"]
+    # With a wait for its time limit, the answer that hangs would be an attempt.
+    assert [attempt.verdict for attempt in Journal(home).attempts()] == ["passed"]
 
 
-def test_the_grading_process_is_killed(file: Path, home: Path) -> None:
-    """It is said in a sentence, another one starts, and the next save is graded."""
-    grader = AsyncClient(ROOT)
+def test_grading_process_that_is_killed_is_replaced(file: Path, home: Path) -> None:
+    """The screen says so, and the new process grades the next save."""
+    grader = AsyncClient(PACK)
     app = app_on(file, home, grader)
 
     async def script(pilot: Pilot[SessionResult]) -> None:
@@ -132,7 +134,7 @@ def test_the_grading_process_is_killed(file: Path, home: Path) -> None:
         await until(pilot, lambda: "grading process ended" in app.status)
         await until(pilot, lambda: app.warm)
         file.write_text(RIGHT)
-        await until(pilot, lambda: app.practice.passed)
+        await until(pilot, lambda: app.state.passed)
 
     try:
         drive(app, script)
@@ -140,20 +142,20 @@ def test_the_grading_process_is_killed(file: Path, home: Path) -> None:
         app.grader.close()
 
 
-def test_a_grading_process_that_does_not_stay_up(
+def test_grading_process_that_keeps_ending_is_not_replaced_for_ever(
     file: Path, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """After a few deaths no other one is started; a sentence says what its last words were and what to do."""
+    """The screen shows the last words of the process and the next step."""
     monkeypatch.setattr("trainer.session.practice_screen._REST_SECONDS", 0.01)
     monkeypatch.setattr("trainer.session.practice_screen.AsyncClient", lambda root: FakeGrader())
     app = app_on(file, home)
 
     async def script(pilot: Pilot[SessionResult]) -> None:
         file.write_text("crash")
-        await until(pilot, lambda: "does not stay up (it fell over)" in words(pilot))
+        await until(pilot, lambda: "keeps ending (it fell over)" in words(pilot))
         file.write_text("right")
         await pilot.pause(1.5)
-        assert app.practice.attempts == 0
+        assert app.state.attempts == 0
         await pilot.press("q")
 
     drive(app, script)
@@ -172,10 +174,10 @@ def test_a_grading_process_that_does_not_stay_up(
     ],
     ids=["deleted", "a folder", "half-written", "no text", "nul", "refused"],
 )
-def test_a_sentence_and_on(
+def test_file_that_cannot_be_graded_gets_a_sentence(
     file: Path, home: Path, harm: Callable[[Path], object], says: str
 ) -> None:
-    """What cannot be graded is said, the session stays, and the next whole save is graded."""
+    """The session continues and grades the next good save."""
     app = app_on(file, home)
 
     async def script(pilot: Pilot[SessionResult]) -> None:
@@ -185,13 +187,13 @@ def test_a_sentence_and_on(
         if file.is_dir():
             file.rmdir()
         file.write_text("right")
-        await until(pilot, lambda: app.practice.passed)
+        await until(pilot, lambda: app.state.passed)
 
     drive(app, script)
 
 
-def test_only_the_keys_that_work(file: Path, home: Path) -> None:
-    """Before a verdict no `why`, no `trace`, no `next`; each comes with what it needs, and the hint goes with the last."""
+def test_keys_work_only_when_they_can_do_something(file: Path, home: Path) -> None:
+    """Other keys say why they do nothing."""
     app = app_on(file, home)
 
     def keys() -> set[str]:
@@ -213,34 +215,36 @@ def test_only_the_keys_that_work(file: Path, home: Path) -> None:
             assert says in words(pilot), "a key that does nothing says why"
         assert app.return_value is None
         file.write_text("wrong")
-        await until(pilot, lambda: app.practice.attempts == 1)
+        await until(pilot, lambda: app.state.attempts == 1)
         assert keys() == {"again", "hint", "reset", "leave", "why", "trace"}
         for _ in range(5):
             await pilot.press("h")
         assert "hint" not in keys()
-        assert app.practice.hints == GQA.hints
+        assert app.state.hints == GQA.hints
         file.write_text("right")
-        await until(pilot, lambda: app.practice.passed)
+        await until(pilot, lambda: app.state.passed)
         assert {"next", "overrule"} <= keys()
         assert "why" not in keys()
         await pilot.press("1")
-        assert "graded again" in app.practice.graded
+        assert "graded again" in app.state.grade_text
         await pilot.press("n")
 
     drive(app, script)
     assert app.return_value is not None
-    assert app.return_value.how == "next"
+    assert app.return_value.ending == "next"
     (review,) = Journal(home).reviews()
     assert review.rating == 1
 
 
-def test_why_is_held_back_in_an_interview_and_counted(file: Path, home: Path) -> None:
-    """Without `why` the mistake is not drawn anywhere; the key shows it, and that is counted."""
+def test_interview_hides_the_mistake_and_counts_the_key_that_shows_it(
+    file: Path, home: Path
+) -> None:
+    """The mistake is not on the screen until the learner presses w."""
     app = app_on(file, home, why=False, purpose="interview")
 
     async def script(pilot: Pilot[SessionResult]) -> None:
         file.write_text("wrong")
-        await until(pilot, lambda: app.practice.attempts == 1)
+        await until(pilot, lambda: app.state.attempts == 1)
         await until(pilot, lambda: "line 3" in screen(pilot))
         assert "not scaled" not in screen(pilot)
         await pilot.press("w")
@@ -249,16 +253,16 @@ def test_why_is_held_back_in_an_interview_and_counted(file: Path, home: Path) ->
 
     drive(app, script)
     assert app.return_value is not None
-    assert (app.return_value.how, app.return_value.whys) == ("next", 2)
+    assert (app.return_value.ending, app.return_value.revealed_mistakes) == ("next", 2)
 
 
 def test_reset_keeps_the_old_file(file: Path, home: Path) -> None:
-    """A fresh stub, and the learner's work under the name that is said."""
+    """The learner's old file gets another name, and the screen shows that name."""
     app = app_on(file, home)
 
     async def script(pilot: Pilot[SessionResult]) -> None:
         file.write_text("my work")
-        await until(pilot, lambda: app.practice.attempts == 1)
+        await until(pilot, lambda: app.state.attempts == 1)
         await pilot.press("x")
         assert "gqa.old-1.py" in app.status
 
@@ -267,8 +271,8 @@ def test_reset_keeps_the_old_file(file: Path, home: Path) -> None:
     assert file.read_text() == pack_reader.stub(GQA)
 
 
-def test_a_verdict_that_comes_after_a_reset(file: Path, home: Path) -> None:
-    """What was under way when the stub was handed out anew is no attempt at the new one."""
+def test_verdict_that_comes_after_a_reset_is_ignored(file: Path, home: Path) -> None:
+    """A verdict on the old text is not an attempt at the fresh stub."""
     app = app_on(file, home)
     assert isinstance(app.grader, FakeGrader)
     grader = app.grader
@@ -279,23 +283,23 @@ def test_a_verdict_that_comes_after_a_reset(file: Path, home: Path) -> None:
         await pilot.press("x")
         grader.say(Verdict(1, report_on("gqa", "gqa.py", "right", 1)))
         await pilot.pause(0.3)
-        assert app.practice.attempts == 0
+        assert app.state.attempts == 0
         assert "not graded yet" in screen(pilot)
 
     drive(app, script)
 
 
-def test_what_breaks_inside_ends_the_session_with_words(
+def test_fault_of_the_screen_ends_the_session(
     file: Path, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A fault of the screen's own is not swallowed by a task: the session ends, and the journal is whole."""
+    """An exception in a background task is not lost, and the journal stays whole."""
     app = app_on(file, home)
 
     def broken(*_: object, **__: object) -> None:
         raise ZeroDivisionError("a fault of ours")
 
     async def script(pilot: Pilot[SessionResult]) -> None:
-        monkeypatch.setattr(app.practice, "attempted", broken)
+        monkeypatch.setattr(app.state, "take_verdict", broken)
         file.write_text("right")
         for _ in range(3000):
             if app._exception is not None:
@@ -307,34 +311,36 @@ def test_what_breaks_inside_ends_the_session_with_words(
     assert Journal(home).attempts() == []
 
 
-def test_a_stub_is_not_graded(file: Path, home: Path) -> None:
-    """What was handed out and is untouched is no attempt; work that was there is graded at once."""
+def test_unchanged_stub_is_not_graded(file: Path, home: Path) -> None:
+    """A file with earlier work is graded at the start of the session."""
     app = app_on(file, home)
 
     async def stays_new(pilot: Pilot[SessionResult]) -> None:
         await pilot.pause(0.3)
-        assert app.practice.attempts == 0
+        assert app.state.attempts == 0
 
     drive(app, stays_new)
     file.write_text("right")
     other = app_on(file, home)
 
     async def is_graded(pilot: Pilot[SessionResult]) -> None:
-        await until(pilot, lambda: other.practice.passed)
+        await until(pilot, lambda: other.state.passed)
 
     drive(other, is_graded)
 
 
 @pytest.mark.parametrize("size", SIZES, ids=["80x24", "60x20", "200x50"])
 @pytest.mark.parametrize("shade", ["dark", "light"])
-def test_it_fits(file: Path, home: Path, size: tuple[int, int], shade: Any) -> None:
-    """Verdict, clock, status and keys are on the screen at every size, side by side only where there is room."""
+def test_verdict_clock_status_and_keys_fit_the_screen(
+    file: Path, home: Path, size: tuple[int, int], shade: Any
+) -> None:
+    """Task and report are side by side only on a wide screen."""
     app = app_on(file, home)
     app.theme = theme(shade, {})
 
     async def script(pilot: Pilot[SessionResult]) -> None:
         file.write_text("wrong")
-        await until(pilot, lambda: app.practice.attempts == 1)
+        await until(pilot, lambda: app.state.attempts == 1)
         # Another pane and a second row of keys come with the next layout.
         await until(pilot, lambda: "q quit" in screen(pilot) and "3 of 4 values" in screen(pilot))
         drawn = screen(pilot)
@@ -350,8 +356,8 @@ def test_it_fits(file: Path, home: Path, size: tuple[int, int], shade: Any) -> N
     drive(app, script, size)
 
 
-def test_too_small_and_larger_again(file: Path, home: Path) -> None:
-    """A sentence with both sizes; nothing is lost, and it is drawn again when there is room."""
+def test_terminal_that_is_too_small_shows_both_sizes(file: Path, home: Path) -> None:
+    """A save is graded meanwhile, and is drawn when the terminal is large enough."""
     app = app_on(file, home)
 
     async def script(pilot: Pilot[SessionResult]) -> None:
@@ -359,21 +365,21 @@ def test_too_small_and_larger_again(file: Path, home: Path) -> None:
         await pilot.pause()
         assert "30 x 8" in words(pilot)
         file.write_text("right")
-        await until(pilot, lambda: app.practice.passed)
+        await until(pilot, lambda: app.state.passed)
         await pilot.resize_terminal(80, 24)
         await until(pilot, lambda: "PASSED 2/2" in screen(pilot))
 
     drive(app, script)
 
 
-def test_clock_that_ticks_while_the_screen_ends(file: Path, home: Path) -> None:
-    """Textual takes the parts away one by one; a second or a verdict that comes then breaks nothing."""
+def test_tick_and_verdict_while_the_screen_ends_do_no_harm(file: Path, home: Path) -> None:
+    """At the end Textual removes the widgets one by one."""
     app = app_on(file, home)
 
     async def script(pilot: Pilot[SessionResult]) -> None:
         await app.query_one("#top").remove()
         file.write_text("right")
-        await until(pilot, lambda: app.practice.passed)
+        await until(pilot, lambda: app.state.passed)
         await pilot.pause(1.2)
         await pilot.press("q")
 
@@ -382,21 +388,21 @@ def test_clock_that_ticks_while_the_screen_ends(file: Path, home: Path) -> None:
     assert app.return_value.passed
 
 
-def test_no_journal_can_be_kept(file: Path, tmp_path: Path) -> None:
-    """A home that cannot be written: a sentence in the session, and every save is graded."""
+def test_journal_that_cannot_be_written_is_reported(file: Path, tmp_path: Path) -> None:
+    """Every save is still graded."""
     (tmp_path / "a file").write_text("")
     app = app_on(file, tmp_path / "a file" / "home")
 
     async def script(pilot: Pilot[SessionResult]) -> None:
         file.write_text("right")
-        await until(pilot, lambda: app.practice.passed)
+        await until(pilot, lambda: app.state.passed)
         assert "progress is not kept" in words(pilot)
 
     drive(app, script)
 
 
 def test_state_of_an_unfinished_file_is_shown(file: Path, home: Path) -> None:
-    """The line is told at the top and at the foot, the last verdict stays, and the task is not turned away."""
+    """The top line, the status and the report show it. The task and the last verdict stay."""
     app = app_on(file, home)
 
     async def script(pilot: Pilot[SessionResult]) -> None:
@@ -419,21 +425,21 @@ def test_state_of_an_unfinished_file_is_shown(file: Path, home: Path) -> None:
     assert app.return_value.source == "wrong"
 
 
-def test_autosave_while_an_answer_is_typed(file: Path, home: Path) -> None:
-    """With the real grader: a right answer whose every fourth line is saved is easy, with no failed attempt."""
-    grader = AsyncClient(ROOT)
+def test_autosave_during_typing_makes_no_failed_attempts(file: Path, home: Path) -> None:
+    """The real grader grades a right answer after every fourth line."""
+    grader = AsyncClient(PACK)
     app = app_on(file, home, grader)
     lines = RIGHT.splitlines(keepends=True)
 
     def is_graded(text: str) -> bool:
-        return app._sent == text and not app.grading
+        return app._sent_source == text and not app.grading
 
     async def script(pilot: Pilot[SessionResult]) -> None:
         for count in [*range(10, len(lines), 4), len(lines)]:
             text = "".join(lines[:count])
             file.write_text(text)
             await until(pilot, partial(is_graded, text))
-        await until(pilot, lambda: app.practice.passed)
+        await until(pilot, lambda: app.state.passed)
         await pilot.press("q")
 
     try:
@@ -446,26 +452,27 @@ def test_autosave_while_an_answer_is_typed(file: Path, home: Path) -> None:
     assert (review.rating, "0 failed attempts" in review.reason) == (4, True)
 
 
-def test_two_sessions_on_one_file(file: Path, home: Path) -> None:
-    """The same challenge open twice: both see every save, both keep what they saw."""
+def test_two_sessions_on_one_file_both_record_attempts(file: Path, home: Path) -> None:
+    """Both sessions see every save."""
     first, second = app_on(file, home), app_on(file, home)
 
     async def run() -> None:
-        async with first.run_test(size=(80, 24)) as one, second.run_test(size=(80, 24)) as other:
-            await until(one, lambda: first.warm and second.warm)
+        size = (80, 24)
+        async with first.run_test(size=size) as pilot, second.run_test(size=size) as other_pilot:
+            await until(pilot, lambda: first.warm and second.warm)
             file.write_text("right")
-            await until(one, lambda: first.practice.passed)
-            await until(other, lambda: second.practice.passed)
+            await until(pilot, lambda: first.state.passed)
+            await until(other_pilot, lambda: second.state.passed)
 
     asyncio.run(run())
-    assert [one.verdict for one in Journal(home).attempts()] == ["passed", "passed"]
+    assert [attempt.verdict for attempt in Journal(home).attempts()] == ["passed", "passed"]
     assert len(Journal(home).reviews()) == 1, "one pass is graded once"
 
 
-def test_a_trace_is_asked_of_what_was_graded(
+def test_trace_has_the_text_and_the_seed_of_the_report(
     file: Path, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """`t` asks for the lines of the text and the seed that the report is of, and the next verdict takes its place."""
+    """The next verdict removes the trace."""
     monkeypatch.setattr(
         "trainer.session.practice_screen.render_trace", lambda trace: f"trace of seed {trace.seed}"
     )
@@ -475,7 +482,7 @@ def test_a_trace_is_asked_of_what_was_graded(
 
     async def script(pilot: Pilot[SessionResult]) -> None:
         file.write_text("wrong")
-        await until(pilot, lambda: app.practice.attempts == 1)
+        await until(pilot, lambda: app.state.attempts == 1)
         await pilot.press("t")
         await until(pilot, lambda: "trace of seed 7" in screen(pilot))
         traced = [request for request in grader.requests if isinstance(request, TraceLines)]
@@ -487,8 +494,8 @@ def test_a_trace_is_asked_of_what_was_graded(
     drive(app, script)
 
 
-def test_small_words() -> None:
-    """Clock and keys."""
+def test_clock_and_keys_as_text() -> None:
+    """Times have no negative values, and the keys are wrapped to the width."""
     assert [_clock(seconds) for seconds in (-5, 0, 247, 3723)] == [
         "0:00",
         "0:00",
@@ -496,5 +503,3 @@ def test_small_words() -> None:
         "1:02:03",
     ]
     assert _keys([("a", "one"), ("b", "two"), ("c", "three")], 14).plain == "a one  b two\nc three"
-    assert theme(None, {"COLORFGBG": "0;15"}) == "textual-light"
-    assert theme(None, {"COLORFGBG": "0;15", "ATTN_DRILL_THEME": "dark"}) == "textual-dark"

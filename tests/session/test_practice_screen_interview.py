@@ -1,4 +1,4 @@
-"""A mock interview on the screen: opening pages, the clock, files, questions, the score sheet."""
+"""The session's screen in a mock interview: the opening page and the clock."""
 
 import re
 from pathlib import Path
@@ -32,12 +32,12 @@ def test_clock_starts_at_enter(file: Path, home: Path, size: tuple[int, int]) ->
         await pilot.press("r", "h", "w", "t", "x", "n", "tab", "1")
         await pilot.pause(1.2)
         assert "1 of 2 · 30:00 left" in screen(pilot)
-        assert app.practice.seconds == 0
+        assert app.state.seconds == 0
         assert app.return_value is None
         assert file.read_text() == "right"
-        assert not [order for order in grader.requests if isinstance(order, Grade)]
+        assert not [request for request in grader.requests if isinstance(request, Grade)]
         await pilot.press("enter")
-        await until(pilot, lambda: app.practice.passed)
+        await until(pilot, lambda: app.state.passed)
         assert OPENING[:10] not in screen(pilot)
         clock.now += 20
         await until(pilot, lambda: "1 of 2 · 29:40 left" in screen(pilot))
@@ -45,11 +45,11 @@ def test_clock_starts_at_enter(file: Path, home: Path, size: tuple[int, int]) ->
 
     run_app(app, script, size)
     assert app.return_value is not None
-    assert (app.return_value.how, app.return_value.seconds) == ("next", 20.0)
+    assert (app.return_value.ending, app.return_value.seconds) == ("next", 20.0)
 
 
-def test_leaving_from_the_opening_page_costs_nothing(file: Path, home: Path) -> None:
-    """An interview that goes on keeps the seconds that it had."""
+def test_leaving_from_the_opening_page_costs_no_time(file: Path, home: Path) -> None:
+    """An interview that is resumed keeps the seconds before."""
     clock = Clock()
     app = app_on(file, home, clock=clock, seconds_before=95.0, **INTERVIEW)
 
@@ -60,7 +60,7 @@ def test_leaving_from_the_opening_page_costs_nothing(file: Path, home: Path) -> 
 
     run_app(app, script, (80, 24))
     assert app.return_value is not None
-    assert (app.return_value.how, app.return_value.seconds) == ("quit", 95.0)
+    assert (app.return_value.ending, app.return_value.seconds) == ("quit", 95.0)
 
 
 @pytest.mark.parametrize("size", SIZES, ids=str)
@@ -68,7 +68,7 @@ def test_leaving_from_the_opening_page_costs_nothing(file: Path, home: Path) -> 
 def test_path_and_time_stay_in_view(
     tmp_path: Path, home: Path, size: tuple[int, int], key: str
 ) -> None:
-    """The whole path and the time stay in view whatever is shown; a long path is wrapped."""
+    """They are in view in every pane, and a long path is wrapped."""
     path = tmp_path / "an interview folder" / "gqa.py"
     path.parent.mkdir()
     path.write_text("wrong")
@@ -77,7 +77,7 @@ def test_path_and_time_stay_in_view(
     async def script(pilot: Pilot[SessionResult]) -> None:
         await until(pilot, lambda: app.warm)
         await pilot.press("enter")
-        await until(pilot, lambda: app.practice.last is not None)
+        await until(pilot, lambda: app.state.last is not None)
         await pilot.press(key)
         await pilot.pause()
         drawn = screen(pilot)
@@ -87,15 +87,13 @@ def test_path_and_time_stay_in_view(
                 line.strip() for line in drawn.splitlines()
             ).replace(" ", "")
         else:
-            assert re.search(r"^ /\S*….*gqa\.py", drawn, re.MULTILINE), (
-                "there the middle is left out"
-            )
+            assert re.search(r"^ /\S*….*gqa\.py", drawn, re.MULTILINE), "without its middle"
 
     run_app(app, script, size)
 
 
-def test_time_that_is_up(file: Path, home: Path) -> None:
-    """The top line says the overtime of the problem and of the interview."""
+def test_top_line_shows_the_overtime(file: Path, home: Path) -> None:
+    """The overtime of the problem and of the interview are shown separately."""
     clock = Clock()
     app = app_on(file, home, clock=clock, par_seconds=600.0, **INTERVIEW)
 

@@ -1,4 +1,4 @@
-"""Every key of the session's footer, at every width and in every state: it does something that is seen."""
+"""Every key of the session's footer, at many widths and in every state of the session."""
 
 import asyncio
 import re
@@ -18,77 +18,75 @@ from trainer.session.model import SessionResult, Sitting
 from trainer.session.practice_screen import SessionApp
 
 WIDTHS = (40, 60, 80, 109, 110, 140)
-
-
-EDGES = (40, 109, 110)  # the narrowest, and where the layout changes
+EDGES = (40, 109, 110)  # the least width, and the widths at which the layout changes
 
 
 class SilentGrader(FakeGrader):
-    """A grading process that still imports torch."""
+    """A grading process that is still starting."""
 
     def __init__(self) -> None:
         super().__init__()
-        self._answers: asyncio.Queue[Reply | None] = asyncio.Queue()
+        self._replies: asyncio.Queue[Reply | None] = asyncio.Queue()
 
 
 async def to_failed(app: SessionApp, path: Path, pilot: Pilot[SessionResult]) -> None:
     """Save a wrong answer and wait for its verdict."""
     path.write_text("wrong")
-    await until(pilot, lambda: app.practice.last is not None)
+    await until(pilot, lambda: app.state.last is not None)
 
 
 async def to_starting(app: SessionApp, path: Path, pilot: Pilot[SessionResult]) -> None:
-    """Nothing has answered yet."""
+    """Do nothing: the grader has not replied yet."""
 
 
 async def to_fresh(app: SessionApp, path: Path, pilot: Pilot[SessionResult]) -> None:
-    """The grader is ready, and the file is the stub."""
+    """Wait for the grader. The file is the stub."""
     await until(pilot, lambda: app.warm)
 
 
 async def to_grading(app: SessionApp, path: Path, pilot: Pilot[SessionResult]) -> None:
-    """Another save is graded after a wrong answer."""
+    """Save another text after a wrong answer, and wait until it is being graded."""
     await to_failed(app, path, pilot)
     path.write_text("slow")
     await until(pilot, lambda: app.grading)
 
 
 async def to_passed(app: SessionApp, path: Path, pilot: Pilot[SessionResult]) -> None:
-    """The answer is right."""
+    """Save a right answer and wait for its verdict."""
     path.write_text("right")
-    await until(pilot, lambda: app.practice.passed)
+    await until(pilot, lambda: app.state.passed)
 
 
 async def to_trace(app: SessionApp, path: Path, pilot: Pilot[SessionResult]) -> None:
-    """The trace of a wrong answer is shown."""
+    """Show the trace of a wrong answer."""
     await to_failed(app, path, pilot)
     await pilot.press("t")
     await until(pilot, lambda: app.trace is not None)
 
 
 async def to_trace_behind(app: SessionApp, path: Path, pilot: Pilot[SessionResult]) -> None:
-    """The trace is there, and the task is shown."""
+    """Show the task after the trace."""
     await to_trace(app, path, pilot)
     await pilot.press("tab")
 
 
 async def to_hint(app: SessionApp, path: Path, pilot: Pilot[SessionResult]) -> None:
-    """A hint was taken after a wrong answer."""
+    """Take a hint after a wrong answer."""
     await to_failed(app, path, pilot)
     await pilot.press("h")
 
 
 async def to_why(app: SessionApp, path: Path, pilot: Pilot[SessionResult]) -> None:
-    """The likely mistake is held back after a wrong answer."""
+    """Hide the likely mistake after a wrong answer."""
     await to_failed(app, path, pilot)
     await pilot.press("w")
 
 
 async def to_unfinished(app: SessionApp, path: Path, pilot: Pilot[SessionResult]) -> None:
-    """The file does not parse after a wrong answer."""
+    """Save a text that does not parse after a wrong answer."""
     await to_failed(app, path, pilot)
     path.write_text("half")
-    await until(pilot, lambda: app.practice.unfinished is not None)
+    await until(pilot, lambda: app.state.unfinished is not None)
 
 
 STATES = {
@@ -106,14 +104,18 @@ STATES = {
 
 
 def shown_keys(app: SessionApp) -> list[str]:
-    """The keys that the footer shows, read from what is drawn there."""
+    """Return the keys in the footer, read from the drawn text."""
     text = str(app.query_one("#keys").render()).replace("1-4 again … easy", "1 again")
     return re.findall(r"(?:^|  |\n)(\S+) ", text)
 
 
 @pytest.fixture
-def keys_work(file: Path, home: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., list[str]]:
-    """Press every key of the footer, each in a session of its own that stands still but for that key."""
+def press_all(file: Path, home: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., list[str]]:
+    """Return a function that presses every key of the footer.
+
+    Each key gets its own session. The clock of the session stands still, so only the key can change
+    the screen.
+    """
     monkeypatch.setattr(
         "trainer.session.practice_screen.render_trace", lambda trace: f"trace of seed {trace.seed}"
     )
@@ -121,52 +123,52 @@ def keys_work(file: Path, home: Path, monkeypatch: pytest.MonkeyPatch) -> Callab
     monkeypatch.delenv("VISUAL", raising=False)
     stub = file.read_text()
 
-    def work(state: str, width: int, focus: str | None = None, **stay: Any) -> list[str]:
-        pressed: list[str] = []
+    def press_keys(state: str, width: int, focus: str | None = None, **options: Any) -> list[str]:
+        keys: list[str] = []
 
-        def app() -> SessionApp:
+        def new_app() -> SessionApp:
             file.write_text(stub)
             grader = SilentGrader() if state == "starting" else FakeGrader()
-            return app_on(file, home, grader, clock=lambda: 0.0, **stay)
+            return app_on(file, home, grader, clock=lambda: 0.0, **options)
 
-        async def reach(made: SessionApp, pilot: Pilot[SessionResult]) -> None:
+        async def reach(app: SessionApp, pilot: Pilot[SessionResult]) -> None:
             if state != "starting":
-                await until(pilot, lambda: made.warm)
-            if stay.get("sitting") is None:
-                await STATES[state](made, file, pilot)
+                await until(pilot, lambda: app.warm)
+            if options.get("sitting") is None:
+                await STATES[state](app, file, pilot)
             await pilot.pause()
             if focus is not None:
-                made.query_one(f"#{focus}").focus()
+                app.query_one(f"#{focus}").focus()
             await pilot.pause()
 
-        looked = app()
+        app_to_read = new_app()
 
-        async def look(pilot: Pilot[SessionResult]) -> None:
-            await reach(looked, pilot)
-            pressed.extend(shown_keys(looked))
-            assert all(f"{key} " in words(pilot) for key in pressed), screen(pilot)
+        async def read(pilot: Pilot[SessionResult]) -> None:
+            await reach(app_to_read, pilot)
+            keys.extend(shown_keys(app_to_read))
+            assert all(f"{key} " in words(pilot) for key in keys), screen(pilot)
 
-        run_app(looked, look, (width, 24))
-        for key in pressed:
-            tried = app()
+        run_app(app_to_read, read, (width, 24))
+        for key in keys:
+            app = new_app()
 
             async def press(
-                pilot: Pilot[SessionResult], tried: SessionApp = tried, key: str = key
+                pilot: Pilot[SessionResult], app: SessionApp = app, key: str = key
             ) -> None:
-                await reach(tried, pilot)
+                await reach(app, pilot)
                 before = screen(pilot)
                 await pilot.press(key)
                 if key in ("q", "n"):
-                    assert tried.return_value is not None, f"{key} does not leave"
+                    assert app.return_value is not None, f"{key} does not leave"
                     return
                 await until(pilot, lambda: screen(pilot) != before, 5.0)
                 await pilot.press("q")
-                assert tried.return_value is not None, f"after {key} the session does not go on"
+                assert app.return_value is not None, f"after {key} the session does not go on"
 
-            run_app(tried, press, (width, 24))
-        return pressed
+            run_app(app, press, (width, 24))
+        return keys
 
-    return work
+    return press_keys
 
 
 @pytest.mark.sampled(14)
@@ -178,11 +180,11 @@ def keys_work(file: Path, home: Path, monkeypatch: pytest.MonkeyPatch) -> Callab
         for width in (WIDTHS if state in ("failed", "passed") else EDGES)
     ],
 )
-def test_every_shown_key_is_seen_to_work(
-    keys_work: Callable[..., list[str]], state: str, width: int
+def test_every_shown_key_changes_the_screen_or_leaves(
+    press_all: Callable[..., list[str]], state: str, width: int
 ) -> None:
-    """Each key that the footer shows changes what is drawn, or leaves."""
-    pressed = keys_work(state, width)
+    """The footer of each state has the right keys."""
+    pressed = press_all(state, width)
     assert {"tab", "q", "e", "x", "h"} <= set(pressed)
     assert ("r" in pressed) == (state != "starting")
     assert ("t" in pressed) == (state not in ("starting", "fresh"))
@@ -194,24 +196,26 @@ def test_every_shown_key_is_seen_to_work(
 @pytest.mark.parametrize("focus", ["task", "report"])
 @pytest.mark.parametrize("width", [80, 140])
 def test_keys_work_with_any_pane_focused(
-    keys_work: Callable[..., list[str]], width: int, focus: str
+    press_all: Callable[..., list[str]], width: int, focus: str
 ) -> None:
-    """The focus, which a click may have moved, takes no key away."""
-    assert len(keys_work("failed", width, focus)) == 8
+    """A click may move the focus, and all keys still work."""
+    assert len(press_all("failed", width, focus)) == 8
 
 
 @pytest.mark.parametrize("width", WIDTHS)
-def test_keys_of_the_opening_page(keys_work: Callable[..., list[str]], width: int) -> None:
-    """Enter and q, and both work."""
+def test_opening_page_has_the_keys_enter_and_q(
+    press_all: Callable[..., list[str]], width: int
+) -> None:
+    """Both keys work."""
     sitting = Sitting(1, 2, 1800.0, "An opening page.")
-    assert keys_work("fresh", width, sitting=sitting, purpose="interview") == ["enter", "q"]
+    assert press_all("fresh", width, sitting=sitting, purpose="interview") == ["enter", "q"]
 
 
 @pytest.mark.sampled(4)
 @pytest.mark.parametrize("width", WIDTHS)
 @pytest.mark.parametrize("key", ["tab", "shift+tab"])
-def test_task_is_one_key_away_after_a_verdict(file: Path, home: Path, width: int, key: str) -> None:
-    """Where one pane is shown Tab shows the other; where both are, the arrows scroll the other."""
+def test_tab_shows_or_scrolls_the_other_pane(file: Path, home: Path, width: int, key: str) -> None:
+    """On a narrow screen Tab shows the other pane. On a wide screen it scrolls the other pane."""
     app = app_on(file, home)
 
     async def script(pilot: Pilot[SessionResult]) -> None:
@@ -233,8 +237,8 @@ def test_task_is_one_key_away_after_a_verdict(file: Path, home: Path, width: int
     run_app(app, script, (width, 12))
 
 
-def test_click_moves_what_the_arrows_scroll(file: Path, home: Path) -> None:
-    """Where both panes are shown, a click on the task is the same as Tab."""
+def test_click_on_a_pane_lets_the_arrows_scroll_it(file: Path, home: Path) -> None:
+    """If both panes are shown, a click on the task is the same as Tab."""
     app = app_on(file, home)
 
     async def script(pilot: Pilot[SessionResult]) -> None:
@@ -247,8 +251,8 @@ def test_click_moves_what_the_arrows_scroll(file: Path, home: Path) -> None:
     run_app(app, script, (140, 24))
 
 
-def test_keys_of_a_terminal_that_is_too_small(file: Path, home: Path) -> None:
-    """Nothing happens that cannot be seen; q quits."""
+def test_only_q_works_in_a_terminal_that_is_too_small(file: Path, home: Path) -> None:
+    """A change that cannot be seen must not happen."""
     app = app_on(file, home)
 
     async def script(pilot: Pilot[SessionResult]) -> None:
@@ -258,15 +262,17 @@ def test_keys_of_a_terminal_that_is_too_small(file: Path, home: Path) -> None:
         await pilot.pause()
         await pilot.press("x", "h", "w", "tab", "enter")
         assert file.read_text() == "wrong"
-        assert app.practice.hints == ()
+        assert app.state.hints == ()
         await pilot.press("q")
 
     run_app(app, script, (80, 24))
     assert app.return_value is not None
 
 
-def test_why_leaves_the_trace(file: Path, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The likely mistake stands in the report, so the report is shown."""
+def test_why_shows_the_report_in_place_of_the_trace(
+    file: Path, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The likely mistake is a part of the report."""
     monkeypatch.setattr("trainer.session.practice_screen.render_trace", lambda trace: "the trace")
     app = app_on(file, home, why=False)
 
@@ -281,14 +287,14 @@ def test_why_leaves_the_trace(file: Path, home: Path, monkeypatch: pytest.Monkey
     run_app(app, script, (80, 24))
 
 
-def test_what_an_editor_wrote_is_kept_whole(file: Path, home: Path) -> None:
-    """A session whose editor cannot be started changes neither the file nor the journal."""
+def test_editor_that_cannot_start_changes_nothing(file: Path, home: Path) -> None:
+    """The file and the journal stay, and the screen shows the next step."""
     app = app_on(file, home)
     before = file.read_text()
 
     async def script(pilot: Pilot[SessionResult]) -> None:
         await until(pilot, lambda: app.warm)
-        await pilot.press("e")  # this terminal of the test cannot be lent
+        await pilot.press("e")  # the terminal of the test cannot run an editor
         await until(
             pilot,
             lambda: (

@@ -1,4 +1,4 @@
-"""The session's screen, driven by Textual's pilot and, as a user would, in a terminal."""
+"""A session in a pseudo-terminal: the terminal is restored, and a kill loses no attempt."""
 
 import contextlib
 import os
@@ -17,51 +17,51 @@ from trainer.packs import pack_reader
 from trainer.practice.journal import Journal
 
 
-@pytest.mark.parametrize("how", ["q", "\x03", "SIGTERM", "a crash"])
-def test_the_terminal_is_sane_afterwards(file: Path, how: str) -> None:
-    """However it ends, the alternate screen is left, the cursor shown, the mouse and the raw mode off; the file is untouched."""
-    text = "explode" if how == "a crash" else file.read_text()
+@pytest.mark.parametrize("ending", ["q", "\x03", "SIGTERM", "a crash"])
+def test_terminal_is_restored_at_every_end(file: Path, ending: str) -> None:
+    """The alternate screen, the mouse and the raw mode end, and the file is unchanged."""
+    text = "explode" if ending == "a crash" else file.read_text()
     with terminal(["-m", "tests.support.session_in_a_terminal", str(file)], file.parent) as (
         pid,
         end,
     ):
-        before = termios.tcgetattr(end)[3]
+        mode_before = termios.tcgetattr(end)[3]
         drawn = read_until(end, lambda seen: "Every save of" in seen)
         assert "\x1b[?1049h" in drawn
-        if how == "SIGTERM":
+        if ending == "SIGTERM":
             os.kill(pid, signal.SIGTERM)
-        elif how == "a crash":
+        elif ending == "a crash":
             file.write_text(text)
         else:
-            os.write(end, how.encode())
-        drawn = read_until(end, lambda seen: False)  # to its end: it says what broke
+            os.write(end, ending.encode())
+        drawn = read_until(end, lambda seen: False)  # until the program ends
         assert all(off in drawn for off in ("\x1b[?1049l", "\x1b[?25h", "\x1b[?1000l"))
-        assert ("a fault of ours" in drawn) == (how == "a crash")
+        assert ("a fault of ours" in drawn) == (ending == "a crash")
         os.waitpid(pid, 0)
-        assert termios.tcgetattr(end)[3] & termios.ICANON == before & termios.ICANON
+        assert termios.tcgetattr(end)[3] & termios.ICANON == mode_before & termios.ICANON
     assert file.read_text() == text
 
 
-def test_a_kill_loses_no_attempt_that_was_shown(file: Path, home: Path) -> None:
-    """kill -9 at twenty random moments while saves come fast: every seed that was drawn is in the journal, and the journal is whole."""
+def test_kill_loses_no_shown_attempt(file: Path, home: Path) -> None:
+    """After SIGKILL at twenty random moments every seed on the screen is in the journal."""
     generator = random.Random(20)
-    shown_in_all = 0
+    shown_in_total = 0
     for _ in range(20):
         file.write_text(pack_reader.stub(GQA))
-        before = {row.when for row in Journal(home).attempts(replaced=True)}
+        before = {attempt.when for attempt in Journal(home).attempts(replaced=True)}
         with terminal(["-m", "tests.support.session_in_a_terminal", str(file)], file.parent) as (
             pid,
             end,
         ):
             drawn = read_until(end, lambda seen: "Every save of" in seen)
             moment = time.monotonic() + generator.uniform(0.02, 0.5)
-            number = 0
+            saves = 0
             while time.monotonic() < moment:
-                number += 1
-                file.write_text(f"{'right' if number % 2 else 'wrong'} {number}")
+                saves += 1
+                file.write_text(f"{'right' if saves % 2 else 'wrong'} {saves}")
                 end_of_pause = min(moment, time.monotonic() + 0.03)
-                while (left := end_of_pause - time.monotonic()) > 0:
-                    if select.select([end], [], [], left)[0]:
+                while (seconds := end_of_pause - time.monotonic()) > 0:
+                    if select.select([end], [], [], seconds)[0]:
                         drawn += os.read(end, 1 << 16).decode("utf-8", "replace")
             os.kill(pid, signal.SIGKILL)
             os.waitpid(pid, 0)
@@ -69,7 +69,8 @@ def test_a_kill_loses_no_attempt_that_was_shown(file: Path, home: Path) -> None:
                 while select.select([end], [], [], 0)[0] and (part := os.read(end, 1 << 16)):
                     drawn += part.decode("utf-8", "replace")
         shown = {int(seed) for seed in re.findall(r"seed (\d+)\b", drawn)}
-        kept = {row.seed for row in Journal(home).attempts(replaced=True) if row.when not in before}
-        assert shown <= kept, (shown, kept)
-        shown_in_all += len(shown)
-    assert shown_in_all >= 10, "too little was shown for this to say anything"
+        attempts = Journal(home).attempts(replaced=True)
+        recorded = {attempt.seed for attempt in attempts if attempt.when not in before}
+        assert shown <= recorded, (shown, recorded)
+        shown_in_total += len(shown)
+    assert shown_in_total >= 10, "too few seeds were shown for this test"

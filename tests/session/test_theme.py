@@ -1,9 +1,32 @@
-"""The session's screen, driven by Textual's pilot and, as a user would, in a terminal."""
+"""The theme of the screens, and their colours in a terminal."""
 
 import re
 from pathlib import Path
 
+import pytest
+
 from tests.support.session import read_until, terminal
+from trainer.session.theme import theme
+
+
+@pytest.mark.parametrize(
+    ("environment", "name"),
+    [
+        ({}, "textual-dark"),
+        ({"COLORFGBG": "0;15"}, "textual-light"),
+        ({"COLORFGBG": "15;0"}, "textual-dark"),
+        ({"COLORFGBG": "0;15", "ATTN_DRILL_THEME": "dark"}, "textual-dark"),
+        ({"COLORFGBG": "15;0", "ATTN_DRILL_THEME": "Light"}, "textual-light"),
+    ],
+)
+def test_environment_chooses_the_theme(environment: dict[str, str], name: str) -> None:
+    """ATTN_DRILL_THEME goes before the colour of the terminal's background."""
+    assert theme(None, environment) == name
+
+
+def test_given_shade_goes_before_the_environment() -> None:
+    """The key d changes the theme, whatever the environment names."""
+    assert theme("light", {"ATTN_DRILL_THEME": "dark"}) == "textual-light"
 
 
 def test_no_color_in_a_terminal(file: Path) -> None:
@@ -21,5 +44,5 @@ def test_no_color_in_a_terminal(file: Path) -> None:
         file.write_text("")
         return set(re.findall(r"[34]8;2;(\d+);(\d+);(\d+)", drawn))
 
-    assert any(len(set(one)) > 1 for one in colours())
-    assert all(len(set(one)) == 1 for one in colours(NO_COLOR="1"))
+    assert any(len(set(colour)) > 1 for colour in colours())
+    assert all(len(set(colour)) == 1 for colour in colours(NO_COLOR="1"))

@@ -1,5 +1,6 @@
-"""The session's screen, driven by Textual's pilot and, as a user would, in a terminal."""
+"""Noticing the saves of a file."""
 
+import asyncio
 import os
 from pathlib import Path
 from typing import Any
@@ -11,16 +12,60 @@ from tests.support.fake_grader import FakeGrader
 from tests.support.session import app_on, drive, until
 from trainer.server.messages import Grade
 from trainer.session.model import SessionResult
+from trainer.session.watch import mark_of, saves
 
 
-def test_every_kind_of_save(file: Path, home: Path) -> None:
-    """In place, by rename over it, removed and written anew: each is graded once; the same text again is not."""
+def test_mark_changes_with_every_save(tmp_path: Path) -> None:
+    """A file of the same size has another mark if it was written or renamed later."""
+    path = tmp_path / "a.py"
+    assert mark_of(path) is None
+    path.write_text("one")
+    first = mark_of(path)
+    (tmp_path / "b.py").write_text("two")
+    os.replace(tmp_path / "b.py", path)
+    assert mark_of(path) != first
+    os.utime(path, ns=(0, 0))
+    second = mark_of(path)
+    os.utime(path, ns=(0, 1))
+    assert mark_of(path) != second
+
+
+def test_saves_yields_after_a_change_and_stops(tmp_path: Path) -> None:
+    """A change of another file in the folder yields nothing."""
+    path = tmp_path / "a.py"
+    path.write_text("one")
+
+    async def run() -> list[str]:
+        stop = asyncio.Event()
+        texts = []
+
+        async def watch() -> None:
+            async for _ in saves(path, stop):
+                texts.append(path.read_text())
+
+        watcher = asyncio.create_task(watch())
+        await asyncio.sleep(0.2)
+        (tmp_path / "other.py").write_text("another file")
+        path.write_text("three")
+        for _ in range(500):
+            if texts:
+                break
+            await asyncio.sleep(0.02)
+        stop.set()
+        await watcher
+        return texts
+
+    assert asyncio.run(run()) == ["three"]
+
+
+def test_every_kind_of_save_is_graded_once(file: Path, home: Path) -> None:
+    """A file may be written in place, replaced by a rename, or removed and written again."""
     app = app_on(file, home)
     assert isinstance(app.grader, FakeGrader)
-    orders = app.grader.requests
+    requests = app.grader.requests
 
     def graded() -> list[str]:
-        return [one.submission.source for one in orders if isinstance(one, Grade)]
+        return [request.submission.source for request in requests if isinstance(request, Grade)]
 
     async def script(pilot: Pilot[SessionResult]) -> None:
         file.write_text("one")
@@ -34,28 +79,28 @@ def test_every_kind_of_save(file: Path, home: Path) -> None:
         await until(pilot, lambda: graded() == ["one", "two", "three"])
         file.write_text("three")
         await pilot.pause(0.3)
-        assert graded() == ["one", "two", "three"]
+        assert graded() == ["one", "two", "three"], "the same text is not graded again"
         await pilot.press("r")
         await until(pilot, lambda: graded() == ["one", "two", "three", "three"])
 
     drive(app, script)
 
 
-def test_without_events_the_file_is_looked_at(
+def test_save_without_an_event_is_noticed(
     file: Path, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Where the system sends no events (a network folder), a save is noticed all the same."""
+    """In a network folder, for example, the system sends no events."""
     import watchfiles
 
-    async def none(*_: object, **__: object) -> Any:
+    async def no_events(*_: object, **__: object) -> Any:
         raise OSError("no events here")
         yield
 
-    monkeypatch.setattr(watchfiles, "awatch", none)
+    monkeypatch.setattr(watchfiles, "awatch", no_events)
     app = app_on(file, home)
 
     async def script(pilot: Pilot[SessionResult]) -> None:
         file.write_text("right")
-        await until(pilot, lambda: app.practice.passed)
+        await until(pilot, lambda: app.state.passed)
 
     drive(app, script)

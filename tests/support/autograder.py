@@ -1,4 +1,4 @@
-"""Helpers of the tests of autograder."""
+"""Helpers for the tests of the Gradescope autograder."""
 
 import json
 import subprocess
@@ -6,7 +6,7 @@ from pathlib import Path
 
 
 def small_checkout(folder: Path) -> Path:
-    """What of a checkout the autograder needs, in little, and some of what it must not take."""
+    """Write a small checkout, with files that the autograder needs and files that it leaves out."""
     for name, text in {
         "pyproject.toml": '[project]\nname = "attn-drill"\n',
         "README.md": "read me",
@@ -30,11 +30,15 @@ def small_checkout(folder: Path) -> Path:
 def run(
     root: Path, environment: dict[str, str]
 ) -> tuple[dict[str, object], subprocess.CompletedProcess[str]]:
-    """Run it as the platform does: a copy in the root, the root as the working folder."""
+    """Run a copy of the script in the root folder, as Gradescope does.
+
+    Returns:
+        The student's results, and the finished process.
+    """
     script = root / "run_autograder"
     script.write_text((root / "source" / "run_autograder").read_text())
     script.chmod(0o755)
-    done = subprocess.run(
+    process = subprocess.run(
         [str(script)],
         cwd=root,
         env=environment,
@@ -43,4 +47,5 @@ def run(
         timeout=120,
         check=False,
     )
-    return json.loads((root / "results" / "results.json").read_text(encoding="utf-8")), done
+    results = json.loads((root / "results" / "results.json").read_text(encoding="utf-8"))
+    return results, process

@@ -1,26 +1,16 @@
-"""Helpers of the tests of checks."""
+"""Helpers for tests of the checks: grade changed references of gqa."""
+
+import re
 
 from tests.support.grading import report_of
 from trainer.grading.grader import Grader
-from trainer.model.report import Report
+from trainer.model.report import Outcome, Report
 from trainer.packs import pack_reader
 
 GQA = pack_reader.find_challenge(pack_reader.built_in_pack(), "gqa")
-
-
 SOLUTION = pack_reader.solution(GQA)
 
-
-def grade(grader: Grader, *changes: tuple[str, str]) -> Report:
-    """Grade the reference with these replacements, each of which must apply."""
-    source = SOLUTION
-    for old, new in changes:
-        assert old in source, old
-        source = source.replace(old, new)
-    return report_of(grader, GQA, source, "gqa.py", 5)
-
-
-# Bugs of gqa that do not touch each other's lines: each can be there with or without the others.
+# Bugs of gqa in separate lines: each bug can be present with or without the others.
 BUGS = {
     "a mask raises": (
         "if mask is not None:",
@@ -41,6 +31,36 @@ BUGS = {
     "no refusal": ("if d_model % num_heads != 0:", "if False:"),
     "library attention": (
         "scores = q @ k.transpose(-2, -1)",
-        "nn.functional.scaled_dot_product_attention(q, k, v)\n        scores = q @ k.transpose(-2, -1)",
+        "nn.functional.scaled_dot_product_attention(q, k, v)\n"
+        "        scores = q @ k.transpose(-2, -1)",
     ),
 }
+
+
+def grade(grader: Grader, *changes: tuple[str, str]) -> Report:
+    """Grade the reference of gqa with replacements, each of which must apply."""
+    source = SOLUTION
+    for old, new in changes:
+        assert old in source, old
+        source = source.replace(old, new)
+    return report_of(grader, GQA, source, "gqa.py", 5)
+
+
+def failed_outcomes(report: Report) -> list[Outcome]:
+    """Return the failed outcomes of a report."""
+    return [outcome for outcome in report.outcomes if outcome.status == "failed"]
+
+
+def passed_checks(report: Report) -> set[str]:
+    """Return the names of the checks that passed."""
+    return {check for check, status in report.statuses().items() if status == "passed"}
+
+
+def assert_fails_first(report: Report, check: str, says: str) -> None:
+    """Assert that a check fails first, and that the pattern `says` matches one of its messages."""
+    assert report.verdict != "passed"
+    failure = report.first_failure()
+    assert failure is not None
+    assert failure.check == check, failure
+    messages = [outcome.message for outcome in failed_outcomes(report) if outcome.check == check]
+    assert any(re.search(says, message) for message in messages), messages

@@ -1,20 +1,13 @@
-"""Helpers of the tests of class outputs."""
+"""Helpers for the tests of the outputs of a class."""
 
 import csv
 import io
 
-from tests.support.class_results import (
-    NO_SCALE,
-    TILED,
-    a_class,
-    result,
-)
+from tests.support.class_results import NO_SCALE, TILED, make_class, result
 from trainer.classroom.records import StudentResult
 from trainer.export.gradebook import grades_csv
 
-EVERYONE = a_class()
-
-
+EVERYONE = make_class()
 FAILED = result(
     "Ann",
     verdict="failed",
@@ -22,11 +15,9 @@ FAILED = result(
     skipped=("gradients",),
     mistakes=(NO_SCALE, TILED),
 )
+SHOWN = ("report", "checks", "verdict")
 
 
 def rows(results: list[StudentResult]) -> list[dict[str, str]]:
-    """The file as a program reads it."""
+    """Return the rows of grades.csv as a program reads them."""
     return list(csv.DictReader(io.StringIO(grades_csv(results), newline="")))
-
-
-SHOWN = ("report", "checks", "verdict")

@@ -1,4 +1,4 @@
-"""Results of a made-up class: sixty students, some of them with names that try to do something."""
+"""Results of a made-up class: sixty students, some of them with hostile names."""
 
 from collections.abc import Mapping, Sequence
 
@@ -47,7 +47,7 @@ PLAIN_NAMES = (
 
 
 def named(mistake_id: str, says: str) -> Mistake:
-    """Return a known mistake that a diagnosis names."""
+    """Return a known mistake as a diagnosis names it."""
     return Mistake(mistake_id, "", "", says, "")
 
 
@@ -72,7 +72,7 @@ def result(
     weights: Mapping[str, float] | None = None,
     **more: object,
 ) -> StudentResult:
-    """One result; its score and its report follow from the checks."""
+    """Return a result whose score and report match the statuses of its checks."""
     statuses: dict[str, Status] = {
         name: "failed" if name in failed else "skipped" if name in skipped else "passed"
         for name in CHECKS
@@ -84,7 +84,7 @@ def result(
         "file": f"{student[:20]}.py",
         "seed": 123456,
         "outcomes": tuple(
-            line for name, status in statuses.items() for line in _lines(name, status)
+            outcome for name, status in statuses.items() for outcome in _outcomes(name, status)
         ),
         "diagnosis": Diagnosis(
             mistakes=tuple(mistakes), first_line=Frame(34, "", "") if failed else None
@@ -117,22 +117,25 @@ def result(
 def outcome(
     check: str, status: Status, case: str | None = None, message: str = "", line: int | None = None
 ) -> Outcome:
-    """Return the outcome of a check, as it is read from a file."""
+    """Return the outcome of a check as it is read from a file."""
     return Outcome(
         check, status, message, case, frames=() if line is None else (Frame(line, "", ""),)
     )
 
 
 TWICE = ("bob.py", "bob/x.py")
-SETTLE = f"2 submissions have the name bob: {', '.join(TWICE)}. None of them is graded. Remove or rename all but one, then run grade again with --resume."
+SETTLE = (
+    f"2 submissions have the name bob: {', '.join(TWICE)}. None of them is graded. Remove or"
+    " rename all but one, then run grade again with --resume."
+)
 
 
 def unsettled(student: str = "bob", challenge: str = "first") -> StudentResult:
-    """Return the result of a student under whose name two files came."""
+    """Return the result for a student's name that two files have."""
     return result(student, challenge, None, file=TWICE[0], error=SETTLE, unsettled=TWICE)
 
 
-def _lines(name: str, status: Status) -> list[Outcome]:
+def _outcomes(name: str, status: Status) -> list[Outcome]:
     if status == "skipped":
         return [outcome(name, status, message="needs values")]
     if name in ("loads", "interface", "parameters", "bad sizes", "from scratch"):
@@ -148,13 +151,17 @@ def _lines(name: str, status: Status) -> list[Outcome]:
 
 
 def report_text(challenge: str, verdict: Verdict | None, statuses: Mapping[str, Status]) -> str:
-    """A report like the terminal's."""
+    """Return a text like a report on the terminal."""
     passed = sum(status == "passed" for status in statuses.values())
     words = [
         f"{ {'passed': '✓', 'failed': '✗', 'skipped': '–'}[status] } {name}"
         for name, status in statuses.items()
     ]
-    head = f"{str(verdict).upper().replace('-', ' ')}  {challenge}  {passed} of {len(statuses)} checks passed   seed 123456\nanswer.py\n\n"
+    title = str(verdict).upper().replace("-", " ")
+    head = (
+        f"{title}  {challenge}  {passed} of {len(statuses)} checks passed   seed 123456\n"
+        "answer.py\n\n"
+    )
     body = f"{head}{'  '.join(words[:8])}\n{'  '.join(words[8:])}\n"
     if verdict == "passed":
         return body
@@ -180,8 +187,9 @@ Printed by your code in this case:
 
 
 def excerpt(student: str) -> Excerpt:
-    """Lines around the first wrong one, with the student's name in every kind of place."""
-    word = next(iter("".join(one if one.isalpha() else " " for one in student).split()), "nobody")
+    """Return lines around the first wrong line, with the student's name in all kinds of places."""
+    letters = "".join(char if char.isalpha() else " " for char in student)
+    word = next(iter(letters.split()), "nobody")
     return Excerpt(
         first=31,
         marked=34,
@@ -196,22 +204,20 @@ def excerpt(student: str) -> Excerpt:
     )
 
 
-def a_class(challenges: Sequence[str] = ("first",), students: int = 60) -> list[StudentResult]:
-    """All kinds of verdicts, mixed; sorted by student."""
-    names = [*HOSTILE_NAMES, *PLAIN_NAMES, *(f"student {number:03}" for number in range(students))][
-        :students
+def make_class(challenges: Sequence[str] = ("first",), students: int = 60) -> list[StudentResult]:
+    """Return results with all kinds of verdicts, sorted by student."""
+    names = [*HOSTILE_NAMES, *PLAIN_NAMES, *(f"student {index:03}" for index in range(students))]
+    results = [
+        _varied_result(name, challenge, student_index + 3 * challenge_index)
+        for student_index, name in enumerate(names[:students])
+        for challenge_index, challenge in enumerate(challenges)
     ]
-    found = [
-        _one(name, challenge, number + 3 * part)
-        for number, name in enumerate(names)
-        for part, challenge in enumerate(challenges)
-    ]
-    return sorted(found, key=lambda one: one.student)
+    return sorted(results, key=lambda result: result.student)
 
 
-def _one(student: str, challenge: str, number: int) -> StudentResult:
-    late = number % 13 == 0
-    match number % 12:
+def _varied_result(student: str, challenge: str, index: int) -> StudentResult:
+    late = index % 13 == 0
+    match index % 12:
         case 0 | 3 | 6 | 9 | 11:
             return result(student, challenge, "passed", late=late)
         case 1:
@@ -254,16 +260,18 @@ def _one(student: str, challenge: str, number: int) -> StudentResult:
         case 8:
             return result(student, challenge, "not-allowed", failed=("from scratch",), late=late)
         case _:
-            last: Verdict | None = (
-                "timeout" if number % 5 == 0 else "memory" if number % 5 == 1 else None
+            verdict: Verdict | None = (
+                "timeout" if index % 5 == 0 else "memory" if index % 5 == 1 else None
             )
-            return result(student, challenge, last, failed=("runs",), skipped=CHECKS[4:], late=late)
+            return result(
+                student, challenge, verdict, failed=("runs",), skipped=CHECKS[4:], late=late
+            )
 
 
 def assignment(challenges: Sequence[str] = ("first",), **more: object) -> Assignment:
-    """What the class was asked; the second challenge is worth twice the first."""
-    asked = tuple(
-        AssignedChallenge(challenge, worth=1.0 + number)
-        for number, challenge in enumerate(challenges)
+    """Return an assignment. Its second challenge is worth twice as much as the first."""
+    assigned = tuple(
+        AssignedChallenge(challenge, worth=1.0 + index)
+        for index, challenge in enumerate(challenges)
     )
-    return Assignment("Attention, week 3 <& more>", asked, **more)  # type: ignore[arg-type]
+    return Assignment("Attention, week 3 <& more>", assigned, **more)  # type: ignore[arg-type]

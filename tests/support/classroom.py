@@ -1,4 +1,4 @@
-"""Helpers of the tests of classroom."""
+"""Helpers for the tests of the grading of a class."""
 
 import time
 from collections.abc import Callable
@@ -8,48 +8,34 @@ import msgspec
 
 from tests.support.paths import TINY_PACK
 from trainer.classroom.assignment import plain_assignment
-from trainer.classroom.grading_jobs import (
-    GradingPlan,
-    plan_of,
-)
+from trainer.classroom.grading_jobs import GradingPlan, plan_of
 from trainer.classroom.records import StudentResult, StudentSubmission
 from trainer.model.submission import Submission as SubmittedFile
 from trainer.packs import pack_reader
 from trainer.packs.digest import content_digest
-from trainer.server.messages import (
-    Grade,
-    Refused,
-    packed,
-)
+from trainer.server.messages import Grade, Refused, packed
 
+PACKS = (str(TINY_PACK),)
 TINY = pack_reader.find_challenge(TINY_PACK, "prefix-sum")
-
-
 RIGHT_SUM = pack_reader.solution(TINY)
-
-
 WRONG_SUM = "import torch\ndef prefix_sum(x, reverse=False):\n    return x.cumsum(-1) * 2\n"
-
-
 BARE = StudentResult(student="ana", challenge="prefix-sum", file="ana.py", score=0.0, task="t")
 
 
 def plan(seed: int = 5, **more: bool) -> GradingPlan:
-    """How the tests' classes are graded."""
+    """Return the plan with which the tests grade a class."""
     return plan_of(plain_assignment("prefix-sum"), [TINY], [TINY_PACK], seed, **more)
 
 
 def submission(student: str, source: str | None = RIGHT_SUM, **more: object) -> StudentSubmission:
-    """One file of a student."""
-    return replace(StudentSubmission(student, "prefix-sum", f"{student}.py", source), **more)  # type: ignore[arg-type]
-
-
-PACKS = (str(TINY_PACK),)
+    """Return the submission of a student."""
+    plain = StudentSubmission(student, "prefix-sum", f"{student}.py", source)
+    return replace(plain, **more)  # type: ignore[arg-type]
 
 
 def task(source: str = RIGHT_SUM, **more: object) -> Grade:
     """Return a request to grade a student's file."""
-    made = Grade(
+    request = Grade(
         "prefix-sum",
         SubmittedFile("ana.py", source),
         5,
@@ -59,16 +45,16 @@ def task(source: str = RIGHT_SUM, **more: object) -> Grade:
         seconds=20.0,
         memory_mib=1024,
     )
-    return msgspec.structs.replace(made, **more)
+    return msgspec.structs.replace(request, **more)
 
 
 def answered(source: str) -> bytes:
-    """What a stand-in for a station says: the file's own text as its refusal."""
+    """Return the reply of a fake grading server: a refusal with the text of the file."""
     return packed(Refused(0, source))
 
 
 def soon(condition: Callable[[], object], seconds: float = 60.0) -> bool:
-    """Whether it comes true before long."""
+    """Return whether a condition becomes true before the time is over."""
     deadline = time.monotonic() + seconds
     while time.monotonic() < deadline:
         if condition():

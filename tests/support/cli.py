@@ -1,4 +1,4 @@
-"""Helpers of the tests of cli."""
+"""Run `attn-drill` as a user types it."""
 
 import os
 import subprocess
@@ -8,20 +8,24 @@ from tests.support import forked
 from trainer.packs import pack_reader
 
 BUILT_IN = pack_reader.built_in_pack()
-
-
 GQA = pack_reader.find_challenge(BUILT_IN, "gqa")
 
 
 def drill(
     *arguments: str, cwd: Path, code: int | None = 0, **environment: str
 ) -> subprocess.CompletedProcess[str]:
-    """Run attn-drill in a folder; its output and exit code."""
-    done = forked.run(
-        arguments, cwd, {**os.environ, "PYTHONPATH": str(pack_reader.TRAINER.parent), **environment}
-    )
-    assert code is None or done.returncode == code, done.stdout + done.stderr
-    return done
+    """Run attn-drill in a folder and return its output.
+
+    Args:
+        arguments: the command line without `attn-drill`.
+        cwd: the folder.
+        code: the expected exit code; None accepts every code.
+        environment: more environment variables.
+    """
+    python_path = str(pack_reader.TRAINER.parent)
+    completed = forked.run(arguments, cwd, {**os.environ, "PYTHONPATH": python_path, **environment})
+    assert code is None or completed.returncode == code, completed.stdout + completed.stderr
+    return completed
 
 
 TILED = pack_reader.solution(GQA).replace(

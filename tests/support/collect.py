@@ -1,4 +1,4 @@
-"""Helpers of the tests of collect."""
+"""Helpers for the tests that collect submissions: folders, zips, and zips written byte by byte."""
 
 import os
 import re
@@ -12,19 +12,13 @@ from trainer.classroom.collect import Collected
 from trainer.packs import pack_reader
 
 PACK = pack_reader.built_in_pack()
-
-
 ONE = (pack_reader.find_challenge(PACK, "gqa"),)
-
-
 TWO = (*ONE, pack_reader.find_challenge(PACK, "kv-cache"))
-
-
 Files = Mapping[str, bytes | str | None]
 
 
-def lay(root: Path, files: Files) -> Path:
-    """A folder with these files; None makes a folder."""
+def write_files(root: Path, files: Files) -> Path:
+    """Write a folder with these files. The content None makes a folder."""
     root.mkdir(parents=True, exist_ok=True)
     for name, content in files.items():
         path = Path(os.fsdecode(os.path.join(os.fsencode(root), os.fsencode(name))))
@@ -34,8 +28,8 @@ def lay(root: Path, files: Files) -> Path:
     return root
 
 
-def pack(path: Path, files: Files, **options: int) -> Path:
-    """A zip with these members; None makes a folder."""
+def write_zip(path: Path, files: Files, **options: int) -> Path:
+    """Write a zip with these members. The content None makes a folder."""
     with zipfile.ZipFile(path, "w", **options) as archive:  # type: ignore[arg-type]
         for name, content in files.items():
             archive.writestr(
@@ -47,37 +41,45 @@ def pack(path: Path, files: Files, **options: int) -> Path:
     return path
 
 
-def texts(*names: str) -> dict[str, str]:
-    """Files that hold their own name, so that a test sees which was read."""
+def named_files(*names: str) -> dict[str, str]:
+    """Return files that hold their own name, so that a test sees which file was read."""
     return {name: f"# {name}\n" for name in names}
 
 
-def said(got: Collected) -> dict[str, str]:
-    """For each submission what was read, or the trouble; students are told apart by name."""
-    assert len({(one.student, one.challenge) for one in got.submissions}) == len(got.submissions)
-    several = len({one.challenge for one in got.submissions}) > 1
-    return {
-        f"{one.student}: {one.challenge}" if several else one.student: (one.source or one.trouble)
-        .removeprefix("# ")
-        .rstrip()
-        for one in got.submissions
-    }
+def read_texts(got: Collected) -> dict[str, str]:
+    """Return the text or the trouble of each submission, by student or by student and challenge."""
+    keys = {(submission.student, submission.challenge) for submission in got.submissions}
+    assert len(keys) == len(got.submissions)
+    several = len({submission.challenge for submission in got.submissions}) > 1
+    found = {}
+    for submission in got.submissions:
+        key = f"{submission.student}: {submission.challenge}" if several else submission.student
+        text = submission.source or submission.trouble
+        found[key] = text.removeprefix("# ").rstrip()
+    return found
 
 
-def check(got: Collected, expected: Mapping[str, str], ignored: Sequence[str] = ()) -> None:
-    """Every student has what is expected: the file that was read, or `~` and words of the trouble."""
-    told = said(got)
-    assert list(told) == list(expected)
-    for student, what in expected.items():
-        if what.startswith("~"):
-            assert re.search(what[1:], told[student]), told[student]
+def check_collected(got: Collected, expected: Mapping[str, str], ignored: Sequence[str] = ()) -> None:
+    """Compare collected submissions with the expected submissions.
+
+    Args:
+        got: the collected submissions.
+        expected: by student, the name of the file that was read, or `~` and a pattern that the
+            trouble must contain.
+        ignored: the paths of the ignored files.
+    """
+    found = read_texts(got)
+    assert list(found) == list(expected)
+    for student, text in expected.items():
+        if text.startswith("~"):
+            assert re.search(text[1:], found[student]), found[student]
         else:
-            assert told[student] == what
+            assert found[student] == text
     assert got.ignored == sorted(ignored)
 
 
 class Entry:
-    """One member of a zip that is written byte by byte, so that it can say what zipfile would not."""
+    """A member of a zip that is written byte by byte, so that its data can be wrong."""
 
     def __init__(
         self,
@@ -107,7 +109,7 @@ class Entry:
         self.local_name = name if local_name is None else local_name
 
     def local(self) -> bytes:
-        """The header before the data."""
+        """Return the header before the data."""
         return (
             b"PK\3\4"
             + struct.pack("<H", self.version)
@@ -124,7 +126,7 @@ class Entry:
         )
 
     def central(self, offset: int) -> bytes:
-        """The line in the table of contents."""
+        """Return the entry in the table of contents."""
         head = b"PK\1\2" + struct.pack("<2H", 0x0314, self.version) + self.middle
         tail = struct.pack(
             "<3L5H2L",
@@ -142,27 +144,25 @@ class Entry:
         return head + tail + self.name + self.extra
 
 
-def made(*entries: Entry) -> bytes:
-    """A zip of these."""
+def zip_bytes(*entries: Entry) -> bytes:
+    """Return the bytes of a zip with these members."""
     data, contents = b"", b""
     for entry in entries:
         contents += entry.central(len(data))
         data += entry.local() + entry.data
-    return data + contents + end(len(entries), len(contents), len(data))
+    return data + contents + end_record(len(entries), len(contents), len(data))
 
 
-def end(number: int, size: int, offset: int) -> bytes:
-    """What closes a zip."""
-    return b"PK\5\6" + struct.pack(
-        "<4H2LH", 0, 0, number & 0xFFFF, number & 0xFFFF, size, offset, 0
-    )
+def end_record(count: int, size: int, offset: int) -> bytes:
+    """Return the last record of a zip, for a number of members."""
+    return b"PK\5\6" + struct.pack("<4H2LH", 0, 0, count & 0xFFFF, count & 0xFFFF, size, offset, 0)
 
 
-def a_class(root: Path, form: str) -> Path:
-    """A class of three, as a zip or as a folder with two zips."""
+def write_class(root: Path, form: str) -> Path:
+    """Write a class of three students, as a zip or as a folder with two zips."""
     if form == "zip":
-        return pack(root / "in.zip", texts("ana.py", "bob.py", "zoe.py"))
-    lay(root / "in", texts("zoe.py"))
-    pack(root / "in" / "ana.zip", texts("gqa.py"))
-    pack(root / "in" / "bob.zip", texts("gqa.py"))
+        return write_zip(root / "in.zip", named_files("ana.py", "bob.py", "zoe.py"))
+    write_files(root / "in", named_files("zoe.py"))
+    write_zip(root / "in" / "ana.zip", named_files("gqa.py"))
+    write_zip(root / "in" / "bob.zip", named_files("gqa.py"))
     return root / "in"

@@ -1,4 +1,4 @@
-"""Helpers of the tests of compare."""
+"""References and units for tests of the attention costs."""
 
 import runpy
 from typing import Any
@@ -9,5 +9,5 @@ MIB = 1 << 20
 
 
 def reference(folder: str) -> dict[str, Any]:
-    """What the reference of a challenge defines, by name."""
+    """Return the names that the reference of a challenge defines."""
     return runpy.run_path(str(pack_reader.built_in_pack() / "solutions" / folder / "solution.py"))

@@ -1,9 +1,10 @@
-"""Helpers of the tests of comparing."""
+"""Helpers for tests of the comparison of tensors."""
 
 import torch
 
 from trainer.grading.tensor_comparison import compare_values
 from trainer.grading.tolerance import allowed
+from trainer.model.report import Mismatch
 
 
 def mismatch(
@@ -13,7 +14,7 @@ def mismatch(
     lost: float = 0.0,
     dims: str = "",
     **sizes: int,
-):
-    """Compare under the default rule."""
+) -> Mismatch | None:
+    """Compare two tensors with the grader's tolerance."""
     expected = expected.to(torch.float64)
     return compare_values("out", dims, sizes, expected, actual, allowed(expected, dtype, lost))

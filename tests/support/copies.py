@@ -1,4 +1,4 @@
-"""Helpers of the tests of copies."""
+"""Helpers for tests that put copies of a pack into an installation."""
 
 import shutil
 from pathlib import Path
@@ -31,7 +31,7 @@ def planted(folder: Path) -> Path:
 
 
 def metadata(site: Path) -> Path:
-    """Install the names of attn-drill's files."""
+    """Install metadata that lists the names of attn-drill's files; return its path."""
     (site / "attn_drill-9.dist-info").mkdir()
     (site / "attn_drill-9.dist-info" / "RECORD").write_text(
         "trainer/_pack/solutions/gqa/solution.py,,\n"
@@ -40,7 +40,7 @@ def metadata(site: Path) -> Path:
 
 
 def found_by_a_worker(how: str = "kernel") -> copy_check.Copies:
-    """Search with the workers of a fork server that hides what a grader hides."""
+    """Search for copies with a worker of a fork server that hides the same paths as a grader."""
     fork_server = ForkServer(HIDDEN_PARTS, how)  # type: ignore[arg-type]
     try:
         return copies_readable_by(fork_server, HIDDEN_PARTS)

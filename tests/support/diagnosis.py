@@ -1,4 +1,4 @@
-"""Helpers of the tests of diagnosis."""
+"""Helpers for tests of the diagnosis."""
 
 from tests.support.grading import report_of
 from trainer.grading.grader import Grader
@@ -7,19 +7,18 @@ from trainer.model.report import Diagnosis, Report
 from trainer.packs import pack_reader
 
 SEED = 5
-
-
-CHALLENGES = {one.folder.name: one for one in pack_reader.read_pack(pack_reader.built_in_pack())}
+SIZES = {"B": 2, "H": 4, "L": 7, "D": 3, "M": 12}
+CHALLENGES = {
+    challenge.folder.name: challenge
+    for challenge in pack_reader.read_pack(pack_reader.built_in_pack())
+}
 
 
 def diagnosed(
     grader: Grader, challenge: Challenge, source: str, name: str = "answer.py", seed: int = SEED
 ) -> tuple[Report, Diagnosis]:
-    """A failing report and its diagnosis."""
+    """Grade a wrong submission, and return the report and its diagnosis."""
     report = report_of(grader, challenge, source, name, seed, diagnosed=True)
     assert report.verdict != "passed"
     assert report.diagnosis is not None
     return report, report.diagnosis
-
-
-SIZES = {"B": 2, "H": 4, "L": 7, "D": 3, "M": 12}

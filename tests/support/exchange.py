@@ -1,4 +1,4 @@
-"""Helpers of the tests of exchange."""
+"""Journals and lines for tests of export and import."""
 
 import io
 import random
@@ -6,14 +6,12 @@ from pathlib import Path
 from typing import Any
 
 from trainer.model.attempt import Attempt
-from trainer.practice.exchange import read, written
+from trainer.practice.exchange import export_lines, read_export
 from trainer.practice.journal import Journal
 
 HEADER = b'{"attn-drill": "journal", "version": 3}\n'
 
-
 HINT = b'{"table": "hints", "id": "a", "challenge": "gqa", "at": 1.5, "level": 2}\n'
-
 
 TEXTS = (
     "",
@@ -26,8 +24,8 @@ TEXTS = (
 )
 
 
-def filled(folder: Path, seed: int = 0) -> Journal:
-    """A journal with rows of every table, and text and numbers of every kind."""
+def filled_journal(folder: Path, seed: int = 0) -> Journal:
+    """Return a journal with rows in every table, and with texts and numbers of all kinds."""
     draw = random.Random(seed)
     journal = Journal(folder)
     for number in range(4):
@@ -67,11 +65,11 @@ def filled(folder: Path, seed: int = 0) -> Journal:
     return journal
 
 
-def everything(journal: Journal) -> bytes:
-    """The export."""
-    return b"".join(written(journal.rows()))
+def exported(journal: Journal) -> bytes:
+    """Return the export of a journal."""
+    return b"".join(export_lines(journal.rows()))
 
 
-def taken(data: bytes) -> list[tuple[str, dict[str, Any]]]:
-    """The rows of an export."""
-    return read(io.BytesIO(data), "it")
+def read_rows(data: bytes) -> list[tuple[str, dict[str, Any]]]:
+    """Return the rows of an export."""
+    return read_export(io.BytesIO(data), "it")

@@ -1,4 +1,4 @@
-"""A grading process that is none: it answers at once what the text says, so that tests of the screen need no torch."""
+"""A grading process without torch, whose replies depend on words in the submission."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -22,14 +22,22 @@ MISTAKE = Mistake("no-scale", "a", "b", "The scores are not scaled.", "Why sqrt?
 
 
 def report_on(challenge: str, file: str, source: str, seed: int) -> Report:
-    """Passed where the text says `right`, unfinished where it says `half`; else failed, with a known mistake in line 3."""
+    """Return a report whose verdict depends on the text.
+
+    A text with `half` is unfinished, a text with `right` passes. Any other text fails with a known
+    mistake in line 3.
+    """
     if "half" in source:
-        lost = Outcome(
+        failure = Outcome(
             "loads", "failed", "SyntaxError: '(' was never closed", frames=(Frame(12, "", "x = ("),)
         )
-        words = "does not parse: line 12, '(' was never closed"
         return Report(
-            challenge, file, seed, "error", (lost, Outcome("values", "skipped")), unfinished=words
+            challenge,
+            file,
+            seed,
+            "error",
+            (failure, Outcome("values", "skipped")),
+            unfinished="does not parse: line 12, '(' was never closed",
         )
     if "right" in source:
         return Report(
@@ -39,28 +47,32 @@ def report_on(challenge: str, file: str, source: str, seed: int) -> Report:
             "passed",
             (Outcome("loads", "passed"), Outcome("values", "passed")),
         )
-    found = Diagnosis(mistakes=(MISTAKE,), first_line=Frame(3, "forward", "scores = q @ k"))
+    diagnosis = Diagnosis(mistakes=(MISTAKE,), first_line=Frame(3, "forward", "scores = q @ k"))
     return Report(
         challenge,
         file,
         seed,
         "failed",
         (Outcome("loads", "passed"), Outcome("values", "failed", "3 of 4 values differ")),
-        diagnosis=found,
+        diagnosis=diagnosis,
     )
 
 
 class FakeGrader(AsyncClient):
-    """Answers in the order of the orders. A text that says `slow` is never answered; one that says `crash` ends the process, and `explode` the screen."""
+    """A client that replies to requests in their order.
+
+    A text with `slow` gets no reply, a text with `refused` gets no verdict. A text with `crash`
+    ends the grading process, and a text with `explode` raises in the screen.
+    """
 
     def __init__(self) -> None:
         self.requests: list[Request] = []
         self.closed = False
-        self._answers: asyncio.Queue[Reply | None] = asyncio.Queue()
-        self._answers.put_nowait(Ready())
+        self._replies: asyncio.Queue[Reply | None] = asyncio.Queue()
+        self._replies.put_nowait(Ready())
 
     def send(self, request: Request) -> bool:
-        """Answer a request."""
+        """Reply to a request."""
         self.requests.append(request)
         match request:
             case Prepare():
@@ -68,31 +80,32 @@ class FakeGrader(AsyncClient):
             case Grade(submission=submission) if "explode" in submission.source:
                 raise ZeroDivisionError("a fault of ours")
             case Grade(submission=submission) if "crash" in submission.source:
-                self._answers.put_nowait(None)
+                self._replies.put_nowait(None)
             case Grade(submission=submission) if "slow" in submission.source:
                 pass
-            case Grade(id=number, submission=submission) if "refused" in submission.source:
-                self._answers.put_nowait(Refused(number, "No verdict can be given."))
-            case Grade(id=number, challenge=challenge, submission=submission):
-                report = report_on(challenge, submission.name, submission.source, number)
-                self._answers.put_nowait(Verdict(number, report))
-            case TraceLines(id=number):
-                self._answers.put_nowait(Traced(number, Trace(None, 1, 7, ())))  # type: ignore[arg-type]  # not drawn
+            case Grade(id=request_id, submission=submission) if "refused" in submission.source:
+                self._replies.put_nowait(Refused(request_id, "No verdict can be given."))
+            case Grade(id=request_id, challenge=challenge, submission=submission):
+                report = report_on(challenge, submission.name, submission.source, request_id)
+                self._replies.put_nowait(Verdict(request_id, report))
+            case TraceLines(id=request_id):
+                trace = Trace(None, 1, 7, ())  # type: ignore[arg-type]  # tests do not draw it
+                self._replies.put_nowait(Traced(request_id, trace))
         return True
 
-    def say(self, answer: Reply) -> None:
-        """Answer what nobody asked."""
-        self._answers.put_nowait(answer)
+    def say(self, reply: Reply) -> None:
+        """Send a reply without a request."""
+        self._replies.put_nowait(reply)
 
     async def replies(self) -> AsyncIterator[Reply]:
-        """What was answered."""
-        while (answer := await self._answers.get()) is not None:
-            yield answer
+        """Yield the replies until the process ends."""
+        while (reply := await self._replies.get()) is not None:
+            yield reply
 
     def last_words(self) -> str:
-        """Nothing was said."""
+        """Return the last line on stderr of the process."""
         return "it fell over"
 
     def close(self) -> None:
-        """Nothing to end."""
+        """Note that the client was closed."""
         self.closed = True

@@ -1,7 +1,8 @@
-"""Run a command in a fork of this process, which has Python, torch and the command line imported already: most of a second less each.
+"""Run a command in a fork of this process, which has already imported torch and the command line.
 
-What a command writes, where, its exit code and its files are as in a process of its own. What depends on how a process begins (that torch is not
-imported, which folder modules come from, a terminal) is tested in real ones.
+This saves most of a second for each command. The output, the exit code and the files are the same
+as in a new process. Tests of the start of a process use a new process: for example that torch is
+not imported, from which folder modules come, or the behaviour in a terminal.
 """
 
 import io
@@ -29,10 +30,17 @@ def run(
     typed: str = "",
     timeout: float = 120.0,
 ) -> subprocess.CompletedProcess[str]:
-    """What `attn-drill` with these arguments does in this folder.
+    """Run `attn-drill` in a folder and return its result.
+
+    Args:
+        arguments: the command line without `attn-drill`.
+        cwd: the folder.
+        environment: all environment variables of the command.
+        typed: the standard input.
+        timeout: seconds after which the command is killed.
 
     Raises:
-        subprocess.TimeoutExpired: if it takes longer, in seconds; it is killed then.
+        subprocess.TimeoutExpired: if the command takes longer than `timeout`.
     """
     with (
         tempfile.TemporaryFile() as given,
@@ -47,8 +55,8 @@ def run(
                 os.dup2(file.fileno(), descriptor)
             _command(arguments, cwd, environment)
         code = os.waitstatus_to_exitcode(_waited(pid, timeout, arguments))
-        told, said = (_read(file.fileno()) for file in (output, errors))
-    return subprocess.CompletedProcess([*arguments], code, told, said)
+        out, err = (_read(file.fileno()) for file in (output, errors))
+    return subprocess.CompletedProcess([*arguments], code, out, err)
 
 
 def _waited(pid: int, seconds: float, arguments: Sequence[str]) -> int:
@@ -71,7 +79,7 @@ def _read(descriptor: int) -> str:
 
 
 def _command(arguments: Sequence[str], cwd: Path, environment: Mapping[str, str]) -> NoReturn:
-    """In the fork: look like a process that has just begun, and be the command."""
+    """Run the command in the fork, which first imitates a new process."""
     try:
         encoding = environment.get("PYTHONIOENCODING", "utf-8")
         sys.stdin = io.TextIOWrapper(io.BufferedReader(io.FileIO(0, closefd=False)), encoding)
@@ -89,7 +97,7 @@ def _command(arguments: Sequence[str], cwd: Path, environment: Mapping[str, str]
         warnings.resetwarnings()
         warnings.simplefilter("ignore", DeprecationWarning)
         sys.argv = ["attn-drill", *arguments]
-        commands.main()  # which ends the process
+        commands.main()  # ends the process
     except BaseException:
         traceback.print_exc()
         sys.stderr.flush()

@@ -1,4 +1,4 @@
-"""A page as a browser sees it, for the tests of pages."""
+"""A parser for the tests of HTML pages."""
 
 from html.parser import HTMLParser
 
@@ -7,9 +7,9 @@ _SHAPES = {"rect", "line", "path"}
 
 
 class Page(HTMLParser):
-    """Tags with their attributes, and text by the elements around it.
+    """The tags of a page with their attributes, and its text by the elements around it.
 
-    A tag that is closed by another one, and an attribute that stands twice, is an error.
+    Tags that are not closed in order, and attributes that occur twice, are an error.
     """
 
     def __init__(self, text: str) -> None:
@@ -23,14 +23,14 @@ class Page(HTMLParser):
         assert not self.open
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        """Note a tag."""
+        """Record a tag."""
         assert len(dict(attrs)) == len(attrs)
         self.tags.append((tag, dict(attrs)))
         if tag not in _VOID:
             self.open.append(tag)
 
     def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        """Note a tag that closes itself; only pictures have these."""
+        """Record a tag that closes itself. Only pictures may have them."""
         assert tag in _SHAPES
         assert "svg" in self.open
         self.tags.append((tag, dict(attrs)))
@@ -40,7 +40,7 @@ class Page(HTMLParser):
         assert self.open.pop() == tag
 
     def handle_data(self, data: str) -> None:
-        """Note text."""
+        """Record text."""
         if not {"style", "script"} & set(self.open):
             self.text += data
         self.pieces.append((tuple(self.open), data))

@@ -1,12 +1,10 @@
-"""Helpers of the tests of hunt."""
+"""Challenges and a small reference for tests of the bug hunt."""
 
 from trainer.packs import pack_reader
 
 CHALLENGES = pack_reader.read_pack(pack_reader.built_in_pack())
 
-
-BY_ID = {one.id: one for one in CHALLENGES}
-
+BY_ID = {challenge.id: challenge for challenge in CHALLENGES}
 
 SOURCE = '''"""What it is.
 

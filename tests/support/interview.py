@@ -1,4 +1,4 @@
-"""Helpers of the tests of interview."""
+"""A plan and events of an interview."""
 
 from trainer.interview.plan import (
     InterviewPlan,
@@ -11,23 +11,17 @@ from trainer.packs import pack_reader
 
 BUILT_IN = pack_reader.built_in_pack()
 
-
 CHALLENGES = pack_reader.read_pack(BUILT_IN)
 
-
-BY_ID = {one.id: one for one in CHALLENGES}
-
+BY_ID = {challenge.id: challenge for challenge in CHALLENGES}
 
 PLAN = InterviewPlan(
     20, 1, (Stage("sdpa", "warm-up", 300.0), Stage("mha", "main problem", 600.0)), ("x", "y")
 )
 
-
 FAILED = {"verdict": "failed", "passed": 9, "total": 12, "failed": ["values"]}
 
-
 PASSED = {"verdict": "passed", "passed": 12, "total": 12, "failed": []}
-
 
 EVENTS: list[Event] = [
     (1.0, "begun", {"stage": 0, "seconds": 0.0}),

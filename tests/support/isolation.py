@@ -1,4 +1,4 @@
-"""Helpers of the tests of isolation."""
+"""Helpers for tests that grade with a chosen isolation."""
 
 from __future__ import annotations
 
@@ -23,7 +23,12 @@ from trainer.worker.forkserver_client import Limits
 SUMS = pack_reader.find_challenge(TINY_PACK, "prefix-sum")
 
 
-SOURCE = "import os, sys, time, torch\ndef prefix_sum(x, reverse=False):\n    {}\n    return x.flip(-1).cumsum(-1).flip(-1) if reverse else x.cumsum(-1)\n"
+SOURCE = (
+    "import os, sys, time, torch\n"
+    "def prefix_sum(x, reverse=False):\n"
+    "    {}\n"
+    "    return x.flip(-1).cumsum(-1).flip(-1) if reverse else x.cumsum(-1)\n"
+)
 
 
 RIGHT = SOURCE.format("pass")
@@ -38,26 +43,26 @@ needs_bubblewrap = pytest.mark.skipif(
 def grade(
     grader: Grader, body: str, *, seconds: float = 60.0, memory_bytes: int = 1 << 30
 ) -> Report:
-    """Grade a prefix sum that does this first."""
+    """Grade a prefix sum that runs `body` first."""
     grader.workers.limits = Limits(seconds, memory_bytes)
     return report_of(grader, SUMS, SOURCE.format(body), "prefix_sum.py", 5)
 
 
 def message_of(report: Report) -> str:
-    """What the report explains."""
+    """Return the message of the first failed check, or ""."""
     failure = report.first_failure()
     return "" if failure is None else failure.message
 
 
 @contextlib.contextmanager
 def grader_by(how: Isolation | None = None) -> Iterator[Grader]:
-    """A grader of its own."""
-    with Grader([pack_reader.built_in_pack(), TINY_PACK], isolation=how) as made:
-        yield made
+    """Yield a new grader with the given isolation, by default the best one of this machine."""
+    with Grader([pack_reader.built_in_pack(), TINY_PACK], isolation=how) as grader:
+        yield grader
 
 
 def family(grader: Grader) -> set[int]:
-    """All processes below the fork server, once those that were dismissed are reaped."""
+    """Return all descendants of the fork server after the dismissed workers are gone."""
     grader.workers._fork_server.settle()
     return set(descendants(grader.workers._fork_server._pid))
 
@@ -69,9 +74,10 @@ SUBMITTED = {
     "random": SOURCE.format("print(torch.rand(3)); x = x + 0 * torch.randn_like(x)"),
     "no gradients": SOURCE.format("x = x.detach()"),
     "broken": "def prefix_sum(:",
-    # torch takes more lines of Python to print a larger tensor, which are no loop of the file's
+    # torch runs more lines of Python to print a larger tensor. This is no loop of the submission.
     "prints": RIGHT
-    + "\n\nplain = prefix_sum\n\n\ndef prefix_sum(x, reverse=False):\n    str(x)\n    return plain(x, reverse)\n",
+    + "\n\nplain = prefix_sum\n\n\n"
+    + "def prefix_sum(x, reverse=False):\n    str(x)\n    return plain(x, reverse)\n",
     "nothing": "x = 1",
     "loops": SOURCE.format(
         "return torch.stack([sum(row[i] for row in [x.T]) for i in range(x.shape[-1])])"
@@ -80,5 +86,5 @@ SUBMITTED = {
 
 
 def without_time(report: Report) -> Report:
-    """The report as if it had taken no time; without the cases, whose tensors cannot be compared so."""
+    """Return the report without its time, and without the cases: `==` fails for their tensors."""
     return dataclasses.replace(report, elapsed_seconds=0.0, cases=())

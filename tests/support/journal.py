@@ -1,4 +1,4 @@
-"""Helpers of the tests of journal."""
+"""Journals of old versions, and helpers that use a journal in other processes."""
 
 import contextlib
 import sqlite3
@@ -16,8 +16,7 @@ ROOT = pack_reader.TRAINER.parent
 
 Open = Callable[[], Journal]
 
-
-# Version 1 as it was released.
+# The tables of version 1, as released.
 FIRST_VERSION = """
     CREATE TABLE started (challenge TEXT NOT NULL, path TEXT NOT NULL, at REAL NOT NULL);
     CREATE TABLE attempts (
@@ -29,7 +28,6 @@ FIRST_VERSION = """
     CREATE INDEX attempts_by_challenge ON attempts (challenge, at);
     PRAGMA user_version = 1;
 """
-
 
 FIRST_ROWS = {
     "started": [("gqa", "/a/gqa.py", 1.0), ("mha", "/a/mha.py", 2.5)],
@@ -44,7 +42,7 @@ FIRST_ROWS = {
 
 
 def attempt(verdict: str = "failed", when: float = 2.0, **more: object) -> Attempt:
-    """One try at gqa."""
+    """Return an attempt at gqa."""
     return Attempt("gqa", when, 7, verdict, 3, 14, "source", **more)  # type: ignore[arg-type]
 
 
@@ -53,45 +51,55 @@ def first_version(path: Path, rows: dict[str, list[tuple[object, ...]]] = FIRST_
     path.parent.mkdir(parents=True, exist_ok=True)
     with contextlib.closing(sqlite3.connect(path)) as connection, connection:
         connection.executescript(FIRST_VERSION)
-        for table, some in rows.items():
+        for table, table_rows in rows.items():
             connection.executemany(
-                f"INSERT INTO {table} VALUES ({', '.join('?' * len(some[0]))})", some
+                f"INSERT INTO {table} VALUES ({', '.join('?' * len(table_rows[0]))})", table_rows
             )
 
 
-def asked(path: Path, statement: str) -> list[tuple[object, ...]]:
-    """Rows of a file, read with sqlite3 alone."""
+def query(path: Path, statement: str) -> list[tuple[object, ...]]:
+    """Return the result of a query, without the code of the journal."""
     with contextlib.closing(sqlite3.connect(path)) as connection:
         return connection.execute(statement).fetchall()
 
 
 def script(text: str, *arguments: object) -> list[str]:
-    """The command that runs a script with the journal in `j`, and arguments from the second on in `sys.argv`."""
-    head = "import os, signal, sys; from pathlib import Path; from trainer.practice import journal, journal_file; j = journal.Journal(Path(sys.argv[1]))\n"
+    """Return the command that runs a Python script.
+
+    The script has the journal in `j`, and the arguments from the second on in `sys.argv`.
+    """
+    head = (
+        "import os, signal, sys; from pathlib import Path; "
+        "from trainer.practice import journal, journal_file; "
+        "j = journal.Journal(Path(sys.argv[1]))\n"
+    )
     return [sys.executable, "-c", head + text, *map(str, arguments)]
 
 
-def all_at_once(commands: list[list[str]]) -> list[str]:
-    """Run scripts that print a line, wait for one, and go on: all are let go together. What each prints then, both streams."""
+def run_together(commands: list[list[str]]) -> list[str]:
+    """Run scripts that print `ready` and wait for a line. Send the line to all at once.
+
+    Return the output of each script after that: stdout and stderr.
+    """
     running = [
         subprocess.Popen(
-            one,
+            command,
             cwd=ROOT,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
         )
-        for one in commands
+        for command in commands
     ]
-    for one in running:
-        assert one.stdout is not None
-        assert one.stdout.readline() == "ready\n"
-    for one in running:
-        assert one.stdin is not None
-        one.stdin.write("go\n")
-        one.stdin.flush()
-    return [one.communicate()[0] for one in running]
+    for process in running:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "ready\n"
+    for process in running:
+        assert process.stdin is not None
+        process.stdin.write("go\n")
+        process.stdin.flush()
+    return [process.communicate()[0] for process in running]
 
 
 READY = "print('ready', flush=True); sys.stdin.readline()\n"

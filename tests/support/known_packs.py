@@ -1,4 +1,4 @@
-"""Helpers of the tests of known packs."""
+"""Helpers for tests that need several packs."""
 
 import shutil
 from pathlib import Path
@@ -7,13 +7,28 @@ from tests.support.paths import TINY_PACK
 from trainer.packs import pack_reader
 
 BUILT_IN = pack_reader.built_in_pack()
+# A topic file with one question. Its fields are the title and the id of the question.
+BANK = """title = "{}"
+[[question]]
+id = "{}"
+kind = "number"
+asks = "2?"
+explains = "{{answer}}"
+answer = "2"
+"""
 
 
-BANK = 'title = "{}"\n[[question]]\nid = "{}"\nkind = "number"\nasks = "2?"\nexplains = "{{answer}}"\nanswer = "2"\n'
+def make_pack(root: Path, *folders: str, minutes: int = 5) -> Path:
+    """Write a pack whose challenges are copies of the tiny pack's `prefix_sum`.
 
+    Args:
+        root: the folder of the pack.
+        folders: the folder name of each challenge.
+        minutes: the `minutes` of each challenge.
 
-def make(root: Path, *folders: str, minutes: int = 5) -> Path:
-    """A pack with challenges in these folders, all like `prefix_sum` of the small pack."""
+    Returns:
+        The folder `root`.
+    """
     for folder in folders:
         for part in ("challenges", "solutions"):
             shutil.copytree(TINY_PACK / part / "prefix_sum", root / part / folder)
@@ -22,8 +37,14 @@ def make(root: Path, *folders: str, minutes: int = 5) -> Path:
     return root
 
 
-def install(site: Path, package: str, entry_points: str) -> None:
-    """What an installer leaves of a package beside the package itself."""
+def install_pack(site: Path, package: str, entry_points: str) -> None:
+    """Write the metadata that an installer would write for a package.
+
+    Args:
+        site: the folder of installed packages.
+        package: the name of the package.
+        entry_points: the text of `entry_points.txt`.
+    """
     folder = site / f"{package}-1.0.dist-info"
     folder.mkdir(parents=True)
     (folder / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {package}\nVersion: 1.0\n")

@@ -1,8 +1,8 @@
-"""Helpers of the tests of levels."""
+"""A stub at two of its three levels."""
 
-GUIDED = '''"""What it is."""
+GUIDED = '''"""A docstring of the module."""
 
-import torch  # stays, it is no line of its own
+import torch  # a comment after code stays
 
 
 class A:
@@ -18,8 +18,6 @@ class A:
         #    goes on. -> [L]
         raise NotImplementedError
 '''
-
-
 STANDARD = GUIDED.replace(
     "        # 1. First. -> [B]\n        # 2. Second, which\n        #    goes on. -> [L]\n", ""
 )

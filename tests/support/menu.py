@@ -1,4 +1,4 @@
-"""Helpers of the tests of menu."""
+"""Entries of the menu, and passes in the journal."""
 
 from pathlib import Path
 
@@ -8,19 +8,13 @@ from trainer.practice.agenda import agenda
 from trainer.practice.journal import ChallengeProgress, Journal, Review
 
 BUILT_IN = pack_reader.built_in_pack()
-
-
 CHALLENGES = pack_reader.read_pack(BUILT_IN)
-
-
 DAY = 86_400.0
-
-
 NOW = 1_700_000_000.0
 
 
 def reviewed(challenge: str, days_ago: float, rating: int = 3) -> Review:
-    """A review some days ago."""
+    """Return a review from some days ago."""
     return Review(f"id {challenge}", f"challenge:{challenge}", NOW - days_ago * DAY, rating, "")
 
 
@@ -37,8 +31,8 @@ ENTRIES = agenda(
 )
 
 
-def passed(home: Path, challenge: str, when: float) -> None:
-    """A pass, and its review, in the journal."""
+def record_pass(home: Path, challenge: str, when: float) -> None:
+    """Record a pass and its review in the journal."""
     journal = Journal(home)
     journal.record_attempt(Attempt(challenge, when, 1, "passed", 14, 14, "text"))
     journal.record_review(f"challenge:{challenge}", when, 3, "10 of 20 min, no hint")

@@ -1,4 +1,4 @@
-"""Helpers of the tests of pack check."""
+"""Helpers for tests of `pack check`."""
 
 from pathlib import Path
 
@@ -8,7 +8,7 @@ from trainer.server.pack_jobs import check_pack, sorted_rows
 
 
 def checked(root: Path, processes: int) -> list[Row]:
-    """All rows of a pack, in order."""
+    """Check a pack and return all rows in order."""
     challenges = pack_reader.read_pack(root)
     return sorted_rows(
         challenges,

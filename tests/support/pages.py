@@ -1,4 +1,4 @@
-"""Helpers of the tests of pages."""
+"""Helpers for the tests of HTML pages."""
 
 from tests.support.class_results import assignment
 from trainer.classroom.records import StudentResult
@@ -6,5 +6,5 @@ from trainer.export.class_page import class_html
 
 
 def class_page(results: list[StudentResult], *challenges: str) -> str:
-    """Return the page of a class."""
+    """Return the HTML page of a class."""
     return "".join(class_html(lambda: results, assignment(challenges)))

@@ -1,4 +1,4 @@
-"""Helpers of the tests of running."""
+"""Helpers for tests that grade a prefix sum."""
 
 from tests.support.grading import report_of
 from tests.support.paths import TINY_PACK
@@ -6,11 +6,16 @@ from trainer.grading.grader import Grader
 from trainer.model.report import Report
 from trainer.packs import pack_reader
 
-RIGHT_SUM = "import torch\ndef prefix_sum(x, reverse=False):\n    {}\n    return x.flip(-1).cumsum(-1).flip(-1) if reverse else x.cumsum(-1)\n"
+RIGHT_SUM = (
+    "import torch\n"
+    "def prefix_sum(x, reverse=False):\n"
+    "    {}\n"
+    "    return x.flip(-1).cumsum(-1).flip(-1) if reverse else x.cumsum(-1)\n"
+)
 
 
 def grade_prefix_sum(grader: Grader, source: str, **more: int) -> Report:
-    """Grade a prefix sum."""
+    """Grade a prefix sum under seed 7."""
     return report_of(
         grader,
         pack_reader.find_challenge(TINY_PACK, "prefix-sum"),

@@ -1,4 +1,4 @@
-"""Helpers of the tests of sandbox."""
+"""Marks and hidden folders for tests of the sandbox."""
 
 import sys
 
@@ -9,7 +9,7 @@ from trainer.sandbox import isolation
 
 linux = pytest.mark.skipif(
     sys.platform != "linux",
-    reason="only Linux has Landlock, seccomp and /proc; elsewhere `doctor` shows limits alone",
+    reason="only Linux has Landlock, seccomp and /proc; on other systems only limits hold",
 )
 
 

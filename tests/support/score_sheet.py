@@ -1,17 +1,16 @@
-"""Helpers of the tests of score sheet."""
+"""A score sheet with hostile text in the learner's file."""
 
 from trainer.interview.score import ProblemRow, QuestionRow, ScorePart, ScoreSheet
 from trainer.interview.state import StageResult, StageState
 from trainer.quiz.drawn_questions import DrawnQuestion
 
 HOSTILE = (
-    "x = '</code></pre><script>alert(1)</script>'  # & \x1b[2J\x07 <img src=http://a/b>\n\tindented = 1\n"
+    "x = '</code></pre><script>alert(1)</script>'  # & \x1b[2J\x07 <img src=http://a/b>\n"
+    + "\tindented = 1\n"
     + "long_name = "
     + " + ".join(["value"] * 30)
     + "\n"
 )
-
-
 CHOICE = DrawnQuestion(
     "question:a",
     "heads",
@@ -22,13 +21,9 @@ CHOICE = DrawnQuestion(
     "k = <k>",
     ("first", "the & second"),
 )
-
-
 NUMBER = DrawnQuestion(
     "question:b", "cache", "number", "How many?", "12 MiB", "Two times six.", value=12.0
 )
-
-
 SHEET = ScoreSheet(
     began=1_700_000_000.0,
     minutes=45,

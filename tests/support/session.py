@@ -1,4 +1,4 @@
-"""Helpers of the tests of session."""
+"""Sessions without a terminal, and programs in a pseudo-terminal."""
 
 import asyncio
 import contextlib
@@ -27,32 +27,33 @@ from trainer.session.practice_screen import SessionApp
 from trainer.session.session_state import SessionState
 
 PACK = pack_reader.built_in_pack()
-
-
 GQA = pack_reader.find_challenge(PACK, "gqa")
-
-
 RIGHT = pack_reader.solution(GQA)
-
-
 WRONG = RIGHT.replace("scores = scores / math.sqrt(self.head_dim)", "scores = scores * 1")
 
 
-def app_on(path: Path, home: Path, grader: AsyncClient | None = None, **stay: Any) -> SessionApp:
-    """A session on this file, with a fake grader unless another is given."""
+def app_on(path: Path, home: Path, grader: AsyncClient | None = None, **options: Any) -> SessionApp:
+    """Return the screen of a session on this file.
+
+    Args:
+        path: the learner's file.
+        home: the folder of the journal.
+        grader: a client of a grading process; by default a fake one.
+        options: the clock, and fields of `SessionRequest`.
+    """
     journal = Journal(home)
-    if "purpose" not in stay:
+    if "purpose" not in options:
         journal.record_start("gqa", path, time.time() - 60)
-    clock = stay.pop("clock", time.monotonic)
-    given = SessionRequest(
+    clock = options.pop("clock", time.monotonic)
+    request = SessionRequest(
         GQA,
         path,
         pack_reader.prompt(GQA),
-        stay.pop("seconds_before", 0.0),
-        stay.pop("par_seconds", 1200.0),
-        **stay,
+        options.pop("seconds_before", 0.0),
+        options.pop("par_seconds", 1200.0),
+        **options,
     )
-    return SessionApp(SessionState(given, journal, time.time, clock), grader or FakeGrader())
+    return SessionApp(SessionState(request, journal, time.time, clock), grader or FakeGrader())
 
 
 def drive(
@@ -73,15 +74,15 @@ def drive(
 async def until(
     pilot: Pilot[SessionResult], condition: Callable[[], bool], seconds: float = 60.0
 ) -> None:
-    """Wait until it holds; a busy machine is no reason to fail."""
-    end = time.monotonic() + seconds
+    """Wait until `condition()` holds. The default time is long, for a busy machine."""
+    deadline = time.monotonic() + seconds
     while not condition():
-        assert time.monotonic() < end, screen(pilot)
+        assert time.monotonic() < deadline, screen(pilot)
         await pilot.pause(0.02)
 
 
 def screen(pilot: Pilot[SessionResult]) -> str:
-    """What is drawn, as text."""
+    """Return the drawn screen as text."""
     width, height = pilot.app.size
     return (
         "\n".join(
@@ -94,12 +95,12 @@ def screen(pilot: Pilot[SessionResult]) -> str:
 
 
 def words(pilot: Pilot[SessionResult]) -> str:
-    """The same without its line breaks."""
+    """Return the drawn screen as text without line breaks."""
     return " ".join(screen(pilot).split())
 
 
 class Clock:
-    """A clock that stands still until a test moves it."""
+    """A clock whose time changes only when a test sets it."""
 
     def __init__(self) -> None:
         self.now = 100.0
@@ -111,7 +112,7 @@ class Clock:
 
 @contextlib.contextmanager
 def terminal(arguments: list[str], cwd: Path, **environment: str) -> Iterator[tuple[int, int]]:
-    """A program in a pseudo-terminal of 80 x 24: its pid, and the terminal's other end."""
+    """Run Python in a pseudo-terminal of 80 x 24. Yield its pid and the terminal's descriptor."""
     pid, end = pty.fork()
     if pid == 0:
         os.chdir(cwd)
@@ -133,11 +134,11 @@ def terminal(arguments: list[str], cwd: Path, **environment: str) -> Iterator[tu
 
 
 def read_until(end: int, done: Callable[[str], bool], seconds: float = 60.0) -> str:
-    """What is drawn until `done` holds of it, or the other end closes."""
+    """Return the drawn text when `done` is true for it, or when the program closes the terminal."""
     seen = b""
-    limit = time.monotonic() + seconds
+    deadline = time.monotonic() + seconds
     while not done(seen.decode("utf-8", "replace")):
-        if not select.select([end], [], [], max(0.0, limit - time.monotonic()))[0]:
+        if not select.select([end], [], [], max(0.0, deadline - time.monotonic()))[0]:
             raise AssertionError(f"not drawn: {seen[-2000:]!r}")
         try:
             part = os.read(end, 1 << 16)

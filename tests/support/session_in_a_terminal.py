@@ -1,4 +1,7 @@
-"""Run as a program in a terminal of its own: a session whose grading process is a fake one. Its arguments: the learner's file."""
+"""A program for a terminal: a session with a fake grading process.
+
+Its only argument is the learner's file.
+"""
 
 import sys
 import time
@@ -13,7 +16,7 @@ from trainer.session.session_state import SessionState
 
 if __name__ == "__main__":
     challenge = pack_reader.find_challenge(pack_reader.built_in_pack(), "gqa")
-    given = SessionRequest(challenge, Path(sys.argv[1]), "# Task", 0.0, 1200.0)
+    request = SessionRequest(challenge, Path(sys.argv[1]), "# Task", 0.0, 1200.0)
     journal = default_journal()
-    journal.record_start("gqa", given.path, time.time())
-    SessionApp(SessionState(given, journal, time.time, time.monotonic), FakeGrader()).run()
+    journal.record_start("gqa", request.path, time.time())
+    SessionApp(SessionState(request, journal, time.time, time.monotonic), FakeGrader()).run()

@@ -1,4 +1,4 @@
-"""Helpers of the tests of session interview."""
+"""A mock interview of two problems, for tests of its screens."""
 
 from dataclasses import asdict
 from pathlib import Path
@@ -12,16 +12,10 @@ from trainer.session.interview_state import Interview
 from trainer.session.model import Sitting
 
 OPENING = "Stage 1 of 2, warm-up.\n\nThe clock starts when you press Enter."
-
-
 SITTING = Sitting(1, 2, 1800.0, OPENING)
-
-
 CHALLENGES = {
     challenge.id: challenge for challenge in pack_reader.read_pack(pack_reader.built_in_pack())
 }
-
-
 SIZES = [(120, 40), (80, 24), (50, 20), (40, 10)]
 
 
@@ -30,7 +24,8 @@ def interview(tmp_path: Path, home: Path, questions: tuple[str, ...] = ("x",)) -
     stages = (Stage("sdpa", "warm-up", 600.0), Stage("gqa", "main problem", 1000.0))
     plan = InterviewPlan(30, 1, stages, questions, str(tmp_path / "stubs"))
     journal = Journal(home)
-    name = journal.record_interview(1.0, asdict(plan))
-    clock = Clock()
-    asked = draw_questions(plan, read_questions(pack_reader.built_in_pack()))
-    return Interview(name, 1.0, plan, asked, CHALLENGES, journal, wall=lambda: 2.0, clock=clock)
+    interview_id = journal.record_interview(1.0, asdict(plan))
+    drawn = draw_questions(plan, read_questions(pack_reader.built_in_pack()))
+    return Interview(
+        interview_id, 1.0, plan, drawn, CHALLENGES, journal, wall=lambda: 2.0, clock=Clock()
+    )

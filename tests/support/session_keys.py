@@ -1,4 +1,4 @@
-"""Helpers of the tests of session keys."""
+"""Run the screen of a session without a wait for its grader."""
 
 import asyncio
 from collections.abc import Awaitable, Callable

@@ -1,4 +1,4 @@
-"""Helpers of the tests of stats."""
+"""A small pack, attempts and reviews for tests of the statistics."""
 
 from datetime import datetime, timezone, tzinfo
 from pathlib import Path
@@ -11,17 +11,15 @@ from trainer.practice.statistics import (
     statistics,
 )
 
-UTC = timezone.utc  # noqa: UP017  # as the zones beside it
-
+UTC = timezone.utc  # noqa: UP017  # like the other zones
 
 NOW = datetime(2026, 3, 5, 12, tzinfo=UTC).timestamp()  # a Thursday
-
 
 DAY = 86_400.0
 
 
 def challenge(name: str, *builds_on: str, topic: str = "basics", minutes: int = 10) -> Challenge:
-    """One of a pack."""
+    """Return a challenge."""
     return Challenge(
         name,
         f"About {name}",
@@ -44,9 +42,7 @@ A, B, C, D = (
     challenge("d", "c", "elsewhere"),
 )
 
-
 PACK = (A, B, C, D)
-
 
 MISTAKES = {
     "a": [
@@ -56,7 +52,7 @@ MISTAKES = {
 }
 
 
-def tried(
+def attempt_at(
     name: str,
     days: float,
     verdict: str = "failed",
@@ -64,7 +60,7 @@ def tried(
     seconds: float | None = None,
     purpose: str = "practice",
 ) -> Attempt:
-    """An attempt, so many days before now."""
+    """Return an attempt that was made `days` days before now."""
     return Attempt(
         name,
         NOW - days * DAY,
@@ -80,18 +76,19 @@ def tried(
 
 
 def review(item: str, days: float, rating: int = 3) -> Review:
-    """A review, so many days before now."""
+    """Return a review that was made `days` days before now."""
     return Review(f"{item} {days}", item, NOW - days * DAY, rating, "")
 
 
-def counted(
+def statistics_of(
     *attempts: Attempt,
     reviews: tuple[Review, ...] = (),
     starts: dict[str, list[float]] | None = None,
     zone: tzinfo | None = UTC,
 ) -> Stats:
-    """The statistics of this pack; starts in days before now."""
-    since = {
-        name: sorted(NOW - days * DAY for days in some) for name, some in (starts or {}).items()
+    """Return the statistics for the small pack. `starts` are in days before now."""
+    start_times = {
+        name: sorted(NOW - days * DAY for days in days_ago)
+        for name, days_ago in (starts or {}).items()
     }
-    return statistics(attempts, reviews, PACK, MISTAKES, NOW, starts=since, zone=zone)
+    return statistics(attempts, reviews, PACK, MISTAKES, NOW, starts=start_times, zone=zone)

@@ -1,28 +1,25 @@
-"""Helpers of the tests of suites."""
+"""The tables of suites and mistakes, for tests of the case kit."""
 
 from __future__ import annotations
 
 from typing import Any
 
-STAYS = ("", "")
+Patch = tuple[str, str]  # the old and the new text of a mistake
 
-
+# The patch of a case that no mistake needs. A comment in the suite says why the case stays.
+STAYS: Patch = ("", "")
 MASK = "        if mask is not None:\n"
-
-
 FILL = "scores.masked_fill(~mask, -torch.inf)"
-
-
 SOFTMAX = "torch.softmax(scores, dim=-1)"
 
 
-def mask_is(condition: str, change: str) -> tuple[str, str]:
-    """Return a patch that changes a mask for which the condition holds."""
+def mask_is(condition: str, change: str) -> Patch:
+    """Return a patch that changes the masks for which a condition holds."""
     return MASK, f"{MASK}            if {condition}:\n                mask = {change}\n"
 
 
-def with_maximum(branch: str, maximum: str) -> tuple[str, str]:
-    """Return a patch that subtracts this instead of the largest score of a row."""
+def with_maximum(branch: str, maximum: str) -> Patch:
+    """Return a patch that subtracts `maximum` instead of the largest score of a row."""
     return (
         f"        weights = {SOFTMAX}\n",
         f"        weights = {SOFTMAX}\n        if {branch}:\n"
@@ -32,7 +29,7 @@ def with_maximum(branch: str, maximum: str) -> tuple[str, str]:
 
 
 def drive(attention: Any, given: Any) -> dict[str, Any]:
-    """Call once, or twice on the same object."""
+    """Call an implementation once, or twice if the case has a second call."""
     first = {name: value for name, value in given.inputs.items() if name[:6] != "later_"}
     later = {name[6:]: value for name, value in given.inputs.items() if name[:6] == "later_"}
     outputs = {"out": attention(**resolved(first))}
@@ -42,19 +39,15 @@ def drive(attention: Any, given: Any) -> dict[str, Any]:
 
 
 def resolved(inputs: dict[str, Any]) -> dict[str, Any]:
-    """Put tensors in the place of names of other inputs."""
+    """Return inputs with tensors in place of the names of other inputs."""
     return {
         name: inputs[value] if isinstance(value, str) else value for name, value in inputs.items()
     }
 
 
 SIZES = {"B": 3, "L": 5, "H": 6, "Hkv": 2, "D": 4}
-
-
-THREE = {"B": 3, "Lq": 6, "Lk": 6, "H": 2, "D": 5, "alike": "Lq Lk"}
-
-
-TABLE: dict[str, tuple[dict[str, Any], dict[str, tuple[str, str]]]] = {
+THREE = {"B": 3, "Lq": 6, "Lk": 6, "H": 2, "D": 5, "equal": "Lq Lk"}
+TABLE: dict[str, tuple[dict[str, Any], dict[str, Patch]]] = {
     "heads_apart": (SIZES, {"heads apart (o_proj is the identity)": STAYS}),
     "masks": (
         SIZES,
@@ -77,7 +70,7 @@ TABLE: dict[str, tuple[dict[str, Any], dict[str, tuple[str, str]]]] = {
             "causal and padding [B, 1, Lq, Lk]": mask_is(
                 "mask.dim() == 4 and mask.shape[:2] == (B, 1)", "mask[:, :, -1:]"
             ),
-            "mask a head [1, H, 1, Lk]": mask_is(
+            "one mask per head [1, H, 1, Lk]": mask_is(
                 "mask.dim() == 4 and mask.shape[1] == H", "mask.view(B, H, -1, L)"
             ),
             "one row for everything [1, 1, 1, Lk]": mask_is(
@@ -87,10 +80,10 @@ TABLE: dict[str, tuple[dict[str, Any], dict[str, tuple[str, str]]]] = {
                 "mask.dim() == 3 and len(mask) == B", "mask[:, None]"
             ),
             "mask of three dims [1, Lq, Lk]": mask_is("mask.dim() == 3", "mask.view(H, -1, L)"),
-            "mask of three dims, a row a head [H, 1, Lk]": mask_is(
+            "mask of three dims, one row per head [H, 1, Lk]": mask_is(
                 "mask.dim() == 3", "mask.view(-1, L, L)"
             ),
-            "a row a sequence and head [B, H, 1, Lk]": mask_is(
+            "one row per sequence and head [B, H, 1, Lk]": mask_is(
                 "mask.dim() == 4 and mask.shape[:2] == (B, H)", "mask.view(B, H, L, L)"
             ),
             "full mask [B, H, Lq, Lk]": mask_is(
@@ -116,14 +109,14 @@ TABLE: dict[str, tuple[dict[str, Any], dict[str, tuple[str, str]]]] = {
         SIZES,
         {
             # The gradient of where(mask, exp(x), 0) is NaN if exp(x) overflows.
-            "masked scores of +120 beside ordinary ones": (
+            "masked scores of +120 next to ordinary scores": (
                 f"            scores = {FILL}\n        weights = {SOFTMAX}",
                 f"            top = {FILL}.amax(-1, True).detach()\n"
                 "            weights = torch.where(mask, (scores - top).exp(), 0)\n"
                 "            weights = weights / weights.sum(dim=-1, keepdim=True)\n"
                 f"        else:\n            weights = {SOFTMAX}",
             ),
-            "masked scores of +200 and values of 1e36 beside -200": (
+            "masked scores of +200 with values of 1e36, others at -200": (
                 FILL,
                 "scores.masked_fill(~mask, -300)",
             ),
@@ -134,7 +127,7 @@ TABLE: dict[str, tuple[dict[str, Any], dict[str, tuple[str, str]]]] = {
             "scores falling in one head and sequence, rising in the next": with_maximum(
                 "mask is not None", "scores.amax(dim=1, keepdim=True).amax(-1, True)"
             ),
-            "rows of scores 400 apart in turn, no mask": with_maximum(
+            "alternating rows of scores 400 apart, no mask": with_maximum(
                 "mask is None", "scores.amax(dim=(-2, -1), keepdim=True)"
             ),
         },
@@ -144,7 +137,8 @@ TABLE: dict[str, tuple[dict[str, Any], dict[str, tuple[str, str]]]] = {
         {
             "float64, no mask": (
                 MASK,
-                f"        if mask is None:\n            scores = scores.bfloat16().to(x.dtype)\n{MASK}",
+                "        if mask is None:\n"
+                f"            scores = scores.bfloat16().to(x.dtype)\n{MASK}",
             ),
             "bfloat16, no mask": (
                 MASK,
@@ -185,12 +179,12 @@ TABLE: dict[str, tuple[dict[str, Any], dict[str, tuple[str, str]]]] = {
                 "weights = weights * self.dropout(torch.ones(weights.shape, dtype=None "
                 "if x.dtype == torch.bfloat16 else x.dtype)) if self.training else weights",
             ),
-            "training mode, dropout 0.3, one key masked, weights read out": (
+            "training mode, dropout 0.3, one key masked, weights as output": (
                 "        weights = self.dropout(weights)\n",
                 "        weights = self.dropout(weights)\n        if mask is not None:\n"
                 "            weights = weights / weights.sum(dim=-1, keepdim=True)\n",
             ),
-            "training mode, dropout 0.6, weights read out": (
+            "training mode, dropout 0.6, weights as output": (
                 "nn.Dropout(self.p)",
                 "nn.Dropout(min(self.p, 0.4))",
             ),

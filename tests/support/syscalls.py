@@ -1,4 +1,4 @@
-"""Helpers of the tests of syscalls."""
+"""A simulation of the seccomp filter."""
 
 from __future__ import annotations
 
@@ -16,35 +16,37 @@ OWN = 4321
 MACHINES = ["x86_64", "aarch64"]
 
 
-def answer(
+def verdict_on(
     code: bytes,
     machine: str,
     number: int,
     arguments: Sequence[int] = (),
     architecture: int | None = None,
 ) -> int:
-    """Return what the filter answers to one call. An instruction that it should not have is an
-    error.
+    """Return the filter's verdict on one call.
+
+    Raises:
+        AssertionError: if the filter contains an unexpected instruction.
     """
     padded = [*arguments, *[0] * (6 - len(arguments))]
     architecture = SECCOMP[machine][0] if architecture is None else architecture
     data = struct.pack(
         "<IIQ6Q", number, architecture, 0, *(value & (1 << 64) - 1 for value in padded)
     )
-    loaded, place = 0, 0
+    accumulator, position = 0, 0
     while True:
-        kind, then, otherwise, value = struct.unpack_from("<HBBI", code, 8 * place)
-        place += 1
+        kind, jump_if_true, jump_if_false, value = struct.unpack_from("<HBBI", code, 8 * position)
+        position += 1
         match kind:
             case 0x20:  # BPF_LD | BPF_W | BPF_ABS
                 assert value % 4 == 0
-                loaded = struct.unpack_from("<I", data, value)[0]
+                accumulator = struct.unpack_from("<I", data, value)[0]
             case 0x05:  # BPF_JMP | BPF_JA
-                place += value
+                position += value
             case 0x15:  # BPF_JMP | BPF_JEQ | BPF_K
-                place += then if loaded == value else otherwise
+                position += jump_if_true if accumulator == value else jump_if_false
             case 0x35:  # BPF_JMP | BPF_JGE | BPF_K
-                place += then if loaded >= value else otherwise
+                position += jump_if_true if accumulator >= value else jump_if_false
             case 0x06:  # BPF_RET | BPF_K
                 return int(value)
             case _:

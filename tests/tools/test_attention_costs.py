@@ -1,4 +1,4 @@
-"""`attn-drill compare`: its figures against the references', its table at every width, and the decode steps that it times."""
+"""Tests of the costs of attention variants, compared with the references."""
 
 import dataclasses
 
@@ -7,35 +7,40 @@ import torch
 
 from tests.support.compare import MIB, reference
 from trainer.model.errors import DrillError
-from trainer.report import cost_table as display
+from trainer.report import cost_table
 from trainer.tools import attention_costs
 
 
 def by_name(configuration: attention_costs.Configuration) -> dict[str, attention_costs.Cost]:
-    """The costs by variant; of several GQA rows the last."""
+    """Return the costs by variant. If there are several GQA rows, return the last."""
     return {row.variant: row for row in attention_costs.costs(configuration)}
 
 
 def count(module: torch.nn.Module) -> int:
-    """The number of a module's parameters."""
-    return sum(one.numel() for one in module.parameters())
+    """Return the number of parameters of a module."""
+    return sum(parameter.numel() for parameter in module.parameters())
 
 
 @pytest.mark.parametrize(
     ("num_heads", "expected"),
     [(32, [8, 4]), (64, [8, 4]), (8, [4]), (12, [4]), (4, []), (6, []), (1, [])],
 )
-def test_the_usual_numbers_of_kv_heads(num_heads: int, expected: list[int]) -> None:
-    """8, then 4, where they divide the heads and are not all of them; without either the text says what to do."""
+def test_default_kv_heads_are_8_and_4(num_heads: int, expected: list[int]) -> None:
+    """They must divide the heads and differ from the number of heads.
+
+    Without a row of GQA, the text gives a hint.
+    """
     configuration = attention_costs.configure(d_model=192, num_heads=num_heads)
     rows = attention_costs.costs(configuration)
     assert [row.num_kv_heads for row in rows if row.variant == "GQA"] == expected
-    text = display.as_text(configuration, None, rows, None, width=300, unicode=True, colour=False)
+    text = cost_table.as_text(
+        configuration, None, rows, None, width=300, unicode=True, colour=False
+    )
     assert ("Neither 8 nor 4 KV heads" in text) == (not expected)
 
 
-def test_the_formulas_of_the_cost_challenge() -> None:
-    """Parameters and caches are those of the reference of `attention-cost`, whatever the sizes."""
+def test_costs_agree_with_the_cost_challenge() -> None:
+    """Parameters and caches are equal to those of the reference of `attention-cost`."""
     known = reference("attention_cost")
     for d_model, heads, kv_heads, seq_len, batch, layers, dtype, size in [
         (30, 6, 3, 7, 2, 5, "float16", 2),
@@ -68,43 +73,43 @@ def test_the_formulas_of_the_cost_challenge() -> None:
             assert row.bytes_per_token * batch * seq_len == expected
 
 
-def test_the_parameters_of_the_references_layers() -> None:
-    """The reference modules have as many parameters, MLA with its query's low-rank pair and without."""
+def test_parameters_agree_with_the_reference_layers() -> None:
+    """MLA is tested with and without a low-rank pair for the query."""
     configuration = attention_costs.configure(
         d_model=36, num_heads=6, num_kv_heads=2, kv_rank=11, rope_dim=4, q_rank=7
     )
-    found = by_name(configuration)
-    assert found["MHA"].parameters == count(
+    costs = by_name(configuration)
+    assert costs["MHA"].parameters == count(
         reference("mha")["MultiHeadAttention"](36, 6, bias=False)
     )
-    assert found["GQA"].parameters == count(
+    assert costs["GQA"].parameters == count(
         reference("gqa")["GroupedQueryAttention"](36, 6, 2, bias=False)
     )
-    assert found["MQA"].parameters == count(
+    assert costs["MQA"].parameters == count(
         reference("mqa")["MultiQueryAttention"](36, 6, bias=False)
     )
     latent = reference("mla")["MultiHeadLatentAttention"](36, 6, 7, 11, 6, 4, 6)
-    assert found["MLA"].parameters == count(latent)
+    assert costs["MLA"].parameters == count(latent)
     pair = count(latent.q_down) + count(latent.q_up) + count(latent.q_rope)
     whole = by_name(dataclasses.replace(configuration, q_rank=None))["MLA"].parameters
     assert whole == count(latent) - pair + count(torch.nn.Linear(36, 6 * (6 + 4), bias=False))
 
 
-def test_deepseek_v3() -> None:
-    """Beside 128 heads of 128, MLA's cache is 1/56.9, and a layer has 187 million parameters."""
+def test_mla_cache_of_deepseek_v3_is_57_times_smaller() -> None:
+    """MHA with 128 heads of 128 needs 56.9 times the cache. A layer has 187 million parameters."""
     configuration = attention_costs.configure(
         attention_costs.find_preset("DeepSeek-V3"), "bfloat16"
     )
-    found = by_name(configuration)
-    assert found["MHA"].bytes_per_token == 3_997_696
-    assert round(100 / found["MLA"].cache_percent, 1) == 56.9
-    assert found["MLA"].parameters == 61 * (
+    costs = by_name(configuration)
+    assert costs["MHA"].bytes_per_token == 3_997_696
+    assert round(100 / costs["MLA"].cache_percent, 1) == 56.9
+    assert costs["MLA"].parameters == 61 * (
         7168 * 1536 + 1536 * 128 * 192 + 7168 * 576 + 512 * 128 * 256 + 128 * 128 * 7168
     )
 
 
 def test_options_override_a_preset() -> None:
-    """What is given beside a preset wins; a head dim that is d_model / heads follows, one that is published by itself stays."""
+    """head_dim follows d_model / heads, unless the preset publishes it separately."""
     llama = attention_costs.configure(
         attention_costs.find_preset("Llama-3-8B"), d_model=2048, num_kv_heads=4, num_layers=2
     )
@@ -158,8 +163,8 @@ def test_options_override_a_preset() -> None:
         (5 << 40, "5 TiB"),
     ],
 )
-def test_bytes_in_units(size: int, shown: str) -> None:
-    """Powers of 1024, at most one decimal, never 1024 of a unit that has a next one."""
+def test_bytes_are_written_in_powers_of_1024(size: int, shown: str) -> None:
+    """There is at most one decimal, and never 1024 of a unit with a next unit."""
     assert attention_costs.in_units(size) == shown
 
 
@@ -176,13 +181,13 @@ def test_bytes_in_units(size: int, shown: str) -> None:
         (3904.0, "3,904"),
     ],
 )
-def test_decimals(value: float, shown: str) -> None:
-    """One decimal, halves up, no `.0`, and nothing that is more than 0 shown as 0."""
+def test_numbers_have_at_most_one_decimal(value: float, shown: str) -> None:
+    """Halves are rounded up, `.0` is removed, and a positive number is never shown as 0."""
     assert attention_costs.decimal(value) == shown
 
 
-def test_what_is_too_large_to_measure_is_refused_before_it_is_made() -> None:
-    """Just up to the bound is taken; a byte more is refused with both numbers. Layers do not count: one is measured."""
+def test_too_large_measurements_are_refused() -> None:
+    """The limit itself is allowed. The message has both sizes. Only one layer counts."""
     configuration = attention_costs.configure(d_model=64, num_heads=4, num_layers=1000)
     row = attention_costs.Cost("MHA", 4, 0, 1000 * attention_costs.MOST_MEASURED_BYTES, 0, 100)
     attention_costs.check_measurable(configuration, [row])

@@ -1,4 +1,4 @@
-"""`attn-drill compare`: its figures against the references', its table at every width, and the decode steps that it times."""
+"""Tests of the decode steps that `attn-drill compare --measure` times."""
 
 import dataclasses
 import functools
@@ -26,13 +26,13 @@ SIZES = decode_steps.Sizes(
 
 
 def tensors(layer: decode_steps.GroupedLayer | decode_steps.LatentLayer) -> list[torch.Tensor]:
-    """A layer's weights and cache."""
-    return [one for one in vars(layer).values() if isinstance(one, torch.Tensor)]
+    """Return the weights and the cache of a layer."""
+    return [value for value in vars(layer).values() if isinstance(value, torch.Tensor)]
 
 
 @pytest.mark.parametrize("q_rank", [9, None])
-def test_layers_are_as_large_as_the_table_says(q_rank: int | None) -> None:
-    """Weights and cache of one layer have as many numbers as the table counts, so that the bound on memory holds."""
+def test_layers_have_the_sizes_of_the_cost_table(q_rank: int | None) -> None:
+    """The limit on memory relies on this."""
     configuration = attention_costs.configure(
         None,
         "float64",
@@ -54,17 +54,18 @@ def test_layers_are_as_large_as_the_table_says(q_rank: int | None) -> None:
             if row.num_kv_heads is None
             else decode_steps.grouped_layer(sizes, row.num_kv_heads, generator)
         )
-        assert sum(one.numel() for one in tensors(layer)) == row.parameters + row.cache_bytes // 8
-        assert {one.dtype for one in tensors(layer)} == {torch.float64}
+        entries = sum(tensor.numel() for tensor in tensors(layer))
+        assert entries == row.parameters + row.cache_bytes // 8
+        assert {tensor.dtype for tensor in tensors(layer)} == {torch.float64}
 
 
 @pytest.mark.parametrize("num_kv_heads", [6, 3, 2, 1])
-def test_a_grouped_step_is_the_references_last_row(num_kv_heads: int) -> None:
-    """MHA, GQA and MQA: a step on the cache of the earlier tokens gives what the reference, which expands, gives for the last of all."""
+def test_grouped_step_gives_the_last_row_of_the_reference(num_kv_heads: int) -> None:
+    """The step uses the cache of the earlier tokens. The reference expands the keys and values."""
     sizes = dataclasses.replace(SIZES, d_model=30)
     layer = decode_steps.grouped_layer(sizes, num_kv_heads, torch.Generator().manual_seed(1))
-    whole = reference("gqa")["GroupedQueryAttention"](30, 6, num_kv_heads, bias=False).double()
-    whole.load_state_dict(
+    module = reference("gqa")["GroupedQueryAttention"](30, 6, num_kv_heads, bias=False).double()
+    module.load_state_dict(
         {
             f"{name}.weight": getattr(layer, name)
             for name in ("q_proj", "k_proj", "v_proj", "o_proj")
@@ -72,10 +73,10 @@ def test_a_grouped_step_is_the_references_last_row(num_kv_heads: int) -> None:
     )
     x = torch.randn(3, 7, 30, dtype=torch.float64, generator=torch.Generator().manual_seed(2))
     with torch.no_grad():
-        expected = whole(x, torch.ones(7, 7, dtype=torch.bool).tril())[:, -1]
+        expected = module(x, torch.ones(7, 7, dtype=torch.bool).tril())[:, -1]
         keys, values = (
-            one(x).view(3, 7, num_kv_heads, 5).transpose(1, 2)
-            for one in (whole.k_proj, whole.v_proj)
+            projection(x).view(3, 7, num_kv_heads, 5).transpose(1, 2)
+            for projection in (module.k_proj, module.v_proj)
         )
         layer.keys[:, :, :-1] = keys[:, :, :-1]
         layer.values[:, :, :-1] = values[:, :, :-1]
@@ -85,29 +86,32 @@ def test_a_grouped_step_is_the_references_last_row(num_kv_heads: int) -> None:
 
 
 def latent_reference(layer: decode_steps.LatentLayer) -> torch.nn.Module:
-    """The reference module with a layer's weights."""
-    whole: torch.nn.Module = reference("mla")["MultiHeadLatentAttention"](
+    """Return the reference module with the weights of a layer."""
+    module: torch.nn.Module = reference("mla")["MultiHeadLatentAttention"](
         20, 6, 9, 11, 5, 4, 5
     ).double()
-    whole.load_state_dict(
+    module.load_state_dict(
         {
             f"{name}.weight": getattr(layer, name)
             for name in ("q_down", "q_up", "q_rope", "kv_down", "k_rope", "k_up", "v_up", "o_proj")
         }
     )
-    return whole
+    return module
 
 
-def test_an_absorbed_step_is_the_references_last_row() -> None:
-    """MLA: absorbed, on the cache of latents, gives what the reference gives, which makes every head's keys and values (all positions 0: no rotation)."""
+def test_absorbed_step_gives_the_last_row_of_the_reference() -> None:
+    """The step uses the cache of latents; the reference computes all keys and values.
+
+    All positions are 0, so there is no rotation.
+    """
     layer = decode_steps.latent_layer(SIZES, torch.Generator().manual_seed(1))
-    whole = latent_reference(layer)
+    module = latent_reference(layer)
     x = torch.randn(3, 7, 20, dtype=torch.float64, generator=torch.Generator().manual_seed(2))
     with torch.no_grad():
-        expected = whole(
+        expected = module(
             x, torch.ones(7, 7, dtype=torch.bool).tril(), torch.zeros(3, 7, dtype=torch.int64)
         )[:, -1]
-        latents, rotary_keys = whole.kv_down(x), whole.k_rope(x)
+        latents, rotary_keys = module.kv_down(x), module.k_rope(x)
         layer.latents[:, :-1] = latents[:, :-1]
         layer.rotary_keys[:, :-1] = rotary_keys[:, :-1]
         torch.testing.assert_close(decode_steps.latent_step(layer, x[:, -1]), expected)
@@ -115,8 +119,8 @@ def test_an_absorbed_step_is_the_references_last_row() -> None:
     torch.testing.assert_close(layer.rotary_keys, rotary_keys)
 
 
-def test_a_step_without_a_low_rank_query() -> None:
-    """MLA whose query is projected at once gives what a low-rank pair whose product is that projection gives."""
+def test_query_without_low_rank_pair_gives_the_same_step() -> None:
+    """The single projection is the product of the low-rank pair."""
     pair = decode_steps.latent_layer(SIZES, torch.Generator().manual_seed(1))
     assert pair.q_down is not None
     whole = dataclasses.replace(
@@ -129,14 +133,18 @@ def test_a_step_without_a_low_rank_query() -> None:
 
 
 class LargestMade(TorchDispatchMode):
-    """The largest tensor that an operation makes in memory of its own."""
+    """Record the size of the largest tensor that an operation allocates."""
 
     numel = 0
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        """Run the operation, and note its output unless it lies in the memory of an argument."""
+        """Run the operation, and record its output unless it shares memory with an argument."""
         out = func(*args, **(kwargs or {}))
-        given = {one.untyped_storage().data_ptr() for one in args if isinstance(one, torch.Tensor)}
+        given = {
+            argument.untyped_storage().data_ptr()
+            for argument in args
+            if isinstance(argument, torch.Tensor)
+        }
         if isinstance(out, torch.Tensor) and out.untyped_storage().data_ptr() not in given:
             self.numel = max(self.numel, out.numel())
         return out
@@ -146,7 +154,7 @@ WIDE = dataclasses.replace(SIZES, seq_len=101, head_dim=40, kv_rank=30, dtype="f
 
 
 def test_no_step_copies_or_expands_its_cache() -> None:
-    """Nothing that a step makes is as large as its cache; an expanded cache is seen to be."""
+    """All allocated tensors are smaller than the cache. The test notices an expanded cache."""
     generator = torch.Generator().manual_seed(1)
     token = torch.randn(3, 20, generator=generator)
     steps: list[tuple[int, Callable[[], object]]] = []
@@ -170,7 +178,7 @@ def test_no_step_copies_or_expands_its_cache() -> None:
 
 @pytest.mark.parametrize("dtype", attention_costs.MEASURABLE)
 def test_every_dtype_can_be_measured(dtype: str) -> None:
-    """A step of each variant gives finite numbers of the dtype that was asked for."""
+    """A step of each variant gives finite numbers of the requested dtype."""
     sizes = dataclasses.replace(SIZES, dtype=dtype)
     generator = torch.Generator().manual_seed(3)
     token = decode_steps.noise((3, 20), 1.0, dtype, generator)
@@ -183,8 +191,8 @@ def test_every_dtype_can_be_measured(dtype: str) -> None:
         assert out.isfinite().all()
 
 
-def test_noise_of_any_length() -> None:
-    """Short or longer than what is drawn: the shape that was asked for, normal numbers, no part left out."""
+def test_noise_has_any_length() -> None:
+    """Numbers beyond the drawn part are repeated. They are normally distributed."""
     generator = torch.Generator().manual_seed(3)
     for shape in ((5, 7), (3, 1 << 20), (4, 0)):
         made = decode_steps.noise(shape, 0.5, "float32", generator)
@@ -194,17 +202,16 @@ def test_noise_of_any_length() -> None:
     assert ((large.std(dim=1) - 0.5).abs() < 0.01).all()
 
 
-def test_steps_take_turns_and_are_divided_by_the_first() -> None:
-    """Every round runs each step once, in order; ratios are taken within a round, so that a slow round changes none of them."""
+def test_ratios_are_taken_within_a_round() -> None:
+    """Every round runs each step once, in order, so that a slow round changes no ratio."""
     now, calls = [0.0], []
 
     def step(name: str, cost: float) -> Callable[[], None]:
         def run() -> None:
             calls.append(name)
-            busy = (
-                5 if (len(calls) - 1) // 3 % 3 == 0 else 1
-            )  # every third round, with all that is in it, takes five times as long
-            now[0] += cost * busy
+            # All steps of every third round take five times as long.
+            slowdown = 5 if (len(calls) - 1) // 3 % 3 == 0 else 1
+            now[0] += cost * slowdown
 
         return run
 
@@ -212,11 +219,11 @@ def test_steps_take_turns_and_are_divided_by_the_first() -> None:
     ratios, rounds = decode_steps.side_by_side(steps, seconds=0.0, clock=lambda: now[0])
     assert rounds == 9
     assert calls == ["first", "half", "twice"] * (9 + 2)
-    assert ratios == [decode_steps.Ratio(one, one, one) for one in (1.0, 0.5, 2.0)]
+    assert ratios == [decode_steps.Ratio(ratio, ratio, ratio) for ratio in (1.0, 0.5, 2.0)]
 
 
-def test_the_quartiles_of_what_varies() -> None:
-    """A step that takes 1 to 9 parts of the first has the median 5 and the quartiles 3 and 7."""
+def test_ratio_has_median_and_quartiles() -> None:
+    """A step that takes 1 to 9 times the first step has the median 5 and the quartiles 3 and 7."""
     now = [0.0]
     costs_of_rounds = iter([1, 1, 7, 1, 9, 3, 5, 2, 8, 4, 6])
 
@@ -230,8 +237,8 @@ def test_the_quartiles_of_what_varies() -> None:
     assert ratios[1] == decode_steps.Ratio(5.0, 3.0, 7.0)
 
 
-def test_rounds_follow_the_time_there_is() -> None:
-    """As many rounds as fit into the seconds, within bounds."""
+def test_number_of_rounds_depends_on_the_time() -> None:
+    """There are as many rounds as fit into the time, within bounds."""
     now = [0.0]
 
     def step() -> None:

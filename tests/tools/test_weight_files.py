@@ -1,4 +1,4 @@
-"""`heads`: facts against hand-made values and the reference, formats, bad input, and what is shown at which width."""
+"""Tests of reading attention weights from files."""
 
 import pickle
 import struct
@@ -18,35 +18,38 @@ from trainer.tools.weight_files import MOST_BYTES, read_weights
 @pytest.mark.parametrize(
     "dtype", [torch.float64, torch.float32, torch.float16, torch.bfloat16], ids=str
 )
-def test_safetensors_of_every_dtype(tmp_path: Path, dtype: torch.dtype) -> None:
-    """The weights come back as they were written."""
+def test_safetensors_are_read_in_every_dtype(tmp_path: Path, dtype: torch.dtype) -> None:
+    """The weights are equal to those that were saved."""
     weights = random_weights(2, 3).to(dtype)
     save_file({"attn": weights}, tmp_path / "w.safetensors")
-    found = read_weights(tmp_path / "w.safetensors")["attn"]
-    assert found.dtype == dtype
-    assert torch.equal(found, weights)
+    read = read_weights(tmp_path / "w.safetensors")["attn"]
+    assert read.dtype == dtype
+    assert torch.equal(read, weights)
 
 
 @pytest.mark.parametrize("kind", ["<f8", "<f4", "<f2", ">f4", "fortran", "longdouble"])
-def test_npy_of_every_kind(tmp_path: Path, kind: str) -> None:
-    """Either byte order, either order of the axes."""
+def test_npy_is_read_in_every_byte_order_and_layout(tmp_path: Path, kind: str) -> None:
+    """Long doubles are read too."""
     array = random_weights(2, 3).numpy()
     saved = numpy.asfortranarray(array) if kind == "fortran" else array.astype(kind)
     numpy.save(tmp_path / "w.npy", saved)
-    found = read_weights(tmp_path / "w.npy")
-    assert numpy.array_equal(found[""].numpy(), saved)
+    tensors = read_weights(tmp_path / "w.npy")
+    assert numpy.array_equal(tensors[""].numpy(), saved)
 
 
 @pytest.mark.parametrize("save", [numpy.savez, numpy.savez_compressed])
-def test_npz(tmp_path: Path, save: object) -> None:
-    """All arrays of the shape, by name; what has another is left out."""
-    save(tmp_path / "w.npz", one=random_weights(2).numpy(), other=numpy.zeros((3, 4)))  # type: ignore[operator]
-    assert list(read_weights(tmp_path / "w.npz")) == ["one"]
+def test_npz_has_arrays_by_name(tmp_path: Path, save: object) -> None:
+    """Arrays of another shape are left out."""
+    save(tmp_path / "w.npz", attn=random_weights(2).numpy(), other=numpy.zeros((3, 4)))  # type: ignore[operator]
+    assert list(read_weights(tmp_path / "w.npz")) == ["attn"]
 
 
-def test_tensors_in_their_order_and_one_by_name(tmp_path: Path) -> None:
-    """layer.10 after layer.9; --name picks one; what has no such shape is left out."""
-    tensors = {f"layer.{number}": random_weights(2, seed=number) for number in (10, 9)}
+def test_tensors_are_sorted_by_name_and_number(tmp_path: Path) -> None:
+    """layer.10 comes after layer.9.
+
+    A name selects one tensor. Tensors of other shapes are left out.
+    """
+    tensors = {f"layer.{layer}": random_weights(2, seed=layer) for layer in (10, 9)}
     save_file(
         {**tensors, "bias": torch.zeros(4), "ids": torch.zeros(3, 3, dtype=torch.int64)},
         tmp_path / "w.safetensors",
@@ -55,16 +58,16 @@ def test_tensors_in_their_order_and_one_by_name(tmp_path: Path) -> None:
     assert list(read_weights(tmp_path / "w.safetensors", "layer.10")) == ["layer.10"]
 
 
-class Bomb:
-    """Whoever unpickles it fails the test."""
+class FailsWhenUnpickled:
+    """An object that fails the test when it is unpickled."""
 
     def __reduce__(self) -> tuple[object, tuple[str]]:
-        """What a pickle would call."""
+        """Return the call that a pickle would make."""
         return pytest.fail, ("a pickle was read",)
 
 
 def write_bad(folder: Path, kind: str) -> Path:
-    """A file that is no attention weights."""
+    """Write a file that is not a file of attention weights."""
     path = folder / "bad"
     weights = random_weights(2)
     match kind:
@@ -75,15 +78,15 @@ def write_bad(folder: Path, kind: str) -> Path:
         case "text":
             path.write_text("no weights at all")
         case "pickle":
-            path.write_bytes(pickle.dumps(Bomb()))
+            path.write_bytes(pickle.dumps(FailsWhenUnpickled()))
         case "torch.save":
             torch.save(weights, path)
         case "objects":
             with path.open("wb") as file:
-                numpy.save(file, numpy.array([Bomb()], dtype=object))
+                numpy.save(file, numpy.array([FailsWhenUnpickled()], dtype=object))
         case "objects in npz":
             with path.open("wb") as file:
-                numpy.savez(file, x=numpy.array([Bomb()], dtype=object))
+                numpy.savez(file, x=numpy.array([FailsWhenUnpickled()], dtype=object))
         case "huge":
             with path.open("wb") as file:
                 file.truncate(MOST_BYTES + 1)
@@ -148,14 +151,14 @@ def write_bad(folder: Path, kind: str) -> Path:
         ),
         pytest.param(
             "cut npy",
-            r"cut short: \[2, 7, 7\] of float64 takes 784 bytes, and 704 are there",
+            r"cut short: \[2, 7, 7\] of float64 takes 784 bytes, but it has 704",
             id="cut npy",
         ),
         pytest.param("cut header", r"damaged or cut short", id="cut npy header"),
         pytest.param("open header", r"damaged or cut short", id="npy header without an end"),
         pytest.param("cut npz", r"damaged or cut short", id="cut npz"),
         pytest.param(
-            "forged npy", r"takes 562,949,953,421,312 bytes, and 0 are there", id="forged header"
+            "forged npy", r"takes 562,949,953,421,312 bytes, but it has 0", id="forged header"
         ),
         pytest.param("cut safetensors", r"damaged or cut short", id="cut safetensors"),
         pytest.param(
@@ -167,8 +170,8 @@ def write_bad(folder: Path, kind: str) -> Path:
         pytest.param("device", r"not a regular file", id="device"),
     ],
 )
-def test_bad_files(tmp_path: Path, kind: str, says: str) -> None:
-    """One sentence, whatever is in the file, and no pickle is ever read."""
+def test_bad_files_are_refused(tmp_path: Path, kind: str, says: str) -> None:
+    """The message is one line, and no pickle is ever read."""
     with pytest.raises(DrillError, match=says) as raised:
         read_weights(write_bad(tmp_path, kind))
     assert len(str(raised.value).splitlines()) == 1
@@ -184,10 +187,8 @@ def test_bad_files(tmp_path: Path, kind: str, says: str) -> None:
         ),
         pytest.param(numpy.zeros(4), r"has the shape \[4\], 1 dim;", id="one dim"),
         pytest.param(numpy.zeros(()), r"has the shape \[\], 0 dims;", id="a number"),
-        pytest.param(numpy.zeros((0, 4, 4)), r"\[0, 4, 4\], which holds nothing", id="no heads"),
-        pytest.param(
-            numpy.zeros((2, 0, 0)), r"\[2, 0, 0\], which holds nothing", id="no positions"
-        ),
+        pytest.param(numpy.zeros((0, 4, 4)), r"\[0, 4, 4\], which is empty", id="no heads"),
+        pytest.param(numpy.zeros((2, 0, 0)), r"\[2, 0, 0\], which is empty", id="no positions"),
         pytest.param(
             numpy.zeros((3, 3), dtype=numpy.int64),
             r"holds int64; attention weights are float64",
@@ -197,22 +198,27 @@ def test_bad_files(tmp_path: Path, kind: str, says: str) -> None:
         pytest.param(numpy.zeros((3, 3), dtype=complex), r"holds complex128", id="complex"),
     ],
 )
-def test_arrays_that_are_no_weights(tmp_path: Path, array: numpy.ndarray, says: str) -> None:
-    """The sentence names the shape or dtype there is."""
+def test_arrays_of_other_shapes_and_dtypes_are_refused(
+    tmp_path: Path, array: numpy.ndarray, says: str
+) -> None:
+    """The message has the shape or the dtype."""
     numpy.save(tmp_path / "w.npy", array)
     with pytest.raises(DrillError, match=says):
         read_weights(tmp_path / "w.npy")
 
 
-def test_none_of_several_tensors_fits(tmp_path: Path) -> None:
-    """The sentence names the tensors with their shapes, the first six of them."""
+def test_file_without_fitting_tensors_is_refused(tmp_path: Path) -> None:
+    """The message has the names and shapes of the first six tensors."""
     save_file(
-        {f"t{number}": torch.zeros(number + 1, number + 2) for number in range(8)},
+        {f"t{index}": torch.zeros(index + 1, index + 2) for index in range(8)},
         tmp_path / "w.safetensors",
     )
     with pytest.raises(
         DrillError,
-        match=r"None of the 8 tensors in .*: t0 \[1, 2\] F32, t1 \[2, 3\] F32.*t5 \[6, 7\] F32 and 2 more",
+        match=(
+            r"None of the 8 tensors in .*: t0 \[1, 2\] F32, t1 \[2, 3\] F32.*"
+            r"t5 \[6, 7\] F32 and 2 more"
+        ),
     ):
         read_weights(tmp_path / "w.safetensors")
     with pytest.raises(DrillError, match=r"t3 in .* has the shape \[4, 5\]: 4 queries and 5 keys"):
@@ -234,26 +240,20 @@ def test_none_of_several_tensors_fits(tmp_path: Path) -> None:
         pytest.param({}, None, r"holds no tensor", id="none there"),
     ],
 )
-def test_names_that_are_not_there(
+def test_unknown_tensor_name_is_refused(
     tmp_path: Path, tensors: dict[str, int], name: str | None, says: str
 ) -> None:
-    """The sentence names what there is."""
+    """The message has the names in the file."""
     save_file(
-        {one: random_weights(count) for one, count in tensors.items()}, tmp_path / "w.safetensors"
+        {known: random_weights(count) for known, count in tensors.items()},
+        tmp_path / "w.safetensors",
     )
     with pytest.raises(DrillError, match=says):
         read_weights(tmp_path / "w.safetensors", name)
 
 
-def test_a_name_for_what_has_none(tmp_path: Path) -> None:
+def test_name_for_a_npy_file_is_refused(tmp_path: Path) -> None:
     """A .npy file holds one array without a name."""
     numpy.save(tmp_path / "w.npy", random_weights().numpy())
-    with pytest.raises(DrillError, match="Leave --name away"):
+    with pytest.raises(DrillError, match="Leave --name out"):
         read_weights(tmp_path / "w.npy", "weights")
-
-
-@pytest.fixture
-def saved(tmp_path: Path) -> Path:
-    """A folder with weights of 2 layers of 7 heads in bfloat16."""
-    save_file({"attn": random_weights(2, 7).to(torch.bfloat16)}, tmp_path / "w.safetensors")
-    return tmp_path

@@ -8,6 +8,6 @@ from trainer.worker.forkserver_client import Limits
 
 @pytest.fixture
 def hasty(grader: Grader, monkeypatch: pytest.MonkeyPatch) -> Grader:
-    """A grader whose patience ends after a second."""
+    """Return the grader with a time limit of one second."""
     monkeypatch.setattr(grader.workers, "limits", Limits(seconds=1.0, memory_bytes=512 << 20))
     return grader

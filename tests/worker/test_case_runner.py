@@ -1,4 +1,4 @@
-"""The worker's life as the grader sees it: replies, deaths, hangs, floods, garbage."""
+"""The runs of a request: how often an implementation is called, and with which gradients."""
 
 import pytest
 import torch
@@ -10,8 +10,13 @@ from trainer.worker.case_runner import CaseRunner, Hooks, KeptTensors
 from trainer.worker.guarded_call import GuardedCall
 
 
-class _Counted:
-    """A prefix sum, of no parameters, that knows of each call whether it recorded gradients; `unlike`: with them it gives something else, or fails."""
+class _CountedSum:
+    """A prefix sum that records for each call if gradients were enabled.
+
+    Args:
+        unlike: "differs" to return other values with gradients, "fails" to raise an error with
+            gradients, or "".
+    """
 
     def __init__(self, unlike: str = "") -> None:
         self.calls: list[bool] = []
@@ -33,29 +38,45 @@ class _Counted:
         pytest.param("fails", True, id="fails with gradients"),
     ],
 )
-def test_one_call_serves_for_values_and_gradients_where_that_is_safe(
+def test_values_and_gradients_share_one_call_if_that_is_safe(
     unlike: str, *, every_time: bool
 ) -> None:
-    """Of the runs that are called as one before them, each costs two calls; four where gradients have made a difference in any."""
+    """A run that is called like an earlier run takes two calls.
+
+    It takes four calls if gradients made a difference in any run.
+    """
     case_set = load_case_set(pack_reader.find_challenge(TINY_PACK, "prefix-sum"), 3)
     request, tensors = case_set.decoded_request("grade")
-    counted = _Counted(unlike)
+    counted = _CountedSum(unlike)
     calls: list[list[bool]] = []
 
-    class Noted(Hooks):
-        def done(self, count: int) -> None:
+    class RecordedHooks(Hooks):
+        def finish_runs(self, count: int) -> None:
             counted.calls = []
             calls.append(counted.calls)
 
-    runner = CaseRunner(request, tensors, GuardedCall(""), KeptTensors(), Noted())
+    runner = CaseRunner(request, tensors, GuardedCall(""), KeptTensors(), RecordedHooks())
     runner.run_all({"prefix_sum": counted}, case_set.content.drive)
-    with_gradients = [number for number, run in enumerate(request.runs) if run.cotangents]
-    again = [number for number in with_gradients if not request.runs[number].once_more]
-    assert again
-    assert len(again) < len(with_gradients)
-    for number in with_gradients:
-        told, twice = runner.runs[number], number in again and not every_time
-        assert calls[number] == ([True, False] if twice else [False, False, True, False])
-        assert (told.failure, told.again_failure, bool(told.outputs_again)) == (None, None, True)
-        assert bool(told.outputs_once_more) == (not twice)
-        assert (told.gradient_failure is not None) == (unlike == "fails")
+    with_gradients = [run_index for run_index, run in enumerate(request.runs) if run.cotangents]
+    repeated_runs = [
+        run_index
+        for run_index in with_gradients
+        if not request.runs[run_index].repeat_without_gradients
+    ]
+    assert repeated_runs
+    assert len(repeated_runs) < len(with_gradients)
+    for run_index in with_gradients:
+        run_reply, is_called_twice = (
+            runner.runs[run_index],
+            run_index in repeated_runs and not every_time,
+        )
+        assert calls[run_index] == (
+            [True, False] if is_called_twice else [False, False, True, False]
+        )
+        assert (run_reply.failure, run_reply.again_failure, bool(run_reply.outputs_again)) == (
+            None,
+            None,
+            True,
+        )
+        assert bool(run_reply.outputs_repeated) == (not is_called_twice)
+        assert (run_reply.gradient_failure is not None) == (unlike == "fails")

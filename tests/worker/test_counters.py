@@ -1,4 +1,4 @@
-"""Operations, largest fresh tensor and multiply-adds are what was dispatched."""
+"""The counters report the operations, lines, values, multiply-adds and memory of a call."""
 
 import _thread
 import sys
@@ -24,8 +24,8 @@ from trainer.worker.counters import (
 from trainer.worker.protocol import Counts
 
 
-def test_operations_grow_with_a_loop_and_not_without() -> None:
-    """A loop dispatches more at a larger size; one batched product does not."""
+def test_operations_grow_with_size_only_in_a_loop() -> None:
+    """A loop dispatches more operations at a larger size. A batched product does not."""
     counts = []
     for heads in (2, 8):
         x = torch.randn(heads, 3, 3)
@@ -39,30 +39,30 @@ def test_operations_grow_with_a_loop_and_not_without() -> None:
 
 
 def counted(call: Callable[[], object]) -> Counts:
-    """Return what a call does, with everything counted."""
+    """Return the counts of a call, with all counters."""
     return observe(call)[1]
 
 
 @pytest.mark.parametrize(
     "name", ["tensor_split", "chunk", "split", "unbind", "hsplit", "vsplit", "dsplit"]
 )
-def test_taking_apart_is_one_operation(name: str) -> None:
-    """Torch's own ways to take a tensor apart are no loops, however torch does them; the same views one by one are."""
+def test_split_functions_count_as_one_operation(name: str) -> None:
+    """Torch's functions that split a tensor count as one operation. A loop of views counts more."""
     x = torch.randn(12, 12, 12)
-    given = {"tensor_split": (12, 1), "chunk": (12, 1), "split": (1, 1), "unbind": (1,)}.get(
+    arguments = {"tensor_split": (12, 1), "chunk": (12, 1), "split": (1, 1), "unbind": (1,)}.get(
         name, (12,)
     )
     for split in (getattr(torch, name), lambda tensor, *rest: getattr(tensor, name)(*rest)):
-        whole, parts = observe(lambda split=split: split(x, *given))[::-1]
-        one_by_one = counted(lambda: [x[:, place] for place in range(12)])
+        whole, parts = observe(lambda split=split: split(x, *arguments))[::-1]
+        loop = counted(lambda: [x[:, place] for place in range(12)])
         assert len(parts) == 12
         assert whole.operations == 1
-        assert one_by_one.operations >= 12
+        assert loop.operations >= 12
 
 
 @pytest.mark.filterwarnings("ignore:.torch.jit.script. is deprecated")
-def test_both_witnesses_agree_on_all_kinds_of_calls() -> None:
-    """Gradients, autograd functions, vmap, scripts, checkpoints and threads: none looks like tampering."""
+def test_honest_calls_of_all_kinds_show_no_tampering() -> None:
+    """Gradients, autograd functions, vmap, scripts, checkpoints and threads are accepted."""
     x = torch.randn(4, 3, requires_grad=True)
 
     class Twice(torch.autograd.Function):
@@ -103,24 +103,24 @@ def _scripted(x: torch.Tensor) -> torch.Tensor:
 
 @pytest.mark.parametrize("size", [3, 30])
 def test_lines_of_python_are_counted(size: int) -> None:
-    """Loops, comprehensions and generators over plain numbers run a line or more for each."""
+    """Loops, comprehensions and generators run at least one line for each plain number."""
 
     def loop() -> None:
         total = 0.0
-        for number in range(size):
-            total += number
+        for scalar in range(size):
+            total += scalar
 
     for call in (
         loop,
-        lambda: [number * 2 for number in range(size)],
-        lambda: sum(number for number in range(size)),
+        lambda: [scalar * 2 for scalar in range(size)],
+        lambda: sum(scalar for scalar in range(size)),
     ):
         assert size <= counted(call).lines <= 4 * size + 12
     assert counted(lambda: torch.ones(size).sum()).lines <= 4
 
 
-def test_lines_under_a_library_s_name_are_counted() -> None:
-    """Code that is compiled under the name of one of torch's files is the learner's all the same."""
+def test_lines_compiled_under_a_library_name_are_counted() -> None:
+    """Code of the learner's is counted even if it is compiled under the name of a file of torch."""
     guard()
     names: dict[str, Callable[[], None]] = {}
     exec(
@@ -141,12 +141,12 @@ def test_lines_under_a_library_s_name_are_counted() -> None:
     ids=["tolist", "numpy", "asarray", "dlpack"],
 )
 def test_values_that_leave_torch_are_counted(leave: Callable[[torch.Tensor], object]) -> None:
-    """Every way to see a tensor as plain data tells how many entries are seen."""
-    assert counted(lambda: leave(torch.ones(4, 5))).left == 20
+    """Each function that returns a tensor as plain data counts the tensor's entries."""
+    assert counted(lambda: leave(torch.ones(4, 5))).left_torch == 20
 
 
-def test_tampering_is_told(threads_counted: None) -> None:
-    """Each counter that is switched off or replaced during the call is told of, and nothing is left switched off."""
+def test_tampering_is_reported(threads_counted: None) -> None:
+    """A counter that is switched off or replaced in the call is named, and works again after."""
     x = torch.ones(3)
 
     def without_profiler() -> None:
@@ -174,7 +174,7 @@ def test_tampering_is_told(threads_counted: None) -> None:
 
 
 def test_operations_without_dispatch_modes_are_counted() -> None:
-    """The profiler sees what a dispatch mode does not, and only operations that compute."""
+    """The profiler counts operations that no dispatch mode sees, if these operations compute."""
     x = torch.ones(3)
 
     def hidden() -> None:
@@ -220,8 +220,8 @@ def test_operations_without_dispatch_modes_are_counted() -> None:
         ),
     ],
 )
-def test_products_are_counted_however_they_are_written(call, products: int) -> None:
-    """At least two floating-point operations are counted for each multiply-add of a matrix product."""
+def test_matrix_products_are_counted_in_all_forms(call, products: int) -> None:
+    """The counters count two or more flops for each multiply-add of a matrix product."""
     a, b = torch.randn(3, 5), torch.randn(5, 7)
     assert call(a, b).shape == (3, 7)
     assert 2 * products <= counted(lambda: call(a, b)).flops <= 6 * products
@@ -230,7 +230,7 @@ def test_products_are_counted_however_they_are_written(call, products: int) -> N
 @pytest.mark.parametrize(
     "call",
     [
-        pytest.param(lambda x: x * 0.5, id="a plain number"),
+        pytest.param(lambda x: x * 0.5, id="a plain scalar"),
         pytest.param(lambda x: x * torch.tensor(0.5), id="a scalar tensor"),
         pytest.param(lambda x: torch.cat([x, x]), id="cat"),
         pytest.param(lambda x: x.masked_fill(x > 0, 0.0), id="masked_fill"),
@@ -239,13 +239,13 @@ def test_products_are_counted_however_they_are_written(call, products: int) -> N
         pytest.param(lambda x: x.softmax(-1), id="softmax"),
     ],
 )
-def test_what_multiplies_nothing_costs_nothing(call) -> None:
-    """Moving, choosing and adding entries is no product."""
+def test_operations_without_products_count_no_flops(call) -> None:
+    """Operations that move, choose or add entries are not products."""
     assert counted(lambda: call(torch.randn(4, 5))).flops == 0
 
 
 def test_bytes_alive_at_once_are_counted() -> None:
-    """What is kept counts together; what is given back before does not."""
+    """Tensors that are kept count together. Tensors that are freed in between do not."""
 
     def kept() -> list[torch.Tensor]:
         return [torch.ones(1000) for _ in range(5)]
@@ -260,7 +260,7 @@ def test_bytes_alive_at_once_are_counted() -> None:
 
 
 def test_largest_skips_views() -> None:
-    """An expanded view is no memory; a copy of it is."""
+    """An expanded view needs no memory. A copy of the view does."""
     x = torch.randn(4, 1)
     with Counter() as views:
         x.expand(4, 100).transpose(0, 1)
@@ -270,8 +270,8 @@ def test_largest_skips_views() -> None:
     assert copy.largest == 400
 
 
-def test_flops_of_products() -> None:
-    """2 per multiply-add, in matmul, linear with bias, bmm and einsum alike."""
+def test_products_count_two_flops_for_each_multiply_add() -> None:
+    """The count is exact for matmul, linear with bias, bmm and einsum."""
     a, b = torch.randn(3, 5), torch.randn(5, 7)
     calls = [
         lambda: a @ b,
@@ -282,8 +282,8 @@ def test_flops_of_products() -> None:
     assert [counted(call).flops for call in calls] == [210, 210, 420, 30]
 
 
-def test_largest_sees_an_argument_that_grows() -> None:
-    """Memory that an operation adds to a tensor it was given is fresh."""
+def test_largest_counts_an_argument_that_grows() -> None:
+    """Memory that an operation adds to a given tensor counts as new."""
     a = torch.randn(30, 2)
     with Counter() as out:
         torch.matmul(a, a.T, out=a.new_empty(0))
@@ -297,7 +297,7 @@ def test_largest_sees_an_argument_that_grows() -> None:
 
 @pytest.fixture
 def threads_counted(monkeypatch: pytest.MonkeyPatch) -> None:
-    """As in the worker; undone after the test."""
+    """Count in threads, as in the worker, and undo it after the test."""
     for module, names in (
         (_thread, ("start_new_thread", "start_new", "start_joinable_thread")),
         (threading, ("_start_new_thread", "_start_joinable_thread")),
@@ -308,8 +308,8 @@ def threads_counted(monkeypatch: pytest.MonkeyPatch) -> None:
     count_in_threads()
 
 
-class _Own(threading.Thread):
-    """A thread whose work stands in `run`."""
+class _OwnThread(threading.Thread):
+    """A thread that does its work in `run`."""
 
     def run(self) -> None:
         A @ A.T
@@ -324,8 +324,8 @@ def _in_a_raw_thread() -> None:
     done.wait()
 
 
-def _in_a_thread_of_its_own_class() -> None:
-    thread = _Own()
+def _in_a_thread_subclass() -> None:
+    thread = _OwnThread()
     thread.start()
     thread.join()
 
@@ -335,10 +335,10 @@ def _in_a_pool() -> None:
         pool.submit(lambda: A @ A.T).result()
 
 
-@pytest.mark.parametrize("work", [_in_a_pool, _in_a_raw_thread, _in_a_thread_of_its_own_class])
+@pytest.mark.parametrize("work", [_in_a_pool, _in_a_raw_thread, _in_a_thread_subclass])
 @pytest.mark.usefixtures("threads_counted")
-def test_threads_are_counted_too(work) -> None:
-    """By whatever name they are started."""
+def test_operations_in_other_threads_are_counted(work) -> None:
+    """Operations are counted in threads of all kinds, and only while the counter is active."""
     counter = Counter()
     with counted_by(counter):
         work()
@@ -349,8 +349,8 @@ def test_threads_are_counted_too(work) -> None:
 
 
 @pytest.mark.usefixtures("threads_counted")
-def test_a_thread_from_before_is_counted() -> None:
-    """One that waits for work, started long before anything is counted."""
+def test_thread_that_started_earlier_is_counted() -> None:
+    """A thread of a pool may start before the counter is active and wait for work."""
     with ThreadPoolExecutor(1) as pool:
         pool.submit(lambda: A + 1).result()
         counter = Counter()
@@ -360,9 +360,9 @@ def test_a_thread_from_before_is_counted() -> None:
     assert counter.largest == 900
 
 
-def test_tensors_are_found_in_what_holds_itself() -> None:
-    """In order, however nested; a list that holds itself comes to an end."""
-    one, two, three = torch.ones(1), torch.ones(2), torch.ones(3)
-    circle: list[object] = [one, {"a": two, "b": (three,)}]
+def test_tensors_are_found_in_a_list_that_contains_itself() -> None:
+    """The search finds nested tensors in order, and ends for a list that contains itself."""
+    first, second, third = torch.ones(1), torch.ones(2), torch.ones(3)
+    circle: list[object] = [first, {"a": second, "b": (third,)}]
     circle.append(circle)
     assert [tensor.numel() for tensor in tensors_in(circle)] == [1, 2, 3]

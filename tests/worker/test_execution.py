@@ -1,4 +1,4 @@
-"""How inputs lie in memory, and how gradients are taken."""
+"""Inputs have the requested memory layout, and gradients are computed as in training."""
 
 import math
 
@@ -13,8 +13,8 @@ LAYOUTS = ("transposed", "strided")
 
 @pytest.mark.parametrize("layout", LAYOUTS)
 @pytest.mark.parametrize("shape", [(3,), (2, 4), (2, 5, 6), (2, 3, 5, 4), (1, 2, 3, 4, 6)])
-def test_the_last_axis_has_stride_1(layout: str, shape: tuple[int, ...]) -> None:
-    """Values are the same, pairs can be viewed as complex numbers, and memory is not one piece."""
+def test_layouts_keep_values_and_a_last_stride_of_1(layout: str, shape: tuple[int, ...]) -> None:
+    """The memory is not contiguous, and pairs of the last axis can be viewed as complex numbers."""
     tensor = torch.arange(math.prod(shape), dtype=torch.float32).reshape(shape)
     laid = lay_out(tensor, layout)
     assert torch.equal(laid, tensor)
@@ -32,14 +32,14 @@ def test_the_last_axis_has_stride_1(layout: str, shape: tuple[int, ...]) -> None
     assert laid.untyped_storage().data_ptr() != tensor.untyped_storage().data_ptr()
 
 
-def test_expanded_memory_is_shared() -> None:
-    """All indices of the first axis lie in the same memory."""
+def test_expanded_layout_shares_the_memory_of_the_first_axis() -> None:
+    """All indices of the first axis use the same memory."""
     laid = lay_out(torch.ones(3, 4, 5), "expanded")
     assert laid.stride() == (0, 5, 1)
 
 
-def test_gradients_leave_grad_as_it_was() -> None:
-    """What the submission has put into `.grad` is neither counted nor lost."""
+def test_gradients_do_not_change_grad() -> None:
+    """Gradients that the submission has stored in `.grad` are neither added nor lost."""
     layer = nn.Linear(2, 3)
     layer.weight.grad = torch.full((3, 2), 7.0)
     layer.bias.requires_grad_(False)
@@ -58,8 +58,8 @@ def test_gradients_leave_grad_as_it_was() -> None:
 
 @pytest.mark.parametrize("bias", [True, False])
 @pytest.mark.parametrize("width", [1, 7, 42, 300])
-def test_first_weights_are_those_of_torch(width: int, *, bias: bool) -> None:
-    """Drawn quickly, a linear layer has the weights that torch would give it; outside it is torch that draws."""
+def test_quick_first_weights_equal_those_of_torch(width: int, *, bias: bool) -> None:
+    """The quick draw gives a linear layer torch's weights. Outside the context, torch draws."""
     usual = nn.Linear.reset_parameters
     torch.manual_seed(5)
     wanted = [*nn.Linear(width, 3, bias=bias).parameters(), torch.rand(2)]

@@ -1,4 +1,4 @@
-"""The library's attention is refused under every name, and nothing else is."""
+"""The library's attention is refused under every name, and honest code is not refused."""
 
 import ast
 import re
@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 import torch
 
-from tests.support.from_scratch import CONTENT
 from tests.support.grading import report_of
+from tests.support.paths import ROOT
 from trainer.grading.grader import Grader
 from trainer.packs import pack_reader
 from trainer.worker import forbidden_ops
@@ -19,7 +19,6 @@ MODULE = """
 import torch
 import torch.nn as nn
 import torch.nn.functional as F
-from tests.support.grading import report_of
 {head}
 
 class GroupedQueryAttention(nn.Module):
@@ -37,8 +36,9 @@ class GroupedQueryAttention(nn.Module):
     def forward(self, x, mask=None):
         b, n, m = x.shape
         q = self.q_proj(x).view(b, n, self.h, self.d).transpose(1, 2)
-        k = self.k_proj(x).view(b, n, self.g, self.d).transpose(1, 2).repeat_interleave(self.h // self.g, 1)
-        v = self.v_proj(x).view(b, n, self.g, self.d).transpose(1, 2).repeat_interleave(self.h // self.g, 1)
+        k = self.k_proj(x).view(b, n, self.g, self.d).transpose(1, 2)
+        v = self.v_proj(x).view(b, n, self.g, self.d).transpose(1, 2)
+        k, v = (part.repeat_interleave(self.h // self.g, 1) for part in (k, v))
         {call}
         return self.o_proj(o.transpose(1, 2).reshape(b, n, m))
 """
@@ -50,7 +50,13 @@ BY_HAND = """s = q @ k.mT / self.d**0.5
 
 
 def verdict(grader: Grader, call: str, head: str = "") -> str:
-    """Grade the module with this way to get `o`."""
+    """Return the verdict on the module whose `forward` computes `o` by `call`.
+
+    Args:
+        grader: the grader.
+        call: the statements that compute `o`.
+        head: statements at the start of the file.
+    """
     gqa = pack_reader.find_challenge(pack_reader.built_in_pack(), "gqa")
     return report_of(grader, gqa, MODULE.format(head=head, call=call), "gqa.py", 11).verdict
 
@@ -92,16 +98,20 @@ def verdict(grader: Grader, call: str, head: str = "") -> str:
         ),
         pytest.param(
             "o = f(q, k, v)",
-            "@torch.jit.script\ndef f(q, k, v):\n    return F.scaled_dot_product_attention(q, k, v)",
+            "@torch.jit.script\ndef f(q, k, v):\n"
+            "    return F.scaled_dot_product_attention(q, k, v)",
             id="jit.script",
         ),
         pytest.param(
-            f"try:\n            o = F.scaled_dot_product_attention(q, k, v)\n        except Exception:\n            {BY_HAND.replace(chr(10), chr(10) + '    ')}",
+            "try:\n            o = F.scaled_dot_product_attention(q, k, v)\n"
+            f"        except Exception:\n            {BY_HAND.replace(chr(10), chr(10) + '    ')}",
             "",
             id="try, then by hand",
         ),
         pytest.param(
-            "t = []\n        import threading\n        w = threading.Thread(target=lambda: t.append(F.scaled_dot_product_attention(q, k, v)))\n        w.start()\n        w.join()\n        o = t[0]",
+            "t = []\n        import threading\n        w = threading.Thread(target=lambda: "
+            "t.append(F.scaled_dot_product_attention(q, k, v)))\n        w.start()\n"
+            "        w.join()\n        o = t[0]",
             "",
             id="a thread",
         ),
@@ -111,14 +121,17 @@ def verdict(grader: Grader, call: str, head: str = "") -> str:
             id="flex_attention",
         ),
         pytest.param(
-            "w = x.new_zeros(3 * m, m)\n        o = F.multi_head_attention_forward(x, x, x, m, self.h, w, None, None, None, False, 0.0, w[:m], None)[0]",
+            "w = x.new_zeros(3 * m, m)\n"
+            "        o = F.multi_head_attention_forward(x, x, x, m, self.h, w, None, None, None, "
+            "False, 0.0, w[:m], None)[0]",
             "",
             id="F.multi_head_attention_forward",
         ),
         pytest.param(
-            "o = fn(x, x, x, m, self.h, x.new_zeros(3 * m, m), None, None, None, False, 0.0, x.new_zeros(m, m), None)[0]",
+            "o = fn(x, x, x, m, self.h, x.new_zeros(3 * m, m), None, None, None, False, 0.0, "
+            "x.new_zeros(m, m), None)[0]",
             "from torch.nn.functional import multi_head_attention_forward as fn",
-            id="bound before",
+            id="imported by name",
         ),
         pytest.param(
             "o = nn.MultiheadAttention(m, self.h)(x, x, x)[0]", "", id="nn.MultiheadAttention"
@@ -128,8 +141,8 @@ def verdict(grader: Grader, call: str, head: str = "") -> str:
         ),
     ],
 )
-def test_refused(grader: Grader, call: str, head: str) -> None:
-    """What runs is judged: the verdict is not-allowed however it is reached."""
+def test_library_attention_is_refused(grader: Grader, call: str, head: str) -> None:
+    """The verdict is not-allowed if the library's attention runs, in whatever way it is called."""
     assert verdict(grader, call, head) == "not-allowed"
 
 
@@ -143,7 +156,7 @@ def test_refused(grader: Grader, call: str, head: str) -> None:
             "def scaled_dot_product_attention(self, q, k, v, mask):\n        "
             + BY_HAND
             + "\n        return o",
-            id="a function of one's own",
+            id="the learner's own function",
         ),
         pytest.param(
             BY_HAND,
@@ -157,24 +170,25 @@ def test_refused(grader: Grader, call: str, head: str) -> None:
         ),
         pytest.param(
             BY_HAND,
-            "if __name__ == '__main__':\n    F.scaled_dot_product_attention(*[torch.ones(2, 2)] * 3)",
-            id="only as a script",
+            "if __name__ == '__main__':\n"
+            "    F.scaled_dot_product_attention(*[torch.ones(2, 2)] * 3)",
+            id="only if run as a script",
         ),
     ],
 )
-def test_accepted(grader: Grader, call: str, head: str) -> None:
-    """Words in the file are not judged."""
+def test_names_of_library_attention_are_accepted(grader: Grader, call: str, head: str) -> None:
+    """Only code that runs in a call is judged, not the text of the file."""
     assert verdict(grader, call, head) == "passed"
 
 
-def test_the_report_names_the_function_and_the_line(grader: Grader) -> None:
-    """The learner reads what is not allowed, and where it stands."""
+def test_report_names_the_function_and_the_line(grader: Grader) -> None:
+    """The message contains the refused function and the line of its call."""
     gqa = pack_reader.find_challenge(pack_reader.built_in_pack(), "gqa")
     source = MODULE.format(head="", call="o = F.scaled_dot_product_attention(q, k, v)")
     failure = next(
-        one
-        for one in report_of(grader, gqa, source, "gqa.py", 1).outcomes
-        if one.check == "from scratch"
+        outcome
+        for outcome in report_of(grader, gqa, source, "gqa.py", 1).outcomes
+        if outcome.check == "from scratch"
     )
     line = source.split("\n").index("        o = F.scaled_dot_product_attention(q, k, v)") + 1
     assert "F.scaled_dot_product_attention is called" in failure.message
@@ -188,7 +202,10 @@ NESTED = """def nest(t, layout=torch.strided):
 BACK = "torch.nested.to_padded_tensor({}.transpose(1, 2), 0.0).transpose(1, 2)"
 
 
-OF_X = "x, x, x, m, self.h, x.new_zeros(3 * m, m), None, None, None, False, 0.0, x.new_zeros(m, m), None"
+OF_X = (
+    "x, x, x, m, self.h, x.new_zeros(3 * m, m), None, None, None, False, 0.0, "
+    "x.new_zeros(m, m), None"
+)
 
 
 SOURCE = "inspect.getsource(F.multi_head_attention_forward)"
@@ -222,7 +239,8 @@ TRACED = "[torch.ones(1, 2, 48)] * 3"
         pytest.param("o = torch.ops.aten._safe_softmax(nest(q), -1)", NESTED, id="nested softmax"),
         pytest.param(
             "w = x.new_zeros(3 * m, m)\n        y = torch.nested.as_nested_tensor(list(x))\n"
-            "        o = torch._native_multi_head_attention(y, y, y, m, self.h, w, w[:, 0], w[:m], w[0])[0]",
+            "        o = torch._native_multi_head_attention(y, y, y, m, self.h, w, w[:, 0], "
+            "w[:m], w[0])[0]",
             "",
             id="nested native",
         ),
@@ -262,14 +280,15 @@ TRACED = "[torch.ones(1, 2, 48)] * 3"
             id="flex math",
         ),
         pytest.param(
-            "from torch.nn.attention.flex_attention import flex_attention\n        o = flex_attention(q, k, v)",
+            "from torch.nn.attention.flex_attention import flex_attention\n"
+            "        o = flex_attention(q, k, v)",
             "",
-            id="flex, imported late",
+            id="flex, imported in the call",
         ),
     ],
 )
 def test_every_kernel_and_function_is_refused(grader: Grader, call: str, head: str) -> None:
-    """Routes to the kernels by other kinds of tensors and keys, and torch's own Python code."""
+    """Other kinds of tensors, other dispatch keys and torch's Python code are refused too."""
     assert verdict(grader, call, head) == "not-allowed"
 
 
@@ -295,7 +314,8 @@ def test_every_kernel_and_function_is_refused(grader: Grader, call: str, head: s
         ),
         pytest.param(
             "o = f(q, k, v)",
-            "f = torch.jit.trace(lambda a, b, c: F.scaled_dot_product_attention(a, b, c), [torch.ones(1, 2, 3, 4)] * 3)",
+            "f = torch.jit.trace(lambda a, b, c: F.scaled_dot_product_attention(a, b, c), "
+            "[torch.ones(1, 2, 3, 4)] * 3)",
             id="a trace",
         ),
         pytest.param(
@@ -310,16 +330,20 @@ def test_every_kernel_and_function_is_refused(grader: Grader, call: str, head: s
         ),
         pytest.param(
             "o = f(x)[0]",
-            "from torch.fx.experimental.proxy_tensor import make_fx\nM = nn.MultiheadAttention(48, 4)\nf = make_fx(lambda x: M(x, x, x))(torch.ones(1, 2, 48))",
+            "from torch.fx.experimental.proxy_tensor import make_fx\n"
+            "M = nn.MultiheadAttention(48, 4)\n"
+            "f = make_fx(lambda x: M(x, x, x))(torch.ones(1, 2, 48))",
             id="a graph of plain operations",
         ),
         pytest.param(
             f"o = f({OF_X})[0]",
-            "import types\nf = types.FunctionType(F.multi_head_attention_forward.__code__, vars(F))",
+            "import types\n"
+            "f = types.FunctionType(F.multi_head_attention_forward.__code__, vars(F))",
             id="a second function of its code",
         ),
         pytest.param(
-            f"f = types.FunctionType(c.replace(co_name='mine', co_filename='mine.py'), vars(F))\n        o = f({OF_X})[0]",
+            "f = types.FunctionType(c.replace(co_name='mine', co_filename='mine.py'), vars(F))\n"
+            f"        o = f({OF_X})[0]",
             "import types\nc = F.multi_head_attention_forward.__code__",
             id="its code, changed and made a function later",
         ),
@@ -330,46 +354,56 @@ def test_every_kernel_and_function_is_refused(grader: Grader, call: str, head: s
         ),
         pytest.param(
             f"o = N['mine']({OF_X})[0]",
-            f"import inspect\nN = dict(vars(F))\nexec({SOURCE}.replace('multi_head_attention_forward', 'mine'), N)",
+            "import inspect\nN = dict(vars(F))\n"
+            f"exec({SOURCE}.replace('multi_head_attention_forward', 'mine'), N)",
             id="its text, under another name",
         ),
         pytest.param(
-            f"N = dict(vars(F))\n        exec(t, N)\n        o = N['multi_head_attention_forward']({OF_X})[0]",
+            "N = dict(vars(F))\n        exec(t, N)\n"
+            f"        o = N['multi_head_attention_forward']({OF_X})[0]",
             f"import inspect\nt = compile({SOURCE}, 'mine.py', 'exec')",
             id="its text, compiled and executed later",
         ),
         pytest.param(
             f"o = N['mine']()({OF_X})[0]",
             "import inspect, textwrap\nN = dict(vars(F))\n"
-            f"exec('def mine():\\n' + textwrap.indent({SOURCE}, '  ') + '\\n  return multi_head_attention_forward', N)",
+            f"exec('def mine():\\n' + textwrap.indent({SOURCE}, '  ') "
+            "+ '\\n  return multi_head_attention_forward', N)",
             id="its text inside another function",
         ),
         pytest.param(
-            f"exec(marshal.loads(open(F.__cached__, 'rb').read()[16:]), N)\n        o = N['multi_head_attention_forward']({OF_X})[0]",
+            "exec(marshal.loads(open(F.__cached__, 'rb').read()[16:]), N)\n"
+            f"        o = N['multi_head_attention_forward']({OF_X})[0]",
             "import marshal\nN = {'__name__': 'torch.nn.again', '__package__': 'torch.nn'}",
             id="its compiled file",
         ),
         pytest.param(
             "o = N['mine'](q, k, v, None, 1, 1, 1, q, q)",
-            f"import inspect\nt = {SOURCE}\nt = t[t.index('    if need_weights:') : t.index('        # optionally average attention')]\n"
-            "a = 'q, k, v, attn_mask, tgt_len, bsz, embed_dim, out_proj_weight, out_proj_bias, dropout_p=0.0, need_weights=True'\n"
-            "N = {}\nexec('import math, torch\\nfrom torch.nn.functional import *\\ndef mine(' + a + '):\\n' + t + '        return attn_output', N)",
+            f"import inspect\nt = {SOURCE}\n"
+            "t = t[t.index('    if need_weights:') : "
+            "t.index('        # optionally average attention')]\n"
+            "a = 'q, k, v, attn_mask, tgt_len, bsz, embed_dim, out_proj_weight, out_proj_bias, "
+            "dropout_p=0.0, need_weights=True'\n"
+            "N = {}\nexec('import math, torch\\nfrom torch.nn.functional import *\\n"
+            "def mine(' + a + '):\\n' + t + '        return attn_output', N)",
             id="a part of its text",
         ),
         pytest.param(
             "o = q",
-            "library = torch.library.Library('aten', 'IMPL')\nlibrary.impl('_safe_softmax', lambda s, *a: s, 'CPU')",
+            "library = torch.library.Library('aten', 'IMPL')\n"
+            "library.impl('_safe_softmax', lambda s, *a: s, 'CPU')",
             id="an override",
         ),
         pytest.param(
             "o = q",
-            "torch._C._dispatch_library('IMPL', 'aten', '').impl('_safe_softmax', 'CPU', lambda s, *a: s, False)",
+            "torch._C._dispatch_library('IMPL', 'aten', '').impl('_safe_softmax', 'CPU', "
+            "lambda s, *a: s, False)",
             id="a raw override",
         ),
     ],
 )
-def test_what_an_import_keeps_is_refused(grader: Grader, call: str, head: str) -> None:
-    """A reference, a recording or a copy from the time before the calls leads to a refusal too."""
+def test_attention_kept_during_the_import_is_refused(grader: Grader, call: str, head: str) -> None:
+    """A reference, a recording or a copy that the import has made is refused too."""
     assert verdict(grader, call, head) == "not-allowed"
 
 
@@ -393,7 +427,8 @@ def test_what_an_import_keeps_is_refused(grader: Grader, call: str, head: str) -
         pytest.param("ctypes._CFuncPtr(4096)\n        o = q", "", id="an address without a type"),
         pytest.param(
             "u = U()\n        u.i = 4096\n        u.f()\n        o = q",
-            "class U(ctypes.Union):\n    _fields_ = [('i', ctypes.c_size_t), ('f', ctypes.CFUNCTYPE(ctypes.c_int))]",
+            "class U(ctypes.Union):\n"
+            "    _fields_ = [('i', ctypes.c_size_t), ('f', ctypes.CFUNCTYPE(ctypes.c_int))]",
             id="an address in a union",
         ),
         pytest.param(
@@ -405,7 +440,7 @@ def test_what_an_import_keeps_is_refused(grader: Grader, call: str, head: str) -
     ],
 )
 def test_calls_by_address_are_refused(grader: Grader, call: str, head: str) -> None:
-    """The kernel in torch's library cannot be called past the dispatcher."""
+    """C code cannot call a kernel of torch without the dispatcher."""
     assert verdict(grader, call, "import ctypes\n" + head) == "not-allowed"
 
 
@@ -431,13 +466,14 @@ def multi_head_attention_forward(*given):
         pytest.param(
             BY_HAND,
             SELF_TEST
-            + "assert torch.allclose(mine(x, x, x), F.scaled_dot_product_attention(x, x, x), atol=1e-5)",
+            + "assert torch.allclose(mine(x, x, x), F.scaled_dot_product_attention(x, x, x), "
+            "atol=1e-5)",
             id="F",
         ),
         pytest.param(
             BY_HAND,
-            SELF_TEST
-            + "assert torch.allclose(mine(x, x, x), torch.vmap(F.scaled_dot_product_attention)(x, x, x), atol=1e-5)",
+            SELF_TEST + "assert torch.allclose(mine(x, x, x), "
+            "torch.vmap(F.scaled_dot_product_attention)(x, x, x), atol=1e-5)",
             id="vmap",
         ),
         pytest.param(
@@ -452,17 +488,20 @@ def multi_head_attention_forward(*given):
         ),
         pytest.param(
             BY_HAND,
-            "y = torch.ones(1, 2, 3, 4, requires_grad=True)\nF.scaled_dot_product_attention(y, y, y).sum().backward()",
+            "y = torch.ones(1, 2, 3, 4, requires_grad=True)\n"
+            "F.scaled_dot_product_attention(y, y, y).sum().backward()",
             id="its gradient",
         ),
         pytest.param(
             BY_HAND,
-            "torch.jit.trace(lambda a: F.scaled_dot_product_attention(a, a, a), [torch.ones(1, 2, 3, 4)])",
+            "torch.jit.trace(lambda a: F.scaled_dot_product_attention(a, a, a), "
+            "[torch.ones(1, 2, 3, 4)])",
             id="a trace",
         ),
         pytest.param(
             BY_HAND,
-            "def reference(x):\n    return nn.MultiheadAttention(8, 2)(x, x, x)[0]\nreference(torch.ones(1, 2, 8))",
+            "def reference(x):\n    return nn.MultiheadAttention(8, 2)(x, x, x)[0]\n"
+            "reference(torch.ones(1, 2, 8))",
             id="a function",
         ),
         pytest.param(
@@ -473,13 +512,13 @@ def multi_head_attention_forward(*given):
         pytest.param(
             BY_HAND,
             "class Reference(nn.MultiheadAttention):\n    pass\nReference(8, 2)",
-            id="a class of one's own",
+            id="the learner's own class",
         ),
         pytest.param(
             BY_HAND, "import torch.onnx, torch.nn.attention.flex_attention, ctypes", id="imports"
         ),
         pytest.param(
-            "torch.onnx.is_in_onnx_export()\n        " + BY_HAND, "", id="torch.onnx while called"
+            "torch.onnx.is_in_onnx_export()\n        " + BY_HAND, "", id="torch.onnx in the call"
         ),
         pytest.param(
             "print(ctypes.CDLL(None).getpid())\n        " + BY_HAND,
@@ -488,10 +527,8 @@ def multi_head_attention_forward(*given):
         ),
     ],
 )
-def test_a_self_test_while_the_file_is_imported_is_allowed(
-    grader: Grader, call: str, head: str
-) -> None:
-    """Only what runs when the entry point is called is judged, and only torch's code is torch's."""
+def test_self_test_during_the_import_is_allowed(grader: Grader, call: str, head: str) -> None:
+    """Attention of the library may run during the import, and own functions may have its names."""
     assert verdict(grader, call, head) == "passed"
 
 
@@ -502,25 +539,30 @@ forbidden_ops.watch(print).begin()
 other = re.compile("CUDA|XPU|HPU|MPS|MTIA|MAIA|PrivateUse|HIP|XLA|IPU|VE$|Lazy|Meta|Tracer")
 for name in forbidden_ops.kernel_names():
     for line in torch._C._dispatch_dump_table(name).splitlines():
-        key, _, what = line.partition(": ")
-        if what and not other.search(key) and "backend fallback" not in what and "forbidden_ops.py" not in what:
+        key, _, kernel = line.partition(": ")
+        if not kernel or other.search(key) or "backend fallback" in kernel:
+            continue
+        if "forbidden_ops.py" not in kernel:
             print(name, line)
-print("looked at", len(forbidden_ops.kernel_names()))
+print("checked", len(forbidden_ops.kernel_names()))
 """
 
 
 @pytest.mark.thorough
-def test_no_kernel_of_torchs_is_left() -> None:
-    """At no key that a tensor on this machine can have; fallbacks of a whole key come back to one of these."""
+def test_every_kernel_of_torch_is_overridden() -> None:
+    """Kernels are overridden at every key that a tensor on this machine can have.
+
+    The fallback of a whole key calls one of the overridden kernels.
+    """
     done = subprocess.run(
-        [sys.executable, "-c", OVERRIDDEN], cwd=CONTENT, capture_output=True, text=True, check=True
+        [sys.executable, "-c", OVERRIDDEN], cwd=ROOT, capture_output=True, text=True, check=True
     )
-    assert re.fullmatch(r"looked at (\d+)\n", done.stdout), done.stdout
+    assert re.fullmatch(r"checked (\d+)\n", done.stdout), done.stdout
     assert len(forbidden_ops.kernel_names()) > 25
 
 
 def computes_attention(function: ast.AST) -> bool:
-    """Return whether a function calls a softmax and multiplies matrices."""
+    """Return if a function calls a softmax and multiplies matrices."""
     calls = [node.func for node in ast.walk(function) if isinstance(node, ast.Call)]
     names = [
         call.attr if isinstance(call, ast.Attribute) else getattr(call, "id", "") for call in calls
@@ -534,8 +576,8 @@ def computes_attention(function: ast.AST) -> bool:
 
 
 @pytest.mark.thorough
-def test_all_python_code_of_torch_that_computes_attention_is_known() -> None:
-    """A new version of torch may bring more of it; then this names the file."""
+def test_python_attention_of_torch_is_listed() -> None:
+    """A new version of torch may contain more such code. Then this test names the file."""
     root = Path(torch.__file__).parent
     unknown = []
     for path in root.rglob("*.py"):

@@ -1,4 +1,4 @@
-"""What acts on a whole fork server: folders of bounded size, looking after workers, one request for many, bubblewrap; and that nothing is left behind."""
+"""The fork server: limits on its workers, preloaded requests, time, and nothing left behind."""
 
 from __future__ import annotations
 
@@ -40,13 +40,13 @@ from trainer.worker import forkserver
 from trainer.worker.protocol import SubmittedFile
 from trainer.worker.worker_client import WorkerRun
 
-# The kernel's means meet the same faults first.
+# The tests with the kernel's isolation find the same faults first.
 LIMITS = pytest.param("limits", marks=pytest.mark.thorough)
 
 
 @pytest.fixture
 def without_mounts(monkeypatch: pytest.MonkeyPatch) -> None:
-    """As if this user might mount nothing; fork servers that start from here on have folders on the disk."""
+    """Act as if this user may not mount, so that new fork servers have folders on the disk."""
     monkeypatch.setattr(isolation, "_mount_apart", lambda parent: False)
 
 
@@ -58,10 +58,13 @@ FILL = """n = 0
 
 
 @pytest.mark.parametrize("how", [None, LIMITS])
-def test_a_full_folder_on_the_disk_ends_its_worker(
+def test_a_worker_that_fills_its_folder_is_ended(
     how: Isolation | None, without_mounts: None
 ) -> None:
-    """Without mounts the fork server looks after it: the worker is ended and told why, before it has written much more than its share."""
+    """Without mounts, the fork server ends the worker before it has written much too much.
+
+    The report gives the reason.
+    """
     with grader_by(how) as grader:
         report = grade(grader, FILL)
         assert report.verdict == "error"
@@ -72,15 +75,22 @@ def test_a_full_folder_on_the_disk_ends_its_worker(
         assert grade(grader, "pass").verdict == "passed"
 
 
-def test_open_files_without_a_name_count(without_mounts: None) -> None:
-    """What was written and unlinked lies on the disk as long as it is open."""
-    body = "kept = []\n    for n in range(10):\n        kept.append(open(f'{n}', 'wb'))\n        os.unlink(f'{n}')\n        kept[-1].write(bytes(8 << 20))\n    time.sleep(60)"
+def test_unlinked_open_files_count(without_mounts: None) -> None:
+    """An unlinked file takes up space on the disk as long as it is open."""
+    body = (
+        "kept = []\n"
+        "    for n in range(10):\n"
+        "        kept.append(open(f'{n}', 'wb'))\n"
+        "        os.unlink(f'{n}')\n"
+        "        kept[-1].write(bytes(8 << 20))\n"
+        "    time.sleep(60)"
+    )
     with grader_by() as grader:
         assert "it wrote more than the 64 MiB" in message_of(grade(grader, body, seconds=20))
 
 
-def test_many_files_on_the_disk_end_their_worker(without_mounts: None) -> None:
-    """Empty files count for a block each."""
+def test_a_worker_that_makes_too_many_files_is_ended(without_mounts: None) -> None:
+    """Every empty file counts as one block."""
     with grader_by() as grader:
         report = grade(
             grader,
@@ -91,18 +101,28 @@ def test_many_files_on_the_disk_end_their_worker(without_mounts: None) -> None:
         assert bytes_left(grader) == 0
 
 
-def test_a_modest_writer_is_left_alone(without_mounts: None) -> None:
-    """Half of what is allowed, removed again and written again, ends nobody."""
-    body = "for n in range(6 if reverse and not x.requires_grad else 0):\n        open('f', 'wb').write(bytes(15 << 20))\n        time.sleep(0.05)"
+def test_a_worker_that_writes_little_is_not_ended(without_mounts: None) -> None:
+    """A worker may write a part of the limit again and again."""
+    body = (
+        "for n in range(6 if reverse and not x.requires_grad else 0):\n"
+        "        open('f', 'wb').write(bytes(15 << 20))\n"
+        "        time.sleep(0.05)"
+    )
     with grader_by() as grader:
         assert grade(grader, body).verdict == "passed"
 
 
 @linux
 @pytest.mark.parametrize("how", [None, LIMITS])
-def test_too_many_threads(how: Isolation | None) -> None:
-    """Threads are needed, a few; hundreds end the worker, which is told why."""
-    body = "import threading\n    threading.stack_size(64 << 10)\n    for _ in range({}):\n        threading.Thread(target=time.sleep, args=({},), daemon=True).start()\n    time.sleep({})"
+def test_a_worker_with_too_many_threads_is_ended(how: Isolation | None) -> None:
+    """A worker may start 100 threads. 400 threads end it, and the report gives the reason."""
+    body = (
+        "import threading\n"
+        "    threading.stack_size(64 << 10)\n"
+        "    for _ in range({}):\n"
+        "        threading.Thread(target=time.sleep, args=({},), daemon=True).start()\n"
+        "    time.sleep({})"
+    )
     with grader_by(how) as grader:
         few = grade(
             grader,
@@ -117,18 +137,47 @@ def test_too_many_threads(how: Isolation | None) -> None:
 
 
 STARTS = {
-    "as orphans": "for _ in range(40):\n        if os.fork() == 0:\n            if os.fork() == 0:\n                time.sleep(60)\n            os._exit(0)\n    time.sleep(60)",
-    "from the first thread": "for _ in range(40):\n        if os.fork() == 0:\n            os.setsid()\n            time.sleep(60)\n    time.sleep(60)",
-    "from another thread": "import threading\n    def go():\n        for _ in range(40):\n            if os.fork() == 0:\n                time.sleep(60)\n        time.sleep(60)\n    threading.Thread(target=go).start()\n    time.sleep(60)",
-    "by a child that is gone": "if os.fork() == 0:\n        for _ in range(40):\n            if os.fork() == 0:\n                time.sleep(60)\n        os._exit(0)\n    time.sleep(60)",
+    "as orphans": (
+        "for _ in range(40):\n"
+        "        if os.fork() == 0:\n"
+        "            if os.fork() == 0:\n"
+        "                time.sleep(60)\n"
+        "            os._exit(0)\n"
+        "    time.sleep(60)"
+    ),
+    "from the first thread": (
+        "for _ in range(40):\n"
+        "        if os.fork() == 0:\n"
+        "            os.setsid()\n"
+        "            time.sleep(60)\n"
+        "    time.sleep(60)"
+    ),
+    "from another thread": (
+        "import threading\n"
+        "    def go():\n"
+        "        for _ in range(40):\n"
+        "            if os.fork() == 0:\n"
+        "                time.sleep(60)\n"
+        "        time.sleep(60)\n"
+        "    threading.Thread(target=go).start()\n"
+        "    time.sleep(60)"
+    ),
+    "by a child that has ended": (
+        "if os.fork() == 0:\n"
+        "        for _ in range(40):\n"
+        "            if os.fork() == 0:\n"
+        "                time.sleep(60)\n"
+        "        os._exit(0)\n"
+        "    time.sleep(60)"
+    ),
 }
 
 
 @pytest.mark.sampled(2)
 @linux
 @pytest.mark.parametrize("body", STARTS.values(), ids=STARTS)
-def test_too_many_processes(body: str) -> None:
-    """Where they can be started at all, dozens end the worker and all of its family, and it is told why."""
+def test_a_worker_with_too_many_processes_is_ended(body: str) -> None:
+    """Without a sandbox, dozens of processes end the worker and all its descendants."""
     with grader_by("limits") as grader:
         report = grade(grader, body, seconds=20)
         assert report.verdict == "error"
@@ -139,16 +188,22 @@ def test_too_many_processes(body: str) -> None:
 
 
 @linux
-def test_a_few_processes_end_with_their_worker() -> None:
-    """A right answer may leave some behind: they do not outlive it, whatever session they are in."""
-    body = "if reverse and not x.requires_grad and os.fork() == 0:\n        os.setsid()\n        if os.fork() == 0:\n            time.sleep(60)\n        os._exit(0)"
+def test_processes_of_a_worker_end_with_it() -> None:
+    """Processes that a right answer leaves behind, even in other sessions, end with the worker."""
+    body = (
+        "if reverse and not x.requires_grad and os.fork() == 0:\n"
+        "        os.setsid()\n"
+        "        if os.fork() == 0:\n"
+        "            time.sleep(60)\n"
+        "        os._exit(0)"
+    )
     with grader_by("limits") as grader:
         assert grade(grader, body).verdict == "passed"
         assert family(grader) == set()
 
 
 def bytes_left(grader: Grader) -> int:
-    """What lies in the room of the workers' folders."""
+    """Return the bytes in the room of the workers' folders."""
     grader.workers._fork_server.settle()
     return used_bytes(grader.workers._fork_server._room, 1 << 40)
 
@@ -166,10 +221,10 @@ MISCHIEF = (
 
 @linux
 @pytest.mark.parametrize("how", [None, LIMITS])
-def test_nothing_is_left_behind(how: Isolation | None) -> None:
-    """Twenty runs later the fork server has as many mounts, descriptors, folders and children as before."""
+def test_twenty_runs_leave_nothing_behind(how: Isolation | None) -> None:
+    """The fork server's mounts, descriptors, folders and children are the same as before."""
 
-    def there() -> dict[str, object]:
+    def surroundings() -> dict[str, object]:
         found: dict[str, object] = {
             "family": family(grader),
             "folders": os.listdir(grader.workers._fork_server._room),
@@ -184,11 +239,11 @@ def test_nothing_is_left_behind(how: Isolation | None) -> None:
     with grader_by(how) as grader:
         room, pid = grader.workers._fork_server._room, grader.workers._fork_server._pid
         grade(grader, "pass")
-        before = there()
+        before = surroundings()
         assert before["family"] == set()
-        for number in range(20):
-            grade(grader, MISCHIEF[number % len(MISCHIEF)])
-        assert there() == before
+        for run in range(20):
+            grade(grader, MISCHIEF[run % len(MISCHIEF)])
+        assert surroundings() == before
     assert not os.path.exists(room)
     assert not os.path.exists(f"/proc/{pid}")
 
@@ -197,10 +252,10 @@ def test_nothing_is_left_behind(how: Isolation | None) -> None:
     "how",
     [None, LIMITS, pytest.param("bubblewrap", marks=[needs_bubblewrap, pytest.mark.thorough])],
 )
-def test_the_environment_is_not_the_users(
+def test_a_worker_does_not_get_the_users_environment(
     how: Isolation | None, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
 ) -> None:
-    """A worker's variables are the few that it needs, whatever the grader was started with."""
+    """A worker has only the few variables that it needs."""
     monkeypatch.setenv("ATTN_DRILL_SECRET", "token")
     with (
         contextlib.nullcontext(request.getfixturevalue("wrapped"))
@@ -220,21 +275,21 @@ def test_the_environment_is_not_the_users(
     ]
 
 
-def test_a_held_request_gives_the_same_reports() -> None:
-    """Whether a request is read once for all files or once for each, every report is the same, also of chance; and so it is under another seed."""
+def test_a_preloaded_request_gives_the_same_reports() -> None:
+    """Preloading changes no report, not even one with random numbers, under two seeds."""
     with grader_by() as grader:
         for seed in (11, 12):
-            plain = {
+            not_preloaded = {
                 name: without_time(report_of(grader, SUMS, source, "prefix_sum.py", seed))
                 for name, source in SUBMITTED.items()
             }
             grader.workers.preload(grader.case_set(SUMS, seed))
-            held = {
+            preloaded = {
                 name: without_time(report_of(grader, SUMS, source, "prefix_sum.py", seed))
                 for name, source in SUBMITTED.items()
             }
-            assert held == plain
-            assert {name: report.verdict for name, report in held.items()} == {
+            assert preloaded == not_preloaded
+            assert {name: report.verdict for name, report in preloaded.items()} == {
                 **dict.fromkeys(SUBMITTED, "error"),
                 **{
                     "right": "passed",
@@ -249,47 +304,47 @@ def test_a_held_request_gives_the_same_reports() -> None:
 
 
 SPOILS = """import gc
-    found = [one for one in gc.get_objects() if isinstance(one, torch.Tensor)]
+    found = [thing for thing in gc.get_objects() if isinstance(thing, torch.Tensor)]
     frame = sys._getframe()
     while frame:
         for value in list(frame.f_locals.values()):
-            for one in (value, *(value if isinstance(value, (list, tuple)) else ()), *getattr(value, 'tensors', ())):
-                if isinstance(one, torch.Tensor):
-                    found.append(one)
+            parts = value if isinstance(value, (list, tuple)) else ()
+            for thing in (value, *parts, *getattr(value, 'tensors', ())):
+                if isinstance(thing, torch.Tensor):
+                    found.append(thing)
         frame = frame.f_back
     assert len(found) > 20, len(found)
-    for one in found:
+    for tensor in found:
         with torch.no_grad():
-            if one.dtype.is_floating_point:
-                one.data.fill_(7)
+            if tensor.dtype.is_floating_point:
+                tensor.data.fill_(7)
     torch.set_default_dtype(torch.float64)
     sys.modules['trainer.worker.case_runner'].CaseRunner.run_all = None
     gc.collect()"""
 
 
 @pytest.mark.parametrize("how", [None, LIMITS])
-def test_what_is_held_cannot_be_changed(how: Isolation | None) -> None:
-    """A file that writes into every tensor that it finds, those of the request among them, changes nothing for the next one."""
+def test_a_submission_cannot_change_the_preloaded_request(how: Isolation | None) -> None:
+    """A submission that overwrites all tensors in its memory does not change the next report."""
     with grader_by(how) as grader:
         grader.workers.preload(grader.case_set(SUMS, 11))
         before = without_time(report_of(grader, SUMS, RIGHT, "a.py", 11))
         spoilt = report_of(grader, SUMS, SOURCE.format(SPOILS), "a.py", 11)
-        assert spoilt.verdict in ("failed", "not-allowed"), message_of(
-            spoilt
-        )  # our own code is changed too
+        # The submission also changes attn-drill's own code in the worker.
+        assert spoilt.verdict in ("failed", "not-allowed"), message_of(spoilt)
         assert without_time(report_of(grader, SUMS, RIGHT, "a.py", 11)) == before
         assert before.verdict == "passed"
 
 
 @pytest.fixture(scope="module")
 def wrapped() -> Iterator[Grader]:
-    """A grader whose fork server lives in bubblewrap."""
+    """Yield a grader whose fork server runs inside bubblewrap."""
     with grader_by("bubblewrap") as made:
         yield made
 
 
-def test_a_worker_that_other_load_keeps_from_running_may_do_its_last_thing() -> None:
-    """A worker that prints its line or ends has some CPU time for it, or falls asleep."""
+def test_a_worker_gets_cpu_time_to_print_its_line_on_a_busy_machine() -> None:
+    """A worker has had enough time if it has used some CPU time, or if it sleeps."""
     busy = subprocess.Popen(
         [sys.executable, "-c", "print(flush=True)\nwhile True: pass"], stdout=-1
     )
@@ -297,13 +352,12 @@ def test_a_worker_that_other_load_keeps_from_running_may_do_its_last_thing() -> 
     try:
         busy.stdout.readline()  # type: ignore[union-attr]
         used = forkserver._cpu_seconds(busy.pid) or 0.0
-        assert not forkserver._has_had_time(
-            busy.pid, 1.0, used + 60.0
-        )  # so it has used nothing since
+        # With this start value, the worker seems to have used no CPU time since.
+        assert not forkserver._has_had_time(busy.pid, 1.0, used + 60.0)
         assert forkserver._has_had_time(busy.pid, 60.0, used + 60.0)
         assert forkserver._has_had_time(busy.pid, 1.0, used - 60.0)
         assert not forkserver._has_had_time(busy.pid, 0.1, used - 60.0)
-        wait_until(lambda: forkserver._is_asleep(asleep.pid))  # it has only just begun
+        wait_until(lambda: forkserver._is_asleep(asleep.pid))  # it has only just started
         assert forkserver._has_had_time(asleep.pid, 1.0, 0.0)
     finally:
         for process in (busy, asleep):
@@ -311,8 +365,8 @@ def test_a_worker_that_other_load_keeps_from_running_may_do_its_last_thing() -> 
             process.communicate()
 
 
-def test_a_file_that_sleeps_and_talks_is_ended(hasty: Grader) -> None:
-    """A worker that uses hardly any CPU time has several times its limit, whatever it prints, and no more."""
+def test_a_worker_that_sleeps_too_long_is_ended(hasty: Grader) -> None:
+    """A worker that sleeps is ended after several times its limit, even if it prints."""
     body = "import time\n    while True:\n        print('on', flush=True)\n        time.sleep(0.02)"
     report = grade_prefix_sum(hasty, RIGHT_SUM.format(body))
     assert report.verdict == "timeout"
@@ -322,8 +376,8 @@ def test_a_file_that_sleeps_and_talks_is_ended(hasty: Grader) -> None:
     assert "slept" in failure.message
 
 
-def test_only_the_time_of_the_worker_itself_counts(hasty: Grader) -> None:
-    """A worker that stands still for more than twice its limit, and then goes on, is not ended."""
+def test_only_the_cpu_time_of_the_worker_counts(hasty: Grader) -> None:
+    """A worker that is stopped for more than twice its limit, and then continues, is not ended."""
     submit = WorkerRun.submit
 
     def stalled(running: WorkerRun, file: SubmittedFile) -> None:
@@ -338,18 +392,21 @@ def test_only_the_time_of_the_worker_itself_counts(hasty: Grader) -> None:
         assert grade_prefix_sum(hasty, RIGHT_SUM.format("pass")).verdict == "passed"
 
 
-def test_a_fork_server_serves_many(grader: Grader) -> None:
-    """A death in one run does nothing to the next."""
+def test_a_fork_server_survives_the_death_of_a_worker(grader: Grader) -> None:
+    """A run that ends the worker process does not affect the next run."""
     assert grade_prefix_sum(grader, RIGHT_SUM.format("import os; os._exit(0)")).verdict == "error"
     assert grade_prefix_sum(grader, RIGHT_SUM.format("pass")).verdict == "passed"
 
 
-def test_threads_that_begin_together(grader: Grader) -> None:
-    """torch's thread pool, lost in the fork, is made anew before any thread of a submission's could race for it."""
+def test_threads_that_start_together_find_a_thread_pool(grader: Grader) -> None:
+    """The fork loses torch's thread pool, so a new pool is made before the submission runs."""
     source = RIGHT_SUM.replace(
         "import torch", "import threading, torch\nfrom concurrent.futures import ThreadPoolExecutor"
     ).format(
-        "start = threading.Barrier(8)\n    with ThreadPoolExecutor(8) as pool:\n        list(pool.map(lambda _: (start.wait(), torch.ones(9, 9).softmax(-1)), range(8)))"
+        "start = threading.Barrier(8)\n"
+        "    with ThreadPoolExecutor(8) as pool:\n"
+        "        list(pool.map(lambda _: (start.wait(), torch.ones(9, 9).softmax(-1)), "
+        "range(8)))"
     )
     reports = [grade_prefix_sum(grader, source, only=1) for _ in range(15)]
     assert [report.first_failure() for report in reports] == [None] * 15

@@ -1,4 +1,4 @@
-"""What acts on a whole fork server: folders of bounded size, looking after workers, one request for many, bubblewrap; and that nothing is left behind."""
+"""The grader's side of the fork server: start and end of workers, and errors."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from trainer.worker.forkserver_client import Limits
 
 
 @linux
-def test_a_grader_that_ends_in_the_midst_takes_all_with_it() -> None:
-    """Workers that wait or run when the grader closes go with the fork server, and so do their folders."""
+def test_closing_the_grader_ends_waiting_workers() -> None:
+    """Workers that still wait end with the fork server, and their folders are removed."""
     with grader_by() as grader:
         room = grader.workers._fork_server._room
         pids = [grader.workers._fork_server.start_worker(Limits()) for _ in range(3)]
@@ -33,27 +33,27 @@ def test_a_grader_that_ends_in_the_midst_takes_all_with_it() -> None:
 
 
 @linux
-def test_workers_that_cannot_be_started_cost_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A fork server that gets no folder for a worker says so each time, keeps no descriptor of it, and goes on."""
+def test_a_failed_start_of_a_worker_leaves_no_descriptor(monkeypatch: pytest.MonkeyPatch) -> None:
+    """If no folder can be made, each start fails with an error, and the fork server lives on."""
 
     def refuse(self: Folders) -> str:
         raise OSError("no folder today")
 
     monkeypatch.setattr(Folders, "make", refuse)
     with grader_by() as grader:
-        there = f"/proc/{grader.workers._fork_server._pid}/fd"
+        descriptors_folder = f"/proc/{grader.workers._fork_server._pid}/fd"
         before = None
         for _ in range(5):
             with pytest.raises(
                 GraderError, match="No worker could be started: OSError: no folder today"
             ):
                 grade(grader, "pass")
-            before = before or os.listdir(there)
-        assert len(os.listdir(there)) == len(before or [])
+            before = before or os.listdir(descriptors_folder)
+        assert len(os.listdir(descriptors_folder)) == len(before or [])
 
 
-def test_a_request_that_is_none_is_not_held() -> None:
-    """A fork server that is given garbage to hold says so, and goes on."""
+def test_preloading_garbage_is_an_error() -> None:
+    """The fork server reports an unreadable request and lives on."""
     with grader_by() as grader:
         for frame in (b"", b"nonsense", bytes(100)):
             with pytest.raises(GraderError, match="No worker could be started"):
@@ -61,9 +61,12 @@ def test_a_request_that_is_none_is_not_held() -> None:
         assert grade(grader, "pass").verdict == "passed"
 
 
-def test_nothing_is_left_behind(hasty: Grader, tmp_path: Path) -> None:
-    """A worker that is killed takes its folder with it, and no process stays."""
-    note = "open('/dev/null'); import os, sys; print(os.getpid(), os.getcwd(), flush=True)\n    while True: pass"
+def test_a_killed_worker_leaves_no_folder_and_no_process(hasty: Grader, tmp_path: Path) -> None:
+    """A worker that runs out of time is gone, with its folder, when the report arrives."""
+    note = (
+        "open('/dev/null'); import os, sys; print(os.getpid(), os.getcwd(), flush=True)\n"
+        "    while True: pass"
+    )
     report = grade_prefix_sum(hasty, RIGHT_SUM.format(note))
     pid, folder = report.stdout.split()
     assert not os.path.exists(f"/proc/{pid}")

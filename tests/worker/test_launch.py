@@ -1,7 +1,9 @@
-"""A worker's memory holds nothing of the person who grades: no environment, no arguments, no pack, no paths of it."""
+"""A worker's memory contains nothing about the user: no environment, arguments, packs or paths."""
 
+import ast
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -12,14 +14,15 @@ from trainer.packs import pack_reader
 from trainer.sandbox.environment import ROOT
 
 linux = pytest.mark.skipif(
-    sys.platform != "linux", reason="it looks for what Linux keeps on the stack"
+    sys.platform != "linux", reason="only Linux keeps the strings on the stack"
 )
 
 
 TOKEN = "token-of-a-teacher-8341"
 
 
-# All writable memory of the process is searched, by whichever address Python gives away; numpy reads any address.
+# This submission searches all writable memory of its process. It starts from the addresses that
+# Python reveals. numpy can read any address.
 SPY = '''
 import gc
 import sys
@@ -31,13 +34,15 @@ from torch import nn
 
 def read(address, count):
     class Memory:
-        __array_interface__ = {"data": (address, True), "shape": (count,), "typestr": "|u1", "version": 3}
+        __array_interface__ = {
+            "data": (address, True), "shape": (count,), "typestr": "|u1", "version": 3
+        }
 
     return bytes(numpy.asarray(Memory()))
 
 
 def stack():
-    """Find the strings that the kernel put on the stack: they follow the pointers to the arguments."""
+    """Return the strings that the kernel put on the stack, after the pointers to the arguments."""
     import ctypes
 
     start = ctypes.c_void_p.in_dll(ctypes.CDLL(None), "program_invocation_name").value
@@ -49,12 +54,14 @@ def code_of_a_function():
 
 
 CONTAINERS = (list, tuple, set, frozenset, dict)
-gc.unfreeze()  # the engine froze what it had; frozen objects are not listed
+gc.unfreeze()  # attn-drill froze its objects, and the collector does not list frozen objects
 found, seen = set(), set()
 waiting = [thing for thing in gc.get_objects() if type(thing) in CONTAINERS]
-waiting += [thing.__code__.co_consts for thing in gc.get_objects() if type(thing) is type(code_of_a_function)]
+functions = [thing for thing in gc.get_objects() if type(thing) is type(code_of_a_function)]
+waiting += [function.__code__.co_consts for function in functions]
 waiting.append(sys.orig_argv)
-while waiting:  # the collector lists no containers of plain values alone, so these are found in others
+# The collector does not list containers that hold only plain values, so find them in others.
+while waiting:
     thing = waiting.pop()
     if id(thing) in seen:
         continue
@@ -83,7 +90,7 @@ class GroupedQueryAttention(nn.Module):
 
 
 def run(*command: str, cwd: Path, **environment: str) -> subprocess.CompletedProcess[str]:
-    """Run attn-drill in a process of its own, with an environment that has a token in it."""
+    """Run attn-drill in a new process whose environment contains a token."""
     return subprocess.run(
         [sys.executable, "-m", "trainer", *command],
         cwd=cwd,
@@ -100,23 +107,36 @@ def run(*command: str, cwd: Path, **environment: str) -> subprocess.CompletedPro
     )
 
 
+def texts_of_the_pack() -> list[str]:
+    """Return the docstring of `cases`, and names of cases, from the gqa challenge."""
+    source = (pack_reader.built_in_pack() / "challenges" / "gqa" / "cases.py").read_text()
+    (function,) = (
+        node
+        for node in ast.parse(source).body
+        if isinstance(node, ast.FunctionDef) and node.name == "cases"
+    )
+    names = re.findall(r'case\(\s*"([^"]*kv heads[^"]*)"', source)
+    docstring = ast.get_docstring(function)
+    assert docstring
+    assert len(names) >= 2
+    return [docstring.splitlines()[0], *names]
+
+
 @linux
 @pytest.mark.parametrize("how", ["check", pytest.param("grade", marks=pytest.mark.thorough)])
-def test_a_worker_knows_nothing(tmp_path: Path, how: str) -> None:
-    """Neither the environment nor the command line nor anything of the pack but `drive` is in a worker's memory."""
-    # Backwards, so that the file's own text does not hold them. Of cases.py: a name of a case, a docstring.
+def test_the_memory_of_a_worker_contains_nothing_about_the_user(tmp_path: Path, how: str) -> None:
+    """A worker's memory has no environment, no command line, and of the pack only `drive`."""
     secrets = [
         TOKEN,
         "given-on-the-command-line",
         str(pack_reader.built_in_pack() / "challenges"),
-        "heads apart",
-        "Every shape of mask",
-        "num_kv_heads is num_heads",
+        *texts_of_the_pack(),
         str(tmp_path),
     ]
     folder = tmp_path / "given-on-the-command-line"
     folder.mkdir()
     file = folder / "gqa.py"
+    # The secrets are written backwards, so that the text of the file does not contain them.
     file.write_text(SPY.replace("SECRETS", repr([secret[::-1] for secret in secrets])))
     if how == "check":
         done = run("check", "gqa", str(file), "--json", cwd=tmp_path)
@@ -140,11 +160,11 @@ def test_a_worker_knows_nothing(tmp_path: Path, how: str) -> None:
     lines = [line for line in printed.splitlines() if line.startswith(("LEAKED", "kept"))]
     assert len(lines) == len(secrets), printed
     assert [line for line in lines if line.startswith("LEAKED")] == []
-    assert all("True" in line for line in lines), "there was little to search"
+    assert all("True" in line for line in lines), "the search saw too little memory"
 
 
-def test_a_launched_process_goes_on_as_it_was_told(tmp_path: Path) -> None:
-    """Folder, arguments, environment and exit code are those of the command that was given, and so is its output."""
+def test_a_launched_process_runs_the_given_command(tmp_path: Path) -> None:
+    """Folder, arguments, environment, exit code and output are those of the command."""
     done = run("check", "gqa", "no such file.py", cwd=tmp_path, ATTN_DRILL_LANG="zh")
     assert done.returncode == 2
     assert "no such file.py" in done.stderr

@@ -1,4 +1,4 @@
-"""Which of the learner's layers plays which role."""
+"""The layer matching finds the role of each of the learner's layers."""
 
 import re
 
@@ -7,10 +7,10 @@ import pytest
 from trainer.worker.layer_matching import (
     MOST_ASSIGNMENTS,
     Shapes,
+    assignment_in_words,
     assignments,
     contract_of,
-    in_words,
-    problem,
+    explain_mismatch,
 )
 
 GQA = {
@@ -26,7 +26,7 @@ GQA = {
 
 
 def linear(**layers: tuple[int, int]) -> Shapes:
-    """Parameters of linear layers with a bias each; `__` in a name stands for a dot."""
+    """Return the parameters of linear layers with a bias. `__` in a name becomes a dot."""
     found: dict[str, tuple[int, ...]] = {}
     for name, (rows, columns) in layers.items():
         path = name.replace("__", ".")
@@ -65,13 +65,15 @@ def linear(**layers: tuple[int, int]) -> Shapes:
         ),
     ],
 )
-def test_names_decide(shapes: Shapes, roles: dict[str, tuple[str, ...]]) -> None:
-    """Where names say it, there is one assignment."""
+def test_known_names_give_a_single_assignment(
+    shapes: Shapes, roles: dict[str, tuple[str, ...]]
+) -> None:
+    """If the names are known, there is exactly one assignment."""
     assert assignments(contract_of(GQA), shapes) == [roles]
 
 
-def test_fused_contract_split_by_the_learner() -> None:
-    """A contract of one fused layer takes three split ones."""
+def test_fused_contract_accepts_split_layers() -> None:
+    """A contract with a fused layer accepts three separate layers."""
     contract = contract_of({"qkv_proj.weight": (36, 12), "o_proj.weight": (12, 12)})
     split = {
         "wq.weight": (12, 12),
@@ -85,8 +87,8 @@ def test_fused_contract_split_by_the_learner() -> None:
     assert contract.atoms["v"].start == 24
 
 
-def test_names_that_say_nothing_are_tried() -> None:
-    """Four layers of one shape have 24 assignments, and no more are tried."""
+def test_layers_with_unknown_names_are_tried() -> None:
+    """Four layers of the same shape have 24 assignments, which is the limit."""
     square = {name: (12, 12) if len(shape) == 2 else (12,) for name, shape in GQA.items()}
     found = assignments(
         contract_of(square), linear(fc1=(12, 12), fc2=(12, 12), fc3=(12, 12), fc4=(12, 12))
@@ -95,8 +97,8 @@ def test_names_that_say_nothing_are_tried() -> None:
     assert {"fc1": ("q",), "fc2": ("k",), "fc3": ("v",), "fc4": ("o",)} in found
 
 
-def test_contradicting_names_are_tried() -> None:
-    """`proj.0 … proj.3` all say output: shapes decide."""
+def test_layers_with_contradicting_names_are_tried() -> None:
+    """All of `proj.0 … proj.3` mean output, so their shapes decide."""
     found = assignments(
         contract_of(GQA),
         linear(proj__0=(12, 12), proj__1=(6, 12), proj__2=(6, 12), proj__3=(12, 12)),
@@ -105,17 +107,17 @@ def test_contradicting_names_are_tried() -> None:
 
 
 @pytest.mark.parametrize(
-    ("shapes", "says"),
+    ("shapes", "pattern"),
     [
         pytest.param(
             {**GQA, "extra.weight": (3, 12)},
             r"your module has extra\.weight \[3, 12\]",
-            id="one too many",
+            id="an extra layer",
         ),
         pytest.param(
             {k: v for k, v in GQA.items() if "v_proj" not in k},
             r"asks for v_proj\.weight \[6, 12\]",
-            id="one missing",
+            id="a missing layer",
         ),
         pytest.param(
             {k: v for k, v in GQA.items() if k != "o_proj.bias"},
@@ -130,11 +132,12 @@ def test_contradicting_names_are_tried() -> None:
         pytest.param(
             {**GQA, "temperature": (1,)},
             r"your module has temperature \[1\]",
-            id="a scalar of one's own",
+            id="the learner's own scalar",
         ),
         pytest.param(
             {**{k: v for k, v in GQA.items() if "o_proj" not in k}, "wo.weight": (12, 12)},
-            r"^the contract asks for wo\.bias \[12\], which your module lacks; wo is taken for o_proj$",
+            r"^the contract asks for wo\.bias \[12\], which your module lacks; "
+            r"wo is taken for o_proj$",
             id="no bias under another name",
         ),
         pytest.param(
@@ -143,140 +146,146 @@ def test_contradicting_names_are_tried() -> None:
                 "attn.to_k.weight": (12, 12),
                 "attn.to_k.bias": (12,),
             },
-            r"attn\.to_k\.weight is \[12, 12\] and must be \[6, 12\].*; attn\.to_k is taken for k_proj$",
+            r"attn\.to_k\.weight is \[12, 12\] and must be \[6, 12\].*; "
+            r"attn\.to_k is taken for k_proj$",
             id="wrong shape under another name",
         ),
         pytest.param(
             {**{k: v for k, v in GQA.items() if k[0] not in "kv"}, "to_kv.weight": (12, 12)},
-            r"^the contract asks for to_kv\.bias \[12\], which your module lacks; to_kv is taken for k_proj and v_proj$",
-            id="two stacked without a bias",
+            r"^the contract asks for to_kv\.bias \[12\], which your module lacks; "
+            r"to_kv is taken for k_proj and v_proj$",
+            id="two stacked roles without a bias",
         ),
         pytest.param({"W": (12, 12)}, r"asks for q_proj\.weight", id="a bare matrix"),
     ],
 )
-def test_no_assignment_is_explained(shapes: Shapes, says: str) -> None:
-    """Names and shapes of both sides are in the sentence."""
+def test_missing_assignment_is_explained(shapes: Shapes, pattern: str) -> None:
+    """The sentence contains the names and shapes of both sides."""
     contract = contract_of(GQA)
     assert assignments(contract, shapes) == []
-    assert re.search(says, problem(contract, GQA, shapes))
+    assert re.search(pattern, explain_mismatch(contract, GQA, shapes))
 
 
 UNNAMED = linear(f__0=(12, 12), f__1=(6, 12), f__2=(6, 12), f__3=(12, 12))
 
 
 def without(shapes: Shapes, *names: str) -> Shapes:
-    """Leave out the parameters whose names begin so."""
+    """Return the parameters whose names do not begin with any of `names`."""
     return {name: shape for name, shape in shapes.items() if not name.startswith(names)}
 
 
 @pytest.mark.parametrize(
-    ("shapes", "says"),
+    ("shapes", "phrase"),
     [
         pytest.param(
             {**without(UNNAMED, "f.2"), "W_v": (6, 12)},
-            "W_v is a bare nn.Parameter [6, 12] where the contract asks for v_proj.weight [6, 12]; use nn.Linear(12, 6)",
-            id="a bare parameter beside unnamed layers",
+            "W_v is a bare nn.Parameter [6, 12] where the contract asks for v_proj.weight [6, 12]; "
+            "use nn.Linear(12, 6)",
+            id="a bare parameter next to layers with unknown names",
         ),
         pytest.param(
             {**without(GQA, "v_proj"), "v_proj": (12, 6)},
-            "v_proj is a bare nn.Parameter [12, 6] where the contract asks for v_proj.weight [6, 12]; use nn.Linear(12, 6)",
+            "v_proj is a bare nn.Parameter [12, 6] where the contract asks for v_proj.weight "
+            "[6, 12]; use nn.Linear(12, 6)",
             id="a bare parameter, transposed",
         ),
         pytest.param(
             {**without(GQA, "v_proj"), "per_head": (2, 12, 3)},
-            "per_head is a bare nn.Parameter [2, 12, 3] where the contract asks for v_proj.weight [6, 12]; use nn.Linear(12, 6)",
-            id="a bare parameter, a head at a time",
+            "per_head is a bare nn.Parameter [2, 12, 3] where the contract asks for v_proj.weight "
+            "[6, 12]; use nn.Linear(12, 6)",
+            id="a bare parameter with a dim for heads",
         ),
         pytest.param(
             without(UNNAMED, "f.1.bias"),
             "the contract asks for f.1.bias [6], which your module lacks",
-            id="one unnamed layer without a bias",
+            id="a layer with an unknown name and no bias",
         ),
         pytest.param(
             {**UNNAMED, "norm.weight": (12,), "norm.bias": (12,)},
-            "your module has norm.weight [12], norm.bias [12], which the contract does not",
+            "your module has norm.weight [12], norm.bias [12], which the contract does not have",
             id="a foreign layer norm",
         ),
         pytest.param(
             {**UNNAMED, "more.weight": (5, 7)},
-            "your module has more.weight [5, 7], which the contract does not",
+            "your module has more.weight [5, 7], which the contract does not have",
             id="a foreign layer",
         ),
         pytest.param(
             without(UNNAMED, "f.3"),
-            "the contract asks for o_proj.weight [12, 12], o_proj.bias [12], which your module lacks",
-            id="one unnamed layer missing",
+            "the contract asks for o_proj.weight [12, 12], o_proj.bias [12], which your module "
+            "lacks",
+            id="a missing layer, the others with unknown names",
         ),
         pytest.param(
             {**without(GQA, "k_proj"), **linear(mine=(6, 12)), "norm.weight": (12,)},
-            "your module has norm.weight [12], which the contract does not",
-            id="one unknown name and a foreign parameter",
+            "your module has norm.weight [12], which the contract does not have",
+            id="an unknown name and a foreign parameter",
         ),
         pytest.param(
             {**without(GQA, "k_proj", "o_proj.bias"), **linear(mine=(6, 12))},
             "the contract asks for o_proj.bias [12], which your module lacks",
-            id="one unknown name and a bias missing",
+            id="an unknown name and a missing bias",
         ),
         pytest.param(
             {**GQA, **linear(qkv=(24, 12))},
-            "your module has qkv.weight [24, 12], qkv.bias [24], which the contract does not",
-            id="fused and separate",
+            "your module has qkv.weight [24, 12], qkv.bias [24], which the contract does not have",
+            id="fused and separate layers",
         ),
         pytest.param(
             {**GQA, **linear(to_k=(6, 12))},
             "to_k and k_proj both hold k: keep one of them",
-            id="one layer under two names",
+            id="two layers for the same role",
         ),
         pytest.param(
             {**without(UNNAMED, "f.1"), **linear(f__1=(12, 12))},
             "must be [6, 12]",
-            id="one unnamed layer of another shape",
+            id="an unknown name and another shape",
         ),
         pytest.param(
             {**without(UNNAMED, "f.0", "f.1", "f.2"), "f.4.weight": (24, 12)},
-            "the contract asks for f.4.bias [24], which your module lacks; f.4 is taken for q_proj and k_proj and v_proj",
-            id="fused without a bias and without a name",
+            "the contract asks for f.4.bias [24], which your module lacks; "
+            "f.4 is taken for q_proj and k_proj and v_proj",
+            id="fused, an unknown name and no bias",
         ),
     ],
 )
-def test_only_the_difference_is_told(shapes: Shapes, says: str) -> None:
-    """Layers that fit are not listed."""
+def test_only_the_difference_is_reported(shapes: Shapes, phrase: str) -> None:
+    """The sentence does not list layers that fit."""
     contract = contract_of(GQA)
     assert assignments(contract, shapes) == []
-    told = problem(contract, GQA, shapes)
-    assert says in told
-    parts = set(re.findall(r"[\w.]+(?= \[)", told.partition("; f.")[0]))
-    assert len(parts) <= 2, told
+    sentence = explain_mismatch(contract, GQA, shapes)
+    assert phrase in sentence
+    parts = set(re.findall(r"[\w.]+(?= \[)", sentence.partition("; f.")[0]))
+    assert len(parts) <= 2, sentence
 
 
-def test_an_extra_bias_is_named() -> None:
-    """The contract has no biases, and one layer of the learner's has."""
+def test_extra_bias_is_named() -> None:
+    """The contract has no biases, but a layer of the learner's has a bias."""
     bare = {name: shape for name, shape in GQA.items() if name.endswith("weight")}
     unnamed = {name: shape for name, shape in UNNAMED.items() if name.endswith("weight")}
-    told = problem(contract_of(bare), bare, {**unnamed, "f.3.bias": (12,)})
-    assert told == "your module has f.3.bias [12], which the contract does not"
+    sentence = explain_mismatch(contract_of(bare), bare, {**unnamed, "f.3.bias": (12,)})
+    assert sentence == "your module has f.3.bias [12], which the contract does not have"
 
 
-def test_a_part_of_a_fused_layer_that_is_missing() -> None:
-    """The contract's layer is fused, and the learner's parts are not all there."""
+def test_missing_part_of_a_fused_layer_is_named() -> None:
+    """The contract's layer is fused, and the learner's module lacks one of its parts."""
     fused = {"qkv_proj.weight": (36, 12), "o_proj.weight": (12, 12)}
     own = {"wq.weight": (12, 12), "wk.weight": (12, 12), "wo.weight": (12, 12)}
-    told = problem(contract_of(fused), fused, own)
-    assert (
-        told
-        == "the contract asks for the rows of v in qkv_proj.weight [12, 12], which your module lacks"
+    sentence = explain_mismatch(contract_of(fused), fused, own)
+    assert sentence == (
+        "the contract asks for the rows of v in qkv_proj.weight [12, 12], which your module lacks"
     )
 
 
-def test_many_foreign_layers_take_no_long_search() -> None:
-    """Two hundred layers of one shape beside the contract's names."""
-    many = {f"blocks.{number}.weight": (12, 12) for number in range(200)}
-    told = problem(contract_of(GQA), GQA, {**without(GQA, "v_proj"), **many})
-    assert "your module has blocks.0.weight [12, 12]" in told
+def test_many_foreign_layers_are_reported_quickly() -> None:
+    """Two hundred layers of the same shape, next to the contract's names, cause no long search."""
+    many = {f"blocks.{index}.weight": (12, 12) for index in range(200)}
+    sentence = explain_mismatch(contract_of(GQA), GQA, {**without(GQA, "v_proj"), **many})
+    assert "your module has blocks.0.weight [12, 12]" in sentence
 
 
-def test_own_names_are_never_reassigned() -> None:
-    """k_proj of q_proj's shape is an error, not a q_proj under another name."""
+def test_layers_with_contract_names_are_never_reassigned() -> None:
+    """A k_proj with the shape of q_proj is an error, not a q_proj with another name."""
     swapped = {
         **GQA,
         "q_proj.weight": (6, 12),
@@ -287,6 +296,6 @@ def test_own_names_are_never_reassigned() -> None:
     assert assignments(contract_of(GQA), swapped) == []
 
 
-def test_in_words() -> None:
-    """The report says which was taken."""
-    assert in_words({"fc1": ("q",), "c_attn": ("k", "v")}) == "fc1 as q, c_attn as k+v"
+def test_assignment_in_words_names_each_layer() -> None:
+    """The report states the roles of each layer."""
+    assert assignment_in_words({"fc1": ("q",), "c_attn": ("k", "v")}) == "fc1 as q, c_attn as k+v"

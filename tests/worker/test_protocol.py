@@ -1,4 +1,4 @@
-"""Frames: what goes in comes out, and nothing that is not ours is believed."""
+"""A frame is decoded to the values that were encoded, and other bytes are refused."""
 
 import json
 import struct
@@ -20,14 +20,14 @@ from trainer.worker.protocol import (
 
 
 def frame(header: object, tail: bytes = b"") -> bytes:
-    """A frame of any header."""
+    """Return a frame with any header."""
     text = json.dumps(header).encode()
     return struct.pack("<I", len(text)) + text + tail
 
 
 @pytest.mark.parametrize("dtype", list(DTYPES.values()), ids=list(DTYPES))
-def test_tensors_survive(dtype: torch.dtype) -> None:
-    """Every dtype, transposed, scalar and empty tensors arrive bit by bit."""
+def test_tensors_are_decoded_bit_by_bit(dtype: torch.dtype) -> None:
+    """Transposed, scalar and empty tensors of every dtype arrive unchanged."""
     tensors = [
         torch.arange(6).reshape(2, 3).to(dtype).T,
         torch.ones((), dtype=dtype),
@@ -38,13 +38,13 @@ def test_tensors_survive(dtype: torch.dtype) -> None:
         table.add(tensor)
     _, found = decode(encode(Reply(), table), Reply)
     assert all(
-        one.dtype == two.dtype and torch.equal(one, two)
-        for one, two in zip(tensors, found, strict=True)
+        sent.dtype == received.dtype and torch.equal(sent, received)
+        for sent, received in zip(tensors, found, strict=True)
     )
 
 
-def test_special_values_survive() -> None:
-    """NaN and infinities are bytes like others."""
+def test_nan_and_infinity_are_decoded() -> None:
+    """NaN and infinity arrive unchanged."""
     table = TensorTable()
     table.add(torch.tensor([float("nan"), float("inf"), -0.0]))
     _, (found,) = decode(encode(Reply(), table), Reply)
@@ -52,8 +52,8 @@ def test_special_values_survive() -> None:
     assert found[1].isinf()
 
 
-def test_trees_survive() -> None:
-    """Tensors nested in tuples and dicts are found again, beside plain values."""
+def test_nested_tensors_are_filled_in_again() -> None:
+    """Tensors in tuples and dicts return to their places, next to plain values."""
     table = TensorTable()
     tree = table.tree({"x": torch.ones(2), "blocks": (torch.zeros(1), None, 3), "name": "a"})
     _, tensors = decode(encode(Reply(), table), Reply)
@@ -63,8 +63,8 @@ def test_trees_survive() -> None:
     assert filled["name"] == "a"
 
 
-def test_body_survives() -> None:
-    """The typed part arrives as it was."""
+def test_body_is_decoded() -> None:
+    """The typed body arrives unchanged."""
     body = Reply(defined=["a"], runs=[RunReply(overwritten=["out"])])
     assert decode(encode(body, TensorTable()), Reply)[0] == body
 
@@ -79,8 +79,8 @@ GOOD = json.loads(encode(Reply(), TensorTable())[4:])
         pytest.param(b"\x01", id="one byte"),
         pytest.param(struct.pack("<I", 1 << 31), id="a header longer than the frame"),
         pytest.param(frame([]), id="a list"),
-        pytest.param(struct.pack("<I", 3) + b"\xff\xfe\xfd", id="no UTF-8"),
-        pytest.param(struct.pack("<I", 200_000) + b"[" * 200_000, id="nested too deep"),
+        pytest.param(struct.pack("<I", 3) + b"\xff\xfe\xfd", id="not UTF-8"),
+        pytest.param(struct.pack("<I", 200_000) + b"[" * 200_000, id="nested too deeply"),
         pytest.param(frame({**GOOD, "body": {**GOOD["body"], "runs": 5}}), id="a wrong type"),
         pytest.param(
             frame({**GOOD, "body": {**GOOD["body"], "defined": [1]}}), id="a wrong type inside"
@@ -93,7 +93,7 @@ GOOD = json.loads(encode(Reply(), TensorTable())[4:])
             frame({**GOOD, "tensors": [["float32", [1 << 62, 1 << 62]]]}), id="a huge tensor"
         ),
         pytest.param(
-            frame({**GOOD, "tensors": [["object", [1]]]}, bytes(8)), id="a dtype that is none"
+            frame({**GOOD, "tensors": [["object", [1]]]}, bytes(8)), id="an unknown dtype"
         ),
         pytest.param(
             frame({**GOOD, "tensors": [["float32", [0]]] * 20_001}), id="too many tensors"
@@ -101,20 +101,20 @@ GOOD = json.loads(encode(Reply(), TensorTable())[4:])
         pytest.param(frame({**GOOD, "tensors": [["float32", [0] * 17]]}), id="too many dims"),
     ],
 )
-def test_garbage_is_refused(bad: bytes) -> None:
-    """Bytes that are no frame of ours end in ProtocolError and nothing else."""
+def test_other_bytes_are_refused(bad: bytes) -> None:
+    """Bytes that are not a frame of this protocol raise ProtocolError and no other exception."""
     with pytest.raises(ProtocolError):
         decode(bad, Reply)
 
 
-def test_boolean_bytes_are_made_boolean() -> None:
-    """A byte 7 sent as a bool is True and nothing stranger."""
+def test_bytes_of_a_bool_tensor_become_0_or_1() -> None:
+    """A byte 7 that is sent as a bool becomes True, with the value 1."""
     _, (found,) = decode(frame({**GOOD, "tensors": [["bool", [2]]]}, b"\x07\x00"), Reply)
     assert found.tolist() == [True, False]
     assert int(found.sum()) == 1
 
 
-def test_cap_shortens_and_cleans() -> None:
-    """Texts are bounded and can be encoded."""
+def test_cap_shortens_a_text_and_removes_surrogates() -> None:
+    """The text has a limited length and can be encoded."""
     assert len(cap("x" * 10_000, 100)) <= 103
     assert cap("a\ud800b").encode() == b"a?b"

@@ -1,4 +1,4 @@
-"""What a recorder tells: lines, operations, what was made from what, names, writes into what was given."""
+"""A recorder keeps each operation with its lines, parents and name, and writes into inputs."""
 
 import sys
 from pathlib import Path
@@ -15,18 +15,18 @@ PATH = "answer.py"
 
 
 def record(source: str, **inputs: Tensor) -> tuple[Recorder, Any]:
-    """A recorder of one call of `f`, which the source defines in its first line, and what it returned."""
+    """Return the recorder of a call of `f` from the source, and the value that `f` returned."""
     names: dict[str, Any] = {"torch": torch}
     exec(compile(source, PATH, "exec"), names)
     recorder = Recorder(PATH)
-    recorder.give(inputs)
+    recorder.add_inputs(inputs)
     with torch.no_grad(), recorder:
         returned = names["f"](**inputs)
     return recorder, returned
 
 
 def of_line(recorder: Recorder, line: int) -> list[RecordedStep]:
-    """The operations whose innermost line is this one."""
+    """Return the operations whose innermost line is `line`."""
     return [
         step
         for step in recorder.steps
@@ -37,8 +37,8 @@ def of_line(recorder: Recorder, line: int) -> list[RecordedStep]:
 X = torch.arange(6.0).reshape(2, 3)
 
 
-def test_lines_values_and_names() -> None:
-    """Every operation has its line, its result and, once it is bound, its name; the last of a line's operations bears it."""
+def test_operations_have_a_line_a_value_and_a_name() -> None:
+    """If a line binds a name, the last operation of the line gets the name."""
     recorder, _ = record("def f(x):\n    y = x.t() * 2\n    return y + 1\n", x=X)
     assert [(step.operation, step.lines, step.name) for step in recorder.steps[1:]] == [
         ("t", (2,), ""),
@@ -46,11 +46,11 @@ def test_lines_values_and_names() -> None:
         ("add", (3,), ""),
         ("return", (3,), ""),
     ]
-    assert torch.equal(of_line(recorder, 2)[-1].value, X.t() * 2)  # type: ignore[arg-type]  # a value is there
+    assert torch.equal(of_line(recorder, 2)[-1].value, X.t() * 2)  # type: ignore[arg-type]
 
 
-def test_made_from_what() -> None:
-    """Parents lead back to what was given, through views and returns."""
+def test_parents_lead_back_to_the_inputs() -> None:
+    """The chain of parents goes through views and returned values."""
     recorder, returned = record(
         "def g(a):\n    return a.view(-1)\ndef f(x, m):\n    return g(x * 2)[m]\n",
         x=X,
@@ -58,14 +58,14 @@ def test_made_from_what() -> None:
     )
     waiting, seen = [recorder.step_of(returned)], set()
     while waiting:
-        number = waiting.pop()
-        seen.add(recorder.steps[number].operation)
-        waiting += recorder.steps[number].parents
+        step = waiting.pop()
+        seen.add(recorder.steps[step].operation)
+        waiting += recorder.steps[step].parents
     assert {"input x", "input m", "mul", "view", "index"} <= seen
 
 
-def test_lines_of_functions_and_calls() -> None:
-    """In a function of the file's own the innermost line comes first, then the calls around it."""
+def test_innermost_line_comes_before_the_lines_of_its_callers() -> None:
+    """An operation in a function of the file has its own line, then the line of the call."""
     recorder, _ = record(
         "def g(a):\n    return a * 2\ndef f(x):\n    y = g(x)\n    return g(y)\n", x=X
     )
@@ -73,37 +73,41 @@ def test_lines_of_functions_and_calls() -> None:
 
 
 def cut_lines(source: str) -> set[int]:
-    """The lines of `f` that cut gradients off."""
+    """Return the lines of `f` that cut gradients off."""
     names: dict[str, Any] = {"torch": torch}
     exec(compile(source, PATH, "exec"), names)
     recorder, x = Recorder(PATH, names=False, gradients=True), X.clone().requires_grad_()
-    recorder.give({"x": x})
+    recorder.add_inputs({"x": x})
     with recorder:
-        recorder.used([names["f"](x)])
-    return {step.lines[0] for step in recorder.steps if step.cut}
+        recorder.mark_used([names["f"](x)])
+    return {step.lines[0] for step in recorder.steps if step.is_cut}
 
 
-def test_what_cuts_gradients_off() -> None:
-    """What is detached and used so, and what is made where gradients are off; not what autograd detaches for itself."""
+def test_detach_and_no_grad_cut_gradients_off() -> None:
+    """A detached tensor counts only if it is used: autograd also detaches tensors to save them."""
     assert cut_lines(
-        "def f(x):\n    w = torch.softmax(x, -1)\n    a = w.tanh() + w.amax()\n    b = w.detach() * 2\n    c = x.data + b\n"
+        "def f(x):\n    w = torch.softmax(x, -1)\n    a = w.tanh() + w.amax()\n"
+        "    b = w.detach() * 2\n    c = x.data + b\n"
         "    with torch.no_grad():\n        d = a * 3\n    return a + c + d\n"
     ) == {4, 5, 7}
 
 
-def test_a_function_with_its_own_gradient_cuts_nothing_off() -> None:
-    """Gradients are off in its forward; what it returns has one."""
+def test_autograd_function_cuts_nothing_off() -> None:
+    """Gradients are off in the `forward` of an autograd function, but its result has a gradient."""
     assert cut_lines(
-        "class Twice(torch.autograd.Function):\n    @staticmethod\n    def forward(ctx, x):\n        return (x + 1) * 2\n"
+        "class Twice(torch.autograd.Function):\n    @staticmethod\n"
+        "    def forward(ctx, x):\n        return (x + 1) * 2\n"
         "    @staticmethod\n    def backward(ctx, gradient):\n        return gradient\n"
-        "def f(x):\n    y = Twice.apply(x)\n    with torch.no_grad():\n        z = y * 2\n    return y + z\n"
+        "def f(x):\n    y = Twice.apply(x)\n    with torch.no_grad():\n        z = y * 2\n"
+        "    return y + z\n"
     ) == {11}
 
 
-def test_numbers_in_attributes() -> None:
-    """A number that is put into an attribute of `self` is told with its line, once."""
+def test_number_in_an_attribute_is_recorded_once() -> None:
+    """A number that is assigned to an attribute of `self` is recorded with its line."""
     recorder, _ = record(
-        "class A:\n    def __init__(self, d):\n        self.scale = d**-0.5\n        self.d = d\ndef f(x):\n    return x * A(16).scale\n",
+        "class A:\n    def __init__(self, d):\n        self.scale = d**-0.5\n        self.d = d\n"
+        "def f(x):\n    return x * A(16).scale\n",
         x=X,
     )
     assert [
@@ -116,18 +120,18 @@ def test_numbers_in_attributes() -> None:
     ]
 
 
-def test_writes() -> None:
-    """Writing into what was given is told, also through a view; writing into memory of its own is not."""
+def test_write_into_an_input_is_recorded() -> None:
+    """A write into an input counts, also through a view. A write into other memory does not."""
     source = (
         "def f(x):\n    y = x.clone()\n    y.mul_(2)\n    y[0] = 0\n    x[1] = 7\n    return y\n"
     )
     recorder, _ = record(source, x=X.clone())
-    written = {step.lines[0] for step in recorder.steps if step.into == 0}
+    written = {step.lines[0] for step in recorder.steps if step.written == 0}
     assert written == {5}
 
 
-def test_a_written_part_changes_the_whole() -> None:
-    """After a slice was written the whole tensor is a result of that line."""
+def test_write_into_a_slice_records_the_whole_tensor() -> None:
+    """After a write into a slice, the whole tensor is a result of the line."""
     recorder, returned = record(
         "def f(x):\n    y = torch.zeros(2, 3)\n    y[:, 0] = x[:, 1]\n    return y\n", x=X
     )
@@ -136,14 +140,14 @@ def test_a_written_part_changes_the_whole() -> None:
     assert torch.equal(whole.value, returned)
     seen, waiting = set(), [recorder.step_of(returned)]
     while waiting:
-        number = waiting.pop()
-        seen.add(number)
-        waiting += recorder.steps[number].parents
-    assert 0 in seen  # it was made of x
+        step = waiting.pop()
+        seen.add(step)
+        waiting += recorder.steps[step].parents
+    assert 0 in seen  # the step of x
 
 
-def test_numbers() -> None:
-    """Python numbers are told with their lines and names; those returned without a name."""
+def test_python_numbers_are_recorded() -> None:
+    """A number has its line and its name. A returned number has no name."""
     recorder, _ = record(
         "def f(n):\n    a = 3 * 4\n    b = a / 8\n    return b\n", n=torch.zeros(())
     )
@@ -165,8 +169,8 @@ def test_numbers() -> None:
         pytest.param("return sum(row * 2 for row in x)", id="generator"),
     ],
 )
-def test_one_liners(body: str) -> None:
-    """Whatever a line is made of, its results are its own."""
+def test_results_inside_one_line_belong_to_the_line(body: str) -> None:
+    """The results of comprehensions, lambdas and torch's transforms belong to their line."""
     recorder, returned = record(f"def f(x):\n    {body}\n", x=X)
     made = of_line(recorder, 2)
     assert made
@@ -179,26 +183,29 @@ def test_one_liners(body: str) -> None:
 
 
 def test_values_are_copies() -> None:
-    """A result that is changed later stays as it was when its line was done."""
+    """The recorded value of a result does not change if the result is changed later."""
     recorder, _ = record("def f(x):\n    y = x + 1\n    y.zero_()\n    return y\n", x=X)
     first = of_line(recorder, 2)[-1].value
     assert first is not None
     assert torch.equal(first, X + 1)
 
 
-def test_other_files_and_what_comes_after_are_not_traced(tmp_path: Path) -> None:
-    """Lines of other files have no lines here, and tracing ends with the recorder."""
+def test_only_the_file_is_traced_and_only_while_recording(tmp_path: Path) -> None:
+    """An operation in another file has the line of the call. The trace ends with the recorder."""
     before = sys.gettrace()
     other = tmp_path / "other.py"
     other.write_text("def helper(x):\n    return x * 3\n")
-    source = f"import sys\nsys.path.insert(0, {str(tmp_path)!r})\nfrom other import helper\ndef f(x):\n    return helper(x)\n"
+    source = (
+        f"import sys\nsys.path.insert(0, {str(tmp_path)!r})\nfrom other import helper\n"
+        "def f(x):\n    return helper(x)\n"
+    )
     recorder, _ = record(source, x=X)
     assert [step.lines for step in recorder.steps if step.operation == "mul"] == [(5,)]
     assert sys.gettrace() is before
 
 
-def test_limits(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Steps and bytes have limits: what comes later is run as ever, and is not kept."""
+def test_steps_and_bytes_are_limited(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Operations beyond the limits run as usual and are not recorded."""
     monkeypatch.setattr(recorder_module, "MOST_STEPS", 10)
     recorder, returned = record(
         "def f(x):\n    for _ in range(50):\n        x = x + 1\n    return x\n", x=X
@@ -212,12 +219,12 @@ def test_limits(monkeypatch: pytest.MonkeyPatch) -> None:
     ] == [True, False]
 
 
-def test_an_exception_keeps_what_was_made() -> None:
-    """What was made before a line raised is told."""
+def test_results_before_an_exception_are_kept() -> None:
+    """The recorder keeps the results that were made before a line raised an exception."""
     names: dict[str, Any] = {"torch": torch}
     exec(compile("def f(x):\n    y = x * 2\n    return y @ y\n", PATH, "exec"), names)
     recorder = Recorder(PATH)
-    recorder.give({"x": X})
+    recorder.add_inputs({"x": X})
     with pytest.raises(RuntimeError, match="mat1"), torch.no_grad(), recorder:
         names["f"](X)
     assert [step.operation for step in of_line(recorder, 2)] == ["mul"]

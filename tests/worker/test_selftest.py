@@ -1,4 +1,4 @@
-"""What a submission cannot reach, tried by a submission, and whether `doctor` tells the truth about it."""
+"""The self-test agrees with the isolation and finds a missing part of the sandbox."""
 
 import shutil
 from collections.abc import Callable
@@ -11,12 +11,12 @@ from tests.support.copies import HIDDEN_PARTS, REFERENCE
 from tests.support.sandbox import HIDDEN, linux, needs_bubblewrap, needs_kernel
 from trainer.sandbox import confine, isolation
 from trainer.sandbox.isolation import Isolation
-from trainer.worker.selftest import COPIES, Isolated, probe_isolation
+from trainer.worker.selftest import COPIES, SelfTestResult, run_selftest
 
 
 @pytest.fixture
 def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder of packages that this process and its workers import from."""
+    """Return a package folder from which this process and its workers import."""
     folder = tmp_path / "lib" / "site-packages"
     (folder / "neighbour").mkdir(parents=True)
     (folder / "neighbour" / "module.py").write_text("VALUE = 1\n")
@@ -25,17 +25,17 @@ def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @needs_kernel
-def test_the_row_of_the_probes(site: Path) -> None:
-    """A copy makes the row OPEN, and nothing else."""
+def test_a_readable_copy_opens_only_its_own_row(site: Path) -> None:
+    """A copy of a reference that a worker can read changes no other row."""
     folder = site / "a" / "b" / "c" / "d"
     folder.mkdir(parents=True)
     shutil.copy(REFERENCE, folder)
-    found = probe_isolation(HIDDEN_PARTS, "kernel")
+    found = run_selftest(HIDDEN_PARTS, "kernel")
     assert found.open == [COPIES]
     assert found.copies.found == (str(folder / "solution.py"),)
 
 
-# Nothing but a sandbox keeps a submission from these.
+# Only a sandbox prevents these actions.
 ONLY_BY_SANDBOX = {
     *(
         "open a network socket",
@@ -44,13 +44,13 @@ ONLY_BY_SANDBOX = {
         "read the home folder",
         "read another submission",
     ),
-    *("start a process", "see the grader", "signal the grader", "get round the memory limit"),
+    *("start a process", "see the grader", "signal the grader", "bypass the memory limit"),
     *("use shared memory of the system", COPIES),
 }
 
 
-# Whether these are open without one depends on the user, on what this user may mount, and on how
-# new the kernel is.
+# Without a sandbox, these actions may be possible or not. It depends on the user, on the user's
+# right to mount, and on the version of the kernel.
 DEPENDS_ON_THE_USER = {
     *(
         "trace the grader",
@@ -61,7 +61,7 @@ DEPENDS_ON_THE_USER = {
     ),
     *(
         "write outside its own folder",
-        "change attributes of another's file",
+        "change attributes of a file outside its folder",
         "use an unknown system call",
     ),
 }
@@ -75,46 +75,49 @@ EACH = [
 
 
 @cache
-def probed(how: Isolation) -> Isolated:
-    """What holds by these means, tried once."""
-    return probe_isolation(HIDDEN, how)
+def result_of(how: Isolation) -> SelfTestResult:
+    """Return the result of one self-test for all tests with this isolation."""
+    return run_selftest(HIDDEN, how)
 
 
 @pytest.mark.parametrize("how", EACH)
-def test_probes_tell_the_truth(how: Isolation) -> None:
-    """With a sandbox nothing is open; with limits alone, all that limits do not hold, and no more."""
-    found = probed(how)
-    assert found.how == how
+def test_a_sandbox_leaves_nothing_open(how: Isolation) -> None:
+    """With limits alone, exactly the actions are open that limits do not prevent."""
+    found = result_of(how)
+    assert found.isolation == how
     if how != "limits":
         assert found.open == []
         return
     assert set(found.open) >= ONLY_BY_SANDBOX
     assert set(found.open) <= ONLY_BY_SANDBOX | DEPENDS_ON_THE_USER
-    assert {what for what in found.held if what not in found.open} >= {
-        "outlive its time",
+    assert {action for action in found.refused if action not in found.open} >= {
+        "live on after its time limit",
         "fill the disk",
-        "start threads without end",
+        "start too many threads",
     }
 
 
 @pytest.mark.parametrize("how", EACH)
-def test_what_must_work_does(how: Isolation) -> None:
-    """torch's threads and a folder to write to, by whichever means a worker is shut off."""
-    assert probed(how).works == {"threads that torch needs": True, "a folder of its own": True}
-
-
-@pytest.mark.parametrize("how", EACH)
-def test_the_same_is_tried_by_all_means(how: Isolation) -> None:
-    """No means is spared a question."""
-    assert set(probed(how).held) == ONLY_BY_SANDBOX | DEPENDS_ON_THE_USER | {
-        "outlive its time",
-        "fill the disk",
-        "start threads without end",
+def test_required_features_work(how: Isolation) -> None:
+    """torch's threads and the worker's own folder work with every isolation."""
+    assert result_of(how).works == {
+        "threads that torch needs": True,
+        "its own folder to write to": True,
     }
 
 
-def only_readable(hidden: object) -> list[str]:
-    """As if nothing were hidden."""
+@pytest.mark.parametrize("how", EACH)
+def test_every_isolation_gets_the_same_trials(how: Isolation) -> None:
+    """The rows of the result do not depend on the isolation."""
+    assert set(result_of(how).refused) == ONLY_BY_SANDBOX | DEPENDS_ON_THE_USER | {
+        "live on after its time limit",
+        "fill the disk",
+        "start too many threads",
+    }
+
+
+def everything_readable(hidden: object) -> list[str]:
+    """Return readable paths that hide nothing."""
     return ["/"]
 
 
@@ -139,25 +142,27 @@ def only_readable(hidden: object) -> list[str]:
         ),
         pytest.param(
             ["_seccomp", "_mount_apart"],
-            {"change attributes of another's file", "use an unknown system call"},
+            {"change attributes of a file outside its folder", "use an unknown system call"},
             id="seccomp and mounts",
         ),
         pytest.param(
             ["readable_paths"],
             {"read the solutions", "read the engine", "read another submission", COPIES},
-            id="what is hidden",
+            id="hidden paths",
         ),
     ],
 )
-def test_a_part_that_is_missing_shows(
+def test_a_missing_part_of_the_sandbox_is_found(
     monkeypatch: pytest.MonkeyPatch, parts: list[str], opened: set[str]
 ) -> None:
-    """Take a part of the sandbox away, and the probes say what is open then."""
-    instead: dict[str, Callable[..., object]] = {
-        "readable_paths": only_readable,
+    """Without a part of the sandbox, the self-test reports the actions that this part prevents."""
+    replacements: dict[str, Callable[..., object]] = {
+        "readable_paths": everything_readable,
         "_mount_apart": lambda parent: False,
     }
     for part in parts:
         module = isolation if part == "_mount_apart" else confine
-        monkeypatch.setattr(f"{module.__name__}.{part}", instead.get(part, lambda *given: None))
-    assert opened <= set(probe_isolation(HIDDEN, "kernel").open)
+        monkeypatch.setattr(
+            f"{module.__name__}.{part}", replacements.get(part, lambda *given: None)
+        )
+    assert opened <= set(run_selftest(HIDDEN, "kernel").open)

@@ -1,4 +1,4 @@
-"""Followed numbers are numbers like any other, and tell what is computed of them."""
+"""Tracked numbers behave like plain numbers and report every result computed from them."""
 
 import copy
 import math
@@ -9,17 +9,17 @@ from typing import Any
 import pytest
 import torch
 
-from trainer.worker.tracked_numbers import TrackedNumber, followed
+from trainer.worker.tracked_numbers import TrackedNumber, tracked
 
 
-class Heard:
-    """Keeps what it is told: every result with the steps that it was made from; its own is the number of results before it."""
+class KeptResults:
+    """A recorder that keeps each result with its parents. The first result is step 0."""
 
     def __init__(self) -> None:
         self.results: list[tuple[float, tuple[int, ...]]] = []
 
-    def computed(self, value: float, parents: Sequence[int]) -> int:
-        """The step of this result."""
+    def add_result(self, value: float, parents: Sequence[int]) -> int:
+        """Keep a result and return its step."""
         self.results.append((value, tuple(parents)))
         return len(self.results) - 1
 
@@ -46,47 +46,50 @@ COMPUTED: dict[str, Callable[[Any, Any], Any]] = {
 
 
 @pytest.mark.parametrize("name", COMPUTED)
-@pytest.mark.parametrize(("one", "other"), [(12, 5), (12.5, 5)])
-def test_results_are_those_of_plain_numbers(name: str, one: float, other: float) -> None:
-    """Of the same value and, apart from being followed, of the same type, whichever of the two is followed."""
-    heard, compute = Heard(), COMPUTED[name]
-    plain = compute(one, other)
+@pytest.mark.parametrize(("left", "right"), [(12, 5), (12.5, 5)])
+def test_results_equal_those_of_plain_numbers(name: str, left: float, right: float) -> None:
+    """The result has the value and the type of the plain result.
+
+    The left operand, the right operand, or both may be tracked.
+    """
+    recorder, compute = KeptResults(), COMPUTED[name]
+    plain = compute(left, right)
     for a, b in (
-        (followed(one, 100, heard), other),
-        (one, followed(other, 101, heard)),
-        (followed(one, 100, heard), followed(other, 101, heard)),
+        (tracked(left, 100, recorder), right),
+        (left, tracked(right, 101, recorder)),
+        (tracked(left, 100, recorder), tracked(right, 101, recorder)),
     ):
         result = compute(a, b)
         assert result == plain
         parts = zip(result, plain, strict=True) if isinstance(plain, tuple) else [(result, plain)]
-        assert all(isinstance(mine, type(its)) for mine, its in parts)
+        assert all(isinstance(part, type(plain_part)) for part, plain_part in parts)
 
 
-def test_what_is_told() -> None:
-    """Each result with the steps of the followed numbers in it."""
-    heard = Heard()
-    a, b = followed(12, 100, heard), followed(5, 101, heard)
+def test_each_result_is_reported_with_its_parents() -> None:
+    """The recorder receives each result with the steps of the tracked numbers in it."""
+    recorder = KeptResults()
+    a, b = tracked(12, 100, recorder), tracked(5, 101, recorder)
     total = a * b + 2 * a
     assert isinstance(total, TrackedNumber)
-    assert heard.results == [(60, (100, 101)), (24, (100,)), (84, (0, 1))]
+    assert recorder.results == [(60, (100, 101)), (24, (100,)), (84, (0, 1))]
 
 
-def test_what_is_no_number_is_left_alone() -> None:
-    """True stays True, tensors and lists are multiplied as ever, what cannot be added still cannot."""
-    heard = Heard()
-    a = followed(3, 100, heard)
-    assert followed(True, 0, heard) is True
+def test_operations_with_other_types_are_unchanged() -> None:
+    """A bool stays a bool, tensors and lists are multiplied as usual, and a string is refused."""
+    recorder = KeptResults()
+    a = tracked(3, 100, recorder)
+    assert tracked(True, 0, recorder) is True
     assert [0] * a == [0, 0, 0]
     assert torch.equal(a * torch.ones(2), torch.full((2,), 3.0))
     assert torch.zeros(a, 2).view(2, a).shape == (2, 3)
     with pytest.raises(TypeError):
         a + "x"
-    assert heard.results == []
+    assert recorder.results == []
 
 
-def test_copies() -> None:
-    """A copy is the same number; pickled it is a plain one."""
-    a = followed(3, 100, Heard())
+def test_copy_is_the_same_number_and_a_pickle_is_plain() -> None:
+    """A copied number is the same object, and an unpickled number is a plain number."""
+    a = tracked(3, 100, KeptResults())
     assert copy.deepcopy([a])[0] is a
     assert copy.copy(a) is a
     assert type(pickle.loads(pickle.dumps(a))) is int

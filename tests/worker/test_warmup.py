@@ -1,4 +1,4 @@
-"""The worker's life as the grader sees it: replies, deaths, hangs, floods, garbage."""
+"""The rehearsal of a worker, and the choice of kernels for bfloat16."""
 
 from typing import Any
 
@@ -13,34 +13,37 @@ from trainer.worker.case_runner import CaseRunner
 from trainer.worker.protocol import Request, decode
 
 
-def test_a_rehearsal_goes_all_the_way(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What a worker rehearses before it has a file fails nowhere (nobody would see it), takes gradients and second calls, and leaves chance as it was."""
-    made: list[CaseRunner] = []
+def test_a_rehearsal_runs_all_calls_without_a_failure(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A rehearsal includes gradients and second calls, and keeps the state of the random generator.
 
-    class Seen(CaseRunner):
+    Nobody would see a failure of the rehearsal, so this test looks for failures.
+    """
+    runners: list[CaseRunner] = []
+
+    class RecordedRunner(CaseRunner):
         def __init__(self, *given: Any) -> None:
             super().__init__(*given)
-            made.append(self)
+            runners.append(self)
 
-    monkeypatch.setattr(warmup, "CaseRunner", Seen)
+    monkeypatch.setattr(warmup, "CaseRunner", RecordedRunner)
     before = torch.get_rng_state()
     warmup.rehearse()
     assert torch.equal(torch.get_rng_state(), before)
-    (runner,) = made
+    (runner,) = runners
     assert len(runner.runs) == 4
-    for told in runner.runs:
-        assert (told.failure, told.gradient_failure, told.again_failure, told.unassigned) == (
+    for run in runner.runs:
+        assert (run.failure, run.gradient_failure, run.again_failure, run.unassigned) == (
             None,
             None,
             None,
             False,
         )
-        assert set(told.gradients) >= {"x", "q_proj.weight", "o_proj.bias"}
-        assert told.outputs_again
+        assert set(run.gradients) >= {"x", "q_proj.weight", "o_proj.bias"}
+        assert run.outputs_again
 
 
-def test_kernels_suit_the_sizes() -> None:
-    """Small bfloat16 products go without oneDNN, which would compile a kernel for each; large ones go with it, and so does what has none."""
+def test_kernels_are_chosen_by_the_size_of_bfloat16_cases() -> None:
+    """oneDNN is off only for small bfloat16 cases: it would compile a kernel for each size."""
     gqa, enabled = (
         pack_reader.find_challenge(pack_reader.built_in_pack(), "gqa"),
         torch._C._get_mkldnn_enabled,

@@ -1,4 +1,4 @@
-"""Weights go in and gradients come out under the contract's names, however the module fuses or splits them."""
+"""Weights are loaded and gradients are read under the contract's names, also in fused modules."""
 
 import torch
 from torch import nn
@@ -8,7 +8,7 @@ from trainer.worker.weights import by_contract, load, parameter_names
 
 
 class Fused(nn.Module):
-    """q, k and v in one layer."""
+    """A module with a fused layer for q, k and v."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -32,7 +32,7 @@ SHAPES = {name: tuple(value.shape) for name, value in VALUES.items()}
 
 
 def test_load_stacks_rows_in_the_order_q_k_v() -> None:
-    """A fused layer holds all of q, then k, then v."""
+    """A fused layer holds the rows of q, then those of k, then those of v."""
     module = Fused()
     contract = contract_of(SHAPES)
     (assignment,) = assignments(contract, parameter_names(module)[0])
@@ -48,8 +48,8 @@ def test_load_stacks_rows_in_the_order_q_k_v() -> None:
     assert torch.equal(module.out_proj.weight, VALUES["o_proj.weight"])
 
 
-def test_gradients_are_split_again() -> None:
-    """What was joined on the way in is taken apart on the way out."""
+def test_gradient_of_a_fused_layer_is_split() -> None:
+    """Each parameter of the contract receives its rows of the fused gradient."""
     module = Fused()
     contract = contract_of(SHAPES)
     (assignment,) = assignments(contract, parameter_names(module)[0])
@@ -60,8 +60,8 @@ def test_gradients_are_split_again() -> None:
     assert found.keys() == SHAPES.keys()
 
 
-def test_a_gradient_that_never_came_is_none() -> None:
-    """None is told apart from zeros."""
+def test_missing_gradient_is_none() -> None:
+    """A missing gradient is None, not zeros."""
     module = Fused()
     contract = contract_of(SHAPES)
     (assignment,) = assignments(contract, parameter_names(module)[0])
@@ -76,8 +76,8 @@ def test_a_gradient_that_never_came_is_none() -> None:
     assert found["q_proj.weight"] is not None
 
 
-def test_fused_contract_gets_split_gradients_joined() -> None:
-    """A fused contract layer is put together from the learner's three; a part without gradient counts as zeros."""
+def test_split_gradients_are_joined_for_a_fused_contract() -> None:
+    """The gradients of three layers are joined. A part without a gradient becomes zeros."""
     shapes = {"qkv_proj.weight": (6, 3)}
     contract = contract_of(shapes)
     assignment = {"a": ("q",), "b": ("k",), "c": ("v",)}

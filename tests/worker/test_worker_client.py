@@ -1,4 +1,4 @@
-"""The worker's life as the grader sees it: replies, deaths, hangs, floods, garbage."""
+"""The grader's side of a worker: replies, deaths, endless runs, floods of output, garbage."""
 
 import os
 import re
@@ -37,7 +37,7 @@ from trainer.worker.worker_client import WorkerRun
             id="segfault",
         ),
         pytest.param("import os; os.abort()", "error", "signal", id="abort"),
-        pytest.param("torch.ones(10**10)", "memory", "more memory was asked for", id="40 GB"),
+        pytest.param("torch.ones(10**10)", "memory", "requested more memory", id="40 GB"),
         pytest.param("bytearray(10**10)", "memory", "MemoryError", id="10 GB of bytes"),
         pytest.param(
             "import os; os.closerange(0, 1000)",
@@ -50,8 +50,10 @@ from trainer.worker.worker_client import WorkerRun
         pytest.param("prefix_sum(x)", "error", "RecursionError", id="recursion"),
     ],
 )
-def test_ends(hasty: Grader, body: str, verdict: str, says: str) -> None:
-    """Every way to end has its own verdict and names the case that was running."""
+def test_every_kind_of_end_has_its_verdict_and_case(
+    hasty: Grader, body: str, verdict: str, says: str
+) -> None:
+    """The report names the case that was running when the worker ended."""
     report = grade_prefix_sum(hasty, RIGHT_SUM.format(body))
     assert report.verdict == verdict
     if says:
@@ -62,18 +64,18 @@ def test_ends(hasty: Grader, body: str, verdict: str, says: str) -> None:
         assert failure.number == 1
 
 
-def test_the_line_is_known_however_late_the_worker_was_ready(
+def test_the_running_line_is_reported_even_if_the_worker_starts_late(
     hasty: Grader, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A worker's own time counts from when it has the file; the grader waits until it has said where it is."""
+    """The grader waits until a worker whose time is over has printed its line."""
     submit = WorkerRun.submit
 
-    def late(running: WorkerRun, file: SubmittedFile) -> None:
+    def submit_late(running: WorkerRun, file: SubmittedFile) -> None:
         os.kill(running._pid, signal.SIGSTOP)
         submit(running, file)
         threading.Timer(0.5, os.kill, (running._pid, signal.SIGCONT)).start()
 
-    monkeypatch.setattr(WorkerRun, "submit", late)
+    monkeypatch.setattr(WorkerRun, "submit", submit_late)
     failure = grade_prefix_sum(hasty, "x = 1\nwhile True:\n    x += 1\n").first_failure()
     assert failure is not None
     assert failure.frames[-1].line in (2, 3)
@@ -84,30 +86,37 @@ def test_the_line_is_known_however_late_the_worker_was_ready(
     [
         pytest.param(b"R" + b"\\xff" * 8, id="a reply of 2**64 bytes"),
         pytest.param(b"Z" * 100, id="another kind"),
-        pytest.param(b"N" + (5).to_bytes(8, "little") + b"hello", id="a note that is no number"),
+        pytest.param(b"N" + (5).to_bytes(8, "little") + b"hello", id="a note that is not a number"),
         pytest.param(b"R" + (2).to_bytes(8, "little") + b"{}", id="an empty reply"),
     ],
 )
-def test_garbage_on_the_channel(grader: Grader, payload: bytes) -> None:
-    """What a submission writes to the channel itself is no result."""
-    body = f"import os\n    for fd in range(3, 20):\n        try:\n            os.write(fd, {payload!r})\n        except OSError:\n            pass"
+def test_garbage_on_the_channel_is_not_a_result(grader: Grader, payload: bytes) -> None:
+    """A submission that writes to the channel gets the verdict "error"."""
+    body = (
+        "import os\n"
+        "    for fd in range(3, 20):\n"
+        "        try:\n"
+        f"            os.write(fd, {payload!r})\n"
+        "        except OSError:\n"
+        "            pass"
+    )
     report = grade_prefix_sum(grader, RIGHT_SUM.format(body))
     assert report.verdict == "error"
     failure = report.first_failure()
     assert failure is not None
-    assert "no result" in failure.message
+    assert "did not send a valid result" in failure.message
 
 
-def test_flood_is_cut_and_does_no_harm(grader: Grader) -> None:
-    """A hundred megabytes of output cost the report nothing; the text is cut and says so."""
+def test_a_flood_of_output_is_cut(grader: Grader) -> None:
+    """Megabytes of output do not change the verdict. The report says that output is missing."""
     report = grade_prefix_sum(grader, RIGHT_SUM.format("print('x' * 1_000_000)"))
     assert report.verdict == "passed"
     assert len(report.stdout) < 100_000
-    assert "bytes more were printed" in report.stdout
+    assert "more bytes were printed" in report.stdout
 
 
-def test_prints_of_the_shown_case_only(grader: Grader) -> None:
-    """What is printed belongs to a case and to its first call."""
+def test_only_the_output_of_the_shown_case_is_reported(grader: Grader) -> None:
+    """Printed output belongs to a case and to the first call of this case."""
     report = grade_prefix_sum(
         grader, "print('import')\n" + RIGHT_SUM.format("print('x', tuple(x.shape))")
     )
@@ -115,8 +124,8 @@ def test_prints_of_the_shown_case_only(grader: Grader) -> None:
 
 
 def test_the_grader_opens_no_file_while_it_waits(grader: Grader) -> None:
-    """A submission may hold up whoever opens a file; the grader is not held up."""
-    grade_prefix_sum(grader, RIGHT_SUM.format("pass"))  # what is imported lazily is imported now
+    """A submission could delay a process that opens a file, so the grader opens none."""
+    grade_prefix_sum(grader, RIGHT_SUM.format("pass"))  # make all lazy imports now
     opened: list[str] = []
     waiting: list[bool] = []
 

@@ -19,7 +19,7 @@ def find_file(
     the place where `start` put the stub.
 
     Raises:
-        DrillError: if none is given and there is no such file.
+        DrillError: if no file is given and none of these files exists.
     """
     if file is not None:
         return file
@@ -36,7 +36,7 @@ def find_file(
         )
     if not started.exists():
         raise DrillError(
-            f"{started}, where `start` put the stub, is gone. "
+            f"{started}, the stub that `start` wrote, is gone. "
             f"Name your file: `attn-drill check {challenge.id} FILE{pack_option}`."
         )
     return started

@@ -114,14 +114,14 @@ def grade_file(
     seconds: float = SECONDS,
     memory_mib: int = MEMORY_MIB,
 ) -> Report:
-    """Grade one file with a grader of its own.
+    """Grade one file with its own grader.
 
     Args:
         known_packs: the packs to hide from the file.
         challenge: the challenge that the file answers.
         seed: the cases are drawn from it.
         case: grade this case only, by its number in a report.
-        diagnosed: also look for the mistake and the line.
+        diagnosed: if the file fails, also look for the mistake and the line.
         seconds: CPU seconds for all cases.
         memory_mib: memory beyond torch's own, in MiB.
 
@@ -145,7 +145,7 @@ def trace_file(
     seed: int,
     case: int | None,
 ) -> Trace:
-    """Return the results of each line of a file on one case; by default on the first that fails."""
+    """Return the result of each line of a file on one case, by default the first that fails."""
     with open_grader(known_packs) as grader:
         from trainer.diagnosis.tracing import trace
 

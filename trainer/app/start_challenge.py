@@ -36,8 +36,7 @@ def hand_out(challenge: Challenge, path: Path, journal: Journal, level: Level) -
     stub = pack_reader.stub(challenge, level)
     if path.is_dir():
         raise DrillError(
-            f"{path} is a folder; the stub would be a file of that name. "
-            "Choose another folder with --dir."
+            f"{path} is a folder, but the stub needs this name. Choose another folder with --dir."
         )
     file_was_there = path.exists()
     if not file_was_there:

@@ -1,15 +1,15 @@
-"""The case kit: what a `cases.py` is written with.
+"""The case kit: tools for authors of packs who write a `cases.py`.
 
-`CaseMaker` turns names and sizes into cases, `suites`, `caches` and `positions` offer the hard
-cases that challenges share, and `refusals` holds constructor arguments that must be refused.
-`challenges/gqa/cases.py` is a good example to start from.
+`CaseMaker` turns names and sizes into cases. `suites`, `caches` and `positions` offer the hard
+cases that many challenges share. `bad_heads` and `bad_groups` yield constructor arguments that must
+be refused. `challenges/gqa/cases.py` is a good example to start from.
 """
 
 from trainer.casekit import caches, positions, suites
 from trainer.casekit.bad_sizes import bad_groups, bad_heads
 from trainer.casekit.caches import CachedMaker
 from trainer.casekit.draw import Draw
-from trainer.casekit.maker import CaseMaker, Second
+from trainer.casekit.maker import CaseMaker, SecondCall
 from trainer.casekit.positions import RotaryMaker
 from trainer.casekit.roles import Direct, Projected
 from trainer.casekit.scores import Scores
@@ -25,7 +25,7 @@ __all__ = [
     "Refusal",
     "RotaryMaker",
     "Scores",
-    "Second",
+    "SecondCall",
     "bad_groups",
     "bad_heads",
     "caches",

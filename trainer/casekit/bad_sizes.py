@@ -1,8 +1,8 @@
 """Constructor arguments that attention modules must refuse, for the `refusals()` of a `cases.py`.
 
-In every row one condition is broken, or two that do not follow from each other, and all else is
-legal. So no check of another condition (`d_model % num_kv_heads`, `% num_heads > 1`, more key/value
-heads than query heads) refuses them all. `d_model // num_heads` is even, as RoPE needs it.
+Every row breaks one condition, or two independent conditions, and is legal otherwise. So a check of
+another condition (`d_model % num_kv_heads`, `% num_heads > 1`, more key/value heads than query
+heads) does not refuse all rows. `d_model // num_heads` is even, as RoPE requires.
 """
 
 from __future__ import annotations
@@ -15,19 +15,20 @@ from trainer.model.case import Refusal
 _HEADS = ((20, 8), (26, 6), (25, 6), (17, 4), (4, 8))
 # d_model, num_heads, num_kv_heads
 _GROUPS = (
-    (20, 8, 4),  # num_kv_heads divides both
+    (20, 8, 4),  # num_kv_heads divides d_model and num_heads
     (15, 6, 3),
     (26, 6, 2),
-    (25, 6, 1),  # a remainder of 1, where num_kv_heads divides both
+    (25, 6, 1),  # a remainder of 1; num_kv_heads divides d_model and num_heads
     (26, 6, 3),  # num_kv_heads does not divide d_model
     (25, 6, 3),
     (22, 8, 4),
-    (4, 8, 2),  # less than a feature for every head
-    (24, 6, 4),  # from here on d_model is right: num_kv_heads divides it, but not num_heads
+    (4, 8, 2),  # less than one feature per head
+    # From here on num_heads divides d_model, but num_kv_heads does not divide num_heads.
+    (24, 6, 4),  # num_kv_heads divides d_model
     (80, 8, 5),
     (24, 4, 3),  # a remainder of 1
     (42, 7, 3),
-    (32, 8, 3),  # num_kv_heads divides neither
+    (32, 8, 3),  # num_kv_heads divides neither d_model nor num_heads
     (12, 6, 5),
     (24, 3, 6),  # more key/value heads than query heads
     (24, 4, 6),
@@ -36,7 +37,7 @@ _GROUPS = (
 
 
 def bad_heads(**more: object) -> Iterator[Refusal]:
-    """Yield sizes for a constructor with d_model and num_heads.
+    """Yield bad sizes for a constructor with d_model and num_heads.
 
     Args:
         more: further arguments of every call.
@@ -47,7 +48,7 @@ def bad_heads(**more: object) -> Iterator[Refusal]:
 
 
 def bad_groups(**more: object) -> Iterator[Refusal]:
-    """Yield sizes for a constructor with d_model, num_heads and num_kv_heads.
+    """Yield bad sizes for a constructor with d_model, num_heads and num_kv_heads.
 
     Args:
         more: further arguments of every call.

@@ -1,16 +1,16 @@
 """Suites for modules with a cache of keys and values.
 
-The `drive` of such a challenge reads these inputs:
+The `drive` of a challenge with a cache reads these inputs:
 
-    x              the new tokens
-    past_k, past_v a cache to start from, if there is one
-    chunks         the lengths of the steps that make up x, each on the cache of the step before;
-                   None for one call that asks for no cache
-    before         another sequence, which is run with a cache before all else
-    other          another sequence, whose steps alternate with those of x
-    branch         another continuation of the cache after step `branch_from`
+    x               the new tokens
+    past_k, past_v  the cache to start from, if the case has one
+    chunks          the lengths of the steps that make up x; each step uses the cache of the step
+                    before; None for a single call that requests no cache
+    before          another sequence, which runs first, with a cache
+    other           another sequence, whose steps alternate with the steps of x
+    branch          another continuation of the cache after step `branch_from`
 
-Lengths of these suites are odd. Take even sizes for batch, heads and head dim.
+Lengths of these suites are odd. Use even sizes for batch, heads and head dim.
 """
 
 from __future__ import annotations
@@ -52,10 +52,12 @@ class CachedMaker(CaseMaker):
         """Return one case.
 
         Args:
-            name: of the case.
-            chunks: the lengths of the steps, which make up L; None to ask for no cache.
+            name: the name of the case.
+            chunks: the lengths of the steps, whose sum is L; None for a call without a cache.
             Lpast: the length of the cache to start from.
-            inputs, outputs, more_sizes: as for a CaseMaker.
+            inputs: as for a CaseMaker.
+            outputs: as for a CaseMaker.
+            more_sizes: as for a CaseMaker.
             more: further arguments of a CaseMaker.
         """
         given: dict[str, object] = {"chunks": chunks}
@@ -81,14 +83,15 @@ class CachedMaker(CaseMaker):
 
 
 def steps(case: CachedMaker, **sizes: Any) -> Iterator[Case]:
-    """Yield calls with and without a cache to start from, that ask for a cache or not.
+    """Yield calls with and without a cache to start from, which return a cache or do not.
 
-    Mistakes: a causal mask aligned at the start, for one length only or left out, new keys put
-    before the old ones or over them, a cache of repeated heads, a cache that is returned or taken
-    only sometimes, a way of its own for single tokens.
+    Mistakes: a causal mask that is aligned at the start, made for one length only or left out; new
+    keys put before old keys or over them; a cache of repeated heads; a cache that is returned or
+    used only sometimes; separate code for single tokens.
     """
-    # Those with heads apart, and the first without a past, stay: the report can name heads in
-    # them, and they tell the kinds of calls apart that the long sequence of steps is made of.
+    # The cases with heads apart, and the first case without a past, stay although other cases catch
+    # their mistakes: the report can name heads in them, and they separate the kinds of calls that
+    # the long sequence of steps is made of.
     apart = suites.heads_apart
     yield from apart(case, "no past, heads apart (o_proj is the identity)", L=5, **sizes)
     yield case("no past, use_cache", chunks=(7,), **sizes)
@@ -107,7 +110,7 @@ def steps(case: CachedMaker, **sizes: Any) -> Iterator[Case]:
     single = {**sizes, "B": 1}
     yield case("one sequence, token by token", chunks=(1, 1, 1), **single)
     yield case("one sequence, a chunk of 3 on a past of one token", chunks=(3,), Lpast=1, **single)
-    # Code may take another way if no cache is asked for.
+    # Code may take another branch if the caller requests no cache.
     name = "training mode, a chunk of 3 on a past of 5, without use_cache"
     yield case(name, L=3, Lpast=5, mode="train", **sizes)
 
@@ -115,7 +118,8 @@ def steps(case: CachedMaker, **sizes: Any) -> Iterator[Case]:
 def dtypes(case: CachedMaker, **sizes: Any) -> Iterator[Case]:
     """Yield steps and single calls in float64 and bfloat16.
 
-    Mistakes: a mask, zeros or a buffer in float32, `.float()` that reaches the output or the cache.
+    Mistakes: a mask, zeros or a buffer in float32; a `.float()` that changes the dtype of the
+    output or the cache.
     """
     for dtype in ("float64", "bfloat16"):
         name = f"{dtype}: chunks 2, 4, one token, on a past of 5"
@@ -126,7 +130,7 @@ def dtypes(case: CachedMaker, **sizes: Any) -> Iterator[Case]:
 
 
 def tiny_values(case: CachedMaker, **sizes: Any) -> Iterator[Case]:
-    """Yield values of 1e-7, in the cache too.
+    """Yield values of about 1e-7, also in the cache.
 
     Mistakes: an output of zeros, an epsilon that is added to the output or to a denominator.
     """
@@ -139,7 +143,7 @@ def tiny_values(case: CachedMaker, **sizes: Any) -> Iterator[Case]:
 def zero_tokens(case: CachedMaker, **sizes: Any) -> Iterator[Case]:
     """Yield tokens of zeros, new and cached, without biases.
 
-    Mistakes: a score of 0 taken for a masked one, a row of zeros taken for an empty place of a
+    Mistakes: a score of 0 taken for a masked score, a row of zeros taken for an unused row of a
     buffer.
     """
     known = case.with_products(sizes)
@@ -148,21 +152,21 @@ def zero_tokens(case: CachedMaker, **sizes: Any) -> Iterator[Case]:
             x_shape = shape(case.inputs["x"], {**known, "L": length})
             inputs: dict[str, object] = {"x": case.draw.normal_with_zeros(*x_shape)}
             lengths: dict[str, Any] = {"chunks": (length,)} if asks else {"L": length}
-            on_past = ""
+            also_past = ""
             if past:
-                on_past = " on a past that holds some"
+                also_past = ", also in the past"
                 full = shape(case.cached("Lpast"), {**known, "Lpast": past})
                 inputs["past_k"] = case.draw.normal_with_zeros(*full)
                 inputs["past_v"] = case.draw.normal_with_zeros(*full, row=2)
             more = {**_roles(case).without_biases(), **lengths, **sizes}
-            yield case(f"tokens of zeros{on_past}{words}", Lpast=past, inputs=inputs, **more)
+            yield case(f"tokens of zeros{also_past}{words}", Lpast=past, inputs=inputs, **more)
 
 
 def steep_scores(case: CachedMaker, **sizes: Any) -> Iterator[Case]:
     """Yield scores of ±200, in the cache and among the new tokens.
 
-    Mistakes: `exp` without subtracting the largest score, a largest score taken over more than a
-    row or before the mask, a fill that is not far enough below -200, tokens to come that are added
+    Mistakes: `exp` without subtracting the largest score; a largest score taken over more than one
+    row or before the mask; a fill that is not far enough below -200; future tokens that are added
     with weights of nearly 0.
     """
     roles = _roles(case)
@@ -175,18 +179,19 @@ def steep_scores(case: CachedMaker, **sizes: Any) -> Iterator[Case]:
         chunks: tuple[int, ...] | None,
         gradients: bool = False,
         huge: bool = False,
-        in_turn: bool = False,
+        alternating: bool = False,
     ) -> Case:
-        """`old` and `new`: the scores of cached and new keys, over 200."""
+        """Return a case with scores of 200 times `old` (cached keys) and `new` (new keys)."""
         known = case.with_products({**sizes, "L": len(new)})
-        of_sequences = signs if in_turn else torch.ones(1, 1)
+        of_sequences = signs if alternating else torch.ones(1, 1)
         last = torch.arange(len(new)) == len(new) - 1
         scores = Scores(
             200 * torch.tensor(new) * of_sequences,
-            # The last query is turned round: it sees the last key at -200 and all others at +200.
+            # The last query has the opposite sign, so its score is -200 for the last key and +200
+            # for all other keys.
             queries=torch.where(last, -1.0, 1.0) if huge else None,
             huge=last if huge else None,
-            in_turn=in_turn,
+            alternating=alternating,
         )
         given = roles.scored(case, known, scores)
         if old:
@@ -198,28 +203,28 @@ def steep_scores(case: CachedMaker, **sizes: Any) -> Iterator[Case]:
         more = {**given, **sizes, "L": len(new), "gradients": gradients, "check": "masks"}
         return case(name, chunks=chunks, Lpast=len(old), **more)
 
-    # Gradients are compared where no visible score is large beside others: there the rounding of
-    # right answers is magnified by 200.
-    name = "a last token at +200 that the tokens before it do not see"
+    # Gradients are compared only if no visible score is much larger than the others, because large
+    # scores magnify the rounding of right answers by 200.
+    name = "a last token at +200 that earlier tokens do not see"
     yield scored(name, [0.0] * 7, [0.0, 0.0, 0.0, 0.0, 1.0], (5,), gradients=True)
-    name = "a last token at +200 with values of 1e36, beside tokens at -200"
+    name = "a last token at +200 with values of 1e36, other tokens at -200"
     yield scored(name, [-1.0] * 7, [-1.0, -1.0, -1.0, -1.0, 1.0], (5,), huge=True)
-    # Stays: with ordinary values it tells the largest score from the fill.
-    name = "tokens to come at +200 beside a past at -200"
+    # Stays: with ordinary values, this case separates a wrong largest score from a wrong fill.
+    name = "future tokens at +200, a past at -200"
     yield scored(name, [-1.0] * 7, [-1.0, -1.0, 1.0, -1.0, 1.0], (5,))
-    name = "a past at +200 beside tokens falling to -200, without use_cache"
+    name = "a past at +200, new tokens falling to -200, without use_cache"
     yield scored(name, [1.0] * 7, [0.5, 0.1, -0.3, -0.6, -1.0], None)
     rising = [-1.0, -0.6, -0.2, 0.1, 0.4, 0.7, 1.0]
     yield scored("no past, scores rising from -200 to +200", [], rising, (4, 2, 1))
     name = "scores rising in one head and sequence, falling in the next"
-    yield scored(name, [-1.0] * 7, rising[:5], (4, 1), in_turn=True)
+    yield scored(name, [-1.0] * 7, rising[:5], (4, 1), alternating=True)
 
 
 def sequences(case: CachedMaker, **sizes: Any) -> Iterator[Case]:
     """Yield several sequences on one object.
 
-    Mistakes: a cache that is kept in the module, a cache that was handed out and changes later, a
-    buffer with room to spare that two continuations share.
+    Mistakes: a cache that is stored in the module; a returned cache that changes later; a buffer
+    with spare rows that two continuations share.
     """
     known = case.with_products(sizes)
     x = case.inputs["x"]
@@ -229,10 +234,10 @@ def sequences(case: CachedMaker, **sizes: Any) -> Iterator[Case]:
     other = case.draw.normal(*shape(x, {**known, "L": 7}))
     theirs = {"other_k": case.cached("L"), "other_v": case.cached("L")}
     outputs = {**case.outputs, "other_out": case.outputs["out"], **theirs}
-    name = "two sequences in turn"
+    name = "two alternating sequences"
     yield case(name, chunks=(3, 1, 3), inputs={"other": other}, outputs=outputs, **usual)
-    # After the prefill a buffer with room to spare may not exist yet; after a step it does.
-    # The first of the two stays: it tells a cache that changes in every call from such a buffer.
+    # A buffer with spare rows may not exist after the prefill, but it exists after a step. The
+    # first of the two cases stays: it separates a cache that changes in every call from a buffer.
     for name, start, length in (
         ("one prefill continued twice", 0, 5),
         ("a cache of two steps continued twice", 1, 8),
@@ -258,7 +263,7 @@ def sequences(case: CachedMaker, **sizes: Any) -> Iterator[Case]:
 def layouts(case: CachedMaker, **sizes: Any) -> Iterator[Case]:
     """Yield new tokens and caches whose memory is not contiguous.
 
-    Mistakes: `.view` on x or on a cache, new keys written into a cache that was handed in, batch
+    Mistakes: `.view` on x or on a cache, new keys written into an input cache, writes into batch
     items that share memory.
     """
     known = case.with_products({**sizes, "L": 3, "Lpast": 7})
@@ -278,7 +283,7 @@ def layouts(case: CachedMaker, **sizes: Any) -> Iterator[Case]:
 def growth(case: CachedMaker, small: Mapping[str, int], large: Mapping[str, int]) -> Iterator[Case]:
     """Yield calls in two sizes, with a cache and without, whose operations are counted.
 
-    Mistakes: a loop over batch items, heads, new tokens or cached ones.
+    Mistakes: a loop over batch items, heads, new tokens or cached tokens.
     """
 
     def both(name: str, few: dict[str, Any], many: dict[str, Any], **more: Any) -> Iterator[Case]:
@@ -295,9 +300,9 @@ def growth(case: CachedMaker, small: Mapping[str, int], large: Mapping[str, int]
 
 
 def work(case: CachedMaker, **sizes: Any) -> Iterator[Case]:
-    """Yield single tokens on a cache whose multiplications and additions are bounded.
+    """Yield single tokens on a cache, with a limit on multiplications and additions.
 
-    Mistakes: projections of the whole sequence again, scores for more than the new token.
+    Mistakes: projecting the whole sequence again, scores for more than the new token.
     """
     known = case.with_products(sizes)
     kv_heads = _roles(case).number_of_kv_heads(known)

@@ -1,6 +1,6 @@
-"""Draw random inputs for cases: signed normal values, masks with ragged rows.
+"""Draw random inputs for cases: normal values, masks, positions and sizes.
 
-Every draw is a function of the seed.
+All draws depend only on the seed.
 """
 
 from __future__ import annotations
@@ -14,10 +14,14 @@ from trainer.model.case import Case
 
 
 class Draw:
-    """A seeded source of tensors for `cases(draw)`.
+    """A seeded source of sizes and tensors for `cases(draw)`.
 
-    Sizes and values come from two streams. With the same `seed` and other `values`, the cases have
-    the same shapes and hold other numbers: the engine calls every case twice.
+    Sizes and values come from two random streams. The grader calls every case twice: with the same
+    `seed` and another `values`, the cases have the same shapes and other values.
+
+    Args:
+        seed: the seed of both streams.
+        values: the index of the stream of values.
     """
 
     Case = Case
@@ -29,20 +33,20 @@ class Draw:
         )
 
     def normal(self, *shape: int, scale: float = 1.0) -> Tensor:
-        """Return normal entries of this standard deviation, float64."""
+        """Return float64 entries from a normal distribution with standard deviation `scale`."""
         return torch.randn(shape, generator=self._values, dtype=torch.float64) * scale
 
     def normal_with_zeros(self, *shape: int, row: int = 1) -> Tensor:
-        """Return normal entries with one row of zeros in every matrix (rows lie on axis -2).
+        """Return normal entries with one row of zeros in every matrix; axis -2 is the rows.
 
-        Such a token has a score of 0 with all others.
+        A token of zeros has a score of 0 with all other tokens.
         """
         drawn = self.normal(*shape)
         drawn[..., row, :] = 0
         return drawn
 
     def uniform(self, *shape: int, low: float = 0.0, high: float = 1.0) -> Tensor:
-        """Return entries uniform in [low, high), float64."""
+        """Return float64 entries from a uniform distribution on [low, high)."""
         return torch.rand(shape, generator=self._values, dtype=torch.float64) * (high - low) + low
 
     def integers(self, *shape: int, low: int = 0, high: int) -> Tensor:
@@ -50,10 +54,10 @@ class Draw:
         return torch.randint(low, high, shape, generator=self._values)
 
     def positions(self, *shape: int, high: int = 20) -> Tensor:
-        """Return int64 positions below `high` in no order.
+        """Return unordered int64 positions from 0 to `high` - 1.
 
-        Every line (last axis) of two or more holds 0 and the last position, each line at other
-        places than the next.
+        Every line (along the last axis) of two or more entries contains 0 and `high` - 1.
+        Neighbouring lines have them at different places.
         """
         positions = self.integers(*shape, high=high)
         length = shape[-1]
@@ -65,9 +69,9 @@ class Draw:
         return positions
 
     def distinct(self, *ranges: tuple[int, int]) -> tuple[int, ...]:
-        """Return one size from every range, ends included, all different.
+        """Return one size from every range; the sizes are all different.
 
-        They are the same for all `values`.
+        Ranges include both ends. The sizes do not depend on the stream of values.
         """
         while True:
             sizes = tuple(
@@ -86,10 +90,10 @@ class Draw:
         """Return one size for every letter, all different: `draw.sizes(B=(2, 3), L=(6, 9))`.
 
         Args:
-            times: `{"H": "Hkv"}` makes H a multiple of Hkv, `{"D": 2}` makes D even; the range of H
-                or D then holds factors.
+            times: `{"H": "Hkv"}` makes H a multiple of Hkv, `{"D": 2}` makes D even. The range of H
+                or D then gives the factor.
             sums: `{"L": ("first", "second", 1)}` makes L the sum of these sizes and numbers.
-            ranges: the least and the greatest size of every letter.
+            ranges: the smallest and the largest size of every letter.
         """
         while True:
             drawn = dict(zip(ranges, self.distinct(*ranges.values()), strict=True))
@@ -103,9 +107,9 @@ class Draw:
                 return drawn
 
     def keep(self, *shape: int, share: float = 0.6) -> Tensor:
-        """Return a boolean mask that keeps about this share.
+        """Return a random boolean mask in which about `share` of the entries are True.
 
-        Every row (last axis) of two or more entries keeps one at least and loses one at least.
+        Every row (along the last axis) of two or more entries has at least one True and one False.
         """
         mask = torch.rand(shape, generator=self._values) < share
         length = shape[-1]
@@ -118,12 +122,12 @@ class Draw:
         return mask
 
     def padding(self, batch: int, length: int, side: str = "right") -> Tensor:
-        """Return a bool mask [batch, length], True = a real token; batch items differ in length.
+        """Return a bool mask [batch, length] of real tokens. Batch items differ in length.
 
         Args:
-            batch: number of items.
-            length: of the longest item.
-            side: of the padding, "right" or "left".
+            batch: the number of batch items.
+            length: the length of the longest item.
+            side: the side of the padding, "right" or "left".
         """
         first = int(torch.randint(length, (), generator=self._values))
         lengths = (first + torch.arange(batch) * max(1, length // max(batch, 1))) % length + 1
@@ -138,13 +142,13 @@ class Draw:
         return torch.arange(k_len)[None, :] <= torch.arange(q_len)[:, None] + (k_len - q_len)
 
     def masks(self, batch: int, heads: int, q_len: int, k_len: int) -> dict[str, Tensor]:
-        """Return a mask of every shape that the contract allows, by its name in words.
+        """Return one mask of every shape that the contract allows. The keys are names in words.
 
-        Masks have 2 to 4 dims and broadcast to [B, H, Lq, Lk]. Every row keeps a key.
+        Masks have 2 to 4 dims and broadcast to [B, H, Lq, Lk]. Every row has at least one True.
         """
         right, left = self.padding(batch, k_len), self.padding(batch, k_len, side="left")
         both = self.causal(q_len, k_len) & right[:, None, None, :]
-        both[..., 0] = True  # every row keeps a key
+        both[..., 0] = True  # every row needs at least one key
         return {
             "causal mask [Lq, Lk]": self.causal(q_len, k_len),
             "causal band [Lq, Lk]": self.causal(q_len, k_len).triu(k_len - q_len - 1),
@@ -153,11 +157,11 @@ class Draw:
             "mask with holes [1, 1, Lq, Lk]": self.keep(1, 1, q_len, k_len),
             "one row for all queries [1, Lk]": self.keep(1, k_len),
             "causal and padding [B, 1, Lq, Lk]": both,
-            "mask a head [1, H, 1, Lk]": self.keep(1, heads, 1, k_len),
+            "one mask per head [1, H, 1, Lk]": self.keep(1, heads, 1, k_len),
             "one row for everything [1, 1, 1, Lk]": self.keep(1, 1, 1, k_len),
             "mask of three dims [H, Lq, Lk]": self.keep(heads, q_len, k_len),
             "mask of three dims [1, Lq, Lk]": self.keep(1, q_len, k_len),
-            "mask of three dims, a row a head [H, 1, Lk]": self.keep(heads, 1, k_len),
-            "a row a sequence and head [B, H, 1, Lk]": self.keep(batch, heads, 1, k_len),
+            "mask of three dims, one row per head [H, 1, Lk]": self.keep(heads, 1, k_len),
+            "one row per sequence and head [B, H, 1, Lk]": self.keep(batch, heads, 1, k_len),
             "full mask [B, H, Lq, Lk]": self.keep(batch, heads, q_len, k_len),
         }

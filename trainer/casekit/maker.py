@@ -1,4 +1,4 @@
-"""Make cases from sizes: a challenge says once how inputs and outputs follow from them."""
+"""Make cases from sizes. A challenge defines once the shapes of its inputs and outputs."""
 
 from __future__ import annotations
 
@@ -23,7 +23,10 @@ Check = Literal["values", "masks", "train/eval", "properties"]
 
 
 class Roles(Protocol):
-    """Say how a challenge gets at queries, keys and values. Methods return arguments of a case."""
+    """Give access to the queries, keys and values of a challenge.
+
+    The methods return arguments of a CaseMaker.
+    """
 
     def scored(self, case: CaseMaker, sizes: Sizes, scores: Scores) -> Parts:
         """Return inputs and parameters that give these scores."""
@@ -36,12 +39,12 @@ class Roles(Protocol):
 
 
 @dataclass(frozen=True)
-class Second:
+class SecondCall:
     """A second call on the same object.
 
     Attributes:
-        mask: as for the first call.
-        sizes: the sizes that differ from those of the first call.
+        mask: the mask, as for the first call.
+        sizes: the sizes that differ from the first call.
         inputs: inputs that are not drawn, by the names of the first call.
     """
 
@@ -52,7 +55,7 @@ class Second:
 
 @dataclass(frozen=True)
 class MaskAxes:
-    """The letters of a mask's axes, with "" for an axis that it does not have.
+    """The letters of a mask's axes; "" for an axis that the mask does not have.
 
     Attributes:
         batch: the first axis.
@@ -83,16 +86,16 @@ class CaseMaker:
         yield case("causal", B=2, L=5, H=3, D=4, mask="causal")
 
     Attributes:
-        draw: what `cases(draw)` receives.
+        draw: the argument of `cases(draw)`.
         inputs: the dimensions of every drawn input, in letters.
         outputs: the dimensions of every output, in letters.
-        init: the letter of every constructor argument that is a size. A case without a size for the
-            letter leaves the argument to its default.
-        products: sizes that follow from others: `{"M": "H D"}` makes M = H * D.
-        mask: the dimensions to which every mask broadcasts; "" if there is no input `mask`. They
-            may lack heads, "B Lq Lk", and queries, "B Lk": no mask has more axes then, nor fewer.
-            Letters of lengths begin with L.
-        roles: where queries, keys and values come from; several suites need it.
+        init: the letter of every constructor argument that is a size. If a case has no size for the
+            letter, the argument keeps its default.
+        products: sizes that are products of other sizes: `{"M": "H D"}` makes M = H * D.
+        mask: the dimensions to which every mask broadcasts; "" if there is no input `mask`. The
+            dimensions may have no heads, "B Lq Lk", or no queries, "B Lk". All masks have exactly
+            these axes then. Letters of lengths must begin with L.
+        roles: the source of queries, keys and values. Several suites need it.
     """
 
     draw: Draw
@@ -108,8 +111,8 @@ class CaseMaker:
         name: str,
         *,
         mask: Mask = None,
-        later: Second | None = None,
-        alike: str = "",
+        later: SecondCall | None = None,
+        equal: str = "",
         inputs: Mapping[str, object] | None = None,
         outputs: Mapping[str, str] | None = None,
         more_sizes: Mapping[str, int] | None = None,
@@ -125,30 +128,29 @@ class CaseMaker:
         limit: int | None = None,
         **sizes: int,
     ) -> Case:
-        """Return one case. Inputs are drawn from N(0, 1) in the sizes given.
+        """Return one case. Inputs are drawn from N(0, 1) in the given sizes.
 
         Arguments that are not explained here are fields of `Case`.
 
         Args:
-            name: of the case, unique in its challenge.
+            name: the name of the case, unique in its challenge.
             mask: a tensor; "causal"; "padding"; dimensions such as "B 1 1 Lk" for a random mask
                 of this shape; or None.
             later: a second call. Its inputs and outputs have the prefix `later_`.
-            alike: the letters whose sizes are equal on purpose, "B H" or "B H, Lq Lk".
-            inputs: inputs that are not drawn. The name of another input stands for that very
-                tensor.
-            outputs: the dimensions of the outputs, if this case has others.
+            equal: the letters whose sizes are equal on purpose, "B H" or "B H, Lq Lk".
+            inputs: inputs that are not drawn. The name of another input means the same tensor.
+            outputs: the dimensions of the outputs, if they differ from the maker's.
             more_sizes: the sizes of further letters in `outputs`.
             init: further constructor arguments.
-            layout: the memory layout of all inputs, or of each by name.
-            check: the check that answers for the values; by default "masks" for a case with a
-                mask and "values" for others.
-            sizes: of every letter, `B=2, L=5`. They differ, except for sizes of 1.
+            layout: the memory layout of all inputs, or of each input by name.
+            check: the check that compares the values; by default "masks" for a case with a mask
+                and "values" for others.
+            sizes: the size of every letter, `B=2, L=5`. Sizes must differ, except for sizes of 1.
 
         Raises:
-            PackError: if two sizes are equal that `alike` does not name.
+            PackError: if two sizes are equal and `equal` does not name them.
         """
-        require_different(name, sizes, alike)
+        require_different(name, sizes, equal)
         known = self.with_products(sizes)
         given = self.one_call(known, inputs or {}, mask)
         dims = dict(self.outputs if outputs is None else outputs)
@@ -178,11 +180,11 @@ class CaseMaker:
         )
 
     def arguments(self, sizes: Mapping[str, int]) -> dict[str, object]:
-        """Return the constructor arguments that are sizes."""
+        """Return the constructor arguments that are sizes, by name."""
         return {name: sizes[letter] for name, letter in self.init.items() if letter in sizes}
 
     def with_products(self, sizes: Mapping[str, int]) -> dict[str, int]:
-        """Return these sizes and those that follow from them."""
+        """Return the sizes and their products."""
         known = dict(sizes)
         for letter, factors in self.products.items():
             known[letter] = math.prod(known[factor] for factor in factors.split())
@@ -191,14 +193,14 @@ class CaseMaker:
     def one_call(
         self, sizes: Mapping[str, int], given: Mapping[str, object], mask: Mask
     ) -> dict[str, object]:
-        """Return all inputs of a call: those that are given, and the others drawn."""
+        """Return all inputs of a call: the given inputs, and draws for all others."""
         inputs = self.drawn(sizes) | dict(given)
         if self.mask:
-            inputs["mask"] = self.made_mask(mask, sizes)
+            inputs["mask"] = self.make_mask(mask, sizes)
         return inputs
 
     def drawn(self, sizes: Mapping[str, int]) -> dict[str, Any]:
-        """Return the inputs that are drawn, ~ N(0, 1)."""
+        """Return a draw from N(0, 1) for every input, by name."""
         return {
             name: self.draw.normal(*shape(dims, self.with_products(sizes)))
             for name, dims in self.inputs.items()
@@ -214,25 +216,25 @@ class CaseMaker:
 
     @property
     def usual_mask(self) -> str:
-        """A mask in words, which depends on the query if masks can: "causal" or "padding"."""
+        """The usual mask in words: "causal" if masks have an axis for queries, else "padding"."""
         return "causal" if self.mask_axes.queries else "padding"
 
     @property
     def shared_mask(self) -> str:
-        """The dimensions of a small mask: all batch items and heads share it, or all queries."""
+        """The dimensions of a small mask, shared by all batch items and heads or by all queries."""
         axes = self.mask_axes
         if axes.heads:
             return f"{axes.queries} {axes.keys}"
         return f"{axes.batch} 1 {axes.keys}" if axes.queries else self.mask
 
     def at_one_position(self, sizes: Mapping[str, int]) -> dict[str, object]:
-        """Return inputs with which all tokens of a sequence stand at one position, if any."""
+        """Return inputs that put all tokens of a sequence at one position; {} without positions."""
         return {}
 
     def shared(self, sizes: Mapping[str, int]) -> dict[str, object]:
-        """Return inputs that are the same for all batch items, in memory that these share.
+        """Return inputs with equal batch items that share their memory.
 
-        The last axis of an input has stride 1, so inputs of one axis cannot share memory.
+        Inputs with a single axis are left out: the last axis of an input always has stride 1.
         """
         drawn = self.drawn(sizes)
         return {
@@ -241,8 +243,8 @@ class CaseMaker:
             if len(dims.split()) > 1
         }
 
-    def made_mask(self, mask: Mask, sizes: Mapping[str, int]) -> Tensor | None:
-        """Return the mask that the argument `mask` of a case asks for."""
+    def make_mask(self, mask: Mask, sizes: Mapping[str, int]) -> Tensor | None:
+        """Return the mask for the argument `mask` of a case."""
         if not isinstance(mask, str):
             return mask
         full = shape(self.mask, sizes)
@@ -261,7 +263,7 @@ class CaseMaker:
 
 
 def shape(dims: str, sizes: Mapping[str, int]) -> tuple[int, ...]:
-    """Return the shape of "B 1 L (H D)" in these sizes; a number stands for itself."""
+    """Return the shape of named dimensions such as "B 1 L (H D)"; digits are sizes."""
     found: list[int] = []
     for axis in axes(dims):
         found.append(math.prod(int(word) if word.isdigit() else sizes[word] for word in axis))
@@ -269,7 +271,7 @@ def shape(dims: str, sizes: Mapping[str, int]) -> tuple[int, ...]:
 
 
 def ragged(draw: Draw, batch: int, length: int, side: str = "right") -> Tensor:
-    """Return padding [batch, length] whose first item is whole: it says nothing of the others."""
+    """Return padding [batch, length] whose first item is full, unlike the other items."""
     real = draw.padding(batch, length, side)
     if batch > 1:
         real[0] = True
@@ -278,28 +280,33 @@ def ragged(draw: Draw, batch: int, length: int, side: str = "right") -> Tensor:
     return real
 
 
-def require_different(name: str, sizes: Mapping[str, int], alike: str) -> None:
-    """Check that sizes differ, except for sizes of 1 and for letters that `alike` names.
+def require_different(name: str, sizes: Mapping[str, int], equal: str) -> None:
+    """Check that sizes differ, except for sizes of 1 and for letters that `equal` names.
+
+    Args:
+        name: the name of the case, for the message.
+        sizes: the size of every letter.
+        equal: groups of letters with equal sizes, e.g. "B H, Lq Lk".
 
     Raises:
-        PackError: naming the two letters and what to do.
+        PackError: if sizes are equal by accident, or differ within a group of `equal`.
     """
-    groups = [set(group.split()) for group in alike.split(",")]
+    groups = [set(group.split()) for group in equal.split(",")]
     for group in groups:
         if len({sizes[letter] for letter in group}) > 1:
             values = ", ".join(f"{letter} = {sizes[letter]}" for letter in sorted(group))
-            raise PackError(f"Case {name!r} says alike={alike!r}, but {values}.")
+            raise PackError(f"Case {name!r} says equal={equal!r}, but {values}.")
     for pair in combinations(sizes, 2):
         first, second = pair
         wanted = any(group.issuperset(pair) for group in groups)
         if sizes[first] == sizes[second] != 1 and not wanted:
             raise PackError(
                 f"Case {name!r}: {first} and {second} are both {sizes[first]}, so a wrong axis can "
-                f'pass by luck. Make them differ, or say alike="{first} {second}".'
+                f'pass by luck. Make them differ, or say equal="{first} {second}".'
             )
 
 
-def _renamed(dims: str, later: Second) -> str:
-    """Return dimensions in which the letters whose sizes differ in the second call end in 2."""
+def _renamed(dims: str, later: SecondCall) -> str:
+    """Return dimensions for the second call: letters with another size there get the suffix 2."""
     words = dims.replace("(", "( ").replace(")", " )").split()
     return " ".join(f"{word}2" if word in later.sizes else word for word in words)

@@ -1,9 +1,9 @@
 """Suites for challenges with rotary positions (RoPE).
 
-Most positions of these suites are scattered: attention does not feel a shift of all positions, and
-0 .. L-1 are the positions that an implementation makes itself.
+Most positions of these suites are scattered, for two reasons: a shift of all positions does not
+change attention, and an implementation makes the positions 0 .. L-1 itself.
 
-Take odd lengths, three sequences at most, and a table of at least 3 times as many rows as tokens.
+Use odd lengths, at most three sequences, and a table with at least 3 times as many rows as tokens.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ class RotaryMaker(CaseMaker):
 
     Attributes:
         places: the dimensions of the positions, "B L" or "L".
-        rows: the letter of the number of rows of a table of positions; "" if there is none, and any
-            position may come.
-        words: added to the name of every case.
+        rows: the letter for the number of rows in the table of positions; "" if there is no table
+            and positions have no limit.
+        words: a suffix for the name of every case.
     """
 
     places: str = "B L"
@@ -51,13 +51,14 @@ class RotaryMaker(CaseMaker):
         """Return one case.
 
         Args:
-            name: of the case.
-            positions: a tensor; "scattered"; a number for scattered ones below it; None to give
-                none; "with a mask" for scattered ones, except in a call without the mask that
-                the challenge could have.
-            base: of the angles: the constructor's argument `rope_base`, or the input `base` of a
-                function. None leaves it to its default.
-            inputs, init: as for a CaseMaker.
+            name: the name of the case.
+            positions: the positions: a tensor; "scattered"; an int for scattered positions below
+                it; None for no positions; "with a mask" for scattered positions, except for no
+                positions in a call without a mask if the challenge has masks.
+            base: the base of the angles: the constructor's argument `rope_base`, or the input
+                `base` of a function. None keeps the default.
+            inputs: as for a CaseMaker.
+            init: as for a CaseMaker.
             more: further arguments of a CaseMaker.
         """
         given, arguments = dict(inputs or {}), dict(init or {})
@@ -76,7 +77,7 @@ class RotaryMaker(CaseMaker):
     def one_call(
         self, sizes: Mapping[str, int], given: Mapping[str, object], mask: Mask
     ) -> dict[str, object]:
-        """Return all inputs of a call. Positions that are not given follow the mask."""
+        """Return all inputs of a call. By default, a call has positions if it has a mask."""
         inputs = super().one_call(sizes, given, mask)
         if "position_ids" not in inputs:
             is_bare = bool(self.mask) and mask is None
@@ -84,31 +85,31 @@ class RotaryMaker(CaseMaker):
         return inputs
 
     def table_of(self, rows: int) -> dict[str, int]:
-        """Return the size of a table of so many rows, if there is a table."""
+        """Return the size that gives the table this number of rows; {} if there is no table."""
         return {self.rows: rows} if self.rows else {}
 
     def scattered(self, sizes: Mapping[str, int], high: int | None = None) -> Tensor:
-        """Return positions in no order, below `high` or the number of rows."""
+        """Return unordered positions below `high`, by default below the number of rows."""
         high = high or sizes.get(self.rows, 20)
         return self.draw.positions(*shape(self.places, sizes), high=high)
 
     def at_one_position(self, sizes: Mapping[str, int]) -> dict[str, object]:
-        """Return one position for all tokens of a sequence: so queries and keys turn alike."""
+        """Return one position for all tokens of a sequence, so queries and keys turn equally."""
         high = sizes.get(self.rows, 20)
         position = self.draw.integers(sizes["B"], 1, low=1, high=high)
         return {"position_ids": position.expand(sizes["B"], sizes["L"])}
 
     def shared(self, sizes: Mapping[str, int]) -> dict[str, object]:
-        """Return inputs and positions that are the same for all batch items."""
+        """Return inputs and positions that all batch items share."""
         positions = self.scattered({**sizes, "B": 1}).expand(sizes["B"], sizes["L"])
         return {**super().shared(sizes), "position_ids": positions}
 
 
 def orders(case: RotaryMaker, **sizes: Any) -> Iterator[Case]:
-    """Yield positions in no order, repeated, falling and far along.
+    """Yield unordered, repeated, falling and large positions.
 
-    Mistakes: positions that are ignored, sorted, counted on from the first one or cut to the length
-    of the call; the positions of the first batch item or of one token for all.
+    Mistakes: positions that are ignored, sorted, replaced by a count from the first position, or
+    cut to the length of the call; the positions of the first batch item or of one token for all.
     """
     batch, length = sizes["B"], sizes["L"]
     top = sizes.get(case.rows, 200) - 1
@@ -129,13 +130,13 @@ def orders(case: RotaryMaker, **sizes: Any) -> Iterator[Case]:
 
 
 def full_table(case: RotaryMaker, **sizes: Any) -> Iterator[Case]:
-    """Yield as many tokens as the table has rows.
+    """Yield calls with as many tokens as the table has rows.
 
-    Mistakes: a table that is a row too short or that is refused, a table whose first rows are taken
-    for every call of its length.
+    Mistakes: a table that is one row too short; a call of full length that is refused; the rows in
+    order for every call of full length.
     """
-    alike = f"{sizes.get('alike', '')}, L {case.rows}"
-    full = {**sizes, case.rows: sizes["L"], "alike": alike}
+    equal = f"{sizes.get('equal', '')}, L {case.rows}"
+    full = {**sizes, case.rows: sizes["L"], "equal": equal}
     yield case("as many tokens as the table has rows", positions=None, **full)
     rows = torch.arange(sizes["L"])
     orders = [rows.flip(0), rows.roll(3), rows.roll(1)][: sizes["B"]]
@@ -143,18 +144,18 @@ def full_table(case: RotaryMaker, **sizes: Any) -> Iterator[Case]:
     yield case(name, positions=torch.stack(orders), **full)
 
 
-def alike(case: RotaryMaker, **sizes: Any) -> Iterator[Case]:
-    """Yield sizes that are equal, where angles on a wrong axis raise nothing.
+def equal_sizes(case: RotaryMaker, **sizes: Any) -> Iterator[Case]:
+    """Yield calls with equal sizes, in which angles on a wrong axis raise no exception.
 
-    Mistakes: angles without an axis for the heads or with one in another place, positions whose
-    meaning is told by their length.
+    Mistakes: angles without an axis for the heads or with this axis in another place; code that
+    infers the meaning of positions from their length.
     """
     heads = [letter for letter in ("H", "Hkv") if letter in sizes]
 
     def same(name: str, *letters: str, positions: str | None = "scattered") -> Case:
         equal = dict.fromkeys(letters, sizes[letters[0]])
         words = " ".join(letters)
-        return case(name, positions=positions, **{**sizes, **equal, "alike": words})
+        return case(name, positions=positions, **{**sizes, **equal, "equal": words})
 
     yield same("as many batch items as heads", "B", *heads)
     yield same("as many heads as tokens", "L", *heads)
@@ -166,9 +167,9 @@ def alike(case: RotaryMaker, **sizes: Any) -> Iterator[Case]:
 
 
 def bases(case: RotaryMaker, **sizes: Any) -> Iterator[Case]:
-    """Yield other bases. Take sizes of which there are cases with the base by default.
+    """Yield other bases. Use the same sizes as cases with the default base.
 
-    Mistakes: a base that is ignored, tables that are kept for later objects of these sizes.
+    Mistakes: a base that is ignored, tables that are kept for later objects of the same sizes.
     """
     yield case("base 100", positions="scattered", base=100.0, **sizes)
     none = None if case.mask else "scattered"
@@ -176,14 +177,14 @@ def bases(case: RotaryMaker, **sizes: Any) -> Iterator[Case]:
 
 
 def far_along(case: RotaryMaker, farthest: int = 8999, **sizes: Any) -> Iterator[Case]:
-    """Yield large positions, in all dtypes. Take a head dim of about 16.
+    """Yield large positions in all dtypes. Use a head dim of about 16.
 
-    Mistakes: positions, frequencies or angles in bfloat16 or float16, which hold no odd number
-    above 256 or 2048; a table of fixed length. Tables of cosines may be rounded to the dtype of the
-    input: the output projection is the identity, so that little else is.
+    Mistakes: positions, frequencies or angles in bfloat16 or float16, which cannot hold odd numbers
+    above 256 or 2048; a table of fixed length. An answer may round tables of cosines to the dtype
+    of the input, so in bfloat16 the output projection is the identity, to avoid other rounding.
 
     Args:
-        case: of the challenge.
+        case: the maker of the challenge.
         farthest: the largest position.
         sizes: as for all suites.
     """
@@ -192,10 +193,10 @@ def far_along(case: RotaryMaker, farthest: int = 8999, **sizes: Any) -> Iterator
         return case(name, positions=high, **more, **{**sizes, **case.table_of(high)})
 
     yield far(f"positions up to {farthest}", farthest + 1)
-    # The default base, because float32 holds its frequencies well, however they are written. With
-    # another base a right answer can lose many times more than the reference.
+    # This case has the default base: float32 holds its frequencies well, however an answer computes
+    # them. With another base, a right answer can lose many times more than the reference.
     yield far("float64, positions up to 1999", 2000, dtype="float64")
-    # A base of 500 makes frequencies that bfloat16 rounds much.
+    # A base of 500 gives frequencies with a large rounding error in bfloat16.
     apart: dict[str, Any] = {}
     if isinstance(case.roles, Projected):
         apart = case.roles.heads_apart(case, case.with_products(sizes))
@@ -203,7 +204,7 @@ def far_along(case: RotaryMaker, farthest: int = 8999, **sizes: Any) -> Iterator
 
 
 def left_padding(case: RotaryMaker, **sizes: Any) -> Iterator[Case]:
-    """Yield a batch for generation: padding on the left, and positions that count real tokens.
+    """Yield a batch for generation, with padding on the left. The positions count real tokens.
 
     Mistakes: 0 .. L-1 for all batch items, in bfloat16.
     """
@@ -217,8 +218,8 @@ def left_padding(case: RotaryMaker, **sizes: Any) -> Iterator[Case]:
 def weights_shown(case: RotaryMaker, **sizes: Any) -> Iterator[Case]:
     """Yield cases whose output shows the weights: features 0 .. L-1 of every head are its weights.
 
-    They exist for the report, which can then tell how positions are wrong. Mistakes: none of their
-    own.
+    These cases exist for the report, which can then explain wrong positions. No mistake is caught
+    by these cases alone.
     """
     roles = suites.projected(case)
     known = case.with_products(sizes)
@@ -228,7 +229,7 @@ def weights_shown(case: RotaryMaker, **sizes: Any) -> Iterator[Case]:
         inputs = case.drawn(known)
         inputs[roles.value][..., :length] = torch.eye(length)
         weights = roles.drawn_weights(case, known)
-        # Queries and keys are larger than the engine's own, so that scores tell positions apart.
+        # Queries and keys are larger than usual, so that scores of different positions differ.
         weights["q"] *= 2
         weights["k"] *= 2
         weights["v"][:, :length] = torch.eye(length, weights["v"].shape[-1])
@@ -246,8 +247,9 @@ def weights_shown(case: RotaryMaker, **sizes: Any) -> Iterator[Case]:
 def growth(case: RotaryMaker, small: Mapping[str, int], large: Mapping[str, int]) -> Iterator[Case]:
     """Yield calls in two sizes whose operations are counted, with positions and without.
 
-    Mistakes: a loop over batch items, heads or tokens. No other case has these bases, and the
-    smallest has 17 positions: so tables that outlive an object, or grow, are made in both sizes.
+    Mistakes: a loop over batch items, heads or tokens. No other case has these bases, and a call
+    without positions has at least 17 tokens. So an answer that keeps tables after the life of an
+    object, or lets them grow, makes tables in both sizes.
     """
 
     def both(name: str, few: Mapping[str, int], many: Mapping[str, int], **more: Any) -> Case:

@@ -1,4 +1,4 @@
-"""Say where queries, keys and values come from, so that suites can design scores and weights."""
+"""Describe the source of queries, keys and values, so that suites can design scores and weights."""
 
 from __future__ import annotations
 
@@ -16,19 +16,26 @@ HUGE = 1e36
 
 @dataclass(frozen=True)
 class Direct:
-    """Queries, keys and values are inputs of a function."""
+    """Roles for a function whose inputs are queries, keys and values.
+
+    Attributes:
+        q: the name of the input with the queries.
+        k: the name of the input with the keys.
+        v: the name of the input with the values.
+    """
 
     q: str = "q"
     k: str = "k"
     v: str = "v"
 
     def scored(self, case: CaseMaker, sizes: Sizes, scores: Scores) -> Parts:
-        """Let feature 0 of queries and keys make the scores; the other features add about ±1."""
+        """Return inputs whose feature 0 gives the scores; the other features add about ±1."""
         inputs = case.drawn(sizes)
         q, k, v = inputs[self.q], inputs[self.k], inputs[self.v]
         queries = torch.ones(1) if scores.queries is None else scores.queries
         factors = scores.of_heads(q.shape[-3])[:, None] * queries.unsqueeze(-2)  # [B, H, Lq]
-        # The factor 200 is in q, whose gradient is 0 there: so its rounding is not magnified.
+        # The factor 200 is in q. The gradient of q is 0 in feature 0, so the factor does not
+        # magnify its rounding.
         q[..., 0] = 200 * sizes["D"] ** 0.5 * factors
         k[..., 0] = scores.keys.unsqueeze(-2) / 200
         if scores.huge is not None:
@@ -36,24 +43,30 @@ class Direct:
         return {"inputs": inputs}
 
     def tiny(self, case: CaseMaker, sizes: Sizes) -> Parts:
-        """Draw small values."""
+        """Return values of about 1e-7."""
         return {"inputs": {self.v: 1e-7 * case.drawn(sizes)[self.v]}}
 
     def without_biases(self) -> Parts:
-        """Return nothing: there are no biases."""
+        """Return no arguments, because a function has no biases."""
         return {}
 
 
 @dataclass(frozen=True)
 class Projected:
-    """Queries, keys and values are linear projections of the inputs, with H heads of width D.
+    """Roles for a module that projects its inputs to queries, keys and values: H heads of width D.
 
     Attributes:
-        q, k, v, o: the names of the projections.
-        fused: the name of the projection that makes q, k and v at once; then they have no names.
-        kv_heads: the letter of the number of key/value heads; "" if there is a single one.
-        bias: whether there are biases by default; None if the constructor has no `bias`.
-        query, key, value: the inputs that are projected.
+        q: the name of the query projection.
+        k: the name of the key projection.
+        v: the name of the value projection.
+        o: the name of the output projection.
+        fused: the name of the projection that makes q, k and v together. The module then has no
+            projections `q`, `k` and `v`.
+        kv_heads: the letter for the number of key/value heads; "" for a single key/value head.
+        bias: whether the projections have biases by default; None if the constructor has no `bias`.
+        query: the input that becomes queries.
+        key: the input that becomes keys.
+        value: the input that becomes values.
     """
 
     q: str = "q_proj"
@@ -68,10 +81,11 @@ class Projected:
     value: str = "x"
 
     def scored(self, case: CaseMaker, sizes: Sizes, scores: Scores) -> Parts:
-        """Let feature 0 of a head make the scores; the other features add about ±1.
+        """Return inputs and weights so that feature 0 of a head gives the scores.
 
-        Of the inputs, feature 0 holds a key's score, feature 1 a query's factor and feature 2 a
-        large part of a key's values. No other feature of a head depends on these three.
+        The other features of a head add about ±1. In the inputs, feature 0 is a key's score,
+        feature 1 is a query's factor, and feature 2 is a large part of a key's values. No other
+        feature of a head depends on these three features.
         """
         inputs = case.drawn(sizes)
         large, to_query, to_key = (0.0, 10.0, 12.0) if scores.factored else (HUGE, 1.0, 1.0)
@@ -98,7 +112,7 @@ class Projected:
         return {"inputs": inputs, "parameters": self.parameters(case, sizes, weights, zero)}
 
     def tiny(self, case: CaseMaker, sizes: Sizes) -> Parts:
-        """Draw small weights for the values, and no biases after them."""
+        """Return weights that give values of about 1e-7, without biases in v and o."""
         weights = {"v": 1e-7 * self.drawn_weights(case, sizes)["v"]}
         return {"parameters": self.parameters(case, sizes, weights, {"v", "o"})}
 
@@ -107,17 +121,18 @@ class Projected:
         return {} if self.bias is None else {"init": {"bias": False}}
 
     def heads_apart(self, case: CaseMaker, sizes: Sizes) -> Parts:
-        """Make the output projection the identity: the output is the heads, side by side."""
+        """Return weights with an identity as output projection: the output is the joined heads."""
         identity = {"o": torch.eye(sizes["H"] * sizes["D"])}
         return {
             "parameters": self.parameters(case, sizes, identity, {"o"}),
             "outputs": {name: _apart(dims, "(H D)") for name, dims in case.outputs.items()},
         }
 
-    def weights_read_out(self, case: CaseMaker, sizes: Sizes) -> Parts:
-        """Make every head's output its attention weights, twice: D is twice the number of keys.
+    def weights_as_output(self, case: CaseMaker, sizes: Sizes) -> Parts:
+        """Return inputs and weights with which every head outputs its attention weights, twice.
 
-        Value j is the unit vector e_j, which the projection writes to features j and Lk + j.
+        D must be twice the number of keys. Value j is the unit vector e_j, which the projection
+        writes to features j and Lk + j.
         """
         inputs = case.drawn(sizes)
         batch, length, width = inputs[self.value].shape
@@ -131,14 +146,14 @@ class Projected:
             "more_sizes": {"copy": 2, "K": length},
         }
 
-    def nothing(self, case: CaseMaker, sizes: Sizes) -> Parts:
-        """Make values and the output projection zero, so that dropout shows in no result."""
+    def zero_values(self, case: CaseMaker, sizes: Sizes) -> Parts:
+        """Return weights of zero for v and o, so that dropout does not change any result."""
         weights = {"v": 0 * self.drawn_weights(case, sizes)["v"]}
         weights["o"] = torch.zeros(sizes["M"], sizes["H"] * sizes["D"])
         return {"parameters": self.parameters(case, sizes, weights, {"v"})}
 
     def without_queries(self, parameters: Mapping[str, Tensor]) -> dict[str, Tensor]:
-        """Return parameters with which all queries are zero, for `values_alone` of a cases.py."""
+        """Return parameters that make all queries zero, for `values_alone` of a `cases.py`."""
         changed = dict(parameters)
         for kind in ("weight", "bias"):
             name = f"{self.fused or self.q}.{kind}"
@@ -149,11 +164,11 @@ class Projected:
         return changed
 
     def number_of_kv_heads(self, sizes: Sizes) -> int:
-        """Return how many heads keys and values have."""
+        """Return the number of key/value heads."""
         return sizes[self.kv_heads] if self.kv_heads else 1
 
     def drawn_weights(self, case: CaseMaker, sizes: Sizes) -> dict[str, Tensor]:
-        """Return random weights of q, k and v, each [heads, D, width of its input]."""
+        """Return random weights for q, k and v in the shape [heads, D, width of the input]."""
         kv_heads = self.number_of_kv_heads(sizes)
         weights: dict[str, Tensor] = {}
         for role, heads, source in (
@@ -168,12 +183,12 @@ class Projected:
     def parameters(
         self, case: CaseMaker, sizes: Sizes, weights: Mapping[str, Tensor], zero: set[str]
     ) -> dict[str, Tensor]:
-        """Return weights by the names of the module's parameters.
+        """Return weights and zero biases by the names of the module's parameters.
 
         Args:
-            case: of the challenge.
-            sizes: of the case.
-            weights: by role: "q", "k", "v", "o".
+            case: the maker of the challenge.
+            sizes: the sizes of the case.
+            weights: the weights by role: "q", "k", "v", "o".
             zero: the roles whose biases are zero.
         """
         flat = {role: weight.reshape(-1, weight.shape[-1]) for role, weight in weights.items()}
@@ -192,7 +207,7 @@ class Projected:
     def _with_fused(
         self, case: CaseMaker, sizes: Sizes, weights: Mapping[str, Tensor], zero: set[str]
     ) -> dict[str, Tensor]:
-        """Return the weights of q, k and v in one matrix. Those that are not given are drawn."""
+        """Return the weights of q, k and v in one matrix. Missing weights are drawn."""
         weight: list[Tensor] = []
         bias: list[Tensor] = []
         for role, drawn in self.drawn_weights(case, sizes).items():

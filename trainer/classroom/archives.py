@@ -1,7 +1,7 @@
 """Unpack a zip into a temporary folder, within limits.
 
-Trust nothing that an archive says about itself: no size, no count, no name. A bad member is
-refused by itself; the other members are unpacked.
+Trust nothing that an archive says about itself: no size, no count, no name. Refuse a bad member
+alone and unpack the other members.
 """
 
 from __future__ import annotations
@@ -27,31 +27,33 @@ from trainer.practice.learner_files import MOST_SOURCE_BYTES
 MOST_MEMBERS = 50_000  # files and folders
 MOST_BYTES = 1 << 30  # of all files together, unpacked
 MOST_CONTENTS_BYTES = 16 << 20  # of the table of contents, which zipfile reads in one piece
-MOST_DEPTH = 100  # folders in each other
-INSTEAD = "Hand in the Python file itself."
+MOST_DEPTH = 100  # nested folders
+HAND_IN_FILE = "Hand in the Python file itself."
 
-_DEFLATE_RATIO = 1032  # the most that deflate reaches; beyond it, members share their bytes
+# The best ratio that deflate reaches. Above this ratio, members share their compressed bytes.
+_DEFLATE_RATIO = 1032
 _PIECE_BYTES = 1 << 16
 _NESTED = (".zip", ".tar", ".gz", ".tgz", ".bz2", ".xz", ".7z", ".rar")
 _JUNK = frozenset(("__pycache__", "__MACOSX", "node_modules", "venv", "site-packages"))
 _ENCRYPTED_FLAGS = 0x41
 _UTF8_FLAG = 0x800
-# All that zipfile raises for a broken archive; EOFError and others come without a text.
+# All exceptions that zipfile raises for a broken archive. Some, like EOFError, have no text.
 _BROKEN = (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError, OverflowError, ValueError)
 
 
 class FileError(DrillError):
-    """One file cannot be read; the others can."""
+    """Raised for a file that cannot be read. The other files can still be read."""
 
 
 @dataclass(frozen=True)
 class Member:
-    """The name of a file or folder, and for an archive's file, what the archive says about it.
+    """A file or folder of an archive, with the archive's own data about it.
 
-    name       the last part of its path, or the whole path if it leads out of the archive
-    trouble    why the file is refused, in one sentence, or ""
-    modified   seconds since the epoch, or None if the archive has no valid date
-    times      how many files of the archive have this path
+    Attributes:
+        name: the last part of its path, or the whole path if it leads out of the archive.
+        trouble: the reason why the file is refused, in one sentence, or "".
+        modified: seconds since the epoch, or None if the archive has no valid date.
+        times: how many files of the archive have this path.
     """
 
     name: str
@@ -64,18 +66,25 @@ class Member:
 class Tree:
     """A folder on the disk, or an unpacked archive.
 
-    place      how paths in it begin, for people
-    members    what the archive says about each path; empty for a folder on the disk
-    is_of_one  whether one student handed in all of it, so that links within it may be followed
+    Attributes:
+        root: the folder on the disk.
+        place: the start of the paths that messages show for its files.
+        members: the archive's data about each path. Empty for a folder on the disk.
+        is_of_one: True if all of the tree comes from one student. Only then may links inside
+            the tree be followed.
     """
 
     root: Path
     place: str = ""
     members: Mapping[Path, Member] = field(default_factory=dict)
-    is_of_one: bool = False
+    is_one_student: bool = False
 
     def entries(self, folder: Path, most: int | None = None) -> list[tuple[str, Path]]:
-        """Return names and paths of the files in a folder, by name; at most `most` of them.
+        """Return the names and paths of the entries of a folder, sorted by name.
+
+        Args:
+            folder: a folder of this tree.
+            most: return at most this number of entries; None for all.
 
         Raises:
             OSError: the folder cannot be read.
@@ -86,26 +95,28 @@ class Tree:
 
 
 def is_junk(name: str) -> bool:
-    """Return whether a file or folder is hidden or made by a tool.
+    """Return whether a file or folder is hidden or was made by a tool.
 
-    A name that begins with `../` or `..\\` is that of a file that leads out of an archive.
+    A name that begins with `../` or `..\\` is not hidden: the file leads out of an archive.
     """
     return name in _JUNK or (name.startswith(".") and not name.startswith(("../", "..\\")))
 
 
 def unpack(path: Path, name: str, place: str, stack: ExitStack) -> Tree:
-    """Unpack a zip into a temporary folder, which is removed when `stack` is closed.
+    """Unpack a zip into a temporary folder. The folder is removed when `stack` is closed.
 
-    Files that are no Python files or receipts become empty: nobody reads them.
+    Only Python files and receipts keep their content. All other files become empty, because
+    nobody reads them.
 
     Args:
         path: the zip.
-        name: how messages call it.
-        place: how paths in it begin, for people.
-        stack: closed when the files have been read.
+        name: the name of the zip in messages.
+        place: the start of the paths that messages show for the files in the zip.
+        stack: the caller closes the stack after reading the files.
 
     Raises:
-        DrillError: it is no zip, is broken as a whole, exceeds a limit or finds no room.
+        DrillError: the file is not a zip, is broken as a whole or exceeds a limit, or the disk
+            is full.
     """
     try:
         if not path.is_file():
@@ -114,8 +125,8 @@ def unpack(path: Path, name: str, place: str, stack: ExitStack) -> Tree:
         archive = zipfile.ZipFile(file)
     except (*_BROKEN, OSError) as error:
         raise DrillError(
-            f"{name} cannot be read as a zip: {_reason(error)}. Download it again; it may have"
-            " been cut off."
+            f"{name} cannot be read as a zip: {_reason(error)}. Download it again; it may be"
+            " incomplete."
         ) from None
     try:
         root = Path(stack.enter_context(TemporaryDirectory(prefix="attn-drill-")))
@@ -128,7 +139,10 @@ def unpack(path: Path, name: str, place: str, stack: ExitStack) -> Tree:
 
 
 class _BoundedFile(io.FileIO):
-    """Refuse to read too much at once: zipfile asks for as much as the archive claims."""
+    """A file that refuses to read too much at once.
+
+    zipfile reads as many bytes in one piece as the archive claims.
+    """
 
     def read(self, size: int | None = -1, /) -> bytes:
         if size is not None and size > MOST_CONTENTS_BYTES:
@@ -140,10 +154,11 @@ class _BoundedFile(io.FileIO):
 
 
 class _Unpacker:
-    """Unpack one archive below `root`.
+    """Unpack one archive into the folder `root`.
 
     Files and folders on the disk have numbers as names, so no name of the archive becomes a path.
-    Names may then be of any length and differ only in capitals, on every file system.
+    Then names can have any length, and two names can differ only in capitals, on every file
+    system.
     """
 
     def __init__(self, archive: zipfile.ZipFile, name: str, size: int, root: Path) -> None:
@@ -155,7 +170,7 @@ class _Unpacker:
         self._members: dict[Path, Member] = {}
 
     def unpack(self) -> dict[Path, Member]:
-        """Return the members by their path on the disk."""
+        """Unpack all members and return them by their path on the disk."""
         named = [(_name(info), info) for info in self._archive.infolist()]
         times = Counter(name for name, _ in named)
         for name, info in dict(named).items():
@@ -169,7 +184,7 @@ class _Unpacker:
         return self._members
 
     def _add(self, above: tuple[str, ...], member: Member) -> Path:
-        """Return a new path for a member."""
+        """Return a new path on the disk for a member."""
         folder = self._folder(above)
         if len(self._members) >= MOST_MEMBERS:
             raise DrillError(
@@ -191,7 +206,7 @@ class _Unpacker:
         why = _refusal(info, name)
         if times > 1:
             why = f"is {times} times in {self._name}, so it is not clear which file counts"
-        trouble = f"{name} {why}. {INSTEAD}" if why else ""
+        trouble = f"{name} {why}. {HAND_IN_FILE}" if why else ""
         data = b""
         is_read = last.lower().endswith(".py") or is_receipt(last)
         if is_read and not trouble and not any(map(is_junk, (*above, last))):
@@ -205,7 +220,7 @@ class _Unpacker:
         """Return the bytes of a member.
 
         Raises:
-            FileError: it is too large or damaged.
+            FileError: the member is too large or damaged.
             DrillError: all members together are too large.
         """
         data = b""
@@ -239,15 +254,16 @@ class _Unpacker:
 
 
 def _reason(error: BaseException) -> str:
-    """Return the text of an exception, short and without a full stop."""
+    """Return the text of an exception, shortened and without a full stop."""
     text = getattr(error, "strerror", None) or str(error) or type(error).__name__
     return str(text)[:200].rstrip(".")
 
 
 def _name(info: zipfile.ZipInfo) -> str:
-    """Return the path of a member, without needless dots and slashes; a folder's ends in a slash.
+    """Return the path of a member, without needless dots and slashes.
 
-    A zip that does not name its encoding mostly uses UTF-8, else code page 437.
+    The path of a folder ends in a slash. A zip that does not name its encoding mostly uses UTF-8,
+    otherwise code page 437.
     """
     name = info.orig_filename
     if not info.flag_bits & _UTF8_FLAG:
@@ -265,7 +281,7 @@ def _leads_outside(name: str) -> bool:
 
 
 def _refusal(info: zipfile.ZipInfo, name: str) -> str:
-    """Return why a member is not unpacked, or ""."""
+    """Return the reason why a member is not unpacked, or ""."""
     kind = stat.S_IFMT(info.external_attr >> 16)
     if _leads_outside(name) or name[1:2] == ":":
         return "leads out of the archive"
@@ -288,6 +304,6 @@ def _refusal(info: zipfile.ZipInfo, name: str) -> str:
 
 def _modified(info: zipfile.ZipInfo) -> float | None:
     try:
-        return datetime(*info.date_time).timestamp()  # in local time; a zip names no zone
+        return datetime(*info.date_time).timestamp()  # local time: a zip names no time zone
     except (ValueError, OverflowError, OSError):
         return None

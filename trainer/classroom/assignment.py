@@ -1,4 +1,4 @@
-"""An assignment: what `assignment.toml` says a class was asked, and what a result is worth."""
+"""Read an assignment from `assignment.toml`, and compute the score of a result."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ MOST_SECONDS = 86_400.0
 LEAST_MIB, MOST_MIB = 16, 1 << 20
 
 
-class AskedFile(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
+class ChallengeEntry(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     """The keys of a `[[challenge]]`."""
 
     id: str
@@ -30,9 +30,12 @@ class AskedFile(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
 
 
 class AssignmentFile(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
-    """The keys of `assignment.toml`. `due` has any of TOML's types for a day, which are told apart later."""
+    """The keys of `assignment.toml`.
 
-    challenge: list[AskedFile] = []
+    `due` accepts any of TOML's types for a day or a time. `_due` distinguishes the types later.
+    """
+
+    challenge: list[ChallengeEntry] = []
     title: str = ""
     due: Any = None
     seconds: float = Assignment.seconds
@@ -42,7 +45,7 @@ class AssignmentFile(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
 
 
 def plain_assignment(challenge_id: str) -> Assignment:
-    """One challenge, and everything else as it is where nobody says otherwise."""
+    """Return an assignment with one challenge and default values for everything else."""
     return Assignment(challenge_id, (AssignedChallenge(challenge_id),))
 
 
@@ -51,7 +54,7 @@ def read_assignment(path: Path, known: Callable[[str], Challenge]) -> Assignment
 
     Args:
         path: the file.
-        known: finds a challenge by id, or raises DrillError with the nearest.
+        known: return the challenge with an id, or raise DrillError with the nearest id.
 
     Raises:
         DrillError: one sentence that names the file and the key.
@@ -59,41 +62,42 @@ def read_assignment(path: Path, known: Callable[[str], Challenge]) -> Assignment
     try:
         if not path.is_file():
             raise DrillError(
-                f"There is no file {path}. Name the assignment's TOML file, or one challenge with --challenge."
+                f"There is no file {path}. Name the assignment's TOML file, or one challenge with"
+                " --challenge."
             )
         data: AssignmentFile = read_toml(path, AssignmentFile)
     except OSError as error:
         raise DrillError(
             f"{path} cannot be read: {error.strerror or error}. Check its permissions."
         ) from None
-    except (
-        RecursionError,
-        ValueError,
-    ) as error:  # nested without end, or a number of a thousand digits
+    except (RecursionError, ValueError) as error:
+        # Values nested too deeply, or a number of a thousand digits.
         raise DrillError(f"{path} is not valid TOML: {error}.") from None
     try:
-        asked = tuple(_asked(one, known) for one in data.challenge)
-        ids = [one.challenge for one in asked]
-        if not asked:
-            raise DrillError('`challenge` names nothing. Add [[challenge]] and below it id = "…".')
-        if twice := [one for index, one in enumerate(ids) if one in ids[:index]]:
-            raise DrillError(f"`challenge` names {twice[0]} twice. Take one of the two out.")
+        challenges = tuple(_assigned(entry, known) for entry in data.challenge)
+        ids = [assigned.challenge for assigned in challenges]
+        if not challenges:
+            raise DrillError('There is no challenge. Add [[challenge]] and, below it, id = "…".')
+        if repeated := [name for index, name in enumerate(ids) if name in ids[:index]]:
+            raise DrillError(f"`challenge` names {repeated[0]} twice. Remove one of the two.")
         if not 0 < data.seconds <= MOST_SECONDS:
             raise DrillError(
-                f"`seconds` is {data.seconds:g}; it must be more than 0 and at most {MOST_SECONDS:g}."
+                f"`seconds` is {data.seconds:g}; it must be more than 0 and at most"
+                f" {MOST_SECONDS:g}."
             )
         if not LEAST_MIB <= data.memory_mib <= MOST_MIB:
             raise DrillError(
                 f"`memory_mib` is {data.memory_mib}; it must be {LEAST_MIB} to {MOST_MIB}."
             )
-        shown = {one: one for one in get_args(Shown)}.get(data.students_see)
+        shown = {choice: choice for choice in get_args(Shown)}.get(data.students_see)
         if shown is None:
             raise DrillError(
-                f"`students_see` is {data.students_see!r}; it must be one of {', '.join(get_args(Shown))}."
+                f"`students_see` is {data.students_see!r}; it must be one of"
+                f" {', '.join(get_args(Shown))}."
             )
         return Assignment(
             data.title.strip() or ", ".join(ids),
-            asked,
+            challenges,
             data.seconds,
             data.memory_mib,
             _due(data.due),
@@ -104,22 +108,27 @@ def read_assignment(path: Path, known: Callable[[str], Challenge]) -> Assignment
         raise DrillError(f"{path}: {error}") from None
 
 
-def _asked(data: AskedFile, known: Callable[[str], Challenge]) -> AssignedChallenge:
+def _assigned(data: ChallengeEntry, known: Callable[[str], Challenge]) -> AssignedChallenge:
     challenge = known(data.id)
     for check, weight in data.weights.items():
         if check not in CHECK_ORDER:
             near = difflib.get_close_matches(check.lower(), CHECK_ORDER, n=1, cutoff=0.5)
-            hint = f'Did you mean "{near[0]}"?' if near else f"There are: {', '.join(CHECK_ORDER)}."
+            hint = (
+                f'Did you mean "{near[0]}"?'
+                if near
+                else f"The checks are {', '.join(CHECK_ORDER)}."
+            )
             raise DrillError(
-                f"`weights` of {challenge.id} name {check!r}, which is no check. {hint}"
+                f"`weights` of {challenge.id} name {check!r}, which is not a check. {hint}"
             )
         if not (math.isfinite(weight) and weight >= 0):
             raise DrillError(
-                f"`weights` of {challenge.id} give {check!r} {weight:g}; it must be 0 or a positive number."
+                f"`weights` of {challenge.id} give {check!r} the weight {weight:g}; it must be 0 or"
+                " a positive number."
             )
     weights = {check: data.weights.get(check, WEIGHTS[check]) for check in CHECK_ORDER}
     if not any(weights.values()):
-        raise DrillError(f"`weights` of {challenge.id} are all 0. Give at least one check more.")
+        raise DrillError(f"`weights` of {challenge.id} are all 0. Give a check a weight above 0.")
     if not (math.isfinite(data.worth) and data.worth > 0):
         raise DrillError(
             f"`worth` of {challenge.id} is {data.worth:g}; it must be a number above 0."
@@ -128,12 +137,16 @@ def _asked(data: AskedFile, known: Callable[[str], Challenge]) -> AssignedChalle
 
 
 def _due(value: Any) -> float | None:
-    """Seconds since the epoch. A time without offset is this machine's, and a day lasts until its end."""
+    """Return the due time in seconds since the epoch, or None.
+
+    A time without an offset is in the time zone of this machine. A day ends at midnight.
+    """
     if value is None:
         return None
-    if not isinstance(value, date):  # a datetime is one
+    if not isinstance(value, date):  # datetime is a subclass of date
         raise DrillError(
-            f"`due` is {value!r}; it must be a day or a time as TOML has it, without quotes: 2026-12-01 or 2026-12-01T23:59:00+01:00."
+            f"`due` is {value!r}; it must be a day or a time in TOML's form, without quotes:"
+            " 2026-12-01 or 2026-12-01T23:59:00+01:00."
         )
     try:
         return (
@@ -141,41 +154,46 @@ def _due(value: Any) -> float | None:
         ).timestamp()
     except (ValueError, OverflowError, OSError):
         raise DrillError(
-            f"`due` is {value}, which no clock here can show. Name a day from 1970 on."
+            f"`due` is {value}, a time that this machine cannot represent. Name a day after 1970."
         ) from None
 
 
-def score(statuses: Mapping[str, Status], asked: AssignedChallenge, verdict: Verdict) -> float:
-    """Points of one result, 0 to 100, to one decimal: the share that the passed checks have of the weights of those that were due.
+def score(statuses: Mapping[str, Status], assigned: AssignedChallenge, verdict: Verdict) -> float:
+    """Return the points of one result, 0 to 100, rounded to one decimal.
+
+    The points are the weights of the passed checks as a share of the weights of all due checks.
 
     Args:
-        statuses: each check that was due, over all cases; a skipped one has not passed.
-        asked: whose weights count; where no check that was due has any, a pass is everything and all else nothing.
-        verdict: a pass is always 100, and library attention 0, because it did the work.
+        statuses: the status of each due check over all cases. A skipped check did not pass.
+        assigned: the challenge with the weights of its checks. If no due check has a weight, a pass
+            gives 100 points and every other verdict gives 0.
+        verdict: "passed" always gives 100. "not-allowed" always gives 0, because the library did
+            the work.
     """
     if verdict in ("passed", "not-allowed"):
         return 100.0 if verdict == "passed" else 0.0
-    weights = {check: asked.weights.get(check, 0.0) for check in statuses}
+    weights = {check: assigned.weights.get(check, 0.0) for check in statuses}
     largest = max(weights.values(), default=0.0)
     if not largest:
         return 0.0
-    parts = {
-        check: weight / largest for check, weight in weights.items()
-    }  # so that no sum is infinite
+    # Divide by the largest weight so that no sum is infinite.
+    parts = {check: weight / largest for check, weight in weights.items()}
     passed = math.fsum(part for check, part in parts.items() if statuses[check] == "passed")
     return round(100 * passed / math.fsum(parts.values()), 1)
 
 
 def total(scores: Mapping[str, float | None], assignment: Assignment) -> float | None:
-    """Points of a student over all challenges, 0 to 100, to one decimal, each by what it is worth.
+    """Return the points of a student over all challenges, 0 to 100, rounded to one decimal.
 
-    None where a score is: the grader failed there, and nobody can be marked on the rest.
+    Each challenge counts by its worth. Return None if the score of a challenge is missing or
+    None: the grader failed on that challenge, and the rest is not enough for a mark.
     """
-    largest = max(one.worth for one in assignment.asked)
+    largest = max(assigned.worth for assigned in assignment.challenges)
     points: list[float] = []
-    for one in assignment.asked:
-        points_of_one = scores.get(one.challenge)
-        if points_of_one is None:
+    for assigned in assignment.challenges:
+        challenge_score = scores.get(assigned.challenge)
+        if challenge_score is None:
             return None
-        points.append(points_of_one * (one.worth / largest))
-    return round(math.fsum(points) / math.fsum(one.worth / largest for one in assignment.asked), 1)
+        points.append(challenge_score * (assigned.worth / largest))
+    whole = math.fsum(assigned.worth / largest for assigned in assignment.challenges)
+    return round(math.fsum(points) / whole, 1)

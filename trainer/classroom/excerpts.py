@@ -1,4 +1,4 @@
-"""A few lines of somebody's code that may be shown to a whole class: nothing in them says whose they are."""
+"""Make excerpts of a student's code anonymous, so that a whole class may see them."""
 
 from __future__ import annotations
 
@@ -22,12 +22,20 @@ _PATTERN = re.compile(r"([\"'])(?:[-+]?inf|nan|[A-Za-z0-9 .,()]*->[A-Za-z0-9 .,(
 
 
 def name_words(name: str, shortest: int = 3) -> frozenset[str]:
-    """The words by which a name is recognised: `Doe_JaneMary.17` gives doe, jane, mary, janemary. Numbers count from four digits on."""
+    """Return the words that identify a student in a text.
+
+    `Doe_JaneMary.17` gives doe, jane, mary and janemary.
+
+    Args:
+        name: the name of the student.
+        shortest: the fewest characters of a word. Words with letters outside ASCII need two
+            characters, and numbers need four digits.
+    """
     whole = [word for word in re.split(r"[\W_]+", name) if word]
-    found = {part.casefold() for word in whole for part in [word, *_WORD.findall(word)]}
+    words = {part.casefold() for word in whole for part in [word, *_WORD.findall(word)]}
     return frozenset(
         word
-        for word in found
+        for word in words
         if (
             len(word) >= 4
             if word.isdigit()
@@ -36,52 +44,60 @@ def name_words(name: str, shortest: int = 3) -> frozenset[str]:
     )
 
 
-def anonymous(excerpt: Excerpt, names: Set[str]) -> Excerpt | None:
-    """The excerpt without comments, strings, long numbers and identifiers that contain one of these words; `…` stands in their place.
+def anonymised(excerpt: Excerpt, names: Set[str]) -> Excerpt | None:
+    """Return an excerpt that does not identify its author, or None if that is not possible.
 
-    Strings that are a pattern of axes or an infinity stay. Lines that are no whole piece of Python, such as the rest of a docstring,
-    are left out; where nothing is sure the answer is None.
+    Remove comments. Replace strings, long numbers, and identifiers that contain one of the words
+    in `names` by `…`. Keep strings that are a pattern of axes or an infinity. Leave out lines that
+    cannot be parsed, for example the end of a docstring.
+
+    Args:
+        excerpt: lines of a submission with a marked line.
+        names: words of students' names, from `name_words`.
     """
-    here = excerpt.marked - excerpt.first
-    if not 0 <= here < len(excerpt.lines) or any(
+    marked_index = excerpt.marked - excerpt.first
+    if not 0 <= marked_index < len(excerpt.lines) or any(
         len(line) > _LONGEST_LINE for line in excerpt.lines
     ):
         return None
     lines = [line.expandtabs(4).rstrip() for line in excerpt.lines]
-    for start, end in _ranges(len(lines), here):
+    for start, end in _ranges(len(lines), marked_index):
         if _is_python(lines[start:end]):
             cleaned = _cleaned(lines[start:end], names)
             break
     else:
-        start, cleaned = here, [_cut(lines[here], names)]
-    marked = here - start
+        start, cleaned = marked_index, [_cut(lines[marked_index], names)]
+    marked = marked_index - start
     if not cleaned[marked].strip(f' "{HIDDEN}'):
         return None
-    first = next(number for number, line in enumerate(cleaned) if line)
-    last = max(number for number, line in enumerate(cleaned) if line)
+    first = next(index for index, line in enumerate(cleaned) if line)
+    last = max(index for index, line in enumerate(cleaned) if line)
     shown = textwrap.dedent("\n".join(cleaned[first : last + 1])).split("\n")
     return Excerpt(first=excerpt.first + start + first, marked=excerpt.marked, lines=tuple(shown))
 
 
-def hidden(excerpt: Excerpt) -> int:
-    """In how many places something was taken out."""
+def hidden_count(excerpt: Excerpt) -> int:
+    """Return how many places of an excerpt are replaced by `…`."""
     return sum(line.count(HIDDEN) for line in excerpt.lines)
 
 
-def _ranges(count: int, here: int) -> list[tuple[int, int]]:
-    """All stretches of lines around this one, the longest first."""
+def _ranges(count: int, index: int) -> list[tuple[int, int]]:
+    """Return all ranges of lines that contain the line at this index, the longest first."""
     starts, ends = (
-        range(max(0, here - _AROUND), here + 1),
-        range(here + 1, min(count, here + 1 + _AROUND) + 1),
+        range(max(0, index - _AROUND), index + 1),
+        range(index + 1, min(count, index + 1 + _AROUND) + 1),
     )
     return sorted(
         ((start, end) for start in starts for end in ends),
-        key=lambda one: (one[0] - one[1], one[0]),
+        key=lambda limits: (limits[0] - limits[1], limits[0]),
     )
 
 
 def _is_python(lines: list[str]) -> bool:
-    """Whether these lines can be read by themselves: only then is it sure what is a string in them."""
+    """Return whether these lines parse without their context.
+
+    Only then it is certain which parts of the lines are strings.
+    """
     text = textwrap.dedent("\n".join(lines))
     last = text.split("\n")[-1]
     body = " " * (len(last) - len(last.lstrip()) + 4) + "pass"
@@ -91,7 +107,7 @@ def _is_python(lines: list[str]) -> bool:
 def _parses(text: str) -> bool:
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of escapes in somebody's strings
+            warnings.simplefilter("ignore")  # a student's strings may have invalid escapes
             ast.parse(text)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return False
@@ -99,7 +115,10 @@ def _parses(text: str) -> bool:
 
 
 def _cut(line: str, names: Set[str]) -> str:
-    """A line that begins a longer statement or goes on with one; nothing where it may be no code at all."""
+    """Return a cleaned line that is a part of a longer statement.
+
+    Return "" if the line may be text instead of code.
+    """
     if '"""' in line or "'''" in line:
         return ""
     end, opened, closed = 0, "", ""
@@ -113,14 +132,14 @@ def _cut(line: str, names: Set[str]) -> str:
             opened += token.string
         elif token.string in _CLOSES.values():
             opened, closed = (opened[:-1], closed) if opened else (opened, closed + token.string)
-    kept = line[:end]
-    begun = "".join({")": "_(", "]": "[", "}": "{"}[one] for one in reversed(closed))
-    whole = begun + kept.strip() + "".join(_CLOSES[one] for one in reversed(opened))
-    return _cleaned([kept], names)[0] if _is_python([whole]) else ""
+    code = line[:end]
+    begun = "".join({")": "_(", "]": "[", "}": "{"}[bracket] for bracket in reversed(closed))
+    whole = begun + code.strip() + "".join(_CLOSES[bracket] for bracket in reversed(opened))
+    return _cleaned([code], names)[0] if _is_python([whole]) else ""
 
 
 def _tokens(text: str) -> Iterator[tokenize.TokenInfo]:
-    """The tokens up to the first place that is none."""
+    """Yield the tokens up to the first place that cannot be read."""
     try:
         for token in tokenize.generate_tokens(io.StringIO(text).readline):
             if token.type == tokenize.ERRORTOKEN:
@@ -131,37 +150,38 @@ def _tokens(text: str) -> Iterator[tokenize.TokenInfo]:
 
 
 def _cleaned(lines: list[str], names: Set[str]) -> list[str]:
-    """The lines with everything replaced that could name somebody. Lines that hold nothing else become empty."""
+    """Return the lines with everything replaced that could identify a person.
+
+    Lines that hold nothing else become empty.
+    """
     source = textwrap.dedent("\n".join(lines))
     text = source.split("\n")
     spans: list[tuple[tuple[int, int], tuple[int, int], str]] = []
     depth, opened = 0, (0, 0)
     for token in _tokens(source):
         kind = tokenize.tok_name[token.type]
-        if kind in (
-            "FSTRING_START",
-            "TSTRING_START",
-        ):  # from Python 3.12 on, a formatted string is many tokens
+        if kind in ("FSTRING_START", "TSTRING_START"):
+            # Since Python 3.12, a formatted string consists of many tokens.
             opened = opened if depth else token.start
             depth += 1
         elif kind in ("FSTRING_END", "TSTRING_END"):
             depth -= 1
             if not depth:
                 spans.append((opened, token.end, f'"{HIDDEN}"'))
-        elif not depth and (instead := _instead(token, names)) is not None:
-            spans.append((token.start, token.end, instead))
-    for (row, column), (end_row, end_column), instead in sorted(spans, reverse=True):
+        elif not depth and (replacement := _replacement(token, names)) is not None:
+            spans.append((token.start, token.end, replacement))
+    for (row, column), (end_row, end_column), replacement in sorted(spans, reverse=True):
         rest = text[end_row - 1][end_column:]
         text[row - 1] = (
-            text[row - 1][:column] + instead + (rest if row == end_row else "")
+            text[row - 1][:column] + replacement + (rest if row == end_row else "")
         ).rstrip()
         if row != end_row:
             text[row:end_row] = [""] * (end_row - row - 1) + [rest]
     return [line if line.strip(f' "{HIDDEN}') else "" for line in text]
 
 
-def _instead(token: tokenize.TokenInfo, names: Set[str]) -> str | None:
-    """What is shown in place of this token; None where it may be seen."""
+def _replacement(token: tokenize.TokenInfo, names: Set[str]) -> str | None:
+    """Return the text that replaces a token, or None if the token may be shown."""
     if token.type == tokenize.COMMENT:
         return ""
     if token.type == tokenize.STRING:
@@ -173,8 +193,8 @@ def _instead(token: tokenize.TokenInfo, names: Set[str]) -> str | None:
         return HIDDEN if long or digits in names else None
     if token.type == tokenize.NAME and not keyword.iskeyword(token.string):
         whole = token.string.casefold()
-        named = name_words(token.string, 2) & names or any(
+        identifies = name_words(token.string, 2) & names or any(
             len(name) >= 4 and name in whole for name in names
         )
-        return HIDDEN if named else None
+        return HIDDEN if identifies else None
     return None

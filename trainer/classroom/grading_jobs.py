@@ -1,4 +1,4 @@
-"""A class's submissions through stations: what is to be graded, what is done already, results as they come."""
+"""Plan the grading of a class, send its submissions to grading servers, and read the results."""
 
 from __future__ import annotations
 
@@ -24,7 +24,17 @@ _LOOK_SECONDS = 0.2
 
 @dataclass(frozen=True)
 class GradingPlan:
-    """How a class is graded. `packs`: where challenges are looked for; `content`: digest of each challenge."""
+    """The settings with which a class is graded.
+
+    Attributes:
+        assignment: the assignment of the class.
+        challenges: the challenges of the assignment, by id.
+        packs: the folders in which challenges are looked up.
+        content: the digest of each challenge, by id.
+        seed: the seed of the class.
+        per_student_seed: True if each student gets different cases.
+        allow_weaker: True if submissions are graded on machines with weaker isolation, too.
+    """
 
     assignment: Assignment
     challenges: Mapping[str, Challenge]
@@ -32,12 +42,12 @@ class GradingPlan:
     content: Mapping[str, str]
     seed: int
     per_student_seed: bool = False
-    weaker: bool = False
+    allow_weaker: bool = False
 
 
 @dataclass(frozen=True)
 class Job:
-    """One submission, the seed of its cases, and the digest of all that decides its result."""
+    """A submission, the seed of its cases, and the digest of everything that decides its result."""
 
     submission: StudentSubmission
     seed: int
@@ -51,27 +61,29 @@ def plan_of(
     seed: int,
     *,
     per_student_seed: bool = False,
-    weaker: bool = False,
+    allow_weaker: bool = False,
 ) -> GradingPlan:
-    """A plan for these challenges as they are now."""
-    named = {one.id: one for one in challenges}
+    """Return a plan for these challenges, with the digests that their files have now."""
+    by_id = {challenge.id: challenge for challenge in challenges}
     return GradingPlan(
         assignment,
-        named,
+        by_id,
         tuple(packs),
-        {name: content_digest(one) for name, one in named.items()},
+        {name: content_digest(challenge) for name, challenge in by_id.items()},
         seed,
         per_student_seed,
-        weaker,
+        allow_weaker,
     )
 
 
 def jobs_of(plan: GradingPlan, submissions: Sequence[StudentSubmission]) -> list[Job]:
-    """A job a submission, those of one challenge together: they share its exam."""
+    """Return one job for each submission.
+
+    Jobs of the same challenge are next to each other, because they share prepared cases.
+    """
     order = list(plan.challenges)
-    return [
-        _job(plan, one) for one in sorted(submissions, key=lambda one: order.index(one.challenge))
-    ]
+    by_challenge = sorted(submissions, key=lambda submission: order.index(submission.challenge))
+    return [_job(plan, submission) for submission in by_challenge]
 
 
 def _job(plan: GradingPlan, submission: StudentSubmission) -> Job:
@@ -103,9 +115,10 @@ def _job(plan: GradingPlan, submission: StudentSubmission) -> Job:
 
 
 def _weights(plan: GradingPlan, challenge: str) -> list[tuple[str, float]]:
-    return sorted(
-        next(one.weights for one in plan.assignment.asked if one.challenge == challenge).items()
+    assigned = next(
+        assigned for assigned in plan.assignment.challenges if assigned.challenge == challenge
     )
+    return sorted(assigned.weights.items())
 
 
 def _is_late(plan: GradingPlan, submission: StudentSubmission) -> bool:
@@ -117,51 +130,56 @@ def _is_late(plan: GradingPlan, submission: StudentSubmission) -> bool:
 
 
 def _seed_of(plan: GradingPlan, submission: StudentSubmission) -> int:
-    """The class's seed, or one that follows from it and the student."""
+    """Return the seed of the class, or a seed computed from the class seed and the student."""
     if not plan.per_student_seed:
         return plan.seed
     return random.Random(f"{plan.seed} {submission.student}").randrange(_MOST_SEED)
 
 
-def left_to_do(jobs: Sequence[Job], kept: ResultStore) -> list[Job]:
-    """Return the jobs without a result that still holds.
+def pending_jobs(jobs: Sequence[Job], store: ResultStore) -> list[Job]:
+    """Return the jobs that have no valid result.
 
-    A result holds if nothing decisive has changed since, unless it says only that the grader
-    failed. That a person has to settle something holds until the files change.
+    A result is valid if nothing that decides it has changed since. A result is never valid if the
+    grader failed. The result of an unsettled submission is valid until the files change.
     """
-    left = []
+    pending = []
     for job in jobs:
-        found = kept.read(job.submission.student, job.submission.challenge)
+        result = store.read(job.submission.student, job.submission.challenge)
         if (
-            found is None
-            or found.task != job.digest
-            or (found.verdict is None and not found.unsettled)
+            result is None
+            or result.task != job.digest
+            or (result.verdict is None and not result.unsettled)
         ):
-            left.append(job)
-    return left
+            pending.append(job)
+    return pending
 
 
 def is_late(plan: GradingPlan, job: Job) -> bool:
-    """Whether it came after the assignment's due time."""
+    """Return whether the submission came after the due time of the assignment."""
     return _is_late(plan, job.submission)
 
 
-def graded(
+def grade_jobs(
     plan: GradingPlan,
     jobs: Sequence[Job],
     executor: Executor,
     at_once: int,
     interrupted: Callable[[], bool] = lambda: False,
 ) -> Iterator[tuple[Job, Reply | None]]:
-    """The answer to each job, in the order in which they come; None for a submission that cannot be read and was not tried.
+    """Yield each job with its reply, in the order in which the jobs finish.
+
+    The reply is None if the submission could not be read. Unreadable submissions are not sent.
 
     Args:
-        executor: calls `pool.answer` with bytes; anything that speaks `concurrent.futures` will do.
-        at_once: how many are handed to it at a time, so that little is lost when the grading is interrupted.
-        interrupted: whether the user has asked for an end; is looked at several times a second.
+        plan: how the class is graded.
+        jobs: the jobs to grade.
+        executor: calls `pool.answer` with bytes. Any executor of `concurrent.futures` works.
+        at_once: how many jobs the executor has at a time. A small number loses little work when
+            the grading is interrupted.
+        interrupted: return whether the user wants to stop. Called several times a second.
 
     Raises:
-        KeyboardInterrupt: once `interrupted` says so.
+        KeyboardInterrupt: `interrupted` returned True.
     """
     packs = tuple(str(folder) for folder in plan.packs)
     waiting = deque(jobs)
@@ -179,17 +197,22 @@ def graded(
                 under_way[executor.submit(answer, packs, request)] = job
             for done in wait(under_way, _LOOK_SECONDS, FIRST_COMPLETED).done:
                 yield under_way.pop(done), _answer_of(done)
-        if interrupted():  # during the last ones
+        if interrupted():  # the signal came during the last jobs
             raise KeyboardInterrupt
     finally:
-        for one in under_way:
-            one.cancel()
+        for future in under_way:
+            future.cancel()
 
 
 def _answer_of(done: Future[bytes]) -> Reply:
-    """What came of it; a machine that was lost too often is a fault of the grading, not of the submission."""
+    """Return the reply that a job produced.
+
+    If the executor raised an exception, for example because a machine was lost too often, the
+    reply is a refusal: the submission is not to blame.
+    """
     if (error := done.exception()) is not None:
-        sentence = f"It could not be graded: {type(error).__name__}: {str(error)[:300]}."
+        reason = f"{type(error).__name__}: {str(error)[:300]}"
+        sentence = f"The submission could not be graded: {reason}."
         return Refused(0, sentence)
     return unpacked_reply(done.result())
 
@@ -201,14 +224,17 @@ def _request(plan: GradingPlan, job: Job, source: str) -> Grade:
         seed=job.seed,
         is_shared=not plan.per_student_seed,
         content=plan.content[job.submission.challenge],
-        isolation="weaker" if plan.weaker else "full",
+        isolation="weaker" if plan.allow_weaker else "full",
         seconds=plan.assignment.seconds,
         memory_mib=plan.assignment.memory_mib,
     )
 
 
-def results_of(kept: ResultStore, jobs: Sequence[Job]) -> Iterator[StudentResult]:
-    """The results that are there, sorted by student and challenge. One at a time: a class's worth need not fit into memory."""
+def results_of(store: ResultStore, jobs: Sequence[Job]) -> Iterator[StudentResult]:
+    """Yield the valid results of these jobs, sorted by student and challenge.
+
+    Only one result at a time is in memory, because a whole class may not fit.
+    """
     for job in sorted(
         jobs,
         key=lambda job: (
@@ -217,6 +243,6 @@ def results_of(kept: ResultStore, jobs: Sequence[Job]) -> Iterator[StudentResult
             job.submission.challenge,
         ),
     ):
-        found = kept.read(job.submission.student, job.submission.challenge)
-        if found is not None and found.task == job.digest:
-            yield found
+        result = store.read(job.submission.student, job.submission.challenge)
+        if result is not None and result.task == job.digest:
+            yield result

@@ -1,8 +1,9 @@
-"""Read whose a file is from the name that a learning management system gave it.
+"""Find the student of a file from the file name that a learning management system wrote.
 
-The systems are Canvas, Moodle (a folder for each student, or all files in a row) and Blackboard.
-Each puts what it knows of the student first and the student's own file name last. So the first
-mark of a system in a name counts: what stands after it is the student's, and decides nothing.
+The systems are Canvas, Moodle (a folder for each student, or all files in one folder) and
+Blackboard. Each system writes the student's data first and the student's own file name last.
+So the first mark of a system in a name counts. The student chose the text after the mark, so
+that text decides nothing.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-# Every name group is lazy: the first mark counts.
+# The groups `name` are lazy, so that the first mark counts.
 _CANVAS = re.compile(
     r"(?P<name>.+?)(?:_LATE)?_(?P<id>[0-9]{1,18})_(?P<upload>[0-9]{1,18})_(?P<file>.+)", re.DOTALL
 )
@@ -29,15 +30,17 @@ _RECEIPT = re.compile(r"\s*[^:：\n]*[:：][^\n]*\((?P<user>[^()\n]+)\)\s*?(?:\n
 
 
 @dataclass(frozen=True)
-class Named:
-    """The parts of a system's name.
+class LmsName:
+    """The parts of a file name that a learning management system wrote.
 
-    key       tells students apart, also those of one name
-    id        the system's number of the student, or ""
-    file      the name that the student gave the file; "" for a folder
-    attempt   when it was handed in, in a form that sorts, or ""
-    upload    the number of the upload, which grows with time, or 0
-    certain   whether other files are hardly ever called like that
+    Attributes:
+        key: different for different students, even if they have the same name.
+        student: the name of the student.
+        id: the system's id of the student, or "".
+        file: the student's own name of the file; "" for a folder.
+        attempt: the time of the attempt as text that sorts by time, or "".
+        upload: the number of the upload, which grows with time, or 0.
+        certain: True if files from other sources hardly ever have a name like this.
     """
 
     key: tuple[str, ...]
@@ -50,19 +53,20 @@ class Named:
 
 
 @dataclass(frozen=True)
-class Names:
-    """What the names of a whole class say.
+class LmsNames:
+    """The parsed names of a whole class.
 
-    by_name   the reading of each name, without those that are no system's
-    guessed   of Blackboard's names, which say no more than `<assignment>_<user>`: the user that was
-              read from each, where it could have been cut elsewhere
+    Attributes:
+        by_name: the parts of each name that a system wrote, by name and is_folder.
+        guessed: the guessed users in Blackboard's names, by `<assignment>_<user>`. These names
+            do not show where the user begins.
     """
 
-    by_name: Mapping[tuple[str, bool], Named]
+    by_name: Mapping[tuple[str, bool], LmsName]
     guessed: Mapping[str, str]
 
 
-def is_named(name: str, is_folder: bool) -> bool:
+def is_lms_name(name: str, is_folder: bool) -> bool:
     """Return whether a system may have written this name."""
     return bool(_readings(name, is_folder))
 
@@ -71,12 +75,13 @@ def read_names(
     names: Iterable[tuple[str, bool]],
     known: Collection[str] = (),
     receipts: Mapping[str, str] | None = None,
-) -> Names:
-    """Read all names of a class together.
+) -> LmsNames:
+    """Parse all names of a class together.
 
     Args:
-        names: each with whether it is a folder.
-        known: likely names of the assignment, as `spelt` has them; used if nothing else decides.
+        names: the names of files and folders, each with True for a folder.
+        known: likely names of the assignment, in the form of `normalised_name`. They count only
+            if nothing else decides.
         receipts: the text of each of Blackboard's receipts, by its file name.
     """
     names = list(names)
@@ -87,17 +92,17 @@ def read_names(
     blackboard = [found for found in chosen.values() if found.re is _BLACKBOARD]
     by_receipt = _by_receipt(receipts or {}, {found.string for found in blackboard})
     users, guessed = _users({found["name"] for found in blackboard}, by_receipt, known)
-    return Names({key: _named(found, users) for key, found in chosen.items()}, guessed)
+    return LmsNames({key: _named(found, users) for key, found in chosen.items()}, guessed)
 
 
 def is_receipt(name: str) -> bool:
-    """Return whether Blackboard calls the receipt of an attempt like this."""
+    """Return whether this is the name of Blackboard's receipt of an attempt."""
     found = _BLACKBOARD.fullmatch(name)
     return found is not None and found["note"] is not None
 
 
 def _readings(name: str, is_folder: bool) -> dict[str, re.Match[str]]:
-    """Return every way to read a name, by system."""
+    """Return every possible reading of a name, by system."""
     found: dict[str, re.Match[str]] = {}
     if (moodle := _MOODLE.fullmatch(name)) and (is_folder or moodle["file"]):
         found["moodle"] = moodle
@@ -111,7 +116,7 @@ def _readings(name: str, is_folder: bool) -> dict[str, re.Match[str]]:
 
 
 def _first(readings: Mapping[str, re.Match[str]]) -> re.Match[str]:
-    """Return the reading whose mark comes first: the student's own words come after it."""
+    """Return the reading whose mark comes first, because the student's own words come later."""
     return min(readings.values(), key=lambda found: found.end("name"))
 
 
@@ -119,10 +124,11 @@ def _misread_as_canvas(
     readings: Mapping[tuple[str, bool], Mapping[str, re.Match[str]]],
     chosen: Mapping[tuple[str, bool], re.Match[str]],
 ) -> list[tuple[str, bool]]:
-    """Return Blackboard's names that look like Canvas's, as those of an assignment `Lab_3_1` do.
+    """Return the names from Blackboard that look like names from Canvas.
 
-    A student on Canvas may call a file like one of Blackboard's. But no student can do these two
-    things: give two files one upload number, or take away the numbers that Canvas puts first.
+    An assignment `Lab_3_1` produces names like these. A student on Canvas can also give a file a
+    name in Blackboard's form. But no student can give two files the same upload number, or remove
+    the numbers that Canvas writes first.
     """
     doubtful = {
         key: found
@@ -139,13 +145,18 @@ def _misread_as_canvas(
     ]
 
 
-def _named(found: re.Match[str], users: Mapping[str, str]) -> Named:
-    """Return the parts of a match; `users` gives the user of each `<assignment>_<user>`."""
+def _named(found: re.Match[str], users: Mapping[str, str]) -> LmsName:
+    """Return the parts of a name.
+
+    Args:
+        found: the match of the name.
+        users: the user of each `<assignment>_<user>`.
+    """
     name = found["name"]
     if found.re is _MOODLE:
-        return Named(("moodle", name, found["id"]), name, found["id"], found["file"] or "")
+        return LmsName(("moodle", name, found["id"]), name, found["id"], found["file"] or "")
     if found.re is _CANVAS:
-        return Named(
+        return LmsName(
             ("canvas", name, found["id"]),
             name,
             found["id"],
@@ -153,7 +164,7 @@ def _named(found: re.Match[str], users: Mapping[str, str]) -> Named:
             upload=int(found["upload"]),
             certain=False,
         )
-    return Named(
+    return LmsName(
         ("blackboard", name),
         users[name],
         file=found["file"] or found["note"],
@@ -162,7 +173,7 @@ def _named(found: re.Match[str], users: Mapping[str, str]) -> Named:
 
 
 def _by_receipt(receipts: Mapping[str, str], names: Collection[str]) -> dict[str, str]:
-    """Return the user of each `<assignment>_<user>` for which a receipt names the user."""
+    """Return the user of each `<assignment>_<user>` that has a receipt."""
     found: dict[str, str] = {}
     for name, text in receipts.items():
         match, line = _BLACKBOARD.fullmatch(name), _RECEIPT.match(text)
@@ -174,19 +185,22 @@ def _by_receipt(receipts: Mapping[str, str], names: Collection[str]) -> dict[str
 def _users(
     heads: Collection[str], by_receipt: Mapping[str, str], known: Collection[str]
 ) -> tuple[dict[str, str], dict[str, str]]:
-    """Return the user in each `<assignment>_<user>`, and those of them that could be others.
+    """Return the user in each `<assignment>_<user>`, and the users that are guesses.
 
-    Both parts may have underscores. Receipts decide first: a receipt tells the assignment
-    for all. Then the assignment is the part that several users have in common. A single user
-    without a receipt is cut as early as possible: the name is never shortened to another's.
+    Both parts may have underscores. Receipts decide first: one receipt shows the assignment for
+    all names. Otherwise the assignment is the part that several names have in common. For a single
+    name without a receipt, the user begins as early as possible. Then the user is never shortened
+    to the name of another student.
     """
     users = dict(by_receipt)
     assignments = {head.removesuffix(f"_{user}") for head, user in by_receipt.items()}
     groups: dict[str, list[list[str]]] = defaultdict(list)
     for head in sorted(set(heads) - set(users)):
-        own = [text for text in assignments if head.startswith(f"{text}_") and head != f"{text}_"]
-        if own:
-            users[head] = head[len(max(own, key=len)) + 1 :]
+        prefixes = [
+            text for text in assignments if head.startswith(f"{text}_") and head != f"{text}_"
+        ]
+        if prefixes:
+            users[head] = head[len(max(prefixes, key=len)) + 1 :]
         else:
             groups[head.partition("_")[0]].append(head.split("_"))
     guessed: dict[str, str] = {}
@@ -206,7 +220,7 @@ def _users(
 
 
 def _shared(heads: Sequence[Sequence[str]]) -> int:
-    """Return how many first parts all heads share, so that something is left of each."""
+    """Return how many first parts all heads share. At least one part of each head must remain."""
     most = min(map(len, heads)) - 1
     count = 0
     while count < most and len({parts[count] for parts in heads}) == 1:
@@ -217,21 +231,24 @@ def _shared(heads: Sequence[Sequence[str]]) -> int:
 
 
 def _known(parts: Sequence[str], known: Collection[str]) -> int:
-    """Return how many first parts are a known name of the assignment, or 0."""
+    """Return the number of first parts that are a known name of the assignment, or 0."""
     for count in range(len(parts) - 1, 0, -1):
-        if spelt("_".join(parts[:count]).replace(" ", "_")) in known:
+        if normalised_name("_".join(parts[:count]).replace(" ", "_")) in known:
             return count
     return 0
 
 
 def handed_in_at(attempt: str) -> float | None:
-    """Return the time of an attempt in seconds since the epoch, in local time; None for ""."""
+    """Return the time of an attempt in seconds since the epoch, or None for "".
+
+    The attempt is in local time.
+    """
     try:
         return datetime.strptime(attempt, "%Y-%m-%d-%H-%M-%S").timestamp()
     except (ValueError, OverflowError, OSError):
         return None
 
 
-def spelt(file_name: str) -> str:
-    """Return a file name in one spelling: small letters, underscores for hyphens."""
+def normalised_name(file_name: str) -> str:
+    """Return a file name in lower case, with underscores in place of hyphens."""
     return file_name.lower().replace("-", "_")

@@ -1,4 +1,4 @@
-"""What the floor speaks of: submissions that came in, results that are kept, what an assignment asks."""
+"""The values of a class's grading: submissions, assignments and results."""
 
 from __future__ import annotations
 
@@ -10,10 +10,12 @@ from trainer.model.challenge import Mistake
 from trainer.model.checks import CHECK_ORDER, Status, Verdict
 from trainer.model.report import Outcome, Report
 
-# What of a report a student is shown: all of it; verdict and checks; the verdict alone.
+# The part of a report that a student sees: everything, the verdict and the checks, or only the
+# verdict.
 Shown = Literal["report", "checks", "verdict"]
 
-# What only says that a file can be graded at all brings no points, nor does what is not there: a stub handed in again scores nothing.
+# Checks that only show that a file can be graded bring no points, nor does the absence of forbidden
+# code. A student who hands in the stub unchanged gets 0 points.
 WEIGHTS: Mapping[str, float] = {
     check: 0.0 if check in ("loads", "interface", "parameters", "from scratch") else 1.0
     for check in CHECK_ORDER
@@ -24,12 +26,16 @@ WEIGHTS: Mapping[str, float] = {
 class StudentSubmission:
     """One file that a student handed in, or the reason why there is none.
 
-    student    as the folder, the file or the archive names them; unique within a class and challenge
-    file       its place, for people: relative to the folder or inside the archive
-    source     None where it cannot be had; `trouble` says why in one sentence
-    modified   seconds since the epoch, where that is known
-    unsettled  the places of all files that came under this name, if there are several and a person
-               has to say which of them counts; then there is no source
+    Attributes:
+        student: the name from the folder, the file or the archive. Unique within a class and
+            challenge.
+        challenge: the id of the challenge.
+        file: the path that messages show, relative to the folder or inside the archive.
+        source: the text, or None if it cannot be read.
+        trouble: the reason why there is no source, in one sentence, or "".
+        modified: seconds since the epoch, or None if unknown.
+        unsettled: the paths of all files that have this student's name, if there are several and
+            a person must choose one of them. There is no source then.
     """
 
     student: str
@@ -45,8 +51,10 @@ class StudentSubmission:
 class AssignedChallenge:
     """One challenge of an assignment.
 
-    weights   points of each check, relative to each other; checks that are not due for a challenge do not count
-    worth     what this challenge counts among the assignment's, relative to each other
+    Attributes:
+        challenge: the id of the challenge.
+        weights: the relative points of each check. Checks that are not due do not count.
+        worth: the relative weight of this challenge among the challenges of the assignment.
     """
 
     challenge: str
@@ -56,10 +64,20 @@ class AssignedChallenge:
 
 @dataclass(frozen=True)
 class Assignment:
-    """What a class was asked, and how it is graded. `due`: seconds since the epoch. `why`: whether students are told the likely mistake."""
+    """The challenges that a class must solve, and the settings for their grading.
+
+    Attributes:
+        title: the title of the assignment.
+        challenges: the challenges, in order.
+        seconds: the CPU seconds for each submission.
+        memory_mib: the memory beyond torch's own, in MiB.
+        due: the due time in seconds since the epoch, or None.
+        shown: the part of a report that students see.
+        why: True if students see the likely mistake.
+    """
 
     title: str
-    asked: tuple[AssignedChallenge, ...]
+    challenges: tuple[AssignedChallenge, ...]
     seconds: float = 10.0
     memory_mib: int = 2048
     due: float | None = None
@@ -69,7 +87,13 @@ class Assignment:
 
 @dataclass(frozen=True)
 class Excerpt:
-    """A few lines of a submission. `first`: the number of the first; `marked`: the line to show."""
+    """A few lines of a submission.
+
+    Attributes:
+        first: the line number of the first line, from 1.
+        marked: the line number of the line that the report is about.
+        lines: the text of the lines.
+    """
 
     first: int
     marked: int
@@ -78,14 +102,22 @@ class Excerpt:
 
 @dataclass(frozen=True, kw_only=True)
 class StudentResult:
-    """One file of `results/`: the report on a submission, and what the class needs with it.
+    """One file of `results/`: the report on a submission, and the data that the class needs.
 
-    report    None if there is none: `error` says why. The submission is not to blame then
-    score     0 to 100, or None without a report
-    text      the report as plain text, 80 columns, without the likely mistake and without commands
-    task      digest of all that decides the result; `--resume` compares it
-    unsettled the files that came under one name, if a person has to say which of them counts; then
-              there is no report, and `error` says what to do
+    Attributes:
+        student: the name of the student.
+        challenge: the id of the challenge.
+        file: the path of the submission that messages show.
+        report: the report, or None if the grader failed. The submission is not to blame then.
+        error: the reason why there is no report, or None.
+        score: 0 to 100, or None without a report.
+        late: True if the submission came after the due time.
+        text: the report as plain text in 80 columns, without the likely mistake and without
+            commands.
+        excerpt: the lines around the line that the report is about, or None.
+        task: the digest of everything that decides the result. `--resume` compares it.
+        unsettled: the files that have this student's name, if a person must choose one of them.
+            There is no report then, and `error` gives the next step.
     """
 
     student: str
@@ -102,7 +134,7 @@ class StudentResult:
 
     @property
     def verdict(self) -> Verdict | None:
-        """The verdict; None without a report."""
+        """The verdict, or None without a report."""
         return None if self.report is None else self.report.verdict
 
     @property
@@ -118,9 +150,9 @@ class StudentResult:
 
     @property
     def seconds(self) -> float:
-        """How long the grading took."""
+        """The duration of the grading in seconds."""
         return 0.0 if self.report is None else self.report.elapsed_seconds
 
     def statuses(self) -> dict[str, Status]:
-        """Return each check that was due, in order, with its status over all cases."""
+        """Return the status of each due check over all cases, in the order of the checks."""
         return {} if self.report is None else self.report.statuses()

@@ -1,4 +1,7 @@
-"""Results on disk: one file a student and challenge, whole or not at all; and the record of how the class is graded."""
+"""Store results on disk: one file for each student and challenge, and one for the whole class.
+
+Each file is written completely or not at all.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +34,7 @@ _RESERVED = frozenset("con prn aux nul".split()) | {
 
 
 class ClassFile(msgspec.Struct, frozen=True, kw_only=True):
-    """`class.json`: what has to be the same when a grading is resumed."""
+    """`class.json`: the settings of a grading. `--resume` requires the same settings."""
 
     schema: str = CLASS_SCHEMA
     title: str
@@ -44,35 +47,40 @@ class ClassFile(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def safe_name(student: str) -> str:
-    """A file name for a student: the name itself where every file system takes it, else what can be kept of it and a digest that keeps it apart."""
-    kept = "".join(
-        "_"
-        if one in _FORBIDDEN or (unicodedata.category(one).startswith(("C", "Z")) and one != " ")
-        else one
-        for one in student
-    )
-    kept = kept.strip(" .") or "_"
-    if kept.split(".")[0].lower() in _RESERVED:
-        kept = f"_{kept}"
-    while len(kept.encode()) > _MOST_NAME_BYTES:
-        kept = kept[:-1]
-    if kept == student:
-        return kept
-    return f"{kept}-{hashlib.sha256(student.encode('utf-8', 'surrogatepass')).hexdigest()[:8]}"
+    """Return a file name for a student that is valid on every file system.
 
-
-def packed(result: StudentResult) -> bytes:
-    """Return a result as a JSON file: the object of `check --json`, and what the class needs.
-
-    The student comes first, so that a teacher who opens the file sees whose it is. The text is in
-    ASCII, so that nothing in it draws on a terminal.
+    Return the student's name itself if it is valid. Otherwise replace its forbidden characters and
+    add a digest, so that two names never give the same file name.
     """
-    nothing = Report(result.challenge, result.file, None, "error", ())
-    found = to_object(result.report or nothing)
+    safe = "".join(
+        "_"
+        if char in _FORBIDDEN or (unicodedata.category(char).startswith(("C", "Z")) and char != " ")
+        else char
+        for char in student
+    )
+    safe = safe.strip(" .") or "_"
+    if safe.split(".")[0].lower() in _RESERVED:
+        safe = f"_{safe}"
+    while len(safe.encode()) > _MOST_NAME_BYTES:
+        safe = safe[:-1]
+    if safe == student:
+        return safe
+    return f"{safe}-{hashlib.sha256(student.encode('utf-8', 'surrogatepass')).hexdigest()[:8]}"
+
+
+def encode_result(result: StudentResult) -> bytes:
+    """Return a result as the bytes of a JSON file.
+
+    The file holds the object of `check --json` and the data that the class needs. The student
+    comes first, so that a teacher who opens the file sees whose result it is. The text is ASCII,
+    so that nothing in the file controls a terminal.
+    """
+    empty = Report(result.challenge, result.file, None, "error", ())
+    content = to_object(result.report or empty)
     if result.report is None:
-        found |= {"verdict": None, "error": result.error}
-    found = {"student": result.student} | found
-    found |= {
+        content |= {"verdict": None, "error": result.error}
+    content = {"student": result.student} | content
+    content |= {
         "text": result.text,
         "excerpt": None if result.excerpt is None else asdict(result.excerpt),
         "score": result.score,
@@ -80,97 +88,108 @@ def packed(result: StudentResult) -> bytes:
         "task": result.task,
     }
     if result.unsettled:
-        found["unsettled"] = list(result.unsettled)
-    return json.dumps(found, allow_nan=False).encode("ascii") + b"\n"
+        content["unsettled"] = list(result.unsettled)
+    return json.dumps(content, allow_nan=False).encode("ascii") + b"\n"
 
 
-def unpacked(text: bytes) -> StudentResult:
+def decode_result(text: bytes) -> StudentResult:
     """Return the result that a JSON file holds.
 
     Raises:
-        ValueError, KeyError, TypeError: if the file is none of ours.
+        ValueError, KeyError, TypeError: the text is not the file of a result.
     """
-    found = json.loads(text)
-    excerpt = found.get("excerpt")
+    content = json.loads(text)
+    excerpt = content.get("excerpt")
     return StudentResult(
-        student=found["student"],
-        challenge=found["challenge"],
-        file=found["file"],
-        report=None if found["verdict"] is None else from_object(found),
-        error=found.get("error"),
-        score=found["score"],
-        late=found["late"],
-        text=found["text"],
+        student=content["student"],
+        challenge=content["challenge"],
+        file=content["file"],
+        report=None if content["verdict"] is None else from_object(content),
+        error=content.get("error"),
+        score=content["score"],
+        late=content["late"],
+        text=content["text"],
         excerpt=None if excerpt is None else Excerpt(**{**excerpt, "lines": (*excerpt["lines"],)}),
-        task=found["task"],
-        unsettled=tuple(found.get("unsettled", ())),
+        task=content["task"],
+        unsettled=tuple(content.get("unsettled", ())),
     )
 
 
 class ResultStore:
-    """The results of a class under OUT."""
+    """The results of a class in the output folder."""
 
     def __init__(self, out: Path, challenges: list[str]) -> None:
         self.out = out
         self._several = len(challenges) > 1
 
     def path(self, student: str, challenge: str) -> Path:
-        """`results/<student>.json`; with several challenges a folder each."""
+        """Return the path of a result: `results/<student>.json`.
+
+        With several challenges, each challenge has its own folder below `results/`.
+        """
         folder = self.out / "results"
         return (folder / challenge if self._several else folder) / f"{safe_name(student)}.json"
 
     def write(self, result: StudentResult) -> None:
-        """Write a result, whole or not at all."""
-        write_whole(self.path(result.student, result.challenge), packed(result))
+        """Write a result completely or not at all."""
+        write_atomically(self.path(result.student, result.challenge), encode_result(result))
 
     def read(self, student: str, challenge: str) -> StudentResult | None:
-        """The result of a student, or None where there is none that can be read: it is graded again then."""
+        """Return the stored result of a student, or None if no readable result exists.
+
+        A submission without a readable result is graded again.
+        """
         try:
-            found = unpacked(self.path(student, challenge).read_bytes())
+            result = decode_result(self.path(student, challenge).read_bytes())
         except (OSError, ValueError, KeyError, TypeError, RecursionError):
             return None
-        is_meant = (found.student, found.challenge) == (student, challenge)
-        return found if is_meant else None
+        # A file that somebody renamed holds the result of another student.
+        is_same = (result.student, result.challenge) == (student, challenge)
+        return result if is_same else None
 
     def class_file(self) -> ClassFile | None:
-        """How an earlier grading here was made, if there was one.
+        """Return the settings of an earlier grading in this folder, or None if there was none.
 
         Raises:
-            DrillError: if there is a file that says nothing of it.
+            DrillError: the file exists but is not readable or has another schema.
         """
         path = self.out / CLASS_FILE
-        found = read_json(path, ClassFile)
-        if found is None and path.exists():
+        record = read_json(path, ClassFile)
+        if record is None and path.exists():
             raise DrillError(
-                f"{path} cannot be read as a record of an earlier grading. Name another folder with --out, or remove it."
+                f"{path} cannot be read as a record of an earlier grading. Name another folder with"
+                " --out, or remove it."
             )
-        if found is not None and found.schema != CLASS_SCHEMA:
+        if record is not None and record.schema != CLASS_SCHEMA:
             raise DrillError(
-                f"{path} is of schema {found.schema}; this version reads {CLASS_SCHEMA}. Name another folder with --out."
+                f"{path} has schema {record.schema}; this version reads {CLASS_SCHEMA}. Name"
+                " another folder with --out."
             )
-        return found
+        return record
 
-    def begin(self, record: ClassFile) -> None:
-        """Put the record down."""
-        write_whole(
+    def write_class_file(self, record: ClassFile) -> None:
+        """Write the settings of this grading."""
+        write_atomically(
             self.out / CLASS_FILE,
             msgspec.json.format(msgspec.json.encode(record), indent=2) + b"\n",
         )
 
 
 def read_json(path: Path, shape: type[T]) -> T | None:
-    """A file of ours, or None where it is none (any more)."""
+    """Return the content of a JSON file, or None if the file does not have this shape."""
     try:
         return msgspec.json.decode(path.read_bytes(), type=shape)
     except (OSError, msgspec.MsgspecError, RecursionError):
         return None
 
 
-def write_whole(path: Path, data: bytes) -> None:
-    """Write a file under another name, then give it its own: a reader sees the old one or the new one.
+def write_atomically(path: Path, data: bytes) -> None:
+    """Write a file under a temporary name, then rename it.
+
+    A reader sees the old file or the new file, never a part of the new file.
 
     Raises:
-        GraderError: where there is no room or no permission; what was there before stays.
+        GraderError: the disk is full or the permission is missing. An earlier file is unchanged.
     """
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -178,7 +197,8 @@ def write_whole(path: Path, data: bytes) -> None:
         try:
             with os.fdopen(descriptor, "wb") as file:
                 file.write(data)
-            os.chmod(name, 0o644)  # mkstemp's own mode would keep the teacher's colleagues out
+            # With the mode of mkstemp, the teacher's colleagues could not read the file.
+            os.chmod(name, 0o644)
             os.replace(name, path)
         except BaseException:
             with contextlib.suppress(OSError):
@@ -186,5 +206,6 @@ def write_whole(path: Path, data: bytes) -> None:
             raise
     except OSError as error:
         raise GraderError(
-            f"{path} cannot be written: {error.strerror or error}. What was written before is whole; make room or name another folder, then add --resume."
+            f"{path} cannot be written: {error.strerror or error}. The files written before are"
+            " complete. Free some space or name another folder, then add --resume."
         ) from None

@@ -1,9 +1,9 @@
-"""Find pairs of submissions that are more alike than the stub and the known answers explain.
+"""Find pairs of submissions that are more similar than the stub and the known answers explain.
 
-A pair is a reason to read both files, and no proof. The library copydetect makes fingerprints of a
-file: it writes one letter for each name and each string, drops layout and comments, and hashes
-every run of a few characters of the rest. Fingerprints of a known text do not count, and the more
-students have a fingerprint, the less it counts.
+A pair is a reason to read both files, and not a proof. The library copydetect makes fingerprints
+of a file: it writes one letter for each name and each string, drops layout and comments, and
+hashes every run of a few characters of the rest. Fingerprints of a known text do not count. The
+more students have a fingerprint, the less the fingerprint counts.
 """
 
 from __future__ import annotations
@@ -22,19 +22,19 @@ from trainer.model.errors import DrillError
 if TYPE_CHECKING:
     from copydetect import CodeFingerprint
 
-# Measured on our own answers and on classes of textbook answers (tests/test_similarity.py):
-# independent answers share up to 0.47, copies with other names 0.6 to 1.
+# Measured in tests/classroom/test_similarity.py on our own answers and on classes of textbook
+# answers: independent answers share up to 0.47, copies with other names 0.6 to 1.
 LEAST_SHARED = 50.0  # fingerprints, each counted by its weight
 LEAST_SHARE = 0.6  # of the fingerprints of the file that has fewer
 LEAST_SHARE_OF_FEW = 0.8  # a small class does not show which lines everybody writes
-_FEW = 5  # different files; fewer are a small class
-_SHARED_BY_COPIES = 25.0  # is enough if names and strings are the same too
+_FEW = 5  # a class with fewer different files is small
+_SHARED_BY_COPIES = 25.0  # enough if names and strings are the same too
 
 _RUN = 8  # characters of one fingerprint, after names became letters
-_OTHERS = 6  # files assumed in addition to the class; else nothing is rare in a class of two
+_OTHERS = 6  # files assumed in addition to the class; otherwise nothing is rare in a class of two
 _MOST_CHARACTERS = 10_000  # of a file are read; our own answers have 4,000
 _LONGEST_LINE = 400
-_MOST_PAIRS = 3  # reported for each student, identical files aside
+_MOST_PAIRS = 3  # reported for each student, without identical files
 _MOST_PASSAGES = 3
 
 Lines = tuple[int, int]  # first and last line, counted from 1
@@ -42,14 +42,18 @@ Lines = tuple[int, int]  # first and last line, counted from 1
 
 @dataclass(frozen=True)
 class Pair:
-    """Two students whose files are alike.
+    """Two students whose files are similar.
 
-    share        0 to 1: weight of the shared fingerprints, relative to all of the smaller file
-    shared       number of fingerprints that both files have
-    rare         0 to 1: mean weight of the shared fingerprints; 1 if nobody else has them
-    lines        the longest shared passages in the file of `student`, from top to bottom
-    other_lines  the same in the file of `other`
-    same         whether the files differ only in layout and comments
+    Attributes:
+        student: the first student.
+        other: the second student.
+        share: the weight of the shared fingerprints, relative to the weight of all fingerprints
+            of the smaller file, 0 to 1.
+        shared: the number of fingerprints that both files have.
+        rare: the mean weight of the shared fingerprints, 0 to 1. 1 if nobody else has them.
+        lines: the longest shared passages in the file of `student`, from top to bottom.
+        other_lines: the longest shared passages in the file of `other`.
+        same: True if the files differ only in layout and comments.
     """
 
     student: str
@@ -74,14 +78,15 @@ def check_similarity() -> None:
 
 
 def similar_pairs(sources: Mapping[str, str], known: Iterable[str]) -> list[Pair]:
-    """Return the pairs of students whose files are alike, the most alike first.
+    """Return the pairs of students whose files are similar, the most similar pair first.
 
-    Files that differ only in layout and comments form a group: each student of a group is paired
-    with its first student, and only the first is compared with other students.
+    Files that differ only in layout and comments form a group. Each student of a group is paired
+    with the first student of the group. Only the first student is compared with other students.
 
     Args:
-        sources: the text of each student's file, for one challenge. It need not be valid Python.
-        known: texts that explain a likeness: stubs, the reference, other right answers.
+        sources: the text of each student's file, for one challenge. The text may be invalid
+            Python.
+        known: texts that explain a similarity: stubs, the reference, other right answers.
     """
     explained = set[int]().union(*(_fingerprint(text).hashes for text in known))
     files = {student: _fingerprint(sources[student]) for student in sorted(sources)}
@@ -113,18 +118,18 @@ def similar_pairs(sources: Mapping[str, str], known: Iterable[str]) -> list[Pair
 def _fingerprint(text: str) -> CodeFingerprint:
     """Return the fingerprint of a file, with the hash of every run.
 
-    Winnowing keeps only some of the hashes, and others in each process, because Python's hash of
-    a string differs between processes. A window of 1 keeps all of them.
+    Winnowing keeps only some of the hashes. Python's hash of a string differs between processes,
+    so winnowing keeps other hashes in each process. A window of 1 keeps all hashes.
     """
     from copydetect import CodeFingerprint  # noqa: PLC0415  # an extra; slow to import
 
-    # pygments takes quadratic time for long runs of blanks. It removes empty lines at the top, which
-    # would shift the line numbers, unless there is a blank before them.
+    # pygments needs quadratic time for long runs of blanks. pygments also removes empty lines at
+    # the top, which would shift the line numbers. A blank before the text prevents that.
     lines = re.split(r"\r\n|\r|\n", text)
     short = "\n".join(line[:_LONGEST_LINE].rstrip() for line in lines)[:_MOST_CHARACTERS]
     stream = io.StringIO(f" {short}")
     fingerprint = CodeFingerprint("", k=_RUN, win_size=1, language="python", fp=stream)
-    # copydetect 0.5.0 enters too small an offset for the name of a class; offsets only grow.
+    # copydetect 0.5.0 records a too small offset for the name of a class. Offsets must not fall.
     offsets = fingerprint.offsets[:, 1]
     fingerprint.offsets[:, 1] = list(accumulate(offsets.tolist(), max))
     return fingerprint
@@ -135,9 +140,10 @@ def _without_layout(source: str) -> str:
 
 
 def _weights(files: Sequence[set[int]]) -> dict[int, float]:
-    """Return the weight of each fingerprint: 1 if two files have it, 0 if half of the class has.
+    """Return the weight of each fingerprint.
 
-    Between these it falls with the logarithm of the number of files.
+    The weight is 1 if two files have the fingerprint, and 0 if half of the class has it. Between
+    the two, the weight falls with the logarithm of the number of files.
     """
     half = (len(files) + _OTHERS) / 2
     counts = Counter(mark for file in files for mark in file)
@@ -148,7 +154,7 @@ def _weights(files: Sequence[set[int]]) -> dict[int, float]:
 
 
 def _weight(marks: Iterable[int], weights: Mapping[int, float]) -> float:
-    """Return the sum of the weights, the same in whatever order the set has."""
+    """Return the sum of the weights. `fsum` gives the same sum for every order of the set."""
     return math.fsum(weights[mark] for mark in marks)
 
 
@@ -178,9 +184,13 @@ def _pair(
 
 
 def _passages(text: str, slices: Iterable[tuple[int, int]]) -> tuple[Lines, ...]:
-    """Return the longest passages, given the start and end of each shared piece of the text.
+    """Return the longest shared passages of a text.
 
     Pieces with at most one line between them are one passage.
+
+    Args:
+        text: the text of a file.
+        slices: the start and the end of each shared piece of the text, in characters.
     """
     passages: list[Lines] = []
     for start, end in slices:
@@ -195,14 +205,14 @@ def _passages(text: str, slices: Iterable[tuple[int, int]]) -> tuple[Lines, ...]
 
 
 def _strongest(pairs: Iterable[Pair]) -> list[Pair]:
-    """Return the pairs that are among the strongest few of one of the two students."""
-    kept: list[Pair] = []
-    stronger = Counter[str]()  # pairs of each student
+    """Return the pairs that are among the strongest pairs of at least one of their students."""
+    strongest: list[Pair] = []
+    counts = Counter[str]()  # of stronger pairs, by student
     for pair in sorted(pairs, key=_order):
-        if min(stronger[pair.student], stronger[pair.other]) < _MOST_PAIRS:
-            kept.append(pair)
-        stronger.update((pair.student, pair.other))
-    return kept
+        if min(counts[pair.student], counts[pair.other]) < _MOST_PAIRS:
+            strongest.append(pair)
+        counts.update((pair.student, pair.other))
+    return strongest
 
 
 def _order(pair: Pair) -> tuple[bool, float, float, str, str]:

@@ -1,4 +1,4 @@
-"""What a class's results say together: who passed, how the scores lie, which checks fail, which mistakes are common."""
+"""Summarise the results of a class: verdicts, scores, failed checks and common mistakes."""
 
 from __future__ import annotations
 
@@ -8,17 +8,24 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from trainer.classroom.assignment import total
-from trainer.classroom.excerpts import anonymous, hidden, name_words
+from trainer.classroom.excerpts import anonymised, hidden_count, name_words
 from trainer.classroom.records import Assignment, Excerpt, StudentResult
 from trainer.model.checks import CHECK_ORDER, Verdict
 
 BINS = 10
-_CANDIDATES = 8  # excerpts kept for each mistake: the one in which the least is hidden is shown
+# Excerpts kept for each mistake. The report shows the excerpt with the fewest hidden places.
+_CANDIDATES = 8
 
 
 @dataclass(frozen=True)
 class Distribution:
-    """How scores of 0 to 100 lie. `bins`: how many in [0, 10), [10, 20) … [90, 100]. Mean and median are None where there are none."""
+    """The distribution of scores of 0 to 100.
+
+    Attributes:
+        bins: the number of scores in [0, 10), [10, 20) … [90, 100].
+        mean: the mean, or None without scores.
+        median: the median, or None without scores.
+    """
 
     bins: tuple[int, ...]
     mean: float | None
@@ -26,13 +33,21 @@ class Distribution:
 
     @property
     def count(self) -> int:
-        """How many scores there are."""
+        """The number of scores."""
         return sum(self.bins)
 
 
 @dataclass(frozen=True)
 class CheckRate:
-    """How one check went. `skipped`: due, but not made because something that it needs had failed; `due` counts these too."""
+    """The results of a class for one check.
+
+    Attributes:
+        check: the name of the check.
+        due: the number of submissions for which the check was due, including skipped checks.
+        failed: the number of submissions that failed the check.
+        skipped: the number of submissions for which the check did not run, because a check that
+            it needs failed.
+    """
 
     check: str
     due: int
@@ -41,13 +56,13 @@ class CheckRate:
 
     @property
     def rate(self) -> float:
-        """The share of those for whom it was due that failed it."""
+        """The share of the due submissions that failed the check, 0 to 1."""
         return self.failed / self.due if self.due else 0.0
 
 
 @dataclass(frozen=True)
 class CommonMistake:
-    """A known mistake, how many students made it, and lines of one of them that do not say whose they are."""
+    """A known mistake, the number of students who made it, and an anonymous excerpt of one."""
 
     id: str
     says: str
@@ -57,7 +72,16 @@ class CommonMistake:
 
 @dataclass(frozen=True)
 class ChallengeSummary:
-    """One challenge. `verdicts`: the most frequent first, None for gradings that failed. `checks`: those that failed most often first."""
+    """The results of a class for one challenge.
+
+    Attributes:
+        challenge: the id of the challenge.
+        verdicts: the number of submissions by verdict, the most frequent verdict first. None is
+            the key for submissions on which the grader failed.
+        scores: the distribution of the scores.
+        checks: the checks, the most often failed check first.
+        mistakes: the known mistakes, the most common first.
+    """
 
     challenge: str
     verdicts: Mapping[Verdict | None, int]
@@ -67,24 +91,30 @@ class ChallengeSummary:
 
 
 @dataclass(frozen=True)
-class Handed:
-    """A student's submission to one challenge; `why` where there is something to say of it."""
+class SubmissionNote:
+    """A student, a challenge, and a reason why the teacher should look, or ""."""
 
     student: str
     challenge: str
-    why: str = ""
+    reason: str = ""
 
 
 @dataclass(frozen=True)
 class ClassSummary:
-    """All challenges of an assignment.
+    """The results of a class for all challenges of an assignment.
 
-    total       the scores over all challenges, of the students that have one
-    challenges  in the assignment's order
-    late        those handed in after the date
-    not_graded  those whose grading failed, with the reason
-    to_settle   those for whom several files came under one name, with what to do
-    missing     a student has a result for another challenge, but none for this one
+    Attributes:
+        students: the number of students.
+        submissions: the number of submissions.
+        verdicts: the number of submissions by verdict.
+        total: the distribution of the total scores, of all students with a total score.
+        challenges: the challenges in the order of the assignment.
+        late: the submissions that came after the due time.
+        not_graded: the submissions on which the grader failed, with the reason.
+        to_settle: the submissions for which several files have the same student's name, with the
+            next step.
+        missing: the challenges without a result, for students who have a result for another
+            challenge.
     """
 
     students: int
@@ -92,60 +122,69 @@ class ClassSummary:
     verdicts: Mapping[Verdict | None, int]
     total: Distribution
     challenges: tuple[ChallengeSummary, ...]
-    late: tuple[Handed, ...]
-    not_graded: tuple[Handed, ...]
-    to_settle: tuple[Handed, ...]
-    missing: tuple[Handed, ...]
+    late: tuple[SubmissionNote, ...]
+    not_graded: tuple[SubmissionNote, ...]
+    to_settle: tuple[SubmissionNote, ...]
+    missing: tuple[SubmissionNote, ...]
 
 
 def summarise(results: Iterable[StudentResult], assignment: Assignment) -> ClassSummary:
-    """Go through the results once; what is kept of each is a few numbers."""
-    gathered = {one.challenge: _Gathered() for one in assignment.asked}
+    """Return the summary of a class.
+
+    Read the results once and keep only a few counts of each, because a class may not fit into
+    memory.
+    """
+    gathered = {assigned.challenge: _ChallengeCounts() for assigned in assignment.challenges}
     scores: dict[str, dict[str, float | None]] = {}
-    late: list[Handed] = []
-    not_graded: list[Handed] = []
-    to_settle: list[Handed] = []
+    late: list[SubmissionNote] = []
+    not_graded: list[SubmissionNote] = []
+    to_settle: list[SubmissionNote] = []
     for result in results:
-        gathered.setdefault(result.challenge, _Gathered()).add(result)
+        gathered.setdefault(result.challenge, _ChallengeCounts()).add(result)
         scores.setdefault(result.student, {})[result.challenge] = result.score
         if result.late:
-            late.append(Handed(result.student, result.challenge))
+            late.append(SubmissionNote(result.student, result.challenge))
         if result.unsettled:
             to_settle.append(
-                Handed(
+                SubmissionNote(
                     result.student, result.challenge, result.error or ", ".join(result.unsettled)
                 )
             )
         elif result.verdict is None:
             not_graded.append(
-                Handed(result.student, result.challenge, result.error or "no reason is known")
+                SubmissionNote(
+                    result.student, result.challenge, result.error or "no reason is known"
+                )
             )
     names = frozenset(word for student in scores for word in name_words(student))
     parts = tuple(part.summary(challenge, names) for challenge, part in gathered.items())
     verdicts: Counter[Verdict | None] = Counter()
     for part in parts:
         verdicts.update(part.verdicts)
-    totals = [total(one, assignment) for one in scores.values()]
+    totals = [total(by_challenge, assignment) for by_challenge in scores.values()]
     return ClassSummary(
         students=len(scores),
         submissions=sum(verdicts.values()),
         verdicts=dict(verdicts.most_common()),
-        total=distribution([one for one in totals if one is not None]),
+        total=distribution([points for points in totals if points is not None]),
         challenges=parts,
         late=tuple(late),
         not_graded=tuple(not_graded),
         to_settle=tuple(to_settle),
         missing=tuple(
-            Handed(student, one.challenge)
-            for student, had in scores.items()
-            for one in assignment.asked
-            if one.challenge not in had
+            SubmissionNote(student, assigned.challenge)
+            for student, by_challenge in scores.items()
+            for assigned in assignment.challenges
+            if assigned.challenge not in by_challenge
         ),
     )
 
 
 def distribution(scores: Sequence[float]) -> Distribution:
-    """Ten bins, mean and median of scores of 0 to 100; the last bin has 100 in it."""
+    """Return ten bins, the mean and the median of scores of 0 to 100.
+
+    A score of 100 belongs to the last bin.
+    """
     bins = [0] * BINS
     for score in scores:
         bins[max(0, min(BINS - 1, int(score * BINS / 100)))] += 1
@@ -154,8 +193,8 @@ def distribution(scores: Sequence[float]) -> Distribution:
     return Distribution(tuple(bins), statistics.fmean(scores), statistics.median(scores))
 
 
-class _Gathered:
-    """What is kept of one challenge's results while they go by."""
+class _ChallengeCounts:
+    """The counts and excerpts of one challenge, collected result by result."""
 
     def __init__(self) -> None:
         self.verdicts: Counter[Verdict | None] = Counter()
@@ -173,41 +212,50 @@ class _Gathered:
             self.scores.append(result.score)
         for check, status in result.statuses().items():
             self.statuses.setdefault(check, Counter())[status] += 1
-        named = {mistake.id: mistake for mistake in result.mistakes}
-        for one in named.values():
-            self.mistakes.setdefault(one.id, one.says)
-            self.students[one.id] += 1
-            kept = self.candidates.setdefault(one.id, [])
-            if result.excerpt is not None and len(kept) < _CANDIDATES:
-                kept.append((len(named) > 1, result.student, result.excerpt))
+        by_id = {mistake.id: mistake for mistake in result.mistakes}
+        for mistake in by_id.values():
+            self.mistakes.setdefault(mistake.id, mistake.says)
+            self.students[mistake.id] += 1
+            candidates = self.candidates.setdefault(mistake.id, [])
+            if result.excerpt is not None and len(candidates) < _CANDIDATES:
+                candidates.append((len(by_id) > 1, result.student, result.excerpt))
 
     def summary(self, challenge: str, names: frozenset[str]) -> ChallengeSummary:
         checks = [
-            CheckRate(check, sum(found.values()), found["failed"], found["skipped"])
-            for check, found in sorted(
-                self.statuses.items(), key=lambda one: CHECK_ORDER.index(one[0])
+            CheckRate(check, sum(counts.values()), counts["failed"], counts["skipped"])
+            for check, counts in sorted(
+                self.statuses.items(), key=lambda item: CHECK_ORDER.index(item[0])
             )
         ]
         mistakes = (
-            CommonMistake(one, self.mistakes[one], count, self._excerpt(one, names))
-            for one, count in self.students.items()
+            CommonMistake(
+                mistake_id, self.mistakes[mistake_id], count, self._excerpt(mistake_id, names)
+            )
+            for mistake_id, count in self.students.items()
         )
         return ChallengeSummary(
             challenge=challenge,
             verdicts=dict(self.verdicts.most_common()),
             scores=distribution(self.scores),
-            checks=tuple(sorted(checks, key=lambda one: -one.rate)),
-            mistakes=tuple(sorted(mistakes, key=lambda one: (-one.students, one.id))),
+            checks=tuple(sorted(checks, key=lambda check: -check.rate)),
+            mistakes=tuple(sorted(mistakes, key=lambda mistake: (-mistake.students, mistake.id))),
         )
 
     def _excerpt(self, mistake: str, names: frozenset[str]) -> Excerpt | None:
-        """Of those who made this mistake alone if there are any, the excerpt in which the least is hidden."""
-        found = [(both, hidden(shown), shown) for both, shown in self._shown(mistake, names)]
-        return min(found, key=lambda one: one[:2])[2] if found else None
+        """Return the best excerpt that shows a mistake, or None.
+
+        Prefer students who made no other mistake, then excerpts with few hidden places.
+        """
+        ranked = [
+            (has_others, hidden_count(shown), shown)
+            for has_others, shown in self._shown(mistake, names)
+        ]
+        return min(ranked, key=lambda candidate: candidate[:2])[2] if ranked else None
 
     def _shown(self, mistake: str, names: frozenset[str]) -> Iterator[tuple[bool, Excerpt]]:
-        for both, student, excerpt in self.candidates[mistake]:
-            # Of one's own name the shorter words count too.
-            shown = anonymous(excerpt, names | name_words(student, 2))
+        """Yield the anonymous excerpts, and whether their student made another mistake, too."""
+        for has_others, student, excerpt in self.candidates[mistake]:
+            # In the student's own code, shorter words of the student's name are hidden, too.
+            shown = anonymised(excerpt, names | name_words(student, 2))
             if shown is not None:
-                yield both, shown
+                yield has_others, shown

@@ -1,7 +1,7 @@
 """Find the files that students handed in, in a folder or in a zip, without reading them.
 
-Follow no link out of what one student handed in, and open nothing but regular files. A file or
-folder that cannot be read becomes that student's trouble.
+Follow no link that leads out of one student's files, and open only regular files. If a file or
+folder cannot be read, only its student gets an error message.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from trainer.classroom.archives import INSTEAD, FileError, Tree, is_junk, unpack
-from trainer.classroom.lms_names import is_named, spelt
+from trainer.classroom.archives import HAND_IN_FILE, FileError, Tree, is_junk, unpack
+from trainer.classroom.lms_names import is_lms_name, normalised_name
 from trainer.model.errors import DrillError
 from trainer.practice.learner_files import read_source
 
-MOST_FILES = 10_000  # of one student
-ANSWERS = (".py", ".zip")
+MOST_FILES = 10_000  # for each student
+ANSWER_SUFFIXES = (".py", ".zip")
 LAYOUTS = (
     "Name a folder with DIR/<student>.py or DIR/<student>/<any>.py, or the .zip of a learning"
     " management system."
@@ -31,13 +31,16 @@ LAYOUTS = (
 class File:
     """One file that a student handed in.
 
-    parts     its path within what the student handed in; the last is "" for an unreadable folder
-    place     where it is, for people
-    trouble   why it is not read, in one sentence, or ""
-    modified  seconds since the epoch, or None
-    attempt   when it was handed in, in a form that sorts, or ""
-    upload    the number of the upload, or 0
-    times     how many files of the class's archive have this path
+    Attributes:
+        parts: the parts of the path within the student's files. The last part is "" for a folder
+            that cannot be read.
+        place: the path that messages show.
+        path: the path on the disk.
+        trouble: the reason why the file is not read, in one sentence, or "".
+        modified: seconds since the epoch, or None.
+        attempt: the time of the attempt as text that sorts by time, or "".
+        upload: the number of the upload, or 0.
+        times: how many files of the class's archive have this path.
     """
 
     parts: tuple[str, ...]
@@ -51,19 +54,19 @@ class File:
 
     @property
     def name(self) -> str:
-        """Return its path within what the student handed in."""
+        """The path within the student's files."""
         return "/".join(self.parts)
 
     @property
     def suffix(self) -> str:
-        """Return the ending of its name, such as ".py", in small letters."""
+        """The ending of the file name in lower case, for example ".py"."""
         return suffix(self.parts[-1])
 
     def read(self) -> str:
-        """Return its text.
+        """Return the text of the file.
 
         Raises:
-            FileError: it is refused, too large, or no text.
+            FileError: the file is refused, is too large or is not text.
         """
         if self.trouble:
             raise FileError(self.trouble)
@@ -75,7 +78,7 @@ class File:
 
 @dataclass(frozen=True)
 class Upload:
-    """A file or folder at the top of what a class handed in, with its files."""
+    """A file or folder at the top level of a class's submissions, with the files below it."""
 
     name: str
     place: str
@@ -84,51 +87,53 @@ class Upload:
 
     @property
     def is_loose(self) -> bool:
-        """Return whether it is a file, and neither a folder nor a zip to unpack."""
+        """True for a file that is not a zip to unpack."""
         return not self.is_folder and (suffix(self.name) != ".zip" or bool(self.files[0].trouble))
 
     @property
     def student(self) -> str:
-        """Return its owner, if no system wrote its name."""
-        is_answer = not self.is_folder and suffix(self.name) in ANSWERS
-        return valid(os.path.splitext(self.name)[0] if is_answer else self.name)
+        """The student's name, for an upload without a name from a learning management system."""
+        is_answer = not self.is_folder and suffix(self.name) in ANSWER_SUFFIXES
+        return valid_text(os.path.splitext(self.name)[0] if is_answer else self.name)
 
 
 def suffix(name: str) -> str:
-    """Return the ending of a file name, such as ".py", in small letters."""
+    """Return the ending of a file name in lower case, for example ".py"."""
     return os.path.splitext(name)[1].lower()
 
 
-def valid(text: str) -> str:
-    """Return the text with U+FFFD for NUL and for bytes that are no UTF-8."""
+def valid_text(text: str) -> str:
+    """Return the text with U+FFFD in place of NUL and of bytes that are not UTF-8."""
     return re.sub("[\0\ud800-\udfff]", "\ufffd", text)
 
 
 def class_uploads(
-    where: Path, expected: Collection[str], stack: ExitStack, ignored: list[str]
+    folder_or_zip: Path, expected: Collection[str], stack: ExitStack, ignored: list[str]
 ) -> list[Upload]:
-    """Return what a class handed in; add everything else to `ignored`.
+    """Return the uploads of a class. Add everything else to `ignored`.
 
     Args:
-        where: a folder, or a zip that is unpacked until `stack` is closed.
-        expected: names of the files that were asked for, as `spelt` has them.
-        stack: closed when the files have been read.
-        ignored: the places of other files, with a reason if it is not plain.
+        folder_or_zip: a folder, or a zip that stays unpacked until `stack` is closed.
+        expected: the file names that the challenges ask for, in the form of `normalised_name`.
+        stack: the caller closes the stack after reading the files.
+        ignored: gets the paths of other files, with a reason if the reason is not obvious.
 
     Raises:
         DrillError: the folder or the zip cannot be read.
     """
     try:
-        if stat.S_ISDIR(os.stat(where).st_mode):
-            tree = Tree(where)
-        elif suffix(where.name) == ".zip":
-            archive = unpack(where, where.name, "", stack)
+        if stat.S_ISDIR(os.stat(folder_or_zip).st_mode):
+            tree = Tree(folder_or_zip)
+        elif suffix(folder_or_zip.name) == ".zip":
+            archive = unpack(folder_or_zip, folder_or_zip.name, "", stack)
             tree = _without_common_folder(archive, expected, ignored)
         else:
-            raise DrillError(f"{where} is neither a folder nor a .zip. {LAYOUTS}")
+            raise DrillError(f"{folder_or_zip} is neither a folder nor a .zip. {LAYOUTS}")
         entries = tree.entries(tree.root)
     except OSError as error:
-        raise DrillError(f"{where} cannot be read: {error.strerror or error}. {LAYOUTS}") from None
+        raise DrillError(
+            f"{folder_or_zip} cannot be read: {error.strerror or error}. {LAYOUTS}"
+        ) from None
     uploads: list[Upload] = []
     for name, path in _visible(entries, tree.place, ignored):
         place = tree.place + name
@@ -141,13 +146,13 @@ def class_uploads(
             continue
         else:
             place += "/"
-            files = _walked(replace(tree, root=path, place=place, is_of_one=True), ignored)
+            files = _walked(replace(tree, root=path, place=place, is_one_student=True), ignored)
         uploads.append(Upload(name, place, is_folder, files))
     return uploads
 
 
 def _is_earlier_run(tree: Tree, folder: Path) -> bool:
-    """Return whether `grade` wrote this folder."""
+    """Return whether an earlier run of `grade` wrote this folder."""
     try:
         paths = dict(tree.entries(folder, MOST_FILES))
     except OSError:
@@ -155,37 +160,44 @@ def _is_earlier_run(tree: Tree, folder: Path) -> bool:
     return "class.json" in paths and "results" in paths and os.path.isdir(paths["results"])
 
 
-def single_upload(where: Path, ignored: list[str]) -> Upload:
-    """Return all that one student handed in; add hidden files to `ignored`.
+def single_upload(path: Path, ignored: list[str]) -> Upload:
+    """Return all files of one student as an upload. Add hidden files to `ignored`.
+
+    Args:
+        path: the student's folder, .zip or .py.
+        ignored: gets the paths of hidden files.
 
     Raises:
-        DrillError: it is no folder, zip or Python file, or it cannot be read.
+        DrillError: the path is not a folder, zip or Python file, or it cannot be read.
     """
-    name = os.path.basename(os.path.abspath(where)) or "student"
+    name = os.path.basename(os.path.abspath(path)) or "student"
     try:
-        if stat.S_ISDIR(os.stat(where).st_mode):
-            os.listdir(where)
-            tree = Tree(where, is_of_one=True)
+        if stat.S_ISDIR(os.stat(path).st_mode):
+            os.listdir(path)
+            tree = Tree(path, is_one_student=True)
             return Upload(name, f"{name}/", True, _walked(tree, ignored))
     except OSError as error:
         raise DrillError(
-            f"{where} cannot be read: {error.strerror or error}. Name the folder, .zip or .py of"
+            f"{path} cannot be read: {error.strerror or error}. Name the folder, .zip or .py of"
             " one student."
         ) from None
-    file = File((name,), name, where, modified=os.stat(where).st_mtime)
-    if file.suffix in ANSWERS:
+    file = File((name,), name, path, modified=os.stat(path).st_mtime)
+    if file.suffix in ANSWER_SUFFIXES:
         return Upload(name, name, False, (file,))
     raise DrillError(
-        f"{where} is neither a folder nor a .zip nor a .py. Name what one student handed in."
+        f"{path} is neither a folder nor a .zip nor a .py. Name the files of one student."
     )
 
 
 def with_zip_unpacked(
     files: Sequence[File], stack: ExitStack, ignored: list[str]
 ) -> Sequence[File]:
-    """Return the files of a student. Files of a zip replace it if it is the only answer.
+    """Return the files of a student. If a zip is the only answer, its files replace the zip.
 
-    The zip is unpacked until `stack` is closed.
+    Args:
+        files: the student's files.
+        stack: the zip stays unpacked until the stack is closed.
+        ignored: gets the paths of hidden files in the zip.
     """
     zips = [file for file in files if file.suffix == ".zip" and not file.trouble]
     if len(zips) != 1 or any(file.suffix == ".py" for file in files):
@@ -196,28 +208,29 @@ def with_zip_unpacked(
     except DrillError as error:
         inner = (replace(file, trouble=str(error)),)
     others = [other for other in files if other is not file]
-    # A path that is twice in a student's own zip is the student's trouble, not the teacher's.
-    return [*others, *(replace(below, times=1) for below in inner)]
+    # If a student's own zip holds a path twice, the student must hand in again. The teacher has
+    # nothing to settle.
+    return [*others, *(replace(inner_file, times=1) for inner_file in inner)]
 
 
 def _walked(tree: Tree, ignored: list[str]) -> tuple[File, ...]:
-    """Return the files of one student, without junk."""
+    """Return the files of one student, without hidden files and files made by tools."""
     files: list[File] = []
     waiting: list[tuple[Path, tuple[str, ...]]] = [(tree.root, ())]
-    left = MOST_FILES
+    budget = MOST_FILES
     while waiting:
         folder, above = waiting.pop()
         place = tree.place + "".join(f"{part}/" for part in above)
         try:
-            entries = tree.entries(folder, left + 1)
+            entries = tree.entries(folder, budget + 1)
         except OSError as error:
             trouble = f"{place} cannot be read: {error.strerror or error}. Check its permissions."
             files.append(File((*above, ""), place, folder, trouble))
             continue
-        left -= len(entries)
-        if left < 0:
+        budget -= len(entries)
+        if budget < 0:
             place = tree.place or "The folder"
-            trouble = f"{place} holds more than {MOST_FILES:,} files. {INSTEAD}"
+            trouble = f"{place} holds more than {MOST_FILES:,} files. {HAND_IN_FILE}"
             return (File(("",), tree.place, tree.root, trouble),)
         for name, path in _visible(entries, place, ignored):
             parts = (*above, name)
@@ -229,13 +242,13 @@ def _walked(tree: Tree, ignored: list[str]) -> tuple[File, ...]:
 
 
 def _file(tree: Tree, path: Path, parts: tuple[str, ...], place: str) -> File:
-    """Return a file. Refuse a link, unless it leads to a file of the same student."""
+    """Return a file. Refuse a link unless the link leads to a file of the same student."""
     member = tree.members.get(path)
     if member:
         return File(parts, place, path, member.trouble, member.modified, times=member.times)
     if os.path.islink(path):
         target = Path(os.path.realpath(path))
-        is_own = tree.is_of_one and target.is_relative_to(os.path.realpath(tree.root))
+        is_own = tree.is_one_student and target.is_relative_to(os.path.realpath(tree.root))
         if not is_own or not os.path.isfile(target):
             trouble = (
                 f"{place} is a symbolic link that does not lead to a file of the same student."
@@ -255,7 +268,8 @@ def _visible(
 ) -> list[tuple[str, Path]]:
     """Return the entries of a folder without junk. Add hidden Python files to `ignored`.
 
-    macOS writes a file `._x.py` for every file `x.py`; nobody meant it.
+    macOS writes a file `._x.py` for every file `x.py`. The student did not mean this file, so it
+    is not added to `ignored`.
     """
     visible: list[tuple[str, Path]] = []
     for name, path in entries:
@@ -267,9 +281,10 @@ def _visible(
 
 
 def _without_common_folder(tree: Tree, expected: Collection[str], ignored: list[str]) -> Tree:
-    """Return the one folder of an archive that holds the whole class, or else the archive itself.
+    """Return the only folder of an archive if it holds the whole class, otherwise the archive.
 
-    Files that lead out of the archive, whose names hold a slash, are ignored next to that folder.
+    Files next to that folder that lead out of the archive are added to `ignored`. Their names
+    hold a slash.
     """
     hidden: list[str] = []
     entries = _visible(tree.entries(tree.root), "", hidden)
@@ -278,7 +293,7 @@ def _without_common_folder(tree: Tree, expected: Collection[str], ignored: list[
     if len(inside) != 1:
         return tree
     ((name, folder),) = inside
-    if not folder.is_dir() or is_named(name, True):
+    if not folder.is_dir() or is_lms_name(name, True):
         return tree
     inner = _visible(tree.entries(folder), "", [])
     if not _holds_a_class([(name, path.is_dir()) for name, path in inner], expected):
@@ -288,12 +303,17 @@ def _without_common_folder(tree: Tree, expected: Collection[str], ignored: list[
 
 
 def _holds_a_class(entries: list[tuple[str, bool]], expected: Collection[str]) -> bool:
-    """Return whether a folder is a class's, and no student's. An entry is a name and is_folder."""
-    if any(is_named(*entry) for entry in entries):
+    """Return whether a folder belongs to a class and not to one student.
+
+    Args:
+        entries: the names in the folder, each with True for a folder.
+        expected: the file names that the challenges ask for.
+    """
+    if any(is_lms_name(*entry) for entry in entries):
         return True
     students = 0
     for name, is_folder in entries:
-        if not is_folder and spelt(name) in expected:
+        if not is_folder and normalised_name(name) in expected:
             return False
-        students += is_folder or suffix(name) in ANSWERS
+        students += is_folder or suffix(name) in ANSWER_SUFFIXES
     return students > 1

@@ -1,4 +1,4 @@
-"""`attn-drill autograder DIR`: a folder that Gradescope runs, for one assignment."""
+"""`attn-drill autograder DIR`: write a Gradescope autograder for one assignment."""
 
 from __future__ import annotations
 
@@ -22,36 +22,42 @@ def autograder(
     challenge_id: Annotated[
         str | None,
         typer.Option(
-            "--challenge", metavar="ID", help="What is asked, e.g. gqa.", autocompletion=complete_id
+            "--challenge", metavar="ID", help="The challenge, e.g. gqa.", autocompletion=complete_id
         ),
     ] = None,
     assignment: Annotated[
         Path | None,
-        typer.Option("--assignment", help="An assignment.toml, in the place of --challenge."),
+        typer.Option("--assignment", help="An assignment.toml, instead of --challenge."),
     ] = None,
 ) -> None:
-    """Write a ready autograder for Gradescope: what grades one assignment, with this version, its challenges and those of your packs that are asked."""
+    """Write an autograder for Gradescope that grades one assignment with this version.
+
+    It includes the challenges of your own packs that the assignment needs.
+    """
     from trainer.classroom.assignment import read_assignment
     from trainer.export.autograder_folder import write_autograder
 
     known_packs: KnownPacks = context.obj
     if (challenge_id is None) == (assignment is None):
         raise DrillError(
-            "Say what is asked: --challenge ID, or --assignment FILE for several and for weights. One of them, not both."
+            "Name the challenge with --challenge ID, or an assignment with --assignment FILE, for"
+            " several challenges or for weights. Give one of the two options."
         )
     if assignment is not None:
-        parts = read_assignment(assignment, known_packs.find).asked
-        asked = [known_packs.find(part.challenge) for part in parts]
+        entries = read_assignment(assignment, known_packs.find).challenges
+        challenges = [known_packs.find(entry.challenge) for entry in entries]
         text = assignment.read_text(encoding="utf-8")
     else:
-        asked = [known_packs.find(str(challenge_id))]
-        text = f'[[challenge]]\nid = "{asked[0].id}"\n'
+        challenges = [known_packs.find(str(challenge_id))]
+        text = f'[[challenge]]\nid = "{challenges[0].id}"\n'
+    built_in = pack_reader.built_in_pack()
     write_autograder(
         folder,
         text,
         pack_reader.TRAINER.parent,
-        [one for one in asked if one.folder.parent.parent != pack_reader.built_in_pack()],
+        [challenge for challenge in challenges if challenge.folder.parent.parent != built_in],
     )
     typer.echo(
-        f"{folder} is ready. Zip what is in it and upload that to Gradescope; {folder / 'README.md'} has the steps."
+        f"{folder} is ready. Zip the files in it and upload the zip to Gradescope;"
+        f" {folder / 'README.md'} has the steps."
     )

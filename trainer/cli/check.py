@@ -30,21 +30,21 @@ def check(
     file: LearnerFile = None,
     seed: Annotated[
         int | None,
-        typer.Option("--seed", help="Grade on the cases of this seed; fresh ones by default."),
+        typer.Option("--seed", help="Use the cases of this seed; by default fresh cases."),
     ] = None,
     case: Annotated[
-        int | None, typer.Option("--case", help="Only this case, by its number in the report.")
+        int | None, typer.Option("--case", help="Use only the case with this number.")
     ] = None,
     why: Annotated[
         bool | None,
         typer.Option(
             "--why/--no-why",
-            help="Name the likely mistake, or hold it back as an interview and a hunt do.",
+            help="Name the likely mistake, or hide it, as an interview and a hunt do.",
             show_default=False,
         ),
     ] = None,
     as_json: Annotated[
-        bool, typer.Option("--json", help="One JSON object on stdout and nothing else.")
+        bool, typer.Option("--json", help="Print one JSON object and nothing else.")
     ] = False,
     time_limit: Annotated[
         float,
@@ -58,7 +58,7 @@ def check(
         int, typer.Option("--memory-limit", metavar="MIB", help="Memory beyond torch's own.")
     ] = 2048,
 ) -> None:
-    """Grade your file on hidden cases and say what differs, and where."""
+    """Grade your file on hidden cases, and show what differs and where."""
     known_packs: KnownPacks = context.obj
     try:
         challenge = known_packs.find(challenge_id)
@@ -138,8 +138,8 @@ def _show(
         note = f"Not counted as an attempt: the file {report.unfinished}."
         typer.echo(textwrap.fill(note, width) if sys.stdout.isatty() else note)
     if pack_option:
-        typer.echo(f"(each of these commands with{pack_option})")
+        typer.echo(f"(add{pack_option} to each of these commands)")
     if hunted and report.verdict == "passed":
-        from trainer.report.hunt_text import what_it_was
+        from trainer.report.hunt_text import describe_mistakes
 
-        typer.echo("\n" + what_it_was(challenge, hunted, width))
+        typer.echo("\n" + describe_mistakes(challenge, hunted, width))

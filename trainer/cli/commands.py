@@ -1,4 +1,4 @@
-"""The command line: one file a command, torch imported by none that needs none."""
+"""Join all commands into one command line. Only commands that need torch import torch."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ app = typer.Typer(
     help="Practise implementing attention in PyTorch from memory.",
     no_args_is_help=False,
     pretty_exceptions_enable=False,
-    rich_markup_mode=None,  # plain help: rich would double the start-up
+    rich_markup_mode=None,  # rich would double the start-up time
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.command("list", cls=PackCommand)(list_.list_challenges)
@@ -91,9 +91,9 @@ def root(
     """Practise implementing attention in PyTorch from memory."""
     if context.invoked_subcommand is not None:
         return
-    from trainer.cli.practise import can_stay
+    from trainer.cli.practise import can_draw_screen
 
-    if not can_stay():
+    if not can_draw_screen():
         list_.list_challenges(context)
         return
     from trainer.cli.menu import menu
@@ -103,7 +103,7 @@ def root(
 
 def main() -> None:
     """Run the command line and end the process with its exit code."""
-    # torch starts a thread a core at import otherwise, and a process with threads forks badly.
+    # Otherwise torch starts one thread for each core, and a process with threads forks badly.
     os.environ.setdefault("OMP_NUM_THREADS", "1")
     code = _run()
     try:
@@ -111,7 +111,7 @@ def main() -> None:
         sys.stderr.flush()
     except OSError:
         code = code or 1  # the reader of the pipe is gone
-    # Not sys.exit: taking torch down again takes 0.3 s, and nothing is left to be done.
+    # sys.exit would spend 0.3 s on tearing torch down.
     os._exit(code)
 
 
@@ -139,7 +139,7 @@ def _run() -> int:
 
 def _usage_or_crash(error: Exception) -> int:
     if hasattr(error, "exit_code") and hasattr(error, "format_message"):
-        sentence = f"{error.format_message()} `attn-drill --help` shows what there is."
+        sentence = f"{error.format_message()} `attn-drill --help` lists all commands."
         command = getattr(getattr(error, "ctx", None), "info_name", None)
         if "check" in (command, *sys.argv[1:2]) and "--json" in sys.argv:
             check.print_error(sentence)
@@ -150,7 +150,7 @@ def _usage_or_crash(error: Exception) -> int:
 
     traceback.print_exc()
     print(
-        "attn-drill: this is a fault of attn-drill itself, not of your file. Please report the lines above.",
+        "attn-drill: this is a bug in attn-drill, not in your file. Please report the lines above.",
         file=sys.stderr,
     )
     return 3

@@ -1,4 +1,4 @@
-"""`attn-drill compare`: parameters and KV cache of MHA, GQA, MQA and MLA for one configuration."""
+"""`attn-drill compare`: compare parameters and KV cache of MHA, GQA, MQA and MLA."""
 
 from __future__ import annotations
 
@@ -11,7 +11,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-if TYPE_CHECKING:  # what no other command needs is imported by this one alone: all commands are named at every start
+# Every start of attn-drill imports the modules of all commands, so this module imports its tools
+# only when the command runs.
+if TYPE_CHECKING:
     from trainer.tools.attention_costs import Configuration, Cost
     from trainer.tools.decode_steps import Measured
 
@@ -19,7 +21,7 @@ if TYPE_CHECKING:  # what no other command needs is imported by this one alone: 
 def _complete_preset(incomplete: str) -> list[str]:
     from trainer.tools.attention_costs import PRESETS
 
-    return [one.name for one in PRESETS if one.name.lower().startswith(incomplete.lower())]
+    return [preset.name for preset in PRESETS if preset.name.lower().startswith(incomplete.lower())]
 
 
 def _complete_dtype(incomplete: str) -> list[str]:
@@ -46,7 +48,7 @@ def compare(
     kv_heads: Annotated[
         int | None,
         typer.Option(
-            metavar="N", help="Key/value heads of GQA; by default a row for 8 and one for 4."
+            metavar="N", help="Key/value heads of GQA; by default a row for 8 and a row for 4."
         ),
     ] = None,
     head_dim: Annotated[
@@ -57,13 +59,16 @@ def compare(
     ] = None,
     batch: Annotated[int | None, typer.Option(metavar="N", help="Sequences; by default 1.")] = None,
     layers: Annotated[
-        int | None, typer.Option(metavar="N", help="Layers, all of them counted; by default 1.")
+        int | None, typer.Option(metavar="N", help="Layers; their costs are summed; by default 1.")
     ] = None,
     dtype: Annotated[
         str | None,
         typer.Option(
             metavar="NAME",
-            help="float64 to float16, bfloat16, float8, int8; by default the preset's, else float32.",
+            help=(
+                "float64 to float16, bfloat16, float8, int8; "
+                "by default the preset's dtype, or else float32."
+            ),
             autocompletion=_complete_dtype,
         ),
     ] = None,
@@ -79,9 +84,9 @@ def compare(
         typer.Option(metavar="N", help="Rank of MLA's query; by default it has no low-rank pair."),
     ] = None,
     measure: Annotated[
-        bool, typer.Option("--measure", help="Also time a decode step of each, as a ratio to MHA.")
+        bool, typer.Option("--measure", help="Also time a decode step, relative to MHA.")
     ] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="As one JSON object.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
     """Compare parameters and KV cache of MHA, GQA, MQA and MLA."""
     from trainer.report.cost_table import as_text, as_values
@@ -118,23 +123,23 @@ def compare(
     )
 
 
-def _measured(one: Configuration, rows: list[Cost]) -> Measured:
+def _measured(configuration: Configuration, rows: list[Cost]) -> Measured:
     from trainer.tools.attention_costs import check_measurable
 
-    check_measurable(one, rows)
+    check_measurable(configuration, rows)
     if sys.stderr.isatty():
         typer.echo("Measuring for a few seconds.", err=True)
     from trainer.tools.decode_steps import Sizes, measure
 
     sizes = Sizes(
-        one.batch,
-        one.seq_len,
-        one.d_model,
-        one.num_heads,
-        one.head_dim,
-        one.kv_rank,
-        one.rope_dim,
-        one.q_rank,
-        one.dtype,
+        configuration.batch,
+        configuration.seq_len,
+        configuration.d_model,
+        configuration.num_heads,
+        configuration.head_dim,
+        configuration.kv_rank,
+        configuration.rope_dim,
+        configuration.q_rank,
+        configuration.dtype,
     )
     return measure(sizes, [row.num_kv_heads for row in rows], seconds=3.0, clock=time.perf_counter)

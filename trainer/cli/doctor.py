@@ -1,4 +1,4 @@
-"""`attn-drill doctor`: versions, what isolation this machine gives, whether the journal can be kept."""
+"""`attn-drill doctor`: show versions, packs, the journal, and the isolation on this machine."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def doctor(context: typer.Context) -> None:
-    """Show versions and what this machine can do."""
+    """Show versions and what this machine supports."""
     typer.echo(
         f"attn-drill {__version__}, Python {platform.python_version()}, {platform.platform()}"
     )
@@ -30,17 +30,15 @@ def doctor(context: typer.Context) -> None:
         typer.echo(f"  {name} {_version(name)}")
     known_packs: KnownPacks = context.obj
     known = known_packs.catalogue()
-    for pack, word in zip(
-        known.packs, itertools.chain(["challenges"], itertools.repeat("")), strict=False
-    ):
-        typer.echo(
-            f"{word:<10}  {sum(known.pack_of(one) == pack for one in known.challenges)} in {pack.root} ({pack.name}, {pack.how})"
-        )
+    words = itertools.chain(["challenges"], itertools.repeat(""))
+    for pack, word in zip(known.packs, words, strict=False):
+        count = sum(known.pack_of(challenge) == pack for challenge in known.challenges)
+        typer.echo(f"{word:<10}  {count} in {pack.root} ({pack.name}, {pack.how})")
     warn(known.troubles)
     journal = default_journal()
     journal.progress()
     typer.echo(f"journal     {journal.trouble or journal.path}")
-    typer.echo("isolation   what a submission tries, and what comes of it (tried just now):")
+    typer.echo("isolation   attempts that a submission could make, tried just now:")
     for line in _isolation(
         [
             pack_reader.TRAINER,
@@ -53,39 +51,51 @@ def doctor(context: typer.Context) -> None:
 _MEANS = {
     "kernel": "Landlock, seccomp, limits, no capabilities",
     "bubblewrap": "bubblewrap, seccomp, limits",
-    "limits": "limits alone",
+    "limits": "limits only",
 }
 
 
 def _isolation(hidden: list[Path]) -> Iterator[str]:
-    """What holds, a line each, and what follows from it."""
+    """Yield the result of each attempt to break out of the sandbox, then the conclusion."""
     if not hasattr(os, "fork"):
-        yield "  There is no fork here, and so no grading. Use Linux, macOS, or Windows' Linux subsystem (WSL)."
+        yield (
+            "  This system has no fork, so nothing can be graded. Use Linux, macOS or the Windows "
+            "Subsystem for Linux (WSL)."
+        )
         return
     os.environ.setdefault("OMP_NUM_THREADS", "1")
-    from trainer.worker.selftest import COPIES, probe_isolation
+    from trainer.worker.selftest import COPIES, run_selftest
 
-    found = probe_isolation(hidden)
-    yield f"  by {_MEANS[found.how]}"
-    for what, is_held in found.held.items():
-        yield f"  {'held' if is_held else 'OPEN'}  {what}"
+    found = run_selftest(hidden)
+    yield f"  by {_MEANS[found.isolation]}"
+    for attempt, is_held in found.refused.items():
+        yield f"  {'held' if is_held else 'OPEN'}  {attempt}"
     yield from _about_copies(found.copies)
-    for what, it_does in found.works.items():
-        yield f"  {'works' if it_does else 'FAILS'} {what}"
-    if any(what != COPIES or found.copies.originals for what in found.open):
-        yield "Isolation is limited on this machine: check your own files only. `grade` refuses without --allow-weaker-isolation."
+    for feature, it_works in found.works.items():
+        yield f"  {'works' if it_works else 'FAILS'} {feature}"
+    if any(attempt != COPIES or found.copies.originals for attempt in found.open):
+        yield (
+            "Isolation is limited on this machine: check your own files only. "
+            "`grade` refuses without --allow-weaker-isolation."
+        )
 
 
 def _about_copies(copies: Copies) -> Iterator[str]:
-    """Yield what there is to say of the search for references that a submission can read."""
+    """Yield the result of the search for readable copies of references, if it is worth a line."""
     from trainer.sandbox.copy_check import SECONDS
 
     if copies.found and not copies.originals:
         yield f"{copies.sentence} `grade` refuses until then."
     if copies.failed:
-        yield "The search for copies of references ended without an answer. Run `attn-drill doctor` again."
+        yield (
+            "The search for copies of references ended without an answer. "
+            "Run `attn-drill doctor` again."
+        )
     elif copies.cut:
-        yield f"The search for copies of references was cut off after {SECONDS:.0f} s, at {copies.files} files: there may be one."
+        yield (
+            f"The search for copies of references was cut off after {SECONDS:.0f} s and "
+            f"{copies.files} files. There may be a copy."
+        )
 
 
 def _version(name: str) -> str:

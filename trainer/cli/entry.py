@@ -1,6 +1,6 @@
-"""The beginning of every command: a command that grades goes on in a clean process first.
+"""The entry point of every command. A command that grades continues in a clean process.
 
-Nothing is imported here that takes time: most commands need no torch.
+This module imports nothing that takes time, because most commands need no torch.
 """
 
 from __future__ import annotations
@@ -12,27 +12,29 @@ import sys
 from trainer.sandbox import environment
 from trainer.worker import launch
 
-# Commands that start workers from their own process; the others have a process of ours do it.
+# Commands that start workers in their own process. Other commands use a grading server.
 _GRADING = frozenset({"check", "trace", "repro", "hunt", "doctor"})
 _APP = "trainer.cli.commands"
 
 
 def main() -> None:
     """Run the command line."""
-    with launch.ending_at_once():
+    with launch.exit_on_interrupt():
         if starts_workers(sys.argv[1:]) and hasattr(os, "fork"):
-            with contextlib.suppress(
-                OSError
-            ):  # the fork server is started in a process of its own then
+            # After an OSError the fork server starts in a separate process.
+            with contextlib.suppress(OSError):
                 launch.replace_this_process(_APP, sys.argv[1:])
-        from trainer.cli import commands  # it imports typer
+        from trainer.cli import commands  # imports typer, which takes time
     commands.main()
 
 
 def starts_workers(arguments: list[str]) -> bool:
-    """Return whether these arguments name a command that will start workers, and a challenge that may exist.
+    """Return True if the command will start workers for a challenge that may exist.
 
-    A guess that is wrong costs time and nothing else.
+    A wrong guess only costs time.
+
+    Args:
+        arguments: the command line without the program's name.
     """
     if any(name.startswith("_ATTN_DRILL_COMPLETE") for name in os.environ):
         return False
@@ -49,7 +51,7 @@ def starts_workers(arguments: list[str]) -> bool:
     if words[0] == "hunt" and "--check" not in arguments:
         return False
     if len(words) < 2:
-        return words[0] == "check"  # the challenge that was started last
+        return words[0] == "check"  # the default is the last started challenge
     folder = words[1].replace("-", "_").lower()
     roots = (environment.ROOT, environment.ROOT / "trainer" / "_pack")
     return any((root / "challenges" / folder).is_dir() for root in roots)

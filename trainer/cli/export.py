@@ -1,4 +1,4 @@
-"""`attn-drill export [FILE]`: the whole journal as JSON lines."""
+"""`attn-drill export [FILE]`: write the whole journal as JSON lines."""
 
 from __future__ import annotations
 
@@ -20,21 +20,21 @@ def export_journal(
         Path | None,
         typer.Argument(
             metavar="[FILE]",
-            help="Where to; by default, and with -, to stdout.",
+            help="The file to write; by default, or with -, stdout.",
             show_default=False,
         ),
     ] = None,
-    force: Annotated[bool, typer.Option("--force", help="Replace FILE if it is there.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Replace FILE if it exists.")] = False,
 ) -> None:
     """Write the journal as JSON lines, for a copy or another machine."""
-    from trainer.practice.exchange import save, written
+    from trainer.practice.exchange import export_lines, save_export
 
     journal = default_journal()
     rows = journal.rows()
     if journal.trouble is not None and not rows:
         raise DrillError(f"Nothing was exported. {journal.trouble}")
     warn_journal(journal)
-    lines = list(written(rows))
+    lines = list(export_lines(rows))
     if file is None or str(file) == "-":
         sys.stdout.buffer.writelines(lines)
         return
@@ -44,8 +44,9 @@ def export_journal(
         and os.path.samefile(file, journal.path)
     ):
         raise DrillError(f"{file} is the journal itself. Name another file.")
-    save(file, lines, over=force)
-    count = f"{len(rows)} {'row' if len(rows) == 1 else 'rows'}"
+    save_export(file, lines, overwrite=force)
+    count = "1 row" if len(rows) == 1 else f"{len(rows)} rows"
     typer.echo(
-        f"{file} has the journal's {count}. `attn-drill import {shlex.quote(str(file))}` reads it, on any machine."
+        f"{file} is written: {count} of the journal. "
+        f"`attn-drill import {shlex.quote(str(file))}` reads it on any machine."
     )

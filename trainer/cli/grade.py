@@ -1,4 +1,7 @@
-"""`attn-drill grade DIR`: a class's submissions, each shut off from the grader and from the others."""
+"""`attn-drill grade DIR`: grade the submissions of a class.
+
+Each submission is isolated from the grader and from the other submissions.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +30,7 @@ if TYPE_CHECKING:
     from trainer.server.messages import Reply
 
 _MOST_JOBS = 512
-_MOST_SAID = 5  # sentences about names that came several times
+_MOST_SENTENCES = 5  # about names that several submissions have
 
 
 def grade(
@@ -43,23 +46,25 @@ def grade(
         typer.Option(
             "--challenge",
             metavar="ID",
-            help="What was asked, e.g. gqa.",
+            help="The challenge, e.g. gqa.",
             autocompletion=complete_id,
         ),
     ] = None,
     assignment: Annotated[
         Path | None,
-        typer.Option("--assignment", help="An assignment.toml, in the place of --challenge."),
+        typer.Option("--assignment", help="An assignment.toml, instead of --challenge."),
     ] = None,
-    out: Annotated[
-        Path, typer.Option("--out", help="Where results and tables are written.")
-    ] = Path("grades"),
+    out: Annotated[Path, typer.Option("--out", help="The folder for results and tables.")] = Path(
+        "grades"
+    ),
     jobs: Annotated[
         int | None,
-        typer.Option("--jobs", help="How many at a time on this machine; by default one a core."),
+        typer.Option(
+            "--jobs", help="Submissions at a time on this machine; one for each core by default."
+        ),
     ] = None,
     resume: Annotated[
-        bool, typer.Option("--resume", help="Go on: grade what has no result yet or was changed.")
+        bool, typer.Option("--resume", help="Continue: grade new and changed submissions.")
     ] = False,
     executor: Annotated[
         str, typer.Option("--executor", help="local, or dask://HOST:PORT.")
@@ -68,10 +73,10 @@ def grade(
         str, typer.Option("--format", help="Any of csv,html,junit,gradescope,github.")
     ] = "csv,html",
     seed: Annotated[
-        int | None, typer.Option("--seed", help="The class's cases; a fresh seed by default.")
+        int | None, typer.Option("--seed", help="The seed of the class; a fresh seed by default.")
     ] = None,
     per_student_seed: Annotated[
-        bool, typer.Option("--per-student-seed", help="Other cases for every student.")
+        bool, typer.Option("--per-student-seed", help="Different cases for each student.")
     ] = False,
     time_limit: Annotated[
         float | None,
@@ -87,15 +92,14 @@ def grade(
     ] = None,
     similar: Annotated[
         bool,
-        typer.Option(
-            "--similar", help="List pairs that are strikingly alike: a hint to look, no verdict."
-        ),
+        typer.Option("--similar", help="List pairs of similar submissions: a hint, not a verdict."),
     ] = False,
     single: Annotated[bool, typer.Option("--single", help="DIR is one student's work.")] = False,
     allow_weaker: Annotated[
         bool,
         typer.Option(
-            "--allow-weaker-isolation", help="Grade though a submission is not fully shut off here."
+            "--allow-weaker-isolation",
+            help="Grade even if submissions are not fully isolated here.",
         ),
     ] = False,
 ) -> None:
@@ -103,12 +107,12 @@ def grade(
     from trainer.app.grade_file import check_seed, cores, fresh_seed
     from trainer.classroom.executors import check_executor
     from trainer.classroom.similarity import check_similarity
-    from trainer.cli.grade_outputs import check_formats, check_out, show_similar, write_outputs
+    from trainer.cli.grade_outputs import open_results, parse_formats, show_similar, write_outputs
 
-    wanted = check_formats(formats)
+    wanted = parse_formats(formats)
     known_packs: KnownPacks = context.obj
-    asked = _assignment(challenge_id, assignment, time_limit, memory_limit, known_packs)
-    challenges = [known_packs.find(one.challenge) for one in asked.asked]
+    settings = _assignment(challenge_id, assignment, time_limit, memory_limit, known_packs)
+    challenges = [known_packs.find(assigned.challenge) for assigned in settings.challenges]
     jobs = cores() if jobs is None else jobs
     if not 1 <= jobs <= _MOST_JOBS:
         raise DrillError(f"--jobs is {jobs}; it must be 1 to {_MOST_JOBS}.")
@@ -117,37 +121,39 @@ def grade(
     check_executor(executor)
     if similar:
         check_similarity()
-    kept, record = check_out(
-        out, asked, seed, per_student_seed=per_student_seed, resume=resume, fresh=fresh_seed
+    store, record = open_results(
+        out, settings, seed, per_student_seed=per_student_seed, resume=resume, fresh=fresh_seed
     )
     submissions = _submissions(folder, challenges, single=single)
-    kept.begin(record)
+    store.write_class_file(record)
 
     from trainer.classroom.grading_jobs import jobs_of, plan_of, results_of
 
     plan = plan_of(
-        asked,
+        settings,
         challenges,
         known_packs.roots(),
         record.seed,
         per_student_seed=record.per_student_seed,
-        weaker=allow_weaker,
+        allow_weaker=allow_weaker,
     )
     all_jobs = jobs_of(plan, submissions)
-    interrupted = _grade_all(plan, all_jobs, kept, executor, jobs, resume=resume)
+    interrupted = _grade_all(plan, all_jobs, store, executor, jobs, resume=resume)
     if interrupted:
-        done = sum(1 for _ in results_of(kept, all_jobs))
+        done = sum(1 for _ in results_of(store, all_jobs))
         print(
-            f"Interrupted: {done} of {len(all_jobs)} have a result in {kept.out / 'results'}. The same command with --resume goes on.",
+            f"Interrupted: {done} of {len(all_jobs)} have a result in {store.out / 'results'}. To"
+            " continue, run the same command with --resume.",
             file=sys.stderr,
         )
         raise typer.Exit(130)
-    failed = write_outputs(kept, lambda: results_of(kept, all_jobs), plan.assignment, wanted)
+    failed = write_outputs(store, lambda: results_of(store, all_jobs), plan.assignment, wanted)
     if similar:
         show_similar(challenges, submissions, out)
     if failed:
         raise GraderError(
-            f"{failed} could not be graded, through no fault of theirs: `error` in {kept.out / 'results'} says why. --resume tries them again."
+            f"{failed} could not be graded because the grader failed: `error` in"
+            f" {store.out / 'results'} gives the reason. --resume tries them again."
         )
 
 
@@ -165,19 +171,20 @@ def _assignment(
 
     if (challenge_id is None) == (file is None):
         raise DrillError(
-            "Say what was asked: --challenge ID, or --assignment FILE for several and for weights. One of them, not both."
+            "Name the challenge with --challenge ID, or an assignment with --assignment FILE, for"
+            " several challenges or for weights. Give one of the two options."
         )
     if file is not None:
-        asked = read_assignment(file, known_packs.find)
+        assignment = read_assignment(file, known_packs.find)
     else:
         challenge = known_packs.find(str(challenge_id))
-        asked = replace(plain_assignment(challenge.id), title=challenge.title)
+        assignment = replace(plain_assignment(challenge.id), title=challenge.title)
     seconds, memory_mib = (
-        asked.seconds if time_limit is None else time_limit,
-        asked.memory_mib if memory_limit is None else memory_limit,
+        assignment.seconds if time_limit is None else time_limit,
+        assignment.memory_mib if memory_limit is None else memory_limit,
     )
     check_limits(seconds, memory_mib)
-    return replace(asked, seconds=seconds, memory_mib=memory_mib)
+    return replace(assignment, seconds=seconds, memory_mib=memory_mib)
 
 
 def _submissions(
@@ -186,57 +193,59 @@ def _submissions(
     from trainer.classroom import collect
     from trainer.report.class_progress import columns, in_columns
 
-    found = (
+    collected = (
         collect.collect_single(folder, challenges)
         if single
         else collect.collect(folder, challenges)
     )
-    if found.ignored:
-        named = ", ".join(found.ignored[:5]) + (
-            f" and {len(found.ignored) - 5} more" if len(found.ignored) > 5 else ""
-        )
-        print(f"Not graded, no submission: {visible(named)}", file=sys.stderr)
-    for note in (*found.notes, *_to_settle(found.submissions)):
+    if collected.ignored:
+        more = len(collected.ignored) - 5
+        names = ", ".join(collected.ignored[:5]) + (f" and {more} more" if more > 0 else "")
+        print(f"Ignored, because these are not submissions: {visible(names)}", file=sys.stderr)
+    for note in (*collected.notes, *_to_settle(collected.submissions)):
         print(in_columns(visible(note), columns(sys.stderr)), file=sys.stderr)
-    return found.submissions
+    return collected.submissions
 
 
 def _to_settle(submissions: Sequence[StudentSubmission]) -> list[str]:
-    """Return a sentence for each student of whom a person has to say which file counts."""
-    said = list({made.student: made.trouble for made in submissions if made.unsettled}.values())
-    if len(said) <= _MOST_SAID:
-        return said
-    more = len(said) - _MOST_SAID
-    return [*said[:_MOST_SAID], f"{more} more of such names are in the report."]
+    """Return a sentence for each student with several submissions, from which a person chooses."""
+    unsettled = {
+        submission.student: submission.trouble for submission in submissions if submission.unsettled
+    }
+    sentences = list(unsettled.values())
+    if len(sentences) <= _MOST_SENTENCES:
+        return sentences
+    more = len(sentences) - _MOST_SENTENCES
+    return [*sentences[:_MOST_SENTENCES], f"The report lists more names of this kind: {more}."]
 
 
 def _grade_all(
     plan: GradingPlan,
     all_jobs: Sequence[Job],
-    kept: ResultStore,
+    store: ResultStore,
     where: str,
     jobs: int,
     *,
     resume: bool,
 ) -> bool:
-    """Grade what is left, write every result as it comes; whether it was interrupted."""
+    """Grade the pending jobs and write each result at once. Return True after an interrupt."""
     from trainer.classroom.executors import executor_for
-    from trainer.classroom.grading_jobs import graded, left_to_do
+    from trainer.classroom.grading_jobs import grade_jobs, pending_jobs
     from trainer.report.class_progress import ClassProgress
 
-    left = left_to_do(all_jobs, kept) if resume else list(all_jobs)
-    if not left:
-        print(f"All {len(all_jobs)} have their results already.", file=sys.stderr)
+    pending = pending_jobs(all_jobs, store) if resume else list(all_jobs)
+    if not pending:
+        print(f"All {len(all_jobs)} submissions already have a result.", file=sys.stderr)
         return False
-    with executor_for(where, min(jobs, len(left))) as (executor, at_once):
+    with executor_for(where, min(jobs, len(pending))) as (executor, at_once):
         try:
             with (
-                ClassProgress(len(all_jobs), len(all_jobs) - len(left), sys.stderr) as progress,
-                _noted_interrupts() as interrupted,
+                ClassProgress(len(all_jobs), len(all_jobs) - len(pending), sys.stderr) as progress,
+                _deferred_interrupts() as interrupted,
             ):
-                for job, answer in graded(plan, left, executor, at_once, interrupted):
-                    result = _result(plan, job, answer)
-                    kept.write(result)
+                for job, reply in grade_jobs(plan, pending, executor, at_once, interrupted):
+                    result = _result(plan, job, reply)
+                    store.write(result)
                     progress.advance(result)
         except KeyboardInterrupt:
             return True
@@ -244,34 +253,44 @@ def _grade_all(
 
 
 @contextmanager
-def _noted_interrupts() -> Iterator[Callable[[], bool]]:
-    """Ctrl-C is noted, and told to who asks: raised in the middle of whatever runs, it may leave a lock held that a thread waits for ever after.
+def _deferred_interrupts() -> Iterator[Callable[[], bool]]:
+    """Defer SIGINT: record the signal and let the loop poll for it.
 
-    A second one is raised.
+    An exception in the middle of other code could leave a lock held, and a thread would wait for
+    the lock forever. A second SIGINT raises KeyboardInterrupt at once.
+
+    Yields:
+        A function that returns whether a signal came.
     """
-    usual = signal.getsignal(signal.SIGINT)
-    noted: list[int] = []
+    previous = signal.getsignal(signal.SIGINT)
+    received: list[int] = []
 
-    def note(number: int, frame: FrameType | None) -> None:
-        if noted:
-            signal.default_int_handler(number, frame)
-        noted.append(number)
+    def record(signal_number: int, frame: FrameType | None) -> None:
+        if received:
+            signal.default_int_handler(signal_number, frame)
+        received.append(signal_number)
 
-    if usual is None or usual is signal.SIG_IGN:  # nobody asks Python, or nobody is to be asked
+    # The handler was not installed from Python, or the signal is ignored. Then change nothing.
+    if previous is None or previous is signal.SIG_IGN:
         yield lambda: False
         return
-    signal.signal(signal.SIGINT, note)
+    signal.signal(signal.SIGINT, record)
     try:
-        yield lambda: bool(noted)
+        yield lambda: bool(received)
     finally:
-        signal.signal(signal.SIGINT, usual)
+        signal.signal(signal.SIGINT, previous)
 
 
 def _result(plan: GradingPlan, job: Job, reply: Reply | None) -> StudentResult:
-    """Return the result of a reply; without a reply the file could not be read.
+    """Return the result of a job.
+
+    Args:
+        plan: how the class is graded.
+        job: the submission.
+        reply: the reply of the grading server, or None if the file could not be read.
 
     Raises:
-        GraderError: if no submission would be graded here.
+        GraderError: the server refuses every submission.
     """
     from trainer.classroom.assignment import score
     from trainer.classroom.grading_jobs import is_late
@@ -279,26 +298,30 @@ def _result(plan: GradingPlan, job: Job, reply: Reply | None) -> StudentResult:
     from trainer.export.student_results import with_failure, with_report, with_trouble
     from trainer.server.messages import Refused, Verdict
 
-    handed_in = job.submission
+    submission = job.submission
     result = StudentResult(
-        student=handed_in.student,
-        challenge=handed_in.challenge,
-        file=handed_in.file,
+        student=submission.student,
+        challenge=submission.challenge,
+        file=submission.file,
         task=job.digest,
     )
-    if handed_in.unsettled:
+    if submission.unsettled:
         return replace(
-            with_failure(result, handed_in.trouble), unsettled=tuple(handed_in.unsettled)
+            with_failure(result, submission.trouble), unsettled=tuple(submission.unsettled)
         )
     result = replace(result, score=0.0, late=is_late(plan, job))
     if reply is None:
-        return with_trouble(result, handed_in.trouble)
+        return with_trouble(result, submission.trouble)
     if isinstance(reply, Refused) and reply.is_for_all:
         raise GraderError(reply.sentence)
     if not isinstance(reply, Verdict):
         sentence = reply.sentence if isinstance(reply, Refused) else "The grader gave no verdict."
         return with_failure(result, sentence)
     report = reply.report
-    asked = next(asked for asked in plan.assignment.asked if asked.challenge == result.challenge)
-    points = score(report.statuses(), asked, report.verdict)
-    return with_report(replace(result, score=points), report, handed_in.source or "")
+    assigned = next(
+        assigned
+        for assigned in plan.assignment.challenges
+        if assigned.challenge == result.challenge
+    )
+    points = score(report.statuses(), assigned, report.verdict)
+    return with_report(replace(result, score=points), report, submission.source or "")

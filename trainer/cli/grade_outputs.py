@@ -1,4 +1,4 @@
-"""What `grade` writes beside the results: tables and reports in the formats that were asked for."""
+"""Write the tables and reports of `grade` in the requested formats."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import typer
 
 from trainer import __version__
 from trainer.classroom.records import Assignment, StudentResult, StudentSubmission
-from trainer.classroom.result_store import ClassFile, ResultStore, safe_name, write_whole
+from trainer.classroom.result_store import ClassFile, ResultStore, safe_name, write_atomically
 from trainer.model.challenge import Challenge
 from trainer.model.errors import DrillError
 from trainer.packs import pack_reader
@@ -21,120 +21,146 @@ FORMATS = ("csv", "html", "junit", "gradescope", "github")
 Results = Callable[[], Iterable[StudentResult]]
 
 
-def check_formats(text: str) -> tuple[str, ...]:
-    """The formats that were asked for.
+def parse_formats(text: str) -> tuple[str, ...]:
+    """Return the formats of the option `--format`.
 
     Raises:
-        DrillError: if one is unknown.
+        DrillError: a format is unknown.
     """
-    wanted = tuple(dict.fromkeys(one.strip().lower() for one in text.split(",") if one.strip()))
-    if unknown := [one for one in wanted if one not in FORMATS]:
-        raise DrillError(f"--format names {', '.join(unknown)}; there are {', '.join(FORMATS)}.")
+    names = (name.strip().lower() for name in text.split(","))
+    wanted = tuple(dict.fromkeys(name for name in names if name))
+    if unknown := [name for name in wanted if name not in FORMATS]:
+        raise DrillError(
+            f"--format names {', '.join(unknown)}; the formats are {', '.join(FORMATS)}."
+        )
     return wanted
 
 
-def check_out(
+def open_results(
     out: Path,
-    asked: Assignment,
+    assignment: Assignment,
     seed: int | None,
     *,
     per_student_seed: bool,
     resume: bool,
     fresh: Callable[[], int],
 ) -> tuple[ResultStore, ClassFile]:
-    """The folder for the results, and how they are made: as before where a grading is resumed.
+    """Return the store for the results and the settings of the grading.
+
+    A resumed grading keeps the settings of the first run.
+
+    Args:
+        out: the folder for the results.
+        assignment: the assignment of the class.
+        seed: the seed from the command line, or None.
+        per_student_seed: give each student different cases.
+        resume: continue an earlier grading.
+        fresh: return a new seed.
 
     Raises:
-        DrillError: where another grading's results lie there, or this one was begun otherwise.
+        DrillError: the folder holds an earlier grading and `resume` is False, or the earlier
+            grading has other settings.
     """
-    challenges = [one.challenge for one in asked.asked]
-    kept = ResultStore(out, challenges)
+    challenges = [assigned.challenge for assigned in assignment.challenges]
+    store = ResultStore(out, challenges)
     if out.exists() and not out.is_dir():
-        raise DrillError(f"{out} is a file; results go into a folder. Name one with --out.")
-    before = kept.class_file()
+        raise DrillError(f"{out} is a file; results go into a folder. Name a folder with --out.")
+    before = store.class_file()
     if before is not None:
         if not resume:
             raise DrillError(
-                f"{out} holds the results of an earlier grading. --resume goes on with it; another --out begins anew."
+                f"{out} holds the results of an earlier grading. --resume continues it; another"
+                " --out starts a new grading."
             )
-        for what, was, now in (
+        for setting, old, new in (
             ("challenges", ", ".join(before.challenges), ", ".join(challenges)),
-            ("the seed", str(before.seed), str(before.seed if seed is None else seed)),
+            ("seed", str(before.seed), str(before.seed if seed is None else seed)),
             (
-                "a seed a student",
+                "per-student seed",
                 str(before.per_student_seed),
                 str(per_student_seed or before.per_student_seed),
             ),
         ):
-            if was != now:
+            if old != new:
                 raise DrillError(
-                    f"{out} was begun with {what}: {was}; now it is {now}. Resume it as it was begun, or name another --out."
+                    f"{out} was started with {setting}: {old}. This command has {setting}: {new}."
+                    f" Use the same {setting} again, or name another --out."
                 )
     record = ClassFile(
-        title=asked.title,
+        title=assignment.title,
         challenges=challenges,
         seed=before.seed if before is not None else fresh() if seed is None else seed,
         per_student_seed=before.per_student_seed if before is not None else per_student_seed,
-        seconds=asked.seconds,
-        memory_mib=asked.memory_mib,
+        seconds=assignment.seconds,
+        memory_mib=assignment.memory_mib,
         version=__version__,
     )
-    return kept, record
+    return store, record
 
 
 def write_outputs(
-    kept: ResultStore, results: Results, assignment: Assignment, wanted: Sequence[str]
+    store: ResultStore, results: Results, assignment: Assignment, wanted: Sequence[str]
 ) -> int:
-    """Write the tables and say what came of the class; how many could not be graded."""
+    """Write the tables and print a summary of the class.
+
+    Args:
+        store: the store of the results. The tables go into its folder.
+        results: return the results of the class, sorted by student.
+        assignment: the assignment of the class.
+        wanted: the requested formats.
+
+    Returns:
+        The number of submissions that could not be graded.
+    """
     from trainer.report.class_progress import columns, summary
 
-    written = []
+    paths = [store.out / "results"]
     for name in wanted:
-        written.append(_WRITERS[name](kept, results, assignment))
+        paths.append(_WRITERS[name](store, results, assignment))
     text, failed = summary(results(), columns(sys.stdout))
     typer.echo(text)
-    typer.echo(f"written: {', '.join([str(kept.out / 'results'), *(str(one) for one in written)])}")
+    typer.echo(f"written: {', '.join(map(str, paths))}")
     return failed
 
 
-def _csv(kept: ResultStore, results: Results, assignment: Assignment) -> Path:
+def _csv(store: ResultStore, results: Results, assignment: Assignment) -> Path:
     from trainer.export.gradebook import grades_csv
 
-    return _written(kept.out / "grades.csv", [grades_csv(results())])
+    return _write(store.out / "grades.csv", [grades_csv(results())])
 
 
-def _html(kept: ResultStore, results: Results, assignment: Assignment) -> Path:
+def _html(store: ResultStore, results: Results, assignment: Assignment) -> Path:
     from trainer.export.class_page import class_html
 
-    return _written(kept.out / "report.html", class_html(results, assignment))
+    return _write(store.out / "report.html", class_html(results, assignment))
 
 
-def _junit(kept: ResultStore, results: Results, assignment: Assignment) -> Path:
+def _junit(store: ResultStore, results: Results, assignment: Assignment) -> Path:
     from trainer.export.junit import junit_xml
 
-    return _written(kept.out / "junit.xml", [junit_xml(results())])
+    return _write(store.out / "junit.xml", [junit_xml(results())])
 
 
-def _gradescope(kept: ResultStore, results: Results, assignment: Assignment) -> Path:
+def _gradescope(store: ResultStore, results: Results, assignment: Assignment) -> Path:
     from trainer.export.gradescope import gradescope_object
 
-    for student, some in _by_student(results):
-        _written(
-            kept.out / "gradescope" / safe_name(student) / "results.json",
-            [json.dumps(gradescope_object(some, assignment), indent=1)],
+    for student, student_results in _by_student(results):
+        _write(
+            store.out / "gradescope" / safe_name(student) / "results.json",
+            [json.dumps(gradescope_object(student_results, assignment), indent=1)],
         )
-    return kept.out / "gradescope"
+    return store.out / "gradescope"
 
 
-def _github(kept: ResultStore, results: Results, assignment: Assignment) -> Path:
+def _github(store: ResultStore, results: Results, assignment: Assignment) -> Path:
     from trainer.export.github_classroom import github_classroom_object
 
-    for student, some in _by_student(results):
-        _written(
-            kept.out / "github" / f"{safe_name(student)}.json",
-            [json.dumps(github_classroom_object(some, assignment), indent=1)],
+    for student, student_results in _by_student(results):
+        _write(
+            store.out / "github" / f"{safe_name(student)}.json",
+            [json.dumps(github_classroom_object(student_results, assignment), indent=1)],
         )
-    return kept.out / "github"
+    return store.out / "github"
 
 
 _WRITERS = {
@@ -147,35 +173,35 @@ _WRITERS = {
 
 
 def _by_student(results: Results) -> Iterator[tuple[str, list[StudentResult]]]:
-    for student, some in groupby(results(), lambda one: one.student):
-        yield student, list(some)
+    for student, group in groupby(results(), lambda result: result.student):
+        yield student, list(group)
 
 
-def _written(path: Path, parts: Iterable[str]) -> Path:
-    write_whole(path, "".join(parts).encode("utf-8"))
+def _write(path: Path, parts: Iterable[str]) -> Path:
+    write_atomically(path, "".join(parts).encode("utf-8"))
     return path
 
 
 def show_similar(
     challenges: Sequence[Challenge], submissions: Sequence[StudentSubmission], out: Path
 ) -> None:
-    """Write and show which submissions are strikingly alike."""
+    """Write and print the pairs of submissions that are strikingly similar."""
     from trainer.classroom.similarity import similar_pairs
     from trainer.export.similar_pairs import similarity_csv, similarity_text
     from trainer.packs.stub_levels import LEVELS
 
-    found = []
+    pairs_by_challenge = []
     for challenge in challenges:
         sources = {
-            one.student: one.source
-            for one in submissions
-            if one.challenge == challenge.id and one.source is not None
+            submission.student: submission.source
+            for submission in submissions
+            if submission.challenge == challenge.id and submission.source is not None
         }
         known = [
             pack_reader.solution(challenge),
             *(pack_reader.stub(challenge, level) for level in LEVELS),
             *(pack_reader.read_text(path) for path in pack_reader.also_right(challenge)),
         ]
-        found.append((challenge.id, similar_pairs(sources, known)))
-    typer.echo(similarity_text(found))
-    typer.echo(f"written: {_written(out / 'similar.csv', [similarity_csv(found)])}")
+        pairs_by_challenge.append((challenge.id, similar_pairs(sources, known)))
+    typer.echo(similarity_text(pairs_by_challenge))
+    typer.echo(f"written: {_write(out / 'similar.csv', [similarity_csv(pairs_by_challenge)])}")

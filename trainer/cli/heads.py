@@ -1,4 +1,4 @@
-"""`attn-drill heads FILE`: what the heads of saved attention weights do."""
+"""`attn-drill heads FILE`: describe the heads of saved attention weights."""
 
 from __future__ import annotations
 
@@ -43,43 +43,46 @@ def heads(
     """Show entropy, distance, class and a picture of each head of attention weights."""
     if html is not None and html.suffix.lower() not in (".html", ".htm"):
         raise DrillError(
-            f"--html is {html}; its name must end in .html, so that no other file is written over. Name it {html.with_suffix('.html')}."
+            f"--html is {html}; its name must end in .html, so that no other file is overwritten. "
+            f"Name it {html.with_suffix('.html')}."
         )
     try:
         from trainer.tools.attention_heads import count_heads, facts_of
         from trainer.tools.weight_files import read_weights
     except ImportError as error:
         raise GraderError(
-            f"torch cannot be imported: {error}. Install attn-drill again; the README has the command."
+            f"torch cannot be imported: {error}. "
+            "Install attn-drill again; the README has the command."
         ) from None
     tensors = read_weights(file, name)
     count = count_heads(tensors)
     if head is not None and not 0 <= head < count:
-        raise DrillError(f"--head is {head}; {file} has heads 0 to {count - 1}. Name one of these.")
-    told = range(count) if head is None else range(head, head + 1)
-    from trainer.report import heads_text as shown
+        raise DrillError(f"--head is {head}; {file} has heads 0 to {count - 1}.")
+    chosen = range(count) if head is None else range(head, head + 1)
+    from trainer.report import heads_text
 
-    console = shown.terminal(sys.stdout)
+    console = heads_text.terminal(sys.stdout)
     if html is not None:
         from trainer.report.heads_page import cells, to_html, whole_cells
 
         facts = list(
-            facts_of(tensors, told, told[:MOST_IN_HTML], cells if head is None else whole_cells)
+            facts_of(tensors, chosen, chosen[:MOST_IN_HTML], cells if head is None else whole_cells)
         )
         _write(html, to_html(facts, str(file)))
     elif as_json:
-        facts = list(facts_of(tensors, told, range(0), shown.small_cells))
+        facts = list(facts_of(tensors, chosen, range(0), heads_text.small_cells))
     else:
         cells_of = partial(
-            shown.small_cells if head is None else shown.whole_cells, width=console.width
+            heads_text.small_cells if head is None else heads_text.whole_cells, width=console.width
         )
-        facts = list(facts_of(tensors, told, told[: shown.MOST_DRAWN], cells_of))
+        facts = list(facts_of(tensors, chosen, chosen[: heads_text.MOST_DRAWN], cells_of))
     if as_json:
-        typer.echo(json.dumps(shown.as_object(facts, str(file)), allow_nan=False))
+        typer.echo(json.dumps(heads_text.as_object(facts, str(file)), allow_nan=False))
     elif html is not None:
-        typer.echo(f"{html} is written, with {min(len(told), MOST_IN_HTML)} of {len(told)} heads.")
+        drawn = min(len(chosen), MOST_IN_HTML)
+        typer.echo(f"{html} is written, with pictures of {drawn} of {len(chosen)} heads.")
     else:
-        shown.show_heads(facts, str(file), console, whole=head is not None)
+        heads_text.show_heads(facts, str(file), console, whole=head is not None)
 
 
 def _write(path: Path, page: str) -> None:

@@ -1,4 +1,4 @@
-"""`attn-drill hint ID`: the next of three hints, each asked for."""
+"""`attn-drill hint ID`: show the next of three hints."""
 
 from __future__ import annotations
 
@@ -18,21 +18,22 @@ def hint(
     context: typer.Context,
     challenge_id: ChallengeId,
     level: Annotated[
-        int | None, typer.Option("--level", help="1 nudges, 2 gives the idea, 3 the step.")
+        int | None, typer.Option("--level", help="1 is a nudge, 2 the idea, 3 the step.")
     ] = None,
 ) -> None:
     """Show the next hint."""
     known_packs: KnownPacks = context.obj
     challenge = known_packs.find(challenge_id)
-    most = len(challenge.hints)
-    if level is not None and not 1 <= level <= most:
-        raise DrillError(f"There is no hint {level}; {challenge.id} has hints 1 to {most}.")
+    last = len(challenge.hints)
+    if level is not None and not 1 <= level <= last:
+        raise DrillError(f"There is no hint {level}; {challenge.id} has hints 1 to {last}.")
     journal = default_journal()
-    number = level or min(journal.since_start(challenge.id).hint + 1, most)
-    journal.record_hint(challenge.id, number, time.time())
-    typer.echo(f"Hint {number} of {most}: {challenge.hints[number - 1]}")
-    if number == most:
+    if level is None:
+        level = min(journal.since_start(challenge.id).hint + 1, last)
+    journal.record_hint(challenge.id, level, time.time())
+    typer.echo(f"Hint {level} of {last}: {challenge.hints[level - 1]}")
+    if level == last:
         pack_option = known_packs.pack_option(challenge)
         solution = f"`attn-drill solution {challenge.id} --give-up{pack_option}`"
-        typer.echo(f"That was the last one. {solution} shows the reference.")
+        typer.echo(f"That was the last hint. {solution} shows the reference.")
     warn_journal(journal)

@@ -1,4 +1,4 @@
-"""`attn-drill hunt ID`: the reference with a mistake in it, to repair."""
+"""`attn-drill hunt ID`: repair a reference with one or two mistakes."""
 
 from __future__ import annotations
 
@@ -38,11 +38,12 @@ def hunt(
         typer.Option("--seed", help="Draw the same mistake again; with --check, the same cases."),
     ] = None,
     check: Annotated[
-        bool, typer.Option("--check", help="Grade the repaired file; a pass tells what was wrong.")
+        bool,
+        typer.Option("--check", help="Grade the repaired file; a pass shows what was wrong."),
     ] = False,
-    reveal: Annotated[bool, typer.Option("--reveal", help="Give up: tell what is wrong.")] = False,
+    reveal: Annotated[bool, typer.Option("--reveal", help="Give up: show what is wrong.")] = False,
 ) -> None:
-    """Find and repair the mistake in a reference that has one, or two."""
+    """Find and repair one or two mistakes in a reference."""
     from trainer.app import grade_file
 
     known_packs: KnownPacks = context.obj
@@ -65,7 +66,7 @@ def hunt(
             f"`attn-drill hunt {challenge.id}{pack_option}` begins one."
         )
     if reveal:
-        typer.echo(_what_it_was(challenge, last[0]))
+        typer.echo(_describe_mistakes(challenge, last[0]))
         warn_journal(journal)
         return
     path = _place(challenge, folder, last)
@@ -77,13 +78,13 @@ def hunt(
     warn_journal(journal)
     from trainer.report.terminal import show
 
-    # The report holds back the mistake and the line: finding them is the task.
+    # The report hides the mistake and the line, because finding them is the task.
     show(report, sys.stdout, why=False)
     typer.echo()
     if report.verdict == "passed":
-        typer.echo(_what_it_was(challenge, last[0]))
+        typer.echo(_describe_mistakes(challenge, last[0]))
         return
-    _say("Not repaired yet. Go on, and grade it again with the same command.")
+    _say("Not repaired yet. Go on, and grade the file again with the same command.")
     file = shlex.quote(report.file)
     typer.echo(f"  attn-drill hunt {challenge.id} --reveal{pack_option}  gives up")
     typer.echo(f"  attn-drill trace {challenge.id} {file}{pack_option}  line by line")
@@ -98,31 +99,31 @@ def _hand_out(
     journal: Journal,
     pack_option: str,
 ) -> None:
-    """Write the reference with a mistake into `folder`, and show what to type next."""
+    """Write the reference with one or two mistakes into `folder`, and show the next commands."""
     from random import Random
 
     from trainer.hunt import planted_mistakes as hunts
     from trainer.packs.mistakes import read_mistakes
 
     path = folder / hunts.file_name(challenge)
-    chosen = hunts.choose(
+    chosen = hunts.choose_mistakes(
         read_mistakes(challenge),
         pack_reader.solution(challenge),
         last[0] if last else (),
         Random(seed),
     )
-    text = hunts.handed_out(challenge, chosen)
-    kept = write_afresh(path, text)
-    if kept is not None and last is not None and _is_untouched(challenge, kept, last[0]):
+    text = hunts.hunt_file_text(challenge, chosen)
+    old_file = write_afresh(path, text)
+    if old_file is not None and last is not None and _is_untouched(challenge, old_file, last[0]):
         with contextlib.suppress(OSError):
-            kept.unlink()
-            kept = None
+            old_file.unlink()
+            old_file = None
     mistake_ids = [mistake.id for mistake in chosen]
     journal.record_hunt(challenge.id, time.time(), mistake_ids, path.resolve())
     many, it = ("one mistake", "it") if len(chosen) == 1 else ("two mistakes", "them")
     _say(f"{path} is the reference of {challenge.id} with {many} in it. Find and repair {it}.")
-    if kept is not None:
-        _say(f"The file that was there is kept as {kept}.")
+    if old_file is not None:
+        _say(f"The old file is kept as {old_file}.")
     typer.echo(f"  attn-drill hunt {challenge.id} --check{pack_option}   grades it")
     typer.echo(f"  attn-drill hunt {challenge.id} --reveal{pack_option}  gives up")
 
@@ -134,21 +135,27 @@ def _say(text: str) -> None:
 
 
 def _is_untouched(challenge: Challenge, path: Path, ids: Sequence[str]) -> bool:
-    """Whether a file is as it was handed out."""
+    """Return whether a file is still the file that was handed out."""
     from trainer.hunt import planted_mistakes as hunts
 
-    mistakes = hunts.by_ids(challenge, ids)
+    mistakes = hunts.mistakes_by_ids(challenge, ids)
     try:
         return (
             mistakes is not None
-            and path.read_bytes() == hunts.handed_out(challenge, mistakes).encode()
+            and path.read_bytes() == hunts.hunt_file_text(challenge, mistakes).encode()
         )
     except OSError:
         return False
 
 
 def _place(challenge: Challenge, folder: Path | None, last: LastHunt) -> Path:
-    """The file in --dir, else where it was handed out, else in this folder."""
+    """Return the path of the file to repair.
+
+    It is in --dir, or else where it was handed out, or else in this folder.
+
+    Raises:
+        DrillError: If there is no file.
+    """
     from trainer.hunt import planted_mistakes as hunts
 
     name = hunts.file_name(challenge)
@@ -156,13 +163,14 @@ def _place(challenge: Challenge, folder: Path | None, last: LastHunt) -> Path:
         return folder / name
     if not last[1].exists() and not Path(name).exists():
         raise DrillError(
-            f"{last[1]}, where the hunt's file was put, is gone. `attn-drill hunt {challenge.id}` begins another, or name its folder with --dir."
+            f"The hunt's file {last[1]} is gone. `attn-drill hunt {challenge.id}` begins "
+            "another hunt, or name the file's folder with --dir."
         )
     here = Path.cwd() / name
     return Path(name) if last[1] == here.resolve() or not last[1].exists() else last[1]
 
 
-def _what_it_was(challenge: Challenge, ids: Sequence[str]) -> str:
-    from trainer.report.hunt_text import what_it_was
+def _describe_mistakes(challenge: Challenge, ids: Sequence[str]) -> str:
+    from trainer.report.hunt_text import describe_mistakes
 
-    return what_it_was(challenge, ids, shutil.get_terminal_size((80, 24)).columns)
+    return describe_mistakes(challenge, ids, shutil.get_terminal_size((80, 24)).columns)

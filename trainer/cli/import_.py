@@ -1,4 +1,4 @@
-"""`attn-drill import FILE`: add what an export holds to the journal."""
+"""`attn-drill import FILE`: add the rows of an export to the journal."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ def import_journal(
     file: Annotated[
         Path,
         typer.Argument(
-            metavar="FILE", help="What `export` wrote; - for stdin.", show_default=False
+            metavar="FILE", help="A file that `export` wrote; - is stdin.", show_default=False
         ),
     ],
 ) -> None:
-    """Add an exported journal to this one; what is there already is not added again."""
-    from trainer.practice.exchange import read
+    """Add an exported journal to this journal. Rows that exist are not added again."""
+    from trainer.practice.exchange import read_export
 
     if str(file) == "-":
-        rows = read(sys.stdin.buffer, "stdin")
+        rows = read_export(sys.stdin.buffer, "stdin")
     else:
         try:
             with file.open("rb") as stream:
-                rows = read(stream, str(file))
+                rows = read_export(stream, str(file))
         except OSError as error:
             raise DrillError(
                 f"{file} cannot be read: {error.strerror or error}. Check its name and permissions."
@@ -39,7 +39,8 @@ def import_journal(
     if new is None:
         raise DrillError(f"Nothing was imported. {journal.trouble}")
     warn_journal(journal)
-    there = len(rows) - new
+    old = len(rows) - new
     typer.echo(
-        f"{new} {'row was' if new == 1 else 'rows were'} new, {there} {'was' if there == 1 else 'were'} there already."
+        f"{new} {'row was' if new == 1 else 'rows were'} new, "
+        f"{old} {'was' if old == 1 else 'were'} already in the journal."
     )

@@ -1,4 +1,4 @@
-"""`attn-drill interview`: a timed mock interview in the session's screen, with a score sheet."""
+"""`attn-drill interview`: hold a timed mock interview with a score sheet."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def interview(
     ] = None,
     seed: Annotated[
         int | None,
-        typer.Option("--seed", help="Decides among suitable problems; a fresh one by default."),
+        typer.Option("--seed", help="Decides among suitable problems; random by default."),
     ] = None,
     resume: Annotated[
         bool | None,
@@ -63,7 +63,7 @@ def interview(
         typer.Option(
             "--html",
             metavar="FILE",
-            help=f"The score sheet's file; by default {_SHEET_NAME} beside the stubs.",
+            help=f"The score sheet's file; by default {_SHEET_NAME} in the folder of the stubs.",
         ),
     ] = None,
     no_watch: Annotated[bool, typer.Option("--no-watch", hidden=True)] = False,
@@ -82,9 +82,9 @@ def interview(
         _print_again(last, html)
         return
     # Imported here: other commands start faster without it.
-    from trainer.cli.practise import can_stay
+    from trainer.cli.practise import can_draw_screen
 
-    if no_watch or not can_stay():
+    if no_watch or not can_draw_screen():
         raise DrillError(
             "An interview needs a terminal: run `attn-drill interview` in one, "
             "without a pipe and without --no-watch."
@@ -93,17 +93,20 @@ def interview(
     if resume is None and under_way:
         raise DrillError(
             "An interview is under way. `attn-drill interview --resume` goes on with it, "
-            "`attn-drill interview --fresh` begins another."
+            "`attn-drill interview --fresh` begins another interview."
         )
     if resume:
         if last is None or not under_way:
             warn_journal(journal)
-            raise DrillError("No interview is under way. `attn-drill interview` begins one.")
+            raise DrillError(
+                "No interview is under way. `attn-drill interview` begins an interview."
+            )
         options = {"--minutes": minutes, "--topic": topic, "--dir": folder, "--seed": seed}
         given = [name for name, value in options.items() if value is not None]
         if given:
             raise DrillError(
-                f"--resume goes on as planned; leave {given[0]} out, or begin another with --fresh."
+                f"--resume goes on as planned. Leave {given[0]} out, "
+                "or begin another interview with --fresh."
             )
         _resume(last)
         run = last
@@ -116,24 +119,24 @@ def _last_interview(journal: Journal, known: Catalogue) -> Interview | None:
     """Return the last interview, or None if this version cannot read it."""
     from trainer.interview.plan import plan_from
 
-    kept = journal.last_interview()
-    plan = plan_from(kept[2]) if kept is not None else None
-    if kept is None or plan is None:
+    entry = journal.last_interview()
+    plan = plan_from(entry[2]) if entry is not None else None
+    if entry is None or plan is None:
         return None
-    return _interview(journal, known, kept[0], kept[1], plan)
+    return _interview(journal, known, entry[0], entry[1], plan)
 
 
 def _interview(
     journal: Journal, known: Catalogue, name: str, began: float, plan: InterviewPlan
 ) -> Interview:
-    """Return an interview of the journal with its questions and all its events."""
+    """Return an interview from the journal, with its questions and events."""
     from trainer.interview.plan import draw_questions
     from trainer.packs.question_bank import read_bank
     from trainer.session.interview_state import Interview
 
-    asked = draw_questions(plan, read_bank(known.roots).questions)
+    drawn = draw_questions(plan, read_bank(known.roots).questions)
     challenges = {challenge.id: challenge for challenge in known.challenges}
-    return Interview(name, began, plan, asked, challenges, journal, [*journal.events(name)])
+    return Interview(name, began, plan, drawn, challenges, journal, [*journal.events(name)])
 
 
 def _begin(
@@ -175,8 +178,8 @@ def _begin(
     plan = replace(plan, folder=str(place.resolve()))
     run = _interview(journal, known, journal.record_interview(now, asdict(plan)), now, plan)
     warn_journal(journal)
-    kept = journal.last_interview()
-    if kept is None or kept[0] != run.id:
+    entry = journal.last_interview()
+    if entry is None or entry[0] != run.id:
         run.news.append(
             "The journal cannot be written: this interview works, but it cannot be resumed."
         )
@@ -184,32 +187,32 @@ def _begin(
 
 
 def _new_folder(now: float) -> Path:
-    """Return `interview-<date>` in this folder, with a number if that exists."""
+    """Return `interview-<date>` in this folder, or a name with a suffix if the folder exists."""
     name = time.strftime("interview-%Y-%m-%d", time.localtime(now))
-    number = 2
-    place = Path(name)
-    while os.path.lexists(place):
-        place = Path(f"{name}-{number}")
-        number += 1
-    return place
+    suffix = 2
+    folder = Path(name)
+    while os.path.lexists(folder):
+        folder = Path(f"{name}-{suffix}")
+        suffix += 1
+    return folder
 
 
 def _resume(run: Interview) -> None:
-    """Take in the attempts of a killed interview, and prepare to say how much time is spent.
+    """Record the attempts of a killed interview, and prepare a message about the time spent.
 
     Raises:
-        DrillError: if a pack no longer has one of its challenges.
+        DrillError: If no pack has a challenge of the interview any more.
     """
-    from trainer.interview.state import unrecorded
+    from trainer.interview.state import unrecorded_attempts
     from trainer.report.score_sheet import minutes
 
     for stage in run.plan.stages:
         if stage.challenge not in run.challenges:
             raise DrillError(
                 f"The interview under way has the challenge {stage.challenge}, which no pack has "
-                "any more. Begin another with `attn-drill interview --fresh`."
+                "any more. Begin another interview with `attn-drill interview --fresh`."
             )
-    for data in unrecorded(run.plan, run.began, run.events, run.journal.attempts()):
+    for data in unrecorded_attempts(run.plan, run.began, run.events, run.journal.attempts()):
         run.record("attempt", **data)
     run.news.append(
         f"The interview goes on: {minutes(run.state.seconds)} of {run.plan.minutes}:00 min are "
@@ -218,7 +221,7 @@ def _resume(run: Interview) -> None:
 
 
 def _hold(run: Interview, known_packs: KnownPacks, html: Path | None) -> None:
-    """Hold the interview until it is over or left; write its score sheet at the end."""
+    """Run the interview until it ends or the learner leaves. Write the score sheet at the end."""
     from trainer.session.interview_screen import ask_and_score
     from trainer.session.interview_state import solve_problems
 
@@ -227,30 +230,30 @@ def _hold(run: Interview, known_packs: KnownPacks, html: Path | None) -> None:
         return _score_sheet(run)
 
     def grade(challenge: Challenge, source: str, path: Path) -> Report:
-        """Grade a file that is handed in, on fresh cases."""
+        """Grade a file that the learner hands in, with a new seed."""
         from trainer.app.grade_file import fresh_seed, grade_file
 
         typer.echo(f"{path.name} is graded …")
         return grade_file(known_packs, challenge, Submission(str(path), source), fresh_seed())
 
-    how = solve_problems(run, known_packs.roots(), language(), grade)
-    if how == "next":
-        how = ask_and_score(run, finish)
+    ending = solve_problems(run, known_packs.roots(), language(), grade)
+    if ending == "next":
+        ending = ask_and_score(run, finish)
     warn_journal(run.journal)
-    if how == "next":
+    if ending == "next":
         path = html or Path(run.plan.folder) / _SHEET_NAME
         sheet = _score_sheet(run)
         typer.echo(f"SCORE {sheet.total} of 100. `attn-drill interview --sheet` prints the sheet.")
         _write(sheet, path)
         return
-    if run.is_kept():
+    if run.is_recorded():
         typer.echo(
             "The interview waits. `attn-drill interview --resume` goes on with it; "
             "the pause does not count."
         )
     else:
         typer.echo(f"The interview is over: the journal cannot keep it. Files: {run.plan.folder}")
-    raise typer.Exit(130 if how == "interrupted" else 0)
+    raise typer.Exit(130 if ending == "interrupted" else 0)
 
 
 def _print_again(run: Interview | None, html: Path | None) -> None:
@@ -258,32 +261,35 @@ def _print_again(run: Interview | None, html: Path | None) -> None:
     from trainer.report.score_sheet import show
 
     if run is None:
-        raise DrillError("There was no interview yet. `attn-drill interview` begins one.")
+        raise DrillError("There was no interview yet. `attn-drill interview` begins an interview.")
     if not run.state.finished:
         raise DrillError(
             "The last interview is not finished, so it has no score sheet. "
             "`attn-drill interview --resume` goes on with it."
         )
     sys.stdout.reconfigure(errors="replace")  # type: ignore[union-attr]
-    made = _score_sheet(run)
-    show(made, sys.stdout)
+    sheet = _score_sheet(run)
+    show(sheet, sys.stdout)
     if html is not None:
-        _write(made, html)
+        _write(sheet, html)
 
 
 def _score_sheet(run: Interview) -> ScoreSheet:
-    """Return the score sheet. A challenge that no pack has any more has no reference on it."""
+    """Return the score sheet.
+
+    A challenge that no pack has any more gets no reference on the sheet.
+    """
     from trainer.interview.score import score_sheet
 
     problems = [run.challenges.get(stage.challenge) for stage in run.plan.stages]
     references = {
         problem.id: pack_reader.solution(problem) for problem in problems if problem is not None
     }
-    return score_sheet(run.plan, run.state, run.challenges, references, run.asked, run.began)
+    return score_sheet(run.plan, run.state, run.challenges, references, run.questions, run.began)
 
 
 def _write(sheet: ScoreSheet, path: Path) -> None:
-    """Write a score sheet as HTML and say so."""
+    """Write a score sheet as HTML and print its path."""
     from trainer.report.score_sheet_page import to_html
 
     try:
@@ -294,4 +300,4 @@ def _write(sheet: ScoreSheet, path: Path) -> None:
             f"The score sheet cannot be written to {path}: {error.strerror or error}. "
             "`attn-drill interview --sheet --html FILE` writes it elsewhere."
         ) from None
-    typer.echo(f"The same with colours, code side by side: {path}")
+    typer.echo(f"The same sheet with colours, and your code next to the reference: {path}")

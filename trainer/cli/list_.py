@@ -1,4 +1,4 @@
-"""`attn-drill list`: the challenges with level, minutes, what they build on, the learner's state, and the pack of those that are not ours."""
+"""`attn-drill list`: the challenges, with the learner's state and the pack of each."""
 
 from __future__ import annotations
 
@@ -18,71 +18,76 @@ from trainer.practice.journal import default_journal
 
 def list_challenges(
     context: typer.Context,
-    as_json: Annotated[bool, typer.Option("--json", help="As a JSON list.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print a JSON list.")] = False,
 ) -> None:
     """List the challenges with level, minutes and state."""
     known_packs: KnownPacks = context.obj
-    known = known_packs.catalogue()
-    warn(known.troubles)
+    catalogue = known_packs.catalogue()
+    warn(catalogue.troubles)
     journal = default_journal()
     progress = journal.progress()
     warn_journal(journal)
     rows = [
-        (one, progress[one.id].state if one.id in progress else "new") for one in known.challenges
+        (challenge, progress[challenge.id].state if challenge.id in progress else "new")
+        for challenge in catalogue.challenges
     ]
-    names = {
-        one.id: "" if pack.how == "built in" else pack.name
-        for one in known.challenges
-        for pack in (known.pack_of(one),)
+    # The name of a challenge's pack; "" for the built-in pack.
+    pack_names = {
+        challenge.id: "" if pack.how == "built in" else pack.name
+        for challenge in catalogue.challenges
+        for pack in (catalogue.pack_of(challenge),)
     }
     if as_json:
-        keys = (
+        objects = [
             {
-                "id": one.id,
-                "title": one.title,
-                "level": one.level,
-                "minutes": one.minutes,
-                "builds_on": list(one.builds_on),
+                "id": challenge.id,
+                "title": challenge.title,
+                "level": challenge.level,
+                "minutes": challenge.minutes,
+                "builds_on": list(challenge.builds_on),
                 "state": state,
+                "pack": pack_names[challenge.id] or None,
             }
-            | {"pack": names[one.id] or None}
-            for one, state in rows
-        )
-        typer.echo(json.dumps(list(keys), indent=2, ensure_ascii=False))
+            for challenge, state in rows
+        ]
+        typer.echo(json.dumps(objects, indent=2, ensure_ascii=False))
         return
-    longest = max((len(one.id) for one, _ in rows), default=2)
-    before = (
-        longest + 2 + 6 + 2 + 3 + 2 + 7 + 2
-    )  # where the column of packs begins, and without it the last one
+    longest_id = max((len(challenge.id) for challenge, _ in rows), default=2)
+    # The columns before that of the pack: id, level, minutes and state.
+    before = longest_id + 2 + 6 + 2 + 3 + 2 + 7 + 2
     room = shutil.get_terminal_size((80, 24)).columns - before
-    widest = max((len(name) for name in names.values()), default=0)
-    column = (
-        max(widest, 4) + 2 if widest and widest + 2 <= room - longest else 0
-    )  # else the pack of a challenge has a line of its own
-    before, room = before + column, room - column
-    aside = room >= longest  # else what a challenge builds on has a line of its own
-    heads = f"{'pack' if column else '':<{column}}{'builds on' if aside else ''}"
+    longest_pack = max((len(name) for name in pack_names.values()), default=0)
+    # On a narrow terminal the pack of a challenge has its own line.
+    has_pack_column = 0 < longest_pack <= room - longest_id - 2
+    pack_width = max(longest_pack, 4) + 2 if has_pack_column else 0
+    before, room = before + pack_width, room - pack_width
+    # On a narrow terminal the challenges that a challenge builds on have their own line.
+    has_bases_column = room >= longest_id
+    headers = f"{'pack' if pack_width else '':<{pack_width}}"
+    headers += "builds on" if has_bases_column else ""
     typer.echo(
-        f"{'challenge':<{longest}}  {'level':<6}  {'min':>3}  {'state':<7}  {heads}".rstrip()
+        f"{'challenge':<{longest_id}}  {'level':<6}  {'min':>3}  {'state':<7}  {headers}".rstrip()
     )
     colours = (
         {"passed": "blue", "started": "yellow"}
         if sys.stdout.isatty() and not os.environ.get("NO_COLOR")
         else {}
     )
-    for one, state in rows:
-        words = (
-            textwrap.wrap(", ".join(one.builds_on), room, break_on_hyphens=False) if aside else []
-        )
-        shown = typer.style(f"{state:<7}", fg=colours[state]) if state in colours else f"{state:<7}"
-        last = f"{names[one.id] if column else '':<{column}}{words[0] if words else ''}"
-        typer.echo(
-            f"{one.id:<{longest}}  {one.level:<6}  {one.minutes:>3}  {shown}  {last}".rstrip()
-        )
-        for more in words[1:]:
-            typer.echo(" " * before + more)
-        if one.builds_on and not aside:
-            typer.echo(f"  builds on {', '.join(one.builds_on)}")
-        if names[one.id] and not column:
-            typer.echo(f"  of the pack {names[one.id]}")
-    typer.echo("\nattn-drill start ID hands one out.")
+    for challenge, state in rows:
+        bases = ", ".join(challenge.builds_on)
+        base_lines = textwrap.wrap(bases, room, break_on_hyphens=False) if has_bases_column else []
+        shown_state = f"{state:<7}"
+        if state in colours:
+            shown_state = typer.style(shown_state, fg=colours[state])
+        pack_name = pack_names[challenge.id]
+        last = f"{pack_name if pack_width else '':<{pack_width}}"
+        last += base_lines[0] if base_lines else ""
+        columns = f"{challenge.id:<{longest_id}}  {challenge.level:<6}  {challenge.minutes:>3}"
+        typer.echo(f"{columns}  {shown_state}  {last}".rstrip())
+        for line in base_lines[1:]:
+            typer.echo(" " * before + line)
+        if bases and not has_bases_column:
+            typer.echo(f"  builds on {bases}")
+        if pack_name and not pack_width:
+            typer.echo(f"  of the pack {pack_name}")
+    typer.echo("\nattn-drill start ID hands out a challenge.")

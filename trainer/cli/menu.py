@@ -1,4 +1,4 @@
-"""`attn-drill` alone on a terminal: a menu."""
+"""`attn-drill` without a command on a terminal: show the menu."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from trainer.practice.journal import default_journal
 
 
 def menu(known_packs: KnownPacks) -> None:
-    """Let the learner choose a challenge; review it if it is due, else start it."""
+    """Let the learner choose a challenge. Review it if it is due, else start it."""
     journal = default_journal()
     challenges = known_packs.catalogue().challenges
     reviews = journal.reviews("challenge:")

@@ -1,4 +1,4 @@
-"""`attn-drill pack new`: begin a pack of your own. `attn-drill pack check`: hold a pack's content to the rules."""
+"""`attn-drill pack new`: write a new pack. `attn-drill pack check`: verify a pack's content."""
 
 from __future__ import annotations
 
@@ -29,26 +29,28 @@ def new_pack(
     name: Annotated[
         str,
         typer.Argument(
-            metavar="NAME", help="Of the pack and of its folder, e.g. my-pack.", show_default=False
+            metavar="NAME",
+            help="The name of the pack and of its folder, e.g. my-pack.",
+            show_default=False,
         ),
     ],
     parent: Annotated[
-        Path, typer.Option("--dir", metavar="DIR", help="Where the folder is to lie.")
+        Path, typer.Option("--dir", metavar="DIR", help="The folder to write the pack into.")
     ] = Path("."),
 ) -> None:
-    """Write a new pack with one challenge that works: change it, and add others."""
+    """Write a new pack with one working challenge to change and to copy."""
     from trainer.packs.scaffold import scaffold
 
     made = scaffold(name, parent)
     place = shlex.quote(str(made.folder))
+    to_install = made.folder if made.folder.is_absolute() else shlex.quote(f"./{made.folder}")
     typer.echo(
-        f"{made.folder} is a pack with one challenge, {made.challenge}. Change it, and put others beside it; README.md says how."
+        f"{made.folder} is a pack with one challenge, {made.challenge}. "
+        "Change the challenge or add others. README.md in the pack says how."
     )
-    typer.echo(f"  attn-drill pack check {place}    holds it to the rules")
-    typer.echo(f"  attn-drill start {made.challenge} --pack {place}    hands its challenge out")
-    typer.echo(
-        f"  python -m pip install {made.folder if made.folder.is_absolute() else shlex.quote(f'./{made.folder}')}    makes it known to every command"
-    )
+    typer.echo(f"  attn-drill pack check {place}    verifies the pack")
+    typer.echo(f"  attn-drill start {made.challenge} --pack {place}    starts its challenge")
+    typer.echo(f"  python -m pip install {to_install}    makes the pack known to every command")
 
 
 @app.command("check", cls=PackCommand)
@@ -58,7 +60,7 @@ def check_pack(
         Path | None,
         typer.Argument(
             metavar="[DIR]",
-            help="The pack; by default that of --pack, or the one that comes with attn-drill.",
+            help="The pack; by default the pack of --pack, or the built-in pack.",
         ),
     ] = None,
     only: Annotated[
@@ -66,27 +68,27 @@ def check_pack(
         typer.Option("--challenge", help="Only this challenge; may be given several times."),
     ] = None,
     seeds: Annotated[
-        int, typer.Option("--seeds", help="With how many fresh seeds everything is graded.")
+        int, typer.Option("--seeds", help="Grade every item with this many fresh seeds.")
     ] = 5,
     every: Annotated[
         int,
         typer.Option(
             "--every",
             metavar="N",
-            help="Of the mistakes every Nth alone, other ones each time; for a quick look.",
+            help="Check only every Nth mistake, a new selection each time; for a quick check.",
         ),
     ] = 1,
     jobs: Annotated[
-        int | None, typer.Option("--jobs", help="In how many processes; by default one a core.")
+        int | None, typer.Option("--jobs", help="The number of processes; by default one per core.")
     ] = None,
     table: Annotated[
         Path | None,
         typer.Option(
-            "--table", help="Write the table of mistakes and the checks that refuse them here."
+            "--table", help="Write the table of mistakes, with the checks that fail, to this file."
         ),
     ] = None,
 ) -> None:
-    """Check that what is right passes, what is wrong is refused, and nothing is missing."""
+    """Check that right answers pass, known mistakes fail, and no part of a challenge is missing."""
     if seeds < 1:
         raise DrillError(f"--seeds is {seeds}; it must be 1 or more.")
     if every < 1:
@@ -98,7 +100,7 @@ def check_pack(
     beside = (
         ()
         if root == pack_reader.built_in_pack()
-        else tuple(one for one in known_packs.roots() if one != root.resolve())
+        else tuple(other for other in known_packs.roots() if other != root.resolve())
     )
     challenges = (
         [pack_reader.find_challenge(root, name) for name in only]
@@ -107,30 +109,32 @@ def check_pack(
     )
     if not challenges:
         raise DrillError(
-            f"{root / 'challenges'} holds no challenge. CONTRIBUTING.md says how to add one."
+            f"{root / 'challenges'} contains no challenge. docs/packs.md says how to add one."
         )
     from trainer.app.grade_file import cores, fresh_seed
     from trainer.model.pack_rows import Row
-    from trainer.packs.pack_items import items, some_of
+    from trainer.packs.pack_items import items, sample_items
     from trainer.packs.strays import strays
     from trainer.quiz.bank_check import bank_troubles
     from trainer.report.pack_table import PackProgress, mistakes_table
     from trainer.report.wording import counted
     from trainer.server.pack_jobs import check_pack as check_all
-    from trainer.server.pack_jobs import in_order
+    from trainer.server.pack_jobs import sorted_rows
 
     rows: list[Row] = []
     chosen = [fresh_seed() for _ in range(seeds)]
-    wanted = {one.id: some_of(items(one), every, chosen[0]) for one in challenges}
+    wanted = {
+        challenge.id: sample_items(items(challenge), every, chosen[0]) for challenge in challenges
+    }
     total = sum(map(len, wanted.values()))
     with PackProgress(total, sys.stderr) as progress:
-        for some in check_all(
+        for new_rows in check_all(
             root, challenges, chosen, min(jobs or cores(), total), beside, wanted
         ):
-            for row in some:
+            for row in new_rows:
                 rows.append(row)
                 progress.advance(f"{row.challenge} {row.kind} {row.name}")
-    rows = in_order(challenges, rows)
+    rows = sorted_rows(challenges, rows)
     typer.echo(mistakes_table(rows))
     if table is not None:
         table.write_text(mistakes_table(rows) + "\n", encoding="utf-8")
@@ -138,31 +142,31 @@ def check_pack(
     for row in bad:
         typer.echo(f"BAD  {row.challenge}: {row.kind} {row.name}: {row.message}")
     troubles = [
-        *(f"files: {one}" for one in strays(root)),
-        *(f"question bank: {one}" for one in bank_troubles(root, beside)),
+        *(f"files: {trouble}" for trouble in strays(root)),
+        *(f"question bank: {trouble}" for trouble in bank_troubles(root, beside)),
     ]
     for trouble in troubles:
         typer.echo(f"BAD  {trouble}")
-    for one in _hidden_when_installed(root, challenges):
+    for challenge in _hidden_when_installed(root, challenges):
         typer.echo(
-            f"NOTE {one.folder}: attn-drill has a challenge {one.id} itself, so this one is found with --pack alone, and not where it is installed."
+            f"NOTE {challenge.folder}: the built-in pack also has a challenge {challenge.id}. "
+            "So this challenge is found only with --pack, and not if its pack is installed."
         )
-    which = f", one mistake in {every}" if every > 1 else ""
-    typer.echo(
-        f"{len(rows) - len(bad)} passed, {len(bad) + len(troubles)} failed ({counted(len(challenges), 'challenge')}, {counted(seeds, 'seed')}{which})"
-    )
+    part = f", one mistake in {every}" if every > 1 else ""
+    scope = f"{counted(len(challenges), 'challenge')}, {counted(seeds, 'seed')}{part}"
+    typer.echo(f"{len(rows) - len(bad)} passed, {len(bad) + len(troubles)} failed ({scope})")
     raise typer.Exit(1 if bad or troubles else 0)
 
 
 def _hidden_when_installed(root: Path, challenges: Sequence[Challenge]) -> list[Challenge]:
-    """Those whose ids the built-in pack has as well."""
+    """Return the challenges whose ids also exist in the built-in pack."""
     ours = pack_reader.built_in_pack()
     names = (
         set()
         if root.resolve() == ours
         else {folder.name for folder in pack_reader.challenge_folders(ours)}
     )
-    return [one for one in challenges if one.folder.name in names]
+    return [challenge for challenge in challenges if challenge.folder.name in names]
 
 
 def _root(named: Sequence[Path]) -> Path:
@@ -173,7 +177,7 @@ def _root(named: Sequence[Path]) -> Path:
     """
     if len(named) > 1:
         raise DrillError(
-            f"--pack names {len(named)} packs, and one is checked at a time. "
+            f"--pack names {len(named)} packs, but only one can be checked at a time. "
             f"Name it: `attn-drill pack check {shlex.quote(str(named[0]))}`."
         )
     return named[0] if named else pack_reader.built_in_pack()

@@ -1,4 +1,4 @@
-"""Parameters that several commands take: `--pack DIR`, the challenge, the learner's file."""
+"""Parameters that several commands share: `--pack DIR`, the challenge, the learner's file."""
 
 from __future__ import annotations
 
@@ -12,19 +12,20 @@ from typer.core import TyperCommand, TyperOption
 from trainer.app.open_packs import KnownPacks, open_packs
 from trainer.model.errors import DrillError
 
-PACK_HELP = "Take the pack in this folder too, before all others; may be given several times."
+PACK_HELP = "Use the pack in this folder first, before all others; may be given several times."
 
 
 def name_packs(context: typer.Context, folders: Iterable[Path | str] | None) -> None:
-    """Make the folders of `--pack` known to this command, after those named before the command.
+    """Add the folders of `--pack` to the packs of this command.
 
-    The packs travel as `context.obj`, which a subcommand inherits.
+    Folders named before the command's name stay first. The packs are in `context.obj`, which a
+    subcommand inherits.
     """
     known_packs: KnownPacks = context.obj or open_packs()
     context.obj = known_packs.naming(folders or ())
 
 
-# All commands share this object: it stores nothing of a call.
+# All commands can share this object, because it stores nothing between calls.
 _PACK_OPTION = TyperOption(
     param_decls=["--pack"],
     metavar="DIR",
@@ -38,7 +39,7 @@ _PACK_OPTION = TyperOption(
 
 
 class PackCommand(TyperCommand):
-    """A command that takes `--pack DIR`, as the program itself does before the command's name."""
+    """A command that takes `--pack DIR`. The program also takes it before the command's name."""
 
     def __init__(
         self, *arguments: Any, params: Sequence[Any] | None = None, **options: Any
@@ -51,7 +52,7 @@ def complete_id(context: typer.Context, incomplete: str) -> list[str]:
     known_packs: KnownPacks = context.obj
     try:
         challenges = known_packs.catalogue().challenges
-    except DrillError:  # `--pack` names no pack; the command will report it
+    except DrillError:  # `--pack` names a folder that is not a pack; the command will report it
         return []
     return [challenge.id for challenge in challenges if challenge.id.startswith(incomplete)]
 
@@ -61,15 +62,17 @@ ChallengeId = Annotated[
 ]
 LearnerFile = Annotated[
     Path | None,
-    typer.Argument(metavar="[FILE]", help="Your file; by default the stub's place."),
+    typer.Argument(metavar="[FILE]", help="Your file; by default the path of the stub."),
 ]
 SeedOfCases = Annotated[
     int | None,
-    typer.Option("--seed", min=0, help="The cases of this seed; by default of your last attempt."),
+    typer.Option(
+        "--seed", min=0, help="Use the cases of this seed; by default those of your last attempt."
+    ),
 ]
 CaseNumber = Annotated[
     int | None,
     typer.Option(
-        "--case", help="This case, by its number in a report; by default the first that fails."
+        "--case", help="Use the case with this number; by default the first case that fails."
     ),
 ]

@@ -1,4 +1,4 @@
-"""Practise a challenge on this terminal, in the session's screen or by commands."""
+"""Practise a challenge in the session's screen, or with commands."""
 
 from __future__ import annotations
 
@@ -42,11 +42,11 @@ def start_challenge(
         path: where the stub is written.
         known_packs: the packs of this run.
         journal: the learner's journal.
-        level: how much the stub tells.
-        watch: stay in the session's screen, if a screen can be drawn.
+        level: how much help the stub has.
+        watch: open the session's screen, if a screen can be drawn.
     """
     file_was_there = hand_out(challenge, path, journal, level)
-    if watch and can_stay():
+    if watch and can_draw_screen():
         practise(challenge, path, known_packs, journal)
     else:
         _show_task(challenge, path, known_packs, journal, file_was_there=file_was_there)
@@ -62,21 +62,28 @@ def review_challenge(
 ) -> None:
     """Hand out a blank stub and keep the old file under another name, then practise.
 
-    A review that is under way goes on with its file. The arguments are those of `start_challenge`.
+    A review that is under way continues with its file.
+
+    Args:
+        challenge: the challenge.
+        path: where the stub is written.
+        known_packs: the packs of this run.
+        journal: the learner's journal.
+        watch: open the session's screen, if a screen can be drawn.
     """
     under_way = is_review_under_way(challenge, path, journal)
     if not under_way:
         old_file = hand_out_afresh(challenge, path, journal, "blank")
         if old_file is not None:
             typer.echo(f"Your old {path.name} is kept as {old_file.name}.")
-    if watch and can_stay():
+    if watch and can_draw_screen():
         practise(challenge, path, known_packs, journal, "review")
     else:
         _show_task(challenge, path, known_packs, journal, file_was_there=under_way)
 
 
-def can_stay() -> bool:
-    """Return whether this is a terminal that a screen can be drawn on."""
+def can_draw_screen() -> bool:
+    """Return whether a screen can be drawn: this is a terminal, and the system can fork."""
     return (
         sys.stdin.isatty()
         and sys.stdout.isatty()
@@ -92,7 +99,14 @@ def practise(
     journal: Journal,
     purpose: Purpose = "practice",
 ) -> None:
-    """Stay in sessions, from one challenge to the next, until the learner leaves.
+    """Run sessions, with one challenge after the other, until the learner leaves.
+
+    Args:
+        challenge: the first challenge.
+        path: the learner's file. The files of later challenges are in the same folder.
+        known_packs: the packs of this run.
+        journal: the learner's journal.
+        purpose: the purpose of the first session.
 
     Raises:
         KeyboardInterrupt: after Ctrl-C.
@@ -111,12 +125,12 @@ def practise(
             purpose=purpose,
             packs=known_packs.roots(),
         )
-        left = run_session(request, journal)
-        typer.echo(_farewell(challenge, path, left, known_packs.pack_option(challenge)))
+        result = run_session(request, journal)
+        typer.echo(_farewell(challenge, path, result, known_packs.pack_option(challenge)))
         warn_journal(journal)
-        if left.how == "interrupted":
+        if result.ending == "interrupted":
             raise KeyboardInterrupt
-        if left.how != "next":
+        if result.ending != "next":
             return
         following = next_challenge(challenge, known_packs.catalogue().challenges, journal)
         if following is None:
@@ -125,18 +139,18 @@ def practise(
         hand_out(challenge, path, journal, "standard")
 
 
-def _farewell(challenge: Challenge, path: Path, left: SessionResult, pack_option: str) -> str:
+def _farewell(challenge: Challenge, path: Path, result: SessionResult, pack_option: str) -> str:
     """Return the line that stays on the terminal after a session."""
-    minutes = f"{left.seconds / 60:.0f} min"
-    attempts = f"{left.attempts} {'attempt' if left.attempts == 1 else 'attempts'}"
-    if left.passed:
+    minutes = f"{result.seconds / 60:.0f} min"
+    attempts = f"{result.attempts} {'attempt' if result.attempts == 1 else 'attempts'}"
+    if result.passed:
         state = "passed"
         next_step = f"`attn-drill solution {challenge.id}{pack_option}` shows the reference"
     else:
         state = "not passed yet"
         next_step = f"`attn-drill start {challenge.id}{pack_option}` goes on"
-    result = f"{challenge.id}: {state}, {attempts}, {minutes}."
-    return f"{result} {path} is as you left it; {next_step}."
+    summary = f"{challenge.id}: {state}, {attempts}, {minutes}."
+    return f"{summary} {path} is as you left it; {next_step}."
 
 
 def _show_task(
@@ -147,19 +161,19 @@ def _show_task(
     *,
     file_was_there: bool,
 ) -> None:
-    """Show the prompt, the file's place and the commands to type next."""
+    """Show the prompt, the path of the file and the commands to type next."""
     show_prompt(prompt_text(challenge))
     pack_option = known_packs.pack_option(challenge)
     file = "" if path.parent == Path(".") else f" {path}"
     typer.echo()
     if file_was_there:
         reset = f"`attn-drill reset {challenge.id}{pack_option}`"
-        typer.echo(f"{path} is already there and is left as it is; {reset} gives a fresh stub.")
+        typer.echo(f"{path} is already there and stays unchanged; {reset} gives a fresh stub.")
     else:
         typer.echo(f"{path} is the stub: write your answer there.")
     check = f"attn-drill check {challenge.id}{file}{pack_option}"
     typer.echo(f"  {check}    grades it    par time {challenge.minutes} min")
-    typer.echo(f"  attn-drill hint {challenge.id}{pack_option}    a hint, three in all")
+    typer.echo(f"  attn-drill hint {challenge.id}{pack_option}    shows a hint, one of three")
     warn_journal(journal)
 
 

@@ -1,4 +1,4 @@
-"""`attn-drill quiz`: questions one by one, scheduled like the challenges."""
+"""`attn-drill quiz`: ask questions, scheduled like the challenges."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from trainer.quiz.drawn_questions import DrawnQuestion
     from trainer.quiz.question_order import QuestionPool, TopicQuestions
 
-_GOOD, _AGAIN = 3, 1  # ratings of fsrs
+_GOOD, _AGAIN = 3, 1  # ratings in fsrs
 
 
 def complete_topic(context: typer.Context, incomplete: str) -> list[str]:
@@ -32,13 +32,17 @@ def complete_topic(context: typer.Context, incomplete: str) -> list[str]:
         _, groups, _ = _all_questions(context.obj)
     except DrillError:  # `--pack` names no pack; the command will report it
         return []
-    return [one.name for some in groups for one in some if one.name.startswith(incomplete)]
+    return [topic.name for group in groups for topic in group if topic.name.startswith(incomplete)]
 
 
 def _all_questions(
     known_packs: KnownPacks,
 ) -> tuple[QuestionPool, tuple[list[TopicQuestions], list[TopicQuestions]], list[str]]:
-    """What may be asked, the topics of the bank and the challenges, and a sentence for what cannot be read."""
+    """Return the questions, their topics and warnings.
+
+    The topics are two lists: the topics of the bank, and the challenges. There is a warning for
+    each file that cannot be read.
+    """
     from trainer.packs.mistakes import readable_mistakes
     from trainer.packs.question_bank import read_bank
     from trainer.quiz.question_order import pool_of, topics
@@ -56,21 +60,23 @@ def quiz(
         str | None,
         typer.Option(
             "--topic",
-            help="Only this topic, or what follows up this challenge.",
+            help="Only this topic, or questions about this challenge.",
             autocompletion=complete_topic,
         ),
     ] = None,
     count: Annotated[int, typer.Option("--count", help="How many questions.")] = 10,
-    seed: Annotated[int | None, typer.Option("--seed", help="Draw the same again.")] = None,
+    seed: Annotated[
+        int | None, typer.Option("--seed", help="Draw the same questions again.")
+    ] = None,
     as_list: Annotated[
-        bool, typer.Option("--list", help="Show the topics, and how many questions each has.")
+        bool, typer.Option("--list", help="Show the topics and their numbers of questions.")
     ] = False,
 ) -> None:
-    """Answer questions: numbers to compute, answers to choose, lines to find."""
-    from trainer.quiz.question_order import about, order
+    """Answer questions: compute numbers, choose answers, find wrong lines."""
+    from trainer.quiz.question_order import order_items, questions_about
 
     for stream in (sys.stdin, sys.stdout):
-        # What another encoding lacks is shown as a question mark.
+        # Show a question mark for every character that the encoding lacks.
         getattr(stream, "reconfigure", lambda errors: None)(errors="replace")
     pool, groups, troubles = _all_questions(context.obj)
     warn(troubles)
@@ -80,24 +86,26 @@ def quiz(
     if not 1 <= count <= 1000:
         raise DrillError(f"--count is {count}; it must be 1 to 1000.")
     if topic is not None:
-        pool = about([one.name for some in groups for one in some], pool, topic)
+        names = [entry.name for group in groups for entry in group]
+        pool = questions_about(names, pool, topic)
     if not pool.questions and not pool.lines:
         raise DrillError(
-            "There are no questions here. `attn-drill quiz --list` shows the topics that have some."
+            "There are no questions on this topic. "
+            "`attn-drill quiz --list` shows the topics with questions."
         )
     from trainer.practice.schedule import items
 
     journal = default_journal()
     rng = Random(seed)
     now = time.time()
-    asked = order(pool, items(journal.reviews(), now), now, count, rng)
-    _session(list(_put(pool, asked, rng)), journal)
+    chosen = order_items(pool, items(journal.reviews(), now), now, count, rng)
+    _session(list(_draw(pool, chosen, rng)), journal)
     warn_journal(journal)
     journal.close()
 
 
-def _put(pool: QuestionPool, items: Iterable[str], rng: Random) -> Iterator[DrawnQuestion]:
-    """The questions of these items; what a pack has wrong is said on stderr, and not asked."""
+def _draw(pool: QuestionPool, items: Iterable[str], rng: Random) -> Iterator[DrawnQuestion]:
+    """Yield the questions of these items. Skip questions with errors, and warn on stderr."""
     for item in items:
         try:
             yield pool.ask(item, rng)
@@ -107,51 +115,54 @@ def _put(pool: QuestionPool, items: Iterable[str], rng: Random) -> Iterator[Draw
 
 def _show_topics(groups: tuple[list[TopicQuestions], list[TopicQuestions]]) -> None:
     width = shutil.get_terminal_size((80, 24)).columns
-    longest = max((len(one.name) for some in groups for one in some), default=5)
-    for some, word in zip(groups, ("topic", "challenge"), strict=True):
-        typer.echo(f"{word:<{longest}}  questions  lines")
-        for one in some:
-            title = f"  {one.title}" if width >= longest + 20 + len(one.title) else ""
-            typer.echo(f"{one.name:<{longest}}  {one.questions:>9}  {one.lines:>5}{title}")
+    longest = max((len(topic.name) for group in groups for topic in group), default=5)
+    for group, heading in zip(groups, ("topic", "challenge"), strict=True):
+        typer.echo(f"{heading:<{longest}}  questions  lines")
+        for topic in group:
+            title = f"  {topic.title}" if width >= longest + 20 + len(topic.title) else ""
+            typer.echo(f"{topic.name:<{longest}}  {topic.questions:>9}  {topic.lines:>5}{title}")
         typer.echo()
-    typer.echo("attn-drill quiz --topic NAME asks about one.")
+    typer.echo("attn-drill quiz --topic NAME asks about NAME only.")
 
 
 def _session(questions: list[DrawnQuestion], journal: Journal) -> None:
-    """Ask until all are asked or the input ends; every answer is kept at once."""
+    """Ask questions until all are asked or the input ends. Record every answer at once."""
     from trainer.report.question_text import question, wrapped
 
     width = shutil.get_terminal_size((80, 24)).columns
     results: list[tuple[DrawnQuestion, bool]] = []
     typer.echo(wrapped("`?` shows an answer that you do not know; `q` ends.", width))
     try:
-        for number, asked in enumerate(questions, start=1):
-            typer.echo(
-                f"\n{typer.style(f'{number} of {len(questions)}  {asked.topic}', bold=_coloured())}\n{question(asked, width)}\n"
-            )
-            right = _answered(asked, width, journal)
+        for number, drawn in enumerate(questions, start=1):
+            title = typer.style(f"{number} of {len(questions)}  {drawn.topic}", bold=_coloured())
+            typer.echo(f"\n{title}\n{question(drawn, width)}\n")
+            right = _answered(drawn, width, journal)
             if right is None:
                 break
-            results.append((asked, right))
-    finally:  # after Ctrl-C too
+            results.append((drawn, right))
+    finally:  # also after Ctrl-C
         _summarise(results, journal)
 
 
-def _answered(asked: DrawnQuestion, width: int, journal: Journal) -> bool | None:
-    """Ask until an answer is understood, show what it was worth and keep it; None where there is none any more."""
+def _answered(question: DrawnQuestion, width: int, journal: Journal) -> bool | None:
+    """Ask until an answer is understood. Show the right answer and record the review.
+
+    Returns:
+        True if the answer was right, or None if the input ended.
+    """
     from trainer.quiz.drawn_questions import judge
     from trainer.report.question_text import prompt, wrapped
 
     while True:
-        given = _read(prompt(asked))
+        given = _read(prompt(question))
         if given is None or given.strip().lower() in ("q", "quit"):
             return None
-        judged = judge(asked, given)
+        judged = judge(question, given)
         if judged.right is not None:
             break
         typer.echo(wrapped(judged.message, width))
     journal.record_review(
-        asked.item,
+        question.item,
         time.time(),
         _GOOD if judged.right else _AGAIN,
         visible(given, lines=True).strip()[:80],
@@ -162,8 +173,10 @@ def _answered(asked: DrawnQuestion, width: int, journal: Journal) -> bool | None
         else typer.style("Wrong.", fg="yellow" if _coloured() else None)
     )
     typer.echo(word)
-    typer.echo(wrapped(" ".join(filter(None, [judged.message, f"Answer: {asked.answer}."])), width))
-    typer.echo(wrapped(asked.explanation, width))
+    typer.echo(
+        wrapped(" ".join(filter(None, [judged.message, f"Answer: {question.answer}."])), width)
+    )
+    typer.echo(wrapped(question.explanation, width))
     return judged.right
 
 
@@ -176,7 +189,7 @@ def _summarise(results: list[tuple[DrawnQuestion, bool]], journal: Journal) -> N
         return
     now = time.time()
     known = items([*journal.reviews("question:"), *journal.reviews("line:")], now)
-    typer.echo("\n" + summary(results, [one for one in known.values() if not one.is_due(now)]))
+    typer.echo("\n" + summary(results, [item for item in known.values() if not item.is_due(now)]))
 
 
 def _coloured() -> bool:
@@ -184,7 +197,10 @@ def _coloured() -> bool:
 
 
 def _read(prompt: str) -> str | None:
-    """A line of input, or None at its end; what comes through a pipe is shown as if it were typed."""
+    """Return a line of input, or None at the end of the input.
+
+    Print the lines from a pipe, so that the output looks like a session on a terminal.
+    """
     if sys.stdin.isatty() and sys.stdout.isatty():
         with contextlib.suppress(ImportError):
             import readline  # noqa: F401  # input() edits the line with it

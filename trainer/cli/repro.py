@@ -1,4 +1,4 @@
-"""`attn-drill repro ID [FILE]`: the failing case as a script that runs under any debugger."""
+"""`attn-drill repro ID [FILE]`: write the failing case as a script for any debugger."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def repro(
     seed: SeedOfCases = None,
     case: CaseNumber = None,
 ) -> None:
-    """Write a script with the failing case's inputs and weights, and your file called on them."""
+    """Write a script that calls your file with the inputs and weights of the failing case."""
     from trainer.app import grade_file
     from trainer.app.find_file import find_file
 
@@ -31,27 +31,33 @@ def repro(
     if seed is None:
         seed = grade_file.last_seed(journal, challenge)
     submission = Submission(str(path), source)
-    found = grade_file.failing_case(known_packs, challenge, submission, seed, case)
-    if found is None:
+    failing_case = grade_file.failing_case(known_packs, challenge, submission, seed, case)
+    if failing_case is None:
         raise DrillError(
-            f"{path} passes with seed {seed}; nothing fails there. Name a case with `--case N` to step through it all the same."
+            f"{path} passes with seed {seed}; nothing fails there. "
+            "Name a case with `--case N` to step through that case."
         )
     from trainer.diagnosis.repro_script import MARK
 
     script = path.with_name(f"{path.stem}_repro.py")
     tensors = path.with_name(f"{path.stem}_repro.safetensors")
     try:
-        if script.exists() and not script.read_text(encoding="utf-8", errors="replace").startswith(
-            MARK
-        ):
-            raise DrillError(
-                f"{script} is there already and was not written by `attn-drill repro`. Move it away first."
-            )
-        tensors.write_bytes(found.tensors())
-        script.write_text(found.script(path, tensors), encoding="utf-8")
+        if script.exists():
+            old_text = script.read_text(encoding="utf-8", errors="replace")
+            if not old_text.startswith(MARK):
+                raise DrillError(
+                    f"{script} exists and was not written by `attn-drill repro`. "
+                    "Move it away first."
+                )
+        tensors.write_bytes(failing_case.tensors())
+        script.write_text(failing_case.script(path, tensors), encoding="utf-8")
     except OSError as error:
         raise DrillError(
-            f"{script} cannot be written: {error.strerror}. Copy {path.name} to a folder of your own and name it."
+            f"{script} cannot be written: {error.strerror}. "
+            f"Copy {path.name} to a folder that you can write to, and name the copy."
         ) from None
-    typer.echo(f"Case {found.number} with seed {seed} is in {script} ({tensors.name} beside it).")
-    typer.echo(f"Set a breakpoint in {path.name} and run it: python -m pdb {script}")
+    case_number = failing_case.case_number
+    typer.echo(
+        f"Case {case_number} with seed {seed} is in {script}, its tensors in {tensors.name}."
+    )
+    typer.echo(f"Set a breakpoint in {path.name} and run the script: python -m pdb {script}")

@@ -21,15 +21,15 @@ def reset(
     folder: Annotated[
         Path | None,
         typer.Option(
-            "--dir", help="The folder of the stub; by default this one, or where `start` put it."
+            "--dir", help="The folder of the stub; by default this folder, or that of `start`."
         ),
     ] = None,
     level: Annotated[
         Level,
-        typer.Option("--level", help="With steps as comments, as ever, or the signatures alone."),
+        typer.Option("--level", help="How much help: guided has steps, blank only signatures."),
     ] = "standard",
 ) -> None:
-    """Write a fresh stub and keep the old file beside it."""
+    """Write a fresh stub, and keep the old file under another name."""
     known_packs: KnownPacks = context.obj
     challenge = known_packs.find(challenge_id)
     journal = default_journal()
@@ -41,7 +41,11 @@ def reset(
 
 
 def _stub_place(name: str, folder: Path | None, started: Path | None) -> Path:
-    """Return the file to write: in `folder`, else in this folder, else where `start` put it."""
+    """Return the path of the stub in `folder`.
+
+    Without `folder` this is the stub that `start` wrote, if it exists and this folder has no file
+    of that name. Otherwise it is a file in this folder.
+    """
     if folder is not None:
         return folder / name
     here = Path(name)

@@ -1,4 +1,4 @@
-"""`attn-drill review`: the next challenge that is due, with a blank stub."""
+"""`attn-drill review`: hand out the next challenge that is due, with a blank stub."""
 
 from __future__ import annotations
 
@@ -32,23 +32,23 @@ def review(
     watch: Annotated[
         bool,
         typer.Option(
-            "--watch/--no-watch", help="Stay and grade every save, where this is a terminal."
+            "--watch/--no-watch", help="Stay and grade every save, if this is a terminal."
         ),
     ] = True,
     overruled: Annotated[
         Literal["again", "hard", "good", "easy"] | None,
-        typer.Option("--grade", help="Overrule the grade of the last review of ID, or of all."),
+        typer.Option("--grade", help="Overrule the grade of the last review, or of ID's last."),
     ] = None,
-    listed: Annotated[bool, typer.Option("--list", help="Only say what is due and when.")] = False,
+    listed: Annotated[bool, typer.Option("--list", help="Only show what is due and when.")] = False,
 ) -> None:
-    """Hand out the next challenge that is due, as signatures alone."""
+    """Hand out the next challenge that is due, with its signatures only."""
     from trainer.practice.agenda import agenda
 
     known_packs: KnownPacks = context.obj
     journal = default_journal()
     if overruled is not None:
-        asked = None if challenge_id is None else known_packs.find(challenge_id)
-        _overrule(journal, asked, overruled)
+        reviewed = None if challenge_id is None else known_packs.find(challenge_id)
+        _overrule(journal, reviewed, overruled)
         return
     now = time.time()
     challenges = known_packs.catalogue().challenges
@@ -83,8 +83,8 @@ def _show(entries: Sequence[AgendaEntry], now: float) -> None:
     ]
     if not due and not later:
         typer.echo(
-            "Nothing was passed yet, so nothing is due. "
-            "`attn-drill list` shows what there is; a pass makes a challenge come back."
+            "No challenge was passed yet, so nothing is due. "
+            "`attn-drill list` shows the challenges; a challenge comes back after a pass."
         )
         return
     if not due:
@@ -96,14 +96,21 @@ def _show(entries: Sequence[AgendaEntry], now: float) -> None:
     not_passed = [entry for entry in entries if entry.section in ("under way", "new")]
     if not due and not_passed:
         challenge = not_passed[0].challenge
-        typer.echo(f"`attn-drill start {challenge.id}` goes on with what is not passed yet.")
+        typer.echo(
+            f"`attn-drill start {challenge.id}` goes on with a challenge that is not passed yet."
+        )
 
 
 def _overrule(journal: Journal, challenge: Challenge | None, word: str) -> None:
-    """Grade the last review again with this word: of this challenge, or of all.
+    """Give the last review another grade.
+
+    Args:
+        journal: The journal.
+        challenge: The challenge, or None for the last review of all challenges.
+        word: The new grade.
 
     Raises:
-        DrillError: if there is no review.
+        DrillError: If there is no review.
     """
     if challenge is None:
         reviews = journal.reviews("challenge:")
@@ -112,7 +119,10 @@ def _overrule(journal: Journal, challenge: Challenge | None, word: str) -> None:
         reviews = [review for review in journal.reviews(item) if review.item == item]
     if not reviews:
         which = "" if challenge is None else f" of {challenge.id}"
-        raise DrillError(f"There is no review{which} to overrule yet: a grade comes with a pass.")
+        raise DrillError(
+            f"There is no review{which} to overrule yet. "
+            "A challenge is graded when it first passes."
+        )
     last = reviews[-1]
     journal.overrule(last.id, time.time(), RATINGS.index(word) + 1)
     name = last.item.removeprefix("challenge:")

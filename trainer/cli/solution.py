@@ -1,4 +1,4 @@
-"""`attn-drill solution ID`: the reference, once solved or given up."""
+"""`attn-drill solution ID`: show the reference after a pass, or after giving up."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def solution(
     context: typer.Context,
     challenge_id: ChallengeId,
     give_up: Annotated[
-        bool, typer.Option("--give-up", help="Show it though the challenge is not passed.")
+        bool, typer.Option("--give-up", help="Show it although the challenge is not passed.")
     ] = False,
 ) -> None:
     """Show the reference after a pass, or with --give-up."""
@@ -38,7 +38,8 @@ def solution(
             f"with `attn-drill solution {challenge.id} --give-up{pack_option}`."
         )
     since = journal.since_start(challenge.id)
-    if not since.passed and not since.solution:  # in a review too, whatever was passed before it
+    # In a review, passes before its start do not count.
+    if not since.passed and not since.solution:
         journal.record_review(item_of(challenge.id), time.time(), 1, "given up")
     journal.record_solution(challenge.id, time.time())
     text = pack_reader.solution(challenge)

@@ -1,6 +1,6 @@
-"""`attn-drill start ID`: write the stub, show the prompt, and on a terminal stay.
+"""`attn-drill start ID`: write the stub, show the prompt, and on a terminal open a session.
 
-Work that is already there is never written over.
+The stub never overwrites a file.
 """
 
 from __future__ import annotations
@@ -22,13 +22,11 @@ def start(
     folder: Annotated[Path, typer.Option("--dir", help="The folder for the stub.")] = Path("."),
     level: Annotated[
         Level,
-        typer.Option("--level", help="With steps as comments, as ever, or the signatures alone."),
+        typer.Option("--level", help="How much help: guided has steps, blank only signatures."),
     ] = "standard",
     watch: Annotated[
         bool,
-        typer.Option(
-            "--watch/--no-watch", help="Stay and grade every save, where this is a terminal."
-        ),
+        typer.Option("--watch/--no-watch", help="On a terminal, stay and grade every save."),
     ] = True,
 ) -> None:
     """Write the stub of a challenge, show its prompt, and stay to grade every save."""

@@ -1,4 +1,4 @@
-"""`attn-drill stats`: days, topics, times, your own mistakes, what comes next and what is due."""
+"""`attn-drill stats`: show days, topics, times, mistakes, and the next and due challenges."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def stats(
         bool, typer.Option("--json", help="One JSON object on stdout and nothing else.")
     ] = False,
 ) -> None:
-    """Show your progress: days, topics, times, mistakes, what comes next."""
+    """Show your progress: days, topics, times, mistakes, next challenges."""
     from trainer.packs.mistakes import readable_mistakes
     from trainer.packs.question_bank import read_bank
     from trainer.practice.statistics import statistics
@@ -32,14 +32,16 @@ def stats(
     journal = default_journal()
     attempts, reviews, starts = journal.attempts(), journal.reviews(), journal.starts()
     warn_journal(journal)
-    made = {one.challenge for one in attempts if one.mistakes}
-    mistakes, troubles = readable_mistakes(one for one in known.challenges if one.id in made)
+    diagnosed = {attempt.challenge for attempt in attempts if attempt.mistakes}
+    mistakes, troubles = readable_mistakes(
+        challenge for challenge in known.challenges if challenge.id in diagnosed
+    )
     warn(troubles)
     now = time.time()
-    found = statistics(attempts, reviews, known.challenges, mistakes, now, starts=starts)
+    learner = statistics(attempts, reviews, known.challenges, mistakes, now, starts=starts)
     if as_json:
-        typer.echo(json.dumps(as_values(found, bank.titles), allow_nan=False))
+        typer.echo(json.dumps(as_values(learner, bank.titles), allow_nan=False))
     elif not attempts and not reviews:
         typer.echo(EMPTY)
     else:
-        show_stats(found, bank.titles, now, sys.stdout)
+        show_stats(learner, bank.titles, now, sys.stdout)

@@ -20,7 +20,7 @@ def trace(
     seed: SeedOfCases = None,
     case: CaseNumber = None,
 ) -> None:
-    """Show the shape, dtype and range of what each line of your file makes."""
+    """Show the shape, dtype and range of the result of each line of your file."""
     from trainer.app import grade_file
     from trainer.app.find_file import find_file
 
@@ -31,7 +31,8 @@ def trace(
     source = read_source(path)
     if seed is None:
         seed = grade_file.last_seed(journal, challenge)
-    found = grade_file.trace_file(known_packs, challenge, Submission(str(path), source), seed, case)
+    submission = Submission(str(path), source)
+    result = grade_file.trace_file(known_packs, challenge, submission, seed, case)
     from trainer.report.trace_text import show_trace
 
-    show_trace(found, sys.stdout)
+    show_trace(result, sys.stdout)

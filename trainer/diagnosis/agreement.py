@@ -16,82 +16,90 @@ from trainer.diagnosis.patched_references import Behaviour, Ids, PatchedReferenc
 from trainer.grading.case_set import CaseSet
 from trainer.grading.comparison import Comparison
 
-_LOSSES = 8.0  # times what the dtype loses is still rounding
-_RANDOM_CASES = 2  # of each mode, in which a mistake is tried for random draws
+_LOSSES = 8.0  # a difference of 8 times the loss of the dtype is still rounding
+_RANDOM_CASES = 2  # cases of each mode in which a mistake is tried for random draws
 
 
 class Agreement:
-    """Tell which known mistakes behave like a submission.
+    """Decide which known mistakes behave like a submission.
 
-    seen   the submission's behaviour on each case, the most telling cases first
-    wrong  the cases in which a right answer gives something else
+    Attributes:
+        observed_cases: the submission's behaviour on each case, the most informative cases first.
+        wrong_cases: the cases in which a right answer gives another result.
     """
 
     def __init__(self, references: PatchedReferences, comparison: Comparison) -> None:
         self.references, self.comparison = references, comparison
-        self.seen = observe(comparison)
-        self.wrong = [seen for seen in self.seen if seen.is_wrong]
+        self.observed_cases = observe(comparison)
+        self.wrong_cases = [observed for observed in self.observed_cases if observed.is_wrong]
         self._modes: dict[Ids, set[str]] = {}
         self._parts: dict[str, bool] = {}
 
     @property
     def case_set(self) -> CaseSet:
-        """The cases on which both are compared."""
+        """The cases on which submission and references are compared."""
         return self.comparison.case_set
 
     @cached_property
     def has_wrong_values(self) -> bool:
-        """Whether a wrong value came out. Exceptions alone may have many reasons."""
-        return any(seen.behaviour.failure is None for seen in self.wrong)
+        """True if an output has a wrong value. An exception alone may have many reasons."""
+        return any(observed.behaviour.failure is None for observed in self.wrong_cases)
 
     def agrees(self, ids: Ids) -> bool:
-        """Return whether mistakes agree with everything, in some style of the reference."""
-        odd = next((seen for seen in self.seen if not self.agrees_on(ids, seen)), None)
-        if odd is None:
+        """Return whether mistakes agree with all cases, in some style of the reference."""
+        disagreeing = next(
+            (observed for observed in self.observed_cases if not self.agrees_on(ids, observed)),
+            None,
+        )
+        if disagreeing is None:
             return True
-        if odd.is_random:
+        if disagreeing.is_random:
             return False
-        # Another style may tell more. If there is no key left to attend to, one style gives NaN and
-        # another numbers, and rounding decides at a limit.
-        theirs = self.references.behaviour(ids, odd.index)
-        if odd is self.seen[0] and not has_nan(theirs) and not has_nan(odd.behaviour):
+        # Try other styles only if they can differ. If no key is left to attend to, some styles give
+        # NaN and others numbers. At a limit, rounding decides.
+        reference_behaviour = self.references.behaviour(ids, disagreeing.index)
+        if (
+            disagreeing is self.observed_cases[0]
+            and not has_nan(reference_behaviour)
+            and not has_nan(disagreeing.behaviour)
+        ):
             return False
         for styled in self.references.styles(ids):
-            if all(self.agrees_on(styled, seen) for seen in self.seen):
+            if all(self.agrees_on(styled, observed) for observed in self.observed_cases):
                 return True
         return False
 
-    def agrees_on(self, ids: Ids, seen: Observed) -> bool:
+    def agrees_on(self, ids: Ids, observed: Observed) -> bool:
         """Return whether mistakes behave like the submission on a case, up to rounding."""
-        other = self.references.behaviour(ids, seen.index)
-        if self.is_like(seen, other):
+        other = self.references.behaviour(ids, observed.index)
+        if self.is_like(observed, other):
             return True
         if other is None or other.failure is not None:
             return False
-        if seen.is_extreme and seen.is_wrong and seen.behaviour.failure is None:
-            return not self.is_right(ids, seen.index)
-        if not seen.is_random or not has_same_shapes(seen.behaviour, other):
+        if observed.is_extreme and observed.is_wrong and observed.behaviour.failure is None:
+            return not self.is_right(ids, observed.index)
+        if not observed.is_random or not has_same_shapes(observed.behaviour, other):
             return False
-        case = self.case_set.cases[seen.index]
-        if self.is_right(ids, seen.index) == seen.is_wrong and case.dropout is None:
+        case = self.case_set.cases[observed.index]
+        if self.is_right(ids, observed.index) == observed.is_wrong and case.dropout is None:
             return False
-        is_random = self.references.is_random(ids, seen.index)
+        is_random = self.references.is_random(ids, observed.index)
         return is_random or case.mode in self._random_modes(ids)
 
-    def is_like(self, seen: Observed, other: Behaviour | None) -> bool:
-        """Return whether the submission behaves like this on a case, up to rounding."""
-        mine = seen.behaviour
-        if other is None or (mine.failure is None) != (other.failure is None):
+    def is_like(self, observed: Observed, other: Behaviour | None) -> bool:
+        """Return whether the submission has the other behaviour on a case, up to rounding."""
+        own = observed.behaviour
+        if other is None or (own.failure is None) != (other.failure is None):
             return False
-        if mine.failure is not None:
+        if own.failure is not None:
             return True
-        if mine.outputs.keys() != other.outputs.keys():
+        if own.outputs.keys() != other.outputs.keys():
             return False
         # Float32 may lose more than usual, for example in tables of large positions.
-        expected = self.case_set.prepared[seen.index].expected.outputs
-        factor = _LOSSES / RELATIVE[seen.dtype]
-        scales = {name: factor * want.lost for name, want in expected.items()}
-        return are_equal(mine.outputs, other.outputs, seen.dtype, scales)
+        expected = self.case_set.prepared[observed.index].expected.outputs
+        factor = _LOSSES / RELATIVE[observed.dtype]
+        scales = {name: factor * output.lost for name, output in expected.items()}
+        return are_equal(own.outputs, other.outputs, observed.dtype, scales)
 
     def is_right(self, ids: Ids, index: int) -> bool:
         """Return whether the reference with these mistakes is right on a case."""
@@ -102,31 +110,35 @@ class Agreement:
 
     def changes(self, mistake: str) -> bool:
         """Return whether a mistake changes the first case with wrong values."""
-        return bool(self.wrong) and not self.is_right((mistake,), self.wrong[0].index)
+        return bool(self.wrong_cases) and not self.is_right((mistake,), self.wrong_cases[0].index)
 
     def may_be_part(self, mistake: str) -> bool:
-        """Return whether a mistake changes nothing in a right case, so it may be one of two."""
+        """Return whether a mistake may belong to a pair: it changes nothing in a right case."""
         if mistake not in self._parts:
-            right = [seen for seen in self.seen if not seen.is_wrong and not seen.is_random][:1]
-            self._parts[mistake] = all(self.agrees_on((mistake,), seen) for seen in right)
+            right = [
+                observed
+                for observed in self.observed_cases
+                if not observed.is_wrong and not observed.is_random
+            ][:1]
+            self._parts[mistake] = all(self.agrees_on((mistake,), observed) for observed in right)
         return self._parts[mistake]
 
     def raises_the_same(self, ids: Ids) -> bool:
-        """Return whether mistakes raise what the submission raises in all its wrong cases."""
-        for seen in self.wrong:
-            behaviour = self.references.behaviour(ids, seen.index)
-            if (behaviour.failure if behaviour else None) != seen.behaviour.failure:
+        """Return whether mistakes raise the submission's exceptions in all its wrong cases."""
+        for observed in self.wrong_cases:
+            behaviour = self.references.behaviour(ids, observed.index)
+            if (behaviour.failure if behaviour else None) != observed.behaviour.failure:
                 return False
         return True
 
     def _random_modes(self, ids: Ids) -> set[str]:
-        """Return the modes in which another call of a mistake gives other values.
+        """Return the modes in which a second call with these mistakes gives other values.
 
-        The first cases in which the submission is random are tried.
+        Only the first cases in which the submission is random are tried.
         """
         if ids not in self._modes:
             cases = self.case_set.cases
-            random = [seen.index for seen in self.seen if seen.is_random]
+            random = [observed.index for observed in self.observed_cases if observed.is_random]
             found: set[str] = set()
             for mode in ("eval", "train"):
                 tried = [index for index in random if cases[index].mode == mode][:_RANDOM_CASES]

@@ -1,7 +1,8 @@
 """Find the line at which the computation first left the right path.
 
-From a wrong output the results of the submission are followed backwards as far as no right answer
-makes them. The first of them is to blame, or the operand or call that led to it.
+The search starts at a wrong output and follows the results of the submission backwards, as long as
+no right answer makes the same results. The first of these wrong results is to blame, or the operand
+or call that led to it.
 """
 
 from __future__ import annotations
@@ -19,9 +20,9 @@ from trainer.diagnosis.graph_queries import comparable_parents, joined_parts, la
 from trainer.diagnosis.matching import Matching
 from trainer.diagnosis.operands import Operands
 from trainer.diagnosis.right_styles import PARTS, RightStyles
-from trainer.diagnosis.value_graph import Node, ValueGraph, leading_to, walk
+from trainer.diagnosis.value_graph import Node, ValueGraph, leading_to, reachable
 
-# Operations that work on every entry alone, or put parts together.
+# Operations on each entry separately, and operations that join parts.
 _ENTRYWISE = frozenset("add sub mul div neg cat stack view_as_real view_as_complex complex".split())
 
 
@@ -29,10 +30,12 @@ _ENTRYWISE = frozenset("add sub mul div neg cat stack view_as_real view_as_compl
 class Divergence:
     """The place where the computation left the right path.
 
-    node        the first result that is wrong, as far as can be told
-    line        the line to blame for it
-    unfinished  the node is right, but no operand for this node: a step was left out, perhaps a step
-                that would have bound one of these names anew
+    Attributes:
+        node: the first wrong result that was found.
+        line: the line to blame for the node.
+        unfinished: a later node that uses `node` as an operand too early. Then `node` is right, but
+            a step between both nodes was left out. None in other cases.
+        names: the variables of `node`. The missing step may have been meant to rebind one of them.
     """
 
     node: Node
@@ -61,22 +64,22 @@ class Blamer:
         self._lines = BlamedLines(matching, passed, function_lines)
 
     def is_right(self, node: Node) -> bool:
-        """Return whether the node is given, or a right answer makes the same value."""
+        """Return whether a node is an input, or a right answer makes the same value."""
         return self.matching.is_right(node)
 
     def divergence(self, outputs: Iterable[str]) -> Divergence | None:
-        """Return the first wrong place on the way to these outputs; None if nothing can be told."""
+        """Return the first wrong place on the way to these outputs; None if it cannot be found."""
         ends = [self._end_of(name) for name in outputs if name in self.graph.outputs]
         if (write := self._write_into_input()) is not None:
             return self._at(write)
         if not ends:
             return self._first_known_wrong()
         region = self._wrong_region(ends)
-        telling = [node for node in sorted(region) if node.lines and node.is_comparable]
-        if not telling:  # there is nothing to compare with, but perhaps one line has made it all
+        comparable = [node for node in sorted(region) if node.lines and node.is_comparable]
+        if not comparable:  # blame the line if a single line made the whole region
             lines = {node.line for node in region if node.lines}
             return Divergence(ends[0], lines.pop()) if len(lines) == 1 else None
-        first = self._entry(telling)
+        first = self._entry(comparable)
         place = self._operands.misplaced(first)
         if place is first:
             place = self._operands.forgotten(first, region)
@@ -120,30 +123,31 @@ class Blamer:
         parts = joined_parts(end)
         if right_end is None or not all(map(self.is_right, parts)):
             return None
-        meant = joined_parts(right_end)
-        odd = [
+        right_parts = joined_parts(right_end)
+        misplaced_parts = [
             part
             for part in parts
-            if part.lines and not any(self.matching.alike(part, other) for other in meant)
+            if part.lines
+            and not any(self.matching.have_same_value(part, other) for other in right_parts)
         ]
-        return min(odd, default=None)
+        return min(misplaced_parts, default=None)
 
     def _is_unfinished(self, node: Node, output: str) -> bool:
-        """Return whether the reference makes it on the way to this output and goes on from there."""
+        """Return whether the reference has the value of a node before the end of this output."""
         end = self.matching.reference.outputs.get(output)
         if end is None:
             return False
         before = (other for other in leading_to([end]) if other < end.source)
-        return any(self.matching.alike(node, other) for other in before)
+        return any(self.matching.have_same_value(node, other) for other in before)
 
     def _right_parts(self, node: Node) -> set[Node]:
-        """Return the right values of which a node is another layout, or several side by side."""
+        """Return the right values that a node holds in another layout or joined."""
 
         def parts(whole: Node) -> tuple[Node, ...]:
             is_joined = whole.is_layout or whole.operation == "cat"
             return whole.parents if is_joined and all(map(self.is_right, whole.parents)) else ()
 
-        return {part for part in walk([node], parts) if not parts(part)}
+        return {part for part in reachable([node], parts) if not parts(part)}
 
     def _wrong_region(self, ends: Iterable[Node]) -> set[Node]:
         """Return all wrong nodes on the way to the ends. An end counts even if it is right."""
@@ -151,12 +155,12 @@ class Blamer:
         def wrong_parents(node: Node) -> Iterable[Node]:
             return () if self.is_right(node) else filterfalse(self.is_right, node.parents)
 
-        return walk(ends, wrong_parents)
+        return reachable(ends, wrong_parents)
 
     def _first_known_wrong(self) -> Divergence | None:
-        """Return the first value that the known mistake makes, and no right answer.
+        """Return the first value that the known mistake makes and no right answer makes.
 
-        Use this if no output is a tensor, so that nothing can be followed back.
+        Use this if no output is a tensor, because then no output can be followed backwards.
         """
         if not self.matching.knows_mistake:
             return None
@@ -164,24 +168,24 @@ class Blamer:
         first = next((node for node in known if self.matching.is_known_wrong(node)), None)
         if first is None:
             return None
-        # Its operands may be wrong already, in a way that the reference never writes down. So go
-        # back to a node whose operands are all right.
+        # The operands of this node may be wrong already, but the patched reference may not compute
+        # them. So go back to a node whose operands are all right.
         for node in sorted(self._wrong_region([first])):
             if node.lines and node.parents and all(map(self.is_right, node.parents)):
                 return self._at(node)
         return None
 
-    def _entry(self, telling: list[Node]) -> Node:
+    def _entry(self, comparable: list[Node]) -> Node:
         """Return the first wrong node whose operands are all right.
 
-        A node that is made from no input, and is neither right nor known to be wrong, may be another
-        way to write a right constant. It does not count if there is any other.
+        A node that is made from no input and is neither right nor known to be wrong may be another
+        notation of a right constant. Such a node is only returned if there is no other node.
         """
         is_known_wrong = self.matching.is_known_wrong
-        known = next((node for node in telling if is_known_wrong(node)), None)
+        known = next((node for node in comparable if is_known_wrong(node)), None)
         if known is not None and not known.given:
             return known
-        counted = [node for node in telling if node.given] or telling
+        counted = [node for node in comparable if node.given] or comparable
         counted = [node for node in counted if node not in self._vouched_for] or counted
         is_style = self._styles.may_be_right
         counted = [n for n in counted if is_known_wrong(n) or not is_style(n)] or counted
@@ -192,9 +196,9 @@ class Blamer:
 
     @cached_property
     def _vouched_for(self) -> set[Node]:
-        """Nodes that no right answer makes, but from which something right was made.
+        """Nodes that no right answer makes, but from which a right value was made.
 
-        Such a node may be a whole of right and wrong parts.
+        Such a node may consist of right and wrong parts.
         """
         found: set[Node] = set()
         for node in reversed(self.graph.nodes):
@@ -208,9 +212,9 @@ class Blamer:
         return found
 
     def _first_level(self, node: Node) -> Node:
-        """Go back to a node whose entries are all one number that no right answer has.
+        """Go back to the first node whose entries all equal one scalar that no right answer has.
 
-        Such a node, for example a clamped tensor, has no figures by which it could be found.
+        The search by features cannot find such a node, for example a clamped tensor.
         """
         while True:
             before = [
@@ -227,11 +231,11 @@ class Blamer:
         return {None, *(_level(node.value) for node in self.matching.reference.nodes)}
 
     def _at(self, node: Node) -> Divergence:
-        return Divergence(node, self._lines.of(node))
+        return Divergence(node, self._lines.line_of(node))
 
 
 def _level(value: Tensor | None) -> float | None:
-    """Return the number that all entries are, if they are several, and it is not 0 or 1."""
+    """Return the common value of all entries; None if they differ, are few, or are all 0 or 1."""
     if value is None or value.numel() < 2 or value.dtype == torch.bool:
         return None
     first = value.flatten()[0]

@@ -12,9 +12,9 @@ class BlamedLines:
     """The lines to blame for the nodes of a submission.
 
     Args:
-        passed: returns graphs of cases that the submission passes, for a line that several places
-            call.
-        function_lines: returns the lines of the function that a line is in.
+        passed: returns graphs of cases that the submission passes, for a line in a function with
+            several callers.
+        function_lines: returns the lines of the function that contains a line.
     """
 
     def __init__(
@@ -26,10 +26,10 @@ class BlamedLines:
         self.matching, self.graph = matching, matching.graph
         self._passed, self._function_lines = passed, function_lines
 
-    def of(self, node: Node) -> int:
-        """Return the line of a node.
+    def line_of(self, node: Node) -> int:
+        """Return the line to blame for a node.
 
-        If that line gives right results elsewhere, return the line that calls it.
+        If the node's own line gives right results for other callers, blame the calling line.
         """
         if not self.matching.is_right(node):
             constant = self._line_of_constant(node)
@@ -41,7 +41,7 @@ class BlamedLines:
         return lines[0]
 
     def _is_right_elsewhere(self, lines: tuple[int, ...], operation: str) -> bool:
-        """Return whether the innermost line gives a right result if another line calls it."""
+        """Return whether the innermost line gives a right result for another caller."""
 
         def is_same_line(other: Node) -> bool:
             is_called_elsewhere = other.lines[1:] != lines[1:]
@@ -56,15 +56,15 @@ class BlamedLines:
                 return True
         if self._returns_right_elsewhere(lines):
             return True
-        here = {node.lines for node in self.graph.nodes}
+        all_lines = {node.lines for node in self.graph.nodes}
         for graph in self._passed(lines[0]):
             for node in graph.leading_to_outputs:
-                if is_same_line(node) and node.lines not in here:
+                if is_same_line(node) and node.lines not in all_lines:
                     return True
         return False
 
     def _returns_right_elsewhere(self, lines: tuple[int, ...]) -> bool:
-        """Return whether another call of this function returns right values only."""
+        """Return whether another call of this function returns only right values."""
         function = self._function_lines(lines[0])
         if len(function) < 2:
             return False
@@ -82,7 +82,7 @@ class BlamedLines:
         """Return the line at which the constructor stored a wrong constant factor."""
         inputs = [other for other in self.graph.nodes if other.is_input]
         first = inputs[0].index if inputs else 0
-        # A factor of a node before the inputs was computed while the module was built.
+        # Nodes before the inputs belong to the constructor, which uses no stored factor.
         factor = node.factor if node.index > first else None
         if factor is None or self.matching.right.has_factor(factor):
             return None
@@ -90,6 +90,6 @@ class BlamedLines:
         for other in reversed(self.graph.nodes[:first]):
             if not other.is_number or not other.is_float:
                 continue
-            if any(abs(other.scalar - want) <= 1e-5 * abs(want) for want in wanted):
+            if any(abs(other.scalar - scalar) <= 1e-5 * abs(scalar) for scalar in wanted):
                 return other.lines[1] if len(other.lines) > 1 else other.line
         return None

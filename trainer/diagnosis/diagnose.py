@@ -1,4 +1,8 @@
-"""Say where and why a submission failed: known mistake, line, progress, mask, what is ruled out."""
+"""Explain where and why a submission failed.
+
+A diagnosis names known mistakes, the line to blame, the progress, the effective mask and topics
+that are ruled out.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +29,7 @@ from trainer.diagnosis.patched_references import Ids, PatchedReferences
 from trainer.diagnosis.recorded_case import RecordedCase, recorded_case
 from trainer.diagnosis.reference_index import ReferenceIndex
 from trainer.diagnosis.reruns import Reruns
-from trainer.diagnosis.telling_case import most_telling
+from trainer.diagnosis.telling_case import most_informative_case
 from trainer.diagnosis.value_graph import Node, ValueGraph
 from trainer.grading.case_set import CaseSet
 from trainer.grading.grader import Judgement
@@ -37,19 +41,19 @@ from trainer.worker.forkserver_client import ForkServerLostError
 from trainer.worker.worker_client import WorkerResult
 
 _MOST_LIKELY = 5
-_NO_END = WorkerResult("died")
-_KEPT = "alone this case is right: something is kept from an earlier call"
+_NO_RESULT = WorkerResult("died")
+_KEEPS_STATE = "this case is right if it runs alone: your code keeps something from an earlier call"
 
 
 class Diagnoser:
-    """Diagnose judged submissions. What is known of the reference's mistakes is kept."""
+    """Diagnose judged submissions. The results of patched references are kept for later calls."""
 
     def __init__(self, workers: Workers) -> None:
         self._workers = workers
         self._references: WeakKeyDictionary[CaseSet, PatchedReferences] = WeakKeyDictionary()
 
     def report(self, judgement: Judgement) -> Report:
-        """Return the report of a judgement; the report of a failure has a diagnosis."""
+        """Return the report of a judgement, with a diagnosis if the submission failed."""
         report, started = judgement.report, time.monotonic()
         if report.verdict == "passed":
             return report
@@ -58,9 +62,10 @@ class Diagnoser:
         return replace(report, diagnosis=diagnosis, elapsed_seconds=seconds)
 
     def diagnose(self, judgement: Judgement) -> Diagnosis | None:
-        """Say where and why a submission failed; None if it passed or never came so far.
+        """Return where and why a submission failed; None if it passed or was never called.
 
-        None also, with a warning, if the search itself fails: the verdict does not depend on it.
+        Also returns None, with a warning, if the diagnosis itself fails. The verdict does not
+        depend on the diagnosis.
         """
         try:
             with closing(Reruns(self._workers, judgement)) as reruns:
@@ -69,16 +74,16 @@ class Diagnoser:
             self._workers.replace_fork_server()
         except Exception as error:
             warnings.warn(
-                f"The diagnosis failed ({type(error).__name__}: {error}); the verdict stands. "
-                "Report this with the seed.",
+                f"The diagnosis failed ({type(error).__name__}: {error}); "
+                "the verdict is still valid. Report this with the seed.",
                 stacklevel=2,
             )
         return None
 
-    def named(self, judgement: Judgement) -> Ids:
-        """Return the known mistake that gives exactly this; () if none does."""
+    def matching_mistake(self, judgement: Judgement) -> Ids:
+        """Return the known mistake that fails exactly like a submission; () if none does."""
         with closing(Reruns(self._workers, judgement)) as reruns:
-            return named(self.references(judgement.case_set), judgement, reruns)
+            return matching_mistake(self.references(judgement.case_set), judgement, reruns)
 
     def references(self, case_set: CaseSet) -> PatchedReferences:
         """Return the patched references of a case set."""
@@ -91,18 +96,18 @@ class Diagnoser:
 def diagnose(
     references: PatchedReferences, judgement: Judgement, reruns: Reruns
 ) -> Diagnosis | None:
-    """Say where and why a submission failed; None if it passed or never came so far."""
+    """Return where and why a submission failed; None if it passed or was never called."""
     first = _failure_to_explain(judgement)
     if first is None:
         return None
     with warnings.catch_warnings():
-        # torch warns of layers without entries, which a mistake may make.
+        # A mistake may make layers without entries, and torch warns about these layers.
         warnings.simplefilter("ignore")
         return _Diagnosis(references, judgement, reruns, first).result()
 
 
-def named(references: PatchedReferences, judgement: Judgement, reruns: Reruns) -> Ids:
-    """Return the known mistake that gives exactly this; () if none does."""
+def matching_mistake(references: PatchedReferences, judgement: Judgement, reruns: Reruns) -> Ids:
+    """Return the known mistake that fails exactly like a submission; () if none does."""
     first = _failure_to_explain(judgement)
     if first is None:
         return ()
@@ -114,14 +119,16 @@ def named(references: PatchedReferences, judgement: Judgement, reruns: Reruns) -
 def _failure_to_explain(judgement: Judgement) -> Outcome | None:
     """Return the first failure; None if the submission passed or was not called."""
     comparison = judgement.comparison
-    has_replied = comparison.ended.how == "replied" and comparison.reply.load_failure is None
+    has_replied = (
+        comparison.worker_result.how == "replied" and comparison.reply.load_failure is None
+    )
     if not has_replied or not comparison.results:
         return None
     return judgement.report.first_failure()
 
 
 class _Diagnosis:
-    """One diagnosis under way.
+    """The work on one diagnosis.
 
     Args:
         first: the failure to explain.
@@ -143,27 +150,27 @@ class _Diagnosis:
             judgement,
             first,
             reruns.grade,
-            loops=lambda source: self._locator.loop(source).ratios,
+            loops=lambda source: self._locator.loop_growth(source).ratios,
         )
         self._recording: Callable[[], WorkerResult] | None = None
 
     def result(self) -> Diagnosis:
-        """Put the diagnosis together."""
-        self._begin_recording()  # the worker is at work while known mistakes are tried here
+        """Return the complete diagnosis."""
+        self._begin_recording()  # the worker runs while this process tries known mistakes
         ids = self.single_mistake()
-        if not ids and self._search.may_be_a_pair and not self._is_kept:
+        if not ids and self._search.may_be_a_pair and not self._keeps_state:
             operations = len(self._recorded.reference.nodes) if self._recorded else 0
             pairs = PairSearch(self._agreement, self._likely_mistakes, self._suspects())
             ids = pairs.find(operations)
         mistakes = self._in_order(ids)
         location = self._location(ids)
         explanation = location.relation
-        if not ids and explanation is None and not self._is_kept:
+        if not ids and explanation is None and not self._keeps_state:
             explanation = generic_error(self._agreement)
         if explanation is None:
             explanation = self._output_relation()
         mask = self._mask()
-        is_shown = mask is not None and bool(mask.what) and _may_be_a_mask(mistakes)
+        is_shown = mask is not None and bool(mask.difference) and _may_be_a_mask(mistakes)
         reached = self._progress
         return Diagnosis(
             mistakes=mistakes,
@@ -180,9 +187,9 @@ class _Diagnosis:
     # Known mistakes
 
     def single_mistake(self) -> Ids:
-        """Return the known mistake that agrees with everything; () if none does."""
+        """Return the known mistake that agrees with all cases; () if none does."""
         ids = self._search.single()
-        if not ids and self._agreement.wrong and self._is_kept:
+        if not ids and self._agreement.wrong_cases and self._keeps_state:
             return self._search.kept_between_cases()
         return ids
 
@@ -201,28 +208,29 @@ class _Diagnosis:
         if reached is None:
             return list(mistakes)
         lines = {mistake: self._references.lines(mistake) for mistake in mistakes}
-        left = []
+        suspects = []
         for mistake, patch in mistakes.items():
             adds_lines = patch.now.count("\n") > patch.was.count("\n")
             if adds_lines or not reached.right_lines.issuperset(lines[mistake]):
-                left.append(mistake)
+                suspects.append(mistake)
 
         def rank(mistake: str) -> tuple[bool, int]:
             is_elsewhere = reached.lines_elsewhere.issuperset(lines[mistake])
             return is_elsewhere, lines[mistake].start
 
-        return sorted(left, key=rank)
+        return sorted(suspects, key=rank)
 
     def _likely_mistakes(self) -> Iterator[str]:
-        """Yield mistakes that make what the submission makes where it leaves the right path.
+        """Yield mistakes that make the submission's first wrong result.
 
-        Then yield mistakes that make other wrong results of the submission, those with most first.
+        Then yield mistakes that make other wrong results of the submission, in descending order of
+        the number of these results.
         """
         recorded, reached = self._recorded, self._progress
         if recorded is None or reached is None:
             return
         blamer = recorded.blamer(self._judgement.submission.source)
-        divergence = blamer.divergence(recorded.wrong)
+        divergence = blamer.divergence(recorded.wrong_outputs)
         wrong_nodes = [
             node
             for node in recorded.graph.nodes
@@ -241,7 +249,7 @@ class _Diagnosis:
             if not self._may_be_likely(mistake, reached):
                 counts[mistake] = 0
                 continue
-            figures = self._references.figures((mistake,), recorded.index) - right
+            figures = self._references.computed_features((mistake,), recorded.index) - right
             if entry.count_near(figures):
                 yield mistake
             else:
@@ -258,22 +266,22 @@ class _Diagnosis:
             and self._agreement.may_be_part(mistake)
         )
 
-    # The recorded case, and the case that is asked for its mask
+    # The recorded case, and the case of the mask question
 
     @cached_property
     def _telling_index(self) -> int | None:
-        """The index of the case that is recorded."""
-        return most_telling(self._references, self._agreement.wrong, self._first)
+        """The index of the case to record, from 0."""
+        return most_informative_case(self._references, self._agreement.wrong_cases, self._first)
 
     @cached_property
     def _question(self) -> MaskQuestion | None:
         is_later = CHECK_ORDER.index(self._first.check) > CHECK_ORDER.index("masks")
-        if not self._agreement.wrong or is_later:
+        if not self._agreement.wrong_cases or is_later:
             return None
-        return mask_question(self._references, self._agreement.wrong)
+        return mask_question(self._references, self._agreement.wrong_cases)
 
     def _begin_recording(self) -> None:
-        """Start the submission: first the recorded case, then the calls of the mask question."""
+        """Start the submission on the recorded case, then on the calls of the mask question."""
         index, question = self._telling_index, self._question
         calls = question.calls if question else None
         if index is not None:
@@ -283,55 +291,59 @@ class _Diagnosis:
         elif calls:
             self._recording = self._reruns.begin(calls, "outputs")
         else:
-            self._recording = lambda: _NO_END
+            self._recording = lambda: _NO_RESULT
 
     @cached_property
-    def _ended(self) -> tuple[WorkerResult, WorkerResult]:
-        """The end of the recorded case, and of the calls of the question, as if each ran alone."""
+    def _worker_results(self) -> tuple[WorkerResult, WorkerResult]:
+        """The results of the recorded case and of the mask question, as if each ran alone."""
         if self._recording is None:
             self._begin_recording()
         assert self._recording is not None
-        ended = self._recording()
+        result = self._recording()
         recorded = 0 if self._telling_index is None else 1
-        asked = len(self._question.calls.cases) if self._question else 0
-        if ended.how != "replied" or len(ended.reply.runs) != recorded + asked:
-            return _NO_END, _NO_END
-        runs = ended.reply.runs
+        question_calls = len(self._question.calls.cases) if self._question else 0
+        if result.how != "replied" or len(result.reply.runs) != recorded + question_calls:
+            return _NO_RESULT, _NO_RESULT
+        runs = result.reply.runs
         first, second = (
-            replace(ended, reply=msgspec.structs.replace(ended.reply, runs=part))
+            replace(result, reply=msgspec.structs.replace(result.reply, runs=part))
             for part in (runs[:recorded], runs[recorded:])
         )
         return first, second
 
     @cached_property
     def _recorded(self) -> RecordedCase | None:
-        """The submission's lines in the case that tells most; None if a worker cannot tell."""
+        """The submission's graph in the most informative case; None if it was not recorded."""
         index = self._telling_index
         if index is None:
             return None
         recorded = recorded_case(
             index,
             self._case_set.only([index]),
-            self._references.right_graphs(index),  # while the worker is at work
-            self._ended[0],
+            self._references.right_graphs(index),  # computed here while the worker runs
+            self._worker_results[0],
             self._judgement.submission.source,
             self._judgement.comparison,
         )
         if recorded is None or recorded.is_right_alone:
             return recorded
-        # A submission that seems to draw at random may keep something from another call. If it does
-        # not, another call tells nothing of this call.
-        is_random = any(seen.is_random for seen in self._agreement.seen if seen.index == index)
+        # A submission that seems to draw at random may keep state from an earlier call. If it does
+        # not, the recorded call shows nothing about the graded call.
+        is_random = any(
+            observed.is_random
+            for observed in self._agreement.observed_cases
+            if observed.index == index
+        )
         return None if is_random else recorded
 
     @property
-    def _is_kept(self) -> bool:
-        """Whether the recorded case is wrong among the others, but right if it runs alone.
+    def _keeps_state(self) -> bool:
+        """True if the recorded case is wrong among the others, but right if it runs alone.
 
-        Then the submission keeps something from an earlier case.
+        Then the submission keeps state from an earlier case.
         """
         recorded = self._recorded
-        return recorded is not None and bool(recorded.wrong) and recorded.is_right_alone
+        return recorded is not None and bool(recorded.wrong_outputs) and recorded.is_right_alone
 
     @cached_property
     def _progress(self) -> MilestoneProgress | None:
@@ -344,17 +356,17 @@ class _Diagnosis:
     # Line, relation of the output, mask
 
     def _location(self, ids: Ids) -> Location:
-        if self._is_kept:
-            return Location(relation=_KEPT)
+        if self._keeps_state:
+            return Location(relation=_KEEPS_STATE)
         recorded = self._recorded
         location = None
         if recorded is not None:
             mistaken = self._references.mistaken_graph(ids, recorded.index) if ids else None
-            location = self._locator.of_values(recorded, mistaken, self._progress)
-        return location or self._locator.without_values()
+            location = self._locator.location_of_wrong_value(recorded, mistaken, self._progress)
+        return location or self._locator.location_of_other_failure()
 
     def _output_relation(self) -> str | None:
-        """Return how the wrong output of the explained case is related to the right output."""
+        """Return how the wrong output of the explained case relates to the right output."""
         mismatch = self._first.mismatch
         if self._first.number is None or mismatch is None:
             return None
@@ -362,40 +374,40 @@ class _Diagnosis:
         result = comparison.result_of(self._first.number - 1)
         if mismatch.kind not in ("value", "shape") or result is None:
             return None
-        want = result.expected.outputs.get(mismatch.tensor)
-        value = comparison.value_of(result.told.outputs.get(mismatch.tensor))
-        if want is None or value is None:
+        expected = result.expected.outputs.get(mismatch.tensor)
+        value = comparison.value_of(result.reply.outputs.get(mismatch.tensor))
+        if expected is None or value is None:
             return None
         dims = result.case.dims.get(mismatch.tensor, "")
-        return relation(value, want.value, dims, dict(result.case.sizes))
+        return relation(value, expected.value, dims, dict(result.case.sizes))
 
     def _mask(self) -> EffectiveMask | None:
-        """Return what is proved of the submission's mask; None if nothing is."""
+        """Return the proved mask of the submission; None if no mask is proved."""
         if self._question is None:
             return None
         comparison = self._judgement.comparison
-        return proved_mask(self._question, self._ended[1], comparison, self._reruns)
+        return proved_mask(self._question, self._worker_results[1], comparison, self._reruns)
 
     def _cleared(self, mistakes: Sequence[Mistake], mask: EffectiveMask | None) -> tuple[str, ...]:
-        """Return the topics that are ruled out. A topic of a named mistake is not.
+        """Return the topics that are ruled out. The topics of named mistakes are left out.
 
-        The mask is ruled out only if the named mistakes explain all cases, the masked ones too, and
-        none of them is about a mask: one case alone shows one mask.
+        The mask is ruled out only if the named mistakes explain all cases, masked cases included,
+        and no named mistake is about a mask. A proof for a single case covers only its own mask.
         """
         topics = list(self._progress.cleared) if self._progress else []
         if mask is not None:
             topics.append("mask")
-        is_explained = bool(mistakes) and not (mask and mask.what)
+        is_explained = bool(mistakes) and not (mask and mask.difference)
         if not is_explained or self._judgement.report.statuses().get("masks") == "failed":
             topics = [topic for topic in topics if topic != "mask"]
-        left = [
+        remaining = [
             topic for topic in topics if not any(concerns(mistake, topic) for mistake in mistakes)
         ]
-        return tuple(dict.fromkeys(left))
+        return tuple(dict.fromkeys(remaining))
 
 
 def _may_be_a_mask(mistakes: Sequence[Mistake]) -> bool:
-    """Return whether the cause may be a mask: no mistake is named, or one that is about masks."""
+    """Return whether a mask may be the cause: no mistake is named, or a mistake about masks."""
     return not mistakes or any(concerns(mistake, "mask") for mistake in mistakes)
 
 

@@ -1,21 +1,26 @@
-"""Find out which keys each query attends to, and prove it for this submission.
+"""Find out which keys each query attends to, and prove the result for one submission.
 
-A pack's cases.py may name `KEYS`, the input whose entries along the last axis but one are keys,
-`CACHED`, the input whose entries there are the keys of an earlier call, and `QUERIES`, the output
-whose entries there are queries. Batch items lie along axis 0 of all three. For a module it may
-define `values_alone(parameters)`: weights under which every query is zero.
+A pack's cases.py may define these names:
 
-The proof: all keys get the same entry and all other floats are zero, so every allowed key has the
-same weight. Then the entry of one key after another is exchanged for another one. If influence is
-attention, an output moves by `step / n` where its query attends to n keys and this key is among
-them, and by exactly nothing elsewhere; `step` is the same for all queries, and the same as the
-reference's. Calls that exchange several entries must move by the sum of these, and the first call
-must give the same result when it is repeated. A submission that moves in any other way (queries or
-keys read from the values, merged heads in disorder, dropout, NaN) gets no picture.
+- `KEYS`: the input that has keys along its second-to-last axis.
+- `CACHED`: the input that has the keys of an earlier call along its second-to-last axis.
+- `QUERIES`: the output that has queries along its second-to-last axis.
+- `SCORED_BY`: for an input with the values of keys, the input with the keys themselves.
+- `values_alone(parameters)`: weights of a module under which every query is zero.
 
-This shows whose values a query takes. A second series of calls, with ordinary scores, shows that
-the scores of no other keys matter: values in a wrong order are no mistake of a mask. For this,
-`SCORED_BY` names the input that holds the keys where another input holds their values.
+Batch items lie along axis 0 of `KEYS`, `CACHED` and `QUERIES`.
+
+The first series of calls shows whose values a query takes. All keys get the same entry, all other
+floats are zero, so every allowed key has the same weight. Then each call replaces the entry of
+another key. If only attention passes values on, an output moves by `step / n` if its query attends
+to n keys and the replaced key is among them. Any other output does not move. `step` is the same for
+all queries, and equals the step of the reference. Calls that replace several entries must move an
+output by the sum of the single movements. The first call is repeated at the end and must give the
+same result. No picture is shown for a submission that moves in any other way (queries or keys read
+from the values, merged heads in disorder, dropout, NaN).
+
+The second series of calls has ordinary scores. It shows that the scores of no other keys matter,
+because values in a wrong order are not a mistake of the mask.
 """
 
 from __future__ import annotations
@@ -31,10 +36,10 @@ from trainer.grading.case_set import CaseSet
 from trainer.model.report import EffectiveMask
 from trainer.worker.execution import map_leaves
 
-MOST_NUDGES = 64
-_SEVERAL = 3  # calls that exchange several entries: all of them, then a random half
+MOST_REPLACED = 64  # keys of all batch items
+_SEVERAL = 3  # calls that replace several entries: first all entries, then random halves
 _ROUNDING = 1e-3  # of the greatest movement
-_LEAST_STEP = 1e-2  # of the greatest output: what moves less says nothing
+_LEAST_STEP = 1e-2  # of the greatest output; smaller movements prove nothing
 _SEED = 20_177
 Outputs = Sequence[Mapping[str, Tensor]]  # call by call
 
@@ -43,11 +48,12 @@ Outputs = Sequence[Mapping[str, Tensor]]  # call by call
 class Probe:
     """The calls of one case that show which keys a query attends to.
 
-    case_set the first call, a call for every entry of `columns`, a call for every row of
-             `several`, the first call again
-    columns  batch item and key of every exchanged entry; the cached keys come first
-    cached   how many keys of an item lie in the cache
-    several  bool [calls, columns]: the entries that are exchanged together
+    Attributes:
+        case_set: the first call, a call for every entry of `columns`, a call for every row of
+            `several`, then the first call again.
+        columns: batch item and key of every replaced entry. The cached keys come first.
+        cached: the number of cached keys of an item.
+        several: bool [calls, columns], the entries that one call replaces together.
     """
 
     case_set: CaseSet
@@ -57,37 +63,40 @@ class Probe:
 
     @property
     def items(self) -> int:
-        """Return the number of batch items."""
+        """The number of batch items."""
         return self.columns[-1][0] + 1
 
     @property
     def keys(self) -> int:
-        """Return the number of keys that an item has, the cached ones included."""
+        """The number of keys of an item, including the cached keys."""
         return self.columns[-1][1] + 1
 
 
 @dataclass(frozen=True)
 class Attended:
-    """The proved answer for one implementation.
+    """The proved attention pattern of one implementation.
 
-    pattern  bool [items, queries, items, keys]: whether a query attends to a key
-    steps    float64 [2, leading dims, features]: the movement of an output that attends to one
-             key alone, for a cached key and for a key of the call; NaN where nobody attends to one
+    Attributes:
+        pattern: bool [items, queries, items, keys], whether a query attends to a key.
+        steps: float64 [2, leading dims, features], the movement of an output that attends to a
+            single key: first for a cached key, then for a key of the call. NaN if no query attends
+            to a key of this kind.
     """
 
     pattern: Tensor
     steps: Tensor
 
 
-def probe(case_set: CaseSet, index: int) -> Probe | None:
+def make_probe(case_set: CaseSet, index: int) -> Probe | None:
     """Return the calls that prove which keys the queries of a case attend to.
 
-    Returns None if the pack does not say which entries are keys, or if there are too many.
+    Returns None if the pack does not name the keys, if the case has bfloat16 or dropout,
+    or if there are too many keys.
     """
     names = case_set.content.names
     keys, queries, cache = names.get("KEYS", ""), names.get("QUERIES"), names.get("CACHED", "")
-    case, given = case_set.cases[index], case_set.prepared[index].inputs
-    values, past = given.get(keys), given.get(cache)
+    case, case_inputs = case_set.cases[index], case_set.prepared[index].inputs
+    values, past = case_inputs.get(keys), case_inputs.get(cache)
     if not keys or queries is None or case.dtype == "bfloat16" or case.dropout is not None:
         return None
     if not _holds_keys(values):
@@ -96,47 +105,56 @@ def probe(case_set: CaseSet, index: int) -> Probe | None:
         return None
     cached = 0 if past is None else past.shape[-2]
     items, length = values.shape[0], cached + values.shape[-2]
-    if not 0 < items * length <= MOST_NUDGES:
+    if not 0 < items * length <= MOST_REPLACED:
         return None
     columns = tuple((item, key) for item in range(items) for key in range(length))
     generator = torch.Generator().manual_seed(_SEED)
     several = torch.rand(_SEVERAL, len(columns), generator=generator) < 0.5
     several[0] = True
-    still = torch.zeros(1, len(columns), dtype=torch.bool)
-    exchanged = torch.cat([still, torch.eye(len(columns), dtype=torch.bool), several, still])
-    quiet = map_leaves(given, _without_scores)
+    no_entry = torch.zeros(1, len(columns), dtype=torch.bool)
+    replaced = torch.cat([no_entry, torch.eye(len(columns), dtype=torch.bool), several, no_entry])
+    equal_scores = map_leaves(case_inputs, _without_scores)
     parts = {keys: slice(cached, length)} | ({} if past is None else {cache: slice(0, cached)})
-    entries = {name: _entries(given[name], generator) for name in parts}
+    entries = {name: _entries(case_inputs[name], generator) for name in parts}
     calls = []
-    for row in exchanged:
-        at = row.reshape(items, length)
-        inputs: dict[str, Any] = dict(quiet)
+    for row in replaced:
+        selected = row.reshape(items, length)
+        inputs: dict[str, Any] = dict(equal_scores)
         for name, part in parts.items():
-            inputs[name] = _exchanged(given[name], entries[name], at[:, part])
+            inputs[name] = _with_replaced(case_inputs[name], entries[name], selected[:, part])
         calls.append(inputs)
-    alone = names.get("values_alone")
+    values_alone = names.get("values_alone")
     parameters = case_set.prepared[index].parameters
-    weights = alone(parameters) if alone else parameters
+    weights = values_alone(parameters) if values_alone else parameters
     return Probe(case_set.variants(index, calls, weights), columns, cached, several)
 
 
-def attended(probe: Probe, outputs: Outputs, reference: Attended | None = None) -> Attended | None:
-    """Return which keys each query attends to; None if these outputs do not prove it.
+def attended_keys(
+    probe: Probe, outputs: Outputs, reference: Attended | None = None
+) -> Attended | None:
+    """Return which keys each query attends to; None if the outputs do not prove a pattern.
 
     Args:
         probe: the calls.
         outputs: the outputs of all calls.
-        reference: the answer for the reference, whose steps must be found again.
+        reference: the pattern of the reference; the submission must have the same steps.
     """
     name, count = probe.case_set.content.names["QUERIES"], len(probe.columns)
-    found = [one for one in (call.get(name) for call in outputs) if one is not None]
-    if len(found) != len(probe.case_set.cases) or len({one.shape for one in found}) != 1:
+    query_outputs = [
+        output for output in (call.get(name) for call in outputs) if output is not None
+    ]
+    if (
+        len(query_outputs) != len(probe.case_set.cases)
+        or len({output.shape for output in query_outputs}) != 1
+    ):
         return None
-    first = found[0]
+    first = query_outputs[0]
     if first.dim() < 3 or first.shape[0] != probe.items or not first.is_floating_point():
         return None
-    calls = torch.stack(found).to(torch.float64)  # [calls, items, leading dims, queries, features]
-    calls = calls.reshape(len(found), first.shape[0], -1, *first.shape[-2:])
+    calls = torch.stack(query_outputs).to(
+        torch.float64
+    )  # [calls, items, leading dims, queries, features]
+    calls = calls.reshape(len(query_outputs), first.shape[0], -1, *first.shape[-2:])
     if not bool(calls.isfinite().all()) or not torch.equal(calls[0], calls[-1]):
         return None
     moved = calls[1:-1] - calls[0]
@@ -145,31 +163,31 @@ def attended(probe: Probe, outputs: Outputs, reference: Attended | None = None) 
     room = _ROUNDING * float(single.abs().max())
     if room == 0 or bool(((several - together).abs() > room * count**0.5).any()):
         return None
-    seen = (single != 0).any(dim=-1)  # [columns, items, leading dims, queries]
-    seen_by = seen.sum(dim=0)
-    if bool((seen_by == 0).any()) or bool((seen != seen[:, :, :1]).any()):
+    has_moved = (single != 0).any(dim=-1)  # [columns, items, leading dims, queries]
+    moved_by = has_moved.sum(dim=0)
+    if bool((moved_by == 0).any()) or bool((has_moved != has_moved[:, :, :1]).any()):
         return None
-    steps = _steps(probe, single * seen_by.unsqueeze(-1), seen)
+    steps = _steps(probe, single * moved_by.unsqueeze(-1), has_moved)
     if steps is None or float(steps.nan_to_num().abs().max()) < _LEAST_STEP * float(
         calls[0].abs().max()
     ):
         return None
     if reference is not None and not _agree(steps, reference.steps):
         return None
-    pattern = seen[:, :, 0].permute(1, 2, 0)  # [items, queries, columns]
+    pattern = has_moved[:, :, 0].permute(1, 2, 0)  # [items, queries, columns]
     return Attended(pattern.reshape(*pattern.shape[:2], probe.items, probe.keys), steps)
 
 
-def scores_probe(case_set: CaseSet, index: int, probe: Probe, mine: Attended) -> CaseSet | None:
-    """Return calls with ordinary scores that must not move the queries of `mine`.
+def scores_probe(case_set: CaseSet, index: int, probe: Probe, actual: Attended) -> CaseSet | None:
+    """Return the second series of calls: ordinary scores, and replaced keys that must not matter.
 
-    The first call has random inputs and weights. For every query follows a call in which all keys
-    are exchanged that the query does not attend to, its own token excepted.
+    The first call has random inputs and weights. Then follows a call for every query. It replaces
+    all keys that the query does not attend to, except the key of the query's own token.
 
-    Returns None if the case does not hold the scored keys as a tensor.
+    Returns None if the case does not have the scored keys as a tensor.
     """
     prepared, names = case_set.prepared[index], case_set.content.names
-    given, generator = prepared.inputs, torch.Generator().manual_seed(_SEED)
+    case_inputs, generator = prepared.inputs, torch.Generator().manual_seed(_SEED)
     parts = {names["KEYS"]: slice(probe.cached, probe.keys)}
     if probe.cached:
         parts[names["CACHED"]] = slice(0, probe.cached)
@@ -177,7 +195,7 @@ def scores_probe(case_set: CaseSet, index: int, probe: Probe, mine: Attended) ->
         if values in parts:
             parts[keys] = parts[values]
     for name, part in parts.items():
-        value = given.get(name)
+        value = case_inputs.get(name)
         if not _holds_keys(value) or value.shape[-2] != part.stop - part.start:
             return None
         if value.shape[0] != probe.items:
@@ -188,17 +206,19 @@ def scores_probe(case_set: CaseSet, index: int, probe: Probe, mine: Attended) ->
             return value
         return torch.randn(value.shape, generator=generator).to(value.dtype)
 
-    usual = map_leaves(given, drawn)
-    others = {name: drawn(name, given[name]) for name in parts}
+    usual = map_leaves(case_inputs, drawn)
+    others = {name: drawn(name, case_inputs[name]) for name in parts}
     calls = [usual]
-    queries = mine.pattern.shape[1]
+    queries = actual.pattern.shape[1]
     for query in range(queries):
-        hidden = ~mine.pattern[:, query].any(dim=0)  # [items, keys]
+        hidden = ~actual.pattern[:, query].any(dim=0)  # [items, keys]
         if queries + probe.cached == probe.keys:
             hidden[:, probe.cached + query] = False
         inputs: dict[str, Any] = dict(usual)
         for name, part in parts.items():
-            inputs[name] = _exchanged(given[name], (usual[name], others[name]), hidden[:, part])
+            inputs[name] = _with_replaced(
+                case_inputs[name], (usual[name], others[name]), hidden[:, part]
+            )
         calls.append(inputs)
     weights = {
         name: drawn(name, value) * value.shape[1] ** -0.5 if value.dim() == 2 else value
@@ -208,7 +228,7 @@ def scores_probe(case_set: CaseSet, index: int, probe: Probe, mine: Attended) ->
 
 
 def scores_agree(calls: CaseSet, outputs: Outputs) -> bool:
-    """Return whether no call of `scores_probe` moved the query that it is about."""
+    """Return whether every call of `scores_probe` left its own query unchanged."""
     name = calls.content.names["QUERIES"]
     found = [call[name].to(torch.float64) for call in outputs if name in call]
     if len(found) != len(calls.cases) or len({value.shape for value in found}) != 1:
@@ -221,131 +241,143 @@ def scores_agree(calls: CaseSet, outputs: Outputs) -> bool:
     )
 
 
-def effective_mask(probe: Probe, mine: Attended, right: Attended) -> EffectiveMask | None:
-    """Return the submission's pattern next to the reference's; `what` is "" if they agree."""
-    return _compared(mine.pattern, right.pattern, probe.cached)
+def effective_mask(probe: Probe, actual: Attended, expected: Attended) -> EffectiveMask | None:
+    """Return both patterns and their difference in words, which is "" if they agree."""
+    return _compared(actual.pattern, expected.pattern, probe.cached)
 
 
-def odd_rows(mine: Attended, right: Attended) -> Tensor:
-    """Return bool [items, queries]: the queries that attend to other keys than they should."""
-    return (mine.pattern != right.pattern).flatten(2).any(dim=2)
+def wrong_queries(actual: Attended, expected: Attended) -> Tensor:
+    """Return bool [items, queries], true for queries that attend to wrong keys."""
+    return (actual.pattern != expected.pattern).flatten(2).any(dim=2)
 
 
 def _holds_keys(value: object) -> TypeGuard[Tensor]:
-    """Return whether keys of batch items lie in it, as floats."""
+    """Return whether a value is a float tensor with axes for batch items and keys."""
     return isinstance(value, Tensor) and value.dim() >= 3 and value.is_floating_point()
 
 
 def _without_scores(_: str, value: Tensor) -> Tensor:
-    """Return zeros in place of floats, so that all scores are equal. A mask of -inf stays."""
+    """Return zeros in place of floats, so that all scores are equal. Keep a mask of -inf."""
     if not value.is_floating_point() or not bool(value.isfinite().all()):
         return value
     return torch.zeros_like(value, memory_format=torch.contiguous_format)
 
 
 def _entries(value: Tensor, generator: torch.Generator) -> tuple[Tensor, Tensor]:
-    """Return the usual entry of a key and the other one, the same for all items and keys."""
+    """Return the usual entry and the replacement entry, the same for all items and keys."""
     shape = (1, *value.shape[1:-2], 1, value.shape[-1])
     usual, other = (torch.randn(shape, generator=generator) for _ in range(2))
     return usual.to(value.dtype), other.to(value.dtype)
 
 
-def _exchanged(value: Tensor, entries: tuple[Tensor, Tensor], at: Tensor) -> Tensor:
-    """Return the input with the other entry at these keys: bool [items, keys]."""
-    where = at.reshape(at.shape[0], *[1] * (value.dim() - 3), at.shape[1], 1)
+def _with_replaced(value: Tensor, entries: tuple[Tensor, Tensor], selected: Tensor) -> Tensor:
+    """Return an input with the replacement entry at selected keys.
+
+    Args:
+        value: the input.
+        entries: the usual entry and the replacement entry.
+        selected: bool [items, keys], the keys to replace.
+    """
+    where = selected.reshape(selected.shape[0], *[1] * (value.dim() - 3), selected.shape[1], 1)
     return torch.where(where, entries[1], entries[0]).expand(value.shape).contiguous()
 
 
-def _steps(probe: Probe, times: Tensor, seen: Tensor) -> Tensor | None:
-    """Return the common movement for the cached keys and for the others; None if there is none.
+def _steps(probe: Probe, times: Tensor, has_moved: Tensor) -> Tensor | None:
+    """Return the common step for cached keys and for other keys; None if steps differ.
 
     Args:
         times: float64 [columns, items, leading dims, queries, features], movement times n.
-        seen: bool [columns, items, leading dims, queries].
+        has_moved: bool [columns, items, leading dims, queries].
     """
     is_cached = torch.tensor([key < probe.cached for _, key in probe.columns])
     room = _ROUNDING * float(times.abs().max())
     found = torch.full((2, times.shape[2], times.shape[-1]), torch.nan, dtype=torch.float64)
-    for place, group in enumerate((is_cached, ~is_cached)):
+    for kind, group in enumerate((is_cached, ~is_cached)):
         for lead in range(times.shape[2]):
-            here = times[group][:, :, lead][seen[group][:, :, lead]]  # [seen, features]
-            if len(here):
-                found[place, lead] = here.mean(dim=0)
-                if bool(((here - found[place, lead]).abs() > room).any()):
+            steps = times[group][:, :, lead][has_moved[group][:, :, lead]]  # [moved, features]
+            if len(steps):
+                found[kind, lead] = steps.mean(dim=0)
+                if bool(((steps - found[kind, lead]).abs() > room).any()):
                     return None
     return found
 
 
-def _agree(mine: Tensor, right: Tensor) -> bool:
-    """Return whether every step of the submission is the reference's."""
-    if mine.shape != right.shape:
+def _agree(actual: Tensor, expected: Tensor) -> bool:
+    """Return whether every step of the submission equals the step of the reference."""
+    if actual.shape != expected.shape:
         return False
-    known = ~mine.isnan()
-    room = _ROUNDING * float(right.nan_to_num().abs().max())
-    return bool(((mine - right).abs() <= room)[known].all())
+    known = ~actual.isnan()
+    room = _ROUNDING * float(expected.nan_to_num().abs().max())
+    return bool(((actual - expected).abs() <= room)[known].all())
 
 
-def _compared(mine: Tensor, right: Tensor, cached: int) -> EffectiveMask | None:
-    if mine.shape != right.shape:
+def _compared(actual: Tensor, expected: Tensor, cached: int) -> EffectiveMask | None:
+    if actual.shape != expected.shape:
         return None
-    items = torch.arange(mine.shape[0])
-    own, rights = mine[items, :, items], right[items, :, items]  # [batch, query, key]
-    others = mine.clone()
+    items = torch.arange(actual.shape[0])
+    # The attention within each batch item: [batch, query, key].
+    diagonal, right_diagonal = actual[items, :, items], expected[items, :, items]
+    others = actual.clone()
     others[items, :, items] = False
     differing = [
         int(item)
         for item in items
-        if not torch.equal(own[item], rights[item]) or bool(others[item].any())
+        if not torch.equal(diagonal[item], right_diagonal[item]) or bool(others[item].any())
     ]
     if not differing:
-        return EffectiveMask("", 0, (), _rows(rights[0]))
+        return EffectiveMask("", 0, (), _rows(right_diagonal[0]))
     item = differing[0]
     if bool(others.any()):
-        what = "an output depends on tokens of another batch item"
+        difference = "an output depends on tokens of another batch item"
     else:
-        what = _what(own, rights, cached)
+        difference = _difference(diagonal, right_diagonal, cached)
     if cached:
-        what += f"; the first {cached} {'key is' if cached == 1 else 'keys are'} in the cache"
-    return EffectiveMask(what, item, _rows(own[item]), _rows(rights[item]))
+        difference += f"; the first {cached} {'key is' if cached == 1 else 'keys are'} in the cache"
+    return EffectiveMask(difference, item, _rows(diagonal[item]), _rows(right_diagonal[item]))
 
 
-def _what(mine: Tensor, right: Tensor, cached: int = 0) -> str:
+def _difference(actual: Tensor, expected: Tensor, cached: int = 0) -> str:
     """Return the difference of two patterns [batch, query, key] in words."""
-    if bool(mine.all()):
+    if bool(actual.all()):
         return "every query attends to every key, as if there were no mask"
-    if torch.equal(mine, ~right):
-        return "the mask is inverted: queries attend to exactly the keys that are hidden"
-    if len(mine) > 1 and all(torch.equal(pattern, right[0]) for pattern in mine):
-        return "every batch item is masked as item 0 is"
-    queries, keys = mine.shape[1:]
-    if queries == keys and torch.equal(mine, right.transpose(1, 2)):
-        return "the mask is transposed: keys and queries are exchanged"
+    if torch.equal(actual, ~expected):
+        return "the mask is inverted: queries attend to exactly the keys that should be hidden"
+    if len(actual) > 1 and all(torch.equal(pattern, expected[0]) for pattern in actual):
+        return "every batch item uses the mask of item 0"
+    queries, keys = actual.shape[1:]
+    if queries == keys and torch.equal(actual, expected.transpose(1, 2)):
+        return "the mask is transposed: keys and queries are swapped"
     for step in sorted(range(-(keys // 2), keys // 2 + 1), key=abs):
-        if step and _is_shifted(mine, right, step):
-            distance = f"{abs(step)} key{'s' if abs(step) > 1 else ''}"
+        if step and _is_shifted(actual, expected, step):
+            distance = _keys(abs(step))
             side = "right" if step > 0 else "left"
-            return f"the keys that are attended to lie {distance} too far to the {side}"
+            return f"the mask is shifted by {distance} to the {side}"
     if queries + cached == keys:
         itself = torch.eye(queries, keys, dtype=torch.bool).roll(cached, dims=1)
-        if torch.equal(mine, right & ~itself):
-            return "a token does not attend to itself"
-        if torch.equal(mine, right | itself):
-            return "a token attends to itself where that is hidden"
-    more, less = int((mine & ~right).sum()), int((~mine & right).sum())
+        if torch.equal(actual, expected & ~itself):
+            return "no token attends to itself"
+        if torch.equal(actual, expected | itself):
+            return "every token attends to itself, even if the mask hides it"
+    too_many, too_few = int((actual & ~expected).sum()), int((~actual & expected).sum())
     words = [
-        f"{more} hidden keys are attended to" if more else "",
-        f"{less} allowed keys are not attended to" if less else "",
+        f"queries attend to {_keys(too_many)} that should be hidden" if too_many else "",
+        f"queries do not attend to {_keys(too_few)} that should be visible" if too_few else "",
     ]
     return "; ".join(word for word in words if word)
 
 
-def _is_shifted(mine: Tensor, right: Tensor, step: int) -> bool:
-    """Return whether one pattern is the other moved along the keys, as far as both reach."""
-    length = mine.shape[2] - abs(step)
-    moved, still = mine.narrow(2, max(step, 0), length), right.narrow(2, max(-step, 0), length)
-    is_pattern = length > 1 and bool(still.any()) and not bool(still.all())
-    return is_pattern and torch.equal(moved, still)
+def _is_shifted(actual: Tensor, expected: Tensor, step: int) -> bool:
+    """Return whether a pattern is the right pattern moved along the keys, in their overlap."""
+    length = actual.shape[2] - abs(step)
+    actual_part = actual.narrow(2, max(step, 0), length)
+    expected_part = expected.narrow(2, max(-step, 0), length)
+    is_pattern = length > 1 and bool(expected_part.any()) and not bool(expected_part.all())
+    return is_pattern and torch.equal(actual_part, expected_part)
+
+
+def _keys(count: int) -> str:
+    return "1 key" if count == 1 else f"{count} keys"
 
 
 def _rows(pattern: Tensor) -> tuple[str, ...]:
-    return tuple("".join("#" if seen else "." for seen in row) for row in pattern.tolist())
+    return tuple("".join("#" if is_seen else "." for is_seen in row) for row in pattern.tolist())

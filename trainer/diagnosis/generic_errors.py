@@ -1,7 +1,8 @@
-"""Find errors that no list of known mistakes need describe.
+"""Find general errors that a pack need not list as known mistakes.
 
-A layer or its bias is left out, two things are swapped, or positions are shifted. These are changes
-of what the reference is given, so they are found in every challenge that has weights or inputs.
+Examples: a layer or its bias is left out, two layers or inputs are swapped, positions are shifted.
+Each error is a change of the inputs or weights of the reference. So it can be found in every
+challenge that has weights or inputs.
 """
 
 from __future__ import annotations
@@ -18,8 +19,8 @@ from trainer.diagnosis.agreement import Agreement
 from trainer.grading.case_set import Change
 
 
-def _unchanged(given: Mapping[str, Any]) -> Mapping[str, Any]:
-    return given
+def _unchanged(values: Mapping[str, Any]) -> Mapping[str, Any]:
+    return values
 
 
 @dataclass(frozen=True)
@@ -32,30 +33,30 @@ class Variation:
 
 
 def generic_error(agreement: Agreement) -> str | None:
-    """Return the one change of what the reference is given that explains everything, in words.
+    """Return in words the only change of inputs or weights that explains all cases.
 
-    None if no change does, or several do.
+    Returns None if no change explains them, or if several changes do.
     """
-    if not agreement.wrong or agreement.wrong[0].behaviour.failure is not None:
+    if not agreement.wrong_cases or agreement.wrong_cases[0].behaviour.failure is not None:
         return None
-    first, references = agreement.wrong[0], agreement.references
+    first, references = agreement.wrong_cases[0], agreement.references
     case_set = references.case_set
     prepared = case_set.prepared[first.index]
     alone = case_set.only([first.index], alone=True)
     found = []
     for variation in _variations(prepared.inputs, prepared.parameters):
-        on_first = references.on(alone.altered(variation.inputs, variation.parameters))
+        on_first = references.on_cases(alone.altered(variation.inputs, variation.parameters))
         if not agreement.is_like(first, on_first.behaviour((), 0)):
             continue
-        on_all = references.on(case_set.altered(variation.inputs, variation.parameters))
-        seen = [case for case in agreement.seen if not case.is_random]
-        if all(agreement.is_like(case, on_all.behaviour((), case.index)) for case in seen):
+        on_all = references.on_cases(case_set.altered(variation.inputs, variation.parameters))
+        certain = [case for case in agreement.observed_cases if not case.is_random]
+        if all(agreement.is_like(case, on_all.behaviour((), case.index)) for case in certain):
             found.append(variation.description)
     return found[0] if len(found) == 1 else None
 
 
 def _variations(inputs: Mapping[str, Any], parameters: Mapping[str, Tensor]) -> Iterator[Variation]:
-    """Yield every change that a case allows."""
+    """Yield every change that is possible for these inputs and parameters."""
     yield from _without_biases(parameters)
     yield from _changed_layers(parameters)
     yield from _swapped_layers(parameters)
@@ -100,7 +101,7 @@ def _swapped_layers(parameters: Mapping[str, Tensor]) -> Iterator[Variation]:
 def _shifted_integers(inputs: Mapping[str, Any]) -> Iterator[Variation]:
     for name, value in inputs.items():
         if _is_integer(value):
-            for step, words in ((1, "1 more"), (-1, "1 less")):
+            for step, words in ((1, "1 larger"), (-1, "1 smaller")):
                 yield Variation(
                     f"this is the output you get if {name} is {words}",
                     inputs=_shifted(name, step),
@@ -132,20 +133,20 @@ def _identity(weight: Tensor) -> Tensor:
 
 
 def _changed(by_name: Mapping[str, Any]) -> Change:
-    """Return a change of the values with these names, as far as they are there."""
-    return lambda given: {
-        name: by_name[name](value) if name in by_name else value for name, value in given.items()
+    """Return a change of the values with these names. Missing names are ignored."""
+    return lambda values: {
+        name: by_name[name](value) if name in by_name else value for name, value in values.items()
     }
 
 
 def _shifted(name: str, step: int) -> Change:
-    """Return a change that adds a number to the value with this name."""
+    """Return a change that adds `step` to the value with this name."""
     return _changed({name: lambda value: value + step})
 
 
 def _swapped(pairs: Mapping[str, str]) -> Change:
     """Return a change that swaps the values of each pair of names."""
     names = {**pairs, **{second: first for first, second in pairs.items()}}
-    return lambda given: {
-        name: given.get(names.get(name, name), value) for name, value in given.items()
+    return lambda values: {
+        name: values.get(names.get(name, name), value) for name, value in values.items()
     }

@@ -1,13 +1,16 @@
-"""Questions about the graph of a run: from what a node was made, past layouts and factors."""
+"""Answer questions about the graph of a run: from which values was a node computed?
+
+Changes of layout and factors on the way are skipped.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
 
-from trainer.diagnosis.layout import same
-from trainer.diagnosis.value_graph import Node, walk
+from trainer.diagnosis.layout import hold_same_values
+from trainer.diagnosis.value_graph import Node, reachable
 
-# Operations that different ways to write the same thing use in each other's place.
+# Operations that replace each other in different implementations of the same formula.
 KINDS = {
     "product": frozenset("mm bmm addmm baddbmm".split()),
     "softmax": frozenset("_softmax amax max maximum exp logsumexp".split()),
@@ -23,15 +26,15 @@ def kind_of(operation: str) -> str:
 
 
 def inputs_of(nodes: Iterable[Node]) -> set[str]:
-    """Return the inputs that have gone into these nodes, without parameters."""
+    """Return the inputs from which these nodes were computed, without parameters."""
     return set().union(*(node.inputs for node in nodes))
 
 
 def operands_of(node: Node, inputs: Collection[str]) -> set[Node]:
-    """Return what goes into a node unchanged, in another layout or joined with other operands.
+    """Return the operands of a node, and the values that these hold in another layout or joined.
 
     Args:
-        inputs: joined operands must be made of these inputs.
+        inputs: an operand that joins values counts only if it was computed from these inputs alone.
     """
 
     def unchanged(operand: Node) -> tuple[Node, ...]:
@@ -40,11 +43,11 @@ def operands_of(node: Node, inputs: Collection[str]) -> set[Node]:
             return operand.parents
         return ()
 
-    return walk(node.parents, unchanged)
+    return reachable(node.parents, unchanged)
 
 
 def computed_of(node: Node) -> Node:
-    """Return the node that computed a value before it was laid out anew or multiplied."""
+    """Return the node that computed a value, before changes of layout and factors."""
     while True:
         tensors = [parent for parent in node.parents if parent.entries > 1]
         is_kept = node.is_layout or node.factor is not None
@@ -54,7 +57,7 @@ def computed_of(node: Node) -> Node:
 
 
 def made_from(node: Node) -> list[Node]:
-    """Return the values that a node was computed from, past changes of layout and its factor.
+    """Return the values from which a node was computed, before changes of layout and factors.
 
     Parameters and constants are left out.
     """
@@ -67,36 +70,36 @@ def made_from(node: Node) -> list[Node]:
 
 
 def comparable_parents(node: Node) -> list[Node]:
-    """Return the nodes that it was made from; past those that tell nothing, their own parents."""
-    reached = walk(node.parents, lambda other: () if other.is_comparable else other.parents)
+    """Return the nearest comparable ancestors of a node."""
+    reached = reachable(node.parents, lambda other: () if other.is_comparable else other.parents)
     return sorted(other for other in reached if other.is_comparable)
 
 
 def layouts_of(node: Node) -> list[Node]:
-    """Return a node and the nodes that only lay it out anew, in order."""
-    return sorted(walk([node], lambda layout: filter(_lays_out, layout.users)))
+    """Return a node and the nodes that only change its layout, in order."""
+    return sorted(reachable([node], lambda layout: filter(_changes_layout, layout.users)))
 
 
-def _lays_out(node: Node) -> bool:
+def _changes_layout(node: Node) -> bool:
     return node.is_layout and len(node.parents) == 1
 
 
 def joined_parts(node: Node) -> set[Node]:
-    """Return the values that a node joins, past changes of layout; itself if it joins nothing."""
+    """Return the values that a node joins, before changes of layout; the node itself if none."""
 
     def parts(whole: Node) -> tuple[Node, ...]:
         is_joined = whole.is_layout or whole.operation == "cat"
         return whole.parents if is_joined else ()
 
-    return {part for part in walk([node], parts) if not parts(part)}
+    return {part for part in reachable([node], parts) if not parts(part)}
 
 
-def alike(node: Node, other: Node, sizes: Mapping[str, int]) -> bool:
-    """Return whether two nodes made the same value, in some honest layout."""
+def have_same_value(node: Node, other: Node, sizes: Mapping[str, int]) -> bool:
+    """Return whether two nodes have the same value in an honest layout."""
     if node.core is None or other.core is None or node.features is None or other.features is None:
         return False
     room = 1e-3 * max(node.features[1], other.features[1])
-    for mine, theirs in zip(node.features[:4], other.features[:4], strict=True):
-        if abs(mine - theirs) > room:
+    for figure, other_figure in zip(node.features[:4], other.features[:4], strict=True):
+        if abs(figure - other_figure) > room:
             return False
-    return same(node.core, other.core, sizes)
+    return hold_same_values(node.core, other.core, sizes)

@@ -1,7 +1,9 @@
-"""Whether two tensors hold the same values in another layout: dims permuted, axes taken apart or merged in the usual order.
+"""Decide if two tensors hold the same values in another layout.
 
-A layout is honest where every axis of one is a product of whole axes of the other: `[B, L, (H D)]` beside `[B, H, L, D]`. Memory
-read under another shape, so that tokens mix with heads, is none.
+A layout may permute dims, and split or merge axes in the usual order. A layout is honest if every
+axis of the first tensor is a product of whole axes of the second: `[B, L, (H D)]` and
+`[B, H, L, D]`. Memory that is read under another shape, so that tokens mix with heads, is not an
+honest layout.
 """
 
 from __future__ import annotations
@@ -14,27 +16,31 @@ from itertools import permutations, product
 import torch
 from torch import Tensor
 
-# Operations that only lay their input out anew.
+# Operations that only change the layout of their input.
 LAYOUTS = frozenset(
-    "view _unsafe_view reshape permute transpose t expand unsqueeze squeeze clone detach alias contiguous unflatten flatten return _to_copy movedim".split()
+    "view _unsafe_view reshape permute transpose t expand unsqueeze squeeze clone detach alias "
+    "contiguous unflatten flatten return _to_copy movedim".split()
 )
 
-HIDDEN = 1e6  # a score beyond this was filled in by a mask
+HIDDEN = 1e6  # a mask filled in every score beyond this value
 _TOLERANCE = 2e-4
-_FEW = 3  # fewer distinct values say nothing
-_MOST_LOOKED_AT = 8  # entries that often tell already that there are more, and that it is no mask
+_FEW = 3  # a tensor with fewer distinct values cannot be recognised
+_MOST_LOOKED_AT = 8  # the first entries often show enough distinct values, and that it is no mask
 _MOST_TRIES = 200
-_MOST_LOOKS = 20_000  # ways to take two shapes apart that are looked at
+_MOST_LOOKS = 20_000  # pairs of splits of two shapes that are considered
 # The order in which letters are merged into one axis: batch, heads, group, positions, features.
 _RANKS = {"B": 0, "H": 1, "Hkv": 1, "G": 2, "D": 4, "Dv": 4, "Dn": 4, "Dr": 4, "M": 4}
 
 
 def features(tensor: Tensor) -> tuple[float, ...] | None:
-    """Figures that a change of layout leaves as they are; None where the tensor says too little."""
+    """Return figures that a change of layout does not alter.
+
+    Returns None if the tensor has too few distinct values to be recognised.
+    """
     flat = tensor.detach().to(torch.float64).flatten()
     first = flat[:_MOST_LOOKED_AT].tolist()
     is_telling = len(set(first)) >= _FEW and any(
-        abs(one) < HIDDEN and one not in (0.0, 1.0) for one in first
+        abs(entry) < HIDDEN and entry not in (0.0, 1.0) for entry in first
     )
     if not is_telling and (pattern := pattern_of(tensor)) is not None:
         share = float(pattern.to(torch.float64).mean())
@@ -43,9 +49,9 @@ def features(tensor: Tensor) -> tuple[float, ...] | None:
     size = flat.abs()
     hidden = 0.0
     if not flat.numel() or not float(size.max()) < HIDDEN:
-        kept = size < HIDDEN
-        hidden = 1 - float(kept.to(torch.float64).mean())
-        flat, size = flat[kept], size[kept]
+        is_visible = size < HIDDEN
+        hidden = 1 - float(is_visible.to(torch.float64).mean())
+        flat, size = flat[is_visible], size[is_visible]
     if not flat.numel() or (not is_telling and len(torch.unique(flat)) < _FEW):
         return None
     return (
@@ -58,7 +64,10 @@ def features(tensor: Tensor) -> tuple[float, ...] | None:
 
 
 def pattern_of(tensor: Tensor) -> Tensor | None:
-    """A mask, however it is written (True and False, 1 and 0, 0 and -inf), as booleans; None of other tensors."""
+    """Return a mask in any notation as booleans; None for other tensors.
+
+    The notations are True and False, 1 and 0, and 0 and -inf.
+    """
     if tensor.dtype == torch.bool:
         return tensor
     hidden = ~(tensor.abs() < HIDDEN)
@@ -68,7 +77,10 @@ def pattern_of(tensor: Tensor) -> Tensor | None:
 
 
 class Core:
-    """What a layout leaves as it is: values and pattern without axes along which nothing changes. Looked at once, compared often."""
+    """Values and pattern of a tensor, without axes along which nothing changes.
+
+    A change of layout does not alter them. They are computed once and compared often.
+    """
 
     def __init__(self, tensor: Tensor) -> None:
         self._tensor = tensor
@@ -81,62 +93,76 @@ class Core:
 
     @cached_property
     def pattern(self) -> Tensor | None:
-        """Of a mask, however it is written, which entries are hidden."""
+        """The hidden entries of a mask in any notation; None for other tensors."""
         pattern = pattern_of(self._tensor)
         return None if pattern is None else _without_copies(pattern)
 
 
-def same(one: Core, other: Core, sizes: Mapping[str, int], *, exchanging: bool = True) -> bool:
-    """Whether `one` is `other` in an honest layout; empty tensors are nothing's. `exchanging`: axes of one size may have changed places."""
-    if not one.entries or not other.entries:
+def hold_same_values(
+    core: Core, other: Core, sizes: Mapping[str, int], *, may_swap: bool = True
+) -> bool:
+    """Return whether two tensors are the same in an honest layout. Empty tensors never are.
+
+    Args:
+        core: the first tensor.
+        other: the second tensor.
+        sizes: the value of every letter.
+        may_swap: whether axes of equal size may be swapped.
+    """
+    if not core.entries or not other.entries:
         return False
-    if one.pattern is not None and other.pattern is not None:
-        # Who is hidden, with keys and queries exchanged as well, is who comes strictly before: another mask.
-        return _same_values(
-            one.pattern, other.pattern, sizes, exchanging=exchanging
-        ) or _same_values(~one.pattern, other.pattern, sizes, exchanging=False)
-    return _same_values(one.values, other.values, sizes, exchanging=exchanging)
+    if core.pattern is not None and other.pattern is not None:
+        # The axes of a complement may not be swapped: the complement of a strictly causal mask with
+        # keys and queries swapped is the causal mask, which is another mask.
+        return _same_values(core.pattern, other.pattern, sizes, may_swap=may_swap) or _same_values(
+            ~core.pattern, other.pattern, sizes, may_swap=False
+        )
+    return _same_values(core.values, other.values, sizes, may_swap=may_swap)
 
 
 def _same_values(
-    one: Tensor, other: Tensor, sizes: Mapping[str, int], *, exchanging: bool = True
+    tensor: Tensor, other: Tensor, sizes: Mapping[str, int], *, may_swap: bool = True
 ) -> bool:
-    if one.numel() != other.numel():
+    if tensor.numel() != other.numel():
         return False
-    if one.shape == other.shape and equal(one, other):
+    if tensor.shape == other.shape and equal(tensor, other):
         return True
     return any(
-        equal(one, laid) for laid in _layouts(other, tuple(one.shape), sizes, exchanging=exchanging)
+        equal(tensor, candidate)
+        for candidate in _layouts(other, tuple(tensor.shape), sizes, may_swap=may_swap)
     )
 
 
-def equal(one: Tensor, other: Tensor) -> bool:
-    """Equal but for rounding, which integers know none of; what a mask has filled in is equal however large it is."""
-    if not one.is_floating_point() and not other.is_floating_point():
-        return torch.equal(one.to(torch.int64), other.to(torch.int64))
-    one, other = one.to(torch.float64), other.to(torch.float64)
-    if (
-        most := float(other.abs().max())
-    ) < HIDDEN:  # most are told by their greatest difference alone
-        worst = float((one - other).abs().max())
+def equal(tensor: Tensor, other: Tensor) -> bool:
+    """Return whether two tensors of one shape are equal up to rounding.
+
+    Integers are not rounded, so they must be exactly equal. Entries that a mask has filled in count
+    as equal, however large they are.
+    """
+    if not tensor.is_floating_point() and not other.is_floating_point():
+        return torch.equal(tensor.to(torch.int64), other.to(torch.int64))
+    tensor, other = tensor.to(torch.float64), other.to(torch.float64)
+    # The greatest difference alone decides most comparisons.
+    if (most := float(other.abs().max())) < HIDDEN:
+        worst = float((tensor - other).abs().max())
         if worst > 2 * _TOLERANCE * most:
             return False
         if worst <= _TOLERANCE * float(other.pow(2).mean().sqrt()):
             return True
-    hidden = ~(one.abs() < HIDDEN)
+    hidden = ~(tensor.abs() < HIDDEN)
     if not torch.equal(hidden, ~(other.abs() < HIDDEN)):
         return False
-    left, right = one.masked_fill(hidden, 0.0), other.masked_fill(hidden, 0.0)
+    visible, other_visible = tensor.masked_fill(hidden, 0.0), other.masked_fill(hidden, 0.0)
     return bool(
         (
-            (left - right).abs()
-            <= _TOLERANCE * right.abs() + _TOLERANCE * right.pow(2).mean().sqrt()
+            (visible - other_visible).abs()
+            <= _TOLERANCE * other_visible.abs() + _TOLERANCE * other_visible.pow(2).mean().sqrt()
         ).all()
     )
 
 
 def _without_copies(tensor: Tensor) -> Tensor:
-    """Without axes of size 1 and axes along which every slice is the same."""
+    """Return a tensor without axes of size 1 and without axes along which all slices are equal."""
     for axis in reversed(range(tensor.dim())):
         first = tensor.narrow(axis, 0, 1)
         if tensor.shape[axis] == 1 or (
@@ -148,30 +174,35 @@ def _without_copies(tensor: Tensor) -> Tensor:
 
 
 def _layouts(
-    tensor: Tensor, shape: tuple[int, ...], sizes: Mapping[str, int], *, exchanging: bool = True
+    tensor: Tensor, shape: tuple[int, ...], sizes: Mapping[str, int], *, may_swap: bool = True
 ) -> Iterator[Tensor]:
-    """The tensor in every honest layout of this shape; `exchanging`: also with axes of one size in each other's place."""
+    """Yield a tensor in every honest layout of this shape.
+
+    Args:
+        may_swap: whether axes of equal size may be swapped.
+    """
     tries = looks = 0
     letters = tuple(sizes.items())
     pieces = [_splits(size, letters) for size in tensor.shape]
     others = [_splits(size, letters) for size in shape]
     if math.prod(map(len, pieces)) > _MOST_LOOKS:
         return
-    for mine in sorted(product(*pieces), key=lambda split: sum(len(part) for part in split)):
-        atoms = [piece for part in mine for piece in part]
-        for theirs in product(*others):
+    for split in sorted(product(*pieces), key=lambda parts: sum(len(part) for part in parts)):
+        atoms = [piece for part in split for piece in part]
+        for wanted_split in product(*others):
             looks += 1
             if looks > _MOST_LOOKS:
                 return
-            wanted = [piece for part in theirs for piece in part]
+            wanted = [piece for part in wanted_split for piece in part]
             if sorted(wanted) != sorted(atoms) or (
-                sum(map(len, mine)) > len(mine) and sum(map(len, theirs)) > len(theirs)
+                sum(map(len, split)) > len(split)
+                and sum(map(len, wanted_split)) > len(wanted_split)
             ):
                 continue
-            groups = [len(part) for part in theirs]
+            groups = [len(part) for part in wanted_split]
             for order in _orders(atoms, wanted):
                 if not _in_order(order, groups) or not (
-                    exchanging or _keeps_order_of_equals(order, atoms)
+                    may_swap or _keeps_order_of_equals(order, atoms)
                 ):
                     continue
                 tries += 1
@@ -182,7 +213,12 @@ def _layouts(
 
 @lru_cache(maxsize=4096)
 def _splits(size: int, known: tuple[tuple[str, int], ...]) -> list[tuple[int, ...]]:
-    """One axis as it is, or taken apart into two or three of the letters, in their usual order."""
+    """Return the ways to split an axis: unsplit, or two or three letters in their usual order.
+
+    Args:
+        size: of the axis.
+        known: letters and their sizes.
+    """
     found: list[tuple[int, ...]] = [(size,)]
     letters = dict(known)
     if letters.get("H") and letters.get("Hkv"):
@@ -193,11 +229,11 @@ def _splits(size: int, known: tuple[tuple[str, int], ...]) -> list[tuple[int, ..
     for count in (2, 3):
         for chosen in permutations(ranked, count):
             ranks = [rank for rank, _ in chosen]
-            if 3 in ranks and not (
-                count == 2 and ranks[0] == 0
-            ):  # positions are merged with the batch alone
+            # Positions are merged with the batch alone.
+            if 3 in ranks and not (count == 2 and ranks[0] == 0):
                 continue
-            if 0 in ranks and size in letters.values():  # an axis of its own is no batch
+            # An axis that has a letter of this size is not merged with the batch.
+            if 0 in ranks and size in letters.values():
                 continue
             if ranks == sorted(ranks) and math.prod(value for _, value in chosen) == size:
                 found.append(tuple(value for _, value in chosen))
@@ -205,7 +241,7 @@ def _splits(size: int, known: tuple[tuple[str, int], ...]) -> list[tuple[int, ..
 
 
 def _orders(atoms: Sequence[int], wanted: Sequence[int]) -> Iterator[tuple[int, ...]]:
-    """Permutations of the atoms that give these sizes."""
+    """Yield the permutations of the atoms that have the wanted sizes."""
     if len(atoms) > 6:
         return
     for order in permutations(range(len(atoms))):
@@ -214,16 +250,16 @@ def _orders(atoms: Sequence[int], wanted: Sequence[int]) -> Iterator[tuple[int, 
 
 
 def _keeps_order_of_equals(order: Sequence[int], atoms: Sequence[int]) -> bool:
-    """Whether axes of one size stand in the order in which they stood."""
+    """Return whether a permutation keeps the order of axes of equal size."""
     return all(
-        one < other or atoms[one] != atoms[other]
-        for number, one in enumerate(order)
-        for other in order[number + 1 :]
+        axis < later or atoms[axis] != atoms[later]
+        for place, axis in enumerate(order)
+        for later in order[place + 1 :]
     )
 
 
 def _in_order(order: Sequence[int], groups: Sequence[int]) -> bool:
-    """Whether axes that are merged keep their order."""
+    """Return whether axes that are merged keep their order."""
     start = 0
     for count in groups:
         part = order[start : start + count]

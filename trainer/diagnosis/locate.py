@@ -1,4 +1,4 @@
-"""Find the line of a submission that is to blame, and what that line made."""
+"""Find the line of a submission that is to blame, and the result of that line."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from trainer.diagnosis.reruns import Reruns
 from trainer.diagnosis.source_analysis import (
     branch_not_taken,
     first_division,
+    gradient_cut_line,
     is_called_from_several_places,
     is_given_a_constant,
-    where_gradients_are_cut,
 )
 from trainer.diagnosis.value_graph import ValueGraph, graph_of
 from trainer.grading.grader import Judgement
@@ -38,10 +38,11 @@ _RECORDED_CHECKS = ("gradients", "train/eval", "properties", "memory")
 class Location:
     """The line to blame.
 
-    frame     the line, None if it is not known
-    case      the number of the case in which it was seen, from 1
-    made      the shape of its result, with letters
-    relation  how its result is related to the right result, in words
+    Attributes:
+        frame: the line; None if it is unknown.
+        case: the number of the case that was recorded, from 1.
+        made: the shape of the line's result, with letters.
+        relation: how the line's result relates to the right result, in words.
     """
 
     frame: Frame | None = None
@@ -59,37 +60,38 @@ class Locator:
         self._source = judgement.submission.source
         self._grown: dict[str | None, Growth] = {}
 
-    def of_values(
+    def location_of_wrong_value(
         self,
         recorded: RecordedCase,
         mistaken: ValueGraph | None,
         progress: MilestoneProgress | None,
     ) -> Location | None:
-        """Return the line at which values left the right path; None if that cannot be told.
+        """Return the line that made the first wrong value; None if it cannot be found.
 
         Args:
-            mistaken: the graph of the reference with the known mistake.
-            progress: how far the submission came.
+            recorded: the recorded case.
+            mistaken: the graph of the reference with the known mistake, if a mistake is known.
+            progress: the milestones that the submission reached.
         """
         blamer = recorded.blamer(self._source, mistaken, self._passed_with)
-        divergence = blamer.divergence(recorded.wrong)
+        divergence = blamer.divergence(recorded.wrong_outputs)
         if divergence is None:
             return None
-        number = recorded.index + 1
+        case_number = recorded.index + 1
         if line := self._branch_not_taken(recorded, divergence):
-            return Location(self._frame(line), number)
+            return Location(self._frame(line), case_number)
         frame = self._frame(self._line_that_chose(divergence))
         value = divergence.node.value
         if value is None:
-            return Location(frame, number)
+            return Location(frame, case_number)
         made = name_shape(tuple(value.shape), recorded.sizes)
         missed = progress.missed if progress else None
         right = missed.node.value if missed else None
         related = None if right is None else relation(value, right, "", recorded.sizes)
-        return Location(frame, number, made, related)
+        return Location(frame, case_number, made, related)
 
     def _line_that_chose(self, divergence: Divergence) -> int:
-        """Return the line of a divergence, or the line of the call that gave it a wrong constant."""
+        """Return the line of a divergence, or the line of the call that passed a constant to it."""
         calls = divergence.node.lines
         line, outer = divergence.line, calls[:0]
         if line in calls:
@@ -101,7 +103,7 @@ class Locator:
         return line
 
     def _branch_not_taken(self, recorded: RecordedCase, divergence: Divergence) -> int | None:
-        """Return the line of the `if` that kept a missing step from being done."""
+        """Return the line of the `if` that skipped a missing step; None if there is none."""
         if divergence.unfinished is None:
             return None
         visited = {line for node in recorded.graph.nodes for line in node.lines}
@@ -113,12 +115,12 @@ class Locator:
         return None
 
     def _passed_with(self, line: int) -> Sequence[ValueGraph]:
-        """Return graphs of passed cases, if the function of a line has several callers."""
+        """Return graphs of passed cases if the function of a line has several callers."""
         return self._passed if is_called_from_several_places(self._source, line) else ()
 
     @cached_property
     def _passed(self) -> Sequence[ValueGraph]:
-        """The graphs of one case of each kind of which the submission passes all cases."""
+        """The graphs of one case of every kind in which the submission passes all cases."""
         comparison, report = self._judgement.comparison, self._judgement.report
         failed = {outcome.number for outcome in report.outcomes if outcome.status == "failed"}
         chosen: dict[object, int] = {}
@@ -140,8 +142,8 @@ class Locator:
         lines = self._source.splitlines()
         return Frame(line, "", lines[line - 1].strip() if 0 < line <= len(lines) else "")
 
-    def without_values(self) -> Location:
-        """Return the line to blame if no value is wrong."""
+    def location_of_other_failure(self) -> Location:
+        """Return the line to blame for a failure that is not a wrong value."""
         first = self._judgement.report.first_failure()
         line = self._line_without_values()
         if line is None or first is None:
@@ -159,34 +161,34 @@ class Locator:
         if first.number is None:
             return None
         if first.check == "vectorised":
-            line = self.loop(None).line
+            line = self.loop_growth(None).line
             return None if line is None else innermost_loop(self._source, line)
         if first.check in _RECORDED_CHECKS:
             return self._recorded_line(first.check, first.number - 1)
         return None
 
     def _recorded_line(self, check: str, index: int) -> int | None:
-        """Return the line that does what a check refuses in a case."""
+        """Return the line that does what the check forbids in a case."""
         purpose: Purpose = "gradients" if check == "gradients" else "lines"
-        ended = self._reruns.run(self._case_set.only([index]), purpose)
-        if ended.how != "replied" or not ended.reply.runs:
+        result = self._reruns.run(self._case_set.only([index]), purpose)
+        if result.how != "replied" or not result.reply.runs:
             return None
-        graph = graph_of(ended.reply.runs[0], ended.tensors)
+        graph = graph_of(result.reply.runs[0], result.tensors)
         line = blamed_line(graph, check, self._case_set.cases[index].limit)
         if line is not None and check == "gradients":
-            return where_gradients_are_cut(self._source, line)
+            return gradient_cut_line(self._source, line)
         return line
 
-    def loop(self, source: str | None) -> Growth:
-        """Return what runs more often in the larger case of the growth probe that failed.
+    def loop_growth(self, source: str | None) -> Growth:
+        """Return the lines that run more often in the larger case of the failed growth probe.
 
         Args:
-            source: content of the pack; None for the submission.
+            source: the text of a patched reference; None for the submission.
         """
         if source not in self._grown:
             first = self._judgement.report.first_failure()
-            number = first.number if first is not None else None
-            pair = self._case_set.only([(number or 0) - 1])
+            case_number = first.number if first is not None else None
+            pair = self._case_set.only([(case_number or 0) - 1])
             if source is None:
                 graphs = _graphs(self._reruns.run(pair, "lines"))
             else:
@@ -196,17 +198,17 @@ class Locator:
         return self._grown[source]
 
 
-def _graphs(ended: WorkerResult) -> list[ValueGraph]:
-    """Return the graph of every run; none if the worker did not reply."""
-    if ended.how != "replied":
+def _graphs(result: WorkerResult) -> list[ValueGraph]:
+    """Return the graph of every run; [] if the worker did not reply."""
+    if result.how != "replied":
         return []
-    return [graph_of(told, ended.tensors) for told in ended.reply.runs]
+    return [graph_of(run_reply, result.tensors) for run_reply in result.reply.runs]
 
 
 def _kind_of(inputs: Mapping[str, Any]) -> object:
-    """Return which inputs there are, and which words.
+    """Return the names of the inputs and the values of string inputs.
 
-    Cases that differ in these may take different ways through the code.
+    Cases that differ in these may run different branches of the code.
     """
-    words = frozenset(value for value in inputs.values() if isinstance(value, str))
-    return frozenset(inputs), words
+    strings = frozenset(value for value in inputs.values() if isinstance(value, str))
+    return frozenset(inputs), strings

@@ -1,4 +1,4 @@
-"""Find Python loops: lines that run more often if sizes grow, and how much more often."""
+"""Find Python loops: lines that run more often if sizes grow, and by which ratio."""
 
 from __future__ import annotations
 
@@ -14,15 +14,16 @@ _NOT_COUNTED = frozenset(
     "number return split split_with_sizes unsafe_split chunk unbind tensor_split".split()
 )
 _LOOPS = (ast.For, ast.While, ast.ListComp, ast.GeneratorExp, ast.SetComp, ast.DictComp)
-Place = tuple[tuple[int, ...], str]  # the file's lines, innermost first, and the operation
+Place = tuple[tuple[int, ...], str]  # lines of the file, innermost first, and the operation
 
 
 @dataclass(frozen=True)
 class Growth:
     """The lines that run more often in a large case than in a small case.
 
-    line    the first such line, None if there is none
-    ratios  small count / large count of each place; they tell which size is looped over
+    Attributes:
+        line: the first line that runs more often; None if there is none.
+        ratios: small count / large count of every place. The ratios show which size is looped over.
     """
 
     line: int | None
@@ -40,7 +41,7 @@ def growth(small: ValueGraph, large: ValueGraph) -> Growth:
     if not grown:
         return Growth(None, frozenset())
     lines = next(iter(grown))[0]
-    # If everything that a call does runs more often, the loop is around the call.
+    # If all operations inside a call run more often, the loop is around the call.
     while len(lines) > 1:
         callers = lines[1:]
         inside = [place for place in after if place[0][-len(callers) :] == callers]
@@ -59,7 +60,7 @@ def _counts(graph: ValueGraph) -> Counter[Place]:
 
 
 def innermost_loop(source: str, line: int) -> int:
-    """Return the line of the innermost loop or comprehension around a line; else the line."""
+    """Return the line of the innermost loop or comprehension around a line, or the line itself."""
     try:
         tree = ast.parse(source)
     except SyntaxError:

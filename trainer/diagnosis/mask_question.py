@@ -1,4 +1,4 @@
-"""Ask a submission whom its queries attend to, and show only what is proved."""
+"""Find out which keys a submission attends to. Only proved patterns are shown."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from torch import Tensor
 from trainer.diagnosis.effective_mask import (
     Attended,
     Probe,
-    attended,
+    attended_keys,
     effective_mask,
-    odd_rows,
-    probe,
+    make_probe,
     scores_agree,
     scores_probe,
+    wrong_queries,
 )
 from trainer.diagnosis.observed import Observed
 from trainer.diagnosis.patched_references import Behaviour, PatchedReferences
@@ -28,14 +28,14 @@ from trainer.worker.protocol import Returned
 from trainer.worker.worker_client import WorkerResult
 
 _STEEP = 50.0  # a number that makes steep scores
-_MOST_PROBED = 3  # cases in which the reference is asked
+_MOST_PROBED = 3  # cases in which the reference is probed
 
 Outputs = list[dict[str, Tensor]]  # call by call
 
 
 @dataclass(frozen=True)
 class MaskQuestion:
-    """The case whose effective mask is looked at, its calls, and the reference's answer."""
+    """The case whose effective mask is probed, its calls, and the pattern of the reference."""
 
     index: int
     probe: Probe
@@ -48,10 +48,10 @@ class MaskQuestion:
 
 
 def mask_question(references: PatchedReferences, wrong: Sequence[Observed]) -> MaskQuestion | None:
-    """Choose the case to ask; None if the reference itself proves nothing in any of them.
+    """Choose the case to probe; None if no pattern can be proved even for the reference.
 
-    Cases with large numbers come last: next to a score of 200 no other key shows, so an output may
-    be right with any mask. Among the others masked cases come first, then cases with a cache.
+    Masked cases come first, then cases with a cache. Cases with large values come last: a score of
+    200 hides all other keys, so the output may be right with any mask.
 
     Args:
         wrong: the cases with wrong results.
@@ -65,59 +65,61 @@ def mask_question(references: PatchedReferences, wrong: Sequence[Observed]) -> M
         has_cache = prepared.inputs.get(cache) is not None
         return is_steep, prepared.case.check != "masks", not has_cache
 
-    indices = [seen.index for seen in wrong if _is_finite(seen.behaviour)]
-    asked = 0
+    indices = [observed.index for observed in wrong if _is_finite(observed.behaviour)]
+    probed = 0
     for index in sorted(indices, key=rank):
-        calls = probe(case_set, index)
+        calls = make_probe(case_set, index)
         if calls is None:
             continue
-        outputs = outputs_of(references.nudged(index, calls.case_set))
-        right = None if outputs is None else attended(calls, outputs)
+        outputs = outputs_of(references.run_probe(index, calls.case_set))
+        right = None if outputs is None else attended_keys(calls, outputs)
         if right is not None:
             return MaskQuestion(index, calls, right)
-        asked += 1
-        if asked == _MOST_PROBED:
+        probed += 1
+        if probed == _MOST_PROBED:
             return None
     return None
 
 
 def proved_mask(
-    question: MaskQuestion, ended: WorkerResult, comparison: Comparison, reruns: Reruns
+    question: MaskQuestion, result: WorkerResult, comparison: Comparison, reruns: Reruns
 ) -> EffectiveMask | None:
-    """Return what is proved of the submission's mask; None if nothing is.
+    """Return the proved mask of the submission; None if no mask is proved.
 
     Args:
-        ended: the end of the worker that made the calls of the question.
+        question: the probed case.
+        result: of the worker that made the calls of the question.
         comparison: of all cases of the submission.
+        reruns: runs the second series of calls.
     """
-    outputs = outputs_of(ended)
+    outputs = outputs_of(result)
     if outputs is None:
         return None
-    mine = attended(question.probe, outputs, question.right)
-    if mine is None:
+    actual = attended_keys(question.probe, outputs, question.right)
+    if actual is None:
         return None
-    odd = odd_rows(mine, question.right)
-    if bool((odd & ~_wrong_rows(comparison, question.index)).any()):
-        return None  # a query whose output is right attends to the right keys
-    found = effective_mask(question.probe, mine, question.right)
-    if found is None or not found.what:
+    wrong = wrong_queries(actual, question.right)
+    if bool((wrong & ~_wrong_rows(comparison, question.index)).any()):
+        return None  # impossible: a query with a right output attends to the right keys
+    found = effective_mask(question.probe, actual, question.right)
+    if found is None or not found.difference:
         return found
-    if _may_be_values_in_another_order(question, mine):
+    if _may_be_values_in_another_order(question, actual):
         return None
-    calls = scores_probe(comparison.case_set, question.index, question.probe, mine)
+    calls = scores_probe(comparison.case_set, question.index, question.probe, actual)
     moved = None if calls is None else outputs_of(reruns.run(calls, "outputs"))
     return found if calls and moved and scores_agree(calls, moved) else None
 
 
-def _may_be_values_in_another_order(question: MaskQuestion, mine: Attended) -> bool:
-    """Return whether right scores with values in another order would give the same answer.
+def _may_be_values_in_another_order(question: MaskQuestion, actual: Attended) -> bool:
+    """Return whether a right mask with values in another order would show the same pattern.
 
-    The second series of calls never exchanges a query's own token, because that changes the query.
-    So it cannot tell these two apart if the right keys are all among the keys that were found and
-    the own token: then the columns of both patterns are the same, in another order.
+    The second series of calls never replaces a query's own token, because that changes the query.
+    So the calls cannot distinguish the two mistakes if every right key was found or is the query's
+    own token, and both patterns have the same columns in different order.
     """
-    items = torch.arange(mine.pattern.shape[0])
-    found = mine.pattern[items, :, items]  # [items, queries, keys]
+    items = torch.arange(actual.pattern.shape[0])
+    found = actual.pattern[items, :, items]  # [items, queries, keys]
     right = question.right.pattern[items, :, items]
     queries, keys = found.shape[1:]
     not_exchanged = found.clone()
@@ -130,44 +132,44 @@ def _may_be_values_in_another_order(question: MaskQuestion, mine: Attended) -> b
 
 
 def _columns(pattern: Tensor) -> list[list[bool]]:
-    """Return the columns of a pattern in an order of their own."""
+    """Return the columns of a pattern, sorted."""
     return sorted(pattern.T.tolist())
 
 
 def _wrong_rows(comparison: Comparison, index: int) -> Tensor:
-    """Return bool [items, queries]: the queries with a wrong entry in the graded case."""
+    """Return bool [items, queries], true for queries with a wrong entry in the graded case."""
     result = comparison.result_of(index)
     nothing = torch.zeros(1, 1, dtype=torch.bool)
     if result is None:
         return nothing
     name = comparison.case_set.content.names["QUERIES"]
-    want = result.expected.outputs[name].value
-    value = comparison.value_of(result.told.outputs.get(name))
-    if value is None or value.shape != want.shape:
+    expected = result.expected.outputs[name].value
+    value = comparison.value_of(result.reply.outputs.get(name))
+    if value is None or value.shape != expected.shape:
         return nothing
-    is_right = (value.to(torch.float64) - want).abs() <= result.expected.bounds[name]
+    is_right = (value.to(torch.float64) - expected).abs() <= result.expected.bounds[name]
     by_query = (~is_right).any(dim=-1)
     return by_query.reshape(is_right.shape[0], -1, is_right.shape[-2]).any(dim=1)
 
 
 def _is_finite(behaviour: Behaviour) -> bool:
-    """Return whether a case came to outputs, and all of their numbers are finite."""
+    """Return whether a case has outputs and all their entries are finite."""
     if behaviour.failure is not None:
         return False
     values = [value for value in behaviour.outputs.values() if isinstance(value, Tensor)]
     return all(not value.is_meta and bool(value.isfinite().all()) for value in values)
 
 
-def outputs_of(ended: WorkerResult) -> Outputs | None:
+def outputs_of(result: WorkerResult) -> Outputs | None:
     """Return the tensors of every run; None if a run failed."""
-    if ended.how != "replied" or any(run.failure is not None for run in ended.reply.runs):
+    if result.how != "replied" or any(run.failure is not None for run in result.reply.runs):
         return None
-    return [_tensors(run.outputs, ended.tensors) for run in ended.reply.runs]
+    return [_tensors(run.outputs, result.tensors) for run in result.reply.runs]
 
 
 def _tensors(outputs: Mapping[str, Returned], tensors: Sequence[Tensor]) -> dict[str, Tensor]:
     return {
-        name: tensors[returned.tensor]
+        name: tensors[returned.tensor_id]
         for name, returned in outputs.items()
-        if 0 <= returned.tensor < len(tensors)
+        if 0 <= returned.tensor_id < len(tensors)
     }

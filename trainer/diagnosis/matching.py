@@ -1,11 +1,14 @@
-"""Decide which results of a submission are right: some right answer makes the same value."""
+"""Decide which results of a submission are right.
+
+A result is right if some right answer makes the same value.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import cached_property
 
-from trainer.diagnosis.graph_queries import alike, computed_of
+from trainer.diagnosis.graph_queries import computed_of, have_same_value
 from trainer.diagnosis.reference_index import ReferenceIndex
 from trainer.diagnosis.value_graph import Node, ValueGraph
 
@@ -14,7 +17,7 @@ class Matching:
     """The graph of a submission, matched with the graphs of right answers.
 
     Args:
-        graph: of the submission.
+        graph: the graph of the submission.
         right: the values of right answers.
         reference: the graph of the reference.
         mistaken: the graph of the reference with the known mistake, if a mistake is known.
@@ -40,11 +43,11 @@ class Matching:
 
     @property
     def knows_mistake(self) -> bool:
-        """Whether a mistake is known."""
+        """True if a mistake is known."""
         return self._wrong is not None
 
     def is_right(self, node: Node) -> bool:
-        """Return whether the node is given, or a right answer makes the same value."""
+        """Return whether a node is an input, or a right answer makes the same value."""
         if node.is_number and node.is_float and self._misses_integer:
             return False
         if node.is_input:
@@ -53,14 +56,14 @@ class Matching:
 
     def is_known_wrong(self, node: Node) -> bool:
         """Return whether the known mistake makes the same value, and no right answer does."""
-        if node.is_number and not node.is_large_scalar:  # small numbers are equal by chance
+        if node.is_number and not node.is_large_scalar:  # small scalars are equal by chance
             return False
         return self._wrong is not None and not self.is_right(node) and self._wrong.has(node)
 
     def _is_rather_wrong(self, node: Node) -> bool:
-        """Return whether a value that a right answer makes as well is the known mistake's.
+        """Return whether a value of a right answer is more likely a result of the known mistake.
 
-        The reference does not make it then, or only with two axes exchanged.
+        Then the reference does not make the value, or makes it only with two axes swapped.
         """
         if self._wrong is None or node.is_number or not self._wrong.has(node):
             return False
@@ -70,8 +73,8 @@ class Matching:
         has_equal_axes = len(set(shape)) < len(shape)
         return (
             has_equal_axes
-            and self._wrong.has(node, exchanging=False)
-            and not self.right.has(node, exchanging=False)
+            and self._wrong.has(node, may_swap=False)
+            and not self.right.has(node, may_swap=False)
         )
 
     @cached_property
@@ -83,37 +86,42 @@ class Matching:
 
     @cached_property
     def _misses_integer(self) -> bool:
-        """Whether an output is a float, and the reference gives an integer."""
-        for name, mine in self.graph.outputs.items():
-            wanted = self.reference.outputs.get(name)
-            if wanted is None or not mine.is_number or not wanted.is_number:
+        """True if an output is a float, but the reference returns an integer."""
+        for name, output in self.graph.outputs.items():
+            expected = self.reference.outputs.get(name)
+            if expected is None or not output.is_number or not expected.is_number:
                 continue
-            if mine.is_float and not wanted.is_float:
+            if output.is_float and not expected.is_float:
                 return True
         return False
 
-    def alike(self, node: Node, other: Node) -> bool:
-        """Return whether two nodes made the same value."""
-        return alike(node, other, self.sizes)
+    def have_same_value(self, node: Node, other: Node) -> bool:
+        """Return whether two nodes have the same value."""
+        return have_same_value(node, other, self.sizes)
 
-    def is_meant(self, node: Node, other: Node) -> bool:
-        """Return whether a node is one of the reference's, perhaps before or after a factor."""
-        mine, theirs = {node, computed_of(node)}, {other, computed_of(other)}
-        return any(self.alike(one, its) for one in mine for its in theirs)
+    def matches_up_to_factor(self, node: Node, other: Node) -> bool:
+        """Return whether two nodes have the same value, before or after their factors."""
+        nodes, others = {node, computed_of(node)}, {other, computed_of(other)}
+        return any(self.have_same_value(left, right) for left in nodes for right in others)
 
     def counterpart(self, node: Node) -> Node | None:
-        """Return the node of the reference that a wrong node should be, by the known mistake."""
+        """Return the node of the reference that a wrong node replaces.
+
+        Returns None if no known mistake shows it.
+        """
         if self.mistaken is None:
             return None
-        twin = next((other for other in self.mistaken.nodes if self.alike(node, other)), None)
+        twin = next(
+            (other for other in self.mistaken.nodes if self.have_same_value(node, other)), None
+        )
         if twin is None:
             return None
-        theirs, right = (_same_place(graph, twin) for graph in (self.mistaken, self.reference))
-        return right[theirs.index(twin)] if len(right) == len(theirs) else None
+        wrong, right = (_same_place(graph, twin) for graph in (self.mistaken, self.reference))
+        return right[wrong.index(twin)] if len(right) == len(wrong) else None
 
 
 def _same_place(graph: ValueGraph, node: Node) -> list[Node]:
-    """Return the nodes of a graph with the operation and the lines of a node."""
+    """Return the nodes of a graph that have the operation and the lines of a node."""
     return [
         other
         for other in graph.nodes

@@ -1,4 +1,7 @@
-"""The reference's named results as milestones: which of them a submission has reached or missed."""
+"""Find which named results of the reference a submission reached or missed.
+
+The named results are called milestones.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +13,7 @@ from trainer.diagnosis.reference_index import ReferenceIndex
 from trainer.diagnosis.value_graph import Node, ValueGraph, leading_to
 from trainer.model.challenge import Mistake
 
-# The topic of a line of a reference, by the words of torch and of the field in it.
+# The topics of a line of the reference, found by words of torch and of the field.
 _TOPICS = {
     "scale": r"sqrt|\*\* ?-0\.5",
     "softmax axis": r"softmax",
@@ -20,8 +23,8 @@ _TOPICS = {
     "layout of heads": r"transpose\(1, 2\)",
 }
 
-# The words by which a mistake, its sentence included, is known to be about a topic. Too many are
-# better than too few: a topic that is not ruled out is no false statement.
+# The words that show that a known mistake is about a topic. Too many words are better than too few:
+# a topic that is not ruled out makes no false statement.
 _WORDS = {
     "scale": r"scale|sqrt|\*\* ?-0\.5",
     "softmax axis": r"softmax|\bdim=|\baxis\b|\bsum\b|\bexp\b",
@@ -44,14 +47,15 @@ class Milestone:
 
 @dataclass(frozen=True)
 class MilestoneProgress:
-    """How far a submission came.
+    """The milestones that a submission reached.
 
-    last             the last milestone before it went wrong
-    missed           the first milestone that it missed
-    cleared          topics and layers that are ruled out
-    right_lines      lines of the reference that end with a computation, of which all came out right;
-                     after a change of layout a right value would tell nothing
-    lines_elsewhere  lines that lead to no milestone that is missed though all before it are there
+    Attributes:
+        last: the last milestone before the first missed milestone.
+        missed: the first milestone that the submission missed.
+        cleared: topics and layers that are ruled out.
+        right_lines: lines of the reference whose results are all right and that end with a
+            computation. A change of layout does not alter the value, so its result proves nothing.
+        lines_elsewhere: lines that lead to no missed milestone whose predecessors were all reached.
     """
 
     last: Milestone | None
@@ -62,14 +66,19 @@ class MilestoneProgress:
 
 
 def concerns(mistake: Mistake, topic: str) -> bool:
-    """Return whether a known mistake is about this topic: a word of `cleared`, or a layer's name."""
+    """Return whether a known mistake is about a topic.
+
+    Args:
+        mistake: the known mistake.
+        topic: a word of `MilestoneProgress.cleared`, or the name of a layer.
+    """
     text = " ".join((mistake.id, mistake.says, mistake.was, mistake.now))
     words = _WORDS.get(topic, rf"\b{re.escape(topic)}\b")
     return re.search(words, text, re.IGNORECASE) is not None
 
 
 def milestones(reference: ValueGraph) -> list[Milestone]:
-    """Return the reference's named results, and its outputs, in order."""
+    """Return the named results and the outputs of the reference, in order."""
     found = [
         Milestone(node, node.name)
         for node in reference.leading_to_outputs
@@ -84,53 +93,57 @@ def milestones(reference: ValueGraph) -> list[Milestone]:
 def progress(
     graph: ValueGraph, reference: ValueGraph, source: str, sizes: dict[str, int]
 ) -> MilestoneProgress:
-    """Compare a submission's graph with the reference's.
+    """Compare the graph of a submission with the graph of the reference.
 
-    A milestone that is not among its results counts as missed only if nothing that the reference
-    makes from it is there either: other answers may not need it.
+    A milestone counts as missed if the submission has neither its value nor any later milestone
+    that the reference makes from it. Other answers may not need every milestone.
 
     Args:
+        graph: of the submission.
+        reference: the graph of the reference.
         source: the text of the reference.
         sizes: the value of every letter.
     """
-    mine = ReferenceIndex([graph], sizes)
+    index = ReferenceIndex([graph], sizes)
     marks = [mark for mark in milestones(reference) if mark.node.features is not None]
-    there = {mark.node for mark in marks if mine.has(mark.node)}
+    reached = {mark.node for mark in marks if index.has(mark.node)}
     needed = {mark.node: set(leading_to([mark.node])) for mark in marks}
-    needed_for_right = set().union(*(needed[node] for node in there))
+    needed_for_right = set().union(*(needed[node] for node in reached))
     missing = [mark for mark in marks if mark.node not in needed_for_right]
     missed = missing[0] if missing else None
     before = []
     if missed is not None:
-        way = needed[missed.node] - {missed.node}
-        before = [mark for mark in marks if mark.node in there & way]
+        ancestors = needed[missed.node] - {missed.node}
+        before = [mark for mark in marks if mark.node in reached & ancestors]
     first_missing = [
         mark.node
         for mark in missing
         if not any(other.node in needed[mark.node] for other in missing if other != mark)
     ]
-    upstream, good = set(leading_to(first_missing)), set(leading_to(there))
+    upstream, right_nodes = set(leading_to(first_missing)), set(leading_to(reached))
     by_line: dict[int, list[Node]] = {}
     for node in reference.leading_to_outputs:
         if node.lines:
             by_line.setdefault(node.line, []).append(node)
     right_lines = [
-        line for line, nodes in by_line.items() if good.issuperset(nodes) and _computes(max(nodes))
+        line
+        for line, nodes in by_line.items()
+        if right_nodes.issuperset(nodes) and _computes(max(nodes))
     ]
     elsewhere = [line for line, nodes in by_line.items() if upstream.isdisjoint(nodes)]
     return MilestoneProgress(
         last=before[-1] if before else None,
         missed=missed,
-        cleared=tuple(_cleared(reference, source, good)),
+        cleared=tuple(_cleared(reference, source, right_nodes)),
         right_lines=frozenset(right_lines),
         lines_elsewhere=frozenset(elsewhere),
     )
 
 
 def _computes(node: Node) -> bool:
-    """Return whether a node is more than a change of layout.
+    """Return whether a node computes something, and does not only change the layout.
 
-    A view that torch makes after a product of matrices is part of the product.
+    A view that torch makes after a matrix product belongs to the product.
     """
     if not node.is_layout:
         return True
@@ -139,7 +152,7 @@ def _computes(node: Node) -> bool:
 
 
 def _cleared(reference: ValueGraph, source: str, good: set[Node]) -> Iterator[str]:
-    """Yield topics and layers that led to a milestone that was reached, and to nothing else."""
+    """Yield topics and layers that led to reached milestones only."""
     leading = set(reference.leading_to_outputs)
     good_lines, other_lines = _lines(good), _lines(leading - good)
     text = dict(enumerate(source.splitlines(), 1))
@@ -157,7 +170,7 @@ def _lines(nodes: Iterable[Node]) -> set[int]:
 
 
 def _layers(leading: set[Node]) -> dict[str, set[Node]]:
-    """Return every layer of the contract, with the nodes that are made from its weight."""
+    """Return every layer of the contract with the nodes that are computed from its weight."""
     found: dict[str, set[Node]] = {}
     for node in sorted(leading):
         match = re.fullmatch(r"input parameter (.+)\.weight", node.operation)

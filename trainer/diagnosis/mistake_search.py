@@ -1,4 +1,4 @@
-"""Find the known mistake that gives exactly what a submission gives on all cases."""
+"""Find the known mistake that behaves exactly like a submission on all cases."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from trainer.diagnosis.same_failure import Grade, Loops, SameFailure
 from trainer.grading.grader import Judgement
 from trainer.model.report import Outcome
 
-# A submission that fails one of these says nothing of values.
+# The failure of one of these checks shows nothing about values.
 _BEFORE_VALUES = ("loads", "interface", "from scratch", "parameters", "bad sizes")
 
 
@@ -20,9 +20,11 @@ class MistakeSearch:
     """The search for the single known mistake of one submission.
 
     Args:
+        agreement: compares the submission with patched references.
+        judgement: of the submission.
         first: the first failure of the submission.
-        grade: runs content of the pack in a worker and judges it.
-        loops: returns how much more often loops run.
+        grade: runs a patched reference in a worker and judges it.
+        loops: returns the growth ratios of loops.
     """
 
     def __init__(
@@ -38,28 +40,28 @@ class MistakeSearch:
         return self.references.patched(ids) or ""
 
     def single(self) -> Ids:
-        """Return the one mistake that agrees with everything; () if none does.
+        """Return the only mistake that agrees with all cases; () if there is none.
 
-        If several agree and nothing tells them apart, none is named.
+        If several mistakes agree and cannot be distinguished, none is named.
         """
-        if self._is_told_early() or not self.agreement.wrong:
-            return self._same_failure.only(self._candidates())
-        singles = [known for known in self._singles() if self.agreement.agrees(known)]
+        if self._fails_before_values() or not self.agreement.wrong_cases:
+            return self._same_failure.only_match(self._candidates())
+        singles = [ids for ids in self._singles() if self.agreement.agrees(ids)]
         self._is_disputed = len(singles) > 1
         if not self.agreement.has_wrong_values:
             singles = [ids for ids in singles if self.agreement.raises_the_same(ids)]
-        return self.references.only(singles) or self._same_failure.only(singles)
+        return self.references.only_candidate(singles) or self._same_failure.only_match(singles)
 
     @property
     def may_be_a_pair(self) -> bool:
-        """Whether two mistakes may explain the wrong values; known after the search for one."""
+        """True if two mistakes may explain the wrong values. Call `single` first."""
         if self._first.check in _BEFORE_VALUES or self._is_disputed:
             return False
-        are_random = all(seen.is_random for seen in self.agreement.wrong)
+        are_random = all(observed.is_random for observed in self.agreement.wrong_cases)
         return self.agreement.has_wrong_values and not are_random
 
-    def _is_told_early(self) -> bool:
-        """Return whether the first failure says nothing of values."""
+    def _fails_before_values(self) -> bool:
+        """Return whether the submission failed before its values were compared."""
         if self._is_refused_code or self._first.check == "interface":
             return True
         return self._first.check == "parameters" and self._first.number is not None
@@ -68,16 +70,16 @@ class MistakeSearch:
         return [(mistake,) for mistake in self.references.mistakes]
 
     def _candidates(self) -> list[Ids]:
-        """Return the mistakes that may fail like this, if outputs do not tell."""
+        """Return the mistakes that may fail like the submission, if outputs cannot show it."""
         if self._is_refused_code:
-            return self._calling([told.name for told in self._comparison.reply.not_allowed])
+            return self._calling([call.name for call in self._comparison.reply.not_allowed])
         candidates = [ids for ids in self._singles() if self._may_fail(ids)]
-        if self._is_told_early():
+        if self._fails_before_values():
             return candidates
-        return [ids for ids in candidates if self._hides(ids)]
+        return [ids for ids in candidates if self._changes_no_output(ids)]
 
     def _may_fail(self, ids: Ids) -> bool:
-        """Return whether a mistake may fail the first failed check, as far as its text tells."""
+        """Return whether a mistake may fail the first failed check, judged mostly by its text."""
         references, first = self.references, self._first
         match first.check:
             case "interface":
@@ -85,7 +87,7 @@ class MistakeSearch:
             case "parameters" if first.number is not None:
                 return references.has_other_parameters(ids, first.number - 1)
             case "bad sizes":
-                return self._same_failure.refuses_alike(ids)
+                return self._same_failure.has_same_refusals(ids)
             case "vectorised":
                 mistake = references.mistakes[ids[0]]
                 loops = ("for ", "while ", "map(")
@@ -93,7 +95,7 @@ class MistakeSearch:
         return True
 
     def _calling(self, names: Iterable[str]) -> list[Ids]:
-        """Return mistakes that call one of these functions, which the reference does not."""
+        """Return mistakes that add calls of one of these functions to the reference."""
         words = [name.rpartition(".")[2] for name in names]
         found: list[Ids] = []
         for mistake in self.references.mistakes:
@@ -102,54 +104,55 @@ class MistakeSearch:
                 found.append((mistake,))
         return found
 
-    def _hides(self, ids: Ids) -> bool:
-        """Return whether a mistake changes no output in a few cases of every kind."""
+    def _changes_no_output(self, ids: Ids) -> bool:
+        """Return whether a mistake agrees with the submission in one case of every kind."""
         kinds: dict[object, Observed] = {}
-        for seen in self.agreement.seen:
-            case = self.agreement.case_set.cases[seen.index]
-            if not seen.is_random and case.probe is None:
-                kinds.setdefault((case.check, case.dtype, case.mode), seen)
-        return all(self.agreement.agrees_on(ids, seen) for seen in kinds.values())
+        for observed in self.agreement.observed_cases:
+            case = self.agreement.case_set.cases[observed.index]
+            if not observed.is_random and case.probe is None:
+                kinds.setdefault((case.check, case.dtype, case.mode), observed)
+        return all(self.agreement.agrees_on(ids, observed) for observed in kinds.values())
 
     def kept_between_cases(self) -> Ids:
-        """Return a mistake that shows only if all cases run one after another.
+        """Return a mistake that keeps state between calls; () if there is none.
 
-        Such a mistake keeps something between calls.
+        It is visible only if all cases run one after another.
         """
         references = self.references
         stored = _count_stores(references.source)
-        alike = []
+        agreeing = []
         for mistake in references.mistakes:
             ids = (mistake,)
             if _count_stores(self._source(ids)) <= stored:
                 continue
             is_hidden = all(
-                self.agreement.is_right(ids, seen.index) for seen in self.agreement.wrong
+                self.agreement.is_right(ids, observed.index)
+                for observed in self.agreement.wrong_cases
             )
             if is_hidden and self._agrees_in_turn(ids):
-                alike.append(ids)
-        return references.only(alike)
+                agreeing.append(ids)
+        return references.only_candidate(agreeing)
 
     def _agrees_in_turn(self, ids: Ids) -> bool:
         """Return whether all cases, run one after another, give the submission's values.
 
-        Counted cases run in an import of their own, so they tell nothing.
+        Each counted case runs in a separate import, so it shows no state of an earlier case.
         """
         comparison, _ = self.references.graded(self.agreement.case_set, self._source(ids))
-        theirs = {other.index: other.behaviour for other in observe(comparison)}
-        for seen in self.agreement.seen:
-            if self.agreement.case_set.cases[seen.index].probe is not None:
+        others = {other.index: other.behaviour for other in observe(comparison)}
+        for observed in self.agreement.observed_cases:
+            if self.agreement.case_set.cases[observed.index].probe is not None:
                 continue
-            mine, other = seen.behaviour, theirs.get(seen.index)
-            if other is None or (mine.failure is None) != (other.failure is None):
+            own_behaviour, other = observed.behaviour, others.get(observed.index)
+            if other is None or (own_behaviour.failure is None) != (other.failure is None):
                 return False
-            if not are_equal(mine.outputs, other.outputs, seen.dtype):
+            if not are_equal(own_behaviour.outputs, other.outputs, observed.dtype):
                 return False
         return True
 
 
 def _count_stores(source: str) -> int:
-    """Count the places that put something where it outlives the call.
+    """Count the places that store a value beyond the call.
 
     These are attributes, entries, globals and decorators.
     """

@@ -1,6 +1,6 @@
 """Blame a line for failures other than wrong values.
 
-These are in-place writes, cut gradients, random draws and tensors that are too large.
+These failures are in-place writes, cut gradients, random draws and tensors that are too large.
 """
 
 from __future__ import annotations
@@ -13,11 +13,12 @@ _EXPANSIONS = frozenset("expand expand_as".split())
 
 
 def blamed_line(graph: ValueGraph, check: str, limit: int | None = None) -> int | None:
-    """Return the first line that does what a check refuses; None if there is none.
+    """Return the first line that does what a check forbids; None if there is none.
 
     Args:
+        graph: of the submission.
         check: "properties", "gradients", "train/eval" or "memory".
-        limit: of a tensor's entries, for "memory".
+        limit: the number of entries that makes a tensor too large, for "memory".
     """
     carrying = _carrying_values(graph) if check == "gradients" else set()
     for node in graph.computed:
@@ -25,23 +26,23 @@ def blamed_line(graph: ValueGraph, check: str, limit: int | None = None) -> int 
             continue
         match check:
             case "properties":
-                is_refused = node.written is not None and not node.written.is_parameter
+                is_forbidden = node.written is not None and not node.written.is_parameter
             case "gradients":
-                is_refused = node.is_cut and node in carrying and not _is_of_a_maximum(node)
+                is_forbidden = node.is_cut and node in carrying and not _is_of_a_maximum(node)
             case "train/eval":
-                is_refused = node.operation in _RANDOM
+                is_forbidden = node.operation in _RANDOM
             case "memory":
                 is_large = limit is not None and node.entries >= limit
-                is_refused = is_large and node.operation not in _EXPANSIONS
+                is_forbidden = is_large and node.operation not in _EXPANSIONS
             case _:
                 return None
-        if is_refused:
+        if is_forbidden:
             return node.line
     return None
 
 
 def _is_of_a_maximum(node: Node) -> bool:
-    """Return whether a largest entry is cut off.
+    """Return whether a node detaches a maximum.
 
     The maximum that is subtracted from all scores of a row needs no gradient.
     """
@@ -49,9 +50,9 @@ def _is_of_a_maximum(node: Node) -> bool:
 
 
 def _carrying_values(graph: ValueGraph) -> set[Node]:
-    """Return the nodes into which given floats have gone.
+    """Return the nodes that are computed from the values of float inputs or parameters.
 
-    A tensor that is only made as large as another tensor carries none of them.
+    A node that only copies the shape of a tensor (`zeros_like`) is not computed from its values.
     """
     found: set[Node] = set()
     for node in graph.nodes:

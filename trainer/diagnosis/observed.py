@@ -1,4 +1,4 @@
-"""The observed behaviour of a submission on each case, and when two behaviours are equal."""
+"""Record the behaviour of a submission on each case, and compare behaviours up to rounding."""
 
 from __future__ import annotations
 
@@ -14,20 +14,25 @@ from trainer.grading.comparison import CaseResult, Comparison, Returns
 from trainer.model.case import Case
 from trainer.worker.protocol import DTYPES
 
-# Two computations of the same wrong function differ by rounding: this much of the largest entry.
+# Two computations of the same wrong function differ by rounding, at most by this share of the
+# largest entry.
 RELATIVE = {"float64": 1e-4, "float32": 1e-3, "bfloat16": 4e-2}
 _EXTREME = 1e9
 
 
 @dataclass(frozen=True)
 class Observed:
-    """The result of one case.
+    """The behaviour of a submission in one case.
 
-    index      of the case, from 0
-    is_random  another call on the same inputs gives other values
-    is_wrong   a right answer gives something else
-    is_clear   it is so far from right that a known mistake is told from a right answer by it
-    is_extreme such large numbers go in that a wrong computation is a matter of rounding
+    Attributes:
+        index: of the case, from 0.
+        dtype: of the case.
+        behaviour: outputs or exception.
+        is_random: another call on the same inputs gives other values.
+        is_wrong: a right answer gives another result.
+        is_clear: the result differs from the right result by more than rounding, so the case can
+            distinguish a known mistake from a right answer.
+        is_extreme: the inputs are so large that rounding decides the result of a wrong formula.
     """
 
     index: int
@@ -40,29 +45,37 @@ class Observed:
 
 
 def observe(comparison: Comparison) -> list[Observed]:
-    """Return every case that came to something, the most telling cases first.
+    """Return the observed behaviour of every case that ran, the most informative cases first.
 
-    In a case with wrong values a mistake is soonest told from another.
+    Cases with wrong values come first, because they distinguish mistakes best.
     """
     cases = comparison.case_set.cases
     found = [
-        _observed(comparison, result) for result in comparison.results if not result.told.unassigned
+        _observed(comparison, result)
+        for result in comparison.results
+        if not result.reply.unassigned
     ]
-    # A draw that changes nothing, or the single call of a counted case, does not show that it is
-    # random. So a submission that is random in one case is random in all cases of that mode.
-    modes = {cases[seen.index].mode for seen in found if seen.is_random}
-    found = [replace(seen, is_random=cases[seen.index].mode in modes) for seen in found]
+    # A random draw may change nothing, and a counted case has a single call. So a submission that
+    # is random in one case counts as random in all cases of this mode.
+    modes = {cases[observed.index].mode for observed in found if observed.is_random}
+    found = [replace(observed, is_random=cases[observed.index].mode in modes) for observed in found]
 
-    def rank(seen: Observed) -> tuple[bool, bool, bool, bool, int]:
-        case = cases[seen.index]
-        is_coarse = seen.dtype == "bfloat16" or case.probe is not None
-        has_failed = seen.behaviour.failure is not None
-        return (not seen.is_wrong, has_failed, not seen.is_clear, is_coarse, coincidences(case))
+    def rank(observed: Observed) -> tuple[bool, bool, bool, bool, int]:
+        case = cases[observed.index]
+        is_coarse = observed.dtype == "bfloat16" or case.probe is not None
+        has_failed = observed.behaviour.failure is not None
+        return (
+            not observed.is_wrong,
+            has_failed,
+            not observed.is_clear,
+            is_coarse,
+            coinciding_sizes(case),
+        )
 
     return sorted(found, key=rank)
 
 
-def coincidences(case: Case) -> int:
+def coinciding_sizes(case: Case) -> int:
     """Return how many sizes of a case are 1 or equal another size."""
     sizes = dict(case.sizes)
     if sizes.get("Hkv"):
@@ -71,24 +84,24 @@ def coincidences(case: Case) -> int:
 
 
 def _observed(comparison: Comparison, result: CaseResult) -> Observed:
-    told, dtype = result.told, result.case.dtype
+    reply, dtype = result.reply, result.case.dtype
     is_extreme = result.prepared.largest_number > _EXTREME
-    failure = told.failure
+    failure = reply.failure
     if failure is not None and failure.phase != "forward with gradients":
         behaviour = Behaviour(f"{failure.type}: {failure.message}", {})
         return Observed(result.index, dtype, behaviour, False, True, True, is_extreme)
-    outputs = _outputs(comparison, told.outputs)
-    again = _outputs(comparison, told.outputs_once_more)
-    is_random = bool(again) and not all(
-        is_equal(value, again.get(name, ""), dtype) for name, value in outputs.items()
+    outputs = _outputs(comparison, reply.outputs)
+    second_outputs = _outputs(comparison, reply.outputs_repeated)
+    is_random = bool(second_outputs) and not all(
+        is_equal(value, second_outputs.get(name, ""), dtype) for name, value in outputs.items()
     )
-    mismatches = comparison.attribute_mismatches(result, told.outputs)
+    mismatches = comparison.attribute_mismatches(result, reply.outputs)
     is_wrong = next(mismatches, None) is not None or not comparison.right(result)
     is_clear = False
-    for name, want in result.expected.outputs.items():
-        mine = outputs.get(name)
-        value = want.value.to(mine.dtype) if isinstance(mine, Tensor) else want.value
-        is_clear = is_clear or not is_equal(mine, value, dtype)
+    for name, expected in result.expected.outputs.items():
+        output = outputs.get(name)
+        value = expected.value.to(output.dtype) if isinstance(output, Tensor) else expected.value
+        is_clear = is_clear or not is_equal(output, value, dtype)
     return Observed(
         index=result.index,
         dtype=dtype,
@@ -101,13 +114,13 @@ def _observed(comparison: Comparison, result: CaseResult) -> Observed:
 
 
 def _outputs(comparison: Comparison, returns: Returns) -> dict[str, Tensor | str]:
-    """Return tensors by name, and outputs that are no tensors as text."""
+    """Return tensor outputs by name, and other outputs as text."""
     found: dict[str, Tensor | str] = {}
     for name, returned in returns.items():
         value = comparison.value_of(returned)
         if value is not None:
             found[name] = value
-        elif returned.dtype in DTYPES:  # too large to be sent
+        elif returned.dtype in DTYPES:  # the worker does not send very large tensors
             found[name] = torch.empty(returned.shape, dtype=DTYPES[returned.dtype], device="meta")
         else:
             found[name] = f"{returned.plain}: {returned.text}"
@@ -115,31 +128,38 @@ def _outputs(comparison: Comparison, returns: Returns) -> dict[str, Tensor | str
 
 
 def is_equal(
-    mine: Tensor | str | None, other: Tensor | str | None, dtype: str, scale: float = 0.0
+    output: Tensor | str | None, other: Tensor | str | None, dtype: str, scale: float = 0.0
 ) -> bool:
     """Return whether two outputs are equal up to rounding.
 
     Args:
-        dtype: of the case, which sets what is rounding.
-        scale: rounding is measured against the largest entry, or against this if it is larger.
+        output: of the submission.
+        other: the output to compare with.
+        dtype: of the case. It decides how large rounding may be.
+        scale: the size of values before rounding, if it is more than the largest entry of `other`.
     """
-    if not isinstance(mine, Tensor) or not isinstance(other, Tensor):
-        return not isinstance(mine, Tensor) and not isinstance(other, Tensor) and mine == other
-    if mine.shape != other.shape or mine.dtype != other.dtype:
+    if not isinstance(output, Tensor) or not isinstance(other, Tensor):
+        return not isinstance(output, Tensor) and not isinstance(other, Tensor) and output == other
+    if output.shape != other.shape or output.dtype != other.dtype:
         return False
-    if mine.numel() == 0 or mine.is_meta or other.is_meta:
+    if output.numel() == 0 or output.is_meta or other.is_meta:
         return True
-    if not mine.is_floating_point():
-        return torch.equal(mine, other)
-    one, two = mine.to(torch.float64), other.to(torch.float64)
+    if not output.is_floating_point():
+        return torch.equal(output, other)
+    values, other_values = output.to(torch.float64), other.to(torch.float64)
     relative = RELATIVE.get(dtype, 1e-3)
-    worst = float((one - two).abs().max())
-    if not math.isfinite(worst):  # NaN and infinities must stand in the same places
-        if not torch.equal(one.isnan(), two.isnan()) or not torch.equal(one.isinf(), two.isinf()):
+    worst = float((values - other_values).abs().max())
+    if not math.isfinite(worst):  # NaN and infinities must be at the same places
+        if not torch.equal(values.isnan(), other_values.isnan()) or not torch.equal(
+            values.isinf(), other_values.isinf()
+        ):
             return False
-        one, two = one.nan_to_num(0.0, 0.0, 0.0), two.nan_to_num(0.0, 0.0, 0.0)
-        worst = float((one - two).abs().max())
-    return worst <= relative * max(scale, float(two.abs().max()))
+        values, other_values = (
+            values.nan_to_num(0.0, 0.0, 0.0),
+            other_values.nan_to_num(0.0, 0.0, 0.0),
+        )
+        worst = float((values - other_values).abs().max())
+    return worst <= relative * max(scale, float(other_values.abs().max()))
 
 
 def has_nan(behaviour: Behaviour | None) -> bool:

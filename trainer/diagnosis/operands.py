@@ -20,10 +20,12 @@ from trainer.diagnosis.value_graph import Node, ValueGraph, leading_to
 
 @dataclass(frozen=True)
 class _Use:
-    """A place in a right graph that does something with an operand of the submission.
+    """A node of a right graph that uses an operand of the submission.
 
-    twins   the operand in the right graph
-    direct  whether the operand is used itself, and not a value that was made from it first
+    Attributes:
+        node: the node that uses the operand.
+        twins: the operand in the right graph.
+        direct: whether the node uses the operand itself, and not a value computed from it.
     """
 
     node: Node
@@ -32,59 +34,74 @@ class _Use:
 
 
 class Operands:
-    """Look at the operands of the first wrong node of a submission."""
+    """Examine the operands of the first wrong node of a submission."""
 
     def __init__(self, matching: Matching) -> None:
         self.matching, self.graph = matching, matching.graph
 
     def misplaced(self, node: Node) -> Node:
-        """Return the operand of a wrong node that does not belong there; else the node itself."""
+        """Return the operand of a wrong node that does not belong there, or the node itself."""
         counterparts = (self.matching.counterpart(layout) for layout in layouts_of(node))
-        meant = next((found for found in counterparts if found is not None), None)
-        if meant is None:
+        intended = next((found for found in counterparts if found is not None), None)
+        if intended is None:
             return node
-        mine, theirs = made_from(node), made_from(meant)
+        operands, right_operands = made_from(node), made_from(intended)
         is_product = kind_of(node.operation) == "product"
-        if len(mine) != len(theirs) or (len(mine) == 1 and not is_product):
+        if len(operands) != len(right_operands) or (len(operands) == 1 and not is_product):
             return node
-        is_meant = self.matching.is_meant
-        odd = [operand for operand in mine if not any(is_meant(operand, its) for its in theirs)]
-        if not odd and _come_from_one_split(mine):
-            return min(mine)  # the right operands, in exchanged parts
-        if len(odd) != 1 or not self.matching.is_right(odd[0]) or not odd[0].lines:
+        matches_up_to_factor = self.matching.matches_up_to_factor
+        misplaced = [
+            operand
+            for operand in operands
+            if not any(matches_up_to_factor(operand, right) for right in right_operands)
+        ]
+        if not misplaced and _come_from_one_split(operands):
+            return min(operands)  # the right operands, but the parts of a split are swapped
+        if (
+            len(misplaced) != 1
+            or not self.matching.is_right(misplaced[0])
+            or not misplaced[0].lines
+        ):
             return node
         users = [
             other
             for other in self.graph.nodes
-            if not other.is_layout and odd[0] in made_from(other)
+            if not other.is_layout and misplaced[0] in made_from(other)
         ]
         if len(users) <= 1:
-            return odd[0]
-        return _returned_on_the_way(node, odd[0]) or node
+            return misplaced[0]
+        return _returned_on_the_way(node, misplaced[0]) or node
 
     # A step that was left out
 
     def forgotten(self, node: Node, region: Collection[Node]) -> Node:
-        """Return the operand to which right answers do something before they use it like this.
+        """Return the operand to which right answers apply a step before they use it like this.
 
-        If the forgotten step is done too late, return the node that does it. Else return the node.
+        If the submission applies the step too late, return the node that does so. If no step is
+        missing, return the node itself.
+
+        Args:
+            node: the first wrong node.
+            region: all wrong nodes on the way to the outputs.
         """
-        done = self._first_computed(node)
-        kind = kind_of(done.source.operation)
+        computed = self._first_computed(node)
+        kind = kind_of(computed.source.operation)
         if kind not in KINDS:
             return node
-        for operand in made_from(done):
+        for operand in made_from(computed):
             if not self.matching.is_right(operand) or not operand.lines or not operand.inputs:
                 continue
-            found = (self._use(graph, operand, done, kind) for graph in self.matching.right.graphs)
+            found = (
+                self._use(graph, operand, computed, kind) for graph in self.matching.right.graphs
+            )
             uses = [use for use in found if use is not None]
             later = [use for use in uses if not use.direct]
-            if len(later) > len(uses) - len(later):  # there may be a style that does both
-                return self._done_late(done, region, later[0]) or operand
+            if len(later) > len(uses) - len(later):  # a right answer may also use it directly
+                return self._done_late(computed, region, later[0]) or operand
         return node
 
     def _first_computed(self, node: Node) -> Node:
-        """Return what is first computed from a right value that a node only lays out anew."""
+        """Return the first node that computes something from a right value in a new layout."""
         if not node.is_layout or not self.matching.is_right(node.source):
             return node
         layouts = set(layouts_of(node))
@@ -92,8 +109,8 @@ class Operands:
         return min(users, default=node)
 
     def _use(self, graph: ValueGraph, operand: Node, node: Node, kind: str) -> _Use | None:
-        """Return where a right graph does something of this kind with an operand."""
-        twins = {other for other in graph.nodes if self.matching.alike(operand, other)}
+        """Return the node of a right graph that uses an operand in an operation of this kind."""
+        twins = {other for other in graph.nodes if self.matching.have_same_value(operand, other)}
         if not twins:
             return None
         places = [
@@ -110,7 +127,7 @@ class Operands:
         return None
 
     def _done_late(self, node: Node, region: Collection[Node], use: _Use) -> Node | None:
-        """Return the node that uses the other inputs of the forgotten step after all."""
+        """Return the later node that uses the other inputs of the forgotten step."""
         missing = use.node.inputs - inputs_of(use.twins) - node.inputs
         for other in sorted(region):
             if other.lines and missing & other.inputs:
@@ -119,7 +136,7 @@ class Operands:
 
 
 def _come_from_one_split(nodes: Sequence[Node]) -> bool:
-    """Return whether one line has split one value into all of these."""
+    """Return whether a single line split a single value into all these nodes."""
     places = {(node.operation, node.parents, node.lines) for node in nodes}
     return (
         len(nodes) > 1 and len(places) == 1 and nodes[0].operation in PARTS and bool(nodes[0].lines)
@@ -127,7 +144,7 @@ def _come_from_one_split(nodes: Sequence[Node]) -> bool:
 
 
 def _returned_on_the_way(node: Node, source: Node) -> Node | None:
-    """Return where a value was returned from a call before a node of another call used it."""
+    """Return the node at which a call returned a value before another call used it."""
     for parent in node.parents:
         while parent is not source and parent.is_layout and len(parent.parents) == 1:
             if parent.operation == "return" and len(parent.lines) == 1:

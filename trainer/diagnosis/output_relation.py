@@ -1,4 +1,4 @@
-"""Say how one tensor is related to another: a factor, another order of dims, moved slices."""
+"""Describe how two tensors are related: a factor, another order of dims, or moved slices."""
 
 from __future__ import annotations
 
@@ -12,48 +12,50 @@ from torch import Tensor
 from trainer.model.case import axes
 
 _TOLERANCE = 1e-3
-_MOST_SLICES = 64  # along an axis; each is compared with each
+_MOST_SLICES = 64  # of an axis; every slice is compared with every slice
 _MOST_LETTERS = 5
-_FAR = 0.1  # of the largest entry: what changes places differs by more
-_LENGTHS = "BLTK"  # nobody scales by the batch or by a length
+_FAR = 0.1  # of the largest entry; entries at wrong places differ by more
+_LENGTHS = "BLTK"  # letters of the batch and of lengths, which are never a scale
 _POWERS = ((0.5, "sqrt({})"), (-0.5, "1/sqrt({})"), (1.0, "{}"), (-1.0, "1/{}"))
 Sizes = Mapping[str, int]
 
 
-def relation(mine: Tensor, right: Tensor, dims: str, sizes: Sizes) -> str | None:
-    """Return in words what would make `mine` of `right`, or None.
+def relation(actual: Tensor, right: Tensor, dims: str, sizes: Sizes) -> str | None:
+    """Return in words how a tensor relates to the right tensor; None if no relation is found.
 
     Args:
-        dims: the named dimensions of `right`, e.g. "B L (H D)"; "" if they are not known.
+        actual: the tensor of the submission.
+        right: the tensor of the reference.
+        dims: the named dimensions of `right`, e.g. "B L (H D)"; "" if they are unknown.
         sizes: the value of every letter.
     """
-    mine, right = mine.detach().to(torch.float64), right.detach().to(torch.float64)
-    if mine.numel() != right.numel() or mine.numel() < 4:
+    actual, right = actual.detach().to(torch.float64), right.detach().to(torch.float64)
+    if actual.numel() != right.numel() or actual.numel() < 4:
         return None
-    if not bool(mine.isfinite().all() and right.isfinite().all()):
+    if not bool(actual.isfinite().all() and right.isfinite().all()):
         return None
-    letters, lengths = _apart(dims, right.shape, sizes)
+    letters, lengths = _split_axes(dims, right.shape, sizes)
     found = None
-    if mine.shape == right.shape:
-        found = _factor(mine, right, sizes) or _moved(mine, right, letters, lengths)
-    return found or _reordered(mine, right, letters, lengths)
+    if actual.shape == right.shape:
+        found = _factor(actual, right, sizes) or _moved(actual, right, letters, lengths)
+    return found or _reordered(actual, right, letters, lengths)
 
 
-def _close(mine: Tensor, right: Tensor) -> bool:
-    return bool(((mine - right).abs() <= _TOLERANCE * float(right.abs().max())).all())
+def _close(actual: Tensor, right: Tensor) -> bool:
+    return bool(((actual - right).abs() <= _TOLERANCE * float(right.abs().max())).all())
 
 
-def _factor(mine: Tensor, right: Tensor, sizes: Sizes) -> str | None:
+def _factor(actual: Tensor, right: Tensor, sizes: Sizes) -> str | None:
     size = float((right * right).sum())
-    factor = float((mine * right).sum()) / size if size else 0.0
+    factor = float((actual * right).sum()) / size if size else 0.0
     is_factor = abs(factor - 1) >= 0.02 and abs(factor) >= 1e-6
-    if not is_factor or not _close(mine, factor * right):
+    if not is_factor or not _close(actual, factor * right):
         return None
-    return f"it is the right result times {_number(factor, sizes)}"
+    return f"this is the right result times {_factor_in_words(factor, sizes)}"
 
 
-def _number(factor: float, sizes: Sizes) -> str:
-    """Return a factor, and the letter that it is a power of."""
+def _factor_in_words(factor: float, sizes: Sizes) -> str:
+    """Return a factor, and the letter of which it is a power."""
     for letter, size in sizes.items():
         if letter[0] in _LENGTHS or size < 2:
             continue
@@ -63,10 +65,10 @@ def _number(factor: float, sizes: Sizes) -> str:
     return f"{factor:.4g}"
 
 
-def _apart(dims: str, shape: Sequence[int], sizes: Sizes) -> tuple[list[str], list[int]]:
-    """Return the letters of all axes and their sizes. Grouped axes are taken apart.
+def _split_axes(dims: str, shape: Sequence[int], sizes: Sizes) -> tuple[list[str], list[int]]:
+    """Return the letters and sizes of all axes after grouped axes are split.
 
-    If the letters do not fit, the axes stay together and are named by their sizes.
+    If the letters do not fit the shape, no axis is split, and axes are named by their sizes.
     """
     letters = [letter for axis in axes(dims) for letter in axis]
     lengths = [sizes.get(letter, 0) for letter in letters]
@@ -80,7 +82,7 @@ def _apart(dims: str, shape: Sequence[int], sizes: Sizes) -> tuple[list[str], li
 
 
 def _named_by_size(shape: Sequence[int], sizes: Sizes) -> list[str]:
-    """Return a name for each axis: its letter if no other letter and no other axis has its size."""
+    """Return a name for each axis: the letter of its size if letter and axis are unique."""
     names = []
     for axis, length in enumerate(shape):
         letters = [letter for letter, size in sizes.items() if size == length]
@@ -89,16 +91,16 @@ def _named_by_size(shape: Sequence[int], sizes: Sizes) -> list[str]:
     return names
 
 
-def _moved(mine: Tensor, right: Tensor, letters: list[str], lengths: list[int]) -> str | None:
-    """Return how slices along one axis are slices of the right result, at other places."""
-    mine, right = mine.reshape(lengths), right.reshape(lengths)
+def _moved(actual: Tensor, right: Tensor, letters: list[str], lengths: list[int]) -> str | None:
+    """Return how the slices along an axis are right slices at other places; None if not."""
+    actual, right = actual.reshape(lengths), right.reshape(lengths)
     for axis, letter in enumerate(letters):
         if not 2 <= lengths[axis] <= _MOST_SLICES:
             continue
         slices, right_slices = (
-            tensor.transpose(0, axis).reshape(lengths[axis], -1) for tensor in (mine, right)
+            tensor.transpose(0, axis).reshape(lengths[axis], -1) for tensor in (actual, right)
         )
-        # Equal slices, as of repeated heads, count as the first of them.
+        # Equal slices, for example of repeated heads, all get the place of the first.
         wanted = [_place(row, right_slices) for row in right_slices]
         places = [_place(row, right_slices) for row in slices]
         if words := _move_in_words(letter, places, wanted):
@@ -107,41 +109,44 @@ def _moved(mine: Tensor, right: Tensor, letters: list[str], lengths: list[int]) 
 
 
 def _move_in_words(letter: str, places: list[int], wanted: list[int]) -> str | None:
-    """Return how slices lie at other places.
+    """Return in words how slices have moved; None if they have not.
 
     Args:
-        places: for each slice the place of the right slice that it equals; -1 for none.
-        wanted: the places of the right slices themselves.
+        letter: the name of the axis.
+        places: for each slice, the place of the right slice that is equal to it, or -1.
+        wanted: the places of the right slices.
     """
     unknown = places.count(-1)
     if places == wanted or unknown > min(1, len(places) - 2):
         return None
-    steps = {place - want for place, want in zip(places, wanted, strict=True) if place >= 0}
+    steps = {
+        place - right_place for place, right_place in zip(places, wanted, strict=True) if place >= 0
+    }
     if len(steps) == 1 and len(set(wanted)) == len(wanted):
         (step,) = steps
-        # All slices are in their places, except a slice that is wrong in itself.
-        return f"along {letter} it is the right result moved by {-step}" if step else None
+        # If step is 0, all slices are at their places, except a slice with wrong values.
+        return f"along {letter}, this is the right result shifted by {-step}" if step else None
     if unknown:
         return None
-    found, asked = (" ".join(map(str, order)) for order in (places, wanted))
-    return f"along {letter} it holds the right slices {found} in place of {asked}"
+    found, expected = (" ".join(map(str, order)) for order in (places, wanted))
+    return f"along {letter}, this has the right slices {found} instead of {expected}"
 
 
 def _place(row: Tensor, right_slices: Tensor) -> int:
-    """Return the place of the first right slice that a slice may be, -1 for none."""
+    """Return the place of the first right slice that equals a slice, or -1."""
     for place, right in enumerate(right_slices):
         if _close(row, right):
             return place
     return -1
 
 
-def _reordered(mine: Tensor, right: Tensor, letters: list[str], lengths: list[int]) -> str | None:
-    """Return in which other order of dims all the right numbers were read."""
-    if not _close(mine.flatten().sort().values, right.flatten().sort().values):
+def _reordered(actual: Tensor, right: Tensor, letters: list[str], lengths: list[int]) -> str | None:
+    """Return in words the order of dims in which the right entries were read; None if none fits."""
+    if not _close(actual.flatten().sort().values, right.flatten().sort().values):
         return None
-    has_shape = mine.shape == right.shape
-    if has_shape and float((mine - right).abs().max()) < _FAR * float(right.abs().max()):
-        # Numbers that are all a little off are close to the right numbers in order as well.
+    has_shape = actual.shape == right.shape
+    if has_shape and float((actual - right).abs().max()) < _FAR * float(right.abs().max()):
+        # Entries with small errors are close to the right entries when sorted, too.
         return None
     if len(letters) > _MOST_LETTERS:
         return None
@@ -149,14 +154,14 @@ def _reordered(mine: Tensor, right: Tensor, letters: list[str], lengths: list[in
     for order in permutations(range(len(lengths))):
         is_in_order = list(order) == sorted(order)
         if (is_in_order and has_shape) or not _close(
-            mine.flatten(), laid_out.permute(order).flatten()
+            actual.flatten(), laid_out.permute(order).flatten()
         ):
             continue
         if is_in_order:
-            return "it holds the right numbers in the right order, under another shape"
+            return "these are the right numbers in the right order, but in another shape"
         names = ", ".join(letters[index] for index in order)
         return (
-            f"it holds the right numbers laid out as [{names}] where [{', '.join(letters)}] is "
-            "asked: an axis was viewed or merged without the transpose"
+            f"these are the right numbers, but laid out as [{names}] instead of "
+            f"[{', '.join(letters)}]: an axis was split or merged without the transpose"
         )
-    return "it holds the right numbers in another order"
+    return "these are the right numbers, but in another order"

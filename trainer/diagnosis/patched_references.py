@@ -1,7 +1,7 @@
-"""The reference with known mistakes patched in, and what it gives on the cases.
+"""Patch known mistakes into the reference, and run it on the cases.
 
-Everything here is the pack's own content, so it runs in the grader. The results are kept for the next
-submission.
+The patched references are content of the pack, so they may run in the grader's own process. The
+results are kept for the next submission.
 """
 
 from __future__ import annotations
@@ -41,18 +41,19 @@ PATH = "solution.py"
 Ids = tuple[str, ...]  # of mistakes and styles
 Graded = tuple[Comparison, Report]
 _Key = tuple[tuple[int, ...], bool, str]
-# Gradings of a few cases are kept, because most questions are about these.
+# Only gradings of at most 16 cases are kept, because most questions are about a few cases.
 _MOST_KEPT, _MOST_KEPT_CASES = 300, 16
-_MOST_GRAPHS = 30  # each of them holds all values of a call
-_LASTING = ("passed", "failed", "not-allowed")  # verdicts that no load of the machine changes
+_MOST_GRAPHS = 30  # each graph holds all values of a call
+_LASTING = ("passed", "failed", "not-allowed")  # verdicts that do not depend on machine load
 
 
 @dataclass(frozen=True)
 class Behaviour:
-    """The result of one call of one case.
+    """The result of one call in one case.
 
-    failure  the exception as `type: message`, or None
-    outputs  tensors by name; outputs that are no tensors as text
+    Attributes:
+        failure: the exception as `type: message`, or None.
+        outputs: tensors by name; other outputs as text.
     """
 
     failure: str | None
@@ -63,7 +64,8 @@ class PatchedReferences:
     """The reference with any known mistakes, on the cases of one set.
 
     Args:
-        check_interrupt: is called before every run, and may raise to end the search.
+        case_set: the cases.
+        check_interrupt: called before every run; may raise an exception to end the search.
     """
 
     def __init__(self, case_set: CaseSet, check_interrupt: Callable[[], None]) -> None:
@@ -83,12 +85,12 @@ class PatchedReferences:
         self._graphs: dict[tuple[int, Purpose], ValueGraph | None] = {}
         self._mistaken: dict[tuple[Ids, int], ValueGraph | None] = {}
         self._right: dict[int, list[ValueGraph]] = {}
-        self._nudged: dict[int, WorkerResult] = {}
+        self._probe_results: dict[int, WorkerResult] = {}
         self._graded: dict[_Key, Graded] = {}
         self._reports: dict[_Key, Report] = {}
 
-    def on(self, case_set: CaseSet) -> PatchedReferences:
-        """Return the same references on other cases of the challenge."""
+    def on_cases(self, case_set: CaseSet) -> PatchedReferences:
+        """Return the same patched references for other cases of the challenge."""
         other = copy.copy(self)
         other._set_cases(case_set)
         return other
@@ -96,7 +98,7 @@ class PatchedReferences:
     # Sources
 
     def patched(self, ids: Ids) -> str | None:
-        """Return the reference with these mistakes; None if they cannot be made together."""
+        """Return the reference with these mistakes; None if they cannot be patched together."""
         if ids not in self._sources:
             self._sources[ids] = self._patch(ids)
         return self._sources[ids]
@@ -114,7 +116,7 @@ class PatchedReferences:
             return None
 
     def styles(self, ids: Ids) -> Iterator[Ids]:
-        """Yield the same mistakes in every other style of the reference."""
+        """Yield the same mistakes together with every style of the reference that fits."""
         for style in self._styles:
             if self.patched((*ids, style)) is not None:
                 yield (*ids, style)
@@ -123,8 +125,8 @@ class PatchedReferences:
         """Return the reference's lines that a mistake changes."""
         return lines_of(self.source, self.mistakes[mistake])
 
-    def only(self, candidates: Sequence[Ids]) -> Ids:
-        """Return the only candidate, or the first of twins; else ()."""
+    def only_candidate(self, candidates: Sequence[Ids]) -> Ids:
+        """Return the only candidate, or the first if all others are its twins; else ()."""
         if not candidates:
             return ()
         first, *others = candidates
@@ -132,15 +134,15 @@ class PatchedReferences:
         return first if are_twins else ()
 
     def namespace(self, ids: Ids) -> dict[str, Any] | None:
-        """Import the patched reference anew, because a mistake may keep something between calls.
+        """Import the patched reference again; None if it cannot be imported.
 
-        None if it cannot be imported.
+        Each use needs a new import, because a mistake may keep state between calls.
         """
         source = self.patched(ids)
         if ids not in self._codes:
             try:
                 self._codes[ids] = None if source is None else compile(source, PATH, "exec")
-            except SyntaxError:  # two patches that do not fit together
+            except SyntaxError:  # the two patches do not fit together
                 self._codes[ids] = None
         code = self._codes[ids]
         if code is None:
@@ -148,12 +150,12 @@ class PatchedReferences:
         names: dict[str, Any] = {"__name__": "reference", "__file__": PATH}
         try:
             exec(code, names)
-        except Exception:  # its behaviour can be compared with nothing
+        except Exception:  # there is no behaviour to compare
             return None
         return names
 
     def has_other_arguments(self, ids: Ids) -> bool:
-        """Return whether any function has other arguments than the reference's."""
+        """Return whether a function has other arguments than in the reference."""
         source = self.patched(ids)
         return source is not None and _arguments(source) != _arguments(self.source)
 
@@ -161,13 +163,13 @@ class PatchedReferences:
 
     @property
     def case_count(self) -> int:
-        """How many cases have been run."""
+        """The number of cases that have been run."""
         return len(self._behaviours)
 
     def behaviour(self, ids: Ids, index: int) -> Behaviour | None:
-        """Return what the patched reference gives on a case.
+        """Return the behaviour of the patched reference in a case.
 
-        None if the case's weights cannot be given to it.
+        Returns None if the weights of the case cannot be loaded into it.
         """
         key = (ids, index)
         if key not in self._behaviours:
@@ -185,19 +187,19 @@ class PatchedReferences:
             return None if failure is None else _raised(failure)
         return self._call(implementation, index)
 
-    def figures(self, ids: Ids, index: int) -> set[tuple[float, ...]]:
-        """Return the figures of all values that the patched reference computes on a case.
+    def computed_features(self, ids: Ids, index: int) -> set[tuple[float, ...]]:
+        """Return the features of all values that the patched reference computes in a case.
 
-        Changes of layout do not change the figures, so they are left out.
+        Changes of layout are left out, because they do not alter the features.
         """
         namespace = self.namespace(ids)
         if namespace is None:
             return set()
         implementation, _ = self._built(namespace, index)
-        figures = _Figures()
-        with figures:
+        recorder = _Features()
+        with recorder:
             self._call(implementation, index)
-        return figures.found
+        return recorder.found
 
     def is_random(self, ids: Ids, index: int) -> bool:
         """Return whether another call on the same inputs gives other values."""
@@ -216,7 +218,7 @@ class PatchedReferences:
         return False
 
     def has_other_parameters(self, ids: Ids, index: int) -> bool:
-        """Return whether it cannot be built with the reference's parameters in a case."""
+        """Return whether the patched reference cannot be built with the reference's parameters."""
         namespace = self.namespace(ids)
         return namespace is not None and self._built(namespace, index)[0] is None
 
@@ -233,9 +235,9 @@ class PatchedReferences:
         return tuple(found)
 
     def _built(self, namespace: dict[str, Any], index: int) -> tuple[Any, CallFailure | None]:
-        """Return what `drive` calls in a case, with the case's weights, or why there is nothing.
+        """Return the object that `drive` calls in a case, with the case's weights, or its failure.
 
-        (None, None) means that its parameters are not the reference's.
+        (None, None) means that the object has other parameters than the reference.
         """
         request, tensors = self.case_set.decoded_request("grade")
         run = request.runs[index]
@@ -247,11 +249,11 @@ class PatchedReferences:
         )
         if isinstance(implementation, nn.Module):
             own = dict(implementation.named_parameters())
-            wanted = {name: tensors[tensor_id] for name, tensor_id in run.parameters.items()}
-            if _shapes(own) != _shapes(wanted):
+            expected = {name: tensors[tensor_id] for name, tensor_id in run.parameters.items()}
+            if _shapes(own) != _shapes(expected):
                 return None, None
             with torch.no_grad():
-                for name, value in wanted.items():
+                for name, value in expected.items():
                     own[name].copy_(value)
         return implementation, failure
 
@@ -273,7 +275,7 @@ class PatchedReferences:
     # Recorded runs of one case
 
     def graph(self, index: int, purpose: Purpose) -> ValueGraph | None:
-        """Return the graph of the reference in one case; None if it raises."""
+        """Return the graph of the reference in one case; None if the reference raises."""
         key = index, purpose
         if key not in self._graphs:
             alone = self.case_set.only([index])
@@ -281,7 +283,7 @@ class PatchedReferences:
         return self._graphs[key]
 
     def mistaken_graph(self, ids: Ids, index: int) -> ValueGraph | None:
-        """Return the graph of the reference with these mistakes in one case; None if it raises."""
+        """Return the graph of the patched reference in one case; None if it raises an exception."""
         key = ids, index
         if key not in self._mistaken:
             source, alone = self.patched(ids), self.case_set.only([index])
@@ -290,7 +292,7 @@ class PatchedReferences:
         return self._mistaken[key]
 
     def right_graphs(self, index: int) -> list[ValueGraph]:
-        """Return the graph of the reference in one case, then of the other right answers."""
+        """Return the graphs of one case: of the reference, then of the other right answers."""
         if index not in self._right:
             self._right[index] = right_graphs(self.case_set.only([index]))
         return self._right[index]
@@ -301,27 +303,30 @@ class PatchedReferences:
         """Run content of the pack on all cases of a set.
 
         Args:
-            draw: the number of the drawing, if the content draws at random.
+            case_set: the cases.
+            source: the text of a patched reference or of a right answer.
+            purpose: what the run records.
+            draw: added to the seed of random draws.
         """
         self._check_interrupt()
         self._seed(draw)
         request, tensors = case_set.decoded_request(purpose)
-        kept = KeptTensors()
-        runner = CaseRunner(request, tensors, GuardedCall(PATH), kept, Hooks())
+        kept_tensors = KeptTensors()
+        runner = CaseRunner(request, tensors, GuardedCall(PATH), kept_tensors, Hooks())
         runner.run_all(load_module("content", PATH, source), case_set.content.drive)
-        # Nobody has looked at the signatures.
+        # The signatures were not read. None means that a signature is unknown.
         signatures = case_set.content.signatures
         runner.reply.signatures = {signature.name: None for signature in signatures}
-        return WorkerResult("replied", runner.reply, kept.tensors)
+        return WorkerResult("replied", runner.reply, kept_tensors.tensors)
 
-    def nudged(self, index: int, nudged: CaseSet) -> WorkerResult:
-        """Run the reference on the calls that nudge the values of one case."""
-        if index not in self._nudged:
-            self._nudged[index] = self.run(nudged, self.source, "outputs")
-        return self._nudged[index]
+    def run_probe(self, index: int, calls: CaseSet) -> WorkerResult:
+        """Run the reference on the probe calls of one case."""
+        if index not in self._probe_results:
+            self._probe_results[index] = self.run(calls, self.source, "outputs")
+        return self._probe_results[index]
 
     def graded(self, case_set: CaseSet, source: str) -> Graded:
-        """Judge content of the pack by its results; nothing is forbidden to it."""
+        """Judge content of the pack by its results, without the check for forbidden calls."""
         key = self._key(case_set, source)
         if key is not None and key in self._graded:
             return self._graded[key]
@@ -335,9 +340,11 @@ class PatchedReferences:
     def report(
         self, case_set: CaseSet, source: str, grade: Callable[[CaseSet, str], Graded]
     ) -> Report:
-        """Return the report of content of the pack in a worker.
+        """Return the report of content of the pack that runs in a worker.
 
         Args:
+            case_set: the cases.
+            source: the text of a patched reference.
             grade: runs and judges the content if its report is not known yet.
         """
         key = self._key(case_set, source)
@@ -349,20 +356,20 @@ class PatchedReferences:
         return report
 
     def _key(self, case_set: CaseSet, source: str) -> _Key | None:
-        """Return which cases of this set, in which source; None for cases of another set."""
+        """Return a key for these cases and this source; None for cases of another set."""
         places = {prepared: index for index, prepared in enumerate(self.case_set.prepared)}
         found = tuple(places.get(prepared, -1) for prepared in case_set.prepared)
         return None if -1 in found else (found, bool(case_set.refusals), source)
 
     def _seed(self, draw: int = 0) -> None:
-        """Make random draws depend on the cases alone, and not on earlier questions."""
+        """Seed random draws, so that they depend on the cases alone and not on earlier calls."""
         torch.default_generator.manual_seed(self.case_set.seed + draw)
 
 
-def _drop_oldest(kept: dict[Any, Any], most: int) -> None:
-    """Make room for one entry more."""
-    if len(kept) >= most:
-        del kept[next(iter(kept))]
+def _drop_oldest(entries: dict[Any, Any], most: int) -> None:
+    """Make room for another entry."""
+    if len(entries) >= most:
+        del entries[next(iter(entries))]
 
 
 def _shapes(tensors: Mapping[str, Tensor]) -> dict[str, torch.Size]:
@@ -370,7 +377,7 @@ def _shapes(tensors: Mapping[str, Tensor]) -> dict[str, torch.Size]:
 
 
 def refusal(failure: CallFailure | None) -> str:
-    """Return "accepted" or "refused", or the name of an exception that is no refusal."""
+    """Return "accepted" or "refused", or the type of an exception that is not a refusal."""
     if failure is None:
         return "accepted"
     return "refused" if failure.type in REFUSALS else failure.type
@@ -385,8 +392,8 @@ def _arguments(source: str) -> list[str]:
     return [ast.dump(function.args) for function in functions]
 
 
-class _Figures(TorchDispatchMode):  # type: ignore[no-untyped-call]  # torch's __init_subclass__ has no types
-    """While active, notes the figures of all computed values."""
+class _Features(TorchDispatchMode):  # type: ignore[no-untyped-call]  # torch's __init_subclass__ has no types
+    """Record the features of all computed values while active."""
 
     def __init__(self) -> None:
         super().__init__()  # type: ignore[no-untyped-call]  # nor has its __init__
@@ -394,14 +401,14 @@ class _Figures(TorchDispatchMode):  # type: ignore[no-untyped-call]  # torch's _
 
     @classmethod
     def _should_skip_dynamo(cls) -> bool:
-        """Return False: to be skipped by dynamo would import it, which takes 0.7 s."""
+        """Return False, because True would import dynamo, which takes 0.7 s."""
         return False
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        """Run the operation and note the figures of its results."""
+        """Run the operation and record the features of its results."""
         result = func(*args, **(kwargs or {}))
         if func.overloadpacket.__name__ not in LAYOUTS:
             for tensor in tensors_in(result):
-                if (figures := features(tensor)) is not None:
-                    self.found.add(figures)
+                if (found := features(tensor)) is not None:
+                    self.found.add(found)
         return result

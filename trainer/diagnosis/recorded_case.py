@@ -1,4 +1,4 @@
-"""One case of a submission, recorded, next to the graphs of right answers."""
+"""Keep the recorded run of one case, together with the graphs of right answers."""
 
 from __future__ import annotations
 
@@ -20,19 +20,20 @@ from trainer.worker.worker_client import WorkerResult
 class RecordedCase:
     """The recorded run of one case.
 
-    index            of the case
-    case_set         this case alone
-    graph            of the submission
-    right_graphs     of the reference, then of the other right answers
-    wrong            the outputs that were wrong among the other cases
-    is_right_alone   whether all outputs are right if the case runs alone
+    Attributes:
+        index: of the case, from 0.
+        case_set: this case alone.
+        graph: of the submission.
+        right_graphs: of the reference, then of the other right answers.
+        wrong_outputs: the outputs that were wrong when all cases ran one after another.
+        is_right_alone: whether all outputs are right if the case runs alone.
     """
 
     index: int
     case_set: CaseSet
     graph: ValueGraph
     right_graphs: Sequence[ValueGraph]
-    wrong: tuple[str, ...]
+    wrong_outputs: tuple[str, ...]
     is_right_alone: bool
 
     @cached_property
@@ -56,7 +57,7 @@ class RecordedCase:
         mistaken: ValueGraph | None = None,
         passed: Callable[[int], Sequence[ValueGraph]] = lambda line: (),
     ) -> Blamer:
-        """Return the search for the line to blame.
+        """Return a blamer, which finds the line to blame.
 
         Args:
             source: the text of the submission.
@@ -71,28 +72,29 @@ def recorded_case(
     index: int,
     alone: CaseSet,
     right_graphs: Sequence[ValueGraph],
-    ended: WorkerResult,
+    worker_result: WorkerResult,
     source: str,
     comparison: Comparison,
 ) -> RecordedCase | None:
     """Read the recorded run of a case; None if the worker could not record it.
 
     Args:
+        index: of the case, from 0.
         alone: the case alone.
         right_graphs: of the reference, then of the other right answers.
-        ended: the end of the worker that recorded it.
+        worker_result: of the worker that recorded the case.
         source: the text of the submission.
         comparison: of all cases.
     """
-    if ended.how != "replied" or len(ended.reply.runs) != 1:
+    if worker_result.how != "replied" or len(worker_result.reply.runs) != 1:
         return None
-    graph = graph_of(ended.reply.runs[0], ended.tensors, source)
+    graph = graph_of(worker_result.reply.runs[0], worker_result.tensors, source)
     if not graph.nodes or not (graph.outputs or alone.cases[0].plain):
         return None
-    again = Comparison(alone, ended)
-    (result,) = again.results
-    mismatches = again.attribute_mismatches(result, result.told.outputs)
-    is_right_alone = again.right(result) and next(mismatches, None) is None
+    comparison_alone = Comparison(alone, worker_result)
+    (result,) = comparison_alone.results
+    mismatches = comparison_alone.attribute_mismatches(result, result.reply.outputs)
+    is_right_alone = comparison_alone.right(result) and next(mismatches, None) is None
     among_others = comparison.result_of(index)
     wrong = () if among_others is None else tuple(comparison.wrong_outputs(among_others))
     return RecordedCase(index, alone, graph, right_graphs, wrong, is_right_alone)

@@ -1,4 +1,4 @@
-"""Look values up among the results of right answers, whatever their layout."""
+"""Look up values among the results of right answers, in any layout."""
 
 from __future__ import annotations
 
@@ -8,27 +8,27 @@ from functools import cached_property
 import torch
 from torch import Tensor
 
-from trainer.diagnosis.layout import HIDDEN, same
+from trainer.diagnosis.layout import HIDDEN, hold_same_values
 from trainer.diagnosis.value_graph import Node, ValueGraph
 
-_AT_ONCE = 256  # nodes
-_FIGURES = 5  # of `layout.features`
+_AT_ONCE = 256  # nodes that are looked up together
+_FIGURES = 5  # the length of the tuples of `layout.features`
 
 
 class ReferenceIndex:
-    """The different values that lead to the outputs of these graphs."""
+    """The distinct values that lead to the outputs of these graphs."""
 
     def __init__(self, graphs: Sequence[ValueGraph], sizes: Mapping[str, int]) -> None:
         self.graphs, self.sizes = graphs, sizes
         self.nodes: list[Node] = []
-        seen: set[tuple[object, ...]] = set()
+        known_keys: set[tuple[object, ...]] = set()
         for graph in graphs:
             for node in graph.leading_to_outputs:
                 if node.features is None or node.value is None:
                     continue
                 key = (tuple(node.value.shape), *(round(figure, 6) for figure in node.features))
-                if key not in seen:
-                    seen.add(key)
+                if key not in known_keys:
+                    known_keys.add(key)
                     self.nodes.append(node)
         self._scalars = {node.scalar for graph in graphs for node in graph.nodes if node.is_number}
         figures = [node.features for node in self.nodes]
@@ -37,7 +37,7 @@ class ReferenceIndex:
         self._near_nodes: dict[Node, list[Node]] = {}
 
     def look_ahead(self, graph: ValueGraph) -> None:
-        """Find what is near each node of a graph at once, which is many times quicker."""
+        """Find similar values for all nodes of a graph together, which is many times faster."""
         waiting = [
             node
             for node in graph.nodes
@@ -54,33 +54,34 @@ class ReferenceIndex:
                 near[row].append(self.nodes[column])
         self._near_nodes.update(zip(nodes, near, strict=True))
 
-    def has(self, node: Node, *, exchanging: bool = True) -> bool:
-        """Return whether the node's value is here, in some honest layout.
+    def has(self, node: Node, *, may_swap: bool = True) -> bool:
+        """Return whether the index has the value of a node in an honest layout.
 
         Args:
-            exchanging: whether axes of one size may have changed places.
+            node: the node to look up.
+            may_swap: whether axes of equal size may be swapped.
         """
         if node.is_number:
             return node.value is not None and node.scalar in self._scalars
         if node.features is None or node.core is None:
             return False
-        key = node, exchanging
+        key = node, may_swap
         if key not in self._found:
-            self._found[key] = self._has(node, exchanging)
+            self._found[key] = self._has(node, may_swap)
         return self._found[key]
 
-    def _has(self, node: Node, exchanging: bool) -> bool:
+    def _has(self, node: Node, may_swap: bool) -> bool:
         if node not in self._near_nodes:
             self._look_up([node])
         for other in self._near_nodes[node]:
             if node.core is None or other.core is None:
                 continue
-            if same(node.core, other.core, self.sizes, exchanging=exchanging):
+            if hold_same_values(node.core, other.core, self.sizes, may_swap=may_swap):
                 return True
         return False
 
     def has_entries(self, node: Node) -> bool:
-        """Return whether all entries of the node's value are entries of values here."""
+        """Return whether all entries of a node's value are entries of values in the index."""
         if node.features is None or node.value is None or not len(self._entries):
             return False
         values = _entries(node.value)
@@ -93,7 +94,7 @@ class ReferenceIndex:
         return bool((nearest <= room).all())
 
     def has_factor(self, factor: float) -> bool:
-        """Return whether a value here is multiplied or divided by this number."""
+        """Return whether a value in the index is multiplied or divided by a factor."""
         for known in self._factors:
             if abs(factor - known) <= 1e-4 * abs(known) or abs(factor * known - 1) <= 1e-4:
                 return True
@@ -106,23 +107,23 @@ class ReferenceIndex:
 
     @cached_property
     def _entries(self) -> Tensor:
-        """Every entry of every value here, in order."""
+        """All entries of all values in the index, sorted."""
         entries = [_entries(node.value) for node in self.nodes if node.value is not None]
         return torch.cat([torch.empty(0, dtype=torch.float64), *entries]).sort().values
 
     def count_near(self, features: Collection[tuple[float, ...]]) -> int:
-        """Return for how many figures some value here may be the same."""
+        """Return how many of these features are close to the features of a value in the index."""
         return int(self._close(features).any(dim=1).sum()) if self.nodes and features else 0
 
     def _close(self, features: Iterable[tuple[float, ...]]) -> Tensor:
-        """Return whether figures are those of a node here: bool [figures, nodes]."""
-        mine = torch.tensor([*features], dtype=torch.float64)[:, None]
-        room = 1e-3 * torch.maximum(self._table[:, 1:2], mine[:, :, 1:2])
-        is_near = ((self._table[:, :4] - mine[:, :, :4]).abs() <= room).all(dim=2)
-        return is_near & ((self._table[:, 4] - mine[:, :, 4]).abs() < 1e-9)
+        """Return bool [features, nodes], true if features are close to those of a node."""
+        table = torch.tensor([*features], dtype=torch.float64)[:, None]
+        room = 1e-3 * torch.maximum(self._table[:, 1:2], table[:, :, 1:2])
+        is_near = ((self._table[:, :4] - table[:, :, :4]).abs() <= room).all(dim=2)
+        return is_near & ((self._table[:, 4] - table[:, :, 4]).abs() < 1e-9)
 
 
 def _entries(value: Tensor) -> Tensor:
-    """Return the entries of a value; all entries that a mask has filled in are one number."""
+    """Return the entries of a value, clamped to HIDDEN, because a mask fills in any large value."""
     flat = value.to(torch.float64).flatten()
     return flat.nan_to_num(HIDDEN, HIDDEN, -HIDDEN).clamp(-HIDDEN, HIDDEN)

@@ -1,4 +1,7 @@
-"""One case as a script of its own: its inputs and weights in a file, and the learner's module called on them."""
+"""Write one case as a standalone script.
+
+Inputs and weights are in a file, and the script calls the learner's module on them.
+"""
 
 from __future__ import annotations
 
@@ -24,22 +27,28 @@ MARK = "# Written by `attn-drill repro`; run it again and it is written anew."
 
 @dataclass(frozen=True)
 class Repro:
-    """What goes into one case. `assignment`: which of the learner's layers holds which roles."""
+    """Everything that a script needs to run one case.
+
+    Attributes:
+        case_set: the cases.
+        case_number: the case to run, from 1.
+        seed: of the cases.
+        assignment: the roles of every layer of the learner, by path.
+        signatures: of the contract, if the learner's arguments have other names; else ().
+    """
 
     case_set: CaseSet
-    number: int
+    case_number: int
     seed: int
     assignment: Mapping[str, tuple[str, ...]]
-    signatures: tuple[
-        Signature, ...
-    ] = ()  # the contract's, if the learner's arguments have other names
+    signatures: tuple[Signature, ...] = ()
 
     @property
     def _prepared(self) -> PreparedCase:
-        return self.case_set.prepared[self.number - 1]
+        return self.case_set.prepared[self.case_number - 1]
 
     def tensors(self) -> bytes:
-        """Inputs and weights in the format of safetensors, as `input NAME` and `weight NAME`."""
+        """Return the safetensors file of inputs and weights, as `input NAME` and `weight NAME`."""
         inputs = {f"input {name}": value for name, value in leaves(self._prepared.inputs)}
         weights = {f"weight {name}": value for name, value in self._prepared.parameters.items()}
         return save(
@@ -47,7 +56,12 @@ class Repro:
         )
 
     def script(self, file: Path, tensors: Path) -> str:
-        """The script that calls the learner's `file` on `tensors`."""
+        """Return the text of the script.
+
+        Args:
+            file: the learner's file.
+            tensors: the file of `Repro.tensors`.
+        """
         case, challenge = self._prepared.case, self.case_set.challenge
         module = challenge.kind == "module"
         more = ", SIGNATURES" if self.signatures else ""
@@ -58,9 +72,11 @@ class Repro:
         )
         lines = [
             MARK,
-            f'"""Case {self.number} of {challenge.id} ({case.name}), seed {self.seed}: your file on the inputs and weights that the grader gave it.',
+            f'"""Case {self.case_number} of {challenge.id} ({case.name}), seed {self.seed}: '
+            "your file on the inputs and weights that the grader gave it.",
             "",
-            "Set a breakpoint in your file and run this under any debugger, or paste it into a notebook.",
+            "Set a breakpoint in your file and run this script in any debugger, "
+            "or paste it into a notebook.",
             '"""',
             "",
             "import importlib.util",
@@ -83,14 +99,16 @@ class Repro:
             f'spec = importlib.util.spec_from_file_location("{file.stem}", FILE)',
             "yours = importlib.util.module_from_spec(spec)",
             "spec.loader.exec_module(yours)",
-            f'drive = runpy.run_path({self.case_set.content.cases_path!r})["drive"]  # how the grader calls it',
+            f'drive = runpy.run_path({self.case_set.content.cases_path!r})["drive"]'
+            "  # the way the grader calls your file",
             *self._names(),
             "",
             "inputs = {",
             given,
             "}",
             f"layout = {dict(case.layout)!r}",
-            'inputs = map_leaves(inputs, lambda name, tensor: lay_out(tensor, layout.get(name.partition("[")[0])))',
+            "inputs = map_leaves(inputs, lambda name, tensor: "
+            'lay_out(tensor, layout.get(name.partition("[")[0])))',
         ]
         if module:
             called = f"{list(challenge.entry)!r}, {dict(case.init)!r}"
@@ -98,13 +116,16 @@ class Repro:
             lines += [
                 f"# {challenge.entry[0]}({arguments}), {case.dtype}, {case.mode} mode",
                 f"implementation = build(vars(yours), {challenge.kind!r}, {called}, {made})",
-                'given_weights = {name.removeprefix("weight "): value for name, value in tensors.items() if name.startswith("weight ")}',
-                "contract = layer_matching.contract_of({name: tuple(value.shape) for name, value in given_weights.items()})",
+                'given_weights = {name.removeprefix("weight "): value '
+                'for name, value in tensors.items() if name.startswith("weight ")}',
+                "contract = layer_matching.contract_of("
+                "{name: tuple(value.shape) for name, value in given_weights.items()})",
                 f"weights.load(implementation, contract, {dict(self.assignment)!r}, given_weights)",
             ]
         else:
             lines += [
-                f"implementation = build(vars(yours), {challenge.kind!r}, {list(challenge.entry)!r}, {{}}, torch.{case.dtype}, {case.mode!r}{more})"
+                f"implementation = build(vars(yours), {challenge.kind!r}, "
+                f"{list(challenge.entry)!r}, {{}}, torch.{case.dtype}, {case.mode!r}{more})"
             ]
         lines += [
             "",
@@ -121,7 +142,7 @@ class Repro:
         if not self.signatures:
             return []
         return [
-            "SIGNATURES = [  # the contract's names; yours are taken by their places",
+            "SIGNATURES = [  # the names of the contract; your arguments are matched by position",
             *(f"    {signature!r}," for signature in self.signatures),
             "]",
             f"drive = adapted(drive, {list(self.case_set.challenge.entry)!r}, SIGNATURES)",
@@ -129,42 +150,50 @@ class Repro:
 
 
 def repro(
-    grader: Grader, challenge: Challenge, submission: Submission, seed: int, only: int | None = None
+    grader: Grader,
+    challenge: Challenge,
+    submission: Submission,
+    seed: int,
+    case_number: int | None = None,
 ) -> Repro | None:
-    """Return the case that a report would explain, or the case `only`; None if nothing fails.
+    """Return the case that a report would explain, or a chosen case; None if no case fails.
 
     Args:
-        only: the number of a case, from 1.
+        grader: runs the submission.
+        challenge: the challenge that the submission answers.
+        submission: the learner's file.
+        seed: of the cases.
+        case_number: the chosen case, from 1; None for the explained case.
 
     Raises:
         DrillError: if there is no such case, or no single case fails.
     """
     case_set = grader.case_set(challenge, seed)
-    index_of_case(case_set, only)
+    index_of_case(case_set, case_number)
     judgement = grader.judge(case_set, submission)
     failure = judgement.report.first_failure()
-    number = only or (failure.number if failure is not None else None)
-    if number is None and failure is not None:
+    chosen = case_number or (failure.number if failure is not None else None)
+    if chosen is None and failure is not None:
         raise DrillError(
-            f"{challenge.id}: {failure.check} fails in no single case ({failure.message}); "
-            "there is nothing to step through."
+            f"{challenge.id}: {failure.check} does not fail in a particular case "
+            f"({failure.message}), so there is no case to step through."
         )
-    if number is None:
+    if chosen is None:
         return None
     assignment = {path: tuple(roles) for path, roles in judgement.assignment.items()}
     has_other_names = any(other_names(judgement.comparison))
     signatures = tuple(case_set.content.signatures) if has_other_names else ()
-    return Repro(case_set, number, seed, assignment, signatures)
+    return Repro(case_set, chosen, seed, assignment, signatures)
 
 
 def _literal(name: str, value: Any) -> str:
-    """Python for an input: a tensor by its name in the file."""
+    """Return the Python expression of an input. A tensor is looked up in the file."""
     if isinstance(value, Tensor):
         return f"tensors[{'input ' + name!r}]"
     if isinstance(value, tuple | list):
         parts = [
-            f"tensors[{f'input {name}[{index}]'!r}]" if isinstance(one, Tensor) else repr(one)
-            for index, one in enumerate(value)
+            f"tensors[{f'input {name}[{index}]'!r}]" if isinstance(item, Tensor) else repr(item)
+            for index, item in enumerate(value)
         ]
         return f"({', '.join(parts)}{',' if len(parts) == 1 else ''})"
     return repr(value)

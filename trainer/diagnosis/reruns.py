@@ -1,4 +1,4 @@
-"""Run a submission again for its diagnosis, and content of the pack to compare with."""
+"""Run a submission again for its diagnosis, and run content of the pack for comparison."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from trainer.worker.worker_client import WorkerResult, WorkerRun
 class Reruns:
     """Workers for one diagnosis.
 
-    The submission has the assignment of layers with which it was judged. A submission that does not
-    come back is not waited for again.
+    The submission runs with the assignment of layers with which it was judged. After a timeout, the
+    submission is not run again.
     """
 
     def __init__(self, workers: Workers, judgement: Judgement) -> None:
@@ -30,8 +30,8 @@ class Reruns:
 
     def begin(self, case_set: CaseSet, purpose: Purpose) -> Callable[[], WorkerResult]:
         """Start the submission in a worker; return a function that waits for the worker."""
-        if (ended := self._timed_out) is not None:
-            return lambda: ended
+        if (result := self._timed_out) is not None:
+            return lambda: result
         judgement = self._judgement
         running = self._workers.begin(case_set, judgement.submission, judgement.assignment, purpose)
         self._begun.append(running)
@@ -43,19 +43,19 @@ class Reruns:
 
     def _finish(self, running: WorkerRun) -> WorkerResult:
         self._begun.remove(running)
-        ended = self._workers.finish(running)
-        if ended.how == "timeout":
-            self._timed_out = ended
-        return ended
+        result = self._workers.finish(running)
+        if result.how == "timeout":
+            self._timed_out = result
+        return result
 
     def close(self) -> None:
-        """End the workers that nobody waits for any more."""
+        """Stop all workers that are still running."""
         for running in self._begun:
             running.stop()
         self._begun = []
 
     def grade(self, case_set: CaseSet, source: str) -> Graded:
         """Run content of the pack in a worker and judge it."""
-        ended = self._workers.run(case_set, Submission(PATH, source))
-        comparison = Comparison(case_set, ended)
+        result = self._workers.run(case_set, Submission(PATH, source))
+        comparison = Comparison(case_set, result)
         return comparison, judge(comparison, PATH, 0.0)

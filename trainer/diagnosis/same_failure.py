@@ -1,4 +1,7 @@
-"""Tell known mistakes apart that outputs do not tell apart: by checks, gradients, loops, draws."""
+"""Distinguish known mistakes that have equal outputs.
+
+They may differ in failed checks, gradients, loops or random draws.
+"""
 
 from __future__ import annotations
 
@@ -20,57 +23,60 @@ _ODD_SHARE = 0.03
 _MOST_WORKERS = 12  # candidates that a worker runs
 
 Grade = Callable[[CaseSet, str], Graded]
-# How much more often loops run: in a source of the pack, or (None) in the submission.
+# Returns the growth ratios of loops in a patched reference, or in the submission (None).
 Loops = Callable[[str | None], frozenset[Fraction]]
 
 
 class SameFailure:
-    """Tell which known mistakes fail like a submission.
+    """Find the known mistakes that fail like a submission.
 
     Args:
+        agreement: compares the submission with patched references.
         report: of the submission.
-        first: its first failure.
-        grade: runs content of the pack in a worker and judges it.
-        loops: returns how much more often loops run.
+        first: the first failure of the submission.
+        grade: runs a patched reference in a worker and judges it.
+        loops: returns the growth ratios of loops.
     """
 
     def __init__(
         self, agreement: Agreement, report: Report, first: Outcome, grade: Grade, loops: Loops
     ) -> None:
-        self.references, self.seen = agreement.references, agreement.seen
+        self.references, self.observed_cases = agreement.references, agreement.observed_cases
         self.comparison, self.report, self.first = agreement.comparison, report, first
         self._grade, self._loops = grade, loops
 
-    def only(self, candidates: Iterable[Ids]) -> Ids:
-        """Return the only candidate that fails the same checks in the same way; () if none does.
+    def only_match(self, candidates: Iterable[Ids]) -> Ids:
+        """Return the only candidate that fails the same checks in the same way, or ().
 
-        The gradients, the loops and the random draws must be the same too.
+        Gradients, loops and random draws must be the same, too.
         """
-        left = [ids for ids in candidates if self.refuses_alike(ids)]
-        for is_like in self._questions():
-            left = [ids for ids in left if is_like(ids)]
-        if len(left) > 1 and self.first.number is not None:
-            left = [ids for ids in left if self._fails_in_the_same_cases(ids)]
-        if len(left) > 1 or self.first.number is None:  # last: a worker takes as long as a check
-            left = [ids for ids in left[:_MOST_WORKERS] if self._fails_the_same_checks(ids)]
-        found = self.references.only(left)
+        matching = [ids for ids in candidates if self.has_same_refusals(ids)]
+        for is_like in self._tests():
+            matching = [ids for ids in matching if is_like(ids)]
+        if len(matching) > 1 and self.first.number is not None:
+            matching = [ids for ids in matching if self._fails_in_same_cases(ids)]
+        if (
+            len(matching) > 1 or self.first.number is None
+        ):  # last, because a worker takes as long as a complete check
+            matching = [ids for ids in matching[:_MOST_WORKERS] if self._fails_same_checks(ids)]
+        found = self.references.only_candidate(matching)
         if found:
             return found
-        return self.references.only(
-            [ids for ids in left[:_MOST_WORKERS] if self._says_the_same(ids)]
+        return self.references.only_candidate(
+            [ids for ids in matching[:_MOST_WORKERS] if self._has_same_message(ids)]
         )
 
-    def _questions(self) -> Iterator[Callable[[Ids], bool]]:
-        """Yield what a candidate must have in common with the submission, after this failure."""
+    def _tests(self) -> Iterator[Callable[[Ids], bool]]:
+        """Yield tests that a candidate must pass, depending on the first failed check."""
         if self.first.number is not None:
-            yield self._fails_alike
+            yield self._fails_in_same_way
         match self.first.check:
             case "vectorised":
-                yield self._loops_alike
+                yield self._has_same_loops
             case "train/eval":
-                yield self._draws_alike
+                yield self._has_same_draws
             case "interface":
-                yield self._has_the_same_signatures
+                yield self._has_same_signatures
 
     @property
     def _case_set(self) -> CaseSet:
@@ -80,83 +86,85 @@ class SameFailure:
         return self.references.patched(ids) or ""
 
     def _report(self, case_set: CaseSet, ids: Ids) -> Report:
-        """Return the report of a mistake in a worker."""
+        """Return the report of a patched reference that runs in a worker."""
         return self.references.report(case_set, self._source(ids), self._grade)
 
     def _explained_case(self) -> CaseSet:
-        """Return the case of the first failure alone."""
+        """Return a set of only the case of the first failure."""
         return self._case_set.only([] if self.first.number is None else [self.first.number - 1])
 
-    def refuses_alike(self, ids: Ids) -> bool:
-        """Return whether the calls that must be refused have the same results."""
-        mine = tuple(refusal(failure) for failure in self.comparison.reply.refusals)
-        return not mine or self.references.refusals(ids) == mine
+    def has_same_refusals(self, ids: Ids) -> bool:
+        """Return whether mistakes refuse and accept the same calls that must be refused."""
+        refusals = tuple(refusal(failure) for failure in self.comparison.reply.refusals)
+        return not refusals or self.references.refusals(ids) == refusals
 
-    def _has_the_same_signatures(self, ids: Ids) -> bool:
-        """Return whether a mistake fails the check of the interface alike."""
-        nothing = self._case_set.only([])  # only the signatures are looked at
+    def _has_same_signatures(self, ids: Ids) -> bool:
+        """Return whether mistakes fail the interface check in the same way."""
+        nothing = self._case_set.only([])  # the check reads only the signatures
         return failures(self._report(nothing, ids)) == failures(self.report, "interface")
 
-    def _fails_the_same_checks(self, ids: Ids) -> bool:
-        """Return whether a mistake fails the same checks in the same cases, in a worker."""
+    def _fails_same_checks(self, ids: Ids) -> bool:
+        """Return whether mistakes fail the same checks in the same cases when run in a worker."""
         return failures(self._report(self._case_set, ids)) == failures(self.report)
 
-    def _fails_alike(self, ids: Ids) -> bool:
-        """Return whether a mistake fails the same check in the explained case, in the same way."""
+    def _fails_in_same_way(self, ids: Ids) -> bool:
+        """Return whether mistakes fail the same check of the explained case in the same way."""
         first = self.first
-        # In this process if that shows the failure: a worker takes longer.
+        # Run in this process if that shows the failure, because a worker takes longer.
         grade = self._grade if first.check == "from scratch" else self.references.graded
         comparison, report = grade(self._explained_case(), self._source(ids))
         other = report.first_failure()
         if other is None or other.check != first.check or _wording(other) != _wording(first):
             return False
-        mine = _result_named(self.comparison, first.case)
-        theirs = _result_named(comparison, first.case)
-        if mine is None or theirs is None:
+        result = _result_named(self.comparison, first.case)
+        other_result = _result_named(comparison, first.case)
+        if result is None or other_result is None:
             return False
-        if any(seen.is_random for seen in self.seen if seen.index == mine.index):
+        if any(
+            observed.is_random for observed in self.observed_cases if observed.index == result.index
+        ):
             return True
-        return _same_traces(self.comparison, mine, comparison, theirs)
+        return _same_traces(self.comparison, result, comparison, other_result)
 
-    def _loops_alike(self, ids: Ids) -> bool:
-        theirs = self._loops(self._source(ids))
-        return bool(theirs) and theirs <= self._loops(None)
+    def _has_same_loops(self, ids: Ids) -> bool:
+        ratios = self._loops(self._source(ids))
+        return bool(ratios) and ratios <= self._loops(None)
 
-    def _fails_in_the_same_cases(self, ids: Ids) -> bool:
-        """Return whether a mistake fails the same checks in all cases that the check looks at."""
-        looked_at = {
+    def _fails_in_same_cases(self, ids: Ids) -> bool:
+        """Return whether mistakes fail the same checks in all cases of the first failed check."""
+        case_names = {
             outcome.number - 1: outcome.case
             for outcome in self.report.outcomes
             if outcome.check == self.first.check and outcome.number is not None
         }
-        some = self._case_set.only(looked_at)
-        _, report = self.references.graded(some, self._source(ids))
-        names = set(looked_at.values())
+        chosen_cases = self._case_set.only(case_names)
+        _, report = self.references.graded(chosen_cases, self._source(ids))
+        names = set(case_names.values())
         return _failed_in(self.report, names) == _failed_in(report, names)
 
-    def _draws_alike(self, ids: Ids) -> bool:
-        """Return whether a mistake fails in the same cases with dropout, and drops as much."""
-        if not self._fails_in_the_same_cases(ids):
+    def _has_same_draws(self, ids: Ids) -> bool:
+        """Return whether mistakes fail in the same cases and drop the same share of entries."""
+        if not self._fails_in_same_cases(ids):
             return False
         indices = [
             index for index, case in enumerate(self._case_set.cases) if case.dropout is not None
         ]
-        some, source = self._case_set.only(indices), self._source(ids)
+        chosen_cases, source = self._case_set.only(indices), self._source(ids)
         draws = [
-            Comparison(some, self.references.run(some, source, "outputs", draw))
+            Comparison(chosen_cases, self.references.run(chosen_cases, source, "outputs", draw))
             for draw in range(_DRAWS)
         ]
-        mine = [result for result in self.comparison.results if result.index in indices]
-        for place, result in enumerate(mine):
-            for name in result.told.outputs:
+        results = [result for result in self.comparison.results if result.index in indices]
+        for place, result in enumerate(results):
+            for name in result.reply.outputs:
                 share = _share_of_zeros(self.comparison, result, name)
-                theirs = [_share_of_zeros(draw, draw.results[place], name) for draw in draws]
-                if not _is_likely(share, theirs):
+                shares = [_share_of_zeros(draw, draw.results[place], name) for draw in draws]
+                if not _is_likely(share, shares):
                     return False
         return True
 
-    def _says_the_same(self, ids: Ids) -> bool:
-        """Return whether the first failure has the same figures too, for example counts."""
+    def _has_same_message(self, ids: Ids) -> bool:
+        """Return whether the first failures have equal messages, for example equal counts."""
         if self.first.number is None:
             return False
         _, report = self.references.graded(self._explained_case(), self._source(ids))
@@ -181,18 +189,18 @@ def _failed_in(report: Report, names: Collection[str | None]) -> set[tuple[str, 
 def _same_traces(
     comparison: Comparison, result: CaseResult, other_comparison: Comparison, other: CaseResult
 ) -> bool:
-    """Return whether two runs of a case left equal gradients and changed inputs equally."""
-    mine, theirs, dtype = result.told, other.told, result.case.dtype
+    """Return whether two runs of a case have equal gradients and equal inputs after the call."""
+    reply, other_reply, dtype = result.reply, other.reply, result.case.dtype
     compared = (
-        (mine.gradients, theirs.gradients, result.expected.gradient_scale),
-        (mine.inputs_after, theirs.inputs_after, 0.0),
+        (reply.gradients, other_reply.gradients, result.expected.gradient_scale),
+        (reply.inputs_after, other_reply.inputs_after, 0.0),
     )
     for own_ids, other_ids, scale in compared:
         for name in own_ids.keys() | other_ids.keys():
             value = comparison.tensor(own_ids.get(name, -1))
             other_value = other_comparison.tensor(other_ids.get(name, -1))
-            # No gradient and a gradient of zeros are equal: a part of a fused layer has zeros, and
-            # a layer of its own has none.
+            # A missing gradient equals a gradient of zeros: a part of a fused layer has zeros, and
+            # a separate layer has no gradient.
             if value is None and other_value is not None:
                 is_same = not bool(other_value.any())
             elif other_value is None and value is not None:
@@ -205,26 +213,27 @@ def _same_traces(
 
 
 def _is_likely(share: float, draws: Sequence[float]) -> bool:
-    """Return whether a share may be one of these draws, give or take three deviations."""
+    """Return whether a share is within 3 standard deviations, plus 3 %, of the mean draw."""
     room = 3 * statistics.stdev(draws) + _ODD_SHARE
     return abs(share - statistics.fmean(draws)) <= room
 
 
 def _share_of_zeros(comparison: Comparison, result: CaseResult, name: str) -> float:
-    value = comparison.value_of(result.told.outputs.get(name))
+    value = comparison.value_of(result.reply.outputs.get(name))
     return 0.0 if value is None or not value.numel() else float((value == 0).double().mean())
 
 
 def _wording(outcome: Outcome) -> str:
-    """Return the message of an outcome without its figures and lines."""
+    """Return the message of an outcome without values and line numbers."""
     return re.sub(r"[-+]?\d[\d.,e+-]*|nan|inf", "#", outcome.message)
 
 
 def failures(report: Report, check: str | None = None) -> set[tuple[str, int | None, str]]:
-    """Return the failed checks with the number of their case, or with their message.
+    """Return the failed checks, each with the number of its case or with its message.
 
     Args:
-        check: only this check.
+        report: of a submission or of a patched reference.
+        check: return only failures of this check; None for all checks.
     """
     assert all(outcome.check in CHECK_ORDER for outcome in report.outcomes)
     found: set[tuple[str, int | None, str]] = set()

@@ -1,4 +1,4 @@
-"""Read the text of a learner's file: its functions, and from where and with what they are called."""
+"""Analyse the source of a learner's file: its functions, their calls and branches."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ _Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
 def is_called_from_several_places(source: str, line: int) -> bool:
-    """Return whether the function that a line is in may be called from several places.
+    """Return whether the function that contains a line may be called from several places.
 
-    Python or torch may call a method with a special name at any time.
+    This is true for `forward` and for dunder methods, which torch and Python may call at any time.
     """
     tree = ast.parse(source)
     function = _function_around(tree, line)
@@ -27,9 +27,14 @@ def _is_named(node: ast.AST, name: str) -> bool:
 
 
 def is_given_a_constant(source: str, line: int, call: int) -> bool:
-    """Return whether a line reads an argument for which the call at another line gives a constant.
+    """Return whether a line reads an argument for which a call passes a constant.
 
     An example is `softmax(scores, axis)` in a function that is called with `axis=-1`.
+
+    Args:
+        source: the text of the file.
+        line: a line inside the called function.
+        call: the line of the call.
     """
     tree = ast.parse(source)
     function = _function_around(tree, line)
@@ -48,7 +53,7 @@ def is_given_a_constant(source: str, line: int, call: int) -> bool:
 
 
 def _names_read_at(function: _Function, line: int) -> set[str]:
-    """Return the names in the innermost statement at a line of a function."""
+    """Return the names in the innermost statement that contains a line of a function."""
     around = [
         node
         for node in ast.walk(function)
@@ -63,7 +68,7 @@ def _names_read_at(function: _Function, line: int) -> set[str]:
 
 
 def _arguments(function: _Function, call: ast.Call) -> Iterator[tuple[str | None, ast.expr]]:
-    """Yield the arguments of a call by the names that the function gives them."""
+    """Yield the arguments of a call with their names in the function."""
     names = [argument.arg for argument in function.args.args]
     if names[:1] == ["self"]:
         names = names[1:]
@@ -73,7 +78,7 @@ def _arguments(function: _Function, call: ast.Call) -> Iterator[tuple[str | None
 
 
 def _is_constant(value: ast.expr) -> bool:
-    """Return whether a value is written out: a number, a word, -1, torch.bfloat16."""
+    """Return whether a value is a constant, for example a number, a string or torch.bfloat16."""
     if isinstance(value, ast.UnaryOp):
         value = value.operand
     if isinstance(value, ast.Attribute) and isinstance(value.value, ast.Name):
@@ -82,7 +87,7 @@ def _is_constant(value: ast.expr) -> bool:
 
 
 def function_lines(source: str, line: int) -> range:
-    """Return the lines of the function that a line is in; the line alone if it is in none."""
+    """Return the lines of the function that contains a line; only the line if no function does."""
     function = _function_around(ast.parse(source), line)
     if function is None:
         return range(line, line + 1)
@@ -92,12 +97,14 @@ def function_lines(source: str, line: int) -> range:
 def branch_not_taken(
     source: str, start: int, end: int, visited: Collection[int], names: Collection[str]
 ) -> int | None:
-    """Return the line of the first `if` that was not entered and would have bound a name.
+    """Return the line of the first `if` whose branch did not run but would have bound a name.
 
     Args:
-        start, end: the `if` stands between these lines of a function.
+        source: the text of the file.
+        start: the `if` is after this line of a function.
+        end: the `if` is at or before this line of the same function.
         visited: the lines that ran.
-        names: the branch must bind one of these anew.
+        names: the branch must bind at least one of these names.
     """
     function = _function_around(ast.parse(source), start)
     if function is None or not start <= end <= (function.end_lineno or start):
@@ -121,8 +128,8 @@ def _bound_in(branch: ast.If) -> set[str]:
     return found
 
 
-def where_gradients_are_cut(source: str, line: int) -> int:
-    """Return the decorator that turns gradients off around a line; the line if there is none."""
+def gradient_cut_line(source: str, line: int) -> int:
+    """Return the line of a decorator that disables gradients; the line itself if there is none."""
     function = _function_around(ast.parse(source), line)
     for decorator in [] if function is None else function.decorator_list:
         text = ast.unparse(decorator)
@@ -132,9 +139,13 @@ def where_gradients_are_cut(source: str, line: int) -> int:
 
 
 def first_division(source: str, entry: str) -> int | None:
-    """Return the line at which a class first divides.
+    """Return the line of the first division in a class; None if there is none.
 
-    The constructor must look at the sizes there at the latest.
+    The constructor must check its sizes before this line.
+
+    Args:
+        source: the text of the file.
+        entry: the name of the class.
     """
     lines: list[int] = []
     for node in ast.walk(ast.parse(source)):
@@ -149,7 +160,7 @@ def first_division(source: str, entry: str) -> int | None:
 
 
 def _function_around(tree: ast.AST, line: int) -> _Function | None:
-    """Return the innermost function that a line is in, its decorators included."""
+    """Return the innermost function that contains a line. Decorators belong to the function."""
     around = []
     for node in ast.walk(tree):
         if isinstance(node, _Function):

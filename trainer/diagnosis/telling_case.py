@@ -1,4 +1,4 @@
-"""Choose the case with wrong values that tells one cause from another best."""
+"""Choose the case with wrong values that distinguishes possible causes best."""
 
 from __future__ import annotations
 
@@ -6,52 +6,53 @@ from collections.abc import Sequence
 
 from torch import Tensor
 
-from trainer.diagnosis.observed import Observed, coincidences
+from trainer.diagnosis.observed import Observed, coinciding_sizes
 from trainer.diagnosis.patched_references import PatchedReferences
 from trainer.grading.case_set import CaseSet
 from trainer.model.report import Outcome
 
 _MOST_CONSIDERED = 6  # cases whose worth is measured
-_LONG = 120  # nodes; a longer way to the outputs takes longer to compare
-_EXPLAINED = 1.25  # times the worth, for the case that the report explains
+_LONG = 120  # nodes; a longer graph takes longer to compare
+_EXPLAINED = 1.25  # factor of the worth of the case that the report explains
 
 
-def most_telling(
+def most_informative_case(
     references: PatchedReferences, wrong: Sequence[Observed], first: Outcome
 ) -> int | None:
-    """Return the index of the case that tells most; None if no case does.
+    """Return the index of the most informative case; None if no case can be compared.
 
     Args:
+        references: the patched references.
         wrong: the cases with wrong results.
         first: the failure that the report explains.
     """
     case_set = references.case_set
-    found = [seen for seen in wrong if _can_be_compared(seen, case_set)]
-    found = [seen for seen in found if not seen.is_random] or found
+    found = [observed for observed in wrong if _can_be_compared(observed, case_set)]
+    found = [observed for observed in found if not observed.is_random] or found
 
-    def rank(seen: Observed) -> tuple[bool, int]:
-        is_explained = first.number == seen.index + 1
-        return not is_explained, coincidences(case_set.cases[seen.index])
+    def rank(observed: Observed) -> tuple[bool, int]:
+        is_explained = first.number == observed.index + 1
+        return not is_explained, coinciding_sizes(case_set.cases[observed.index])
 
     found.sort(key=rank)
-    indices = [seen.index for seen in found]
+    indices = [observed.index for observed in found]
     if indices and case_set.cases[indices[0]].plain:
         return max(indices, key=lambda index: _worth_of_numbers(references, index))
     considered = indices[:_MOST_CONSIDERED]
     return max(considered, key=lambda index: _worth(references, index, first), default=None)
 
 
-def _can_be_compared(seen: Observed, case_set: CaseSet) -> bool:
-    if seen.behaviour.failure is not None or seen.dtype == "bfloat16":
+def _can_be_compared(observed: Observed, case_set: CaseSet) -> bool:
+    if observed.behaviour.failure is not None or observed.dtype == "bfloat16":
         return False
-    if case_set.cases[seen.index].probe is not None:
+    if case_set.cases[observed.index].probe is not None:
         return False
-    values = [value for value in seen.behaviour.outputs.values() if isinstance(value, Tensor)]
+    values = [value for value in observed.behaviour.outputs.values() if isinstance(value, Tensor)]
     return not any(value.is_meta for value in values)
 
 
 def _worth_of_numbers(references: PatchedReferences, index: int) -> int:
-    """Return how many different numbers the reference computes, less those it computes twice."""
+    """Return the number of distinct scalars of the reference minus the number of repetitions."""
     graph = references.graph(index, "lines")
     if graph is None:
         return 0
@@ -60,11 +61,11 @@ def _worth_of_numbers(references: PatchedReferences, index: int) -> int:
 
 
 def _worth(references: PatchedReferences, index: int, first: Outcome) -> float:
-    """Return how many different results the reference makes; a long way counts less."""
+    """Return the number of distinct results of the reference, reduced for long graphs."""
     graph = references.graph(index, "tensors")
     if graph is None:
         return -1.0
-    leading = graph.leading_to_outputs  # random draws of a constructor lead nowhere
+    leading = graph.leading_to_outputs  # leaves out random draws of a constructor
     different = set()
     for node in leading:
         if node.lines and node.features is not None:
@@ -72,4 +73,4 @@ def _worth(references: PatchedReferences, index: int, first: Outcome) -> float:
     worth = len(different) * min(1.0, _LONG / len(leading))
     if first.number == index + 1:
         worth *= _EXPLAINED
-    return worth - 8 * coincidences(references.case_set.cases[index])
+    return worth - 8 * coinciding_sizes(references.case_set.cases[index])

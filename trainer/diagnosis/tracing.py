@@ -1,4 +1,7 @@
-"""Trace a run line by line: the result of each line, and the reference's named result it equals."""
+"""Trace a run line by line.
+
+Every row shows the result of a line, and the named result of the reference that equals it.
+"""
 
 from __future__ import annotations
 
@@ -24,71 +27,84 @@ MOST_ROWS = 200
 
 
 def trace(
-    grader: Grader, challenge: Challenge, submission: Submission, seed: int, only: int | None = None
+    grader: Grader,
+    challenge: Challenge,
+    submission: Submission,
+    seed: int,
+    case_number: int | None = None,
 ) -> Trace:
     """Trace a submission in one case.
 
     Args:
-        only: the number of the case, from 1; by default the case that a report would explain.
+        grader: runs the submission.
+        challenge: the challenge that the submission answers.
+        submission: the learner's file.
+        seed: of the cases.
+        case_number: the case, from 1; None for the case that a report would explain.
 
     Raises:
         DrillError: if there is no such case, or nothing can be recorded.
     """
     case_set = grader.case_set(challenge, seed)
-    index_of_case(case_set, only)
+    index_of_case(case_set, case_number)
     judgement = grader.judge(case_set, submission)
     failure = judgement.report.first_failure()
     explained = failure.number if failure is not None else None
-    number = only or explained or 1
+    chosen = case_number or explained or 1
     comparison = judgement.comparison
     if comparison.reply.load_failure is not None or not comparison.results:
         raise DrillError(
-            f"{submission.name} does not come so far that a line makes anything; "
-            f"`attn-drill check {challenge.id}` says why."
+            f"{submission.name} fails before any of its lines can be traced; "
+            f"`attn-drill check {challenge.id}` shows why."
         )
-    alone = case_set.only([number - 1], alone=True)
-    ended = grader.workers.run(alone, submission, judgement.assignment, "lines")
-    return traced(alone, number, ended, submission.source)
+    alone = case_set.only([chosen - 1], alone=True)
+    worker_result = grader.workers.run(alone, submission, judgement.assignment, "lines")
+    return trace_of_run(alone, chosen, worker_result, submission.source)
 
 
-def traced(case_set: CaseSet, number: int, ended: WorkerResult, source: str) -> Trace:
-    """Return the rows of the set's one case.
+def trace_of_run(
+    case_set: CaseSet, case_number: int, worker_result: WorkerResult, source: str
+) -> Trace:
+    """Return the trace of the only case of a set.
 
     Args:
-        number: of the case in its challenge, from 1.
+        case_set: the case alone.
+        case_number: the number of the case in its challenge, from 1.
+        worker_result: of the worker that recorded the case.
+        source: the text of the submission.
 
     Raises:
         DrillError: if the worker could not record anything.
     """
     case = case_set.cases[0]
-    if ended.how != "replied" or not ended.reply.runs:
+    if worker_result.how != "replied" or not worker_result.reply.runs:
         raise DrillError(
-            f"Case {number} ({case.name}) cannot be recorded: {ended.reason or ended.how}. "
-            "`attn-drill check` says more."
+            f"Case {case_number} ({case.name}) cannot be recorded: "
+            f"{worker_result.reason or worker_result.how}. `attn-drill check` shows more."
         )
-    told = ended.reply.runs[0]
-    graph = graph_of(told, ended.tensors)
+    run_reply = worker_result.reply.runs[0]
+    graph = graph_of(run_reply, worker_result.tensors)
     reference = content_graph(case_set, solution(case_set.challenge), "solution.py")
-    failure = "" if told.failure is None else in_words(told.failure)
-    names = _Names(reference, dict(case.sizes))
+    failure = "" if run_reply.failure is None else in_words(run_reply.failure)
+    names = _NamedResults(reference, dict(case.sizes))
     lines = source.splitlines()
     rows = []
     for node in _visits(graph):
         text = lines[node.line - 1].strip() if node.line <= len(lines) else ""
         if node.value is not None:
-            rows.append(_row(node, node.value, text, dict(case.sizes), names.of(node)))
-    return Trace(case, number, case_set.seed, tuple(rows[:MOST_ROWS]), failure)
+            rows.append(_row(node, node.value, text, dict(case.sizes), names.names_of(node)))
+    return Trace(case, case_number, case_set.seed, tuple(rows[:MOST_ROWS]), failure)
 
 
 def _visits(graph: ValueGraph) -> list[Node]:
-    """Return the last result of every visit of a line, which is what the line is there for."""
+    """Return the last result of every visit of a line, because this is the line's result."""
     visits: list[Node] = []
     for node in graph.computed:
         if not node.lines or node.is_number or node.value is None:
             continue
         if visits and visits[-1].lines == node.lines:
             visits[-1] = node
-        elif node.operation != "return":  # it has been shown where it was made
+        elif node.operation != "return":  # the line that made the value already shows it
             visits.append(node)
     return visits
 
@@ -109,7 +125,7 @@ def _row(node: Node, value: Tensor, text: str, sizes: dict[str, int], milestone:
     )
 
 
-class _Names:
+class _NamedResults:
     """The names of the reference's results, looked up by value."""
 
     def __init__(self, reference: ValueGraph | None, sizes: dict[str, int]) -> None:
@@ -121,8 +137,8 @@ class _Names:
             if node.features is not None
         }
 
-    def of(self, node: Node) -> str:
-        """Return the names of the results that a node equals, whatever the layout."""
+    def names_of(self, node: Node) -> str:
+        """Return the names of the results that equal a node in any layout."""
         if node.is_layout and not node.name and node.operation != "return":
             return ""
         return ", ".join(name for name, index in self._by_name.items() if index.has(node))

@@ -1,4 +1,7 @@
-"""The results of one recorded run as a graph: every node knows its line and what it was made from."""
+"""Represent a recorded run as a graph of results.
+
+Every node has the line that made it and the nodes from which it was computed.
+"""
 
 from __future__ import annotations
 
@@ -29,18 +32,19 @@ _PARAMETER = "input parameter "
 class Node:
     """One result of a run. Nodes are ordered by the time at which they were made.
 
-    index      the place in the run
-    lines      the file's own lines at that moment, the innermost first
-    operation  torch's name; `input x`, `return`, or `number` for a Python number
-    value      None if it was not sent
-    parents    the nodes that it was made from
-    name       the variable that it was bound to first, or ""
-    written    the node whose memory this operation wrote into, if it wrote in place
-    entries    how many entries the result has
-    is_cut     whether gradients were off, or the result was detached and is used so
-    users      the nodes that were made from this node
-    source     the node whose entries this node has in another layout; itself if it computes
-    given      the inputs and parameters that have gone into it, as `input x`
+    Attributes:
+        index: the position in the run.
+        lines: the lines of the file in the call stack, innermost first.
+        operation: torch's name; or `input x`, `return`, or `number` for a Python scalar.
+        value: the tensor; None if the worker did not send it.
+        parents: the nodes from which this node was computed.
+        name: the first variable to which the result was bound, or "".
+        written: the node whose memory an in-place operation changed; else None.
+        entries: the number of entries of the result.
+        is_cut: whether gradients were off, or the result was detached and then used.
+        users: the nodes that were computed from this node.
+        source: the node whose entries this node has in another layout; itself if it computes.
+        given: the inputs and parameters from which the node was computed, as `input x`.
     """
 
     index: int
@@ -55,10 +59,10 @@ class Node:
     users: list[Node] = field(default_factory=list, repr=False)
     source: Node = field(init=False, repr=False)
     given: frozenset[str] = field(init=False, repr=False)
-    _same_entries: Node = field(init=False, repr=False)  # it has the same entries, in one dtype
+    _same_entries: Node = field(init=False, repr=False)  # same entries and same dtype
 
     def __post_init__(self) -> None:
-        # No property computes these: the chain of nodes may be longer than recursion allows.
+        # These are no lazy properties: the chain of nodes may exceed the recursion limit.
         self.source = self._same_entries = self
         self.given = frozenset({self.operation} if self.is_input else ())
         for parent in self.parents:
@@ -76,37 +80,37 @@ class Node:
 
     @property
     def line(self) -> int:
-        """The innermost line of the file, 0 if there is none."""
+        """The innermost line of the file; 0 if there is none."""
         return self.lines[0] if self.lines else 0
 
     @property
     def is_input(self) -> bool:
-        """Whether it is an input of the case or a parameter."""
+        """True if the node is an input of the case or a parameter."""
         return self.operation.startswith("input ")
 
     @property
     def is_parameter(self) -> bool:
-        """Whether it is a parameter of the module."""
+        """True if the node is a parameter of the module."""
         return self.operation.startswith(_PARAMETER)
 
     @property
     def is_number(self) -> bool:
-        """Whether it is a Python number."""
+        """True if the node is a Python scalar."""
         return self.operation == "number"
 
     @property
     def is_layout(self) -> bool:
-        """Whether the operation only lays its input out anew."""
+        """True if the operation only changes the layout of its input."""
         return self.operation in LAYOUTS
 
     @property
     def inputs(self) -> set[str]:
-        """The inputs that have gone into it, without parameters."""
+        """The inputs from which the node was computed, without parameters."""
         return {name for name in self.given if not name.startswith(_PARAMETER)}
 
     @cached_property
     def features(self) -> tuple[float, ...] | None:
-        """Figures that a change of layout leaves as they are; None if the value tells too little."""
+        """Figures that a change of layout does not alter; None if there are too few values."""
         if self.value is None:
             return None
         same = self._same_entries
@@ -114,34 +118,34 @@ class Node:
 
     @property
     def scalar(self) -> float:
-        """A Python number, an integer exactly; 0 if it is no number, or was not sent."""
+        """The Python scalar, rounded to 9 digits if it is a float; 0 if there is none."""
         if not self.is_number or self.value is None:
             return 0
         return float(f"{float(self.value):.9g}") if self.is_float else int(self.value)
 
     @property
     def is_float(self) -> bool:
-        """Whether its entries are floating-point numbers."""
+        """True if the entries are floating-point numbers."""
         return self.value is not None and self.value.is_floating_point()
 
     @property
     def is_comparable(self) -> bool:
-        """Whether it can be compared with results of other runs."""
+        """True if the node can be compared with results of other runs."""
         return self.features is not None or (self.is_number and self.value is not None)
 
     @property
     def is_large_scalar(self) -> bool:
-        """Whether it is a number that two different formulas hardly give by chance."""
+        """True if the scalar is so large that different formulas hardly give it by chance."""
         return abs(self.scalar) >= _LARGE
 
     @cached_property
     def core(self) -> Core | None:
-        """The part of its value that a change of layout does not alter."""
+        """The part of the value that a change of layout does not alter."""
         return None if self.value is None else Core(self.value)
 
     @cached_property
     def factor(self) -> float | None:
-        """The number by which it multiplies or divides its one tensor; None if it does more."""
+        """The factor between the only tensor operand and the result; None if there is no factor."""
         tensors = [parent for parent in self.parents if parent.entries > 1]
         if self.operation not in ("mul", "div") or len(tensors) != 1:
             return None
@@ -153,12 +157,14 @@ def _factor_between(before: Tensor | None, after: Tensor | None) -> float | None
         return None
     if before.shape != after.shape or not before.is_floating_point():
         return None
-    one, other = before.double(), after.double()
-    size = float(one.pow(2).sum())
+    values, other_values = before.double(), after.double()
+    size = float(values.pow(2).sum())
     if not size or not math.isfinite(size):
         return None
-    factor = float((other * one).sum()) / size
-    is_multiple = torch.isclose(other, factor * one, rtol=1e-2, atol=1e-6 * size**0.5).all()
+    factor = float((other_values * values).sum()) / size
+    is_multiple = torch.isclose(
+        other_values, factor * values, rtol=1e-2, atol=1e-6 * size**0.5
+    ).all()
     return factor if factor and bool(is_multiple) else None
 
 
@@ -171,21 +177,22 @@ class ValueGraph:
 
     @cached_property
     def leading_to_outputs(self) -> tuple[Node, ...]:
-        """The nodes from which an output was made; all nodes if no output is a tensor."""
+        """The nodes from which an output was computed; all nodes if no output is a tensor."""
         return leading_to(self.outputs.values()) if self.outputs else self.nodes
 
     @cached_property
     def computed(self) -> tuple[Node, ...]:
-        """The nodes that were made after everything was given."""
+        """The nodes that were made after all inputs and parameters."""
         last = max((node.index for node in self.nodes if node.is_input), default=-1)
         return tuple(node for node in self.nodes if node.index > last)
 
 
-def walk(starts: Iterable[Node], onwards: Callable[[Node], Iterable[Node]]) -> set[Node]:
-    """Return all nodes that can be reached.
+def reachable(starts: Iterable[Node], neighbours: Callable[[Node], Iterable[Node]]) -> set[Node]:
+    """Return all nodes that can be reached, including the first nodes.
 
     Args:
-        onwards: returns the nodes to which a node leads.
+        starts: the first nodes.
+        neighbours: returns the nodes that can be reached from a node in one step.
     """
     found: set[Node] = set()
     waiting = list(starts)
@@ -193,27 +200,33 @@ def walk(starts: Iterable[Node], onwards: Callable[[Node], Iterable[Node]]) -> s
         node = waiting.pop()
         if node not in found:
             found.add(node)
-            waiting += onwards(node)
+            waiting += neighbours(node)
     return found
 
 
 def leading_to(ends: Iterable[Node]) -> tuple[Node, ...]:
-    """Return these nodes and all nodes that they were made from, in order."""
-    return tuple(sorted(walk(ends, lambda node: node.parents)))
+    """Return these nodes and all nodes from which they were computed, in order."""
+    return tuple(sorted(reachable(ends, lambda node: node.parents)))
 
 
-def graph_of(told: RunReply, tensors: Sequence[Tensor], source: str | None = None) -> ValueGraph:
-    """Build the graph of a recorded run. Nodes point only backwards, whatever the worker says.
+def graph_of(
+    run_reply: RunReply, tensors: Sequence[Tensor], source: str | None = None
+) -> ValueGraph:
+    """Build the graph of a recorded run.
+
+    The reply of a worker is not trusted: parents that are not earlier nodes are ignored.
 
     Args:
-        source: the text of the file, which tells what Python numbers were computed from.
+        run_reply: the recorded run.
+        tensors: the tensors of the worker's reply.
+        source: the text of the file. It is used to find the parents of Python scalars.
     """
     nodes: list[Node] = []
     numbers = None if source is None else _NumberParents(source)
-    for index, step in enumerate(told.steps):
+    for index, step in enumerate(run_reply.steps):
         parents = tuple(nodes[place] for place in step.parents if 0 <= place < index)
         if numbers is not None and step.operation == "number" and not parents:
-            parents = numbers.of(step)
+            parents = numbers.parents_of(step)
         node = Node(
             index=index,
             lines=tuple(step.lines),
@@ -221,39 +234,39 @@ def graph_of(told: RunReply, tensors: Sequence[Tensor], source: str | None = Non
             value=_value_of(step, tensors),
             parents=parents,
             name=step.name,
-            written=nodes[step.into] if 0 <= step.into < index else None,
+            written=nodes[step.written] if 0 <= step.written < index else None,
             entries=step.entries,
-            is_cut=step.cut,
+            is_cut=step.is_cut,
         )
         nodes.append(node)
         if numbers is not None:
             numbers.add(node)
     outputs = {
-        name: nodes[place] for name, place in told.made_by.items() if 0 <= place < len(nodes)
+        name: nodes[place] for name, place in run_reply.made_by.items() if 0 <= place < len(nodes)
     }
     return ValueGraph(tuple(nodes), outputs)
 
 
 def _value_of(step: RecordedStep, tensors: Sequence[Tensor]) -> Tensor | None:
-    """Return a value as a recorder tells it: complex numbers as pairs, numbers as one entry."""
-    if not 0 <= step.tensor < len(tensors):
+    """Return the value of a step. Complex tensors become pairs of real entries."""
+    if not 0 <= step.tensor_id < len(tensors):
         return None
-    value = tensors[step.tensor]
+    value = tensors[step.tensor_id]
     if step.operation == "number" and (value.is_complex() or value.dim()):
         return None
     return torch.view_as_real(value) if value.is_complex() else value
 
 
 class _NumberParents:
-    """Find what Python numbers were computed from, by the names in their statements."""
+    """Find the parents of Python scalars by the names in their statements."""
 
     def __init__(self, source: str) -> None:
         self._names = _names_by_line(source)
         self._latest: dict[tuple[tuple[int, ...], str], Node] = {}  # by call and name
         self._returned: dict[tuple[int, ...], Node] = {}  # by the lines of the call
 
-    def of(self, step: RecordedStep) -> tuple[Node, ...]:
-        """Return the numbers that a number was computed from."""
+    def parents_of(self, step: RecordedStep) -> tuple[Node, ...]:
+        """Return the nodes from which a Python scalar was computed."""
         lines = tuple(step.lines)
         if not lines:
             return ()
@@ -264,7 +277,7 @@ class _NumberParents:
         return tuple(sorted(parents))
 
     def add(self, node: Node) -> None:
-        """Remember a number for the numbers after it."""
+        """Remember a scalar as a possible parent of later scalars."""
         if not node.is_number or not node.lines:
             return
         call = node.lines[1:]
@@ -275,7 +288,7 @@ class _NumberParents:
 
 
 def _names_by_line(source: str) -> dict[int, set[str]]:
-    """Return the names that are read in the statement of each line."""
+    """Return for each line the names that its statement reads."""
     found: dict[int, set[str]] = {}
     try:
         tree = ast.parse(source)
@@ -298,23 +311,27 @@ def _names_by_line(source: str) -> dict[int, set[str]]:
 def content_graph(
     case_set: CaseSet, source: str, path: str, purpose: Purpose = "lines"
 ) -> ValueGraph | None:
-    """Run the pack's own file on the set's one case; None if it raises."""
+    """Run a file of the pack on the only case of a set; return None if the file raises."""
     request, tensors = case_set.decoded_request(purpose)
-    kept = KeptTensors()
-    runner = CaseRunner(request, tensors, GuardedCall(path), kept, Hooks())
+    kept_tensors = KeptTensors()
+    runner = CaseRunner(request, tensors, GuardedCall(path), kept_tensors, Hooks())
     try:
         runner.run_all(load_module("recorded", path, source), case_set.content.drive)
     except PackError:
         return None
-    told = runner.runs[0]
-    return graph_of(told, kept.tensors) if told.failure is None and told.steps else None
+    run_reply = runner.runs[0]
+    return (
+        graph_of(run_reply, kept_tensors.tensors)
+        if run_reply.failure is None and run_reply.steps
+        else None
+    )
 
 
 def right_graphs(case_set: CaseSet) -> list[ValueGraph]:
-    """Run the reference on the set's one case, then the pack's other right answers.
+    """Run the reference, then the other right answers of the pack, on the only case of a set.
 
-    An answer whose layers were not told apart is left out: its outputs differ. A scripted answer is
-    left out because it takes as long as all others.
+    Leave out answers with other outputs, because their layers were assigned wrongly. Leave out
+    scripted answers, because a scripted answer takes as long as all others together.
     """
     challenge = case_set.challenge
     path = str(challenge.solutions / "solution.py")
@@ -322,7 +339,7 @@ def right_graphs(case_set: CaseSet) -> list[ValueGraph]:
     if reference is None:
         return []
     found = [reference]
-    # Names come from the reference; numbers count only if no output is a tensor.
+    # Only the reference needs names. Python scalars count only if no output is a tensor.
     purpose: Purpose = "tensors" if reference.outputs else "lines"
     for other_path in also_right(challenge):
         source = read_text(other_path)
@@ -335,9 +352,9 @@ def right_graphs(case_set: CaseSet) -> list[ValueGraph]:
 
 def _same_outputs(graph: ValueGraph, reference: ValueGraph) -> bool:
     for name in graph.outputs.keys() & reference.outputs.keys():
-        mine, wanted = graph.outputs[name].value, reference.outputs[name].value
-        if mine is None or wanted is None:
+        actual, expected = graph.outputs[name].value, reference.outputs[name].value
+        if actual is None or expected is None:
             continue
-        if mine.shape != wanted.shape or not equal(mine, wanted):
+        if actual.shape != expected.shape or not equal(actual, expected):
             return False
     return True

@@ -1,4 +1,8 @@
-"""A ready folder for Gradescope: what grades one assignment, with this very version of attn-drill and what of a course's own packs is asked."""
+"""Write the folder of a Gradescope autograder for one assignment.
+
+The folder holds this version of attn-drill, and the challenges of the course's own packs that the
+assignment asks for.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +19,7 @@ from trainer.model.errors import DrillError
 _OURS = ("run_autograder", "setup.sh", "assignment.toml")
 _LEFT_OUT = shutil.ignore_patterns("__pycache__", "*.pyc", ".*")
 
-# For an installed wheel, which has no pyproject.toml: the same package again.
+# An installed wheel has no pyproject.toml. This file builds the same package again.
 _PYPROJECT = """\
 [build-system]
 requires = ["hatchling"]
@@ -42,16 +46,19 @@ packages = ["trainer"]
 def write_autograder(
     folder: Path, assignment_toml: str, package_root: Path, others: Sequence[Challenge] = ()
 ) -> None:
-    """Write all that the platform needs into `folder`: empty, missing, or an autograder written earlier, which is replaced.
+    """Write all files that the platform needs into a folder. Replace an earlier autograder.
 
     Args:
-        folder: what is to be zipped; see the README.md in it.
+        folder: missing, empty, or an earlier autograder. Its README.md explains how to zip it.
         assignment_toml: the text of the assignment's file.
-        package_root: what holds `trainer/`: a checkout, or the site-packages of an installed wheel.
-        others: what is asked of other packs; these challenges become the autograder's own pack.
+        package_root: the folder that holds `trainer/`: a checkout, or the site-packages of an
+            installed wheel.
+        others: the challenges of the assignment from other packs. They become the pack of the
+            autograder.
 
     Raises:
-        DrillError: where the folder has something else in it, or `package_root` has no package.
+        DrillError: the folder holds other files or cannot be written, or `package_root` has no
+            package.
     """
     _clear(folder)
     package = folder / "package"
@@ -60,9 +67,13 @@ def write_autograder(
             _from_checkout(package_root, package)
         else:
             _from_wheel(package_root, package)
-        for one in others:
-            for part, place in (("challenges", one.folder), ("solutions", one.solutions)):
-                shutil.copytree(place, folder / "pack" / part / one.folder.name, ignore=_LEFT_OUT)
+        for challenge in others:
+            for part, source in (
+                ("challenges", challenge.folder),
+                ("solutions", challenge.solutions),
+            ):
+                target = folder / "pack" / part / challenge.folder.name
+                shutil.copytree(source, target, ignore=_LEFT_OUT)
         (folder / "assignment.toml").write_text(assignment_toml, encoding="utf-8")
         (folder / "README.md").write_text(README, encoding="utf-8")
         for name, script in (("setup.sh", SETUP), ("run_autograder", RUN_AUTOGRADER)):
@@ -73,14 +84,18 @@ def write_autograder(
 
 
 def _clear(folder: Path) -> None:
-    """Nothing but an earlier autograder is ever removed, and of that the package and the pack alone: a pip.conf put beside them stays."""
+    """Remove the package and the pack of an earlier autograder. Refuse every other folder.
+
+    Other files of an earlier autograder stay, for example a pip.conf.
+    """
     if folder.exists() and not folder.is_dir():
         raise DrillError(f"{folder} is a file. Name a folder for the autograder.")
     if folder.is_dir() and any(folder.iterdir()):
         missing = [name for name in _OURS if not (folder / name).is_file()]
         if missing:
             raise DrillError(
-                f"{folder} is not empty and no autograder (it has no {missing[0]}). Name a new folder."
+                f"{folder} is not empty and is not an autograder (it has no {missing[0]}). Name a"
+                " new folder."
             )
         for name in ("package", "pack"):
             shutil.rmtree(folder / name, ignore_errors=True)
@@ -96,15 +111,22 @@ def _from_checkout(root: Path, package: Path) -> None:
 
 
 def _from_wheel(root: Path, package: Path) -> None:
-    """The challenges lie inside `trainer/` here; they are put back beside it, and pyproject.toml is made from the wheel's own data."""
-    found = sorted(root.glob("attn_drill-*.dist-info"))
+    """Copy the package of an installed wheel.
+
+    In a wheel, the challenges are inside `trainer/`. Move them next to `trainer/` again, and make
+    a pyproject.toml from the metadata of the wheel.
+    """
+    dist_infos = sorted(root.glob("attn_drill-*.dist-info"))
     pack = root / "trainer" / "_pack"
-    if not found or not all((pack / name).is_dir() for name in ("challenges", "solutions")):
+    if not dist_infos or not all((pack / name).is_dir() for name in ("challenges", "solutions")):
         raise DrillError(
-            f"{root} has neither a checkout of attn-drill nor an installed one. Install attn-drill again, from a whole checkout or wheel."
+            f"{root} has neither a checkout nor an installed wheel of attn-drill. Install"
+            " attn-drill again, from a complete checkout or wheel."
         )
-    installed = metadata.Distribution.at(found[-1])
-    dependencies = [one for one in installed.requires or () if "extra ==" not in one]
+    installed = metadata.Distribution.at(dist_infos[-1])
+    dependencies = [
+        requirement for requirement in installed.requires or () if "extra ==" not in requirement
+    ]
     shutil.copytree(
         root / "trainer",
         package / "trainer",
@@ -117,19 +139,19 @@ def _from_wheel(root: Path, package: Path) -> None:
     )
     (package / "pyproject.toml").write_text(text, encoding="utf-8")
     (package / "constraints.txt").write_text(_pins(root), encoding="utf-8")
-    for license_file in found[-1].glob("licenses/*"):
+    for license_file in dist_infos[-1].glob("licenses/*"):
         shutil.copy(license_file, package / license_file.name)
 
 
 def _pins(root: Path) -> str:
-    """What is installed beside the wheel, so that the platform grades with the same versions."""
-    there = {
-        one.name: one.version
-        for one in metadata.distributions(path=[str(root)])
-        if one.name and one.name.lower() != "attn-drill"
+    """Return the versions of the installed packages, so that the platform grades with them."""
+    installed = {
+        distribution.name: distribution.version
+        for distribution in metadata.distributions(path=[str(root)])
+        if distribution.name and distribution.name.lower() != "attn-drill"
     }
     # The part after a plus names a build, which another index may not have.
     return "".join(
         f"{name}=={version.partition('+')[0]}\n"
-        for name, version in sorted(there.items(), key=lambda one: one[0].lower())
+        for name, version in sorted(installed.items(), key=lambda item: item[0].lower())
     )

@@ -1,4 +1,4 @@
-"""A class's results as one HTML page; `templates/class.html.jinja` shows them."""
+"""Write the results of a class as one HTML page, with the template `class.html.jinja`."""
 
 from __future__ import annotations
 
@@ -17,7 +17,13 @@ from trainer.report.pages import page
 
 @dataclass(frozen=True)
 class StudentRow:
-    """One row of the table of students; `results` by challenge, `total` of 0 to 100."""
+    """One row of the table of students.
+
+    Attributes:
+        student: the name of the student.
+        results: the results of the student by challenge.
+        total: 0 to 100, or None if a score is missing.
+    """
 
     student: str
     results: Mapping[str, StudentResult]
@@ -30,15 +36,16 @@ def class_html(
     """Yield the page in small pieces.
 
     Args:
-        results: called for each of three passes; gives the same results each time, by student.
-        assignment: what the class was asked.
+        results: return the results, sorted by student. Called three times, and must return the
+            same results each time.
+        assignment: the assignment of the class.
     """
     summary = summarise(results(), assignment)
     return page(
         "class",
         title=assignment.title.strip() or "Results of the class",
         summary=summary,
-        challenges=[asked.challenge for asked in assignment.asked],
+        challenges=[assigned.challenge for assigned in assignment.challenges],
         mistakes=_most_common_first(summary),
         rows=_rows(results, assignment),
         results=results,
@@ -53,13 +60,16 @@ def class_html(
 
 
 def anchor(student: str, challenge: str) -> str:
-    """Return the id of a report: the same in every file, and nothing of the name is in it."""
+    """Return the id of a report on the page.
+
+    The id is the same on every page, and does not reveal the name of the student.
+    """
     key = f"{student}\0{challenge}".encode(errors="surrogatepass")
     return f"r-{hashlib.sha256(key).hexdigest()[:16]}"
 
 
 def _most_common_first(summary: ClassSummary) -> list[tuple[str, CommonMistake]]:
-    """Return every named mistake with its challenge."""
+    """Return every named mistake with its challenge, the most common mistake first."""
     mistakes = [
         (challenge.challenge, mistake)
         for challenge in summary.challenges
@@ -78,6 +88,6 @@ def _rows(
 
 
 def _bins_in_words(scores: Distribution) -> str:
-    """Return the counts of a histogram: `0 to 10: 12, 90 to 100: 30`."""
+    """Return the counts of a histogram as text, for example `0 to 10: 12, 90 to 100: 30`."""
     filled = [(10 * index, count) for index, count in enumerate(scores.bins) if count]
     return ", ".join(f"{low} to {low + 10}: {count}" for low, count in filled) or "none"

@@ -1,4 +1,4 @@
-"""One student's results as what a runner of GitHub Classroom's autograding reports, version 1."""
+"""Write one student's results in the format of GitHub Classroom's autograding, version 1."""
 
 from __future__ import annotations
 
@@ -9,31 +9,38 @@ from collections.abc import Iterable
 from typing import Any
 
 from trainer.classroom.records import Assignment, StudentResult
-from trainer.export.student_view import StudentChallenge, StudentCheck, StudentView, told
+from trainer.export.student_view import StudentChallenge, StudentCheck, StudentView, student_view
 
 _MOST = 100  # whole points: the reporter writes "Points 67/100" for Classroom to read
-# A log line that begins so, blanks aside, is an order to the machine that runs the workflow; so is `##[` anywhere.
+# The machine that runs the workflow reads a log line as a command if it begins with `::` after
+# blanks, or if it has `##[` anywhere.
 _ORDER = re.compile(r"(?m)^(\s*):(?=:)")
 
 
 def github_classroom_object(
     results: Iterable[StudentResult], assignment: Assignment
 ) -> dict[str, Any]:
-    """The object. Where something could not be graded, `max_score` is 0, and the reporter sends no points at all."""
-    found = told(results, assignment, _MOST)
-    tests = [test for one in found.challenges for test in _tests(one, found)]
-    verdicts = {one.verdict for one in found.challenges}
+    """Return the object that the reporter of GitHub Classroom reads.
+
+    If a challenge could not be graded, `max_score` is 0 and the reporter sends no points.
+    """
+    view = student_view(results, assignment, _MOST)
+    tests = [test for challenge in view.challenges for test in _tests(challenge, view)]
+    verdicts = {challenge.verdict for challenge in view.challenges}
     status = "error" if "not graded" in verdicts else "fail" if "failed" in verdicts else "pass"
     return {
         "version": 1,
         "status": status,
-        "max_score": 0 if found.score is None else _MOST,
+        "max_score": 0 if view.score is None else _MOST,
         "tests": tests,
     }
 
 
 def result_line(reported: dict[str, Any]) -> str:
-    """The line `result=…` for the file that $GITHUB_OUTPUT names; the reporter reads it from there, in base64."""
+    """Return the line `result=…` for the file that $GITHUB_OUTPUT names.
+
+    The reporter reads the object from this line, in base64.
+    """
     return (
         "result="
         + base64.b64encode(json.dumps(reported, allow_nan=False).encode()).decode("ascii")
@@ -41,12 +48,12 @@ def result_line(reported: dict[str, Any]) -> str:
     )
 
 
-def _tests(challenge: StudentChallenge, found: StudentView) -> list[dict[str, Any]]:
-    if not challenge.checks:  # only the verdict is told
+def _tests(challenge: StudentChallenge, view: StudentView) -> list[dict[str, Any]]:
+    if not challenge.checks:  # the student sees only the verdict
         says = "" if challenge.verdict == "passed" else challenge.says
         status = {"passed": "pass", "failed": "fail", "not graded": "error"}[challenge.verdict]
-        return [_test(challenge, challenge.challenge, status, challenge.points, says, None, found)]
-    several = len(found.challenges) > 1
+        return [_test(challenge, challenge.challenge, status, challenge.points, says, None, view)]
+    several = len(view.challenges) > 1
     return [
         _test(
             challenge,
@@ -55,7 +62,7 @@ def _tests(challenge: StudentChallenge, found: StudentView) -> list[dict[str, An
             check.points,
             _message(challenge, check),
             check.line,
-            found,
+            view,
         )
         for check in challenge.checks
     ]
@@ -74,7 +81,7 @@ def _test(
     points: int,
     message: str,
     line: int | None,
-    found: StudentView,
+    view: StudentView,
 ) -> dict[str, Any]:
     return {
         "name": name,
@@ -83,6 +90,6 @@ def _test(
         "test_code": "",
         "filename": challenge.file if line is not None else "",
         "line_no": line or 0,
-        "execution_time": "" if found.seconds is None else f"{found.seconds:.2f}s",
-        "score": points if found.score is not None else 0,
+        "execution_time": "" if view.seconds is None else f"{view.seconds:.2f}s",
+        "score": points if view.score is not None else 0,
     }

@@ -1,4 +1,4 @@
-"""The grades of a class as CSV: one row a submission, in the columns of the contract."""
+"""Write the grades of a class as CSV, with one row for each submission."""
 
 from __future__ import annotations
 
@@ -22,21 +22,27 @@ COLUMNS = (
     "seconds",
 )
 
-# No byte order mark: a program that asks for the column `student` would find one called `\ufeffstudent`. A spreadsheet that takes
-# such a file for its country's old encoding is told UTF-8 when it imports it (in Excel: Data, From Text/CSV).
+# The file has no byte order mark: with the mark, a program would find the column `\ufeffstudent`
+# instead of `student`. If a spreadsheet assumes an old encoding of its country, choose UTF-8 when
+# importing the file (in Excel: Data, From Text/CSV).
 ENCODING = "utf-8"
 
-# What spreadsheets take for a formula, full-width forms too, also behind blanks, quotes and what is not seen.
+# The beginning of a text that spreadsheets read as a formula. Full-width signs count, too, and so
+# do signs after blanks, quotes and invisible characters.
 _FORMULA = re.compile(r"[\s\"'`\u200c\u200d]*[=+\-@＝＋－＠]")
 
 
 def grades_csv(results: Iterable[StudentResult]) -> str:
-    """The whole file; write it with `ENCODING` and newline=""."""
+    """Return the text of the file. Write the text with `ENCODING` and newline=""."""
     return "".join(rows(results))
 
 
 def rows(results: Iterable[StudentResult]) -> Iterator[str]:
-    """The lines of the file, the header first. A line is a row: line ends in names are escaped, so that tools that go by lines are right too."""
+    """Yield the lines of the file, the header first.
+
+    Each row is exactly one line: line ends in names are escaped. So tools that read line by line
+    work, too.
+    """
     yield ",".join(COLUMNS) + "\n"
     for result in results:
         yield csv_line(cells(result))
@@ -45,8 +51,8 @@ def rows(results: Iterable[StudentResult]) -> Iterator[str]:
 def cells(result: StudentResult) -> tuple[str, ...]:
     """Return the cells of one submission, in the order of `COLUMNS`.
 
-    Without a verdict, the cells of what is not known are empty. If several submissions came under
-    one name, a sentence says so in the column `likely_mistake`.
+    Without a verdict, unknown values are empty cells. If several submissions have the same
+    student's name, the column `likely_mistake` has a sentence about it.
     """
     graded = result.verdict is not None
     passed, total = checks_passed(result)
@@ -63,15 +69,20 @@ def cells(result: StudentResult) -> tuple[str, ...]:
 
 
 def cell_of(text: str) -> str:
-    """What a spreadsheet shows as it is: an apostrophe before what it would compute."""
+    """Return a text that a spreadsheet shows and does not compute.
+
+    A text that could be a formula gets an apostrophe at its beginning.
+    """
     shown = visible(text)
-    # Tabs and line ends are escapes by now; but who takes the escapes back must not get a formula either.
+    # `visible` has escaped tabs and line ends. A program that undoes the escapes must not get a
+    # formula either, so texts that begin with these characters get an apostrophe, too.
     return "'" + shown if _FORMULA.match(text) or text[:1] in ("\t", "\r", "\n") else shown
 
 
 def csv_line(row: tuple[str, ...]) -> str:
-    """A row as a line of a CSV file."""
-    # Where a semicolon divides cells, what stands behind one in a name would be a cell of its own: quotes hold it together.
+    """Return a row as a line of a CSV file."""
+    # In some countries, spreadsheets split cells at semicolons. Quotes keep a name with a
+    # semicolon in one cell.
     buffer = io.StringIO()
     csv.writer(
         buffer,

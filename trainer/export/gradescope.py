@@ -1,4 +1,7 @@
-"""One student's results as Gradescope's results.json; the assignment's maximum there must be 100 points."""
+"""Write one student's results as Gradescope's results.json.
+
+The maximum of the assignment on Gradescope must be 100 points.
+"""
 
 from __future__ import annotations
 
@@ -6,42 +9,49 @@ from collections.abc import Iterable
 from typing import Any
 
 from trainer.classroom.records import Assignment, StudentResult
-from trainer.export.student_view import StudentChallenge, StudentCheck, StudentView, told
+from trainer.export.student_view import StudentChallenge, StudentCheck, StudentView, student_view
 
 _UNITS = 10_000  # hundredths of a point
 
 
 def gradescope_object(results: Iterable[StudentResult], assignment: Assignment) -> dict[str, Any]:
-    """The object, as its documentation calls the keys. There is no score where something could not be graded: nobody gets a 0 for that."""
-    found = told(results, assignment, _UNITS)
-    several = len(found.challenges) > 1
-    made: dict[str, Any] = {} if found.score is None else {"score": round(found.score, 2)}
-    if found.seconds is not None:
-        made["execution_time"] = round(found.seconds, 1)
-    made |= {
-        "output": "\n\n".join(f"{one.challenge}: {one.says}" for one in found.challenges),
-        "output_format": "text",  # their default too; said so that nobody's text is ever taken for markup
+    """Return the object with the keys of Gradescope's documentation.
+
+    The object has no score if a challenge could not be graded, because no student may get 0
+    points for a fault of the grader.
+    """
+    view = student_view(results, assignment, _UNITS)
+    several = len(view.challenges) > 1
+    content: dict[str, Any] = {} if view.score is None else {"score": round(view.score, 2)}
+    if view.seconds is not None:
+        content["execution_time"] = round(view.seconds, 1)
+    content |= {
+        "output": "\n\n".join(
+            f"{challenge.challenge}: {challenge.says}" for challenge in view.challenges
+        ),
+        # Also the default of Gradescope. Set here so that no text is ever read as markup.
+        "output_format": "text",
         "visibility": "visible",
-        "stdout_visibility": "hidden",  # what the grader prints is for the teacher
+        "stdout_visibility": "hidden",  # the grader prints messages for the teacher only
     }
     tests = [
-        _test(one, check, found, several=several)
-        for one in found.challenges
-        for check in one.checks
+        _test(challenge, check, view, several=several)
+        for challenge in view.challenges
+        for check in challenge.checks
     ]
-    return made | ({"tests": tests} if tests else {})
+    return content | ({"tests": tests} if tests else {})
 
 
 def _test(
-    challenge: StudentChallenge, check: StudentCheck, found: StudentView, *, several: bool
+    challenge: StudentChallenge, check: StudentCheck, view: StudentView, *, several: bool
 ) -> dict[str, Any]:
-    made: dict[str, Any] = {
+    test: dict[str, Any] = {
         "name": f"{challenge.challenge}: {check.name}" if several else check.name,
         "status": "passed" if check.status == "passed" else "failed",
         "output": check.says,
         "output_format": "text",
         "visibility": "visible",
     }
-    if found.score is not None:
-        made |= {"score": check.points / 100, "max_score": check.most / 100}
-    return made
+    if view.score is not None:
+        test |= {"score": check.points / 100, "max_score": check.max_points / 100}
+    return test

@@ -1,4 +1,8 @@
-"""The results of a class as JUnit XML: a suite a submission, a test case a check."""
+"""Write the results of a class as JUnit XML.
+
+Each submission is a suite, and each check is a test case. Only the duration of a whole submission
+is known, so a suite has a time and its test cases have none.
+"""
 
 from __future__ import annotations
 
@@ -10,32 +14,40 @@ from trainer.model.report import Outcome
 from trainer.report.class_words import VERDICTS
 from trainer.report.visible import visible
 
-# How long a check took is not known, only how long all of them did: a suite has a time, its test cases have none.
-
 
 def junit_xml(results: Iterable[StudentResult]) -> str:
-    """The whole file."""
+    """Return the text of the file."""
     suites: list[str] = []
     counts = {"tests": 0, "failures": 0, "errors": 0, "skipped": 0}
     seconds = 0.0
     for result in results:
         cases = list(_cases(result))
         for kind in counts:
-            counts[kind] += len(cases) if kind == "tests" else sum(one == kind for one, _ in cases)
+            counts[kind] += (
+                len(cases) if kind == "tests" else sum(outcome == kind for outcome, _ in cases)
+            )
         seconds += result.seconds
         suites.append(_suite(result, cases))
     numbers = _numbers(counts, seconds)
-    return f'<?xml version="1.0" encoding="UTF-8"?>\n<testsuites name="attn-drill"{numbers}>\n{"".join(suites)}</testsuites>\n'
+    return (
+        '<?xml version="1.0" encoding="UTF-8"?>\n'
+        f'<testsuites name="attn-drill"{numbers}>\n{"".join(suites)}</testsuites>\n'
+    )
 
 
 def _suite(result: StudentResult, cases: list[tuple[str, str]]) -> str:
     counts = {"tests": len(cases)} | {
-        kind: sum(one == kind for one, _ in cases) for kind in ("failures", "errors", "skipped")
+        kind: sum(outcome == kind for outcome, _ in cases)
+        for kind in ("failures", "errors", "skipped")
     }
     name = _attribute(f"{result.student}: {result.challenge}")
     printed = f"<system-out>{_text(result.text)}</system-out>\n" if result.text else ""
     body = "".join(line for _, line in cases)
-    return f"<testsuite name={name}{_numbers(counts, result.seconds)} file={_attribute(result.file)}>\n{body}{printed}</testsuite>\n"
+    numbers = _numbers(counts, result.seconds)
+    return (
+        f"<testsuite name={name}{numbers} file={_attribute(result.file)}>\n"
+        f"{body}{printed}</testsuite>\n"
+    )
 
 
 def _numbers(counts: dict[str, int], seconds: float) -> str:
@@ -45,7 +57,7 @@ def _numbers(counts: dict[str, int], seconds: float) -> str:
 
 
 def _cases(result: StudentResult) -> Iterator[tuple[str, str]]:
-    """What kind each test case is ("" for a pass), and its element."""
+    """Yield the kind of each test case ("" for a pass) and its element."""
     group = result.challenge
     if result.verdict is None:
         yield (
@@ -74,7 +86,7 @@ def _cases(result: StudentResult) -> Iterator[tuple[str, str]]:
         else:
             yield "", _case(group, name, "")
     if result.verdict != "passed" and "failed" not in statuses.values():
-        # What did not pass is never all green, whatever its checks say.
+        # A submission that did not pass must have a failure, even if no check failed.
         words = VERDICTS[result.verdict][1]
         yield (
             "failures",
@@ -91,13 +103,25 @@ def _case(group: str, name: str, inside: str) -> str:
 
 
 def _failure(lines: list[Outcome], result: StudentResult) -> str:
-    """The first message as the attribute, all of them as the text."""
-    said = [f"{one.case}: {one.message}" if one.case else one.message for one in lines]
-    return f"<failure message={_attribute(said[0])} type={_attribute(str(result.verdict))}>{_text(chr(10).join(said))}</failure>"
+    """Return the element of a failed check.
+
+    The first message is the attribute, and all messages are the text.
+    """
+    messages = [
+        f"{outcome.case}: {outcome.message}" if outcome.case else outcome.message
+        for outcome in lines
+    ]
+    return (
+        f"<failure message={_attribute(messages[0])} type={_attribute(str(result.verdict))}>"
+        f"{_text(chr(10).join(messages))}</failure>"
+    )
 
 
 def _attribute(text: str) -> str:
-    """Quoted; XML has no control characters, not even as references: they are shown as their escapes."""
+    """Return a text as a quoted attribute.
+
+    XML has no control characters, not even as references. They become escapes like `\\x1b`.
+    """
     return quoteattr(visible(text))
 
 

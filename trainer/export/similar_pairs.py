@@ -1,4 +1,4 @@
-"""Show which submissions of a class are alike: as CSV with one row for each pair, and as text."""
+"""Show the similar submissions of a class, as CSV with one row for each pair and as text."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby
 
 from trainer.classroom.similarity import Lines, Pair
-from trainer.export.gradebook import cell_of, csv_line  # a student is spelt here as in grades.csv
+from trainer.export.gradebook import cell_of, csv_line  # the same names as in grades.csv
 from trainer.report.question_text import wrapped
 from trainer.report.visible import visible
 
-Found = Sequence[tuple[str, Sequence[Pair]]]  # the pairs of each challenge, by its id
+PairsByChallenge = Sequence[tuple[str, Sequence[Pair]]]  # the pairs of each challenge, by its id
 
 COLUMNS = (
     "challenge",
@@ -24,13 +24,13 @@ COLUMNS = (
     "other_lines",
 )
 HINT = (
-    "This is a hint where to look, no verdict: people who work on their own write short answers "
-    "that are alike too, and a copy that was rewritten is not found. Names, strings and the names "
-    "of functions do not count. Read both files before you speak to anybody."
+    "This is a hint where to look, not a verdict: students who work alone also write similar short "
+    "answers, and a rewritten copy is not found. Names, strings and the names of functions do not "
+    "count. Read both files before you speak to anybody."
 )
 NOTHING = (
-    "No two submissions are alike beyond what the stub and the known answers explain. This is no "
-    "proof either: short answers, and answers that half of the class wrote, say nothing."
+    "No two submissions are more similar than the stub and the known answers explain. This is not "
+    "a proof: short answers, and answers that half of the class wrote, show nothing."
 )
 
 _MOST_SHOWN = 20  # pairs of a challenge, on the terminal
@@ -38,14 +38,14 @@ _MOST_NAMED = 8  # students of a group
 _LONGEST_NAME = 40
 
 
-def similarity_csv(found: Found) -> str:
-    """Return the whole file, with the header first.
+def similarity_csv(pairs_by_challenge: PairsByChallenge) -> str:
+    """Return the text of the file, with the header first.
 
-    `share` and `rare` are 0 to 1, `shared` counts fingerprints, `same` is yes if only layout and
-    comments differ, and lines read `L3-L9 L20-L31`.
+    The columns `share` and `rare` are 0 to 1, `shared` counts fingerprints, `same` is yes if only
+    layout and comments differ, and `lines` has the form `L3-L9 L20-L31`.
     """
     lines = [csv_line(COLUMNS)]
-    for challenge, pairs in found:
+    for challenge, pairs in pairs_by_challenge:
         lines += [csv_line((cell_of(challenge), *_cells(pair))) for pair in pairs]
     return "".join(lines)
 
@@ -64,18 +64,18 @@ def _cells(pair: Pair) -> tuple[str, ...]:
 
 
 def _lines_cell(passages: Sequence[Lines]) -> str:
-    # A spreadsheet would take `3-9` for a day.
+    # A spreadsheet would read `3-9` as a date.
     return " ".join(f"L{first}-L{last}" for first, last in passages)
 
 
-def similarity_text(found: Found, width: int = 80) -> str:
+def similarity_text(pairs_by_challenge: PairsByChallenge, width: int = 80) -> str:
     """Return the hint, then for each challenge groups of copies and pairs with their lines."""
-    if not any(pairs for _, pairs in found):
+    if not any(pairs for _, pairs in pairs_by_challenge):
         return wrapped(NOTHING, width)
     parts = [wrapped(HINT, width)]
-    for challenge, pairs in found:
+    for challenge, pairs in pairs_by_challenge:
         if pairs:
-            title = f"{visible(challenge)}: alike beyond the stub and the known answers"
+            title = f"{visible(challenge)}: similar beyond the stub and the known answers"
             parts.append(wrapped(title, width))
             parts += _groups([pair for pair in pairs if pair.same], width)
             parts += _pairs([pair for pair in pairs if not pair.same], width)
@@ -83,7 +83,7 @@ def similarity_text(found: Found, width: int = 80) -> str:
 
 
 def _groups(copies: Sequence[Pair], width: int) -> Iterator[str]:
-    """Yield one sentence for each group; its pairs all have its first student."""
+    """Yield one sentence for each group. All pairs of a group have the same first student."""
     in_order = sorted(copies, key=lambda pair: (pair.student, pair.other))
     for first, pairs in groupby(in_order, key=lambda pair: pair.student):
         students = [first, *(pair.other for pair in pairs)]
@@ -91,7 +91,7 @@ def _groups(copies: Sequence[Pair], width: int) -> Iterator[str]:
         more = len(students) - _MOST_NAMED
         if more > 0:
             names += f" and {more} more"
-        sentence = f"{len(students)} files are the same but for layout and comments: {names}."
+        sentence = f"{len(students)} files differ only in layout and comments: {names}."
         yield wrapped(sentence, width, "  ")
 
 
@@ -116,6 +116,6 @@ def _line_list(passages: Sequence[Lines]) -> str:
 
 
 def _name(student: str) -> str:
-    """Return a name with control characters as their escapes, cut if it is long."""
+    """Return a name with escaped control characters. Cut a long name."""
     shown = visible(student)
     return shown if len(shown) <= _LONGEST_NAME else f"{shown[: _LONGEST_NAME - 3]}..."

@@ -1,4 +1,4 @@
-"""Make the results of a class: the report on a submission and its text for the student."""
+"""Make the result of a submission: its report, and the text of the report for the student."""
 
 from __future__ import annotations
 
@@ -19,7 +19,8 @@ def with_report(result: StudentResult, report: Report, source: str) -> StudentRe
     """Return the result of a submission that was graded.
 
     Args:
-        result: who handed what in, its score, and whether it was late.
+        result: the student, the challenge, the score, and whether the submission was late.
+        report: the report on the submission.
         source: the text of the submission.
     """
     excerpt = excerpt_of(source, _line_of(report))
@@ -27,7 +28,7 @@ def with_report(result: StudentResult, report: Report, source: str) -> StudentRe
 
 
 def with_trouble(result: StudentResult, trouble: str) -> StudentResult:
-    """Return the result of a file that cannot be read: it does not load."""
+    """Return the result of a file that cannot be read. Its check `loads` failed."""
     report = Report(
         challenge=result.challenge,
         file=result.file,
@@ -41,13 +42,13 @@ def with_trouble(result: StudentResult, trouble: str) -> StudentResult:
 
 
 def with_failure(result: StudentResult, sentence: str) -> StudentResult:
-    """Return the result if the grader failed: no verdict, no score."""
+    """Return a result without a verdict and without a score, because the grader failed."""
     text = f"NOT GRADED  {result.challenge}\n{visible(sentence, lines=True)}\n"
     return replace(result, error=sentence, score=None, text=text)
 
 
 def as_text(report: Report) -> str:
-    """The report as plain text, without the likely mistake and without commands."""
+    """Return the report as plain text, without the likely mistake and without commands."""
     out = console(
         io.StringIO(), width=_WIDTH, no_color=True, force_terminal=False, legacy_windows=False
     )
@@ -57,7 +58,7 @@ def as_text(report: Report) -> str:
 
 
 def _line_of(report: Report) -> int | None:
-    """The line that the report is about."""
+    """Return the line that the report is about, or None."""
     if report.diagnosis is not None and report.diagnosis.first_line is not None:
         return report.diagnosis.first_line.line
     failure = report.first_failure()
@@ -65,7 +66,12 @@ def _line_of(report: Report) -> int | None:
 
 
 def excerpt_of(source: str, line: int | None) -> Excerpt | None:
-    """A line and its neighbours, as they stand in the file."""
+    """Return a line of the source with the lines around it, or None if there is no such line.
+
+    Args:
+        source: the text of the submission.
+        line: the line number from 1, or None.
+    """
     lines = source.split("\n")
     if line is None or not 1 <= line <= len(lines):
         return None

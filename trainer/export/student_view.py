@@ -1,8 +1,10 @@
-"""What one student is told of their results, and how many points each check is worth: for the platforms that show it to them.
+"""Select the results that a student sees on another platform, and the points of each check.
 
-Everything that could give a hidden case away goes through here. With less than the whole report, students see no message (an exception's
-text is the submission's own, and may carry the inputs out), nothing that was printed, no seed, no time, and no likely mistake. What could
-not even be read was never run, so why it could not is told in any case.
+Everything that could reveal a hidden case passes through this module. Unless students may see the
+whole report, they see no message, no printed text, no seed, no time and no likely mistake.
+Messages are left out because a submission writes the text of its exceptions and could put the
+inputs of a case into it. A file that cannot be read was never run, so students always see the
+reason.
 """
 
 from __future__ import annotations
@@ -19,108 +21,157 @@ from trainer.report.class_words import VERDICTS, checks_passed
 from trainer.report.visible import visible
 
 NOT_GRADED = "This could not be graded, which is not your fault. Tell your teacher."
-UNSETTLED = "Not graded yet: more than one submission came under this name. Tell your teacher."
-_SKIPPED = "not made: something that it needs did not pass"
-_VOID = "It counts nothing here: what the challenge asks for was not written from scratch."
+UNSETTLED = "Not graded yet: more than one submission has this name. Tell your teacher."
+_SKIPPED = "not run: a check that it needs did not pass"
+_VOID = "The answer brings no points: it was not written from scratch, as the challenge requires."
 
 _Key = TypeVar("_Key", bound=Hashable)
 
 
 @dataclass(frozen=True)
 class StudentCheck:
-    """One check. `points` of `most`, in the units asked for; `line` of the student's file, where that is told."""
+    """One check of a challenge.
+
+    Attributes:
+        name: the name of the check.
+        status: the status over all cases.
+        points: the points that the student gets, in the requested units.
+        max_points: the points that a pass gives, in the requested units.
+        says: the text for the student, or "".
+        line: the line of the student's file, or None if the student does not see the line.
+    """
 
     name: str
     status: Status
     points: int
-    most: int
+    max_points: int
     says: str = ""
     line: int | None = None
 
 
 @dataclass(frozen=True)
 class StudentChallenge:
-    """One challenge. `checks` is empty where only the verdict is told; else their points sum to `points`, of `most`."""
+    """One challenge of an assignment.
+
+    Attributes:
+        challenge: the id of the challenge.
+        verdict: the verdict that the student sees.
+        says: the text for the student.
+        points: the points that the student gets, in the requested units. The points of the checks
+            sum to it.
+        max_points: the points that a pass gives, in the requested units.
+        checks: the checks. Empty if the student sees only the verdict.
+        file: the path of the submission.
+    """
 
     challenge: str
     verdict: Literal["passed", "failed", "not graded"]
     says: str
     points: int
-    most: int
+    max_points: int
     checks: tuple[StudentCheck, ...] = ()
     file: str = ""
 
 
 @dataclass(frozen=True)
 class StudentView:
-    """All challenges of one student. `score`: 0 to 100, None where something could not be graded. `seconds`: None where it is not told."""
+    """All challenges of one student.
+
+    Attributes:
+        score: 0 to 100, or None if a challenge could not be graded.
+        challenges: the challenges in the order of the assignment.
+        seconds: the duration of the grading, or None if the student does not see the duration.
+    """
 
     score: float | None
     challenges: tuple[StudentChallenge, ...]
     seconds: float | None
 
 
-def told(results: Iterable[StudentResult], assignment: Assignment, units: int) -> StudentView:
-    """What this student is told. `units`: what all of the assignment is worth; every challenge and check gets a whole number of them."""
-    by_challenge = {one.challenge: one for one in results}
-    asked = [(one, by_challenge.get(one.challenge)) for one in assignment.asked]
-    scores = {one.challenge: result.score for one, result in asked if result is not None}
-    most = apportioned({one.challenge: one.worth for one in assignment.asked}, units)
-    seconds = sum(result.seconds for _, result in asked if result is not None)
+def student_view(
+    results: Iterable[StudentResult], assignment: Assignment, units: int
+) -> StudentView:
+    """Return the results that one student sees.
+
+    Args:
+        results: the results of the student.
+        assignment: the assignment, with the part of a report that students see.
+        units: the points of the whole assignment. Every challenge and every check gets a whole
+            number of points.
+    """
+    by_challenge = {result.challenge: result for result in results}
+    pairs = [(assigned, by_challenge.get(assigned.challenge)) for assigned in assignment.challenges]
+    scores = {assigned.challenge: result.score for assigned, result in pairs if result is not None}
+    max_points_of = apportioned(
+        {assigned.challenge: assigned.worth for assigned in assignment.challenges}, units
+    )
+    seconds = sum(result.seconds for _, result in pairs if result is not None)
     return StudentView(
         score=total(scores, assignment),
         challenges=tuple(
-            _challenge(one, result, assignment, most[one.challenge]) for one, result in asked
+            _challenge(assigned, result, assignment, max_points_of[assigned.challenge])
+            for assigned, result in pairs
         ),
         seconds=seconds if assignment.shown == "report" else None,
     )
 
 
 def apportioned(weights: Mapping[_Key, float], units: int) -> dict[_Key, int]:
-    """Share out whole units by weight so that they sum exactly to `units` (largest remainders); all zero where no weight is positive."""
+    """Divide whole units by weight, with the method of largest remainders.
+
+    The shares sum exactly to `units`. All shares are 0 if no weight is positive.
+    """
     largest = max(weights.values(), default=0.0)
     if largest <= 0:
         return dict.fromkeys(weights, 0)
-    parts = {key: weight / largest for key, weight in weights.items()}  # so that no sum is infinite
+    # Divide by the largest weight so that no sum is infinite.
+    parts = {key: weight / largest for key, weight in weights.items()}
     whole = math.fsum(parts.values())
     exact = {key: units * part / whole for key, part in parts.items()}
     shares = {key: int(share) for key, share in exact.items()}
-    left = units - sum(shares.values())
-    for key in sorted(exact, key=lambda key: shares[key] - exact[key])[:left]:
+    remaining = units - sum(shares.values())
+    for key in sorted(exact, key=lambda key: shares[key] - exact[key])[:remaining]:
         shares[key] += 1
     return shares
 
 
 def _challenge(
-    asked: AssignedChallenge, result: StudentResult | None, assignment: Assignment, most: int
+    assigned: AssignedChallenge,
+    result: StudentResult | None,
+    assignment: Assignment,
+    max_points: int,
 ) -> StudentChallenge:
     if result is not None and result.unsettled:
-        return StudentChallenge(asked.challenge, "not graded", UNSETTLED, 0, 0)
+        return StudentChallenge(assigned.challenge, "not graded", UNSETTLED, 0, 0)
     if result is None or result.verdict is None:
-        why = (
+        reason = (
             f" {visible(result.error)}"
             if assignment.shown == "report" and result is not None and result.error
             else ""
         )
-        return StudentChallenge(asked.challenge, "not graded", NOT_GRADED + why, 0, 0)
+        return StudentChallenge(assigned.challenge, "not graded", NOT_GRADED + reason, 0, 0)
     verdict: Literal["passed", "failed"] = "passed" if result.verdict == "passed" else "failed"
-    checks = () if assignment.shown == "verdict" else _checks(asked, result, assignment, most)
+    checks = (
+        () if assignment.shown == "verdict" else _checks(assigned, result, assignment, max_points)
+    )
     points = (
-        sum(one.points for one in checks) if checks else round(most * (result.score or 0.0) / 100)
+        sum(check.points for check in checks)
+        if checks
+        else round(max_points * (result.score or 0.0) / 100)
     )
     return StudentChallenge(
-        asked.challenge,
+        assigned.challenge,
         verdict,
         _says(result, assignment),
         points,
-        most,
+        max_points,
         checks,
         visible(result.file),
     )
 
 
 def _says(result: StudentResult, assignment: Assignment) -> str:
-    """The verdict in words and, where they are told, the counts and the likely mistake."""
+    """Return the verdict in words, with the counts and the likely mistake if students see them."""
     words = VERDICTS[result.verdict][1] + (", late" if result.late else "")
     if assignment.shown == "verdict":
         return words + (f": {_messages(result, 'loads')}" if _never_ran(result) else "")
@@ -134,10 +185,10 @@ def _says(result: StudentResult, assignment: Assignment) -> str:
 
 
 def _checks(
-    asked: AssignedChallenge, result: StudentResult, assignment: Assignment, most: int
+    assigned: AssignedChallenge, result: StudentResult, assignment: Assignment, max_points: int
 ) -> tuple[StudentCheck, ...]:
     statuses = result.statuses()
-    worth = apportioned({name: asked.weights.get(name, 0.0) for name in statuses}, most)
+    worth = apportioned({name: assigned.weights.get(name, 0.0) for name in statuses}, max_points)
     void = result.verdict == "not-allowed"
     explained = result.report.first_failure() if result.report else None
     found: list[StudentCheck] = []
@@ -150,10 +201,11 @@ def _checks(
                 says = visible(result.text, lines=True) or says
                 line = explained.frames[-1].line if explained.frames else None
         found.append(StudentCheck(name, status, points, worth[name], says, line))
-    # Where no check says so, the verdict does: a submission that cannot be read has no checks, and what did not pass is never all green.
+    # A submission that cannot be read has no checks, and a submission that did not pass must not
+    # have only passed checks. Then an additional entry shows the verdict.
     passed = result.verdict == "passed"
     if not sum(worth.values()) or (not passed and explained is None):
-        rest = most - sum(worth.values())
+        rest = max_points - sum(worth.values())
         says = visible(result.text, lines=True) if assignment.shown == "report" else ""
         found.append(
             StudentCheck(
@@ -168,14 +220,17 @@ def _checks(
 
 
 def _never_ran(result: StudentResult) -> bool:
-    """Whether there was nothing to run: no seed was drawn, and no case is known to what is said of it."""
+    """Return whether nothing was run.
+
+    No seed was drawn then, so the messages cannot reveal a case.
+    """
     if result.report is None or result.report.seed is not None:
         return False
     return result.statuses().get("loads") == "failed"
 
 
 def _messages(result: StudentResult, check: str) -> str:
-    """What one check says of every case that failed it."""
+    """Return the messages of all cases that failed a check."""
     return "\n".join(
         visible(f"{outcome.case}: {outcome.message}" if outcome.case else outcome.message)
         for outcome in result.outcomes

@@ -1,6 +1,6 @@
-"""The cases of a challenge and a seed, and the request that tells a worker of them.
+"""The cases of a challenge under a seed, and the request that sends them to a worker process.
 
-A case set is computed once and shared by all submissions of the same seed.
+A case set is computed once and shared by all submissions of the same challenge and seed.
 """
 
 from __future__ import annotations
@@ -34,15 +34,22 @@ from trainer.worker.protocol import (
     encode,
 )
 
-# Streams of random values, next to the stream of the inputs.
+# Random streams. They are separate from the stream that draws the inputs of the first call.
 _AGAIN, _WEIGHTS, _RANDOM = 1, 2, 3
 
-Change = Callable[[Mapping[str, Any]], Mapping[str, Any]]  # of inputs or parameters by name
+Change = Callable[[Mapping[str, Any]], Mapping[str, Any]]  # changes inputs or parameters by name
 
 
 @dataclass(frozen=True, eq=False)
 class CaseSet:
-    """Everything that is needed to grade a submission of one challenge under one seed."""
+    """All data needed to grade a submission of one challenge under one seed.
+
+    Attributes:
+        content: the challenge's `cases.py` and reference.
+        seed: the seed of all random values.
+        prepared: the cases with their inputs and weights, in order.
+        refusals: constructor arguments that the submission must refuse.
+    """
 
     content: Content
     seed: int
@@ -51,24 +58,25 @@ class CaseSet:
 
     @property
     def challenge(self) -> Challenge:
-        """The challenge."""
+        """The challenge that the cases belong to."""
         return self.content.challenge
 
     @cached_property
     def cases(self) -> tuple[Case, ...]:
-        """The cases as cases.py describes them."""
+        """The cases as `cases.py` describes them."""
         return tuple(prepared.case for prepared in self.prepared)
 
     def expect(self) -> list[Expected]:
-        """Return what the reference gives in every case. It is computed at the first call."""
+        """Return the expected results of every case. The first call computes them."""
         return [prepared.expected for prepared in self.prepared]
 
     def only(self, indices: Collection[int], *, alone: bool = False) -> CaseSet:
-        """Return the set of these cases, without refusals.
+        """Return a case set of the selected cases, without refusals.
 
         Args:
-            indices: of the cases, from 0.
-            alone: by default both cases of a vectorised growth probe come together.
+            indices: case indices, from 0.
+            alone: whether to return only the selected cases. By default, both cases of a
+                vectorised growth probe are returned if one of them is selected.
         """
         chosen = {self.prepared[index] for index in indices}
         for prepared in self.prepared:
@@ -82,7 +90,13 @@ class CaseSet:
     def variants(
         self, index: int, inputs: Sequence[Mapping[str, Any]], parameters: Mapping[str, Tensor]
     ) -> CaseSet:
-        """Return one case again and again, with these inputs in turn and with these weights."""
+        """Return a case set of several variants of one case.
+
+        Args:
+            index: the index of the case, from 0.
+            inputs: the inputs of each variant, by name.
+            parameters: the weights of all variants, by name.
+        """
         usual = self.prepared[index]
         plain = replace(
             usual,
@@ -96,12 +110,15 @@ class CaseSet:
         return replace(self, prepared=varied, refusals=())
 
     def followed_by(self, other: CaseSet, purpose: Purpose) -> CaseSet:
-        """Return these cases and then another set's, of which the worker is asked for `purpose`."""
+        """Return these cases followed by the cases of `other`, which the worker runs for `purpose`.
+
+        The result has no refusals.
+        """
         more = tuple(replace(prepared, purpose=purpose) for prepared in other.prepared)
         return replace(self, prepared=self.prepared + more, refusals=())
 
     def altered(self, inputs: Change, parameters: Change) -> CaseSet:
-        """Return the same cases with changed inputs and weights."""
+        """Return the same cases with changed inputs and weights, without refusals."""
         altered = tuple(
             prepared.varied(inputs(prepared.inputs), parameters(prepared.parameters))
             for prepared in self.prepared
@@ -115,12 +132,13 @@ class CaseSet:
         *,
         measured: bool = False,
     ) -> bytes:
-        """Return the message for a worker that is to run a file on all cases.
+        """Return the message that makes a worker process run a submission on all cases.
 
         Args:
-            assignment: of the learner's layers; by default the first that fits all cases.
-            purpose: what the worker is asked for.
-            measured: whether the kernel's count of its memory begins anew before each call.
+            assignment: the roles of the learner's layers. By default, the worker takes the first
+                assignment that fits all cases.
+            purpose: the kind of run that the worker makes.
+            measured: whether the kernel's memory count of the worker restarts before each call.
         """
         runs, table = self._runs
         generator = torch.Generator().manual_seed(self.seed + _RANDOM)
@@ -139,7 +157,10 @@ class CaseSet:
         return encode(body, table)
 
     def decoded_request(self, purpose: Purpose) -> tuple[Request, list[Tensor]]:
-        """Return the request as a worker reads it, for content of the pack, which runs here."""
+        """Return the request as a worker decodes it.
+
+        References and known mistakes are trusted, so they run in this process and need no worker.
+        """
         if purpose not in self._decoded:
             self._decoded[purpose] = decode(self.request(purpose=purpose), Request)
         return self._decoded[purpose]
@@ -163,11 +184,15 @@ class CaseSet:
 
 
 def _run(prepared: PreparedCase, counted: CountedCalls, is_new: bool, table: TensorTable) -> Run:
-    """Return a case as a worker is told of it.
+    """Return the part of a request that describes one case.
 
     Args:
-        is_new: whether no earlier case is called in the same way. An answer could use what it keeps
-            from a call only if no gradients are recorded, so these cases are called once more.
+        prepared: the case.
+        counted: the calls that the worker counts.
+        is_new: whether no earlier case is called in the same way. A submission could reuse stored
+            results only in calls that record no gradients, so the worker calls these cases once
+            more without gradients.
+        table: receives the tensors of the case.
     """
     case = prepared.case
     return Run(
@@ -185,7 +210,7 @@ def _run(prepared: PreparedCase, counted: CountedCalls, is_new: bool, table: Ten
         purpose=prepared.purpose,
         counted=counted.first,
         ways=list(counted.further),
-        once_more=is_new,
+        repeat_without_gradients=is_new,
         random=case.dropout is not None,
     )
 
@@ -194,8 +219,8 @@ def load_case_set(challenge: Challenge, seed: int) -> CaseSet:
     """Draw the cases of a challenge under a seed.
 
     Raises:
-        PackError: if the content is broken.
-        GraderError: if the reference raises.
+        PackError: if the content of the pack is broken.
+        GraderError: if the reference raises an exception.
     """
     content = load_content(challenge)
     reference = Reference(content)
@@ -222,7 +247,7 @@ def load_case_set(challenge: Challenge, seed: int) -> CaseSet:
 
 
 def _flat(cases: Iterable[Case]) -> list[Case]:
-    """Return the cases with the larger case of each growth probe after the smaller."""
+    """Return the cases in one list. The larger case of a growth probe follows the smaller one."""
     found: list[Case] = []
     for case in cases:
         found.append(replace(case, larger=None))
@@ -232,9 +257,9 @@ def _flat(cases: Iterable[Case]) -> list[Case]:
 
 
 def _with_growth(prepared: Sequence[PreparedCase]) -> tuple[PreparedCase, ...]:
-    """Return the cases so that the larger of each growth probe knows the smaller.
+    """Return the cases with `smaller` set in the larger case of each growth probe.
 
-    Packs may also yield the two cases of a probe one after another, without `Case.larger`.
+    A pack may also yield the two cases of a probe one after another, without `Case.larger`.
     """
     found: list[PreparedCase] = []
     waiting: dict[str, PreparedCase] = {}
@@ -250,20 +275,20 @@ def _with_growth(prepared: Sequence[PreparedCase]) -> tuple[PreparedCase, ...]:
 
 
 def _check_second_call(content: Content, case: Case, second: Case) -> None:
-    """Check that the second call differs in the values of tensors alone.
+    """Check that the two calls of a case differ only in the values of tensors.
 
     Raises:
-        PackError: if anything else differs.
+        PackError: if the calls differ in anything else.
     """
     if _plain_values(case.inputs) != _plain_values(second.inputs):
         raise PackError(
-            f"{content.cases_path}: case {case.name!r} draws a plain input from the values; "
-            "take it from draw.distinct."
+            f"{content.cases_path}: case {case.name!r} draws a plain input from the stream of "
+            "values; draw it with draw.distinct."
         )
 
 
 def _plain_values(inputs: Mapping[str, Any]) -> list[tuple[str, Any]]:
-    """Return the inputs that are no tensors, and the shapes of the tensors."""
+    """Return the values of inputs that are not tensors, and the shapes of tensors."""
     found: list[tuple[str, Any]] = []
     for name, value in inputs.items():
         for part in value if isinstance(value, tuple | list) else (value,):
@@ -272,7 +297,7 @@ def _plain_values(inputs: Mapping[str, Any]) -> list[tuple[str, Any]]:
 
 
 def _rounded(case: Case, inputs: Mapping[str, Any]) -> dict[str, Any]:
-    """Return inputs in the case's dtype, and constants in float32."""
+    """Return the inputs rounded to the case's dtype; constants are rounded to float32."""
 
     def rounded(name: str, tensor: Tensor) -> Tensor:
         if not tensor.is_floating_point():
@@ -283,7 +308,11 @@ def _rounded(case: Case, inputs: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _drawn_parameters(content: Content, case: Case, module: Any, draw: Draw) -> dict[str, Tensor]:
-    """Return values for all parameters of the reference, in the case's dtype."""
+    """Return values for all parameters of the reference, in the case's dtype.
+
+    Raises:
+        PackError: if the case sets a parameter that the reference does not have.
+    """
     values: dict[str, Tensor] = {}
     for name, parameter in module.named_parameters():
         shape = tuple(parameter.shape)
@@ -299,7 +328,7 @@ def _drawn_parameters(content: Content, case: Case, module: Any, draw: Draw) -> 
     if unknown := set(case.parameters) - set(values):
         raise PackError(
             f"{content.cases_path}: case {case.name!r} sets {', '.join(unknown)}, "
-            "which the reference lacks."
+            "which the reference does not have."
         )
     return values
 

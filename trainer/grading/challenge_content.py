@@ -1,7 +1,7 @@
-"""Load what a challenge's folders hold for grading: `cases.py` with its `drive`, and the reference.
+"""Load the two files of a challenge that grading needs: `cases.py` with `drive`, and the reference.
 
-Both are trusted content of a pack. Load them only after the fork server has been started: from then on
-the reference is in this process's memory.
+Both are trusted content of a pack. Load them only after the fork server has started: the fork
+server, and so its workers, must not inherit the reference in their memory.
 """
 
 from __future__ import annotations
@@ -23,15 +23,15 @@ from trainer.worker.execution import Drive
 
 
 def load_module(name: str, path: str, source: str) -> dict[str, Any]:
-    """Execute trusted content as a module and return its names.
+    """Execute trusted source as a module and return the names that the module defines.
 
     Raises:
-        PackError: if the content raises.
+        PackError: if the source raises an exception.
     """
     module = types.ModuleType(name)
     module.__file__ = path
     before = sys.modules.get(name)
-    sys.modules[name] = module  # a dataclass looks its own module up
+    sys.modules[name] = module  # dataclasses look up the module of a class in sys.modules
     try:
         exec(compile(source, path, "exec"), module.__dict__)
     except Exception as error:
@@ -47,12 +47,14 @@ def load_module(name: str, path: str, source: str) -> dict[str, Any]:
 class Content:
     """The cases and the reference of one challenge.
 
-    cases_path        the path of cases.py, for messages
-    names             what cases.py defines
-    drive_source      `drive` and what it needs to run, as source
-    reference         what the reference defines
-    reference_source  the reference's text
-    signatures        the contract's callables
+    Attributes:
+        challenge: the challenge.
+        cases_path: the path of `cases.py`, for messages.
+        names: the names that `cases.py` defines.
+        drive_source: the source of `drive` and of everything `drive` needs to run.
+        reference: the names that the reference defines.
+        reference_source: the source of the reference.
+        signatures: the callables of the contract.
     """
 
     challenge: Challenge
@@ -65,15 +67,15 @@ class Content:
 
     @property
     def drive(self) -> Drive:
-        """Return the function that calls an implementation in a case."""
+        """The function of `cases.py` that calls an implementation on the inputs of a case."""
         drive: Drive = self.names["drive"]
         return drive
 
     def draw_cases(self, draw: Draw) -> tuple[Case, ...]:
-        """Return the cases that cases.py makes from a source of random values.
+        """Return the cases that `cases.py` makes from random draws.
 
         Raises:
-            PackError: if cases.py raises.
+            PackError: if `cases()` raises an exception.
         """
         try:
             return tuple(self.names["cases"](draw))
@@ -83,7 +85,7 @@ class Content:
             ) from error
 
     def refusals(self) -> tuple[Refusal, ...]:
-        """Return the constructor arguments that must be refused."""
+        """Return the constructor arguments that a submission must refuse."""
         return tuple(self.names["refusals"]()) if "refusals" in self.names else ()
 
 
@@ -91,7 +93,7 @@ def load_content(challenge: Challenge) -> Content:
     """Load the cases and the reference of a challenge.
 
     Raises:
-        PackError: if they cannot be loaded, or if cases.py lacks `cases` or `drive`.
+        PackError: if a file cannot be loaded, or if `cases.py` does not define `cases` or `drive`.
     """
     path = str(challenge.folder / "cases.py")
     source = read_text(challenge.folder / "cases.py")

@@ -9,11 +9,15 @@ from trainer.grading.comparison import CaseResult, Comparison, frames_of, in_wor
 from trainer.model.challenge import Parameter, Signature
 from trainer.model.report import Outcome
 from trainer.worker.arguments import default_problem, renamed
-from trainer.worker.layer_matching import contract_of, lazy_in_words, problem
-from trainer.worker.layer_matching import in_words as assignment_in_words
+from trainer.worker.layer_matching import (
+    assignment_in_words,
+    contract_of,
+    explain_mismatch,
+    lazy_in_words,
+)
 from trainer.worker.protocol import FoundParameter, Reply
 
-# A constructor is to raise one of these for sizes that cannot work.
+# Exceptions with which a constructor may refuse sizes that cannot work.
 REFUSALS = ("ValueError", "AssertionError")
 
 
@@ -29,16 +33,16 @@ def loads(comparison: Comparison) -> Iterator[Outcome]:
 
 
 def interface(comparison: Comparison) -> Iterator[Outcome]:
-    """Check that the file defines what was asked, with the arguments of the stub."""
+    """Check that the file defines the callables of the contract, with the arguments of the stub."""
     troubles = [
-        _missing(name, what, comparison.reply.defined)
-        for name, what in comparison.reply.not_callable.items()
+        _missing(name, description, comparison.reply.defined)
+        for name, description in comparison.reply.not_callable.items()
     ]
     if not troubles:
-        told = comparison.reply.signatures
+        signatures = comparison.reply.signatures
         for signature in comparison.case_set.content.signatures:
-            found = told.get(signature.name)
-            if signature.name not in told:
+            found = signatures.get(signature.name)
+            if signature.name not in signatures:
                 troubles.append(f"{signature.name} is not defined. Define {in_python(signature)}.")
             elif found is not None and (trouble := signature_problem(signature, found)):
                 troubles.append(trouble)
@@ -49,33 +53,35 @@ def interface(comparison: Comparison) -> Iterator[Outcome]:
 
 
 def other_names(comparison: Comparison) -> Iterator[str]:
-    """Yield a sentence for every callable whose arguments have other names than the contract's."""
+    """Yield a sentence for each callable whose argument names differ from the contract's."""
     for signature in comparison.case_set.content.signatures:
         found = comparison.reply.signatures.get(signature.name)
         own_names = renamed(signature, found) if found is not None else {}
         if own_names:
-            taken = ", ".join(f"{own} as {name}" for name, own in own_names.items())
-            yield f"Arguments of {signature.name} are taken by their places: {taken}."
+            matched = ", ".join(f"{own} as {name}" for name, own in own_names.items())
+            yield f"Arguments of {signature.name} are matched by position: {matched}."
 
 
-def _missing(name: str, what: str, defined: list[str]) -> str:
-    """Return a sentence for something that the file must define.
+def _missing(name: str, description: str, defined: list[str]) -> str:
+    """Return a sentence for a class or function that the file must define.
 
     Args:
-        what: "missing", or what the file defines under this name.
+        name: the name that the contract requires.
+        description: "missing", or words for the object that the file defines under this name.
+        defined: the names of all classes and functions of the file.
     """
-    if what != "missing":
-        wanted = "a class derived from nn.Module" if "Module" in what else "callable"
-        return f"{name} is {what}; it must be {wanted}."
+    if description != "missing":
+        wanted = "a class derived from nn.Module" if "Module" in description else "callable"
+        return f"{name} is {description}; it must be {wanted}."
     if not defined:
-        return f"the file defines no {name}; it defines no class and no function. Write {name}."
+        return f"the file defines no {name}, and no other class or function. Write {name}."
     near = difflib.get_close_matches(name, defined, n=1)
     advice = f"Rename {near[0]}." if near else f"Name your class or function {name}."
     return f"the file defines no {name}; it defines {', '.join(defined[:8])}. {advice}"
 
 
 def in_python(signature: Signature) -> str:
-    """Return a callable as `GroupedQueryAttention.forward(x, mask=None)`."""
+    """Return a signature as Python text, e.g. `GroupedQueryAttention.forward(x, mask=None)`."""
     inner = ", ".join(
         argument.name if argument.required else f"{argument.name}={argument.default!r}"
         for argument in signature.parameters
@@ -84,10 +90,10 @@ def in_python(signature: Signature) -> str:
 
 
 def signature_problem(expected: Signature, found: list[FoundParameter]) -> str | None:
-    """Return why calls as the stub documents them would not reach this callable, or None.
+    """Return a sentence if calls as in the stub do not work with this callable, or None.
 
-    Other names are fine in the same places with the same defaults. Further arguments are fine if
-    they have defaults and come last; `*args, **kwargs` take anything.
+    Arguments may have other names if their places and defaults are the same. Additional arguments
+    are allowed if they have defaults and come last. `*args, **kwargs` accept anything.
     """
     own_names = renamed(expected, found)
     reasons: list[str] = []
@@ -111,11 +117,14 @@ def _argument_problems(
     expected: Signature,
     found: list[FoundParameter],
 ) -> Iterator[str]:
-    """Yield what is wrong with one argument of the contract.
+    """Yield the problems of one argument of the contract.
 
     Args:
-        index: its place in the contract.
-        own_name: the learner's name for it, if that is another name.
+        index: the place of the argument in the contract, from 0.
+        want: the argument in the contract.
+        own_name: the learner's name for the argument, if the learner uses another name.
+        expected: the signature in the contract.
+        found: the arguments in the learner's file.
     """
     positional = [
         argument
@@ -127,17 +136,19 @@ def _argument_problems(
     if have is None:
         if any(argument.kind.startswith("VAR_") for argument in found):
             return
-        there = positional[index] if index < len(positional) else None
+        at_place = positional[index] if index < len(positional) else None
         trouble = None
-        if there is not None and there.name not in {other.name for other in expected.parameters}:
-            trouble = default_problem(want, there)
-        yield f"{want.name} is missing" + (f" ({trouble} to stand for it)" if trouble else "")
+        if at_place is not None and at_place.name not in {arg.name for arg in expected.parameters}:
+            trouble = default_problem(want, at_place)
+        advice = f" ({trouble} to be used as {want.name})" if trouble else ""
+        yield f"{want.name} is missing{advice}"
         return
     if have.kind == "KEYWORD_ONLY":
         if want.required:
             yield f"{want.name} must be accepted by position"
     elif positional.index(have) != index:
-        yield f"{want.name} is number {positional.index(have) + 1} and must be number {index + 1}"
+        place = positional.index(have) + 1
+        yield f"{want.name} is argument {place} and must be argument {index + 1}"
     if trouble := default_problem(want, have):
         yield trouble
 
@@ -155,58 +166,58 @@ def parameters(comparison: Comparison) -> Iterator[Outcome]:
     if comparison.case_set.challenge.kind != "module":
         return
     for result in comparison.results:
-        if result.told.unassigned:  # the same layers are wrong in every case
+        if result.reply.unassigned:  # all cases have the same wrong layers: one outcome is enough
             yield result.failed("parameters", _wrong_parameters(result))
             return
-    if any(result.told.parameters for result in comparison.results):
+    if any(result.reply.parameters for result in comparison.results):
         yield Outcome("parameters", "passed", _taken_assignment(comparison.reply))
 
 
 def _wrong_parameters(result: CaseResult) -> str:
-    """Return a sentence that says how the parameters differ from the contract's."""
-    told = result.told
+    """Return a sentence about the differences between the parameters and the contract's."""
+    reply = result.reply
     expected = {name: tuple(value.shape) for name, value in result.prepared.parameters.items()}
     contract = contract_of(expected)
-    if told.lazy:
-        text = lazy_in_words(contract, told.lazy)
+    if reply.lazy:
+        text = lazy_in_words(contract, reply.lazy)
     else:
-        shapes = {name: tuple(shape) for name, shape in told.parameters.items()}
-        text = problem(contract, expected, shapes)
+        shapes = {name: tuple(shape) for name, shape in reply.parameters.items()}
+        text = explain_mismatch(contract, expected, shapes)
     twins = [
         f"{name} is the same parameter as {other}"
-        for name, other in told.shared.items()
+        for name, other in reply.shared.items()
         if name in expected
     ]
     if twins:
-        text += f"; {', '.join(twins)}, and each must be its own"
+        text += f"; {', '.join(twins)}, but each layer needs its own parameters"
     return f"{text}."
 
 
 def _taken_assignment(reply: Reply) -> str:
-    """Return a sentence that says which assignment of layers was taken; "" if there is only one."""
+    """Return a sentence about the chosen assignment of layers; "" if only one is possible."""
     if len(reply.assignments) < 2:
         return ""
     words = assignment_in_words({path: tuple(roles) for path, roles in reply.assignment.items()})
-    return f"Names left {len(reply.assignments)} assignments; taken: {words}."
+    return f"The names of the layers allow {len(reply.assignments)} assignments; chosen: {words}."
 
 
 def bad_sizes(comparison: Comparison) -> Iterator[Outcome]:
     """Check that the constructor refuses sizes that cannot work."""
     if comparison.only is not None:
         return
-    told = comparison.reply.refusals
+    failures = comparison.reply.refusals
     for index, refusal in enumerate(comparison.case_set.refusals):
-        failure = told[index] if index < len(told) else None
+        failure = failures[index] if index < len(failures) else None
         arguments = ", ".join(f"{name}={value}" for name, value in refusal.init.items())
         call = f"{comparison.case_set.challenge.entry[0]}({arguments})"
         if failure is None:
             message = (
                 f"{call} is accepted: {refusal.why}. "
-                "Raise a ValueError in __init__ that names both numbers."
+                "Raise a ValueError in __init__ that names both sizes."
             )
             yield Outcome("bad sizes", "failed", message)
         elif failure.type == "NotAllowedError":
-            yield Outcome("bad sizes", "skipped", "stopped by what is not allowed")
+            yield Outcome("bad sizes", "skipped", "stopped by a call that is not allowed")
         elif failure.type in REFUSALS:
             yield Outcome("bad sizes", "passed", refusal.why)
         else:

@@ -1,4 +1,4 @@
-"""Checks on what comes out: runs, shapes, dtype, values, masks, gradients, train/eval, properties."""
+"""Checks on results: runs, shapes, dtype, values, masks, gradients, train/eval, properties."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ from trainer.grading.tolerance import allowed
 from trainer.model.report import Mismatch, Outcome
 from trainer.worker.protocol import CallFailure
 
-_WRITES_SHARED = "refers to a single memory location"  # torch on a write into an expanded tensor
+# Part of torch's message for a write into an expanded tensor.
+_WRITES_SHARED = "refers to a single memory location"
 _LARGE_GRADIENT = 0.05  # of the largest gradient of the case
 _PHASES = {
     "construct": "the constructor raised ",
@@ -27,11 +28,11 @@ _PHASES = {
 def runs(comparison: Comparison) -> Iterator[Outcome]:
     """Check that every case runs without an exception."""
     for result in comparison.results:
-        failure = result.told.failure
+        failure = result.reply.failure
         if failure is None:
             yield result.passed("runs")
         elif failure.type == "NotAllowedError" and comparison.reply.not_allowed:
-            message = "stopped by what is not allowed"
+            message = "stopped by a call that is not allowed"
             yield Outcome("runs", "skipped", message, result.case.name, result.number)
         else:
             yield _raised("runs", result, failure)
@@ -40,7 +41,10 @@ def runs(comparison: Comparison) -> Iterator[Outcome]:
 def _raised(check: str, result: CaseResult, failure: CallFailure) -> Outcome:
     reason = ""
     if failure.out_of_memory:
-        reason = "more memory was asked for than the limit allows (`--memory-limit` raises it): "
+        reason = (
+            "the code requested more memory than the limit allows "
+            "(`--memory-limit` raises the limit): "
+        )
     if _WRITES_SHARED in failure.message:
         reason += (
             "an input is changed in place, and here several of its entries share memory; "
@@ -55,17 +59,17 @@ def _raised(check: str, result: CaseResult, failure: CallFailure) -> Outcome:
 def shapes(comparison: Comparison) -> Iterator[Outcome]:
     """Check that every output is a tensor of the right shape."""
     for result in comparison.results:
-        if result.told.failure is None:
-            mismatches = comparison.attribute_mismatches(result, result.told.outputs)
+        if result.reply.failure is None:
+            mismatches = comparison.attribute_mismatches(result, result.reply.outputs)
             wrong = (found for found in mismatches if found.kind in ("missing", "shape"))
             yield _attribute("shapes", result, next(wrong, None))
 
 
 def dtype(comparison: Comparison) -> Iterator[Outcome]:
-    """Check that every output has the input's dtype and device, or the type that was asked."""
+    """Check that every output has the dtype and device of the input, or the declared type."""
     for result in comparison.results:
         if comparison.ran(result):
-            mismatches = comparison.attribute_mismatches(result, result.told.outputs)
+            mismatches = comparison.attribute_mismatches(result, result.reply.outputs)
             yield _attribute("dtype", result, next(mismatches, None))
 
 
@@ -76,7 +80,7 @@ def _attribute(check: str, result: CaseResult, found: Mismatch | None) -> Outcom
 
 
 def attribute_message(result: CaseResult, found: Mismatch) -> str:
-    """Return a sentence for an output that is missing or differs in more than its values."""
+    """Return a sentence for an output that is missing or differs in shape, type or plain value."""
     sizes, name, actual = result.case.sizes, found.tensor, found.actual_type
     wanted = name_shape(found.expected_shape or (), sizes, found.dims)
     match found.kind:
@@ -95,12 +99,12 @@ def attribute_message(result: CaseResult, found: Mismatch) -> str:
 
 
 def values(comparison: Comparison) -> Iterator[Outcome]:
-    """Check that the values are right."""
+    """Check that the output values are right."""
     yield from _compared(comparison, "values")
 
 
 def masks(comparison: Comparison) -> Iterator[Outcome]:
-    """Check that a masked position has no influence, whatever the mask's shape and the scores."""
+    """Check that a masked position has no influence, for all mask shapes and large scores."""
     yield from _compared(comparison, "masks")
 
 
@@ -109,7 +113,7 @@ def _compared(comparison: Comparison, check: str) -> Iterator[Outcome]:
         if result.case.check != check or result.case.dropout is not None:
             continue
         if comparison.ran(result):
-            found = comparison.value_mismatch(result, result.told.outputs)
+            found = comparison.value_mismatch(result, result.reply.outputs)
             yield _valued(check, result, found)
 
 
@@ -117,7 +121,10 @@ def _valued(check: str, result: CaseResult, found: Mismatch | None, when: str = 
     """Return the outcome of a comparison of values.
 
     Args:
-        when: words that say in which call the values differ, with a space at their end.
+        check: the name of the check.
+        result: the result of the case.
+        found: the difference, or None if the values are right.
+        when: words for the call in which the values differ, with a space at the end.
     """
     if found is None:
         return result.passed(check)
@@ -147,7 +154,7 @@ def _worst(found: Mismatch) -> str:
 
 
 def percent(part: int, whole: int) -> str:
-    """Return a share as `45%`; it is 0% or 100% only if it is none or all."""
+    """Return a share in percent, e.g. `45%`. Only an exact share is shown as 0% or 100%."""
     rounded = round(100 * part / whole)
     if rounded == 0 and part:
         return "under 1%"
@@ -159,30 +166,30 @@ def gradients(comparison: Comparison) -> Iterator[Outcome]:
     for result in comparison.results:
         if not result.expected.gradients or not comparison.right(result):
             continue
-        if not _is_spoilt(comparison, result):  # else `properties` says how
+        if not _is_spoilt(comparison, result):  # the check `properties` reports a spoilt call
             yield _gradients_of(comparison, result)
 
 
 def _is_spoilt(comparison: Comparison, result: CaseResult) -> bool:
-    """Return whether a call is wrong after another call, with gradients or without."""
-    if result.told.again_failure is not None:
+    """Return whether a later call on the same object fails or gives wrong values."""
+    if result.reply.again_failure is not None:
         return True
-    again = result.told.outputs_once_more
+    again = result.reply.outputs_repeated
     return bool(again) and comparison.value_mismatch(result, again) is not None
 
 
 def _gradients_of(comparison: Comparison, result: CaseResult) -> Outcome:
-    told = result.told
-    if told.gradient_failure is not None:
-        return _raised("gradients", result, told.gradient_failure)
+    reply = result.reply
+    if reply.gradient_failure is not None:
+        return _raised("gradients", result, reply.gradient_failure)
     if result.case.dtype == "bfloat16":
         return _arrives(comparison, result)
-    if told.outputs_with_gradients:
-        found = comparison.value_mismatch(result, told.outputs_with_gradients)
+    if reply.outputs_with_gradients:
+        found = comparison.value_mismatch(result, reply.outputs_with_gradients)
         if found is not None:
             return _valued("gradients", result, found, "with gradients enabled, ")
     for name, want in result.expected.gradients.items():
-        got = comparison.gradient(told, name)
+        got = comparison.gradient(reply, name)
         bound = result.expected.gradient_bounds[name]
         if trouble := _missing_gradient(name, want.value, got, bound):
             return result.failed("gradients", trouble)
@@ -192,7 +199,7 @@ def _gradients_of(comparison: Comparison, result: CaseResult) -> Outcome:
 
 
 def _missing_gradient(name: str, want: Tensor, got: Tensor | None, bound: Tensor) -> str:
-    """Return a sentence if a gradient is missing, or has another shape than it must have; or ""."""
+    """Return a sentence if a gradient is missing or has the wrong shape, or ""."""
     if got is None:
         is_zero = not bool((want.abs() > bound).any())
         return "" if is_zero else f"no gradient reaches {name}"
@@ -202,20 +209,20 @@ def _missing_gradient(name: str, want: Tensor, got: Tensor | None, bound: Tensor
 
 
 def _arrives(comparison: Comparison, result: CaseResult) -> Outcome:
-    """Check only that large gradients arrive: in bfloat16 right gradients differ by much."""
+    """Check only that large gradients arrive: in bfloat16, right gradients can differ a lot."""
     expected = result.expected
     for name, want in expected.gradients.items():
         least = _LARGE_GRADIENT * expected.gradient_scale
         if not want.value.numel() or float(want.value.abs().max()) <= least:
             continue
-        got = comparison.gradient(result.told, name)
+        got = comparison.gradient(result.reply, name)
         if got is None or not bool((got != 0).any()):
             return result.failed("gradients", f"no gradient reaches {name}")
     return result.passed("gradients")
 
 
 def train_eval(comparison: Comparison) -> Iterator[Outcome]:
-    """Check that dropout falls on the attention weights in training mode, and only there."""
+    """Check that dropout acts in training mode only, and only on the attention weights."""
     yield from _compared(comparison, "train/eval")
     for result in comparison.results:
         if result.case.dropout is not None and comparison.ran(result):
@@ -227,26 +234,26 @@ _UNDER_DROPOUT = "the backward pass must drop and scale the same entries as the 
 
 
 def _dropped(comparison: Comparison, result: CaseResult, name: str, dropout: float) -> Outcome:
-    """Check one output that reads the attention weights out under dropout."""
-    told = result.told
-    value = comparison.value_of(told.outputs.get(name))
+    """Check one output that equals the attention weights under dropout."""
+    reply = result.reply
+    value = comparison.value_of(reply.outputs.get(name))
     if value is None:
-        return result.failed("train/eval", f"{name} did not arrive")
+        return result.failed("train/eval", f"{name} is missing")
     trouble = _wrong_dropout(result, name, value, dropout)
-    again = comparison.value_of(told.outputs_once_more.get(name))
+    again = comparison.value_of(reply.outputs_repeated.get(name))
     if trouble is None and again is not None and torch.equal(again, value):
         trouble = (
             "another call in training mode drops the same attention weights: "
-            "every call must draw anew"
+            "every call must draw new random numbers"
         )
-    if trouble is None and told.gradient_failure is not None:
-        return _raised("train/eval", result, told.gradient_failure)
+    if trouble is None and reply.gradient_failure is not None:
+        return _raised("train/eval", result, reply.gradient_failure)
     trouble = trouble or _dropped_gradients(comparison, result, name, dropout)
     return result.failed("train/eval", trouble) if trouble else result.passed("train/eval")
 
 
 def _wrong_dropout(result: CaseResult, name: str, value: Tensor, dropout: float) -> str | None:
-    """Return how the dropout of an output is wrong, or None."""
+    """Return a sentence if the dropout of an output is wrong, or None."""
     case, want = result.case, result.expected.outputs[name]
     bound = allowed(want.value, case.dtype, want.lost)
     sizes = dict(case.sizes)
@@ -256,12 +263,15 @@ def _wrong_dropout(result: CaseResult, name: str, value: Tensor, dropout: float)
 def _dropped_gradients(
     comparison: Comparison, result: CaseResult, name: str, dropout: float
 ) -> str | None:
-    """Return how the gradients under dropout are wrong, or None.
+    """Return a sentence if the gradients under dropout are wrong, or None.
 
     Args:
-        name: the output that reads the attention weights out.
+        comparison: the comparison of the submission.
+        result: the result of a case with dropout.
+        name: the name of the output that equals the attention weights.
+        dropout: the probability of dropping.
     """
-    value = comparison.value_of(result.told.outputs_with_gradients.get(name))
+    value = comparison.value_of(result.reply.outputs_with_gradients.get(name))
     if value is None:
         return None
     if trouble := _wrong_dropout(result, name, value, dropout):
@@ -270,7 +280,7 @@ def _dropped_gradients(
     if under is None:
         return None
     for label, want in under.gradients.items():
-        got, bound = comparison.gradient(result.told, label), under.gradient_bounds[label]
+        got, bound = comparison.gradient(result.reply, label), under.gradient_bounds[label]
         if trouble := _missing_gradient(label, want.value, got, bound):
             suffix = f": {_UNDER_DROPOUT}" if got is None else ""
             return f"in training mode {trouble}{suffix}"
@@ -284,10 +294,10 @@ def _dropped_gradients(
 
 
 def properties(comparison: Comparison) -> Iterator[Outcome]:
-    """Check that inputs stay untouched, further calls are right, and memory may lie in any way."""
+    """Check that inputs stay unchanged, later calls are right, and any memory layout works."""
     yield from _compared(comparison, "properties")
     for result in comparison.results:
-        if result.told.failure is not None:
+        if result.reply.failure is not None:
             continue
         if changed := _changed_inputs(comparison, result):
             message = f"the input {', '.join(changed)} is changed in place; work on a copy"
@@ -297,27 +307,27 @@ def properties(comparison: Comparison) -> Iterator[Outcome]:
 
 
 def _changed_inputs(comparison: Comparison, result: CaseResult) -> list[str]:
-    """Return the names of the inputs that the submission has written into."""
+    """Return the names of the inputs that the submission changed in place."""
     changed = []
     for name, before in result.prepared.tensors.items():
-        after = comparison.tensor(result.told.inputs_after.get(name, -1))
-        is_alike = after is not None and before.shape == after.shape and before.dtype == after.dtype
-        if after is None or not is_alike or not torch.equal(before, after):
+        after = comparison.tensor(result.reply.inputs_after.get(name, -1))
+        has_form = after is not None and before.shape == after.shape and before.dtype == after.dtype
+        if after is None or not has_form or not torch.equal(before, after):
             changed.append(name)
     return changed
 
 
 def _further_calls(comparison: Comparison, result: CaseResult) -> Outcome:
-    told = result.told
-    if told.again_failure is not None:
-        return _raised("properties", result, told.again_failure)
-    if told.overwritten:
-        names = ", ".join(told.overwritten)
+    reply = result.reply
+    if reply.again_failure is not None:
+        return _raised("properties", result, reply.again_failure)
+    if reply.overwritten:
+        names = ", ".join(reply.overwritten)
         message = f"a second call changes {names} that the first call returned"
         return result.failed("properties", message)
-    found = comparison.value_mismatch(result, told.outputs_again, again=True)
+    found = comparison.value_mismatch(result, reply.outputs_again, again=True)
     if found is not None:
         return _valued("properties", result, found, "on a second call with new values, ")
-    third = told.outputs_once_more or told.outputs_with_gradients
+    third = reply.outputs_repeated or reply.outputs_with_gradients
     found = comparison.value_mismatch(result, third) if third else None
     return _valued("properties", result, found, "on a third call with the first values, ")

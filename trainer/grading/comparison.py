@@ -1,4 +1,4 @@
-"""Compare what a worker told of a submission with what the reference gives."""
+"""Compare the results that a worker process reports with the results of the reference."""
 
 from __future__ import annotations
 
@@ -24,11 +24,17 @@ Returns = Mapping[str, Returned]  # the outputs of one call, by name
 
 @dataclass(frozen=True)
 class CaseResult:
-    """One case: what was asked, what must come, what came. `index`: of the case, from 0."""
+    """One case with its expected results and the worker's reply.
+
+    Attributes:
+        index: the index of the case, from 0.
+        prepared: the case with its inputs and its expected results.
+        reply: the worker's reply for this case.
+    """
 
     index: int
     prepared: PreparedCase
-    told: RunReply
+    reply: RunReply
 
     @property
     def number(self) -> int:
@@ -37,7 +43,7 @@ class CaseResult:
 
     @property
     def case(self) -> Case:
-        """The case that the worker was given."""
+        """The case that the worker ran."""
         return self.prepared.case
 
     @property
@@ -46,7 +52,7 @@ class CaseResult:
         return self.prepared.expected
 
     def passed(self, check: str, message: str = "") -> Outcome:
-        """Return the outcome of a check that this case passes."""
+        """Return a passed outcome of a check for this case."""
         return Outcome(check, "passed", message, self.case.name, self.number)
 
     def failed(
@@ -56,36 +62,38 @@ class CaseResult:
         mismatch: Mismatch | None = None,
         frames: tuple[Frame, ...] = (),
     ) -> Outcome:
-        """Return the outcome of a check that this case fails."""
+        """Return a failed outcome of a check for this case."""
         return Outcome(check, "failed", message, self.case.name, self.number, mismatch, frames)
 
 
 class Comparison:
-    """All that is known of one submission when the checks look at it.
+    """The results of one submission, next to the expected results. The checks read it.
 
     Args:
-        case_set: the cases that it ran on.
-        ended: how the worker ended, and what it told.
-        only: the index of the case that the report speaks of; None for all cases.
+        case_set: the cases that the submission ran on.
+        worker_result: the worker's reply, and the way in which the worker ended.
+        only: the index of the single graded case; None to grade all cases.
     """
 
-    def __init__(self, case_set: CaseSet, ended: WorkerResult, only: int | None = None) -> None:
-        self.case_set, self.ended, self.only = case_set, ended, only
-        self.held: HeldMemory | None = None  # the kernel's count of the memory, if there is any
-        self.loop = ""  # after a timeout: a sentence that says which count grows with the sizes
+    def __init__(
+        self, case_set: CaseSet, worker_result: WorkerResult, only: int | None = None
+    ) -> None:
+        self.case_set, self.worker_result, self.only = case_set, worker_result, only
+        self.held: HeldMemory | None = None  # the kernel's memory count, if it was taken
+        self.loop = ""  # after a timeout: a sentence about the count that grows with the sizes
         self._compared: dict[tuple[int, int], Mismatch | None] = {}
         self._gradients: dict[tuple[int, str], Mismatch | None] = {}
         self._ran: dict[int, bool] = {}
-        self._ahead = 0  # runs that were compared as they came
+        self._ahead = 0  # number of runs that were compared while the worker was running
 
     @property
     def reply(self) -> Reply:
         """The worker's reply."""
-        return self.ended.reply
+        return self.worker_result.reply
 
     @cached_property
     def results(self) -> list[CaseResult]:
-        """The graded cases in order, as far as the worker came."""
+        """The results of the graded cases that the worker has run, in order."""
         runs = self.reply.runs[: len(self.case_set.prepared)]
         return [self._result(index) for index in range(len(runs)) if self.only in (None, index)]
 
@@ -93,53 +101,54 @@ class Comparison:
         return CaseResult(index, self.case_set.prepared[index], self.reply.runs[index])
 
     def result_of(self, index: int) -> CaseResult | None:
-        """Return the result of a case, if it is graded and the worker came so far."""
+        """Return the result of a case; None if the case is not graded or was not run."""
         return next((result for result in self.results if result.index == index), None)
 
     def agreeing_assignments(self) -> list[int]:
-        """Return the indices of the assignments of layers under which one probe case is right.
+        """Return the indices of the layer assignments that are right in the probe case.
 
-        No other assignment can pass. The list is empty if the worker did not try several.
+        No other assignment can pass. The list is empty if the worker did not try several
+        assignments.
         """
-        tried = self.ended.tried
-        if tried is None or not 0 <= tried.number < len(self.case_set.prepared):
+        tried = self.worker_result.tried
+        if tried is None or not 0 <= tried.case_index < len(self.case_set.prepared):
             return []
-        result = CaseResult(tried.number, self.case_set.prepared[tried.number], RunReply())
+        result = CaseResult(tried.case_index, self.case_set.prepared[tried.case_index], RunReply())
         return [
-            place
-            for place, outputs in enumerate(tried.outputs[: len(tried.assignments)])
+            index
+            for index, outputs in enumerate(tried.outputs[: len(tried.assignments)])
             if self.value_mismatch(result, outputs) is None
         ]
 
     def compare_ahead(self) -> None:
-        """Compare what has come so far while the worker is still at work.
+        """Compare the results received so far, while the worker is still running.
 
-        After the first mismatch the rest waits: later checks may not be made at all.
+        Stop after the first mismatch: the checks that need the other results may be skipped.
         """
         for index in range(self._ahead, len(self.reply.runs)):
             if index >= len(self.case_set.prepared):
-                return  # more runs than were asked for
+                return  # the worker sent more runs than there are cases
             self._ahead = index + 1
             if self.only in (None, index) and not self._agrees(self._result(index)):
                 self._ahead = len(self.case_set.prepared)
                 return
 
     def _agrees(self, result: CaseResult) -> bool:
-        """Return whether all that was told of a case is as expected, as far as it is compared."""
-        told, expected = result.told, result.expected
-        if told.failure is not None:
+        """Return whether all compared outputs and gradients of a case are as expected."""
+        reply, expected = result.reply, result.expected
+        if reply.failure is not None:
             return True
         if result.case.dropout is not None:
             for name in expected.outputs:
-                self.gradients_under(result, name)  # so that it is known when the checks ask
+                self.gradients_under(result, name)  # stores the result for the checks
             return True
-        calls: list[tuple[Returns, bool]] = [(told.outputs, False)]
+        calls: list[tuple[Returns, bool]] = [(reply.outputs, False)]
         names: tuple[str, ...] = ()
         if not result.case.probe:
             further = (
-                (told.outputs_with_gradients, False),
-                (told.outputs_once_more, False),
-                (told.outputs_again, True),
+                (reply.outputs_with_gradients, False),
+                (reply.outputs_repeated, False),
+                (reply.outputs_again, True),
             )
             calls += [(outputs, again) for outputs, again in further if outputs]
             names = tuple(expected.gradients) if result.case.dtype != "bfloat16" else ()
@@ -155,11 +164,17 @@ class Comparison:
     def _agrees_at_once(
         self, result: CaseResult, calls: list[tuple[Returns, bool]], names: tuple[str, ...]
     ) -> bool:
-        """Return whether everything is there, in one dtype, and within its bounds.
+        """Return whether all tensors are present, have one dtype and are within their bounds.
 
-        A single comparison of all numbers tells this, and it holds for most of what comes.
+        One comparison of all entries is faster than many, and most cases are right.
+
+        Args:
+            result: the result of the case.
+            calls: the outputs of each call, and whether the call is the second one, which has other
+                values.
+            names: the names of the compared gradients.
         """
-        expected, told = result.expected, result.told
+        expected, reply = result.expected, result.reply
         row = expected.in_one_row(tuple(again for _, again in calls), names)
         if row is None:
             return False
@@ -169,28 +184,31 @@ class Comparison:
             for name, want in wanted.items():
                 pairs.append((want.value, self.value_of(outputs.get(name))))
         for name in names:
-            pairs.append((expected.gradients[name].value, self.gradient(told, name)))
-        came: list[Tensor] = []
+            pairs.append((expected.gradients[name].value, self.gradient(reply, name)))
+        received: list[Tensor] = []
         for value, tensor in pairs:
             if tensor is None or tensor.shape != value.shape or not tensor.is_floating_point():
                 return False
-            came.append(tensor)
-        if any(tensor.dtype != came[0].dtype for tensor in came):
+            received.append(tensor)
+        if any(tensor.dtype != received[0].dtype for tensor in received):
             return False
         values, bounds = row
-        actual = torch.cat([tensor.reshape(-1) for tensor in came]).to(torch.float64)
+        actual = torch.cat([tensor.reshape(-1) for tensor in received]).to(torch.float64)
         return bool(((actual - values).abs() <= bounds).all())
 
-    def gradient(self, told: RunReply, name: str) -> Tensor | None:
-        """Return the gradient that came for an input or parameter, if one came."""
-        return self.tensor(told.gradients.get(name, -1))
+    def gradient(self, reply: RunReply, name: str) -> Tensor | None:
+        """Return the gradient of an input or parameter, if the worker sent one."""
+        return self.tensor(reply.gradients.get(name, -1))
 
     def gradient_mismatch(self, result: CaseResult, name: str) -> Mismatch | None:
-        """Return how a gradient differs; None also if none of the right shape came."""
+        """Return the difference of a gradient from the expected one, or None.
+
+        None also if the gradient is missing or has the wrong shape.
+        """
         key = (result.index, name)
         if key not in self._gradients:
             want = result.expected.gradients[name].value
-            got = self.gradient(result.told, name)
+            got = self.gradient(result.reply, name)
             if got is None or got.shape != want.shape:
                 return None
             bound = result.expected.gradient_bounds[name]
@@ -198,30 +216,34 @@ class Comparison:
         return self._gradients[key]
 
     def gradients_under(self, result: CaseResult, output: str) -> Expected | None:
-        """Return the reference's gradients under the dropout that an output shows.
+        """Return the reference's results with the same weights dropped as in the submission.
 
         None if there is nothing to compare.
+
+        Args:
+            result: the result of a case with dropout.
+            output: the name of the output that shows which weights were dropped.
         """
-        value = self.value_of(result.told.outputs_with_gradients.get(output))
+        value = self.value_of(result.reply.outputs_with_gradients.get(output))
         if value is None or value.shape != result.expected.outputs[output].value.shape:
             return None
         prepared = result.prepared
         return prepared.reference.gradients_under(prepared, output, value)
 
     def tensor(self, tensor_id: int) -> Tensor | None:
-        """Return a tensor of the reply by its id, if there is one."""
-        tensors = self.ended.tensors
+        """Return the tensor of the reply with this id, or None."""
+        tensors = self.worker_result.tensors
         return tensors[tensor_id] if 0 <= tensor_id < len(tensors) else None
 
     def value_of(self, returned: Returned | None) -> Tensor | None:
-        """Return the tensor that came for an output, if it is what the reply says it is."""
+        """Return the tensor of an output; None if its shape is not the shape in the reply."""
         if returned is None:
             return None
-        tensor = self.tensor(returned.tensor)
+        tensor = self.tensor(returned.tensor_id)
         return tensor if tensor is not None and list(tensor.shape) == returned.shape else None
 
     def attribute_mismatches(self, result: CaseResult, outputs: Returns) -> Iterator[Mismatch]:
-        """Yield missing outputs, wrong shapes, wrong dtypes and devices of one call."""
+        """Yield the outputs of one call that are missing or have a wrong shape, dtype or device."""
         for name, want in result.expected.outputs.items():
             got, dims, shape = outputs.get(name), result.case.dims[name], tuple(want.value.shape)
             if got is None or not (got.shape or got.dtype):
@@ -238,19 +260,21 @@ class Comparison:
                 yield _wrong_type(name, kind, got)
 
     def _dtype_of(self, got: Returned) -> str:
-        """Return the dtype of the tensor that came; if none came, what the reply says of it."""
-        tensor = self.tensor(got.tensor)
+        """Return the dtype of the tensor; if no tensor was sent, the dtype in the reply."""
+        tensor = self.tensor(got.tensor_id)
         return got.dtype if tensor is None else name_of(tensor.dtype)
 
     def value_mismatch(
         self, result: CaseResult, outputs: Returns, *, again: bool = False
     ) -> Mismatch | None:
-        """Return how the first wrong output of one call differs, or None.
+        """Return the difference of the first wrong output of one call, or None.
 
         Args:
-            again: whether it is the call on other values.
+            result: the result of the case.
+            outputs: the outputs of the call.
+            again: whether the call is the second one, which has other values.
         """
-        # Several checks ask of the same call; `outputs` lives as long as the reply.
+        # Several checks compare the same call. The id is a safe key: the reply keeps `outputs`.
         key = (result.index, id(outputs))
         if key not in self._compared:
             mismatches = self._value_mismatches(result, outputs, again=again)
@@ -280,44 +304,51 @@ class Comparison:
                 yield Mismatch(name, "plain", expected_value=wanted, actual_value=actual)
 
     def wrong_outputs(self, result: CaseResult) -> set[str]:
-        """Return the names of the outputs of the plain call that are not as expected."""
-        told, expected = result.told.outputs, result.expected
-        wrong = {mismatch.tensor for mismatch in self.attribute_mismatches(result, told)}
-        wrong |= {found.tensor for found in self._value_mismatches(result, told, again=False)}
+        """Return the names of the outputs of the first call that are not as expected."""
+        outputs, expected = result.reply.outputs, result.expected
+        wrong = {mismatch.tensor for mismatch in self.attribute_mismatches(result, outputs)}
+        wrong |= {found.tensor for found in self._value_mismatches(result, outputs, again=False)}
         return wrong & {*expected.outputs, *expected.plain}
 
     def ran(self, result: CaseResult) -> bool:
-        """Return whether the plain call of a case gave outputs of the right shapes."""
+        """Return whether the first call of a case gave outputs of the right shapes."""
         if result.index not in self._ran:
-            mismatches = self.attribute_mismatches(result, result.told.outputs)
+            mismatches = self.attribute_mismatches(result, result.reply.outputs)
             is_wrong = any(found.kind in ("missing", "shape") for found in mismatches)
-            self._ran[result.index] = result.told.failure is None and not is_wrong
+            self._ran[result.index] = result.reply.failure is None and not is_wrong
         return self._ran[result.index]
 
     def right(self, result: CaseResult) -> bool:
-        """Return whether the plain call of a case gave right values."""
+        """Return whether the first call of a case gave right values.
+
+        Values under dropout are random, so any values are right there.
+        """
         if not self.ran(result):
             return False
         is_random = result.case.dropout is not None
-        return is_random or self.value_mismatch(result, result.told.outputs) is None
+        return is_random or self.value_mismatch(result, result.reply.outputs) is None
 
 
 def _missing(name: str, dims: str, shape: tuple[int, ...], got: Returned | None) -> Mismatch:
-    return Mismatch(name, "missing", dims, shape, actual_type=got.what if got else "nothing")
+    return Mismatch(name, "missing", dims, shape, actual_type=got.description if got else "nothing")
 
 
 def _wrong_type(name: str, expected: str, got: Returned | None) -> Mismatch:
-    actual = got.what if got else "nothing"
+    actual = got.description if got else "nothing"
     return Mismatch(name, "type", expected_type=expected, actual_type=actual)
 
 
 def frames_of(frames: list[FrameData]) -> tuple[Frame, ...]:
-    """Return the learner's lines, the outermost first."""
+    """Return the frames of the learner's file, the outermost call first."""
     return tuple(Frame(frame.line, frame.function, frame.text) for frame in frames)
 
 
 def in_words(failure: CallFailure) -> str:
-    """Return an exception as `RuntimeError: …`; explain exceptions that are no errors by name."""
+    """Return an exception in words, e.g. `RuntimeError: …`.
+
+    Three exceptions get their own words: a return value of a wrong type, `sys.exit` and a
+    NotImplementedError without a message.
+    """
     if failure.type == "UnexpectedReturnError":
         return failure.message
     if failure.type == "SystemExit":

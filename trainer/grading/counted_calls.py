@@ -1,4 +1,4 @@
-"""Choose in which ways the calls of a case are counted: with gradients or without, in which mode."""
+"""Choose the calls of a case that are counted: with or without gradients, in which mode."""
 
 from __future__ import annotations
 
@@ -14,14 +14,16 @@ from trainer.worker.execution import leaves
 if TYPE_CHECKING:
     from trainer.grading.prepared_case import PreparedCase
 
-Way = tuple[bool, bool]  # in training mode, with gradients
+Way = tuple[bool, bool]  # (is in training mode, records gradients)
 
 
 @dataclass(frozen=True)
 class CountedCalls:
-    """Whether the first call of a case is counted, and in which further ways the case is called.
+    """The counted calls of one case.
 
-    The first call is made in the case's own mode, without gradients.
+    Attributes:
+        first: whether the first call is counted. It has the case's mode and no gradients.
+        further: the mode and the gradients of each further counted call.
     """
 
     first: bool
@@ -31,12 +33,14 @@ class CountedCalls:
 def counted_calls(prepared: Sequence[PreparedCase], *, has_modes: bool) -> list[CountedCalls]:
     """Return the counted calls of each case.
 
-    A module's vectorised probes share the four ways between them: the first probe is counted as
-    declared and with gradients in the other mode, the second in the two ways that are left. So all
-    four are seen at half the cost. A challenge with a single probe has all four of it.
+    A call can have two modes, and it can have gradients or not: four kinds of calls. The vectorised
+    probes of a module share the four kinds, which halves the cost. The first probe is counted as
+    declared, and with gradients in the other mode. The second probe is counted in the two remaining
+    kinds. A single probe is counted in all four kinds.
 
     Args:
-        has_modes: whether the challenge asks for a module, which has a training mode.
+        prepared: all cases, in order.
+        has_modes: whether the submission is a module, which has a training mode.
     """
     probes = [case for case in prepared if case.case.probe == "vectorised"]
     larger = [case for case in probes if case.smaller is not None]
@@ -49,7 +53,7 @@ def counted_calls(prepared: Sequence[PreparedCase], *, has_modes: bool) -> list[
         match case.case.probe:
             case None | "held":
                 counted = CountedCalls(True)
-            case "memory":  # each call takes many operations: one probe tells of gradients
+            case "memory":  # calls are expensive: one probe with gradients is enough
                 memory_probes += 1
                 counted = CountedCalls(True, ((training, True),) if memory_probes == 1 else ())
             case "vectorised" if has_modes:
@@ -66,8 +70,9 @@ def _of_vectorised(training: bool, place: int, *, is_only: bool) -> CountedCalls
     """Return the counted calls of a module's vectorised probe.
 
     Args:
-        place: of the probe among the vectorised probes, from 0.
-        is_only: whether there is no other.
+        training: whether the case is in training mode.
+        place: the index of the probe among the vectorised probes, from 0.
+        is_only: whether the challenge has only one vectorised probe.
     """
     even: tuple[Way, ...] = ((not training, True),)
     odd: tuple[Way, ...] = ((training, True), (not training, False))
@@ -77,9 +82,10 @@ def _of_vectorised(training: bool, place: int, *, is_only: bool) -> CountedCalls
 
 
 def shape_of_call(case: Case) -> str:
-    """Return what a case has in common with others that differ in sizes, dtype and values alone.
+    """Return a key that is equal for cases that differ only in sizes, dtype and values.
 
-    This is the mode, the switches, which inputs there are, and how many dims they have.
+    The key holds the mode, the switches of the constructor, the names of the inputs and their
+    numbers of dims.
     """
     dims = [(name, tensor.dim()) for name, tensor in leaves(case.inputs)]
     switches = {

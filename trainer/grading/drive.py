@@ -1,7 +1,7 @@
-"""Cut `drive` out of a cases.py, with all that it needs to run and nothing else.
+"""Cut `drive` out of a `cases.py`, with everything that `drive` needs to run and nothing else.
 
-A worker calls the learner's code through `drive`. Everything else of a cases.py (its cases, their names, its comments)
-is the grader's alone: a submission can read all memory of its worker.
+A worker process calls the learner's code through `drive`. A submission can read all memory of its
+worker, so the rest of `cases.py` (cases, names of cases, comments) must not get into the worker.
 """
 
 from __future__ import annotations
@@ -15,9 +15,13 @@ ENTRY = "drive"
 
 
 def drive_source(source: str, path: str) -> str:
-    """Return Python source that defines `drive` and, of the file's top level, the statements whose names it uses.
+    """Return Python source with `drive` and the top-level statements that `drive` depends on.
 
-    Comments and docstrings are left out.
+    Comments and docstrings are removed.
+
+    Args:
+        source: the text of `cases.py`.
+        path: the path of `cases.py`, for messages.
 
     Raises:
         PackError: if the file does not define `drive` at its top level.
@@ -29,7 +33,8 @@ def drive_source(source: str, path: str) -> str:
             makers.setdefault(name, []).append(index)
     if ENTRY not in makers:
         raise PackError(
-            f"{path} defines no `{ENTRY}` at its top level. Define `def {ENTRY}(implementation, given)`."
+            f"{path} defines no `{ENTRY}` at its top level. "
+            f"Define `def {ENTRY}(implementation, given)`."
         )
     needed: set[int] = set()
     waiting = list(makers[ENTRY])
@@ -45,7 +50,7 @@ def drive_source(source: str, path: str) -> str:
 
 
 def _bound(statement: ast.stmt) -> Iterator[str]:
-    """Yield the names that a statement of the top level binds."""
+    """Yield the names that a top-level statement binds."""
     if isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
         yield statement.name
         return
@@ -59,7 +64,7 @@ def _bound(statement: ast.stmt) -> Iterator[str]:
 
 
 def _used(statement: ast.stmt) -> set[str]:
-    """Return all names that a statement mentions, whether they are global or not."""
+    """Return all names in a statement, global or local."""
     return {node.id for node in ast.walk(statement) if isinstance(node, ast.Name)}
 
 

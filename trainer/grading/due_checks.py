@@ -1,4 +1,4 @@
-"""Which checks are due in a challenge, and which cases each of them has to look at."""
+"""Find the checks that are due in a challenge, and the cases that each check must look at."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ def _has_due_values(check: str) -> Callable[[PreparedCase], bool]:
     return lambda prepared: prepared.case.check == check and prepared.case.dropout is None
 
 
-# Whether a check must have looked at a case before the check can pass. Checks that are not named
-# here look at all cases.
+# For each check: must the check look at this case before it can pass? A check that is not listed
+# must look at all cases.
 _Rule = Callable[[PreparedCase], bool]
 _LOOKED_AT: dict[str, _Rule] = {
     "loads": lambda prepared: False,
@@ -25,7 +25,7 @@ _LOOKED_AT: dict[str, _Rule] = {
     ),
     "gradients": lambda prepared: bool(prepared.expected.gradients),
     "properties": lambda prepared: not prepared.case.probe and prepared.case.dropout is None,
-    # The larger case of a growth probe speaks for both.
+    # The outcome of the larger case of a growth probe counts for both cases.
     "vectorised": lambda prepared: (
         prepared.case.probe == "vectorised" and prepared.smaller is not None
     ),
@@ -49,7 +49,7 @@ def due_cases(comparison: Comparison, check: str) -> set[int]:
 
 
 def is_due(comparison: Comparison, check: str) -> bool:
-    """Return whether the challenge has anything for this check to look at."""
+    """Return whether the graded cases of the challenge give this check something to look at."""
     case_set, only = comparison.case_set, comparison.only
     prepared = case_set.prepared if only is None else (case_set.prepared[only],)
     probes = {case.case.probe for case in prepared}

@@ -1,4 +1,4 @@
-"""The expected results of a case: values, gradients, and how far a submission may differ."""
+"""The expected results of a case: values, gradients, and the bounds on differences."""
 
 from __future__ import annotations
 
@@ -16,9 +16,10 @@ from trainer.grading.tolerance import allowed
 class Value:
     """The expected value of one tensor.
 
-    value  float64
-    lost   what the case's dtype loses, as `tolerance.loss` measures it
-    dtype  the dtype that the tensor must have
+    Attributes:
+        value: the value in float64.
+        lost: the rounding loss of the case's dtype, as `tolerance.loss` measures it.
+        dtype: the dtype that the submission's tensor must have.
     """
 
     value: Tensor
@@ -30,10 +31,13 @@ class Value:
 class Expected:
     """The results of the reference for one case.
 
-    outputs, again      the first call's outputs, and those of the call on other values
-    plain, plain_again  the same for outputs that are no tensors, as text
-    gradients           by the name of the input or parameter that they are of
-    dtype               of the case
+    Attributes:
+        outputs: the outputs of the first call, by name.
+        again: the outputs of the second call, which has other values.
+        plain: the outputs of the first call that are not tensors, as text.
+        plain_again: the outputs of the second call that are not tensors, as text.
+        gradients: the gradients, by the name of the input or parameter.
+        dtype: the dtype of the case.
     """
 
     outputs: Mapping[str, Value]
@@ -45,17 +49,17 @@ class Expected:
 
     @cached_property
     def bounds(self) -> Mapping[str, Tensor]:
-        """How much each entry of an output may differ, by the output's name."""
+        """The largest allowed difference of each output entry of the first call, by name."""
         return self._bounds_of(self.outputs)
 
     @cached_property
     def bounds_again(self) -> Mapping[str, Tensor]:
-        """How much each entry of an output of the second call, on other values, may differ."""
+        """The largest allowed difference of each output entry of the second call, by name."""
         return self._bounds_of(self.again)
 
     @cached_property
     def gradient_bounds(self) -> Mapping[str, Tensor]:
-        """How much each entry of a gradient may differ, by what it is the gradient of."""
+        """The largest allowed difference of each gradient entry, by input or parameter."""
         scale = self.gradient_scale
         return {
             name: allowed(want.value, self.dtype, want.lost, scale)
@@ -64,11 +68,11 @@ class Expected:
 
     @cached_property
     def gradient_scale(self) -> float:
-        """The largest entry of all gradients of the case."""
+        """The largest absolute entry of all gradients of the case."""
         return max((_largest(want.value) for want in self.gradients.values()), default=0.0)
 
     def all_bounds(self) -> tuple[Mapping[str, Tensor], ...]:
-        """Return the bounds of both calls and of the gradients, computed at the first call."""
+        """Return the bounds of both calls and of the gradients, and keep them for later use."""
         return self.bounds, self.bounds_again, self.gradient_bounds
 
     def _bounds_of(self, outputs: Mapping[str, Value]) -> Mapping[str, Tensor]:
@@ -78,9 +82,9 @@ class Expected:
         }
 
     def _scale_of(self, output: str) -> float:
-        """Return the size against which rounding is measured.
+        """Return the scale against which rounding of an output is measured.
 
-        This is the output's own size, or that of the whole case if the output is zero throughout.
+        This is the largest entry of the output, or of all outputs if the output is all zeros.
         """
         return self._sizes.get(output, 0.0) or max(self._sizes.values(), default=0.0)
 
@@ -95,12 +99,12 @@ class Expected:
     def in_one_row(
         self, calls: tuple[bool, ...], names: tuple[str, ...]
     ) -> tuple[Tensor, Tensor] | None:
-        """Return the values of several calls and gradients, flattened, and their bounds.
+        """Return the values of several calls and gradients in one flat tensor, and their bounds.
 
-        None if some of them are no floating-point tensors, or if there are none.
+        None if there are no values, or if some values are not floating-point tensors.
 
         Args:
-            calls: for each call whether it is the call on other values.
+            calls: for each call, whether the call is the second one, which has other values.
             names: the names of the gradients.
         """
         key = calls, names

@@ -1,4 +1,4 @@
-"""Judge submissions: keep the cases, run each submission on them, and make the checks."""
+"""Grade submissions: draw the cases, run each submission on the cases, and judge the results."""
 
 from __future__ import annotations
 
@@ -30,7 +30,13 @@ _FORK_SERVERS_PER_SUBMISSION = 2
 
 @dataclass(frozen=True)
 class Judgement:
-    """A submission, its report without a diagnosis, and the comparison that the report rests on."""
+    """A judged submission.
+
+    Attributes:
+        submission: the submission.
+        report: the report, without a diagnosis.
+        comparison: the comparison that the report is made from.
+    """
 
     submission: Submission
     report: Report
@@ -43,18 +49,22 @@ class Judgement:
 
     @property
     def assignment(self) -> Assigned:
-        """The assignment of the learner's layers under which the report was made."""
+        """The assignment of the learner's layers that the report is based on."""
         return self.comparison.reply.assignment
 
 
 class Grader:
-    """The trusted side. Make it before anything of `solutions/` is loaded.
+    """Grade submissions in worker processes. Use a grader as a context manager.
 
-    Use it as a context manager.
+    Create the grader before any file of `solutions/` is loaded, because the fork server must not
+    have references in its memory.
 
     Args:
-        packs, limits, interrupt, isolation: of the workers; see `Workers`.
-        meanwhile: is called while there is nothing to do but wait for a worker.
+        packs: the folders of packs, which no worker may read.
+        limits: the limits of each worker.
+        interrupt: a file descriptor that stops the current work; see `Workers`.
+        isolation: the isolation of workers; see `Workers`.
+        meanwhile: is called once per run while the grader waits for a worker.
     """
 
     def __init__(
@@ -86,10 +96,11 @@ class Grader:
         self.workers.close()
 
     def case_set(self, challenge: Challenge, seed: int) -> CaseSet:
-        """Return the cases of a seed. They are kept for the next submission.
+        """Return the cases of a challenge under a seed, and keep the cases for later submissions.
 
         Raises:
             PackError: if the content of the pack is broken.
+            GraderError: if the reference raises an exception.
         """
         key = (challenge.folder, seed)
         if key not in self._case_sets:
@@ -97,21 +108,26 @@ class Grader:
         return self._case_sets[key]
 
     def forget(self, challenge: Challenge) -> None:
-        """Drop a challenge's cases: no more submissions of it will come."""
-        kept = {key: known for key, known in self._case_sets.items() if key[0] != challenge.folder}
-        self._case_sets = kept
+        """Drop the cases of a challenge. Call this after the last submission of the challenge."""
+        self._case_sets = {
+            key: case_set for key, case_set in self._case_sets.items() if key[0] != challenge.folder
+        }
 
     def grade(
         self, challenge: Challenge, submission: Submission, seed: int, only: int | None = None
     ) -> Judgement:
-        """Judge a submission under one seed.
+        """Judge a submission on the cases of one seed.
 
         Args:
-            only: the number of a single case, from 1; the report then speaks of that case alone.
+            challenge: the challenge.
+            submission: the learner's file.
+            seed: the seed of the cases.
+            only: a case number, from 1. The report then covers this case only.
 
         Raises:
-            DrillError: if there is no such case.
-            GraderError: if the grader, the reference or the worker's host fails; no verdict then.
+            DrillError: if there is no case with this number.
+            GraderError: if the grader, the reference or the fork server fails. There is no verdict
+                then.
         """
         case_set = self.case_set(challenge, seed)
         return self.judge(case_set, submission, index_of_case(case_set, only))
@@ -119,13 +135,15 @@ class Grader:
     def judge(
         self, case_set: CaseSet, submission: Submission, only: int | None = None
     ) -> Judgement:
-        """Judge a submission on these cases.
+        """Judge a submission on the cases of a case set.
 
-        If the fork server dies, the submission runs again with a new fork server. A submission with which two
-        fork servers die has a verdict: it is the likely cause.
+        If the fork server dies, the submission runs again with a new fork server. If two fork
+        servers die, the submission is the likely cause, so the submission gets a verdict.
 
         Args:
-            only: the index of the one case that the report speaks of.
+            case_set: the cases.
+            submission: the learner's file.
+            only: the index of a single case, from 0. The report then covers this case only.
         """
         started = time.monotonic()
         for _ in range(_FORK_SERVERS_PER_SUBMISSION):
@@ -134,7 +152,7 @@ class Grader:
             except ForkServerLostError:
                 self.workers.replace_fork_server()
         reason = (
-            "the process that starts workers died each time this file ran, and so did the worker"
+            "each time this file ran, the process that starts workers died together with the worker"
         )
         comparison = Comparison(case_set, WorkerResult("died", reason=reason), only)
         return _judgement(comparison, submission, started)
@@ -143,12 +161,12 @@ class Grader:
         self, case_set: CaseSet, submission: Submission, only: int | None, started: float
     ) -> Judgement:
         comparison = self._compared(case_set, submission, {}, only)
-        tried, likely = comparison.ended.tried, comparison.agreeing_assignments()
-        if comparison.ended.how == "stopped" and tried is not None:
+        tried, likely = comparison.worker_result.tried, comparison.agreeing_assignments()
+        if comparison.worker_result.how == "stopped" and tried is not None:
             meant = tried.assignments[likely[0]]
             comparison = self._compared(case_set, submission, meant, only)
             comparison.reply.assignments = tried.assignments
-        if comparison.ended.how == "timeout" and not comparison.ended.slept:
+        if comparison.worker_result.how == "timeout" and not comparison.worker_result.slept:
             comparison.loop = self._loop(comparison, submission)
         elif only is None and _is_all_right(comparison):
             comparison.held = self._held_memory(comparison, submission)
@@ -158,15 +176,15 @@ class Grader:
     def _compared(
         self, case_set: CaseSet, submission: Submission, assignment: Assigned, only: int | None
     ) -> Comparison:
-        """Run a submission and compare its results as they come.
+        """Run a submission, and compare its results while the worker is running.
 
-        The worker is stopped if several assignments of layers fit, and one case tells that the
-        first of them is not meant.
+        If several assignments of layers fit and a probe case shows that the first assignment is
+        wrong, stop the worker.
         """
         running = self.workers.begin(case_set, submission, assignment)
-        case_set.expect()  # while the worker is at work
+        case_set.expect()  # uses the time in which the worker runs
         self._meanwhile()
-        comparison = Comparison(case_set, running.ended, only)
+        comparison = Comparison(case_set, running.result, only)
 
         def compare() -> bool:
             likely = comparison.agreeing_assignments() if not assignment else []
@@ -181,19 +199,22 @@ class Grader:
     def _with_best_assignment(
         self, judgement: Judgement, likely: list[int], started: float
     ) -> Judgement:
-        """Return a judgement under the assignment of layers that agrees best.
+        """Return the judgement under the layer assignment with the best report.
 
-        Names may leave several assignments. One under which every output agrees is meant.
+        The names of the layers may allow several assignments. The learner means the assignment
+        under which every output is right.
 
         Args:
-            likely: indices of assignments to be tried; all if it is empty.
+            judgement: the judgement under the first assignment.
+            likely: the indices of the assignments to try; empty to try all.
+            started: the time at which grading began, in seconds of `time.monotonic`.
         """
         best = judgement
         case_set, only = judgement.case_set, judgement.comparison.only
         possible = judgement.comparison.reply.assignments
         if len(possible) < 2 or not _has_wrong_values(judgement.report):
             return best
-        chosen = [possible[place] for place in likely if place < len(possible)] or possible
+        chosen = [possible[index] for index in likely if index < len(possible)] or possible
         for assignment in chosen:
             if time.monotonic() > started + self.workers.limits.seconds:
                 break
@@ -209,7 +230,7 @@ class Grader:
         return best
 
     def _held_memory(self, comparison: Comparison, submission: Submission) -> HeldMemory | None:
-        """Return what the kernel tells of the memory; None if the challenge does not ask for it."""
+        """Return the kernel's count of the memory; None if the challenge does not compare it."""
         case_set, assignment = comparison.case_set, comparison.reply.assignment
         pair = measured_pair(case_set)
         if pair is None:
@@ -227,9 +248,9 @@ class Grader:
         return held_memory(case_set.cases, pair, most_held, own_bytes)
 
     def _measured_growth(self, case_set: CaseSet, pair: tuple[int, int]) -> int:
-        """Return how many bytes more the reference takes in the larger of two cases.
+        """Return the number of bytes that the reference takes more in the larger of two cases.
 
-        Tensors that it holds itself are not counted.
+        Tensors that the reference itself holds are not counted.
         """
         content = case_set.content
         reference = Submission(content.challenge.file_name, content.reference_source)
@@ -240,19 +261,20 @@ class Grader:
         return many - few - held
 
     def _loop(self, comparison: Comparison, submission: Submission) -> str:
-        """Return which count grows with the sizes, after a timeout: a loop is the likely cause.
+        """Return a sentence about the count that grows with the sizes after a timeout, or "".
 
-        The first probe that compares counts is small, so the submission runs on it again.
+        A loop is the likely cause of a timeout. The first vectorised probe is small, so the
+        submission can run on the probe again.
         """
         case_set = comparison.case_set
         probes = [index for index, case in enumerate(case_set.cases) if case.probe == "vectorised"][
             :2
         ]
-        if len(probes) < 2 or (comparison.ended.last_note or 0) <= probes[0]:
+        if len(probes) < 2 or (comparison.worker_result.last_note or 0) <= probes[0]:
             return ""
         pair = case_set.only(probes)
-        ended = self.workers.run(pair, submission)
-        runs = ended.reply.runs or ended.partial
+        result = self.workers.run(pair, submission)
+        runs = result.reply.runs or result.partial
         if len(runs) < 2:
             return ""
         small, large = (CaseResult(index, pair.prepared[index], runs[index]) for index in (0, 1))
@@ -260,17 +282,21 @@ class Grader:
 
 
 def index_of_case(case_set: CaseSet, number: int | None) -> int | None:
-    """Return the index of the case with this number; None if there is no number.
+    """Return the index of a case, from 0, or None if `number` is None.
+
+    Args:
+        case_set: the cases.
+        number: the case number, from 1.
 
     Raises:
-        DrillError: if there is no such case.
+        DrillError: if there is no case with this number.
     """
     if number is None:
         return None
     count = len(case_set.cases)
     if not 1 <= number <= count:
         raise DrillError(
-            f"{case_set.challenge.id} has cases 1 to {count}; --case {number} is none of them."
+            f"{case_set.challenge.id} has cases 1 to {count}; --case {number} does not exist."
         )
     return number - 1
 
@@ -283,14 +309,14 @@ def _judgement(comparison: Comparison, submission: Submission, started: float) -
 
 
 def _is_all_right(comparison: Comparison) -> bool:
-    """Return whether the worker replied and the values of every case are right."""
-    if comparison.ended.how != "replied":
+    """Return whether the worker replied and all values of all cases are right."""
+    if comparison.worker_result.how != "replied":
         return False
     return all(comparison.right(result) for result in comparison.results)
 
 
 def _has_wrong_values(report: Report) -> bool:
-    """Return whether values are wrong in a case: another assignment changes nothing else."""
+    """Return whether the values of a case are wrong. Another assignment changes values only."""
     return any(
         outcome.check == "values" and outcome.status == "failed" and outcome.number is not None
         for outcome in report.outcomes
@@ -298,6 +324,6 @@ def _has_wrong_values(report: Report) -> bool:
 
 
 def _badness(report: Report) -> tuple[bool, int]:
-    """Return a key that sorts better reports first."""
+    """Return a sort key that is smaller for better reports."""
     failed = sum(outcome.status == "failed" for outcome in report.outcomes)
     return report.verdict != "passed", failed

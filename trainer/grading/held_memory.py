@@ -1,9 +1,11 @@
-"""How much memory a submission holds at once, as the kernel counts it: the second witness of the memory check.
+"""Measure how much memory a submission holds at once, by the kernel's count.
 
-The counters of a worker see torch's tensors. The kernel sees all memory: numpy, lists, C. Two workers run one case each,
-with few and with many positions, and nothing is counted inside. What the larger case takes more belongs to the case:
-its inputs, what our own code makes of them, and what the answer holds. The reference, run in the same way, tells the
-first two, because what it holds itself is known from torch's allocator.
+This is the second measurement of the memory check. The counters of a worker see torch's tensors
+only. The kernel counts all memory: numpy, lists, C. Two workers run one case each, the first with
+few positions and the second with many positions, and no counters run inside. The difference between
+the two cases has three parts: the inputs, the data that the worker's own code makes of the inputs,
+and the memory that the submission holds. The reference, run in the same way, gives the first two
+parts: the memory that the reference itself holds is known from torch's allocator.
 """
 
 from __future__ import annotations
@@ -21,19 +23,24 @@ _MOST_ATTEMPTS = 4
 
 @dataclass(frozen=True)
 class HeldMemory:
-    """The kernel's answer. `index`: of the case; `trouble`: a sentence, or "" if it is little."""
+    """The result of the kernel's memory count.
+
+    Attributes:
+        index: the index of the larger case, from 0.
+        trouble: a sentence if the submission holds too much, or "".
+    """
 
     index: int
     trouble: str
 
 
 def most_bytes(case: Case) -> int:
-    """Return how many bytes may be alive at once: half of all entries in the case's dtype."""
+    """Return the first number of live bytes that is too many: half of `limit` entries."""
     return (case.limit or 0) * DTYPES[case.dtype].itemsize // 2
 
 
 def measured_pair(case_set: CaseSet) -> tuple[int, int] | None:
-    """Return the indices of the two measured cases, the smaller first; None if there are none."""
+    """Return the indices of the two cases of a "held" probe, the smaller first, or None."""
     for index, prepared in enumerate(case_set.prepared):
         if prepared.case.probe == "held" and prepared.smaller in case_set.prepared:
             return case_set.prepared.index(prepared.smaller), index
@@ -46,22 +53,22 @@ def held_memory(
     most_held: Callable[[int], int],
     own_bytes: Callable[[bool], int],
 ) -> HeldMemory | None:
-    """Compare what the kernel tells of the two measured cases.
+    """Compare the kernel's memory counts of the two cases of a "held" probe.
 
-    The kernel counts pages of libraries too, and their number changes with the load of the machine.
-    So a submission that seems to hold too much is measured again, and the reference with it. Memory
-    that an answer really holds is there each time.
+    The kernel also counts pages of libraries, and their number changes with the load of the
+    machine. So if a submission seems to hold too much, the submission and the reference are
+    measured again. Memory that a submission really holds is present in each measurement.
 
     Args:
         cases: all cases.
-        pair: the indices of the two measured cases, the smaller first.
-        most_held: runs the case of this index in a worker of its own and returns the most bytes that
-            it held, 0 if nothing tells.
-        own_bytes: returns how many bytes more the larger case takes, without what an answer holds.
-            It measures anew if the argument says so.
+        pair: the indices of the two cases, the smaller first.
+        most_held: runs the case of an index in a separate worker and returns the most bytes that
+            the worker held, or 0 if the kernel gives no count.
+        own_bytes: returns the bytes that the larger case takes more than the smaller case without
+            the memory that a submission holds. The argument requests a new measurement.
 
     Returns:
-        None if the kernel does not tell.
+        The result, or None if the kernel gives no count.
     """
     small, large = (cases[index] for index in pair)
     most, least_grown = most_bytes(large), math.inf
@@ -74,8 +81,8 @@ def held_memory(
             return HeldMemory(pair[1], "")
     trouble = (
         f"the process holds {least_grown / (1 << 20):.1f} MiB more at once than in the case "
-        f"{small.name!r}, which the kernel counts with all memory that is no tensor; "
-        f"it must be fewer than {most / (1 << 20):.1f}, "
+        f"{small.name!r}, counted by the kernel, which sees memory outside tensors too; "
+        f"it must hold fewer than {most / (1 << 20):.1f} MiB more, "
         f"half of {large.limit:,} entries of {large.dtype}"
     )
     return HeldMemory(pair[1], trouble)

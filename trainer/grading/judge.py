@@ -1,4 +1,7 @@
-"""The judge: all checks in order, a later one skipped where what it needs failed; then the verdict."""
+"""Run all checks on a submission in order, and make the report with the verdict.
+
+A check is skipped if a check that it needs has failed.
+"""
 
 from __future__ import annotations
 
@@ -35,7 +38,8 @@ CHECKS: dict[str, Check] = {
 }
 assert tuple(CHECKS) == CHECK_ORDER
 
-# A check that needs a failed one is not made. Checks on cases leave out single cases that did not run or are wrong already.
+# The checks that each check needs. If one of them failed, the check is not made. A check on cases
+# also leaves out single cases that did not run or that already have wrong values.
 NEEDS: dict[str, tuple[str, ...]] = {
     "interface": ("loads",),
     "parameters": ("interface",),
@@ -55,10 +59,12 @@ NEEDS: dict[str, tuple[str, ...]] = {
 
 
 def judge(comparison: Comparison, file: str, elapsed_seconds: float) -> Report:
-    """Make all checks on one submission.
+    """Make all checks on one submission and return the report.
 
     Args:
-        file: the name of the file, as the report shows it.
+        comparison: the results of the submission.
+        file: the name of the file, for the report.
+        elapsed_seconds: the duration of grading, for the report.
     """
     outcomes = sudden_end(comparison)
     if outcomes is None:
@@ -79,10 +85,10 @@ def judge(comparison: Comparison, file: str, elapsed_seconds: float) -> Report:
 
 
 def _checked(comparison: Comparison) -> list[Outcome]:
-    """Make every check that is due.
+    """Return the outcomes of all checks that are due.
 
-    A check whose need failed is not made. A check whose need was skipped is made, because its
-    failures are true, but it does not pass.
+    A check is not made if a check that it needs failed. If a check that it needs was skipped, the
+    check is made, because its failures are valid, but the check cannot pass.
     """
     outcomes: list[Outcome] = []
     status_by_check: dict[str, Status] = {}
@@ -103,33 +109,36 @@ def _checked(comparison: Comparison) -> list[Outcome]:
 
 
 def _with_cast(comparison: Comparison, outcome: Outcome) -> Outcome:
-    """Add to the failure of a case that the cast to its dtype cost a buffer its angles, if so."""
+    """Add advice to a failed case if the cast to its dtype cut off a buffer's imaginary part."""
     if outcome.status != "failed" or outcome.number is None:
         return outcome
     result = comparison.result_of(outcome.number - 1)
-    if result is None or not result.told.lost:
+    if result is None or not result.reply.lost_imaginary:
         return outcome
+    names = ", ".join(result.reply.lost_imaginary)
     advice = (
-        f"the buffer {', '.join(result.told.lost)} lost its imaginary part when the module was "
-        f"cast to {result.case.dtype}: "
+        f"the buffer {names} lost its imaginary part when the module was cast to "
+        f"{result.case.dtype}: "
         "keep it as cos and sin, as a plain attribute, or compute it in forward"
     )
     return replace(outcome, message=f"{outcome.message}; {advice}")
 
 
 def _needs_with(status_by_check: dict[str, Status], check: str, status: Status) -> list[str]:
-    """Return the checks that `check` needs and that have this status."""
+    """Return the checks that `check` needs and that have the given status."""
     return [need for need in NEEDS.get(check, ()) if status_by_check.get(need) == status]
 
 
 def _with_gaps(
     comparison: Comparison, check: str, made: list[Outcome], skipped: list[str]
 ) -> list[Outcome]:
-    """Return the outcomes of a check so that it passes only if it looked at all its cases.
+    """Return the outcomes of a check, with a skipped outcome if the check missed some cases.
 
     Args:
+        comparison: the results of the submission.
+        check: the name of the check.
         made: the outcomes of the check itself.
-        skipped: the checks that it needs and that were skipped.
+        skipped: the skipped checks that the check needs.
     """
     if any(outcome.status != "passed" for outcome in made):
         return made
@@ -139,22 +148,22 @@ def _with_gaps(
     reason = gap or (f"needs {skipped[0]}" if skipped else "no case got that far")
     if any(outcome.number is not None for outcome in made):
         return [*made, Outcome(check, "skipped", reason)]
-    # The check speaks of the whole file: its outcome does not hold for the whole file.
+    # The outcome of this check is about the whole file, but the check has not seen the whole file.
     return [Outcome(check, "skipped", reason) for _ in made or (None,)]
 
 
 def _gap(comparison: Comparison, check: str, made: list[Outcome]) -> str:
-    """Return in words how many cases of a check were not looked at; "" if none is missing."""
+    """Return words for the cases that a check did not look at; "" if the check missed no case."""
     due = due_cases(comparison, check)
     results = comparison.results
     if check == "bad sizes":
         raised = [result for result in results if _raised_early(result)]
         if not raised:
             return ""
-        return f"the constructor raises in {len(raised)} of {len(due)} cases whose sizes can work"
+        return f"the constructor raises in {len(raised)} of {len(due)} cases with valid sizes"
     run = {result.index for result in results if _has_run(result)}
     if check == "parameters":
-        looked_at = {result.index for result in results if result.told.parameters}
+        looked_at = {result.index for result in results if result.reply.parameters}
     elif check == "from scratch":
         looked_at = run
     else:
@@ -164,33 +173,31 @@ def _gap(comparison: Comparison, check: str, made: list[Outcome]) -> str:
     if not_run := missing - run:
         parts.append(f"{len(not_run)} of {len(due)} cases did not run")
     if wrong := missing & run:
-        parts.append(
-            f"{len(wrong)} of {len(due)} cases gave no right output, so it was not checked"
-        )
+        parts.append(f"{len(wrong)} of {len(due)} cases gave no right output and were not checked")
     return "; ".join(parts)
 
 
 def _has_run(result: CaseResult) -> bool:
-    return result.told.failure is None and not result.told.unassigned
+    return result.reply.failure is None and not result.reply.unassigned
 
 
 def _raised_early(result: CaseResult) -> bool:
-    """Return whether the constructor of a case raised."""
-    return result.told.failure is not None and result.told.failure.phase == "construct"
+    """Return whether the constructor raised an exception in this case."""
+    return result.reply.failure is not None and result.reply.failure.phase == "construct"
 
 
 def _verdict(comparison: Comparison, outcomes: list[Outcome]) -> Verdict:
-    ended = comparison.ended
-    if ended.how == "timeout":
+    result = comparison.worker_result
+    if result.how == "timeout":
         return "timeout"
-    failures = [ended.reply.load_failure, *(told.failure for told in ended.reply.runs)]
+    failures = [result.reply.load_failure, *(run.failure for run in result.reply.runs)]
     short_of_memory = [failure for failure in failures if failure and failure.out_of_memory]
-    if ended.out_of_memory or short_of_memory:
+    if result.out_of_memory or short_of_memory:
         return "memory"
     failed = {outcome.check for outcome in outcomes if outcome.status == "failed"}
     if "from scratch" in failed or checks_counted.tampered(comparison):
         return "not-allowed"
-    if ended.how != "replied" or failed & {"loads", "runs"}:
+    if result.how != "replied" or failed & {"loads", "runs"}:
         return "error"
     if failed:
         return "failed"
@@ -201,17 +208,20 @@ def _verdict(comparison: Comparison, outcomes: list[Outcome]) -> Verdict:
 
 
 def _stdout(comparison: Comparison, outcomes: list[Outcome]) -> str:
-    """Return the text printed on import and in the explained case, or else in the first.
+    """Return the text printed during import and in one case.
 
-    A print in `forward` would otherwise be shown thirty times.
+    The case is the first failed case, or the first case if no case failed. A print in `forward`
+    would be shown thirty times if the text of all cases were returned.
     """
     failed = [outcome for outcome in outcomes if outcome.status == "failed"]
     failed.sort(key=lambda outcome: CHECK_ORDER.index(outcome.check))
     explained = failed[0].number if failed else None
-    printed = comparison.ended.printed
+    printed = comparison.worker_result.printed
     text = printed.get("import", "") + printed.get(str((explained or 1) - 1), "")
-    if comparison.ended.flooded:
-        text += f"\n… {comparison.ended.flooded:,} bytes more were printed and are not shown"
+    if comparison.worker_result.flooded:
+        text += (
+            f"\n… {comparison.worker_result.flooded:,} more bytes were printed and are not shown"
+        )
     return text
 
 

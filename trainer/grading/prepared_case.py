@@ -1,4 +1,4 @@
-"""A case of a challenge with everything that goes into it."""
+"""A case of a challenge with its inputs, weights and expected results."""
 
 from __future__ import annotations
 
@@ -16,30 +16,34 @@ from trainer.worker.execution import leaves
 from trainer.worker.protocol import Purpose
 
 
-class Computes(Protocol):
-    """Compute the results that are expected of a case; `reference.Reference` does it."""
+class ResultSource(Protocol):
+    """Compute the expected results of a case. `reference.Reference` implements this protocol."""
 
     def expect(self, prepared: PreparedCase) -> Expected:
-        """Return the results of the reference for this case."""
+        """Return the results of the reference for a case."""
 
     def gradients_under(
         self, prepared: PreparedCase, output: str, actual: Tensor
     ) -> Expected | None:
-        """Return the results under the dropout that a submission's weights show, or None."""
+        """Return the results with the same weights dropped as in a submission, or None."""
 
 
 @dataclass(frozen=True, eq=False)
 class PreparedCase:
-    """A case with everything that goes into it.
+    """A case with its inputs, weights and expected results.
 
-    inputs       in the case's dtype, by name
-    again        the same for the second call, with other values
-    parameters   the weights, named as in the contract
-    cotangents   gradients are taken with these, by output; empty if no gradients are compared
-    exact        the reference in float64
-    smaller      the smaller case of the same growth probe, if this case is the larger
-    purpose      what a worker is asked for in this case, if it is not the request's purpose
-    varied_from  the case whose inputs or parameters were changed to make this case
+    Attributes:
+        case: the case as `cases.py` describes it.
+        inputs: the inputs of the first call in the case's dtype, by name.
+        again: the inputs of the second call, which has other values.
+        parameters: the weights, by the names of the contract.
+        cotangents: the output gradients of the backward pass, by output; empty if the case compares
+            no gradients.
+        reference: computes the expected results.
+        exact: the reference's module or function in float64.
+        smaller: the smaller case of the same growth probe, if this case is the larger one.
+        purpose: the purpose of the run, if it differs from the purpose of the request.
+        varied_from: the original case, if this case is a variant with other inputs or weights.
     """
 
     case: Case
@@ -47,7 +51,7 @@ class PreparedCase:
     again: Mapping[str, Any]
     parameters: Mapping[str, Tensor]
     cotangents: Mapping[str, Tensor]
-    reference: Computes
+    reference: ResultSource
     exact: Any
     smaller: PreparedCase | None = None
     purpose: Purpose | None = None
@@ -55,14 +59,14 @@ class PreparedCase:
 
     @cached_property
     def expected(self) -> Expected:
-        """The results of the reference; a varied case shares those of the case it was made from."""
+        """The results of the reference. A variant has the results of its original case."""
         if self.varied_from is not None:
             return self.varied_from.expected
         return self.reference.expect(self)
 
     @property
     def differentiable(self) -> list[str]:
-        """The names of the inputs to which gradients flow."""
+        """The names of the inputs that get gradients."""
         if not self.cotangents:
             return []
         return [
@@ -78,7 +82,7 @@ class PreparedCase:
 
     @cached_property
     def largest_number(self) -> float:
-        """The largest number, by size, of all that goes into the case."""
+        """The largest absolute value of all inputs and weights."""
         largest = 0.0
         for tensor in [*self.tensors.values(), *self.parameters.values()]:
             if tensor.is_floating_point() and tensor.numel():
@@ -86,7 +90,10 @@ class PreparedCase:
         return largest
 
     def varied(self, inputs: Mapping[str, Any], parameters: Mapping[str, Tensor]) -> PreparedCase:
-        """Return this case with other inputs and weights. It is looked at, never graded."""
+        """Return a variant of this case with other inputs and weights.
+
+        Variants serve the diagnosis. They are never graded.
+        """
         return replace(
             self,
             inputs=dict(inputs),

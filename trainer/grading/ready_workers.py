@@ -1,4 +1,4 @@
-"""Run submissions in workers: one fork server, and what is kept ready for the next submission."""
+"""Run submissions in worker processes, with one fork server and a worker kept ready."""
 
 from __future__ import annotations
 
@@ -14,23 +14,26 @@ from trainer.sandbox.copy_check import Copies
 from trainer.sandbox.isolation import Isolation
 from trainer.worker.forkserver_client import ForkServer, Limits
 from trainer.worker.protocol import Assigned, Purpose, SubmittedFile, cap
-from trainer.worker.selftest import Isolated, copies_readable_by, probe_fork_server
+from trainer.worker.selftest import SelfTestResult, copies_readable_by, selftest_fork_server
 from trainer.worker.worker_client import SupersededError, WorkerResult, WorkerRun
 
 TRAINER = Path(__file__).resolve().parents[1]
-_POLL_SECONDS = 0.005  # between two looks at a worker, if many submissions are to come
-_MOST_NAME = 200  # characters of a file's name
+_POLL_SECONDS = 0.005  # the poll interval of a worker if many submissions follow
+_MOST_NAME = 200  # maximum length of a file name, in characters
 
 
 class Workers:
-    """Start workers and wait for them. Make this before anything of `solutions/` is loaded.
+    """Start worker processes and wait for them.
+
+    Create an instance before any file of `solutions/` is loaded, because the fork server must not
+    have references in its memory.
 
     Args:
         packs: the folders of packs, which no worker may read.
-        limits: of each worker.
-        interrupt: a descriptor. As soon as there is something to read from it, the work that is
-            under way ends with SupersededError.
-        isolation: how workers are shut off; by default as well as this machine can.
+        limits: the limits of each worker.
+        interrupt: a file descriptor. As soon as it is readable, the current work ends with
+            SupersededError.
+        isolation: the isolation of workers; by default the strongest that this machine allows.
     """
 
     def __init__(
@@ -42,7 +45,7 @@ class Workers:
     ) -> None:
         self.limits = limits or Limits()
         self._interrupt = interrupt
-        # A worker forked from a process whose thread pool has run may hang in its first operation.
+        # If the thread pool has run before the fork, a worker may hang in its first operation.
         torch.set_num_threads(1)
         self._hidden = [TRAINER]
         for pack in packs:
@@ -58,31 +61,37 @@ class Workers:
         self._fork_server.close()
 
     def replace_fork_server(self) -> None:
-        """Start another fork server after one was lost."""
+        """Start a new fork server after the old fork server was lost."""
         self.close()
         self._fork_server = ForkServer(self._hidden, self._isolation)
         if self._preloaded is not None:
             self._fork_server.preload(self._preloaded.request())
 
-    def isolated(self) -> Isolated:
-        """Try what a worker can do on this machine."""
-        return probe_fork_server(self._fork_server, self._hidden)
+    def selftest(self) -> SelfTestResult:
+        """Test what a worker can do on this machine."""
+        return selftest_fork_server(self._fork_server, self._hidden)
 
     def readable_copies(self) -> Copies:
-        """Search for references that a worker can read, if anything hides files here."""
+        """Search for references that a worker can read.
+
+        Without isolation of files, return an empty result: a worker can then read all files.
+        """
         if self._fork_server.isolation == "limits":
             return Copies()
         return copies_readable_by(self._fork_server, self._hidden)
 
     def preload(self, case_set: CaseSet) -> None:
-        """Read the cases once for many submissions. They take the place of other held cases."""
+        """Send the cases to the fork server once for many submissions.
+
+        The fork server holds one case set at a time.
+        """
         if self._preloaded is not case_set:
             self._preloaded = None
             self._fork_server.preload(case_set.request())
             self._preloaded = case_set
 
     def prepare(self, case_set: CaseSet) -> None:
-        """Have everything ready for one submission: expected values, and a worker without a file."""
+        """Compute the expected values, and start a worker that waits for a submission."""
         if self._ready is not None and self._ready[0] is case_set:
             return
         self._discard()
@@ -103,10 +112,14 @@ class Workers:
         assignment: Assigned | None = None,
         purpose: Purpose = "grade",
     ) -> WorkerRun:
-        """Start a submission in a worker.
+        """Start a submission in a worker and return the running worker.
 
         Args:
-            assignment: of the learner's layers; by default the first that fits all cases.
+            case_set: the cases.
+            submission: the learner's file.
+            assignment: the roles of the learner's layers. By default, the worker takes the first
+                assignment that fits all cases.
+            purpose: the kind of run that the worker makes.
         """
         is_usual = not assignment and purpose == "grade"
         if is_usual and self._ready is not None and self._ready[0] is case_set:
@@ -119,15 +132,16 @@ class Workers:
         return running
 
     def finish(self, running: WorkerRun, more: Callable[[], bool] | None = None) -> WorkerResult:
-        """Wait for a worker.
+        """Wait for a worker and return its result.
 
         Args:
-            more: is called whenever more is known; the worker is ended as soon as it returns True.
+            running: the running worker.
+            more: is called after each part of the reply. If it returns True, the worker is stopped.
 
         Raises:
-            SupersededError: if nobody wants the result any more.
+            SupersededError: if the result is no longer needed.
         """
-        # With many submissions to come, how many a second counts, and not how soon this one ends.
+        # With preloaded cases, many submissions follow: throughput matters more than latency.
         poll_seconds = 0.0 if self._preloaded is None else _POLL_SECONDS
         return running.finish(self._interrupt, more, poll_seconds)
 
@@ -138,27 +152,27 @@ class Workers:
         assignment: Assigned | None = None,
         purpose: Purpose = "grade",
     ) -> WorkerResult:
-        """Start a submission in a worker and wait for the worker."""
+        """Run a submission in a worker and return the worker's result."""
         return self.finish(self.begin(case_set, submission, assignment, purpose))
 
     def most_held(self, case_set: CaseSet, submission: Submission, assignment: Assigned) -> int:
-        """Return the most bytes that a worker of its own held; 0 if it gave no reply."""
+        """Return the most bytes that a separate worker held; 0 if the worker did not reply."""
         frame = case_set.request(assignment, "outputs", measured=True)
         running = WorkerRun(self._fork_server, frame, self.limits, measured=True)
         running.submit(_file_of(submission))
-        ended = running.finish(self._interrupt)
-        return ended.most_bytes if ended.how == "replied" else 0
+        result = running.finish(self._interrupt)
+        return result.most_bytes if result.how == "replied" else 0
 
     def check_interrupt(self) -> None:
-        """Look whether anybody still wants the work that is under way.
+        """Check that the current work is still needed.
 
         Raises:
-            SupersededError: if there is something to read from `interrupt`.
+            SupersededError: if `interrupt` is readable.
         """
         if self._interrupt is not None and select.select([self._interrupt], [], [], 0)[0]:
             raise SupersededError
 
 
 def _file_of(submission: Submission) -> SubmittedFile:
-    """Return the file as a worker gets it; a file system may know names that are no UTF-8."""
+    """Return the file to send to a worker. Shorten the name and make it valid UTF-8."""
     return SubmittedFile(cap(Path(submission.name).name, _MOST_NAME), submission.source)

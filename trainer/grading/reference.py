@@ -1,4 +1,4 @@
-"""Run the reference of a challenge on its cases: the results that are expected, and their bounds."""
+"""Run the reference of a challenge on its cases to get the expected results."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from torch import Tensor
 from trainer.grading.challenge_content import Content
 from trainer.grading.expected import Expected, Value
 from trainer.grading.prepared_case import PreparedCase
-from trainer.grading.seen_dropout import DropsAsSeen, kept_weights
+from trainer.grading.seen_dropout import ReplayedDropout, kept_weights
 from trainer.grading.tolerance import loss, lower_dtype
 from trainer.model.case import Case
 from trainer.model.errors import GraderError, PackError
@@ -30,12 +30,18 @@ from trainer.worker.execution import (
 from trainer.worker.protocol import DTYPES
 from trainer.worker.returns import plain_value
 
-_MOST_DRAWINGS = 16  # drawings of dropout whose gradients are kept
+_MOST_DRAWINGS = 16  # dropout patterns whose gradients are kept
 
 
 @dataclass(frozen=True)
 class _Evaluated:
-    """Outputs and gradients of one call of the reference, and its outputs that are no tensors."""
+    """The results of one call of the reference.
+
+    Attributes:
+        outputs: the outputs that are tensors, by name.
+        gradients: the gradients, by the name of the input or parameter.
+        plain: the other outputs as text, by name.
+    """
 
     outputs: dict[str, Tensor]
     gradients: dict[str, Tensor]
@@ -50,10 +56,12 @@ class Reference:
         self._under: dict[tuple[PreparedCase, str, bytes], Expected | None] = {}
 
     def build(self, case: Case, dtype: str) -> Any:
-        """Return what `drive` calls: the reference in this dtype, in eval mode, with random weights.
+        """Return the reference's module or function in a dtype, for `drive` to call.
+
+        A module is in eval mode and has random weights.
 
         Raises:
-            GraderError: if the reference raises.
+            GraderError: if the reference raises an exception.
         """
         challenge, target = self._content.challenge, DTYPES[dtype]
         default = target if dtype == "float64" else torch.float32
@@ -63,19 +71,19 @@ class Reference:
             )
 
     def expect(self, prepared: PreparedCase) -> Expected:
-        """Return what the reference gives for a case.
+        """Return the expected results of a case.
 
-        The reference runs in float64 and in the case's dtype. The difference is what a right answer
-        may lose.
+        The reference runs in float64 and in a lower dtype (see `tolerance.lower_dtype`). The
+        difference is the rounding loss that a right answer may have.
 
         Raises:
-            PackError: if the reference contradicts what cases.py says of the case.
-            GraderError: if the reference raises or gives a value that is not finite.
+            PackError: if the reference contradicts the case in `cases.py`.
+            GraderError: if the reference raises an exception or gives a value that is not finite.
         """
         case, low = prepared.case, lower_dtype(prepared.case.dtype)
         exact_module = _with_weights(prepared, prepared.exact)
         low_module = _with_weights(prepared, self.build(case, low))
-        # Gradients under dropout depend on what is dropped: `gradients_under` gives them.
+        # Gradients under dropout depend on the dropped weights: `gradients_under` computes them.
         wanted = case.dropout is None
         exact = self._evaluate(prepared, exact_module, prepared.inputs, "float64", wanted)
         lowered = self._evaluate(prepared, low_module, prepared.inputs, low, wanted)
@@ -107,29 +115,29 @@ class Reference:
     def _check_plain(self, case: Case, exact: dict[str, str], lowered: dict[str, str]) -> None:
         if exact != lowered:
             raise PackError(
-                f"{self._content.cases_path}: case {case.name!r}: rounding decides; the reference "
-                f"gives {exact} in float64, {lowered} in {case.dtype}."
+                f"{self._content.cases_path}: case {case.name!r}: rounding decides the result; the "
+                f"reference gives {exact} in float64 and {lowered} in {case.dtype}."
             )
 
     def gradients_under(
         self, prepared: PreparedCase, output: str, actual: Tensor
     ) -> Expected | None:
-        """Return what the reference gives if it drops the weights that a submission dropped.
+        """Return the reference's results with the same weights dropped as in a submission.
 
-        None if the case compares no gradients, or the reference drops nothing that has the shape of
-        the weights.
+        None if the case compares no gradients, or if the reference has no dropout on a tensor of
+        the shape of the attention weights.
 
         Args:
             prepared: a case with `dropout`.
-            output: the output that reads the weights out.
-            actual: the submission's.
+            output: the name of the output that equals the attention weights.
+            actual: the submission's tensor for this output.
         """
         case = prepared.case
         if case.dropout is None or not prepared.cotangents:
             return None
         weights = prepared.expected.outputs[output].value
         kept = kept_weights(case.dims[output], case.sizes, weights, actual)
-        # Most submissions drop the same weights: the random seed is the same, and they draw once.
+        # Most submissions draw once from the same random seed, so they drop the same weights.
         key = (prepared, output, next(iter(kept.values())).numpy().tobytes())
         if key not in self._under:
             if len(self._under) >= _MOST_DRAWINGS:
@@ -140,15 +148,15 @@ class Reference:
     def _gradients_with(
         self, prepared: PreparedCase, kept: Mapping[str, Tensor], dropout: float
     ) -> Expected | None:
-        """Return the reference's outputs and gradients if it keeps these weights.
+        """Return the reference's outputs and gradients with the given weights kept.
 
-        None if the reference drops nothing of their shape.
+        None if the reference has no dropout on a tensor of their shape.
         """
         case = prepared.case
         found: list[_Evaluated] = []
         for dtype in ("float64", lower_dtype(case.dtype)):
             module = _with_weights(prepared, self.build(case, dtype)).train()
-            with DropsAsSeen(kept, dropout) as mode:
+            with ReplayedDropout(kept, dropout) as mode:
                 found.append(self._evaluate(prepared, module, prepared.inputs, dtype, True))
             if mode.calls != 1:
                 return None
@@ -168,7 +176,7 @@ class Reference:
         dtype: str,
         with_gradients: bool,
     ) -> _Evaluated:
-        """Call the reference on these inputs, computing in this dtype."""
+        """Call the reference on `inputs` with all computation in `dtype`."""
         case, target = prepared.case, DTYPES[dtype]
         with_gradients = with_gradients and bool(prepared.cotangents)
         differentiable = prepared.differentiable if with_gradients else []
@@ -176,7 +184,7 @@ class Reference:
         def prepare(name: str, tensor: Tensor) -> Tensor:
             if not tensor.is_floating_point():
                 return tensor.clone()
-            # Constants keep their own dtype, except in the float64 run, which rounds nothing.
+            # Constants keep their dtype, except in the float64 run, which must not round.
             kept = name in case.constants and dtype != "float64"
             own = tensor.to(tensor.dtype if kept else target)
             laid = lay_out(own, case.layout.get(name.partition("[")[0]))
@@ -198,19 +206,24 @@ class Reference:
         return _Evaluated(detached, found, plain)
 
     def _taken_plain(self, case: Case, outputs: dict[str, Any]) -> dict[str, str]:
-        """Take the outputs that are no tensors out of `outputs`; return them as text."""
+        """Remove the outputs that are not tensors from `outputs` and return them as text.
+
+        Raises:
+            PackError: if `drive` returns other names or types than the case declares.
+        """
         path = self._content.cases_path
         if outputs.keys() != case.dims.keys() | case.plain.keys():
             raise PackError(
                 f"{path}: case {case.name!r} names {sorted([*case.dims, *case.plain])}, "
-                f"drive gives {sorted(outputs)}."
+                f"but drive returns {sorted(outputs)}."
             )
         found: dict[str, str] = {}
         for name, wanted_kind in case.plain.items():
             kind, found[name] = plain_value(outputs.pop(name))
             if kind != wanted_kind:
                 raise PackError(
-                    f"{path}: case {case.name!r}: {name} of the reference is no {wanted_kind}."
+                    f"{path}: case {case.name!r}: {name} of the reference is not of the type "
+                    f"{wanted_kind}."
                 )
         return found
 
@@ -224,12 +237,12 @@ class Reference:
             raise GraderError(
                 f"The reference of {self._content.challenge.id} fails on case {case.name!r}: "
                 f"{type(error).__name__}: {error}. "
-                "Report this; `attn-drill pack check` shows it as well."
+                "Report this; `attn-drill pack check` also shows it."
             ) from error
 
 
 def _with_weights(prepared: PreparedCase, implementation: Any) -> Any:
-    """Give an implementation the weights of a case and return it."""
+    """Copy the weights of a case into an implementation and return the implementation."""
     with torch.no_grad():
         for name, parameter in module_parameters(implementation).items():
             parameter.copy_(prepared.parameters[name])
@@ -238,7 +251,7 @@ def _with_weights(prepared: PreparedCase, implementation: Any) -> Any:
 
 @contextmanager
 def _default_dtype(dtype: torch.dtype) -> Iterator[None]:
-    """Make constants of the reference (a table, a slope) as exact as the run they are made for."""
+    """Set torch's default dtype, so that constants of the reference (a table, a slope) have it."""
     before = torch.get_default_dtype()
     torch.set_default_dtype(dtype)
     try:
@@ -253,9 +266,9 @@ def _values(
     found: dict[str, Value] = {}
     for name, value in exact.items():
         lost = loss(value, lowered[name])
-        if not math.isfinite(lost):  # the loss is not finite if a value is not
+        if not math.isfinite(lost):  # a value that is not finite makes the loss not finite
             raise GraderError(
-                f"The reference gives {name} that is not finite on case {case.name!r}. "
+                f"The reference gives values of {name} that are not finite on case {case.name!r}. "
                 "Report this with the seed."
             )
         keeps_dtype = case.dtype == "float64" or not value.is_floating_point()

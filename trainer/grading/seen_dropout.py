@@ -1,7 +1,8 @@
-"""The reference's gradients under the dropout that a submission drew.
+"""Run the reference with the same dropout pattern as a submission.
 
-A case that reads the attention weights out shows which of them were dropped. The reference runs once
-more with exactly these dropped, so that its gradients are those that the submission must have.
+In some cases an output equals the attention weights, so it shows which weights were dropped. The
+reference runs once more and drops exactly these weights. Its gradients are then the gradients that
+the submission must have.
 """
 
 from __future__ import annotations
@@ -22,14 +23,16 @@ from trainer.model.case import axes
 def kept_weights(
     dims: str, sizes: Mapping[str, int], weights: Tensor, actual: Tensor
 ) -> dict[str, Tensor]:
-    """Return which weights were kept: a boolean tensor for each of their letters' orders, by the letters.
+    """Return boolean tensors that are True for kept weights, one for each order of the dimensions.
+
+    The keys are the letters of the dimensions in order, e.g. "B H Lq Lk".
 
     Args:
-        dims: the named dimensions of the output that reads the weights out; `copy` holds read-outs of
-            the same weight, and the last letter is the key.
-        sizes: the value of every letter.
+        dims: the named dimensions of the output that equals the attention weights. Along `copy` lie
+            copies of the same weight. The last letter is the key.
+        sizes: the size of every letter.
         weights: the weights without dropout, in the shape of the output.
-        actual: the submission's output. It holds 0 for a dropped weight.
+        actual: the submission's output. A dropped weight is 0.
     """
     letters = [letter for axis in axes(dims) for letter in axis]
     kept = (actual.to(torch.float64).abs() > weights.abs() / 2).reshape(
@@ -39,21 +42,21 @@ def kept_weights(
         kept = kept.select(letters.index("copy"), 0)
         letters.remove("copy")
     found: dict[str, Tensor] = {}
-    # [B, H, Lq, Lk] first: heads stand before queries in an implementation, and after them in an output.
+    # [B, H, Lq, Lk] first: implementations have heads before queries, outputs after queries.
     for order in sorted(
         permutations(letters[:-1]),
-        key=lambda some: [letter != "B" and letter != "H" for letter in some],
+        key=lambda candidate: [letter != "B" and letter != "H" for letter in candidate],
     ):
         full = [*order, letters[-1]]
         found[" ".join(full)] = kept.permute([letters.index(letter) for letter in full])
     return found
 
 
-class DropsAsSeen(TorchFunctionMode):
-    """While active, dropout in this thread keeps the weights that it is told, and scales them.
+class ReplayedDropout(TorchFunctionMode):
+    """Make dropout in this thread keep given weights, and scale them as usual, while active.
 
     Args:
-        kept: which weights are kept, in several orders of their dimensions.
+        kept: boolean tensors that are True for kept weights, in several orders of the dimensions.
         p: the probability of dropping.
     """
 
@@ -63,7 +66,7 @@ class DropsAsSeen(TorchFunctionMode):
         self.calls = 0
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        """Multiply by 0 or 1 / (1 - p) in place of dropout; run everything else."""
+        """Replace dropout by a product with 0 or 1 / (1 - p). Run all other functions as usual."""
         if func not in (functional.dropout, torch.dropout):
             return func(*args, **(kwargs or {}))
         weights = args[0] if args else (kwargs or {})["input"]

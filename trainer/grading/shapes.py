@@ -1,4 +1,4 @@
-"""Shapes in words: axes by their letters, and the advice that would give the right shape."""
+"""Shapes in words: name the axes by letters, and advise how to get the right shape."""
 
 from __future__ import annotations
 
@@ -13,12 +13,13 @@ Shape = tuple[int, ...]
 def name_shape(shape: Shape, sizes: Mapping[str, int], dims: str = "") -> str:
     """Return a shape as `[B=2, L=7, M=48]`.
 
-    An axis gets its letter in `dims` if it has that letter's size. Axes that were moved, or that
-    `dims` lacks, are told by their sizes, which differ from each other.
+    An axis gets its letter from `dims` if it has the size of that letter. Axes that were moved or
+    that are not in `dims` get their letters by size, because sizes usually differ.
 
     Args:
-        sizes: the value of every letter.
-        dims: the named dimensions that are expected, e.g. "B L (H D)".
+        shape: the shape to name.
+        sizes: the size of every letter.
+        dims: the expected named dimensions, e.g. "B L (H D)".
     """
     letters = axes(dims)
     expected = tuple(math.prod(sizes[letter] for letter in axis) for axis in letters)
@@ -27,12 +28,12 @@ def name_shape(shape: Shape, sizes: Mapping[str, int], dims: str = "") -> str:
         for axis, size, want in zip(letters, shape, expected, strict=True):
             named.append(f"{'·'.join(axis)}={size}" if size == want else str(size))
         return f"[{', '.join(named)}]"
-    left = dict(sizes)  # a letter names one axis only: [5, 5] of Lq = Lk = 5 is [Lq=5, Lk=5]
+    unused = dict(sizes)  # a letter names one axis only: [5, 5] of Lq = Lk = 5 is [Lq=5, Lk=5]
     named = []
     for size in shape:
-        axis_name = _name_axis(size, left if size in left.values() else sizes)
+        axis_name = _name_axis(size, unused if size in unused.values() else sizes)
         named.append(axis_name)
-        left.pop(axis_name.partition("=")[0], None)
+        unused.pop(axis_name.partition("=")[0], None)
     return f"[{', '.join(named)}]"
 
 
@@ -42,15 +43,16 @@ def _name_axis(size: int, sizes: Mapping[str, int]) -> str:
     for letter, value in sizes.items():
         if value == size:
             return f"{letter}={size}"
-    for first, left in sizes.items():
-        for second, right in sizes.items():
-            if first < second and left * right == size and 1 not in (left, right):
+    for first, first_size in sizes.items():
+        for second, second_size in sizes.items():
+            is_product = first_size * second_size == size
+            if first < second and is_product and 1 not in (first_size, second_size):
                 return f"{first}·{second}={size}"
     return str(size)
 
 
 def shape_advice(expected: Shape, actual: Shape) -> str:
-    """Return the permutation or reshape that would have given the right shape, or ""."""
+    """Return advice on the permutation or reshape that gives the right shape, or ""."""
     if sorted(expected) == sorted(actual) and len(set(actual)) == len(actual):
         moved = [axis for axis, size in enumerate(expected) if size != actual[axis]]
         if len(moved) == 2:
@@ -62,12 +64,12 @@ def shape_advice(expected: Shape, actual: Shape) -> str:
         count = abs(difference)
         subject = "an axis of size 1 is" if count == 1 else f"{count} axes of size 1 are"
         if difference > 0:
-            return f"{subject} missing; unsqueeze puts one in"
-        return f"{subject} too many; squeeze takes one out"
+            return f"{subject} missing; unsqueeze adds one"
+        return f"{subject} too many; squeeze removes one"
     if math.prod(expected) == math.prod(actual):
         return (
-            "it has as many entries: heads may be left apart or merged wrongly "
-            f"(reshape to {list(expected)} from the right order of dims)"
+            "the number of entries is right, so the heads may not be merged, or in a wrong order "
+            f"(bring the dims into the right order, then reshape to {list(expected)})"
         )
     return ""
 

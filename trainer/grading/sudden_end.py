@@ -1,4 +1,4 @@
-"""The outcomes of a submission whose worker gave no complete reply."""
+"""Make the outcomes of a submission whose worker did not send a complete reply."""
 
 from __future__ import annotations
 
@@ -11,12 +11,15 @@ from trainer.worker.worker_client import WorkerResult
 
 
 def sudden_end(comparison: Comparison) -> list[Outcome] | None:
-    """Return the outcomes if the worker gave no complete reply: where it was, and how it ended."""
-    ended, case_set = comparison.ended, comparison.case_set
-    if ended.how == "replied" and _is_complete(comparison):
+    """Return the outcomes if the worker did not send a complete reply, else None.
+
+    The failed outcome has the last step of the worker and the way in which the worker ended.
+    """
+    result, case_set = comparison.worker_result, comparison.case_set
+    if result.how == "replied" and _is_complete(comparison):
         return None
-    how, frames = _how_it_ended(comparison), ended.frames
-    step, cases, refusals = ended.last_note, case_set.cases, case_set.refusals
+    how, frames = _how_it_ended(comparison), result.frames
+    step, cases, refusals = result.last_note, case_set.cases, case_set.refusals
     if step is None or step < 0:
         message = f"while the file was imported: {how}"
         failed = Outcome("loads", "failed", message, frames=frames)
@@ -25,7 +28,7 @@ def sudden_end(comparison: Comparison) -> list[Outcome] | None:
         failed = Outcome("runs", "failed", how, cases[step].name, step + 1, frames=frames)
     elif step < len(cases) + len(refusals):
         why = refusals[step - len(cases)].why
-        message = f"while the constructor was to refuse bad sizes ({why}): {how}"
+        message = f"while the constructor was called with bad sizes ({why}): {how}"
         failed = Outcome("bad sizes", "failed", message)
     else:
         failed = Outcome("runs", "failed", how, frames=frames)
@@ -40,26 +43,26 @@ def _is_complete(comparison: Comparison) -> bool:
 
 
 def _how_it_ended(comparison: Comparison) -> str:
-    ended = comparison.ended
-    line = f" at line {ended.frames[-1].line}" if ended.frames else ""
-    if ended.how == "timeout":
-        return f"still running at the time limit{line}: {comparison.loop or _how_long(ended)}"
-    if ended.how == "died":
-        return f"{ended.reason}{line}"
-    reason = ended.reason or "an incomplete reply"
-    return f"the process sent something that is no result ({reason})"
+    result = comparison.worker_result
+    line = f" at line {result.frames[-1].line}" if result.frames else ""
+    if result.how == "timeout":
+        return f"still running at the time limit{line}: {comparison.loop or _how_long(result)}"
+    if result.how == "died":
+        return f"{result.reason}{line}"
+    reason = result.reason or "an incomplete reply"
+    return f"the process did not send a valid result ({reason})"
 
 
-def _how_long(ended: WorkerResult) -> str:
-    """Return which time is over, and the next step."""
-    if ended.slept:
-        seconds = SLEEP_FACTOR * ended.seconds
-        return f"it slept for {seconds:g} s in all; an answer does not wait for anything"
-    return f"it used {ended.seconds:g} s of CPU time; `--time-limit` raises the limit"
+def _how_long(result: WorkerResult) -> str:
+    """Return words for the time limit that was reached, and the next step."""
+    if result.slept:
+        seconds = SLEEP_FACTOR * result.seconds
+        return f"it slept for {seconds:g} s in total; an answer must not wait for anything"
+    return f"it used {result.seconds:g} s of CPU time; `--time-limit` raises the limit"
 
 
 def _rest(comparison: Comparison, failed: str) -> list[Outcome]:
-    """Return the other checks that were due: nothing is known of them."""
+    """Return skipped outcomes for all other checks that are due."""
     return [
         Outcome(check, "skipped", f"needs {failed}")
         for check in CHECK_ORDER

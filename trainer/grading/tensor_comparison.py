@@ -1,4 +1,7 @@
-"""Compare what came with what was expected: attributes first, then values. Nothing broadcasts."""
+"""Compare a tensor with its expected values, entry by entry, and check dropout.
+
+The tensors have equal shapes: nothing broadcasts.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +15,7 @@ from torch import Tensor
 from trainer.model.case import axes
 from trainer.model.report import Affected, Mismatch, Slice, Summary
 
-_SLICE = 6
+_SLICE = 6  # entries that a report shows around a difference
 
 
 def compare_values(
@@ -26,23 +29,25 @@ def compare_values(
     """Compare values entry by entry.
 
     Args:
-        name: the tensor's name, for the report.
-        dims: its named dimensions, e.g. "B L (H D)".
-        sizes: the value of every letter.
-        expected: float64 (or bool, integer), of the right shape.
-        actual: the same shape, any dtype.
-        allowed: float64, entrywise bound on the absolute difference. NaN in `actual` is never within it.
+        name: the name of the tensor, for the report.
+        dims: the named dimensions of the tensor, e.g. "B L (H D)".
+        sizes: the size of every letter.
+        expected: the expected values, in float64, bool or an integer dtype.
+        actual: the submission's values, in the same shape and any dtype.
+        allowed: the bound on the absolute difference of each entry, in float64. A NaN in `actual`
+            is never within the bound.
 
     Returns:
-        None if every entry is within its bound, else counts, the greatest difference and where.
+        None if every entry is within its bound. Otherwise the number of wrong entries, the largest
+        difference and its index.
     """
-    exact, came = expected.to(torch.float64), actual.to(torch.float64)
-    difference = (came - exact).abs()
+    exact, received = expected.to(torch.float64), actual.to(torch.float64)
+    difference = (received - exact).abs()
     within = difference <= allowed
     if bool(within.all()):
         return None
-    # inf - inf is NaN: equal infinities agree
-    wrong = ~(within | (came == exact))
+    # inf - inf is NaN, but equal infinities agree.
+    wrong = ~(within | (received == exact))
     count = int(wrong.sum())
     if count == 0:
         return None
@@ -79,7 +84,7 @@ def _unravel(position: int, shape: tuple[int, ...]) -> tuple[int, ...]:
 
 
 def _slice(expected: Tensor, actual: Tensor, wrong: Tensor, index: tuple[int, ...]) -> Slice:
-    """A few entries along the last axis around `index`."""
+    """Return a few entries along the last axis around `index`."""
     if not index:
         return Slice((), (float(actual),), (float(expected),), (True,))
     length = expected.shape[-1]
@@ -90,12 +95,15 @@ def _slice(expected: Tensor, actual: Tensor, wrong: Tensor, index: tuple[int, ..
         (*row, start),
         tuple(actual[row][start:stop].to(torch.float64).tolist()),
         tuple(expected[row][start:stop].to(torch.float64).tolist()),
-        tuple(bool(one) for one in wrong[row][start:stop].tolist()),
+        tuple(bool(entry) for entry in wrong[row][start:stop].tolist()),
     )
 
 
 def _affected(wrong: Tensor, dims: str, sizes: Mapping[str, int]) -> tuple[Affected, ...]:
-    """For every named dimension, the indices along it that hold a wrong entry. A grouped axis is taken apart."""
+    """Return for each named dimension the indices along it that have a wrong entry.
+
+    A grouped axis such as "(H D)" counts as several dimensions.
+    """
     letters = [letter for axis in axes(dims) for letter in axis]
     if math.prod(sizes.get(letter, 0) for letter in letters) != wrong.numel() or not letters:
         return ()
@@ -104,11 +112,8 @@ def _affected(wrong: Tensor, dims: str, sizes: Mapping[str, int]) -> tuple[Affec
     for position, letter in enumerate(letters):
         others = [other for other in range(apart.dim()) if other != position]
         along = apart.sum(dim=others) if others else apart
-        found.append(
-            Affected(
-                letter, sizes[letter], tuple(int(one) for one in along.nonzero().flatten().tolist())
-            )
-        )
+        indices = tuple(int(index) for index in along.nonzero().flatten().tolist())
+        found.append(Affected(letter, sizes[letter], indices))
     return tuple(found)
 
 
@@ -135,14 +140,23 @@ def compare_dropout(
     allowed: Tensor,
     p: float,
 ) -> str | None:
-    """Hold attention weights under dropout to what dropout does: each entry is 0 or weight / (1 - p), independently.
+    """Check attention weights under dropout: each entry must be 0 or weight / (1 - p).
+
+    Entries must be dropped independently of each other.
 
     Args:
-        weights: float64, without dropout. A dimension `copy` holds read-outs of the same weight, which must agree.
-        p: the probability of dropping; the share of zeros must be within 6 standard deviations of it.
+        name: the name of the output.
+        dims: the named dimensions of the output. Along `copy` lie copies of the same weight, which
+            must agree.
+        sizes: the size of every letter.
+        weights: the attention weights without dropout, in float64.
+        actual: the submission's attention weights under dropout.
+        allowed: the bound on the absolute difference of each entry without dropout.
+        p: the probability of dropping. The share of zeros must be within 6 standard deviations of
+            it.
 
     Returns:
-        None if it holds, else a sentence.
+        None if the dropout is right, else a sentence.
     """
     letters = [letter for axis in axes(dims) for letter in axis]
     apart = [sizes[letter] for letter in letters]
@@ -157,46 +171,72 @@ def compare_dropout(
     unscaled = ((actual - weights).abs() <= allowed) & counted
     hidden = weights <= 0
     if bool((actual.abs() > allowed)[hidden].any()):
-        return "in training mode a masked position has weight: the mask counts there as it does in eval mode"
+        return (
+            "in training mode a masked position has a weight other than 0: "
+            "apply the mask in training mode as in eval mode"
+        )
     if bool(unscaled[counted].all()):
-        return f"in training mode nothing is dropped: the attention weights are those of eval mode (p = {p})"
+        return (
+            "in training mode nothing is dropped: "
+            f"the attention weights are those of eval mode (p = {p})"
+        )
     if bool((dropped | unscaled)[counted].all()):
-        return f"weights that are kept must be divided by 1 - p = {1 - p:g}, so that their expectation stays the same"
+        return (
+            f"weights that are kept must be divided by 1 - p = {1 - p:g}, "
+            "so that their expectation stays the same"
+        )
     if not bool((dropped | kept | ~counted).all()):
-        return "the attention weights in training mode are neither 0 nor weight / (1 - p): dropout belongs on the weights after softmax, once"
+        return (
+            "the attention weights in training mode are neither 0 nor weight / (1 - p): "
+            "apply dropout once, to the weights after softmax"
+        )
     if "copy" in letters:
         copies = [dropped.select(letters.index("copy"), copy) for copy in range(sizes["copy"])]
-        if any(not torch.equal(one, other) for one, other in pairwise(copies)):
+        if any(not torch.equal(first, second) for first, second in pairwise(copies)):
             queries = [place for place, letter in enumerate(letters) if letter in ("L", "Lq")]
-            alike = all(
-                torch.equal(one, other)
+            are_equal = all(
+                torch.equal(first, second)
                 for place in queries
-                for one, other in pairwise(dropped.transpose(0, place))
+                for first, second in pairwise(dropped.transpose(0, place))
             )
-            where = "values" if queries and alike else "output"
-            return f"dropout falls on the {where}, not on the attention weights: features of one value are dropped apart"
+            target = "values" if queries and are_equal else "output"
+            return (
+                f"dropout acts on the {target}, not on the attention weights: "
+                "features of one value are dropped independently"
+            )
     total = int(counted.sum())
     if "copy" in letters:
         total //= sizes["copy"]
     share = float(dropped.sum()) / float(counted.sum())
     bound = 6 * math.sqrt(p * (1 - p) / total)
     if abs(share - p) > bound:
-        return f"{share:.0%} of the attention weights are dropped in training mode; with p = {p} it must be {p:.0%}"
+        return (
+            f"{share:.0%} of the attention weights are dropped in training mode; "
+            f"with p = {p} it must be {p:.0%}"
+        )
     twins = {
         letter: _share_of_twins(counted.transpose(0, place), dropped.transpose(0, place))
         for place, letter in enumerate(letters)
         if letter != "copy"
     }
-    letter = max(
-        twins, key=lambda one: twins[one]
-    )  # where heads share what is dropped two rows of few may be equal too, by chance
+    # If heads share one pattern, a few short rows can also be equal by chance. So name the letter
+    # with the largest share of equal patterns.
+    letter = max(twins, key=lambda letter: twins[letter])
     if twins[letter]:
-        return f"the same attention weights are dropped for several indices of {letter}: every weight must be dropped on its own"
+        return (
+            f"the same attention weights are dropped for several indices of {letter}: "
+            "every weight must be dropped independently"
+        )
     return None
 
 
 def _share_of_twins(counted: Tensor, dropped: Tensor) -> float:
-    """Of all pairs along the first axis, how many drop the same; an index that is masked throughout drops nothing and does not count."""
+    """Return the share of pairs of indices along the first axis that drop the same weights.
+
+    A fully masked index drops nothing and is left out.
+    """
     along = dropped[counted.flatten(1).any(dim=1)].flatten(1)
     pairs = list(combinations(along, 2))
-    return sum(torch.equal(one, other) for one, other in pairs) / len(pairs) if pairs else 0.0
+    if not pairs:
+        return 0.0
+    return sum(torch.equal(first, second) for first, second in pairs) / len(pairs)

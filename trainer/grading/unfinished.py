@@ -1,8 +1,8 @@
-"""Tell a file that is not finished yet from a wrong answer.
+"""Recognise a file that is not finished yet, so that it does not count as a wrong answer.
 
-An editor that saves by itself saves every state of a file. A state that does not parse, lacks a part
-that the challenge asks for, or still has the stub's NotImplementedError in it, is no answer, so it is
-no failed attempt.
+An editor with automatic saving saves every state of a file. A state is unfinished if it does not
+parse, lacks a part that the challenge requires, or still contains the stub's NotImplementedError.
+An unfinished state is not a failed attempt.
 """
 
 from __future__ import annotations
@@ -20,18 +20,17 @@ Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 _PARSE_ERRORS = ("SyntaxError", "IndentationError", "TabError")
 _PLACEHOLDER = re.compile(r"\braise\s+NotImplementedError\b")
-_NO_FORWARD = (
-    'is missing the required "forward" function'  # torch says this of a module without one
-)
+# Part of torch's message for a module without `forward`.
+_NO_FORWARD = 'is missing the required "forward" function'
 _MODULE_BASES = ("nn.Module", "torch.nn.Module", "Module", "object")
 
 
 def unfinished(comparison: Comparison, source: str) -> str:
-    """Return why this file is no finished answer, or "" if it is one.
+    """Return the reason why a file is unfinished, or "" if the file is finished.
 
     Args:
-        comparison: of a submission that did not pass.
-        source: its text.
+        comparison: the results of a submission that did not pass.
+        source: the text of the submission.
 
     Returns:
         For example "does not parse: line 12, invalid syntax" or
@@ -40,7 +39,7 @@ def unfinished(comparison: Comparison, source: str) -> str:
     reply = comparison.reply
     if reply.load_failure is not None and (words := _parse_error(reply.load_failure)):
         return words
-    missing = [name for name, what in reply.not_callable.items() if what == "missing"]
+    missing = [name for name, kind in reply.not_callable.items() if kind == "missing"]
     if missing:
         return f"is not finished: the file defines no {missing[0]}"
     signatures = comparison.case_set.content.signatures
@@ -49,15 +48,18 @@ def unfinished(comparison: Comparison, source: str) -> str:
     for failure in _failures(comparison):
         if words := _not_implemented(failure):
             return f"is not finished: {words}"
-    if reply.signatures:  # the file was loaded and its parts were looked at
-        absent = [one.name for one in signatures if one.name not in reply.signatures]
+    if reply.signatures:  # the file was loaded and its callables were inspected
+        absent = [wanted.name for wanted in signatures if wanted.name not in reply.signatures]
         if absent:
             return f"is not finished: {absent[0]} is missing"
     return ""
 
 
 def _parse_error(failure: CallFailure) -> str:
-    """Say where the file does not parse; "" for a SyntaxError that its code raised while it ran."""
+    """Return words for the place where the file does not parse, or "".
+
+    A SyntaxError that the file's code raised at run time is not a parse error of the file.
+    """
     if failure.type not in _PARSE_ERRORS or (failure.frames and failure.frames[-1].function):
         return ""
     line = failure.frames[-1].line if failure.frames else 0
@@ -65,7 +67,7 @@ def _parse_error(failure: CallFailure) -> str:
 
 
 def _failures(comparison: Comparison) -> Iterator[CallFailure]:
-    """Yield what the file raised while it was loaded and called."""
+    """Yield the exceptions that the file raised while it was loaded and called."""
     found = [comparison.reply.load_failure]
     for run in comparison.reply.runs:
         found += [run.failure, run.gradient_failure, run.again_failure]
@@ -73,7 +75,10 @@ def _failures(comparison: Comparison) -> Iterator[CallFailure]:
 
 
 def _not_implemented(failure: CallFailure) -> str:
-    """Say which function raised NotImplementedError itself; torch raises it too, for other reasons."""
+    """Return words for the function that raises NotImplementedError itself, or "".
+
+    torch also raises NotImplementedError, for other reasons.
+    """
     if failure.type != "NotImplementedError":
         return ""
     if _NO_FORWARD in failure.message:
@@ -81,22 +86,23 @@ def _not_implemented(failure: CallFailure) -> str:
     last = failure.frames[-1] if failure.frames else None
     if last is None or not _PLACEHOLDER.search(last.text):
         return ""
-    where = "the file" if last.function in ("", "<module>") else last.function
-    return f"{where} raises NotImplementedError (line {last.line})"
+    subject = "the file" if last.function in ("", "<module>") else last.function
+    return f"{subject} raises NotImplementedError (line {last.line})"
 
 
 def _open_parts(
     challenge: Challenge, source: str, signatures: Sequence[Signature]
 ) -> Iterator[str]:
-    """Yield each part that is missing or still empty, as far as the text alone tells.
+    """Yield words for each part that is missing or empty in the text of the file.
 
-    A run does not tell all of it: if the constructor lacks a layer, `forward` is never called.
+    A run does not find all of these parts: if the constructor lacks a layer, `forward` is never
+    called.
     """
-    mine, reference = _parsed(source), _parsed(pack_reader.solution(challenge))
-    if mine is None or reference is None:
+    submission, reference = _parsed(source), _parsed(pack_reader.solution(challenge))
+    if submission is None or reference is None:
         return
     for signature in signatures:
-        found, known = _function(mine, signature.name)
+        found, known = _function(submission, signature.name)
         wanted, _ = _function(reference, signature.name)
         if found is None:
             if known:
@@ -115,7 +121,8 @@ def _parsed(source: str) -> ast.Module | None:
 def _function(tree: ast.Module, name: str) -> tuple[Function | None, bool]:
     """Return the definition of `function` or `Class.method`, or None.
 
-    The second value says whether None means that there is none; else it may be made in another way.
+    The second value is True if the definition is certainly missing. Otherwise None only means that
+    the file may define the name in another way.
     """
     owner, _, method = name.rpartition(".")
     if not owner:
@@ -135,7 +142,7 @@ def _method(
     names = {inner.id for inner in ast.walk(node) if isinstance(inner, ast.Name)}
     names |= {inner.name for inner in ast.walk(node) if isinstance(inner, Function)}
     if method in names or node.decorator_list or node.keywords:
-        return None, False  # made in some other way
+        return None, False  # the method may be defined in another way
     for base in node.bases:
         text = ast.unparse(base)
         if text in _MODULE_BASES:
@@ -147,17 +154,17 @@ def _method(
 
 
 def _last(body: list[ast.stmt], name: str) -> Function | None:
-    """Return the last plain definition of this name: it is the one that counts."""
+    """Return the last plain definition of a name, which is the valid one in Python."""
     found = [node for node in body if isinstance(node, Function) and node.name == name]
     return found[-1] if found else None
 
 
 def _open_body(found: Function, wanted: Function | None) -> str:
-    """Say what is left to write in a function, compared with the reference's; "" for nothing."""
+    """Return words for the missing part of a function, compared with the reference, or ""."""
     body = found.body[1:] if ast.get_docstring(found) is not None else found.body
     for node in body:
         if isinstance(node, ast.Return):
-            break  # the stub's line was left behind, and is never reached
+            break  # a line of the stub after the return is never reached
         if isinstance(node, ast.Raise) and _PLACEHOLDER.search(ast.unparse(node)):
             return f"raises NotImplementedError (line {node.lineno})"
     if wanted is None:
@@ -175,14 +182,14 @@ def _is_nothing(node: ast.stmt) -> bool:
 
 
 def _gives_something(function: Function) -> bool:
-    """Whether a `return` with a value, or a `yield`, stands in the function itself."""
-    left: list[ast.AST] = list(function.body)
-    while left:
-        node = left.pop()
+    """Return whether the function's own body has a `yield` or a `return` with a value."""
+    waiting: list[ast.AST] = list(function.body)
+    while waiting:
+        node = waiting.pop()
         if isinstance(node, ast.Yield | ast.YieldFrom) or (
             isinstance(node, ast.Return) and node.value is not None
         ):
             return True
         if not isinstance(node, Function | ast.ClassDef | ast.Lambda):
-            left += ast.iter_child_nodes(node)
+            waiting += ast.iter_child_nodes(node)
     return False

@@ -1,9 +1,13 @@
-"""Bug hunts: a reference with one or two of its known mistakes in it, for the learner to find and repair.
+"""Plant one or two known mistakes in a reference, for the learner to find and repair.
 
-Nothing in the handed-out text may tell where they are. So all comments go, of the whole file: one beside a wrong line would tell what is right there,
-and a function without any among others that have some would tell as much. So do the spaces and empty lines that a taken-out line leaves behind, and
-of the module's docstring all but its first paragraph, for below it stand the formulas. The docstrings of classes and functions say what
-is asked (shapes, types) and stay.
+Nothing in the handed-out text may show where the mistakes are. So these parts are removed:
+
+- all comments of the file. A comment next to a wrong line would show the right code. A function
+  without comments among functions with comments would show where the mistake is.
+- the spaces and empty lines that a removed line leaves behind.
+- all paragraphs of the module's docstring except the first. The formulas are below the first.
+
+The docstrings of classes and functions stay: they state the task (shapes, types).
 """
 
 from __future__ import annotations
@@ -23,12 +27,19 @@ from trainer.packs import pack_reader
 from trainer.packs.mistakes import lines_of, patch, patch_all, read_mistakes
 
 _TWO = 1 / 3  # the share of hunts with two mistakes
-_CONSTANT_TEST = re.compile(r"\b(if|while) (True|False)\b")  # who reads the file sees it at once
+_CONSTANT_TEST = re.compile(r"\b(if|while) (True|False)\b")  # a reader notices it at once
 
 
 @dataclass(frozen=True)
 class Change:
-    """Lines of a text and what stands in another in their place; either may be none. `first`, `first_now`: their first line's number, from 1."""
+    """A block of lines that differs between two texts. Either block of lines may be empty.
+
+    Attributes:
+        first: The line number of the block in the first text, from 1.
+        was: The lines in the first text.
+        first_now: The line number of the block in the second text, from 1.
+        now: The lines in the second text.
+    """
 
     first: int
     was: tuple[str, ...]
@@ -37,12 +48,14 @@ class Change:
 
 
 @dataclass(frozen=True)
-class Broken:
-    """A reference with mistakes in it, without comments.
+class BrokenReference:
+    """A reference with mistakes and without comments.
 
-    source    the text
-    changed   the numbers of its lines, from 1, that are wrong; where lines are missing, those before and after the gap
-    missing   whether lines are missing somewhere
+    Attributes:
+        source: The text.
+        changed: The line numbers that are wrong, from 1. If lines are missing, the numbers of the
+            lines before and after the gap.
+        missing: True if lines are missing somewhere.
     """
 
     source: str
@@ -50,66 +63,82 @@ class Broken:
     missing: bool
 
 
-def fair(mistakes: Sequence[Mistake]) -> list[Mistake]:
-    """The mistakes that have to be looked for: not those that put `if False:` in place of a condition."""
-    return [one for one in mistakes if not _CONSTANT_TEST.search(one.now)]
+def fair_mistakes(mistakes: Sequence[Mistake]) -> list[Mistake]:
+    """Return the mistakes that the learner has to search for.
+
+    Leave out mistakes that replace a condition with `if False:` or the like.
+    """
+    return [mistake for mistake in mistakes if not _CONSTANT_TEST.search(mistake.now)]
 
 
-def choose(
+def choose_mistakes(
     mistakes: Sequence[Mistake], source: str, last: Collection[str], rng: Random
 ) -> tuple[Mistake, ...]:
-    """One mistake of the reference or, in a third of the hunts, two on different lines; in the order of their places.
+    """Choose one mistake, or in a third of the hunts two mistakes on different lines.
 
     Args:
-        mistakes: those of the challenge, at least one.
-        source: the reference.
-        last: ids of the mistakes of the last hunt, which are not chosen together again where there are others.
+        mistakes: The mistakes of the challenge, at least one.
+        source: The text of the reference.
+        last: The ids of the mistakes in the last hunt. The same set is not chosen again if there
+            is another choice.
+        rng: The random number generator.
+
+    Returns:
+        The mistakes in the order of their lines.
     """
-    pool = fair(mistakes) or list(mistakes)
+    pool = fair_mistakes(mistakes) or list(mistakes)
     if rng.random() < _TWO:
         first = rng.choice(pool)
         for other in rng.sample(pool, len(pool)):
-            if {first.id, other.id} != set(last) and apart(source, first, other):
-                return tuple(sorted((first, other), key=lambda one: source.index(one.was)))
-    return (rng.choice([one for one in pool if {one.id} != set(last)] or pool),)
+            if {first.id, other.id} != set(last) and on_different_lines(source, first, other):
+                return tuple(sorted((first, other), key=lambda mistake: source.index(mistake.was)))
+    return (rng.choice([mistake for mistake in pool if {mistake.id} != set(last)] or pool),)
 
 
-def apart(source: str, one: Mistake, other: Mistake) -> bool:
-    """Whether two mistakes lie on different lines of the reference and can be made together."""
-    if set(lines_of(source, one)) & set(lines_of(source, other)):
+def on_different_lines(source: str, first: Mistake, second: Mistake) -> bool:
+    """Return whether two mistakes change different lines and can be planted together."""
+    if set(lines_of(source, first)) & set(lines_of(source, second)):
         return False
     try:
-        patch_all(source, (one, other), "")
+        patch_all(source, (first, second), "")
     except PackError:
         return False
     return True
 
 
-def bare(source: str) -> str:
-    """The text without comments, lines of spaces, and gaps wider than the formatter leaves."""
-    lines, protected = _without_comments(source)
+def strip_comments(source: str) -> str:
+    """Remove comments, lines of spaces, and gaps that the formatter would close."""
+    lines, protected = _lines_without_comments(source)
     before = source.splitlines()
     numbered = [
-        (number, line)
-        for number, line in enumerate(lines, start=1)
-        if line or number in protected or not before[number - 1]
+        (line_number, line)
+        for line_number, line in enumerate(lines, start=1)
+        if line or line_number in protected or not before[line_number - 1]
     ]
-    found: list[str] = []
+    stripped: list[str] = []
     gap = 0
-    for number, line in numbered:
-        if not line and number not in protected:
+    for line_number, line in numbered:
+        if not line and line_number not in protected:
             gap += 1
             continue
         most = (
-            0 if not found or found[-1].endswith(":") else 1 if line.startswith((" ", ")")) else 2
+            0
+            if not stripped or stripped[-1].endswith(":")
+            else 1
+            if line.startswith((" ", ")"))
+            else 2
         )
-        found += [""] * min(gap, most) + [line]
+        stripped += [""] * min(gap, most) + [line]
         gap = 0
-    return "\n".join(found) + "\n"
+    return "\n".join(stripped) + "\n"
 
 
-def _without_comments(source: str) -> tuple[list[str], set[int]]:
-    """Every line without its comment and the spaces at its end; and the numbers of those that belong to a text of several lines, which stay as they are."""
+def _lines_without_comments(source: str) -> tuple[list[str], set[int]]:
+    """Remove comments and trailing spaces, but change no string of several lines.
+
+    Returns:
+        All lines, and the line numbers of the strings of several lines.
+    """
     lines = source.splitlines()
     protected: set[int] = set()
     for token in tokenize.generate_tokens(io.StringIO(source).readline):
@@ -119,12 +148,13 @@ def _without_comments(source: str) -> tuple[list[str], set[int]]:
         elif last > row and token.type not in (tokenize.NEWLINE, tokenize.NL):
             protected |= set(range(row, last + 1))
     return [
-        line if number in protected else line.rstrip() for number, line in enumerate(lines, start=1)
+        line if line_number in protected else line.rstrip()
+        for line_number, line in enumerate(lines, start=1)
     ], protected
 
 
 def changes(before: Sequence[str], after: Sequence[str]) -> Iterator[Change]:
-    """Where two texts differ, line by line and in order; empty lines are no difference."""
+    """Yield the blocks of lines that differ between two texts, in order. Ignore empty lines."""
     for kind, start, stop, start_now, stop_now in difflib.SequenceMatcher(
         None, before, after, autojunk=False
     ).get_opcodes():
@@ -133,71 +163,91 @@ def changes(before: Sequence[str], after: Sequence[str]) -> Iterator[Change]:
             yield Change(start + 1, was, start_now + 1, now)
 
 
-def broken(source: str, mistakes: Sequence[Mistake], where: str) -> Broken:
-    """The reference with these mistakes in it and without comments.
+def plant_mistakes(source: str, mistakes: Sequence[Mistake], where: str) -> BrokenReference:
+    """Return the reference with these mistakes and without comments.
+
+    Args:
+        source: The text of the reference.
+        mistakes: The mistakes to plant.
+        where: The name of the mistakes file in error messages.
 
     Raises:
-        PackError: as `patch_all`.
+        PackError: If a mistake does not fit the reference, as in `patch_all`.
     """
-    text = bare(patch_all(source, mistakes, where))
+    text = strip_comments(patch_all(source, mistakes, where))
     lines = text.splitlines()
     wrong: set[int] = set()
     missing = False
-    for change in changes(bare(source).splitlines(), lines):
+    for change in changes(strip_comments(source).splitlines(), lines):
         if any(line.strip() for line in change.now):
             wrong |= {
-                change.first_now + index for index, line in enumerate(change.now) if line.strip()
+                change.first_now + offset for offset, line in enumerate(change.now) if line.strip()
             }
             continue
         missing = True
-        for beside in (range(change.first_now - 1, 0, -1), range(change.first_now, len(lines) + 1)):
-            wrong |= set([number for number in beside if lines[number - 1].strip()][:1])
-    return Broken(text, tuple(sorted(wrong)), missing)
+        above = range(change.first_now - 1, 0, -1)
+        below = range(change.first_now, len(lines) + 1)
+        for line_numbers in (above, below):
+            nonempty = [number for number in line_numbers if lines[number - 1].strip()]
+            wrong |= set(nonempty[:1])
+    return BrokenReference(text, tuple(sorted(wrong)), missing)
 
 
 def file_name(challenge: Challenge) -> str:
-    """The name of the file to repair."""
+    """Return the name of the file to repair."""
     return f"{challenge.folder.name}_hunt.py"
 
 
-def handed_out(challenge: Challenge, mistakes: Sequence[Mistake]) -> str:
-    """The text of the file to repair: what to do, then the broken reference."""
-    found = broken(
+def hunt_file_text(challenge: Challenge, mistakes: Sequence[Mistake]) -> str:
+    """Return the text of the file to repair: the instructions, then the broken reference."""
+    text = plant_mistakes(
         pack_reader.solution(challenge), mistakes, str(challenge.solutions / "mistakes.toml")
     ).source
     many, it = ("one mistake", "it") if len(mistakes) == 1 else ("two mistakes", "them")
     header = [
-        f'"""Bug hunt: the reference of {challenge.id} with {many} in it. Find {it} and repair {it} in this file.',
+        f'"""Bug hunt: the reference of {challenge.id} with {many} in it. '
+        f"Find {it} and repair {it} in this file.",
         "",
-        f"    attn-drill hunt {challenge.id} --check     grades it; once it passes you are told what was wrong",
-        f"    attn-drill hunt {challenge.id} --reveal    gives up and tells",
+        f"    attn-drill hunt {challenge.id} --check     "
+        "grades it; if it passes, you see what was wrong",
+        f"    attn-drill hunt {challenge.id} --reveal    gives up and shows what was wrong",
         "",
         *(
             line.replace("\\", "\\\\").replace('"""', r"\"\"\"")
-            for line in what_it_is(found).splitlines()
+            for line in first_paragraph(text).splitlines()
         ),
         '"""',
     ]
-    tree = ast.parse(found)
-    lines = found.splitlines()
+    tree = ast.parse(text)
+    lines = text.splitlines()
     if ast.get_docstring(tree) is not None:
         lines = lines[tree.body[0].end_lineno :]
     return "\n".join([*header, *(["", ""] if lines and lines[0] else []), *lines]) + "\n"
 
 
-def what_it_is(source: str) -> str:
-    """The first paragraph of a module's docstring."""
+def first_paragraph(source: str) -> str:
+    """Return the first paragraph of a module's docstring."""
     return (ast.get_docstring(ast.parse(source)) or "").split("\n\n")[0].strip()
 
 
-def by_ids(challenge: Challenge, ids: Sequence[str]) -> tuple[Mistake, ...] | None:
-    """The mistakes with these ids, or None where the pack no longer has one of them."""
-    known = {one.id: one for one in read_mistakes(challenge)}
-    return tuple(known[one] for one in ids) if all(one in known for one in ids) else None
+def mistakes_by_ids(challenge: Challenge, ids: Sequence[str]) -> tuple[Mistake, ...] | None:
+    """Return the mistakes with these ids, or None if the pack no longer has all of them."""
+    known = {mistake.id: mistake for mistake in read_mistakes(challenge)}
+    if all(mistake_id in known for mistake_id in ids):
+        return tuple(known[mistake_id] for mistake_id in ids)
+    return None
 
 
-def told(source: str, mistake: Mistake, where: str) -> tuple[Change, ...]:
-    """The lines of the reference that a mistake changes, with the reference's line numbers; comments are left out."""
-    before, _ = _without_comments(source)
-    after, _ = _without_comments(patch(source, mistake, where))
+def reference_changes(source: str, mistake: Mistake, where: str) -> tuple[Change, ...]:
+    """Return the lines of the reference that a mistake changes, without comments.
+
+    `Change.first` is the line number in the reference.
+
+    Args:
+        source: The text of the reference.
+        mistake: The mistake.
+        where: The name of the mistakes file in error messages.
+    """
+    before, _ = _lines_without_comments(source)
+    after, _ = _lines_without_comments(patch(source, mistake, where))
     return tuple(changes(before, after))

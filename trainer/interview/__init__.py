@@ -1,1 +1,1 @@
-"""The rules of a mock interview: its plan, its state, its score."""
+"""The rules of a mock interview: its plan, its state and its score."""

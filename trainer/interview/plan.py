@@ -1,4 +1,7 @@
-"""Plan a mock interview: its problems, the time for each, its questions. Pure."""
+"""Plan a mock interview: its problems, the time for each problem, and its questions.
+
+The functions are pure: the caller passes the journal's entries, the current time and the seed.
+"""
 
 from __future__ import annotations
 
@@ -31,14 +34,20 @@ _SHARES: dict[tuple[Role, ...], tuple[float, ...]] = {
     ("warm-up", "main problem"): (0.25, 0.75),
     ("main problem",): (1.0,),
 }
-# The costs of a choice of problems, in the same unit as a share of the time
+# The costs of a choice of problems, in the same unit as a share of the time.
 _KNOWN_COSTS: dict[Role, float] = {"warm-up": 0.1, "main problem": 0.3, "follow-up": 0.2}
 _FOREIGN_FOLLOW_UP_COSTS, _FOREIGN_WARM_UP_COSTS = 0.3, 0.1
 
 
 @dataclass(frozen=True)
 class Stage:
-    """One problem of the interview. `seconds`: its share of the time."""
+    """A problem of the interview.
+
+    Attributes:
+        challenge: The id of the challenge.
+        role: The role of the problem in the interview.
+        seconds: The time for the problem.
+    """
 
     challenge: str
     role: Role
@@ -47,11 +56,15 @@ class Stage:
 
 @dataclass(frozen=True)
 class InterviewPlan:
-    """The plan of an interview, as the journal keeps it.
+    """The plan of an interview, in the form that the journal keeps.
 
-    seed        draws the numbers in the questions, so that a resumed interview asks the same
-    questions   ids of the bank
-    folder      the absolute folder of the learner's files
+    Attributes:
+        minutes: The time for the whole interview.
+        seed: The seed that draws the numbers in the questions, so that a resumed interview asks
+            the same questions.
+        stages: The problems in order.
+        questions: The ids of the questions in the bank.
+        folder: The absolute path of the folder with the learner's files.
     """
 
     minutes: int
@@ -62,17 +75,17 @@ class InterviewPlan:
 
     @property
     def seconds(self) -> float:
-        """Return the time for the whole interview."""
+        """The time for the whole interview."""
         return self.minutes * 60.0
 
     @property
     def question_seconds(self) -> float:
-        """Return the time for all questions together."""
+        """The time for all questions together."""
         return max(0.0, self.seconds - sum(stage.seconds for stage in self.stages))
 
 
 def plan_from(data: Mapping[str, Any]) -> InterviewPlan | None:
-    """Return the plan that the journal kept, or None if another version wrote something else."""
+    """Return the plan that the journal kept, or None if another version wrote another format."""
     import msgspec
 
     try:
@@ -87,19 +100,21 @@ def main_problems(
     """Return the challenges that may be the main problem.
 
     Args:
-        topics: all topics of the question bank.
-        wanted: a topic or the id of a challenge; None allows every challenge.
+        challenges: All challenges.
+        topics: All topics of the question bank.
+        wanted: A topic or the id of a challenge. None allows every challenge.
 
     Raises:
-        DrillError: if `wanted` is neither; the message has the nearest names.
+        DrillError: If `wanted` is no topic and no id of a challenge. The message has the nearest
+            names.
     """
     if wanted is None:
         return challenges
     name = wanted.strip().lower().replace("_", "-")
     of_topic = [challenge for challenge in challenges if challenge.topic == name]
-    found = of_topic or [challenge for challenge in challenges if challenge.id == name]
-    if found:
-        return found
+    mains = of_topic or [challenge for challenge in challenges if challenge.id == name]
+    if mains:
+        return mains
     all_topics = sorted({challenge.topic for challenge in challenges} | set(topics))
     if name in all_topics:
         raise DrillError(
@@ -117,18 +132,23 @@ def main_problems(
 def familiarity(
     attempts: Iterable[Attempt], items: Mapping[str, ScheduledItem], now: float
 ) -> dict[str, float]:
-    """Return how well each item is known, from 0 to 1.
+    """Return how well the learner knows each item, from 0 to 1.
 
     A due item counts as not known. A pass without any review fades within a month.
+
+    Args:
+        attempts: The attempts in the journal, in order of time.
+        items: The reviewed items by name.
+        now: The current time in seconds since the epoch.
     """
-    found: dict[str, float] = {}
+    known: dict[str, float] = {}
     for attempt in attempts:
         if attempt.verdict == "passed":
             days = max(0.0, now - attempt.when) / 86400
-            found[item_of(attempt.challenge)] = max(0.0, 1 - days / _DAYS_KNOWN)
+            known[item_of(attempt.challenge)] = max(0.0, 1 - days / _DAYS_KNOWN)
     for name, item in items.items():
-        found[name] = 0.0 if item.is_due(now) else item.strength
-    return found
+        known[name] = 0.0 if item.is_due(now) else item.strength
+    return known
 
 
 def make_plan(
@@ -142,9 +162,12 @@ def make_plan(
     """Return the problems and questions of an interview.
 
     Args:
-        mains: the challenges that may be the main problem; not empty.
-        known: how well items are known, 0 to 1; the less, the sooner an item is chosen.
-        seed: decides among choices that suit about equally well.
+        challenges: All challenges.
+        questions: All questions of the bank.
+        minutes: The time for the interview.
+        mains: The challenges that may be the main problem, at least one.
+        known: The knowledge of each item, 0 to 1. Items that are less known are preferred.
+        seed: The seed of the random choice among plans that suit about equally well.
     """
     rng = Random(seed)
     chosen = _choose_problems(challenges, minutes, mains, known, rng)
@@ -159,12 +182,12 @@ def make_plan(
 
 
 def prerequisites(challenges: Sequence[Challenge]) -> dict[str, set[str]]:
-    """Return the ids that each challenge builds on, directly or through others."""
+    """Return the ids of the challenges that each challenge builds on, directly or indirectly."""
     direct = {challenge.id: challenge.builds_on for challenge in challenges}
 
     def ids_below(name: str) -> set[str]:
-        found = set(direct.get(name, ()))
-        return found.union(*map(ids_below, found))
+        below = set(direct.get(name, ()))
+        return below.union(*map(ids_below, below))
 
     return {name: ids_below(name) for name in direct}
 
@@ -176,7 +199,7 @@ def _choose_problems(
     known: Mapping[str, float],
     rng: Random,
 ) -> Choice:
-    """Return one of the best choices, with as many problems as fit into the time."""
+    """Return a choice that suits best, with as many problems as fit into the time."""
     before = prerequisites(challenges)
     choices = list(_choices(mains, challenges, before))
     most = 3 if minutes >= 40 else 2 if minutes >= 25 else 1
@@ -209,7 +232,10 @@ def _choices(
 def _follow_ups(
     main: Challenge, challenges: Sequence[Challenge], before: Mapping[str, set[str]]
 ) -> Sequence[Challenge]:
-    """Return the challenges that build on the main problem; if none does, those nearest to it."""
+    """Return the challenges that build on the main problem.
+
+    If there are none, return the challenges that are nearest to the main problem.
+    """
     later = [challenge for challenge in challenges if main.id in before[challenge.id]]
     if later:
         return later
@@ -226,7 +252,11 @@ def _follow_ups(
 def _warm_ups(
     later: Choice, challenges: Sequence[Challenge], before: Mapping[str, set[str]]
 ) -> Iterator[Challenge]:
-    """Yield easy or short challenges that need none of the later problems and are no harder."""
+    """Yield the challenges that may be the warm-up.
+
+    They are easy or short, no harder and no longer than the main problem, and build on none of
+    the later problems.
+    """
     main = later["main problem"]
     later_ids = {problem.id for problem in later.values()}
     for challenge in challenges:
@@ -240,7 +270,7 @@ def _warm_ups(
 def _cost(
     choice: Choice, minutes: int, known: Mapping[str, float], before: Mapping[str, set[str]]
 ) -> float:
-    """Return how badly a choice of problems suits; 0 is best."""
+    """Return the cost of a choice of problems; 0 is best."""
     main, warm_up, follow_up = (
         choice["main problem"],
         choice.get("warm-up"),
@@ -265,7 +295,7 @@ def _choose_questions(
     known: Mapping[str, float],
     rng: Random,
 ) -> tuple[str, ...]:
-    """Return ids of questions on the chosen problems; if too few, also on their topics."""
+    """Return the ids of questions on the chosen problems, and if too few, on their topics."""
     ids = {problem.id for problem in chosen.values()}
     topics = {problem.topic for problem in chosen.values()}
     on_problems = {question.id for question in questions if ids & set(question.challenges)}
@@ -283,9 +313,13 @@ def _choose_questions(
 
 
 def draw_questions(plan: InterviewPlan, questions: Iterable[Question]) -> tuple[DrawnQuestion, ...]:
-    """Return the questions with their numbers, the same at every call.
+    """Return the questions with their numbers. Every call returns the same numbers.
 
     Skip questions that the bank no longer has.
+
+    Args:
+        plan: The plan of the interview.
+        questions: All questions of the bank.
     """
     by_id = {question.id: question for question in questions}
     return tuple(

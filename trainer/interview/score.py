@@ -1,4 +1,7 @@
-"""Score a mock interview: 100 points by rules that the sheet states, and what to practise. Pure."""
+"""Score a mock interview, and suggest commands to practise with.
+
+There are 100 points. The sheet states the rules. The functions are pure.
+"""
 
 from __future__ import annotations
 
@@ -13,20 +16,27 @@ from trainer.quiz.drawn_questions import DrawnQuestion
 _FAILED_IS_WORTH = 0.5
 _HELP_COSTS = 0.25
 _CORRECTNESS_RULE = (
-    "each problem by its share of the time: all of it if it passes, else half of the share of its "
-    "checks that pass, none for an untouched stub"
+    "each problem by its share of the time: all points if it passes, else half of the share of "
+    "its checks that pass, none for an untouched stub"
 )
-_TIME_RULE = "for what passes: all within the time in all, none at twice the time"
+_TIME_RULE = "for problems that pass: all within the total time, none at twice the time"
 _HELP_RULE = (
-    "for what passes: all without help, a quarter less for each hint or shown mistake, "
+    "for problems that pass: all without help, a quarter less for each hint or shown mistake, "
     "none if the reference was seen"
 )
-_QUESTIONS_RULE = "by the share that is right"
+_QUESTIONS_RULE = "by the share of right answers"
 
 
 @dataclass(frozen=True)
 class ScorePart:
-    """One part of the score: its points, the most points, and the rule in words."""
+    """A part of the score.
+
+    Attributes:
+        name: The name of the part.
+        points: The points.
+        most: The highest possible number of points.
+        rule: The rule in words.
+    """
 
     name: str
     points: float
@@ -36,12 +46,17 @@ class ScorePart:
 
 @dataclass(frozen=True)
 class ProblemRow:
-    """One problem on the sheet.
+    """A problem on the score sheet.
 
-    weight             its share of all problems, 0 to 1
-    share_seconds      its share of the time
-    overtime_seconds   how long the work went on after its time was up
-    reference          the text of the reference, or "" if the pack no longer has it
+    Attributes:
+        challenge: The id of the challenge.
+        title: The title of the challenge.
+        role: The role of the problem in the interview.
+        weight: The weight of the problem among all problems, 0 to 1.
+        share_seconds: The planned time for the problem.
+        overtime_seconds: The time at work after the allowed time.
+        state: The final state of the problem.
+        reference: The text of the reference, or "" if the pack no longer has the challenge.
     """
 
     challenge: str
@@ -55,12 +70,12 @@ class ProblemRow:
 
     @property
     def passed(self) -> bool:
-        """Return whether all checks passed."""
+        """True if all checks passed."""
         return self.state.result is not None and self.state.result.verdict == "passed"
 
     @property
     def correctness(self) -> float:
-        """Return the share of the points for correctness, 0 to 1."""
+        """The share of the points for correctness, 0 to 1."""
         if self.passed:
             return 1.0
         result = self.state.result
@@ -70,28 +85,41 @@ class ProblemRow:
 
     @property
     def unaided(self) -> float:
-        """Return the share of the points for work without help, 0 to 1."""
+        """The share of the points for work without help, 0 to 1."""
         if self.state.reference_seen:
             return 0.0
-        return max(0.0, 1 - _HELP_COSTS * (self.state.hints + self.state.whys))
+        return max(0.0, 1 - _HELP_COSTS * (self.state.hints + self.state.revealed_mistakes))
 
 
 @dataclass(frozen=True)
 class QuestionRow:
-    """One question on the sheet; `given` is None if it was not answered."""
+    """A question on the score sheet.
 
-    asked: DrawnQuestion
+    Attributes:
+        drawn: The question with its values.
+        given: The learner's answer, or None if there was no answer.
+        right: True if the answer was right.
+    """
+
+    drawn: DrawnQuestion
     given: str | None
     right: bool
 
 
 @dataclass(frozen=True)
 class ScoreSheet:
-    """A score sheet.
+    """The score sheet of an interview.
 
-    began      seconds since the epoch
-    seconds    the time at work, without pauses
-    practise   commands to practise with, each with its reason
+    Attributes:
+        began: The start of the interview in seconds since the epoch.
+        minutes: The planned time.
+        seconds: The time at work, without pauses.
+        question_seconds: The time for the questions.
+        question_share_seconds: The planned time for the questions.
+        problems: The problems in order.
+        questions: The questions in order.
+        parts: The parts of the score.
+        practise: Commands to practise with, each with its reason.
     """
 
     began: float
@@ -106,7 +134,7 @@ class ScoreSheet:
 
     @property
     def total(self) -> int:
-        """Return the points, of 100."""
+        """The points, of 100."""
         return round(sum(part.points for part in self.parts))
 
 
@@ -115,15 +143,18 @@ def score_sheet(
     state: InterviewState,
     challenges: Mapping[str, Challenge],
     references: Mapping[str, str],
-    asked: Sequence[DrawnQuestion],
+    drawn: Sequence[DrawnQuestion],
     began: float,
 ) -> ScoreSheet:
-    """Return the sheet of an interview.
+    """Return the score sheet of an interview.
 
     Args:
-        challenges, references: by the challenge's id; a challenge that is gone may be missing.
-        asked: the questions in their order.
-        began: seconds since the epoch.
+        plan: The plan of the interview.
+        state: The final state of the interview.
+        challenges: The challenges by id. A challenge that no pack has any more may be missing.
+        references: The texts of the references by challenge id. The same may be missing.
+        drawn: The questions in order.
+        began: The start of the interview in seconds since the epoch.
     """
     all_shares = sum(stage.seconds for stage in plan.stages)
     problems = []
@@ -142,7 +173,7 @@ def score_sheet(
         problems.append(row)
     answers = {answer.item: answer for answer in state.answers}
     questions = []
-    for question in asked:
+    for question in drawn:
         answer = answers.get(question.item)
         if answer is None:
             questions.append(QuestionRow(question, None, False))
@@ -164,7 +195,13 @@ def score_sheet(
 def score_parts(
     problems: Sequence[ProblemRow], questions: Sequence[QuestionRow], share_of_time: float
 ) -> tuple[ScorePart, ...]:
-    """Return the parts of the score. `share_of_time`: the time at work over the planned time."""
+    """Return the parts of the score.
+
+    Args:
+        problems: The problems.
+        questions: The questions.
+        share_of_time: The time at work divided by the planned time.
+    """
     correct = sum(problem.weight * problem.correctness for problem in problems)
     passed = sum(problem.weight for problem in problems if problem.passed)
     unaided = sum(problem.weight * problem.unaided for problem in problems if problem.passed)
@@ -196,7 +233,7 @@ def _weak_problems(problems: Sequence[ProblemRow]) -> Iterator[str]:
 
 
 def _weak_topics(questions: Sequence[QuestionRow]) -> Iterator[str]:
-    wrong = [question.asked.topic for question in questions if not question.right]
+    wrong = [question.drawn.topic for question in questions if not question.right]
     for topic in dict.fromkeys(wrong):
         count = wrong.count(topic)
         were = "was" if count == 1 else "were"
@@ -212,5 +249,5 @@ def _next_step(
         return
     for challenge in challenges.values():
         if challenge.id not in taken and taken & set(challenge.builds_on):
-            yield f"attn-drill start {challenge.id}: it builds on what you passed."
+            yield f"attn-drill start {challenge.id}: it builds on problems that you passed."
             return

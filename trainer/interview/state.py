@@ -1,7 +1,8 @@
-"""The state of a mock interview. Pure.
+"""Compute the state of a mock interview.
 
-An interview is a list of events, in the journal and in memory. The state is computed from all of
-them, so a resumed interview is in the same state as one that never stopped.
+An interview is a list of events, in the journal and in memory. The state is computed from all
+events, so a resumed interview is in the same state as an interview that never stopped. The
+functions are pure.
 """
 
 from __future__ import annotations
@@ -16,12 +17,19 @@ from trainer.model.checks import Status
 
 Event = tuple[float, str, Mapping[str, Any]]  # seconds since the epoch, kind, data
 
-_GRACE_SECONDS = 60.0  # of overtime that is not told, so that a line can be finished
+_GRACE_SECONDS = 60.0  # overtime that is not reported, so that the learner can finish a line
 
 
 @dataclass(frozen=True)
 class StageResult:
-    """The verdict on a file, with the names of the checks that failed."""
+    """The result of a check.
+
+    Attributes:
+        verdict: The verdict.
+        passed: The number of checks that passed.
+        total: The number of all checks.
+        failed: The names of the checks that failed.
+    """
 
     verdict: str
     passed: int
@@ -33,12 +41,17 @@ class StageResult:
 class StageState:
     """The state of one stage.
 
-    hints            the highest hint that was taken
-    whys             how often the likely mistake was shown
-    result           of the last check
-    reference_seen   whether the learner looked at the reference meanwhile
-    code             the file that was handed in, or None
-    note             why no file was handed in
+    Attributes:
+        begun: True if the stage began.
+        ended: True if the stage ended.
+        seconds: The time at work.
+        attempts: The number of attempts.
+        hints: The highest level of the hints that were shown.
+        revealed_mistakes: The number of times that the likely mistake was shown.
+        result: The result of the last check.
+        reference_seen: True if the reference was shown during the stage.
+        code: The text of the file that was handed in, or None.
+        note: The reason if no file was handed in.
     """
 
     begun: bool = False
@@ -46,7 +59,7 @@ class StageState:
     seconds: float = 0.0
     attempts: int = 0
     hints: int = 0
-    whys: int = 0
+    revealed_mistakes: int = 0
     result: StageResult | None = None
     reference_seen: bool = False
     code: str | None = None
@@ -55,7 +68,13 @@ class StageState:
 
 @dataclass(frozen=True)
 class Answer:
-    """An answer to a question. `item`: the question's item in the journal."""
+    """An answer to a question.
+
+    Attributes:
+        item: The question's item in the journal.
+        given: The text that the learner typed.
+        right: True if the answer is right.
+    """
 
     item: str
     given: str
@@ -64,7 +83,14 @@ class Answer:
 
 @dataclass(frozen=True)
 class InterviewState:
-    """The state of an interview."""
+    """The state of an interview.
+
+    Attributes:
+        stages: The state of each stage.
+        answers: The answers in order.
+        question_seconds: The time for the questions so far.
+        finished: True if the interview is finished.
+    """
 
     stages: tuple[StageState, ...]
     answers: tuple[Answer, ...] = ()
@@ -73,12 +99,12 @@ class InterviewState:
 
     @property
     def stage(self) -> int | None:
-        """Return the index of the first stage that has not ended, or None."""
+        """The index of the first stage that has not ended, or None."""
         return next((index for index, stage in enumerate(self.stages) if not stage.ended), None)
 
     @property
     def seconds(self) -> float:
-        """Return the time at work so far."""
+        """The time at work so far."""
         return sum(stage.seconds for stage in self.stages) + self.question_seconds
 
 
@@ -106,7 +132,7 @@ def state_of(plan: InterviewPlan, events: Iterable[Event]) -> InterviewState:
 def _stage_after(stage: StageState, kind: str, data: Mapping[str, Any]) -> StageState:
     """Return the state of a stage after one event.
 
-    Every event has the seconds so far: a kill loses only the time since the last event.
+    Every event contains the seconds so far, so a kill loses only the time since the last event.
     """
     seconds = max(stage.seconds, float(data.get("seconds") or 0.0))
     stage = replace(stage, begun=True, seconds=seconds)
@@ -120,7 +146,9 @@ def _stage_after(stage: StageState, kind: str, data: Mapping[str, Any]) -> Stage
         case "hint":
             return replace(stage, hints=max(stage.hints, int(data["level"])))
         case "why":
-            return replace(stage, whys=stage.whys + int(data.get("count", 1)))
+            return replace(
+                stage, revealed_mistakes=stage.revealed_mistakes + int(data.get("count", 1))
+            )
         case "ended":
             return replace(
                 stage,
@@ -133,31 +161,44 @@ def _stage_after(stage: StageState, kind: str, data: Mapping[str, Any]) -> Stage
     return stage
 
 
-def unrecorded(
+def unrecorded_attempts(
     plan: InterviewPlan, began: float, events: Sequence[Event], attempts: Iterable[Attempt]
 ) -> list[dict[str, Any]]:
     """Return the data of "attempt" events that a killed interview could not record.
 
-    The session keeps each attempt in the journal at once; the interview learns of it at the end of
-    the session.
+    The session writes each attempt to the journal at once, but the interview receives the attempts
+    only at the end of the session.
+
+    Args:
+        plan: The plan of the interview.
+        began: The start of the interview in seconds since the epoch.
+        events: The recorded events of the interview.
+        attempts: The attempts in the journal.
     """
     index = state_of(plan, events).stage
     if index is None:
         return []
     last = max([began, *(at for at, _, _ in events)])
-    found = []
+    data = []
     for attempt in attempts:
         of_stage = attempt.challenge == plan.stages[index].challenge
         if attempt.purpose == "interview" and of_stage and attempt.when > last:
             seconds = attempt.seconds or 0.0
-            found.append(attempt_data(index, attempt.verdict, attempt.checks, seconds))
-    return found
+            data.append(attempt_data(index, attempt.verdict, attempt.checks, seconds))
+    return data
 
 
 def attempt_data(
     index: int, verdict: str, checks: Mapping[str, Status], seconds: float
 ) -> dict[str, Any]:
-    """Return the data of an "attempt" event. `checks`: every check that was due."""
+    """Return the data of an "attempt" event.
+
+    Args:
+        index: The index of the stage.
+        verdict: The verdict.
+        checks: The status of every check that was due.
+        seconds: The time at work.
+    """
     passed = [name for name, status in checks.items() if status == "passed"]
     failed = [name for name, status in checks.items() if status == "failed"]
     return {
@@ -171,13 +212,17 @@ def attempt_data(
 
 
 def allowed_seconds(plan: InterviewPlan, state: InterviewState, index: int) -> float:
-    """Return the time for a stage: its share and what earlier stages left; at least 60."""
+    """Return the time for a stage in seconds, at least 60.
+
+    The planned time is extended by the time that earlier stages left over, or reduced by the time
+    that they took too long.
+    """
     earlier = zip(plan.stages[:index], state.stages[:index], strict=True)
     left_over = sum(planned.seconds - done.seconds for planned, done in earlier)
     return max(60.0, plan.stages[index].seconds + left_over)
 
 
 def overtime_seconds(plan: InterviewPlan, state: InterviewState, index: int) -> float:
-    """Return by how much a stage went over its time; 0 up to a minute."""
+    """Return the seconds by which a stage exceeded its time; 0 for up to a minute."""
     over = state.stages[index].seconds - allowed_seconds(plan, state, index)
     return over if over > _GRACE_SECONDS else 0.0

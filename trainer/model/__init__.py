@@ -1,1 +1,4 @@
-"""Records that all other packages use: challenges, cases, reports, attempts, errors. Standard library only."""
+"""Records that all other packages use: challenges, cases, reports, attempts and errors.
+
+This package imports the standard library only.
+"""

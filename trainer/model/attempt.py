@@ -1,4 +1,4 @@
-"""An attempt, as the journal keeps it."""
+"""An attempt, as the journal stores it."""
 
 from __future__ import annotations
 
@@ -11,13 +11,16 @@ from trainer.model.checks import Status, Verdict
 
 @dataclass(frozen=True)
 class Attempt:
-    """One graded try, as the journal keeps it.
+    """One graded attempt, as the journal stores it.
 
-    checks     each check that was due, with its status
-    seconds    at work since the stub was handed out, or None where it never was
-    hints      the highest level of hint taken since then; solution: whether the reference was seen
-    purpose    what it was for
-    mistakes   ids of the known mistakes that were named; they may be told later than the verdict
+    Attributes:
+        checks: each check that was due, with its status.
+        seconds: working time since `start` wrote the stub; None if `start` never wrote one.
+        hints: the highest level of hint that was shown since then.
+        solution: True if the reference was shown.
+        purpose: the mode in which the attempt was made.
+        mistakes: ids of the known mistakes that were named. The search for mistakes may add
+            them after the verdict.
     """
 
     challenge: str

@@ -1,4 +1,7 @@
-"""A case on which an implementation runs. Tensors are typed as `object`: this package does not import torch."""
+"""A case on which an implementation runs.
+
+Tensors are typed as `object`, because this package does not import torch.
+"""
 
 from __future__ import annotations
 
@@ -9,22 +12,35 @@ from typing import Literal
 
 @dataclass(frozen=True)
 class Case:
-    """One run of `drive`: what goes in, and what is known of what comes out. Made by a challenge's `cases.py`.
+    """One run of `drive`: its inputs, and the known properties of its outputs.
 
-    inputs      what `drive` reads, by name: tensors (float64; the engine rounds them to `dtype`), numbers, None, tuples of those
-    dims        the named dimensions of every output, e.g. {"out": "B L M"}; "(H D)" is one axis made of two
-    plain       outputs that are no tensors, and their types, e.g. {"total": "int"}; compared exactly
-    sizes       the value of every letter
-    init        constructor arguments (challenges of kind "module")
-    parameters  values for some of the module's parameters; the engine draws the others
-    check       the check that answers for the values of this case
-    gradients   whether gradients are compared
-    constants   floating inputs that get no gradient and keep float32 (tables, say)
-    layout      per input: "transposed", "strided" or "expanded" memory; the last axis has stride 1
-    dropout     the outputs are attention weights under dropout of this probability
-    probe       what is counted: "vectorised", "memory" (the largest tensor), "held" (all that is alive at once) or "work";
-                `limit` bounds the last three, in entries or operations
-    larger      the same case with larger sizes: the probes "vectorised" and "held" compare what is counted in both
+    A challenge's `cases.py` makes the cases.
+
+    Attributes:
+        name: a few words that a report shows.
+        inputs: the values that `drive` reads, by name: tensors (float64; the engine rounds them
+            to `dtype`), numbers, None, and tuples of these.
+        dims: the named dimensions of every output, for example {"out": "B L M"}. "(H D)" is one
+            axis that joins two dimensions.
+        sizes: the size of every letter in `dims`.
+        plain: outputs that are not tensors, with their types, for example {"total": "int"}.
+            They are compared exactly.
+        init: constructor arguments (challenges of kind "module").
+        parameters: values for some parameters of the module; the engine draws the others.
+        dtype: the dtype of the floating-point inputs and of the module.
+        mode: the mode of the module.
+        check: the check that fails if the values of this case are wrong.
+        gradients: True if gradients are compared.
+        constants: floating-point inputs that get no gradient and keep float32, for example
+            tables.
+        layout: the memory layout of an input, by its name: "transposed", "strided" or
+            "expanded". The last axis always has stride 1.
+        dropout: the dropout probability, if the outputs are attention weights under dropout.
+        probe: the quantity that is counted: "vectorised" (operations), "memory" (the largest
+            tensor), "held" (all memory in use at the same time) or "work" (FLOPs).
+        limit: upper bound for the probes "memory", "held" and "work", in entries or operations.
+        larger: the same case with larger sizes. The probes "vectorised" and "held" compare the
+            counts of both cases.
     """
 
     name: str
@@ -46,7 +62,7 @@ class Case:
     larger: Case | None = None
 
     def output_shape(self, output: str) -> tuple[int, ...]:
-        """The shape that the contract asks of `output`, from its named dimensions."""
+        """Return the shape that `output` must have, from its named dimensions."""
         shape: list[int] = []
         for axis in axes(self.dims[output]):
             length = 1
@@ -58,7 +74,12 @@ class Case:
 
 @dataclass(frozen=True)
 class Refusal:
-    """Constructor arguments that must be refused with ValueError or AssertionError, and why, in words."""
+    """Constructor arguments that must raise ValueError or AssertionError.
+
+    Attributes:
+        why: the reason, in words that a report shows.
+        init: the constructor arguments.
+    """
 
     why: str
     init: Mapping[str, object]

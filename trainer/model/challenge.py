@@ -11,7 +11,7 @@ Kind = Literal["module", "function"]
 
 @dataclass(frozen=True)
 class Parameter:
-    """One argument of a callable: its name, and its default as a literal where it has one."""
+    """One argument of a callable: its name, and its default if the argument is optional."""
 
     name: str
     required: bool = True
@@ -20,7 +20,7 @@ class Parameter:
 
 @dataclass(frozen=True)
 class Signature:
-    """What the contract says of one callable, e.g. `GroupedQueryAttention.forward`; `self` is left out."""
+    """The name and the arguments of a callable. The arguments of a method lack `self`."""
 
     name: str
     parameters: tuple[Parameter, ...]
@@ -28,9 +28,15 @@ class Signature:
 
 @dataclass(frozen=True)
 class Mistake:
-    """A known mistake, as a patch of the reference: replace `was` (found exactly once) with `now`.
+    """A known mistake, as a patch of the reference.
 
-    `twins`: ids of mistakes further up that have the same effect, so that either may be named.
+    Attributes:
+        was: the text to replace; the reference contains it exactly once.
+        now: the replacement.
+        says: the mistake in one sentence.
+        hint: a question or sentence that leads to the repair.
+        twins: ids of earlier mistakes in the file that have the same effect. A diagnosis may
+            name either of them.
     """
 
     id: str
@@ -43,7 +49,16 @@ class Mistake:
 
 @dataclass(frozen=True)
 class Challenge:
-    """One challenge of a pack: what its folder under `challenges/` says. `topic`: the file of the question bank that it belongs to."""
+    """One challenge of a pack, as its folder under `challenges/` describes it.
+
+    Attributes:
+        entry: the names that the learner's file must define.
+        builds_on: ids of challenges to solve first.
+        hints: three hints; each reveals more than the one before.
+        folder: the folder in `challenges/`.
+        solutions: the folder in `solutions/`.
+        topic: the name of the file in the question bank that belongs to the challenge.
+    """
 
     id: str
     title: str
@@ -59,5 +74,5 @@ class Challenge:
 
     @property
     def file_name(self) -> str:
-        """The name of the learner's file, e.g. `kv_cache.py`."""
+        """The default name of the learner's file, e.g. `kv_cache.py`."""
         return f"{self.folder.name}.py"

@@ -1,4 +1,4 @@
-"""The checks in their order, and their statuses and verdicts."""
+"""The names of the checks in order, statuses and verdicts."""
 
 from __future__ import annotations
 
@@ -6,11 +6,9 @@ from collections.abc import Iterable
 from typing import Literal
 
 Status = Literal["passed", "failed", "skipped"]
-
-
 Verdict = Literal["passed", "failed", "error", "timeout", "memory", "not-allowed"]
 
-# The checks in the order in which they are made and shown.
+# Checks run and appear in reports in this order.
 CHECK_ORDER = (
     "loads",
     "interface",
@@ -31,17 +29,17 @@ CHECK_ORDER = (
 )
 
 
-def status_of_each(said: Iterable[tuple[str, Status]]) -> dict[str, Status]:
-    """Return the status of every check over all that was said of it, in the order of `CHECK_ORDER`.
+def status_of_each(outcomes: Iterable[tuple[str, Status]]) -> dict[str, Status]:
+    """Return the status of every check over all its outcomes, in the order of `CHECK_ORDER`.
 
-    A check is failed if any part of it failed. It is passed only if every part passed; a part that
-    was not looked at makes it skipped.
+    A check is failed if one of its outcomes is failed, else skipped if one is skipped, else
+    passed.
 
     Args:
-        said: pairs of check and status, one for each outcome.
+        outcomes: pairs of check and status.
     """
     found: dict[str, set[Status]] = {}
-    for check, status in said:
+    for check, status in outcomes:
         found.setdefault(check, set()).add(status)
     worst_first: tuple[Status, ...] = ("failed", "skipped", "passed")
     return {

@@ -1,4 +1,4 @@
-"""The rows of `pack check`: one for each item of a challenge."""
+"""The rows that `pack check` prints: one row for each item of a challenge."""
 
 from __future__ import annotations
 
@@ -11,9 +11,10 @@ Item = tuple[Kind, str]
 
 @dataclass(frozen=True)
 class Row:
-    """One checked item.
+    """The result for one item.
 
-    refused_by  the checks that failed, for an item that must be refused
+    Attributes:
+        refused_by: the failed checks, if the item is one that must not pass.
     """
 
     challenge: str

@@ -1,6 +1,6 @@
-"""What grading says of a submission: frozen records of checks, differences, where and why.
+"""The report on a submission: frozen records of checks, differences and the diagnosis.
 
-Apart from the other words, because commands that grade nothing do without them.
+Commands that do not grade do not need to import this module.
 """
 
 from __future__ import annotations
@@ -15,7 +15,14 @@ from trainer.model.checks import CHECK_ORDER, Status, Verdict, status_of_each
 
 @dataclass(frozen=True)
 class Slice:
-    """A few neighbouring entries along the last axis: yours beside expected. `wrong` marks those out of tolerance."""
+    """A few neighbouring entries along the last axis of a tensor.
+
+    Attributes:
+        index: the index of the first entry.
+        actual: entries of the submission's tensor.
+        expected: entries of the reference's tensor.
+        wrong: for each entry, True if it is out of tolerance.
+    """
 
     index: tuple[int, ...]
     actual: tuple[float, ...]
@@ -25,7 +32,13 @@ class Slice:
 
 @dataclass(frozen=True)
 class Affected:
-    """Which indices of one named dimension hold a wrong entry, of how many."""
+    """The wrong entries along one named dimension.
+
+    Attributes:
+        dim: the name of the dimension.
+        size: its length.
+        wrong: the indices that hold at least one wrong entry.
+    """
 
     dim: str
     size: int
@@ -34,7 +47,7 @@ class Affected:
 
 @dataclass(frozen=True)
 class Summary:
-    """Mean, standard deviation, least and greatest of a tensor's finite entries, and how many are not finite."""
+    """Statistics of a tensor's finite entries, and the count of entries that are not finite."""
 
     mean: float
     std: float
@@ -45,12 +58,13 @@ class Summary:
 
 @dataclass(frozen=True)
 class Mismatch:
-    """How one tensor differs from what was expected."""
+    """The difference between an output and the expected output.
+
+    Kinds "type" and "plain" are for outputs that are not tensors.
+    """
 
     tensor: str
-    kind: Literal[
-        "missing", "shape", "dtype", "device", "value", "type", "plain"
-    ]  # the last two: outputs that are no tensors
+    kind: Literal["missing", "shape", "dtype", "device", "value", "type", "plain"]
     dims: str = ""
     expected_shape: tuple[int, ...] | None = None
     actual_shape: tuple[int, ...] | None = None
@@ -71,7 +85,7 @@ class Mismatch:
 
 @dataclass(frozen=True)
 class Frame:
-    """A place in the learner's own file."""
+    """A line of the learner's file, and the function that contains the line."""
 
     line: int
     function: str
@@ -80,27 +94,37 @@ class Frame:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What one check says of one case (or of the whole submission, where `case` is None)."""
+    """The outcome of one check for one case.
+
+    Attributes:
+        case: the name of the case; None if the outcome is for the whole submission.
+        number: the case number for `--case`, from 1.
+        frames: the traceback within the learner's file, or the line to blame.
+    """
 
     check: str
     status: Status
     message: str = ""
     case: str | None = None
-    number: int | None = None  # the case's number for --case, from 1
+    number: int | None = None
     mismatch: Mismatch | None = None
     frames: tuple[Frame, ...] = ()
 
 
 @dataclass(frozen=True)
 class EffectiveMask:
-    """Whom each query attends to: a row a query, `#` for a key that is attended to.
+    """The keys that each query attends to.
 
-    what      the difference in words; "" where there is none
-    item      the batch item that is shown
-    actual    () where there is no difference
+    Each string is the row of one query, with `#` for each key that the query attends to.
+
+    Attributes:
+        difference: the difference in words; "" if there is none.
+        item: index of the batch item that is shown.
+        actual: rows of the submission; () if there is no difference.
+        expected: rows of the reference.
     """
 
-    what: str
+    difference: str
     item: int
     actual: tuple[str, ...]
     expected: tuple[str, ...]
@@ -108,14 +132,19 @@ class EffectiveMask:
 
 @dataclass(frozen=True)
 class Diagnosis:
-    """Where a wrong answer went wrong, and why.
+    """The place and the likely cause of a wrong answer.
 
-    mistakes       the known mistakes that give exactly this; () where none does
-    first_line     the learner's line at which the computation left the right path, and in which case (from 1) that was seen
-    last_reached   the reference's last named result that was made as well; first_missed: the first that was not
-    made           what the line made, its shape with letters
-    layout         in which way the result is the right one, or what the reference would have to be given to come to it, in words
-    cleared        what the evidence rules out
+    Attributes:
+        mistakes: the known mistakes that together give exactly this output; () if none do.
+        first_line: the first line of the learner's file that computed a wrong value.
+        case: number of the case that shows the wrong line, from 1.
+        last_reached: the reference's last named result that the submission computed too.
+        first_missed: the reference's first named result that the submission did not compute.
+        made: the result of the first wrong line: its shape with letters.
+        layout: in words, how the output relates to the right one (axes in another order, for
+            example), or which input would make the reference give this output.
+        effective_mask: the mask that the submission seems to apply.
+        cleared: causes that the evidence rules out.
     """
 
     mistakes: tuple[Mistake, ...] = ()
@@ -131,12 +160,15 @@ class Diagnosis:
 
 @dataclass(frozen=True)
 class TraceRow:
-    """What one line of the learner's file made at one moment.
+    """A tensor that one line of the learner's file made.
 
-    depth      how many calls of the file's own functions lie around it
-    shape      with letters, e.g. "[B=2, H=4, L=7, D=5]"; "" where there is nothing to show
-    low, high  of the finite entries
-    milestone  the reference's named result that it equals, or ""
+    Attributes:
+        depth: nesting depth of calls of the file's own functions.
+        shape: shape with letters, e.g. "[B=2, H=4, L=7, D=5]"; "" if there is nothing to show.
+        low: the least finite entry.
+        high: the greatest finite entry.
+        not_finite: count of entries that are not finite.
+        milestone: the reference's named result that equals the tensor, or "".
     """
 
     line: int
@@ -152,7 +184,12 @@ class TraceRow:
 
 @dataclass(frozen=True)
 class Trace:
-    """One case line by line. `failure`: the exception that ended it, or ""."""
+    """The tensors of one case, line by line.
+
+    Attributes:
+        number: the case number, from 1.
+        failure: the exception that ended the run, or "".
+    """
 
     case: Case
     number: int
@@ -163,9 +200,14 @@ class Trace:
 
 @dataclass(frozen=True)
 class Report:
-    """Everything that is said of one submission; the display floor draws it and decides nothing.
+    """The result of grading one submission. Other packages show the report as it is.
 
-    unfinished   why the file is no finished answer, e.g. "does not parse: line 12, invalid syntax"; "" if it is one
+    Attributes:
+        seed: the seed of the cases; None if no cases were drawn.
+        stdout: text that the submission printed.
+        only_case: the case number of `--case`, from 1; None if all cases ran.
+        unfinished: why the file is not a finished answer, e.g. "does not parse: line 12, invalid
+            syntax"; "" if it is finished.
     """
 
     challenge: str
@@ -182,12 +224,12 @@ class Report:
     unfinished: str = ""
 
     def statuses(self) -> dict[str, Status]:
-        """Return each check that was due, in order, with its status over all cases."""
+        """Return the status of each check that was due, over all cases, in order."""
         return status_of_each((outcome.check, outcome.status) for outcome in self.outcomes)
 
     def first_failure(self) -> Outcome | None:
-        """The outcome to explain first, or None after a pass."""
+        """Return the failed outcome to explain first, or None if none failed."""
         failed = [outcome for outcome in self.outcomes if outcome.status == "failed"]
-        if self.verdict == "not-allowed":  # whatever else fails may be its consequence
+        if self.verdict == "not-allowed":  # other failures may follow from the forbidden call
             failed = [outcome for outcome in failed if outcome.check == "from scratch"] or failed
         return min(failed, key=lambda outcome: CHECK_ORDER.index(outcome.check), default=None)

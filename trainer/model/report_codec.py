@@ -1,4 +1,4 @@
-"""A report as the JSON object of the contract, schema `attn-drill.report/1`, and back."""
+"""Convert a report to the JSON object with schema `attn-drill.report/1`, and back."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ SCHEMA = "attn-drill.report/1"
 
 
 def to_object(report: Report) -> dict[str, Any]:
-    """Return a report as plain dicts and lists."""
+    """Return the report as plain dicts and lists."""
     return {
         "schema": SCHEMA,
         "challenge": report.challenge,
@@ -79,7 +79,7 @@ def _diagnosis_to_object(diagnosis: Diagnosis) -> dict[str, Any]:
 
 def _mask_to_object(mask: EffectiveMask) -> dict[str, Any]:
     return {
-        "says": mask.what,
+        "says": mask.difference,
         "batch_item": mask.item,
         "actual": list(mask.actual),
         "expected": list(mask.expected),
@@ -87,12 +87,13 @@ def _mask_to_object(mask: EffectiveMask) -> dict[str, Any]:
 
 
 def from_object(found: Mapping[str, Any]) -> Report:
-    """Return the report of an object that `to_object` made.
+    """Return the report that `to_object` converted to this object.
 
-    The object lacks the cases, the texts of lines, and slices of tensors.
+    The result has no cases, no texts of lines and no slices of tensors, because the object does
+    not contain them.
 
     Raises:
-        KeyError, TypeError: if the object is none of ours.
+        KeyError, TypeError: if `to_object` did not make the object.
     """
     diagnosis = found["diagnosis"]
     return Report(

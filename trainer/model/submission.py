@@ -7,7 +7,12 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Submission:
-    """A learner's file: its name as a report shows it, and its text."""
+    """A learner's file.
+
+    Attributes:
+        name: the file name that a report shows.
+        source: the text of the file.
+    """
 
     name: str
     source: str

@@ -1,1 +1,1 @@
-"""Find and read packs: challenges, their mistakes, stubs and questions. No torch."""
+"""Find and read packs: challenges, known mistakes, stubs and questions. Needs no torch."""

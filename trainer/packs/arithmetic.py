@@ -1,4 +1,4 @@
-"""Evaluate the formulas that a pack writes as text: arithmetic over named numbers, and nothing else."""
+"""Evaluate formulas that a pack contains as text. A formula is arithmetic over named values."""
 
 from __future__ import annotations
 
@@ -33,10 +33,14 @@ _FUNCTIONS: dict[str, Callable[..., float]] = {
 
 
 def evaluate(formula: str, names: Mapping[str, Value]) -> float:
-    """The value of a formula, e.g. `2 * layers * kv_heads * head_dim * bytes_of(dtype)`.
+    """Return the value of a formula, e.g. `2 * layers * kv_heads * bytes_of(dtype)`.
+
+    Args:
+        formula: the text of the formula.
+        names: the value of every name that the formula may use.
 
     Raises:
-        ValueError: where it is no arithmetic, or names what is not given.
+        ValueError: if the text is not arithmetic, or uses a name that is not in `names`.
     """
     try:
         value = _value(ast.parse(formula, mode="eval").body, names)
@@ -49,8 +53,8 @@ def evaluate(formula: str, names: Mapping[str, Value]) -> float:
 
 def _value(node: ast.expr, names: Mapping[str, Value]) -> Value:
     match node:
-        case ast.Constant(value=int() | float() as number):
-            return number
+        case ast.Constant(value=int() | float() as scalar):
+            return scalar
         case ast.Name(id=name):
             return names[name]
         case ast.BinOp(left=left, op=op, right=right):
@@ -58,7 +62,7 @@ def _value(node: ast.expr, names: Mapping[str, Value]) -> Value:
         case ast.UnaryOp(op=op, operand=operand):
             return _OPERATORS[type(op)](_value(operand, names))
         case ast.Call(func=ast.Name(id=name), args=arguments, keywords=[]):
-            return _FUNCTIONS[name](*(_value(one, names) for one in arguments))
+            return _FUNCTIONS[name](*(_value(argument, names) for argument in arguments))
     raise ValueError(
-        f"{ast.unparse(node)!r} is no arithmetic; use + - * / // % ** and {', '.join(_FUNCTIONS)}"
+        f"{ast.unparse(node)!r} is not arithmetic; use + - * / // % ** and {', '.join(_FUNCTIONS)}"
     )

@@ -1,4 +1,4 @@
-"""Tell whether a challenge is the same on two machines or on two days."""
+"""Identify the content of a challenge, to compare it between machines and between days."""
 
 from __future__ import annotations
 
@@ -9,7 +9,10 @@ from trainer.model.challenge import Challenge
 
 
 def content_digest(challenge: Challenge) -> str:
-    """Return the SHA-256 of what verdicts depend on: the challenge's files and our version."""
+    """Return the SHA-256 of the challenge's files and the version of attn-drill.
+
+    The verdict on a submission depends on these two.
+    """
     digest = hashlib.sha256(__version__.encode())
     for root in (challenge.folder, challenge.solutions):
         for path in sorted(root.rglob("*")):

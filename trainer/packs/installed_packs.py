@@ -1,4 +1,7 @@
-"""Find packs among the installed packages: those with an entry point of the group `attn_drill.packs`."""
+"""Find the installed packages that contain a pack.
+
+They register an entry point of the group `attn_drill.packs`.
+"""
 
 from __future__ import annotations
 
@@ -17,12 +20,14 @@ from trainer.model.errors import DrillError
 from trainer.packs.pack_reader import is_pack
 
 
-class Installed(msgspec.Struct, frozen=True):
+class InstalledPack(msgspec.Struct, frozen=True):
     """A pack of an installed package.
 
-    name     of the entry point
-    root     the folder with challenges/ and solutions/
-    copies   folders with the same once more: a project that is installed as it stands may leave one among the packages
+    Attributes:
+        name: the name of the entry point.
+        root: the folder with challenges/ and solutions/.
+        copies: other folders with the same content. An editable install may leave a copy among
+            the installed packages.
     """
 
     name: str
@@ -30,36 +35,43 @@ class Installed(msgspec.Struct, frozen=True):
     copies: tuple[Path, ...] = ()
 
 
-def installed_packs(path: Sequence[str]) -> tuple[list[Installed], list[str]]:
-    """The packs of all packages that lie in these folders (those of `sys.path`), and a sentence for each that cannot be had.
+def installed_packs(path: Sequence[str]) -> tuple[list[InstalledPack], list[str]]:
+    """Return the packs of all packages in these folders, and a sentence for each broken pack.
 
-    An entry point is `name = package`, and the package's folder holds challenges/ and solutions/, or lies beside them in a project that is
-    installed as it stands; the package is not imported. Or it is `name = module:attribute`, and the attribute is the folder of the pack, as text
-    or as a path; then the module is imported.
+    An entry point has one of two forms:
+
+    - `name = package`: the package's folder contains challenges/ and solutions/. In an editable
+      install they may also be next to the package's folder. The package is not imported.
+    - `name = module:attribute`: the attribute is the folder of the pack, as text or as a path. The
+      module is imported.
+
+    Args:
+        path: the folders that hold packages, for example those of `sys.path`.
     """
-    found: list[Installed] = []
+    found: list[InstalledPack] = []
     troubles: list[str] = []
     for package, text in packages_with_packs(path):
         for name, value in entry_points_of(text):
             try:
-                found.append(Installed(name, *_located(value, path)))
-            except (Exception, SystemExit) as error:  # of a module that is not ours
+                found.append(InstalledPack(name, *_locate(value, path)))
+            except (Exception, SystemExit) as error:  # the imported module may raise anything
                 why = (
                     str(error)
                     if isinstance(error, DrillError)
                     else f"{type(error).__name__}: {error}"
                 )
                 troubles.append(
-                    f"The pack {name} of the installed package {package} is left out: {why.rstrip('.')}. Install {package} again, or remove it."
+                    f"The pack {name} of the installed package {package} is left out: "
+                    f"{why.rstrip('.')}. Install {package} again, or remove it."
                 )
     return found, troubles
 
 
-def _located(value: str, path: Sequence[str]) -> tuple[Path, tuple[Path, ...]]:
-    """The folder of the pack that an entry point names, and its copies.
+def _locate(value: str, path: Sequence[str]) -> tuple[Path, tuple[Path, ...]]:
+    """Return the folder of the pack that an entry point names, and the copies of the folder.
 
     Raises:
-        DrillError: where there is none; whatever the module raises, where one is imported.
+        DrillError: if there is no such folder. An imported module may raise any exception.
     """
     module, colon, attribute = (part.strip() for part in value.partition(":"))
     folders = [_folder_in(module, attribute)] if colon else _package_folders(module)
@@ -74,24 +86,24 @@ def _located(value: str, path: Sequence[str]) -> tuple[Path, tuple[Path, ...]]:
 
 
 def _folder_in(module: str, attribute: str) -> Path:
-    """The folder that an attribute of a module names; a relative one is meant from where the module lies."""
-    with redirect_stdout(sys.stderr):  # stdout may be somebody's JSON
-        there = importlib.import_module(module)
-    value: object = there
+    """Return the folder that a module's attribute names; relative paths start at the module."""
+    with redirect_stdout(sys.stderr):  # the command may write JSON to stdout
+        imported = importlib.import_module(module)
+    value: object = imported
     for part in attribute.split("."):
         value = getattr(value, part)
     if not isinstance(value, str | os.PathLike):
-        raise DrillError(f"{module}:{attribute} is {value!r:.60}, and no folder")
-    return Path(there.__file__ or ".").parent / os.fspath(value)
+        raise DrillError(f"{module}:{attribute} is {value!r:.60}, which is not a folder")
+    return Path(imported.__file__ or ".").parent / os.fspath(value)
 
 
 def _package_folders(package: str) -> list[Path]:
-    """Where a package lies, found without importing it or a package that it is in."""
+    """Return the folders of a package without importing the package or its parents."""
     first, *rest = package.split(".")
     spec = find_spec(first) if first else None
     if spec is None:
         raise DrillError(f"there is no package {package!r}")
     folders = [Path(place, *rest) for place in spec.submodule_search_locations or ()]
     if not any(folder.is_dir() for folder in folders):
-        raise DrillError(f"{package} is no package with a folder of its own")
+        raise DrillError(f"{package} is not a package with its own folder")
     return folders

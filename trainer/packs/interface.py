@@ -1,6 +1,6 @@
-"""What a challenge's stub says of names and arguments: the interface that a submission must have.
+"""Read the interface that a submission must have from the challenge's stub.
 
-The stub is the one source of it, read with `ast` and never run.
+The stub is parsed with `ast` and never run.
 """
 
 from __future__ import annotations
@@ -14,7 +14,13 @@ from trainer.packs.pack_reader import stub
 
 
 def signatures(challenge: Challenge) -> tuple[Signature, ...]:
-    """The callables of the stub's entries: a class gives its `__init__` and its public methods, a function itself."""
+    """Return the signatures of the stub's entries.
+
+    A function gives one signature. A class gives one for `__init__` and one for each public method.
+
+    Raises:
+        PackError: if the stub does not parse or does not define an entry.
+    """
     path = challenge.folder / "stub.py"
     try:
         tree = ast.parse(stub(challenge))
@@ -27,7 +33,8 @@ def signatures(challenge: Challenge) -> tuple[Signature, ...]:
     for entry in challenge.entry:
         if entry not in defined:
             raise PackError(
-                f"{path} defines no {entry}, which challenge.toml names as `entry`; it defines {', '.join(defined)}."
+                f"{path} defines no {entry}, which challenge.toml names as `entry`; "
+                f"it defines {', '.join(defined)}."
             )
         node = defined[entry]
         if isinstance(node, ast.FunctionDef):

@@ -1,7 +1,8 @@
-"""Which packs are known, and what they hold together.
+"""Find all known packs, and join their challenges into one catalogue.
 
-In this order, in which challenges are looked up too: folders named by `--pack`, folders named in ATTN_DRILL_PACK, the built-in pack, installed
-packages with an entry point of the group `attn_drill.packs`. Of two challenges with one id the first is found, and the other is hidden.
+Packs are searched in this order: folders named by `--pack`, folders named in ATTN_DRILL_PACK, the
+built-in pack, then installed packages with an entry point of the group `attn_drill.packs`. If two
+challenges have the same id, the first is used and the second is hidden.
 """
 
 from __future__ import annotations
@@ -24,19 +25,25 @@ VARIABLE = "ATTN_DRILL_PACK"
 
 
 class Places(msgspec.Struct, frozen=True):
-    """Where packs are named: the folders of `--pack`, and the text of ATTN_DRILL_PACK."""
+    """The places that name packs.
+
+    Attributes:
+        named: the folders of `--pack`.
+        variable: the value of ATTN_DRILL_PACK.
+    """
 
     named: tuple[Path, ...] = ()
     variable: str = ""
 
 
 class KnownPack(msgspec.Struct, frozen=True):
-    """A pack.
+    """A pack that this run of the program knows.
 
-    root     the folder with challenges/ and solutions/, with symlinks resolved
-    name     of the folder, or of the entry point
-    how      it is known
-    copies   folders with the same once more, which what is graded must not see either
+    Attributes:
+        root: the folder with challenges/ and solutions/, with symlinks resolved.
+        name: the name of the folder or of the entry point.
+        how: the way in which the pack became known.
+        copies: other folders with the same content, which submissions must not see either.
     """
 
     root: Path
@@ -46,11 +53,13 @@ class KnownPack(msgspec.Struct, frozen=True):
 
 
 class Catalogue(msgspec.Struct, frozen=True):
-    """What all known packs hold together.
+    """The content of all known packs.
 
-    packs        the one that is asked first comes first
-    challenges   those that can be found by their id: easiest first, none before one that it builds on
-    troubles     a sentence for everything that is hidden or cannot be read
+    Attributes:
+        packs: the packs in the order in which they are searched.
+        challenges: the challenges that an id can find. Easy challenges come first, and each
+            challenge comes after those that it builds on.
+        troubles: a sentence for each item that is hidden or cannot be read.
     """
 
     packs: tuple[KnownPack, ...]
@@ -63,45 +72,50 @@ class Catalogue(msgspec.Struct, frozen=True):
         return [pack.root for pack in self.packs]
 
     def pack_of(self, challenge: Challenge) -> KnownPack:
-        """The pack that a challenge of the catalogue is of."""
+        """Return the pack that contains a challenge of the catalogue."""
         return next(pack for pack in self.packs if pack.root == challenge.folder.parent.parent)
 
 
 def known_packs(places: Places) -> list[KnownPack]:
-    """All known packs.
+    """Return all known packs in search order.
 
     Raises:
-        DrillError: where a folder that is named is no pack.
+        DrillError: if a named folder is not a pack.
     """
-    return list(_each(places, []))
+    return list(_packs_in_order(places, []))
 
 
 def find(places: Places, wanted: str) -> Challenge:
-    """The challenge with this id. Installed packages are looked for only where no earlier pack has it: that takes its time.
+    """Return the challenge with this id.
+
+    Installed packages are searched only if no earlier pack has the id, because that search is slow.
 
     Raises:
-        DrillError: where no pack has it, naming the nearest ids; where a folder that is named is no pack.
+        DrillError: if no pack has the id (the message names the nearest ids), or if a named folder
+            is not a pack.
     """
-    found = pack_reader.look_up((pack.root for pack in _each(places, [])), wanted)
+    found = pack_reader.look_up((pack.root for pack in _packs_in_order(places, [])), wanted)
     if found is None:
-        raise pack_reader.unknown(wanted, [one.id for one in catalogue(places).challenges])
+        ids = [challenge.id for challenge in catalogue(places).challenges]
+        raise pack_reader.unknown_id(wanted, ids)
     return found
 
 
 def catalogue(places: Places) -> Catalogue:
-    """Read all challenges of all known packs; what cannot be read is left out, and told.
+    """Read all challenges of all known packs. Leave out and report those that cannot be read.
 
     Raises:
-        DrillError: where a folder that is named is no pack.
+        DrillError: if a named folder is not a pack.
     """
     troubles: list[str] = []
-    known = tuple(_each(places, troubles))
+    known = tuple(_packs_in_order(places, troubles))
     found: dict[str, Challenge] = {}
     for pack in known:
         for folder in _folders(pack.root, troubles):
             if folder.name != pack_reader.folder_name(folder.name.lower()):
                 troubles.append(
-                    f"{folder} is left out, for no id leads to it. Rename it: small letters, digits and underscores."
+                    f"{folder} is left out, because no id can name it. "
+                    "Use only lower-case letters, digits and underscores in its name."
                 )
                 continue
             try:
@@ -111,7 +125,8 @@ def catalogue(places: Places) -> Catalogue:
                 continue
             if (first := found.setdefault(challenge.id, challenge)) is not challenge:
                 troubles.append(
-                    f"{folder} is hidden: {first.folder} has the same id, {first.id}, and comes first. Rename one of the two folders to have both."
+                    f"{folder} is hidden: {first.folder} has the same id, {first.id}, and comes "
+                    "first. Rename one of the two folders to use both."
                 )
     return Catalogue(known, _sorted(list(found.values()), troubles), tuple(troubles))
 
@@ -127,16 +142,19 @@ def _folders(root: Path, troubles: list[str]) -> list[Path]:
 def _sorted(challenges: list[Challenge], troubles: list[str]) -> tuple[Challenge, ...]:
     found: list[Challenge] = []
     try:
-        for one in pack_reader.prerequisites_first(challenges):
-            found.append(one)
-    except PackError as error:  # each pack may be without a circle, and all of them together not
+        for challenge in pack_reader.prerequisites_first(challenges):
+            found.append(challenge)
+    except PackError as error:  # a circle may go through several packs
         troubles.append(str(error))
-        found += [one for one in challenges if one not in found]
+        found += [challenge for challenge in challenges if challenge not in found]
     return tuple(found)
 
 
-def _each(places: Places, troubles: list[str]) -> Iterator[KnownPack]:
-    """The packs in order, each folder once; installed ones are looked for when all others have been given."""
+def _packs_in_order(places: Places, troubles: list[str]) -> Iterator[KnownPack]:
+    """Yield the packs in search order, each folder once.
+
+    The search for installed packs starts only after all other packs were yielded.
+    """
     named = [_named(folder, "--pack names") for folder in places.named]
     named += [
         _named(Path(folder), f"{VARIABLE} names")
@@ -150,32 +168,38 @@ def _each(places: Places, troubles: list[str]) -> Iterator[KnownPack]:
             yield pack
     installed, broken = _installed(tuple(sys.path))
     troubles += broken
-    for one in installed:
-        if one.root not in seen:
-            seen.add(one.root)
-            yield KnownPack(one.root, one.name, "installed", one.copies)
+    for pack_of_package in installed:
+        if pack_of_package.root not in seen:
+            seen.add(pack_of_package.root)
+            yield KnownPack(
+                pack_of_package.root, pack_of_package.name, "installed", pack_of_package.copies
+            )
 
 
 def _named(folder: Path, who: str) -> KnownPack:
-    """A pack that somebody named.
+    """Return the pack in a folder that the user named.
+
+    Args:
+        folder: the folder, as the user wrote it.
+        who: the beginning of an error message, for example "--pack names".
 
     Raises:
-        DrillError: where it is none.
+        DrillError: if the folder is not a pack.
     """
     place = folder.expanduser().resolve()
     if not place.is_dir():
         raise DrillError(
-            f"{who} {folder}, and there is no such folder. `attn-drill pack new NAME` makes a pack."
+            f"{who} {folder}, but there is no such folder. `attn-drill pack new NAME` makes a pack."
         )
     if missing := [
         f"{part}/" for part in ("challenges", "solutions") if not (place / part).is_dir()
     ]:
         raise DrillError(
-            f"{who} {folder}, which is no pack: it has no folder {' and no folder '.join(missing)}. `attn-drill pack new NAME` makes a pack."
+            f"{who} {folder}, which is not a pack: it has no folder "
+            f"{' and no folder '.join(missing)}. `attn-drill pack new NAME` makes a pack."
         )
     return KnownPack(place, place.name, "named")
 
 
-_installed = functools.cache(
-    installed_packs
-)  # of a process: nothing is installed while a command runs
+# Nothing is installed while a command runs, so one search for each process is enough.
+_installed = functools.cache(installed_packs)

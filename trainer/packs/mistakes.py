@@ -1,4 +1,4 @@
-"""Known mistakes: one-line patches of a reference."""
+"""Read the known mistakes of a challenge and apply them: one-line patches of the reference."""
 
 from __future__ import annotations
 
@@ -38,16 +38,21 @@ class MistakesFile(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
 
 
 def read_mistakes(challenge: Challenge) -> tuple[Mistake, ...]:
-    """The mistakes of `solutions/<challenge>/mistakes.toml`, in the file's order."""
+    """Return the mistakes of `solutions/<challenge>/mistakes.toml`, in the file's order.
+
+    Raises:
+        PackError: if the file cannot be read, an id occurs twice, or a twin is not above.
+    """
     path = challenge.solutions / "mistakes.toml"
     data: MistakesFile = read_toml(path, MistakesFile)
     seen: set[str] = set()
     for entry in data.mistake:
         if entry.id in seen:
-            raise PackError(f"{path}: two mistakes have the id {entry.id!r}. Rename one.")
+            raise PackError(f"{path}: two mistakes have the id {entry.id!r}. Rename one of them.")
         if unknown := set(entry.twins) - seen:
             raise PackError(
-                f"{path}: mistake {entry.id!r} has the twin {', '.join(sorted(unknown))}, which does not stand above it."
+                f"{path}: mistake {entry.id!r} has the twin {', '.join(sorted(unknown))}, "
+                "which is not above it in the file."
             )
         seen.add(entry.id)
     return tuple(
@@ -59,7 +64,7 @@ def read_mistakes(challenge: Challenge) -> tuple[Mistake, ...]:
 def readable_mistakes(
     challenges: Iterable[Challenge],
 ) -> tuple[dict[str, tuple[Mistake, ...]], list[str]]:
-    """The known mistakes of each of these challenges, by its id, and a sentence for each file that cannot be read."""
+    """Return the mistakes of each challenge by id, and a sentence for each unreadable file."""
     found: dict[str, tuple[Mistake, ...]] = {}
     troubles: list[str] = []
     for challenge in challenges:
@@ -71,16 +76,19 @@ def readable_mistakes(
 
 
 def read_styles(challenge: Challenge) -> tuple[Mistake, ...]:
-    """Other right ways to write lines of the reference, beside which a mistake may come to something else; as patches without words."""
+    """Return other right ways to write lines of the reference, as patches without words.
+
+    Combined with such a patch, a mistake may give another wrong output.
+    """
     data: MistakesFile = read_toml(challenge.solutions / "mistakes.toml", MistakesFile)
     return tuple(Mistake(f"style {entry.id}", entry.was, entry.now, "", "") for entry in data.style)
 
 
 def replaced(source: str, mistake: Mistake, where: str) -> str:
-    """Put a mistake into a source. The result may not compile.
+    """Return the source with the mistake. The result may not compile.
 
     Args:
-        where: the path that an error names.
+        where: the path for an error message.
 
     Raises:
         PackError: if `was` is not found exactly once.
@@ -89,13 +97,13 @@ def replaced(source: str, mistake: Mistake, where: str) -> str:
     if count != 1:
         raise PackError(
             f"{where}: mistake {mistake.id!r}: `was` is found {count} times in the solution; "
-            "it must be found once."
+            "it must be found exactly once."
         )
     return source.replace(mistake.was, mistake.now)
 
 
 def patch(source: str, mistake: Mistake, where: str) -> str:
-    """Put a mistake into the reference's source.
+    """Return the reference's source with the mistake.
 
     Raises:
         PackError: if `was` is not found exactly once, or the result does not compile.
@@ -104,10 +112,11 @@ def patch(source: str, mistake: Mistake, where: str) -> str:
 
 
 def patch_all(source: str, mistakes: Sequence[Mistake], where: str) -> str:
-    """Put several mistakes into the reference's source.
+    """Return the reference's source with several mistakes.
 
     Raises:
-        PackError: if a `was` is not found exactly once, two overlap, or the result does not compile.
+        PackError: if a `was` is not found exactly once, if two of them overlap, or if the result
+            does not compile.
     """
     patched = source
     for mistake in sorted(mistakes, key=lambda mistake: -source.find(mistake.was)):
@@ -123,6 +132,6 @@ def patch_all(source: str, mistakes: Sequence[Mistake], where: str) -> str:
 
 
 def lines_of(source: str, mistake: Mistake) -> range:
-    """Return the numbers of the lines of a source that a mistake changes, from 1."""
+    """Return the line numbers that a mistake changes in the source, from 1."""
     first = source.count("\n", 0, source.index(mistake.was)) + 1
     return range(first, first + mistake.was.rstrip("\n").count("\n") + 1)

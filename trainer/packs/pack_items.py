@@ -1,4 +1,4 @@
-"""The items of a challenge that `pack check` looks at."""
+"""List the items of a challenge that `pack check` checks."""
 
 from __future__ import annotations
 
@@ -13,25 +13,27 @@ from trainer.packs.mistakes import read_mistakes, read_styles
 
 
 def items(challenge: Challenge) -> list[Item]:
-    """Return everything of a challenge that is to be checked, in the order of the rows."""
+    """Return all items of a challenge, in the order of the rows of `pack check`."""
     found: list[Item] = [
         ("content", "prompt, hints, cases"),
         ("stub", "stub.py"),
         ("reference", "solution.py"),
     ]
     found += [("also right", path.name) for path in pack_reader.also_right(challenge)]
-    with contextlib.suppress(PackError):  # the first item reports it
+    with contextlib.suppress(PackError):  # the item "content" reports the error
         found += [("style", style.id) for style in read_styles(challenge)]
         found += [("mistake", mistake.id) for mistake in read_mistakes(challenge)]
     return found
 
 
-def some_of(found: Sequence[Item], every: int, first: int) -> list[Item]:
-    """Return all items that are no mistakes, and of the mistakes every so many-th.
+def sample_items(all_items: Sequence[Item], every: int, first: int) -> list[Item]:
+    """Return every `every`-th mistake, and all items that are not mistakes.
 
     Args:
-        first: the place of the first of these mistakes, modulo `every`.
+        all_items: the items of a challenge.
+        every: the step through the list of mistakes.
+        first: the index of the first mistake to return, modulo `every`.
     """
-    mistakes = [item for item in found if item[0] == "mistake"]
-    others = [item for item in found if item[0] != "mistake"]
+    mistakes = [item for item in all_items if item[0] == "mistake"]
+    others = [item for item in all_items if item[0] != "mistake"]
     return others + mistakes[first % every :: every]

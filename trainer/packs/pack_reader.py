@@ -1,6 +1,7 @@
 """Find packs of challenges and read them by path.
 
-A pack is a folder with `challenges/` and `solutions/` in it. Ids have hyphens, folders underscores.
+A pack is a folder that contains `challenges/` and `solutions/`. A challenge's id has hyphens; the
+names of its folders have underscores instead.
 """
 
 from __future__ import annotations
@@ -34,27 +35,31 @@ class ChallengeFile(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
 
 
 def folder_name(challenge_id: str) -> str:
-    """`kv-cache` -> `kv_cache`; the one place that maps an id to a folder."""
+    """Return the folder name of an id: `kv-cache` -> `kv_cache`."""
     return challenge_id.replace("-", "_")
 
 
 def challenge_id(folder: str) -> str:
-    """`kv_cache` -> `kv-cache`."""
+    """Return the id of a folder name: `kv_cache` -> `kv-cache`."""
     return folder.replace("_", "-")
 
 
 def built_in_pack() -> Path:
-    """The pack that comes with the project: beside `trainer/` in a checkout, inside it in an installed wheel."""
+    """Return the folder of the pack that comes with attn-drill.
+
+    The pack is next to `trainer/` in a checkout, and inside `trainer/` in an installed wheel.
+    """
     for root in (TRAINER.parent, TRAINER / "_pack"):
         if is_pack(root):
             return root
     raise PackError(
-        f"No challenges/ and solutions/ beside or inside {TRAINER}. Install attn-drill again from a whole checkout or wheel."
+        f"There are no folders challenges/ and solutions/ next to or inside {TRAINER}. "
+        "Install attn-drill again from a complete checkout or wheel."
     )
 
 
 def is_pack(root: Path) -> bool:
-    """Whether a folder has what a pack has: challenges/ and solutions/."""
+    """Return True if the folder contains challenges/ and solutions/."""
     return (root / "challenges").is_dir() and (root / "solutions").is_dir()
 
 
@@ -62,14 +67,16 @@ def read_toml(path: Path, shape: Any) -> Any:
     """Read a TOML file into a msgspec type.
 
     Raises:
-        PackError: one sentence that names the file and the key.
+        PackError: if the file is missing, unreadable or not valid. The message names the file and
+            the key.
     """
     try:
         with path.open("rb") as file:
             return msgspec.convert(tomllib.load(file), shape)
     except FileNotFoundError:
         raise PackError(
-            f"{path} is missing. Add it, or run `attn-drill pack check` for all that a challenge needs."
+            f"{path} is missing. "
+            "Add it. `attn-drill pack check` reports everything that a challenge lacks."
         ) from None
     except OSError as error:
         raise PackError(f"{path} cannot be read: {error.strerror or error}.") from None
@@ -80,7 +87,7 @@ def read_toml(path: Path, shape: Any) -> Any:
 
 
 def read_text(path: Path) -> str:
-    """Read a text file of a pack, or raise PackError naming it."""
+    """Read a text file of a pack, or raise PackError with the path."""
     try:
         return path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
@@ -92,11 +99,13 @@ def read_challenge(folder: Path) -> Challenge:
     data: ChallengeFile = read_toml(folder / "challenge.toml", ChallengeFile)
     if not data.entry:
         raise PackError(
-            f"{folder / 'challenge.toml'}: `entry` names nothing. Name what the learner's file must define."
+            f"{folder / 'challenge.toml'}: `entry` names nothing. "
+            "Name what the learner's file must define."
         )
     if data.kind == "module" and len(data.entry) != 1:
         raise PackError(
-            f"{folder / 'challenge.toml'}: `entry` names {len(data.entry)} things; a module challenge has one class."
+            f"{folder / 'challenge.toml'}: `entry` has {len(data.entry)} names, "
+            "but a module challenge must have exactly one class."
         )
     return Challenge(
         id=challenge_id(folder.name),
@@ -114,7 +123,10 @@ def read_challenge(folder: Path) -> Challenge:
 
 
 def challenge_folders(root: Path) -> list[Path]:
-    """The folders of a pack's challenges, by name. Those that begin with a dot or an underscore are left out."""
+    """Return the folders of a pack's challenges, sorted by name.
+
+    Folders whose names begin with a dot or an underscore are left out.
+    """
     challenges = root / "challenges"
     if not challenges.is_dir():
         raise PackError(f"{root} has no folder challenges/. A pack has challenges/ and solutions/.")
@@ -126,49 +138,54 @@ def challenge_folders(root: Path) -> list[Path]:
 
 
 def read_pack(root: Path) -> tuple[Challenge, ...]:
-    """All challenges of a pack, easiest first, then by what they build on and name."""
+    """Return all challenges of a pack in the order of `prerequisites_first`."""
     return tuple(
         prerequisites_first([read_challenge(folder) for folder in challenge_folders(root)])
     )
 
 
 def prerequisites_first(challenges: Iterable[Challenge]) -> Iterator[Challenge]:
-    """Easiest first, but never a challenge before one of these that it builds on.
+    """Yield challenges by their minutes, but each challenge after those that it builds on.
 
     Raises:
-        PackError: when all that are left build on each other in a circle.
+        PackError: if all remaining challenges build on each other in a circle.
     """
-    left = sorted(challenges, key=lambda challenge: (challenge.minutes, challenge.id))
-    while left:
-        waiting = {challenge.id for challenge in left}
-        ready = [challenge for challenge in left if not waiting & set(challenge.builds_on)]
+    remaining = sorted(challenges, key=lambda challenge: (challenge.minutes, challenge.id))
+    while remaining:
+        waiting = {challenge.id for challenge in remaining}
+        ready = [challenge for challenge in remaining if not waiting & set(challenge.builds_on)]
         if not ready:
             raise PackError(
-                f"builds_on goes in a circle among {', '.join(sorted(waiting))}. Remove one of these links."
+                f"`builds_on` makes a circle among {', '.join(sorted(waiting))}. "
+                "Remove one of these links."
             )
         yield ready[0]
-        left.remove(ready[0])
+        remaining.remove(ready[0])
 
 
 def find_challenge(root: Path, wanted: str) -> Challenge:
-    """The challenge of a pack with this id; underscores are taken for hyphens.
+    """Return the challenge of a pack with this id. Underscores count as hyphens.
 
     Raises:
-        DrillError: naming the nearest ids.
+        DrillError: if there is none; the message names the nearest ids.
     """
     return find_in([root], wanted)
 
 
 def find_in(roots: Sequence[Path], wanted: str) -> Challenge:
-    """The same among several packs: of two with one id, that of the earlier pack."""
+    """Return the challenge with this id from the first of these packs that has one.
+
+    Raises:
+        DrillError: if there is none; the message names the nearest ids.
+    """
     found = look_up(roots, wanted)
     if found is None:
-        raise unknown(wanted, [challenge.id for root in roots for challenge in read_pack(root)])
+        raise unknown_id(wanted, [challenge.id for root in roots for challenge in read_pack(root)])
     return found
 
 
 def look_up(roots: Iterable[Path], wanted: str) -> Challenge | None:
-    """The challenge with this id in the first of these packs that has one; later packs are not looked at."""
+    """Return the challenge with this id from the first of these packs that has one, or None."""
     name = challenge_id(wanted.strip().lower())
     for root in roots:
         folder = root / "challenges" / folder_name(name)
@@ -177,19 +194,23 @@ def look_up(roots: Iterable[Path], wanted: str) -> Challenge | None:
     return None
 
 
-def unknown(wanted: str, ids: Sequence[str]) -> DrillError:
-    """What to say where no challenge has this id, with the nearest of those that there are."""
+def unknown_id(wanted: str, ids: Sequence[str]) -> DrillError:
+    """Return the error for an id that no challenge has; its message names the nearest ids."""
     name = challenge_id(wanted.strip().lower())
     near = difflib.get_close_matches(name, ids, n=3, cutoff=0.4)
-    near += [one for one in ids if name and (name in one or one in name) and one not in near]
-    hint = f"Did you mean {' or '.join(near)}?" if near else f"There are: {', '.join(ids)}."
+    near += [
+        known for known in ids if name and (name in known or known in name) and known not in near
+    ]
+    hint = (
+        f"Did you mean {' or '.join(near)}?" if near else f"The challenges are: {', '.join(ids)}."
+    )
     return DrillError(
-        f"No challenge is called {wanted!r}. {hint} `attn-drill list` shows them all."
+        f"No challenge is called {wanted!r}. {hint} `attn-drill list` shows all challenges."
     )
 
 
 def prompt(challenge: Challenge, language: str = "en") -> str:
-    """The prompt in this language, or in English where there is none."""
+    """Return the prompt in this language, or in English if there is no translation."""
     translated = challenge.folder / f"prompt.{language}.md"
     if language != "en" and translated.is_file():
         return read_text(translated)
@@ -197,15 +218,15 @@ def prompt(challenge: Challenge, language: str = "en") -> str:
 
 
 def stub(challenge: Challenge, level: Level = "standard") -> str:
-    """The text of the stub that `start` hands out at this level."""
+    """Return the text of the stub that `start` writes at this level."""
     return at_level(read_text(challenge.folder / "stub.py"), level)
 
 
 def solution(challenge: Challenge) -> str:
-    """The text of the reference."""
+    """Return the source of the reference."""
     return read_text(challenge.solutions / "solution.py")
 
 
 def also_right(challenge: Challenge) -> tuple[Path, ...]:
-    """Other right answers, in other styles, that the grader must accept."""
+    """Return the paths of right answers in other styles, which the grader must accept."""
     return tuple(sorted((challenge.solutions / "also_right").glob("*.py")))

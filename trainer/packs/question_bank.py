@@ -1,4 +1,4 @@
-"""The question bank of a pack: `challenges/_questions/<topic>.toml`, one file a topic."""
+"""Read the question bank of a pack: one file `challenges/_questions/<topic>.toml` per topic."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class BankEntry(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
 
 
 class TopicFile(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
-    """The keys of one file."""
+    """The keys of one topic file."""
 
     title: str
     question: tuple[BankEntry, ...]
@@ -49,13 +49,23 @@ class TopicFile(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
 class Question:
     """One question of the bank.
 
-    asks, explains   text with `{name}` for every drawn or derived value; `{answer}` in explains
-    code             shown below the question as it is, or ""
-    challenges       ids of the challenges that it follows up
-    answer           kind "number": the formula; `unit` "B" takes bytes in any unit, "FLOP" takes GFLOP and so on
-    tolerance        kind "number": the relative difference that is still right (and half a unit of the last digit that is written)
-    vary, derive     kind "number": what is drawn anew each time, and what follows from it, in this order
-    right, wrong     kind "choice": the answer, and plausible ones that are wrong
+    The attributes `answer` to `derive` are for kind "number", `right` and `wrong` for "choice".
+
+    Attributes:
+        topic: the name of the topic file.
+        asks: the question. `{name}` is replaced by a drawn or derived value.
+        explains: the explanation. `{name}` is replaced as in `asks`, `{answer}` by the answer.
+        challenges: ids of the challenges after which the question may be shown.
+        code: text that is shown below the question without replacements, or "".
+        answer: the formula of the answer.
+        unit: the unit of the answer. "B" accepts bytes in any unit (KiB, MB ...), "FLOP" accepts
+            GFLOP and so on.
+        tolerance: the relative difference that is still right. Half a unit of the last digit that
+            the learner wrote is always allowed.
+        vary: the values from which each name is drawn, again for each question.
+        derive: formulas for further names, which are computed in this order.
+        right: the right answer.
+        wrong: plausible wrong answers.
     """
 
     id: str
@@ -75,22 +85,25 @@ class Question:
 
 
 def read_topics(root: Path) -> dict[str, str]:
-    """The topics of a pack's bank by name, with their titles."""
+    """Return the title of each topic of a pack's bank, by the topic's name."""
     return {path.stem: _read(path).title for path in _files(root)}
 
 
 def read_questions(root: Path) -> tuple[Question, ...]:
-    """All questions of a pack, in the order of topics and files.
+    """Return all questions of a pack, topic by topic, in the order of the files.
 
     Raises:
-        PackError: where an entry lacks what its kind needs, an id stands twice, or a formula or a text names what is not there.
+        PackError: if an entry lacks a key that its kind needs, an id occurs twice, or a formula or
+            a text uses an unknown name.
     """
     found: list[Question] = []
     seen: set[str] = set()
     for path in _files(root):
         for entry in _read(path).question:
             if entry.id in seen:
-                raise PackError(f"{path}: two questions have the id {entry.id!r}. Rename one.")
+                raise PackError(
+                    f"{path}: two questions have the id {entry.id!r}. Rename one of them."
+                )
             seen.add(entry.id)
             if trouble := _trouble(entry):
                 raise PackError(f"{path}: question {entry.id!r} {trouble}.")
@@ -105,11 +118,12 @@ def read_questions(root: Path) -> tuple[Question, ...]:
 
 @dataclass(frozen=True)
 class Bank:
-    """The question banks of several packs as one.
+    """The question banks of several packs, joined.
 
-    titles      of the topics, by name
-    questions   of all packs, in their order
-    troubles    a sentence for everything that is left out
+    Attributes:
+        titles: the title of each topic, by the topic's name.
+        questions: the questions of all packs, in the order of the packs.
+        troubles: a sentence for each question or bank that is left out.
     """
 
     titles: Mapping[str, str]
@@ -118,25 +132,30 @@ class Bank:
 
 
 def read_bank(roots: Iterable[Path]) -> Bank:
-    """The banks of these packs, but for one that cannot be read. Of two questions with one id, and of two titles of a topic, the earlier pack's counts."""
+    """Return the joined banks of these packs, without the banks that cannot be read.
+
+    If two questions have the same id, or a topic has two titles, those of the earlier pack are
+    used.
+    """
     titles: dict[str, str] = {}
     questions: dict[str, Question] = {}
     troubles: list[str] = []
     for root in roots:
         try:
-            topics, asked = read_topics(root), read_questions(root)
+            topics, pack_questions = read_topics(root), read_questions(root)
         except PackError as error:
             troubles.append(f"The questions of {root} are left out: {error}")
             continue
         troubles += [
-            f"The question {one.id!r} of {root} is hidden: another one has the same id, and comes first."
-            for one in asked
-            if one.id in questions
+            f"The question {question.id!r} of {root} is hidden: "
+            "another question has the same id and comes first."
+            for question in pack_questions
+            if question.id in questions
         ]
         for name, title in topics.items():
             titles.setdefault(name, title)
-        for one in asked:
-            questions.setdefault(one.id, one)
+        for question in pack_questions:
+            questions.setdefault(question.id, question)
     return Bank(titles, tuple(questions.values()), tuple(troubles))
 
 
@@ -150,26 +169,29 @@ def _read(path: Path) -> TopicFile:
 
 
 def _trouble(entry: BankEntry) -> str:
-    """What is wrong with an entry, in words that go on after its name; "" where nothing is."""
+    """Return the fault of an entry, as the rest of a sentence about the entry; "" if none."""
     if entry.kind == "choice":
         if len(entry.wrong) < 2 or not entry.right:
-            return "is a choice; it needs `right` and at least two of `wrong`"
+            return "is of kind 'choice'; it needs `right` and at least two answers in `wrong`"
         if len({entry.right, *entry.wrong}) <= len(entry.wrong):
             return "has the same answer twice"
         return (
-            "is a choice; `answer`, `vary` and `derive` are of numbers"
+            "is of kind 'choice'; `answer`, `vary` and `derive` are for kind 'number' only"
             if entry.answer or entry.vary or entry.derive
             else ""
         )
     if entry.right or entry.wrong or not entry.answer:
-        return "is a number; it needs `answer`, and `right` and `wrong` are of choices"
+        return (
+            "is of kind 'number'; it needs `answer`, and `right` and `wrong` are for kind "
+            "'choice' only"
+        )
     if empty := [name for name, values in entry.vary.items() if not values]:
-        return f"draws {empty[0]} from nothing"
+        return f"has no values for {empty[0]} in `vary`"
     names = {*entry.vary, *entry.derive}
     if unknown := set(_NAMED.findall(entry.asks)) - names:
-        return f"asks with {{{min(unknown)}}}, which is neither drawn nor derived"
+        return f"uses {{{min(unknown)}}} in `asks`, which is neither in `vary` nor in `derive`"
     if unknown := set(_NAMED.findall(entry.explains)) - names - {"answer"}:
-        return f"explains with {{{min(unknown)}}}, which is neither drawn nor derived"
+        return f"uses {{{min(unknown)}}} in `explains`, which is neither in `vary` nor in `derive`"
     try:
         solve(entry.answer, {name: values[0] for name, values in entry.vary.items()}, entry.derive)
     except ValueError as error:
@@ -180,10 +202,18 @@ def _trouble(entry: BankEntry) -> str:
 def solve(
     answer: str, drawn: Mapping[str, Value], derive: Mapping[str, str]
 ) -> tuple[float, dict[str, Value]]:
-    """The answer for these drawn values, and all values by name.
+    """Compute the answer of a question.
+
+    Args:
+        answer: the formula of the answer.
+        drawn: the drawn values by name.
+        derive: formulas for further names, which are computed in this order.
+
+    Returns:
+        The answer, and all drawn and derived values by name.
 
     Raises:
-        ValueError: where a formula is no arithmetic over what is there.
+        ValueError: if a formula is not arithmetic over these names.
     """
     names = dict(drawn)
     for name, formula in derive.items():

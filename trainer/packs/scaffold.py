@@ -1,6 +1,7 @@
-"""A new pack: a project that can be installed, with one challenge that works and holds to the rules.
+"""Write a new pack: a project that can be installed, with one working challenge.
 
-Its files lie in `template/`, each with `.template` behind its name, so that nothing takes them for code of this project.
+The files are in `template/`. The suffix `.template` keeps tools from treating them as code of this
+project.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ TEMPLATE = Path(__file__).resolve().parent / "template"
 _SUFFIX = ".template"
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9]*([-_][A-Za-z0-9]+)*")
 _MOST_LETTERS = 64
-# What an installed pack of this name would stand in the way of.
+# Modules that an installed pack of the same name would hide.
 _TAKEN = {
     *keyword.kwlist,
     *sys.stdlib_module_names,
@@ -37,23 +38,29 @@ _TAKEN = {
 
 @dataclass(frozen=True)
 class NewPack:
-    """A pack that was written: its folder, and the id of its challenge."""
+    """A pack that was written: its folder and the id of its challenge."""
 
     folder: Path
     challenge: str
 
 
 def scaffold(name: str, parent: Path) -> NewPack:
-    """Write the pack `name` as a new folder in `parent`, which is made where it is not there; the whole pack or nothing.
+    """Write a new pack as the folder `parent/name`, either completely or not at all.
+
+    Args:
+        name: the name of the pack and of its folder.
+        parent: the folder to write into. It is created if it does not exist.
 
     Raises:
-        DrillError: where the name is none for a Python package, something of that name is there, or the folder cannot be written.
+        DrillError: if the name cannot be a Python package, if the folder exists, or if it cannot be
+            written.
     """
     module = module_name(name)
     folder = parent / name
     if os.path.lexists(folder):
         raise DrillError(
-            f"{folder} is already there and is left as it is. Choose another name, or another folder with --dir."
+            f"{folder} already exists and was not changed. "
+            "Choose another name, or another folder with --dir."
         )
     (first,) = challenge_folders(TEMPLATE)
     texts = dict(_filled({"name": name, "module": module, "id": challenge_id(first.name)}))
@@ -65,7 +72,8 @@ def scaffold(name: str, parent: Path) -> NewPack:
         unfinished.rename(folder)
     except OSError as error:
         raise DrillError(
-            f"{folder} cannot be written: {error.strerror or error}. Choose another folder with --dir."
+            f"{folder} cannot be written: {error.strerror or error}. "
+            "Choose another folder with --dir."
         ) from None
     finally:
         with contextlib.suppress(OSError):
@@ -74,25 +82,27 @@ def scaffold(name: str, parent: Path) -> NewPack:
 
 
 def module_name(name: str) -> str:
-    """`my-pack` -> `my_pack`, the Python package of a pack with this name.
+    """Return the name of the Python package for a pack: `my-pack` -> `my_pack`.
 
     Raises:
-        DrillError: where it cannot be one.
+        DrillError: if the name cannot be a Python package.
     """
     if not _NAME.fullmatch(name) or len(name) > _MOST_LETTERS:
         raise DrillError(
-            f"{name!r:.80} is no name for a pack: up to {_MOST_LETTERS} letters a-z, digits, and single hyphens between them, e.g. my-pack."
+            f"{name!r:.80} cannot be the name of a pack. Use up to {_MOST_LETTERS} letters a-z and "
+            "digits with single hyphens between them, and begin with a letter, e.g. my-pack."
         )
     module = name.replace("-", "_").lower()
     if module in _TAKEN:
         raise DrillError(
-            f"{name!r} is no name for a pack: Python or attn-drill has a module {module}, which it would hide. Choose another, e.g. my-{name}."
+            f"{name!r} cannot be the name of a pack, because Python or attn-drill uses the name "
+            f"{module}. Choose another name, e.g. my-{name}."
         )
     return module
 
 
 def _filled(words: dict[str, str]) -> Iterator[tuple[Path, str]]:
-    """Every file of the template: its place in the pack, and its text with these words in their places."""
+    """Yield the path in the pack and the text of every template file, with placeholders filled."""
     for path in sorted(TEMPLATE.rglob(f"*{_SUFFIX}")):
         place = (
             str(path.relative_to(TEMPLATE)).removesuffix(_SUFFIX).replace("MODULE", words["module"])

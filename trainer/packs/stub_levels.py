@@ -1,6 +1,8 @@
-"""The three levels of a stub, made from one text: with its steps, as it is handed out, and with its signatures alone.
+"""Make the three levels of a stub from one text.
 
-A comment on a line of its own is a step of the guided level: what to make next and, after `->`, its shape or type.
+The level `guided` has comments with steps, `standard` has docstrings only, and `blank` has
+signatures only. A comment on a separate line is a step: it describes the next result and, after
+`->`, the shape or type of that result.
 """
 
 from __future__ import annotations
@@ -16,11 +18,12 @@ LEVELS: tuple[Level, ...] = get_args(Level)
 
 
 def at_level(stub: str, level: Level) -> str:
-    """The stub at this level.
+    """Return the stub at this level.
 
     Args:
-        stub: the text of `stub.py`, which is the guided level. It compiles.
-        level: `guided` as it is, `standard` without the steps, `blank` without the docstrings too.
+        stub: the text of `stub.py`, which is the guided level. It must compile.
+        level: `guided` keeps the text, `standard` removes the steps, and `blank` removes steps
+            and docstrings.
     """
     if level == "guided":
         return stub
@@ -29,29 +32,29 @@ def at_level(stub: str, level: Level) -> str:
         dropped |= _docstring_lines(stub)
     lines = [
         line
-        for number, line in enumerate(stub.splitlines(keepends=True), start=1)
-        if number not in dropped
+        for line_number, line in enumerate(stub.splitlines(keepends=True), start=1)
+        if line_number not in dropped
     ]
     return _without_gaps("".join(lines))
 
 
 def steps(stub: str) -> list[str]:
-    """The steps of the guided level, in order; a comment of several lines is one step."""
+    """Return the steps of the guided level in order. A comment of several lines is one step."""
     lines = stub.splitlines()
     found: list[str] = []
     last = -1
-    for number in _step_lines(stub):
-        text = lines[number - 1].strip().removeprefix("#").strip()
-        if number == last + 1 and not re.match(r"\d+\.", text):
+    for line_number in _step_lines(stub):
+        text = lines[line_number - 1].strip().removeprefix("#").strip()
+        if line_number == last + 1 and not re.match(r"\d+\.", text):
             found[-1] += f" {text}"
         else:
             found.append(text)
-        last = number
+        last = line_number
     return found
 
 
 def _step_lines(stub: str) -> list[int]:
-    """The lines that hold a comment and nothing else."""
+    """Return the numbers of the lines that contain only a comment."""
     tokens = tokenize.generate_tokens(io.StringIO(stub).readline)
     return [
         token.start[0]
@@ -61,7 +64,7 @@ def _step_lines(stub: str) -> list[int]:
 
 
 def _docstring_lines(stub: str) -> set[int]:
-    """The lines of all docstrings."""
+    """Return the line numbers of all docstrings."""
     found: set[int] = set()
     for node in ast.walk(ast.parse(stub)):
         if (
@@ -73,5 +76,5 @@ def _docstring_lines(stub: str) -> set[int]:
 
 
 def _without_gaps(text: str) -> str:
-    """Without empty lines at the beginning, and after the colon that opens a class."""
+    """Remove empty lines at the beginning, and after the first line of a class."""
     return re.sub(r"(?m)^(class .*:\n)\n+", r"\1", text).lstrip("\n")

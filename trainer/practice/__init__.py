@@ -1,1 +1,1 @@
-"""The learner's journal, and what is computed from it: the schedule, statistics."""
+"""The learner's journal, and the schedule and statistics that are computed from it."""

@@ -1,4 +1,7 @@
-"""What there is to practise: due, under way, new, passed. Pure; the journal's words and the time are passed in."""
+"""List the challenges that are due, under way, new or passed.
+
+The functions are pure: the caller passes the journal's entries and the current time.
+"""
 
 from __future__ import annotations
 
@@ -16,15 +19,24 @@ SECTIONS: tuple[Section, ...] = ("due", "under way", "new", "passed")
 
 @dataclass(frozen=True)
 class AgendaEntry:
-    """One challenge, where it stands, and when it is due if it was reviewed."""
+    """A challenge with its section of the agenda.
+
+    Attributes:
+        challenge: The challenge.
+        section: The section of the agenda that lists the challenge.
+        item: The challenge as a scheduled item, or None if it was never reviewed.
+    """
 
     challenge: Challenge
     section: Section
     item: ScheduledItem | None = None
 
     def matches(self, words: str) -> bool:
-        """Whether every word stands in its id, title, topic or level."""
-        text = f"{self.challenge.id} {self.challenge.title} {self.challenge.topic} {self.challenge.level}".lower()
+        """Return whether every word occurs in the challenge's id, title, topic or level."""
+        text = (
+            f"{self.challenge.id} {self.challenge.title} {self.challenge.topic}"
+            f" {self.challenge.level}"
+        ).lower()
         return all(word in text for word in words.lower().split())
 
 
@@ -34,7 +46,16 @@ def agenda(
     reviews: Iterable[Review],
     now: float,
 ) -> list[AgendaEntry]:
-    """All challenges, section by section; the longest due first, the others in the pack's order."""
+    """Return all challenges, section by section.
+
+    The due challenges begin with the longest due. The other sections keep the order of the pack.
+
+    Args:
+        challenges: The challenges of the packs.
+        progress: The learner's progress, by challenge id.
+        reviews: The reviews in the journal.
+        now: The current time in seconds since the epoch.
+    """
     reviewed = items(reviews, now)
     entries: list[AgendaEntry] = []
     for challenge in challenges:
@@ -50,14 +71,14 @@ def agenda(
         entries.append(AgendaEntry(challenge, section, item))
     return sorted(
         entries,
-        key=lambda one: (
-            SECTIONS.index(one.section),
-            one.item.due_at if one.section == "due" and one.item else 0.0,
+        key=lambda entry: (
+            SECTIONS.index(entry.section),
+            entry.item.due_at if entry.section == "due" and entry.item else 0.0,
         ),
     )
 
 
 def in_days(seconds: float) -> str:
-    """`today`, `tomorrow`, `in 5 days`."""
+    """Return a number of seconds as `today`, `tomorrow` or `in 5 days`."""
     days = max(0, round(seconds / 86_400))
     return "today" if days == 0 else "tomorrow" if days == 1 else f"in {days} days"

@@ -1,6 +1,8 @@
-"""The journal as JSON lines: a header, then one line a row. What is written here can be read again, on any machine, any number of times.
+"""Export the journal as JSON lines and read exports.
 
-ASCII only, so that neither a terminal nor a locale changes a byte. A line is validated in full before a row of any line is used.
+The file has a header line, then one line for each row. An export can be read on any machine, any
+number of times. The lines are ASCII only, so that neither a terminal nor a locale changes a byte.
+All lines are validated before any row is used.
 """
 
 from __future__ import annotations
@@ -21,13 +23,15 @@ from trainer.practice.journal_schema import COLUMNS, FIRST_EXPORT, VERSION
 MOST_BYTES = 1 << 30
 _KIND = "journal"
 _MOST_HEADER_BYTES = 1000
-_MOST_SECONDS = 1e11  # the year 5138; some hundred years more, and no calendar has the day on which a review is due
+# The year 5138. A review is due at most 100 years later, and datetime ends with the year 9999.
+_MOST_SECONDS = 1e11
 
 Count = Annotated[int, Meta(ge=0, le=(1 << 63) - 1)]
 Whole = Annotated[int, Meta(ge=-(1 << 63), le=(1 << 63) - 1)]
 Time = Annotated[float, Meta(ge=0, le=_MOST_SECONDS)]
 
-# What a column holds, by its name. Whatever is not here is text; `level` is a hint's number in one table and a stub's in another.
+# The type of each column, by the column's name. A column that is not listed holds text.
+# `level` is the number of a hint in the table `hints`, and the name of a stub level in `started`.
 _NUMBERS: dict[str, Any] = {
     "at": Time,
     "seed": Whole,
@@ -40,7 +44,7 @@ _NUMBERS: dict[str, Any] = {
     "rating": Annotated[int, Meta(ge=1, le=4)],
     "hints.level": Count,
 }
-# Text that is JSON itself, and of what.
+# Columns whose text is JSON, with the type of the JSON value.
 _JSON: dict[str, Any] = {
     "checks": dict[str, str],
     "mistakes": list[str],
@@ -61,11 +65,14 @@ _SHAPES = {
 }
 
 
-def written(rows: Iterable[tuple[str, Mapping[str, Any]]]) -> Iterator[bytes]:
-    """The lines of an export, each with its end.
+def export_lines(rows: Iterable[tuple[str, Mapping[str, Any]]]) -> Iterator[bytes]:
+    """Yield the lines of an export, each with its line end.
+
+    Args:
+        rows: The rows of the journal, each with the name of its table.
 
     Raises:
-        DrillError: where a row is not what this program writes, naming it.
+        DrillError: If this program cannot have written a row. The message names the row.
     """
     yield _line({"attn-drill": _KIND, "version": VERSION})
     for table, row in rows:
@@ -73,7 +80,8 @@ def written(rows: Iterable[tuple[str, Mapping[str, Any]]]) -> Iterator[bytes]:
             _validated(table, row)
         except ValueError as error:
             raise DrillError(
-                f"The row {row['id']!r} of {table} in the journal cannot be exported: {error}. Mend or delete it with sqlite3."
+                f"The row {row['id']!r} of {table} in the journal cannot be exported: {error}. "
+                "Repair or delete it with sqlite3."
             ) from None
         yield _line({"table": table, **row})
 
@@ -82,17 +90,22 @@ def _line(content: Mapping[str, Any]) -> bytes:
     return json.dumps(content, allow_nan=False, separators=(", ", ": ")).encode("ascii") + b"\n"
 
 
-def save(path: Path, lines: Iterable[bytes], *, over: bool = False) -> None:
-    """Write a file whole or not at all; one that is there already is replaced only with `over`.
+def save_export(path: Path, lines: Iterable[bytes], *, overwrite: bool = False) -> None:
+    """Write a file completely, or leave the folder unchanged.
+
+    Args:
+        path: The file to write.
+        lines: The content.
+        overwrite: If true, replace a file that exists.
 
     Raises:
-        DrillError: where it may not or cannot be written.
+        DrillError: If the file exists and `overwrite` is false, or if it cannot be written.
     """
-    if over and os.path.islink(path):
-        path = Path(os.path.realpath(path))  # what the link leads to is replaced, not the link
+    if overwrite and os.path.islink(path):
+        path = Path(os.path.realpath(path))  # replace the link's target, not the link
     if os.path.exists(path) and not os.path.isfile(path):
         raise DrillError(
-            f"{path} is no regular file. Name a file that is not there yet, or leave FILE out for stdout."
+            f"{path} is not a regular file. Name a new file, or leave FILE out to write to stdout."
         )
     part = path.with_name(f".{secrets.token_hex(8)}.part")
     try:
@@ -101,7 +114,7 @@ def save(path: Path, lines: Iterable[bytes], *, over: bool = False) -> None:
                 file.writelines(lines)
                 file.flush()
                 os.fsync(file.fileno())
-            if over:
+            if overwrite:
                 os.replace(part, path)
             else:
                 _put(part, path)
@@ -109,18 +122,20 @@ def save(path: Path, lines: Iterable[bytes], *, over: bool = False) -> None:
             part.unlink(missing_ok=True)
     except FileExistsError:
         raise DrillError(
-            f"{path} is there already and is left as it is. Name another file, or add --force to replace it."
+            f"{path} already exists and is left unchanged. "
+            "Name another file, or add --force to replace it."
         ) from None
     except OSError as error:
         raise DrillError(
-            f"{path} cannot be written: {error.strerror or error}. Nothing was written; name a file elsewhere."
+            f"{path} cannot be written: {error.strerror or error}. "
+            "Nothing was written. Name a file in another folder."
         ) from None
 
 
 def _put(part: Path, path: Path) -> None:
-    """Give a written file its name, unless something has that name."""
+    """Give a written file its final name, or raise FileExistsError if the name is taken."""
     try:
-        os.link(part, path)  # unlike a rename it never replaces
+        os.link(part, path)  # unlike a rename, a link never replaces a file
     except FileExistsError:
         raise
     except OSError:  # a file system without links
@@ -129,25 +144,26 @@ def _put(part: Path, path: Path) -> None:
         os.rename(part, path)
 
 
-def read(stream: BinaryIO, name: str) -> list[tuple[str, dict[str, Any]]]:
-    """The rows of an export.
+def read_export(stream: BinaryIO, name: str) -> list[tuple[str, dict[str, Any]]]:
+    """Return the rows of an export, each with the name of its table.
 
     Args:
-        stream: its bytes.
-        name: what sentences call it.
+        stream: The bytes of the export.
+        name: The name of the export in error messages.
 
     Raises:
-        DrillError: naming the line that is wrong, and what to do.
+        DrillError: If a line is wrong. The message names the line and the next step.
     """
     size = _read_header(stream, name)
     rows: list[tuple[str, dict[str, Any]]] = []
-    number = 1
+    line_number = 1
     while line := stream.readline(MOST_BYTES - size + 1):
         size += len(line)
-        number += 1
+        line_number += 1
         if size > MOST_BYTES:
             raise DrillError(
-                f"{name} has more than {MOST_BYTES:,} bytes, which is more than a journal comes to. Nothing was imported; is it the right file?"
+                f"{name} has more than {MOST_BYTES:,} bytes, but no journal is so large. "
+                "Nothing was imported. Is it the right file?"
             )
         if not line.strip():
             continue
@@ -155,13 +171,14 @@ def read(stream: BinaryIO, name: str) -> list[tuple[str, dict[str, Any]]]:
             rows.append(_read_row(line))
         except ValueError as error:
             raise DrillError(
-                f"{name}, line {number}: {error}. Nothing was imported. If the file was cut off or edited, export it again; else take this line out."
+                f"{name}, line {line_number}: {error}. Nothing was imported. "
+                "If the file was cut off or edited, export it again; else delete this line."
             ) from None
     return rows
 
 
 def _read_header(stream: BinaryIO, name: str) -> int:
-    """Read the first line; how many bytes it has."""
+    """Read the first line and return its length in bytes."""
     line = stream.readline(_MOST_HEADER_BYTES)
     try:
         header = _object(line.removeprefix(b"\xef\xbb\xbf"))
@@ -170,16 +187,19 @@ def _read_header(stream: BinaryIO, name: str) -> int:
     version = header.get("version")
     if header.get("attn-drill") != _KIND or type(version) is not int or version < 1:
         raise DrillError(
-            f"{name}, line 1: this is no journal that was exported. Name a file that `attn-drill export FILE` wrote. Nothing was imported."
+            f"{name}, line 1: this is not an exported journal. "
+            "Name a file that `attn-drill export FILE` wrote. Nothing was imported."
         )
     if version > VERSION:
         raise DrillError(
-            f"{name}, line 1: the export is of version {version}, this attn-drill knows version {VERSION}. Upgrade attn-drill, then import it. "
+            f"{name}, line 1: the export has version {version}, but this attn-drill reads "
+            f"versions up to {VERSION}. Upgrade attn-drill, then import it. "
             "Nothing was imported."
         )
     if version < FIRST_EXPORT:
         raise DrillError(
-            f"{name}, line 1: there is no export of version {version}; the first is of version {FIRST_EXPORT}. Export it again. Nothing was imported."
+            f"{name}, line 1: there is no export version {version}; "
+            f"the first is version {FIRST_EXPORT}. Export it again. Nothing was imported."
         )
     return len(line)
 
@@ -197,44 +217,42 @@ def _read_row(line: bytes) -> tuple[str, dict[str, Any]]:
 
 
 def _object(line: bytes) -> dict[str, Any]:
-    """The JSON object of a line, or ValueError."""
+    """Return the JSON object in a line, or raise ValueError."""
     try:
-        found = json.loads(line.decode("utf-8"), object_pairs_hook=_once)
+        content = json.loads(line.decode("utf-8"), object_pairs_hook=_once)
     except UnicodeDecodeError as error:
-        raise ValueError(f"byte {error.start + 1} is no UTF-8") from None
+        raise ValueError(f"byte {error.start + 1} is not UTF-8") from None
     except json.JSONDecodeError as error:
-        raise ValueError(f"no JSON: {error.msg} at column {error.colno}") from None
+        raise ValueError(f"not JSON: {error.msg} at column {error.colno}") from None
     except RecursionError:
-        raise ValueError("no row: it is nested too deeply") from None
-    if not isinstance(found, dict):
-        raise ValueError("no JSON object")
-    return found
+        raise ValueError("not a row: the JSON is nested too deeply") from None
+    if not isinstance(content, dict):
+        raise ValueError("not a JSON object")
+    return content
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
-        raise ValueError("a key stands twice")
-    return found
+    """Return the pairs as a dict, or raise ValueError if a key occurs twice."""
+    content = dict(pairs)
+    if len(content) < len(pairs):
+        raise ValueError("a key occurs twice")
+    return content
 
 
 def _validated(table: str, row: Mapping[str, Any]) -> dict[str, Any]:
-    """The row with every column as the table has it, or ValueError in words."""
+    """Return the row with every column of its table, or raise ValueError with the reason."""
     shape = msgspec.convert(row, _SHAPES[table])
-    found = {column: getattr(shape, column) for column in COLUMNS[table]}
-    for column, value in found.items():
+    values = {column: getattr(shape, column) for column in COLUMNS[table]}
+    for column, value in values.items():
         if isinstance(value, str) and not _is_storable(value):
-            raise ValueError(f"`{column}` has half of a surrogate pair, which is no text")
+            raise ValueError(f"`{column}` has half of a surrogate pair, so it is not text")
         if column in _JSON:
             try:
-                msgspec.convert(
-                    json.loads(value), _JSON[column]
-                )  # json, as the journal reads it: it knows NaN
+                # The journal reads the text with json too, which accepts NaN.
+                msgspec.convert(json.loads(value), _JSON[column])
             except (ValueError, RecursionError) as error:
-                raise ValueError(
-                    f"`{column}` is not the JSON text that belongs there: {error}"
-                ) from None
-    return found
+                raise ValueError(f"`{column}` is not the expected JSON: {error}") from None
+    return values
 
 
 def _is_storable(text: str) -> bool:

@@ -1,4 +1,8 @@
-"""The journal's file: opened by one process at a time, brought up to this version, set aside where it is no journal."""
+"""Open the file of the journal.
+
+One process at a time opens the file and migrates it to this version. A file that is no journal is
+set aside.
+"""
 
 from __future__ import annotations
 
@@ -15,26 +19,38 @@ _LOCK_TRIES, _LOCK_SECONDS = 500, 0.01
 
 
 def open_journal(path: Path) -> tuple[sqlite3.Connection, Path, str | None]:
-    """Open the journal, made anew where there is none: the connection, the path that was opened, and what was the matter, in a sentence.
+    """Open the journal, or create it if the file does not exist.
+
+    Returns:
+        The connection, the path of the opened file, and a sentence that describes a problem or
+        None.
 
     Raises:
-        sqlite3.Error, OSError: where no journal can be kept there.
-        NewerJournalError: where the one that this version keeps beside a newer one is newer itself.
+        sqlite3.Error, OSError: If no journal can be kept at this path.
+        NewerJournalError: If a later version wrote the journal, and also the separate journal
+            that this version keeps next to it.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
-    # Two that make, migrate or set aside one file at once would take each other's files away, or find it locked.
+    # Without the lock, two processes that create, migrate or set aside the same file could
+    # rename each other's files, or find the file locked.
     with _alone(path.parent):
         try:
             return _opened(path), path, None
         except NewerJournalError as error:
             older = path.with_name(f"{path.stem}.version-{VERSION}{path.suffix}")
-            trouble = f"The journal {path} is left as it is: {error}. Until then progress is kept in {older.name} beside it."
+            trouble = (
+                f"The journal {path} is left unchanged: {error}. "
+                f"Until then, progress is recorded in {older.name} in the same folder."
+            )
             path = older
         except sqlite3.DatabaseError as error:
             if not _is_broken(error):
                 raise
             aside = _set_aside(path)
-            trouble = f"{path} was no journal that can be read ({error}). It is kept as {aside.name}, and a new journal was begun."
+            trouble = (
+                f"{path} cannot be read as a journal ({error}). "
+                f"It is kept as {aside.name}, and a new journal was created."
+            )
         return _opened(path), path, trouble
 
 
@@ -44,10 +60,12 @@ def _opened(path: Path) -> sqlite3.Connection:
         version = connection.execute("PRAGMA user_version").fetchone()[0]
         if version > VERSION:
             raise NewerJournalError(
-                f"it is of version {version}, this attn-drill knows version {VERSION}; upgrade attn-drill"
+                f"it has version {version}, but this attn-drill knows versions up to {VERSION}; "
+                "upgrade attn-drill"
             )
         connection.execute("PRAGMA journal_mode = WAL")
-        # In WAL mode a killed process loses nothing with it, and a power cut the last entries at most, not the file.
+        # In WAL mode with NORMAL, a killed process loses nothing. A power cut loses at most the
+        # last entries, and never damages the file.
         connection.execute("PRAGMA synchronous = NORMAL")
         if version < VERSION:
             _migrate(connection)
@@ -60,7 +78,10 @@ def _opened(path: Path) -> sqlite3.Connection:
 
 @contextmanager
 def _alone(folder: Path) -> Iterator[None]:
-    """Only one process at a time is in here, as far as the system can lock; one that hangs keeps nobody out for long."""
+    """Let one process at a time into the block, if the system can lock files.
+
+    Stop waiting for the lock after 5 s, so that a process that hangs blocks no other for long.
+    """
     try:
         import fcntl
     except ImportError:  # Windows
@@ -79,7 +100,10 @@ def _alone(folder: Path) -> Iterator[None]:
 
 
 def _migrate(connection: sqlite3.Connection) -> None:
-    """Bring the tables up to this version in one transaction, unless another process has just done so."""
+    """Migrate the tables to this version in one transaction.
+
+    Do nothing if another process has just done so.
+    """
     connection.execute("BEGIN IMMEDIATE")
     try:
         for step in STEPS[connection.execute("PRAGMA user_version").fetchone()[0] :]:
@@ -93,7 +117,7 @@ def _migrate(connection: sqlite3.Connection) -> None:
 
 
 def _is_broken(error: sqlite3.DatabaseError) -> bool:
-    """Whether the file itself is broken, and not the disk full or the folder read-only."""
+    """Return whether the file itself is broken, and not a full disk or a read-only folder."""
     return getattr(error, "sqlite_errorcode", 0) & 0xFF in (
         sqlite3.SQLITE_NOTADB,
         sqlite3.SQLITE_CORRUPT,
@@ -101,20 +125,17 @@ def _is_broken(error: sqlite3.DatabaseError) -> bool:
 
 
 def _set_aside(path: Path) -> Path:
-    """Rename a broken journal, with what belongs to it, to a name that is free."""
-    number = 1
-    while (aside := path.with_name(f"{path.stem}.broken-{number}{path.suffix}")).exists():
-        number += 1
-    for ending in (
-        "-wal",
-        "-shm",
-        "",
-    ):  # the journal last: a new one must not be begun beside an old -wal
-        beside = path.with_name(path.name + ending)
-        if beside.exists():
-            os.rename(beside, aside.with_name(aside.name + ending))
+    """Rename a broken journal and its -wal and -shm files to a free name, and return the name."""
+    copy_number = 1
+    while (aside := path.with_name(f"{path.stem}.broken-{copy_number}{path.suffix}")).exists():
+        copy_number += 1
+    # The journal comes last: a new journal must not begin while the old -wal file is still there.
+    for ending in ("-wal", "-shm", ""):
+        part = path.with_name(path.name + ending)
+        if part.exists():
+            os.rename(part, aside.with_name(aside.name + ending))
     return aside
 
 
 class NewerJournalError(Exception):
-    """Written by a later attn-drill."""
+    """Raised if a later attn-drill wrote the journal."""

@@ -1,10 +1,14 @@
-"""The tables of the journal, version by version. A version that was released is never changed; the next one brings a step up from it."""
+"""Define the tables of the journal, version by version.
+
+Never change a released version. A new version adds a step that migrates from the version before.
+"""
 
 from __future__ import annotations
 
-# Every row has an id of its own, drawn at random, and is never changed: so two journals can be put together, again and again.
+# Every row has a random id and never changes, so two journals can be merged any number of times.
 _ID = "id TEXT PRIMARY KEY NOT NULL"
-# Of a row of version 1, which had none: the same in every copy of the journal, and hardly that of another row.
+# Rows of version 1 have no ids. This id is the same in every copy of the journal, and two
+# different rows hardly ever get the same id.
 _GIVEN = "'1-' || rowid || '-' || printf('%.6f', at)"
 
 _FIRST = (
@@ -24,23 +28,30 @@ _SECOND = (
         for table in ("started", "attempts", "hints", "solutions")
     ),
     "DROP INDEX attempts_by_challenge",
-    f"CREATE TABLE started ({_ID}, challenge TEXT NOT NULL, at REAL NOT NULL, path TEXT NOT NULL, level TEXT NOT NULL)",
-    f"""CREATE TABLE attempts (
-        {_ID}, challenge TEXT NOT NULL, at REAL NOT NULL, seed INTEGER NOT NULL, verdict TEXT NOT NULL, checks TEXT NOT NULL,
-        checks_passed INTEGER NOT NULL, checks_total INTEGER NOT NULL, seconds REAL, hints INTEGER NOT NULL, solution INTEGER NOT NULL,
-        purpose TEXT NOT NULL, source TEXT NOT NULL
-    )""",
+    f"CREATE TABLE started ({_ID}, challenge TEXT NOT NULL, at REAL NOT NULL, path TEXT NOT NULL, "
+    "level TEXT NOT NULL)",
+    f"CREATE TABLE attempts ({_ID}, challenge TEXT NOT NULL, at REAL NOT NULL, "
+    "seed INTEGER NOT NULL, verdict TEXT NOT NULL, checks TEXT NOT NULL, "
+    "checks_passed INTEGER NOT NULL, checks_total INTEGER NOT NULL, seconds REAL, "
+    "hints INTEGER NOT NULL, solution INTEGER NOT NULL, purpose TEXT NOT NULL, "
+    "source TEXT NOT NULL)",
     f"CREATE TABLE diagnoses ({_ID}, attempt TEXT NOT NULL, mistakes TEXT NOT NULL, line INTEGER)",
-    f"CREATE TABLE hints ({_ID}, challenge TEXT NOT NULL, at REAL NOT NULL, level INTEGER NOT NULL)",
+    f"CREATE TABLE hints ({_ID}, challenge TEXT NOT NULL, at REAL NOT NULL, "
+    "level INTEGER NOT NULL)",
     f"CREATE TABLE solutions ({_ID}, challenge TEXT NOT NULL, at REAL NOT NULL)",
-    f"CREATE TABLE reviews ({_ID}, item TEXT NOT NULL, at REAL NOT NULL, rating INTEGER NOT NULL, reason TEXT NOT NULL)",
-    f"CREATE TABLE overrules ({_ID}, review TEXT NOT NULL, at REAL NOT NULL, rating INTEGER NOT NULL)",
-    f"CREATE TABLE hunts ({_ID}, challenge TEXT NOT NULL, at REAL NOT NULL, mistakes TEXT NOT NULL, path TEXT NOT NULL)",
+    f"CREATE TABLE reviews ({_ID}, item TEXT NOT NULL, at REAL NOT NULL, rating INTEGER NOT NULL, "
+    "reason TEXT NOT NULL)",
+    f"CREATE TABLE overrules ({_ID}, review TEXT NOT NULL, at REAL NOT NULL, "
+    "rating INTEGER NOT NULL)",
+    f"CREATE TABLE hunts ({_ID}, challenge TEXT NOT NULL, at REAL NOT NULL, "
+    "mistakes TEXT NOT NULL, path TEXT NOT NULL)",
     f"CREATE TABLE interviews ({_ID}, at REAL NOT NULL, plan TEXT NOT NULL)",
-    f"CREATE TABLE interview_events ({_ID}, interview TEXT NOT NULL, at REAL NOT NULL, kind TEXT NOT NULL, data TEXT NOT NULL)",
-    f"INSERT INTO started SELECT {_GIVEN}, challenge, at, path, 'standard' FROM started_1 ORDER BY rowid",
-    f"""INSERT INTO attempts SELECT {_GIVEN}, challenge, at, seed, verdict, '{{}}', checks_passed, checks_total, NULL, 0, 0, 'practice', source
-        FROM attempts_1 ORDER BY rowid""",
+    f"CREATE TABLE interview_events ({_ID}, interview TEXT NOT NULL, at REAL NOT NULL, "
+    "kind TEXT NOT NULL, data TEXT NOT NULL)",
+    f"INSERT INTO started SELECT {_GIVEN}, challenge, at, path, 'standard' "
+    "FROM started_1 ORDER BY rowid",
+    f"INSERT INTO attempts SELECT {_GIVEN}, challenge, at, seed, verdict, '{{}}', checks_passed, "
+    "checks_total, NULL, 0, 0, 'practice', source FROM attempts_1 ORDER BY rowid",
     f"INSERT INTO hints SELECT {_GIVEN}, challenge, at, level FROM hints_1 ORDER BY rowid",
     f"INSERT INTO solutions SELECT {_GIVEN}, challenge, at FROM solutions_1 ORDER BY rowid",
     *(f"DROP TABLE {table}_1" for table in ("started", "attempts", "hints", "solutions")),
@@ -59,13 +70,12 @@ _THIRD = (
     "CREATE INDEX replaced_by_attempt ON replaced (attempt)",
 )
 
-STEPS = (_FIRST, _SECOND, _THIRD)  # from nothing to version 1, from 1 to 2, from 2 to 3
+STEPS = (_FIRST, _SECOND, _THIRD)  # from an empty file to version 1, from 1 to 2, from 2 to 3
 VERSION = len(STEPS)
-FIRST_EXPORT = (
-    2  # the first version whose rows have ids; an export of it has no table that a later one lacks
-)
+# The first version whose rows have ids. Later versions have all tables of an export of version 2.
+FIRST_EXPORT = 2
 
-# The columns of every table that is kept, in order; export and import go by them.
+# The columns of every table, in order. Export and import use this list.
 COLUMNS: dict[str, tuple[str, ...]] = {
     "started": ("id", "challenge", "at", "path", "level"),
     "attempts": (

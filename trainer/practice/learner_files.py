@@ -1,4 +1,4 @@
-"""Read the learner's files with care, and never write over one: keep it aside first."""
+"""Read and write the learner's files. A file that exists is renamed, never overwritten."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ def read_source(
     """Return the text of a submission.
 
     Args:
-        path: the file.
-        name: how messages call it; the path if it is empty.
-        if_empty: what to do about an empty file.
+        path: The file.
+        name: The name of the file in messages. If empty, messages use the path.
+        if_empty: The advice in the message about an empty file.
 
     Raises:
-        DrillError: there is no such file, or it is no UTF-8 text of at most `MOST_SOURCE_BYTES`.
+        DrillError: If the file does not exist, or is no UTF-8 text of at most `MOST_SOURCE_BYTES`.
     """
     name = name or str(path)
     try:
@@ -48,24 +48,25 @@ def read_source(
         raise DrillError(
             f"{name} cannot be read: {error.strerror or error}. Check its name and permissions."
         ) from None
-    return decoded(data, name, if_empty)
+    return decode_source(data, name, if_empty)
 
 
-def decoded(data: bytes, name: str, if_empty: str) -> str:
-    """Return the text of a submission that was read.
+def decode_source(data: bytes, name: str, if_empty: str) -> str:
+    """Return the text of a submission.
 
     Args:
-        name: how messages call it.
-        if_empty: what to do if there is no text.
+        data: The bytes of the submission.
+        name: The name of the submission in messages.
+        if_empty: The advice in the message if the text is empty.
 
     Raises:
-        DrillError: it is no UTF-8 text, or empty.
+        DrillError: If the data is no UTF-8 text, or is empty.
     """
     if not data.strip():
         raise DrillError(f"{name} is empty. {if_empty}")
     if b"\0" in data:
         raise DrillError(
-            f"{name} holds a NUL byte at offset {data.index(0)}: it is no Python text."
+            f"{name} holds a NUL byte at offset {data.index(0)}, so it is not Python text."
             " Save it as UTF-8."
         )
     try:
@@ -78,7 +79,11 @@ def decoded(data: bytes, name: str, if_empty: str) -> str:
 
 
 def write_new(path: Path, text: str) -> None:
-    """Write a file that must not be there yet; leaves nothing behind if that fails."""
+    """Write a file that must not exist yet. Leave no file behind if writing fails.
+
+    Raises:
+        DrillError: If the file exists or cannot be written.
+    """
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         with path.open("x", encoding="utf-8") as file:
@@ -90,7 +95,9 @@ def write_new(path: Path, text: str) -> None:
                 path.unlink(missing_ok=True)
                 raise
     except FileExistsError:
-        raise DrillError(f"{path} appeared just now and is left as it is. Try again.") from None
+        raise DrillError(
+            f"Another program has just created {path}. The file is left unchanged. Try again."
+        ) from None
     except OSError as error:
         raise DrillError(
             f"{path} cannot be written: {error.strerror or error}."
@@ -99,40 +106,41 @@ def write_new(path: Path, text: str) -> None:
 
 
 def keep_aside(path: Path) -> Path:
-    """Rename to the first free `name.old-N.py` beside it, never over a file; returns the new name.
+    """Rename a file to the first free `name.old-N.py` in its folder, and return the new path.
 
     Raises:
-        DrillError: where it cannot be renamed; nothing is changed then.
+        DrillError: If the file cannot be renamed. Nothing is changed then.
     """
-    number = 1
+    copy_number = 1
     while True:
-        target = path.with_name(f"{path.stem}.old-{number}{path.suffix}")
+        target = path.with_name(f"{path.stem}.old-{copy_number}{path.suffix}")
         try:
             os.close(os.open(target, os.O_CREAT | os.O_EXCL | os.O_WRONLY))  # reserve the name
         except FileExistsError:
-            number += 1
+            copy_number += 1
             continue
         except OSError as error:
             raise DrillError(
-                f"{path} cannot be kept aside: {error.strerror or error}. Nothing was changed."
+                f"{path} cannot be renamed: {error.strerror or error}. Nothing was changed."
             ) from None
         os.replace(path, target)
         return target
 
 
 def write_afresh(path: Path, text: str) -> Path | None:
-    """Write a file; what lies there is kept aside, under the name that is returned.
+    """Write a file. Rename an existing file first, and return its new path, or None.
 
     Raises:
-        DrillError: where one or the other cannot be done; the old file is in its place then.
+        DrillError: If the old file cannot be renamed or the new file cannot be written. The old
+            file has its name again then.
     """
     if path.is_dir():
         raise DrillError(f"{path} is a folder. Choose another folder with --dir.")
-    kept = keep_aside(path) if path.exists() else None
+    old_file = keep_aside(path) if path.exists() else None
     try:
         write_new(path, text)
     except DrillError:
-        if kept is not None:
-            os.replace(kept, path)
+        if old_file is not None:
+            os.replace(old_file, path)
         raise
-    return kept
+    return old_file

@@ -1,4 +1,4 @@
-"""Put a verdict into the journal, with the grade that a first pass is worth."""
+"""Record a verdict in the journal, and grade the first pass of a challenge."""
 
 from __future__ import annotations
 
@@ -18,9 +18,12 @@ Purpose = Literal["practice", "review", "interview", "hunt"]
 
 @dataclass(frozen=True)
 class RecordedAttempt:
-    """The attempt's id; the review's, where this was the first pass since the stub was handed out, and its grade in words.
+    """The ids of the journal entries for one report.
 
-    attempt   None where the file is unfinished: that is no attempt, and the journal has nothing of it
+    Attributes:
+        attempt: The id of the attempt. None if the file is unfinished: the journal has no entry.
+        review: The id of the review if this was the first pass since the stub was handed out.
+        graded: The grade of the review in words, or "".
     """
 
     attempt: str | None
@@ -37,11 +40,18 @@ def write_attempt(
     seconds: float | None,
     purpose: Purpose,
 ) -> RecordedAttempt:
-    """Keep a verdict, unless the file is unfinished. Where and why may follow (`record_diagnosis`).
+    """Record a verdict, unless the file is unfinished. Grade the first pass since the last start.
+
+    `record_diagnosis` may add the mistakes and the line later.
 
     Args:
-        now: seconds since the epoch.
-        seconds: at work on the challenge until now; None takes the journal's own count.
+        journal: The journal.
+        challenge: The challenge.
+        report: The report of the file.
+        source: The text of the file.
+        now: The current time in seconds since the epoch.
+        seconds: The time at work on the challenge until now. None takes the journal's own count.
+        purpose: The purpose of the attempt.
     """
     if report.unfinished:
         return RecordedAttempt(None)
@@ -53,7 +63,7 @@ def write_attempt(
     )
     if report.verdict != "passed" or since.passed or purpose not in ("practice", "review"):
         return RecordedAttempt(attempt)
-    if seconds is None:  # no stub was handed out: nobody knows how long it took
+    if seconds is None:  # no stub was handed out, so the time at work is unknown
         return RecordedAttempt(
             attempt,
             journal.record_review(item_of(challenge.id), now, 3, "no stub was handed out"),
@@ -77,7 +87,7 @@ def attempt_of(
     *,
     solution: bool,
 ) -> Attempt:
-    """The journal's entry of a report."""
+    """Return the journal entry for a report."""
     statuses = report.statuses()
     return Attempt(
         challenge=report.challenge,
@@ -96,11 +106,14 @@ def attempt_of(
 
 
 def record_diagnosis(journal: Journal, attempt: str | None, report: Report) -> None:
-    """Keep which mistakes the report of an attempt names, and the line. Do nothing where there is no attempt."""
-    found = report.diagnosis
-    if found is not None and attempt is not None:
+    """Record the mistakes and the line that the report of an attempt names.
+
+    Do nothing if there is no attempt or no diagnosis.
+    """
+    diagnosis = report.diagnosis
+    if diagnosis is not None and attempt is not None:
         journal.record_diagnosis(
             attempt,
-            [one.id for one in found.mistakes],
-            found.first_line.line if found.first_line else None,
+            [mistake.id for mistake in diagnosis.mistakes],
+            diagnosis.first_line.line if diagnosis.first_line else None,
         )

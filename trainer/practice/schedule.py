@@ -1,6 +1,7 @@
-"""When an item is due again, and what grade the evidence gives. fsrs does the arithmetic; time is passed in.
+"""Grade a pass, and compute when each item is due again.
 
-A card is never stored: it follows from the reviews in the journal, so journals can be put together in any order.
+fsrs does the arithmetic, and the caller passes the current time. Cards are never stored: they are
+computed from the reviews in the journal, so journals can be merged in any order.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Literal
 
-from trainer.practice.journal import Review, Since
+from trainer.practice.journal import Review, SinceStart
 
 if TYPE_CHECKING:
     from fsrs import Card, Scheduler
@@ -23,10 +24,14 @@ _PREFIX = "challenge:"
 
 @dataclass(frozen=True)
 class ScheduledItem:
-    """One thing that is reviewed.
+    """A challenge, question or line that is reviewed.
 
-    due_at      seconds since the epoch
-    strength    how likely it would be recalled now, 0 to 1
+    Attributes:
+        name: The name of the item, for example `challenge:gqa`.
+        due_at: The time at which the item is due, in seconds since the epoch.
+        strength: The probability that the learner recalls the item now, 0 to 1.
+        reviews: The number of reviews.
+        last: The last review.
     """
 
     name: str
@@ -36,27 +41,30 @@ class ScheduledItem:
     last: Review
 
     def is_due(self, now: float) -> bool:
-        """Whether it is due today, by this machine's calendar: nobody waits for the hour of the last review."""
+        """Return whether the item is due today or earlier, in this machine's time zone.
+
+        Only the date counts, so the learner need not wait for the hour of the last review.
+        """
         return datetime.fromtimestamp(self.due_at).date() <= datetime.fromtimestamp(now).date()
 
 
 def item_of(challenge: str) -> str:
-    """The item under which a challenge is reviewed."""
+    """Return the name of the item under which a challenge is reviewed."""
     return _PREFIX + challenge
 
 
 def challenge_of(item: str) -> str | None:
-    """The challenge that an item is, or None for a question."""
+    """Return the challenge's id from the name of its item, or None for other items."""
     return item.removeprefix(_PREFIX) if item.startswith(_PREFIX) else None
 
 
-def grade(since: Since, seconds: float, par_seconds: float) -> tuple[Grade, str]:
-    """What a pass was worth, and why, in words.
+def grade(since: SinceStart, seconds: float, par_seconds: float) -> tuple[Grade, str]:
+    """Return the grade of a pass, and the reason in words.
 
     Args:
-        since: what happened since the stub was handed out, before this pass.
-        seconds: at work until the pass.
-        par_seconds: the challenge's par time.
+        since: The events since the stub was handed out, before this pass.
+        seconds: The time at work until the pass, in seconds.
+        par_seconds: The challenge's par time in seconds.
     """
     share = seconds / par_seconds if par_seconds > 0 else 0.0
     time = f"{seconds / 60:.0f} of {par_seconds / 60:.0f} min"
@@ -67,12 +75,14 @@ def grade(since: Since, seconds: float, par_seconds: float) -> tuple[Grade, str]
     if since.hint == 2 or share > 1.5 or since.failed >= _MANY_FAILED:
         return (
             2,
-            f"{time}, {_hints(since.hint)}, {since.failed} failed {'attempt' if since.failed == 1 else 'attempts'}",
+            f"{time}, {_hints(since.hint)}, "
+            f"{since.failed} failed {'attempt' if since.failed == 1 else 'attempts'}",
         )
     if since.hint == 0 and share <= 0.6 and since.failed <= 1:
         return (
             4,
-            f"{time}, no hint, {since.failed} failed {'attempt' if since.failed == 1 else 'attempts'}",
+            f"{time}, no hint, "
+            f"{since.failed} failed {'attempt' if since.failed == 1 else 'attempts'}",
         )
     return 3, f"{time}, {_hints(since.hint)}"
 
@@ -82,19 +92,29 @@ def _hints(level: int) -> str:
 
 
 def items(reviews: Iterable[Review], now: float) -> dict[str, ScheduledItem]:
-    """Every item that was reviewed, by name, the longest due first."""
+    """Return every reviewed item by name, the longest due first.
+
+    Args:
+        reviews: The reviews, in any order.
+        now: The current time in seconds since the epoch.
+    """
     by_name: dict[str, list[Review]] = {}
     for review in reviews:
         by_name.setdefault(review.item, []).append(review)
     if not by_name:
         return {}
     scheduler = _scheduler()
-    found = [_item(scheduler, name, some, now) for name, some in by_name.items()]
-    return {one.name: one for one in sorted(found, key=lambda one: (one.due_at, one.name))}
+    scheduled = [_item(scheduler, name, group, now) for name, group in by_name.items()]
+    scheduled.sort(key=lambda item: (item.due_at, item.name))
+    return {item.name: item for item in scheduled}
 
 
 def _scheduler() -> Scheduler:
-    """Whole days only: nobody writes a module again after ten minutes. No chance: the same reviews give the same day."""
+    """Return a scheduler that counts in whole days and without chance.
+
+    Nobody writes a module again after ten minutes. Without fuzzing, the same reviews always give
+    the same day.
+    """
     from fsrs import Scheduler
 
     return Scheduler(learning_steps=(), relearning_steps=(), enable_fuzzing=False)
@@ -103,9 +123,8 @@ def _scheduler() -> Scheduler:
 def _item(scheduler: Scheduler, name: str, reviews: list[Review], now: float) -> ScheduledItem:
     from fsrs import Card, Rating
 
-    in_order = sorted(
-        reviews, key=lambda one: (one.at, one.id)
-    )  # in whatever order they came together
+    # Merged journals have their reviews in any order.
+    in_order = sorted(reviews, key=lambda review: (review.at, review.id))
     card: Card = Card(card_id=0, due=_time(in_order[0].at))
     for review in in_order:
         card, _ = scheduler.review_card(card, Rating(review.rating), _time(review.at))

@@ -1,4 +1,7 @@
-"""What the journal says of a learner: days, topics, times, mistakes, what comes next. A pure function; time and zone are passed in."""
+"""Compute the statistics of a learner: days, topics, times, mistakes and next challenges.
+
+The functions are pure: the caller passes the journal's entries, the current time and the time zone.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +22,12 @@ WEEKS = 12
 
 @dataclass(frozen=True)
 class Week:
-    """The attempts of each day, from Monday on; None for days to come."""
+    """The attempts of one week.
+
+    Attributes:
+        monday: The first day of the week.
+        days: The number of attempts on each day from Monday on. None for days in the future.
+    """
 
     monday: date
     days: tuple[int | None, ...]
@@ -27,7 +35,16 @@ class Week:
 
 @dataclass(frozen=True)
 class TopicStrength:
-    """How well a topic is known. `recall`: the mean over its reviewed challenges of how likely each is recalled now, None where none was reviewed."""
+    """The learner's knowledge of a topic.
+
+    Attributes:
+        name: The name of the topic.
+        challenges: The number of challenges.
+        passed: The number of challenges that were passed.
+        reviewed: The number of challenges that were reviewed.
+        recall: The mean probability, over the reviewed challenges, that the learner recalls the
+            challenge now. None if no challenge was reviewed.
+    """
 
     name: str
     challenges: int
@@ -38,7 +55,12 @@ class TopicStrength:
 
 @dataclass(frozen=True)
 class Trend:
-    """The time of each pass, in order, as a multiple of the par time. `challenge` None: of all challenges."""
+    """The times of passes in order, as multiples of the par time.
+
+    Attributes:
+        challenge: The id of the challenge, or None for all challenges together.
+        shares: The time of each pass divided by the par time of its challenge.
+    """
 
     challenge: str | None
     shares: tuple[float, ...]
@@ -46,7 +68,15 @@ class Trend:
 
 @dataclass(frozen=True)
 class OwnMistake:
-    """A mistake that the learner made. `count`: saving it over and over is once. `last_at`: seconds since the epoch."""
+    """A known mistake that the learner made.
+
+    Attributes:
+        challenge: The id of the challenge.
+        id: The id of the mistake.
+        says: The description of the mistake, or the id if the pack no longer has the mistake.
+        count: The number of times. Several saves in a row with the same mistake count once.
+        last_at: The time of the last attempt with the mistake, in seconds since the epoch.
+    """
 
     challenge: str
     id: str
@@ -57,7 +87,12 @@ class OwnMistake:
 
 @dataclass(frozen=True)
 class Waiting:
-    """A challenge that builds on some that are not passed yet."""
+    """A challenge that builds on challenges which the learner has not passed yet.
+
+    Attributes:
+        challenge: The id of the challenge.
+        missing: The ids of the challenges that are not passed.
+    """
 
     challenge: str
     missing: tuple[str, ...]
@@ -65,15 +100,23 @@ class Waiting:
 
 @dataclass(frozen=True)
 class Stats:
-    """All of it.
+    """All statistics of a learner.
 
-    weeks          the last twelve, this one included
-    attempts       ever; active_days: days with one, ever
-    streak         days in a row with an attempt, up to today or, where today has none yet, up to yesterday
-    trends         over all challenges first, then each with more than one pass
-    mistakes       the most frequent first
-    ready          ids of challenges that are not passed and whose foundations are; waiting: the others
-    due            items to review now, the longest due first; next_due: the first after them
+    Attributes:
+        weeks: The last twelve weeks, including this week.
+        attempts: The number of all attempts.
+        active_days: The number of all days with an attempt.
+        streak: The number of days in a row with an attempt, up to today. If there is no attempt
+            today, up to yesterday.
+        passed: The number of challenges that were passed.
+        challenges: The number of challenges in the packs.
+        topics: The strength of each topic.
+        trends: First the trend over all challenges, then each challenge with several passes.
+        mistakes: The learner's mistakes, the most frequent first.
+        ready: The ids of challenges that are not passed and whose prerequisites are passed.
+        waiting: The other challenges that are not passed.
+        due: The items to review now, the longest due first.
+        next_due: The first item that is due later.
     """
 
     weeks: tuple[Week, ...] = ()
@@ -101,27 +144,31 @@ def statistics(
     starts: Mapping[str, Sequence[float]] | None = None,
     zone: tzinfo | None = None,
 ) -> Stats:
-    """Everything that `stats` shows.
+    """Return all statistics that `stats` shows.
 
     Args:
-        attempts: all of them; a hunt's count as activity only.
-        reviews: all of them.
-        challenges: of the pack; what the journal knows of others is left out, but counts as activity.
-        mistakes: the known ones by challenge, for their words.
-        now: seconds since the epoch.
-        starts: when each challenge was handed out, in seconds since the epoch; each start begins the challenge anew.
-        zone: whose days are counted; None is the machine's own zone, with its summer times.
+        attempts: All attempts. An attempt in a hunt counts as activity only.
+        reviews: All reviews. Reviews of challenges that no pack has are ignored.
+        challenges: The challenges of the packs. An attempt at any other challenge counts as
+            activity only.
+        mistakes: The known mistakes by challenge, for their descriptions.
+        now: The current time in seconds since the epoch.
+        starts: The times at which each challenge was handed out, in seconds since the epoch.
+            Each start begins the challenge anew.
+        zone: The time zone in which days are counted. None is the zone of this machine, with its
+            daylight saving time.
     """
-    in_order = sorted(attempts, key=lambda one: one.when)
-    known = {one.id: one for one in challenges}
-    written = [one for one in in_order if one.purpose != "hunt" and one.challenge in known]
-    passed = {one.challenge for one in written if one.verdict == "passed"}
-    runs = _runs(written, starts or {})
+    in_order = sorted(attempts, key=lambda attempt: attempt.when)
+    known = {challenge.id: challenge for challenge in challenges}
+    solved = [
+        attempt for attempt in in_order if attempt.purpose != "hunt" and attempt.challenge in known
+    ]
+    passed = {attempt.challenge for attempt in solved if attempt.verdict == "passed"}
+    runs = _runs(solved, starts or {})
     reviewed = items(reviews, now)
-    listed = [
-        one for one in reviewed.values() if challenge_of(one.name) in {None, *known}
-    ]  # a question is of no challenge
-    days = Counter(_day(one.when, zone) for one in in_order)
+    # challenge_of returns None for a question, which belongs to no challenge.
+    listed = [item for item in reviewed.values() if challenge_of(item.name) in {None, *known}]
+    days = Counter(_day(attempt.when, zone) for attempt in in_order)
     today = _day(now, zone)
     return Stats(
         weeks=_weeks(days, today),
@@ -134,17 +181,17 @@ def statistics(
         trends=_trends(runs, known),
         mistakes=_mistakes(runs, mistakes),
         ready=tuple(
-            one.id
-            for one in challenges
-            if one.id not in passed and not _missing(one, known, passed)
+            challenge.id
+            for challenge in challenges
+            if challenge.id not in passed and not _missing(challenge, known, passed)
         ),
         waiting=tuple(
-            Waiting(one.id, missing)
-            for one in challenges
-            if one.id not in passed and (missing := _missing(one, known, passed))
+            Waiting(challenge.id, missing)
+            for challenge in challenges
+            if challenge.id not in passed and (missing := _missing(challenge, known, passed))
         ),
-        due=tuple(one for one in listed if one.is_due(now)),
-        next_due=next((one for one in listed if not one.is_due(now)), None),
+        due=tuple(item for item in listed if item.is_due(now)),
+        next_due=next((item for item in listed if not item.is_due(now)), None),
     )
 
 
@@ -154,10 +201,8 @@ def _day(seconds: float, zone: tzinfo | None) -> date:
 
 def _weeks(days: Mapping[date, int], today: date) -> tuple[Week, ...]:
     first = today - timedelta(days=today.weekday(), weeks=WEEKS - 1)
-    mondays = [first + timedelta(weeks=number) for number in range(WEEKS)]
-    dates = [
-        (monday, [monday + timedelta(days=number) for number in range(7)]) for monday in mondays
-    ]
+    mondays = [first + timedelta(weeks=week_index) for week_index in range(WEEKS)]
+    dates = [(monday, [monday + timedelta(days=day) for day in range(7)]) for monday in mondays]
     return tuple(
         Week(monday, tuple(days.get(day, 0) if day <= today else None for day in week))
         for monday, week in dates
@@ -176,44 +221,60 @@ def _streak(days: Mapping[date, int], today: date) -> int:
 def _topics(
     challenges: Sequence[Challenge], passed: set[str], reviewed: Mapping[str, ScheduledItem]
 ) -> tuple[TopicStrength, ...]:
-    found: list[TopicStrength] = []
-    for name in dict.fromkeys(one.topic for one in challenges):
-        its = [one.id for one in challenges if one.topic == name]
-        strengths = [reviewed[item_of(one)].strength for one in its if item_of(one) in reviewed]
+    topics: list[TopicStrength] = []
+    for name in dict.fromkeys(challenge.topic for challenge in challenges):
+        ids = [challenge.id for challenge in challenges if challenge.topic == name]
+        strengths = [
+            reviewed[item_of(challenge_id)].strength
+            for challenge_id in ids
+            if item_of(challenge_id) in reviewed
+        ]
         recall = sum(strengths) / len(strengths) if strengths else None
-        found.append(
-            TopicStrength(name, len(its), sum(one in passed for one in its), len(strengths), recall)
+        topics.append(
+            TopicStrength(
+                name,
+                len(ids),
+                sum(challenge_id in passed for challenge_id in ids),
+                len(strengths),
+                recall,
+            )
         )
-    return tuple(found)
+    return tuple(topics)
 
 
 def _runs(
     attempts: Sequence[Attempt], starts: Mapping[str, Sequence[float]]
 ) -> list[list[Attempt]]:
-    """The attempts at one challenge between two starts, for every challenge and start, each in order of time."""
-    found: dict[tuple[str, int], list[Attempt]] = {}
-    for one in attempts:
-        found.setdefault(
-            (one.challenge, bisect_right(starts.get(one.challenge, ()), one.when)), []
-        ).append(one)
-    return list(found.values())
+    """Group the attempts by challenge and start. Each group is in order of time."""
+    runs: dict[tuple[str, int], list[Attempt]] = {}
+    for attempt in attempts:
+        start_count = bisect_right(starts.get(attempt.challenge, ()), attempt.when)
+        runs.setdefault((attempt.challenge, start_count), []).append(attempt)
+    return list(runs.values())
 
 
 def _trends(runs: Sequence[Sequence[Attempt]], known: Mapping[str, Challenge]) -> tuple[Trend, ...]:
-    """Of the first pass after each start, where its time is known: who goes on saving has not passed again."""
-    firsts = [next((one for one in run if one.verdict == "passed"), None) for run in runs]
-    passes = sorted((one for one in firsts if one is not None), key=lambda one: one.when)
-    shares = [
-        (one.challenge, one.seconds / (known[one.challenge].minutes * 60))
-        for one in passes
-        if one.seconds is not None and known[one.challenge].minutes
+    """Return the trends of the first pass after each start, if its time is known.
+
+    A later pass after the same start is only another save, so it does not count.
+    """
+    firsts = [
+        next((attempt for attempt in run if attempt.verdict == "passed"), None) for run in runs
     ]
-    found = [Trend(None, tuple(share for _, share in shares))] if shares else []
+    passes = sorted(
+        (attempt for attempt in firsts if attempt is not None), key=lambda attempt: attempt.when
+    )
+    shares = [
+        (attempt.challenge, attempt.seconds / (known[attempt.challenge].minutes * 60))
+        for attempt in passes
+        if attempt.seconds is not None and known[attempt.challenge].minutes
+    ]
+    trends = [Trend(None, tuple(share for _, share in shares))] if shares else []
     for challenge in known:
-        its = tuple(share for name, share in shares if name == challenge)
-        if len(its) > 1:
-            found.append(Trend(challenge, its))
-    return tuple(found)
+        challenge_shares = tuple(share for name, share in shares if name == challenge)
+        if len(challenge_shares) > 1:
+            trends.append(Trend(challenge, challenge_shares))
+    return tuple(trends)
 
 
 def _mistakes(
@@ -222,23 +283,34 @@ def _mistakes(
     counts: Counter[tuple[str, str]] = Counter()
     last: dict[tuple[str, str], float] = {}
     for run in runs:
-        for mistake in dict.fromkeys(name for one in run for name in one.mistakes):
+        for mistake in dict.fromkeys(name for attempt in run for name in attempt.mistakes):
             made = (run[0].challenge, mistake)
             counts[made] += sum(
-                shown for shown, _ in groupby(run, key=lambda one: mistake in one.mistakes)
+                has_mistake
+                for has_mistake, _ in groupby(run, key=lambda attempt: mistake in attempt.mistakes)
             )
             last[made] = max(
-                last.get(made, 0.0), *(one.when for one in run if mistake in one.mistakes)
+                last.get(made, 0.0),
+                *(attempt.when for attempt in run if mistake in attempt.mistakes),
             )
-    says = {(challenge, one.id): one.says for challenge, some in known.items() for one in some}
-    found = [
+    says = {
+        (challenge, mistake.id): mistake.says
+        for challenge, mistakes in known.items()
+        for mistake in mistakes
+    }
+    own = [
         OwnMistake(*made, says.get(made, made[1]), count, last[made])
         for made, count in counts.items()
     ]
-    return tuple(sorted(found, key=lambda one: (-one.count, -one.last_at, one.challenge, one.id)))
+    return tuple(
+        sorted(
+            own,
+            key=lambda mistake: (-mistake.count, -mistake.last_at, mistake.challenge, mistake.id),
+        )
+    )
 
 
 def _missing(
     challenge: Challenge, known: Mapping[str, Challenge], passed: set[str]
 ) -> tuple[str, ...]:
-    return tuple(one for one in challenge.builds_on if one in known and one not in passed)
+    return tuple(name for name in challenge.builds_on if name in known and name not in passed)

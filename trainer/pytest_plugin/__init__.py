@@ -1,1 +1,1 @@
-"""The hidden checks as tests of pytest. Without its option the plugin does nothing."""
+"""Run the hidden checks as tests of pytest. Without `--drill` the plugin does nothing."""

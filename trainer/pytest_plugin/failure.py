@@ -1,4 +1,7 @@
-"""Show a failed test: its failures, the whole report once for each file, and how to repeat it."""
+"""Show a failed test with its failures and the command that repeats the test.
+
+The first failed test of a file also shows the whole report.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +15,7 @@ from rich.padding import Padding
 from rich.text import Text
 
 from trainer.model.report import Outcome, Report
-from trainer.pytest_plugin.grade_files import in_our_words
+from trainer.pytest_plugin.grade_files import with_plugin_options
 from trainer.report.literal import console, grid
 from trainer.report.styles import QUIET, WRONG
 from trainer.report.terminal import as_ascii, render
@@ -26,7 +29,7 @@ _WIDTH, _LEAST_WIDTH = 80, 40
 
 
 class Crash(NamedTuple):
-    """The place and the message in one line. pytest reads these names."""
+    """The path, line and message of a failure. pytest reads attributes of these names."""
 
     path: str
     lineno: int
@@ -37,13 +40,14 @@ class Crash(NamedTuple):
 
 
 class FailedTest(msgspec.Struct, frozen=True):
-    """The text on a failed test: the `longrepr` of pytest's report.
+    """The text about a failed test: the `longrepr` of pytest's report.
 
-    outcomes       the failures of the test
-    report         on its file
-    shows_report   all of the report is shown with this test
-    is_one_line    the terminal shows only the line that pytest writes (`--tb=line`)
-    command        repeats the test
+    Attributes:
+        outcomes: the failures of the test.
+        report: the report on the file.
+        shows_report: True if this test shows the whole report.
+        is_one_line: True if the terminal shows only the line that pytest writes (`--tb=line`).
+        command: the command that repeats the test.
     """
 
     outcomes: tuple[Outcome, ...]
@@ -54,14 +58,14 @@ class FailedTest(msgspec.Struct, frozen=True):
 
     @property
     def reprcrash(self) -> Crash:
-        """Return the place and the message for the short summary, `--tb=line` and JUnit."""
+        """The path, line and message for the short summary, `--tb=line` and JUnit."""
         first = self.outcomes[0]
         line = first.frames[-1].line if first.frames else 1
         message = " ".join(visible(first.message, lines=True).split())
-        return Crash(self.report.file, line, in_our_words(message))
+        return Crash(self.report.file, line, with_plugin_options(message))
 
     def toterminal(self, tw: TerminalWriter) -> None:
-        """Write it in the width, the colours and the encoding of the terminal."""
+        """Write the text in the width, the colours and the encoding of the terminal."""
         if not self.is_one_line:
             encoding = getattr(getattr(tw, "_file", None), "encoding", None) or "utf-8"
             is_unicode = encoding.lower().startswith("utf")
@@ -72,7 +76,13 @@ class FailedTest(msgspec.Struct, frozen=True):
         return self.text(_WIDTH, has_colour=False, is_unicode=True)
 
     def text(self, width: int, *, has_colour: bool, is_unicode: bool) -> str:
-        """Return the lines."""
+        """Return the text.
+
+        Args:
+            width: in columns.
+            has_colour: use the colours of a terminal.
+            is_unicode: use characters outside ASCII.
+        """
         parts: list[RenderableType] = []
         if not (self.shows_report and self.report.first_failure() in self.outcomes):
             for outcome in self.outcomes:
@@ -90,12 +100,12 @@ class FailedTest(msgspec.Struct, frozen=True):
         )
         with out.capture() as capture:
             out.print(*parts, sep="\n")
-        lines = [line.rstrip() for line in in_our_words(capture.get()).rstrip().splitlines()]
-        return "\n".join([*lines, "", f"the same again  {self.command}"])
+        lines = [line.rstrip() for line in with_plugin_options(capture.get()).rstrip().splitlines()]
+        return "\n".join([*lines, "", f"this test again  {self.command}"])
 
 
 def _brief(outcome: Outcome, report: Report) -> Iterator[RenderableType]:
-    """Yield the check and the case, the message, and the place in the tensor and in the file."""
+    """Yield the check, the case, the message, the index in the tensor, and the line."""
     title = Text(outcome.check, style=f"bold {WRONG}")
     rows = grid(padding=(0, 2))
     rows.add_column(style=QUIET, no_wrap=True)

@@ -27,8 +27,11 @@ _OUR_OPTIONS = re.compile(r"(^|`)--(seed|pack|time-limit|memory-limit)\b")
 class Drill(msgspec.Struct, frozen=True):
     """A file and the challenge that it answers.
 
-    path        absolute; the submission's name is the path as the command line has it
-    challenges  all challenges that this file answers
+    Attributes:
+        challenge: the id of the challenge.
+        path: the absolute path of the file.
+        submission: the text of the file. Its name is the path from the command line.
+        challenges: all challenges that this file answers.
     """
 
     challenge: str
@@ -38,7 +41,15 @@ class Drill(msgspec.Struct, frozen=True):
 
 
 class Options(msgspec.Struct, frozen=True):
-    """The options of a run. Challenges are looked up in `packs`, the first of them first."""
+    """The options of a run.
+
+    Attributes:
+        drills: the files to grade.
+        packs: the folders in which challenges are looked up, in this order.
+        seed: the seed of the cases.
+        seconds: the CPU seconds for all cases of a file.
+        memory_mib: the memory beyond torch's own, in MiB.
+    """
 
     drills: tuple[Drill, ...]
     packs: tuple[str, ...]
@@ -50,9 +61,12 @@ class Options(msgspec.Struct, frozen=True):
 class GradedFile(msgspec.Struct, frozen=True):
     """A file and the reports on it.
 
-    reference   the report on the reference, which names the tests; without outcomes if refused
-    report      the report on the file; the reference's if the file was not graded
-    refusal     a sentence that says why there is no report; "" if there is one
+    Attributes:
+        drill: the file and its challenge.
+        reference: the report on the reference, which defines the tests. It has no outcomes if the
+            server refused to grade the reference.
+        report: the report on the file, or on the reference if the file was not graded.
+        refusal: the reason why there is no report, in one sentence, or "".
     """
 
     drill: Drill
@@ -65,7 +79,7 @@ def read_options(config: pytest.Config) -> Options:
     """Return the options of this run, with the text of each file.
 
     Raises:
-        pytest.UsageError: if an option is wrong, or a file cannot be read.
+        pytest.UsageError: an option is wrong, or a file cannot be read.
     """
     seed = config.getoption("attn_drill_seed")
     seed = fresh_seed() if seed is None else seed
@@ -82,11 +96,11 @@ def read_options(config: pytest.Config) -> Options:
             submissions[challenge.id, str(path)] = Submission(file, read_source(path))
         packs = tuple(str(folder) for folder in known_packs.roots())
     except DrillError as error:
-        raise pytest.UsageError(in_our_words(str(error))) from None
+        raise pytest.UsageError(with_plugin_options(str(error))) from None
     drills = []
-    for (challenge_id, place), submission in submissions.items():
-        challenges = tuple(other for other, its_place in submissions if its_place == place)
-        drills.append(Drill(challenge_id, place, submission, challenges))
+    for (challenge_id, path_text), submission in submissions.items():
+        challenges = tuple(other for other, other_path in submissions if other_path == path_text)
+        drills.append(Drill(challenge_id, path_text, submission, challenges))
     return Options(tuple(drills), packs, seed, seconds, memory_mib)
 
 
@@ -104,27 +118,33 @@ def _parts(text: str) -> tuple[str, str]:
 
 
 def _absolute(config: pytest.Config, name: str) -> Path:
-    """Return a path as pytest has it: symlinks stay. A shell leaves `~` alone after `=`."""
+    """Return an absolute path without resolving symlinks, as pytest does.
+
+    Expand `~` here, because a shell does not expand `~` after `=`.
+    """
     return Path(os.path.abspath(config.invocation_params.dir / os.path.expanduser(name)))
 
 
-def in_our_words(text: str) -> str:
-    """Return a sentence with the options of `attn-drill check` as they are called here."""
+def with_plugin_options(text: str) -> str:
+    """Return a sentence with the options of `attn-drill check` replaced by those of this plugin."""
     return _OUR_OPTIONS.sub(r"\1--drill-\2", text)
 
 
 def repeating_command(
     config: pytest.Config, drill: Drill, seed: int | None, names: Sequence[str]
 ) -> str:
-    """Return the command that runs one test again on the same cases.
+    """Return the command that runs a test again on the same cases.
 
     Args:
-        names: of the nodes below the file.
+        config: the configuration of this run.
+        drill: the file of the test.
+        seed: the seed of the cases.
+        names: the names of the test's nodes below the file.
     """
     file = drill.submission.name
     words = ["pytest", *(f"--drill={challenge}={file}" for challenge in drill.challenges)]
     words.append(f"--drill-seed={seed}")
-    # With a space instead of `=`, pytest would take a folder for a folder of tests.
+    # With a space instead of `=`, pytest would read the folder as a folder of tests.
     words += [f"--drill-pack={pack}" for pack in config.getoption("attn_drill_packs")]
     if (seconds := config.getoption("attn_drill_seconds")) != SECONDS:
         words.append(f"--drill-time-limit={seconds:g}")
@@ -134,15 +154,16 @@ def repeating_command(
 
 
 def grade(options: Options, *, is_only_listed: bool) -> tuple[GradedFile, ...]:
-    """Grade all files, one after the other, in a process that ends with the last of them.
+    """Grade all files, one after the other, in one separate process.
 
     Args:
-        is_only_listed: the tests are wanted without results. The files are not graded.
+        options: the files and the limits.
+        is_only_listed: True if only the names of the tests are needed. Then no file is graded.
     """
     challenges = [drill.challenge for drill in options.drills]
     graded = []
     with contextlib.closing(ServerPool()) as pool:
-        # All references come first: the limits of a file would also hold for a later reference.
+        # Grade all references first. The limits of a file would also hold for a later reference.
         references = {
             name: _graded_reference(pool, options, name) for name in dict.fromkeys(challenges)
         }
@@ -158,16 +179,16 @@ def grade(options: Options, *, is_only_listed: bool) -> tuple[GradedFile, ...]:
                     seconds=options.seconds,
                     memory_mib=options.memory_mib,
                 )
-                report, refusal = _asked(pool, options, request, reference)
+                report, refusal = _ask(pool, options, request, reference)
             graded.append(GradedFile(drill, reference, report, refusal))
     return tuple(graded)
 
 
 def _graded_reference(pool: ServerPool, options: Options, challenge: str) -> tuple[Report, str]:
-    """Return the report on the reference and "", or a report without outcomes and a sentence."""
+    """Return the report on the reference and "", or an empty report and the reason."""
     empty = Report(challenge, "", options.seed, "passed", ())
     request = GradeReference(challenge, options.seed)
-    report, refusal = _asked(pool, options, request, empty)
+    report, refusal = _ask(pool, options, request, empty)
     if report.verdict == "passed":
         return report, refusal
     return empty, (
@@ -177,10 +198,10 @@ def _graded_reference(pool: ServerPool, options: Options, challenge: str) -> tup
     )
 
 
-def _asked(
-    pool: ServerPool, options: Options, request: Grade | GradeReference, otherwise: Report
+def _ask(
+    pool: ServerPool, options: Options, request: Grade | GradeReference, fallback: Report
 ) -> tuple[Report, str]:
-    """Return a report and "", or the other report and why the request was refused."""
+    """Return the server's report and "", or the fallback and the reason of the refusal."""
     reply = pool.ask(options.packs, request)
     assert isinstance(reply, Verdict | Refused)
-    return (otherwise, reply.sentence) if isinstance(reply, Refused) else (reply.report, "")
+    return (fallback, reply.sentence) if isinstance(reply, Refused) else (reply.report, "")

@@ -1,4 +1,4 @@
-"""The nodes of pytest's tree: a file, its checks, their cases."""
+"""The nodes of pytest's tree: files, checks and cases."""
 
 from __future__ import annotations
 
@@ -15,24 +15,33 @@ from trainer.pytest_plugin.test_results import TestResult, as_name, results
 
 
 class NotRightError(Exception):
-    """A test failed."""
+    """Raised by an item whose test failed."""
 
 
 class DrillFile(pytest.File):
-    """A graded file. `answers` has it once for each challenge that it answers."""
+    """A graded file.
+
+    Args:
+        answers: the reports on the file, one for each challenge that the file answers.
+        arguments: passed to `pytest.File`.
+    """
 
     def __init__(self, answers: Sequence[GradedFile], **arguments: Any) -> None:
         super().__init__(**arguments)
         self._answers = answers
 
     def collect(self) -> Iterator[pytest.Item | pytest.Collector]:
-        """Yield the checks, below the name of the file or of the challenge if an id needs it."""
+        """Yield the checks.
+
+        Put the checks below the name of the file or of the challenge if their ids would not be
+        unique otherwise.
+        """
         for graded in self._answers:
             if not graded.reference.outcomes:
                 raise self.CollectError(graded.refusal)
             words = []
             if not self.path.is_relative_to(self.config.rootpath):
-                # pytest gives all files outside its rootdir the same id.
+                # All files outside pytest's rootdir have the same id.
                 words.append(graded.drill.submission.name)
             if len(self._answers) > 1:
                 words.append(graded.drill.challenge)
@@ -45,10 +54,13 @@ class DrillFile(pytest.File):
 
 
 class DrillGroup(pytest.Collector):
-    """A check with several cases, or the checks of a file that needs a name of its own.
+    """A check with several cases, or all checks of a file that needs a separate name.
 
     Args:
-        depth: how many names of a test lie above the nodes of this group.
+        graded: the file with its reports.
+        found: the results of the tests in this group.
+        depth: the number of names of a test above the nodes of this group.
+        arguments: passed to `pytest.Collector`.
     """
 
     def __init__(
@@ -58,7 +70,7 @@ class DrillGroup(pytest.Collector):
         self._graded, self._found, self._depth = graded, found, depth
 
     def collect(self) -> Iterator[pytest.Item | pytest.Collector]:
-        """Yield the nodes below."""
+        """Yield the nodes of this group."""
         return _nodes(self, self._graded, self._found, self._depth)
 
 
@@ -66,18 +78,18 @@ def _nodes(
     parent: pytest.Collector, graded: GradedFile, found: Sequence[TestResult], depth: int
 ) -> Iterator[pytest.Item | pytest.Collector]:
     """Yield a node for each name at this depth."""
-    for name, below in groupby(found, key=lambda result: result.test.names[depth]):
-        same = list(below)
-        if len(same[0].test.names) == depth + 1:
-            yield DrillItem.from_parent(parent, name=name, graded=graded, result=same[0])
+    for name, group in groupby(found, key=lambda result: result.test.names[depth]):
+        group_results = list(group)
+        if len(group_results[0].test.names) == depth + 1:
+            yield DrillItem.from_parent(parent, name=name, graded=graded, result=group_results[0])
         else:
             yield DrillGroup.from_parent(
-                parent, name=name, graded=graded, found=same, depth=depth + 1
+                parent, name=name, graded=graded, found=group_results, depth=depth + 1
             )
 
 
 class DrillItem(pytest.Item):
-    """A check on one case, or on the whole file. It reports a result that is known already."""
+    """A check on one case or on the whole file. Its result is already known."""
 
     def __init__(self, graded: GradedFile, result: TestResult, **arguments: Any) -> None:
         super().__init__(**arguments)
@@ -85,16 +97,16 @@ class DrillItem(pytest.Item):
         self.extra_keyword_matches.add(graded.drill.challenge)  # for `-k gqa`
 
     def setup(self) -> None:
-        """Raise an error if there is no report: then the test has not failed."""
+        """Raise an error if there is no report. The test then counts as an error, not a failure."""
         if self.graded.refusal:
             pytest.fail(self.graded.refusal, pytrace=False)
 
     def runtest(self) -> None:
-        """Raise if the test failed or was skipped."""
+        """Raise an exception if the test failed or was skipped."""
         if self.result.status == "failed":
             raise NotRightError
         if self.result.status == "skipped":
-            # With the place of the item, not of this line.
+            # Report the location of the item instead of this line.
             raise pytest.skip.Exception(self.result.outcomes[0].message, _use_item_location=True)
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
@@ -104,7 +116,7 @@ class DrillItem(pytest.Item):
         report, result = self.graded.report, self.result
         names = self._names_below_the_file()
         command = repeating_command(self.config, self.graded.drill, report.seed, names)
-        # With `-p no:terminal` there is no such option.
+        # The option does not exist with `-p no:terminal`.
         is_one_line = self.config.getoption("tbstyle", None) == "line"
         return FailedTest(result.outcomes, report, result.shows_report, is_one_line, command)
 

@@ -1,6 +1,7 @@
-"""Add `pytest --drill gqa=gqa.py`: the hidden checks on that file, a test for each check and case.
+"""Add the option `pytest --drill gqa=gqa.py`.
 
-Every run of pytest imports this file if attn-drill is installed. It imports only pytest, and does
+The option runs the hidden checks on that file, with a test for each check and case. If attn-drill
+is installed, every run of pytest imports this module. So the module imports only pytest, and does
 nothing without the option.
 """
 
@@ -8,15 +9,15 @@ from __future__ import annotations
 
 import pytest
 
-_NAMES = ("attn_drill", __name__)  # of the entry point, and for `-p`
+_NAMES = ("attn_drill", __name__)  # the names of the entry point and for `-p`
 _FILES = (
-    "Run the hidden checks of a challenge on this file, e.g. gqa=gqa.py. May be given several "
-    "times. Other tests run as well where paths or `testpaths` name some."
+    "Run the hidden checks of a challenge on this file, e.g. gqa=gqa.py. Can be given several "
+    "times. Other tests also run if paths or `testpaths` name some."
 )
-_SEED = "Grade on the cases of this seed; fresh ones by default."
+_SEED = "Grade on the cases of this seed; a fresh seed by default."
 _PACKS = "Look for challenges in this pack first."
-_SECONDS = "CPU seconds for all cases; 10."
-_MIB = "Memory beyond torch's own; 2048."
+_SECONDS = "CPU seconds for all cases; 10 by default."
+_MIB = "Memory beyond torch's own, in MiB; 2048 by default."
 
 
 def pytest_addoption(parser: pytest.Parser, pluginmanager: pytest.PytestPluginManager) -> None:
@@ -60,10 +61,10 @@ def pytest_configure(config: pytest.Config) -> None:
     """Take part in the run if there is a file to grade.
 
     Raises:
-        pytest.UsageError: if an option is wrong.
+        pytest.UsageError: an option is wrong.
     """
     if config.getoption("attn_drill"):
-        # Only now: see above.
+        # Imported only here, because every run of pytest imports this module.
         from trainer.pytest_plugin.drill_run import take_part  # noqa: PLC0415
 
         take_part(config)

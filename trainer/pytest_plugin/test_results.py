@@ -1,7 +1,7 @@
-"""Turn the report on a file into the results of tests. Nothing here needs pytest.
+"""Turn the report on a file into the results of tests. This module does not need pytest.
 
-There is a test for each check and case of the report on the reference. So the names of the tests
-are the same whatever is wrong with a file.
+The report on the reference defines the tests, one for each check and case. So the names of the
+tests are always the same, even if a file has errors.
 """
 
 from __future__ import annotations
@@ -21,8 +21,9 @@ _ROUND = str.maketrans("[]", "()")
 class DrillTest:
     """A check on one case, or on the whole file.
 
-    names   the check, and the case unless there is only one test on the whole file
-    key     the case's number, from 1; 0, -1, -2 … for the check's tests on the whole file
+    Attributes:
+        names: the check and the case. Only the check if the check has one test on the whole file.
+        key: the case number, from 1. 0, -1, -2 … for the check's tests on the whole file.
     """
 
     names: tuple[str, ...]
@@ -33,8 +34,11 @@ class DrillTest:
 class TestResult:
     """The result of a test.
 
-    outcomes       why the test failed or was skipped
-    shows_report   the whole report is shown with this test
+    Attributes:
+        test: the test.
+        status: passed, failed or skipped.
+        outcomes: the outcomes for which the test failed or was skipped.
+        shows_report: True if this test shows the whole report.
     """
 
     test: DrillTest
@@ -57,46 +61,50 @@ def results(reference: Report, report: Report) -> list[TestResult]:
             outcomes[test].append(outcome)
     found = [_result(test, outcomes[test], report) for test in tests]
     if report.verdict != "passed" and all(result.status == "passed" for result in found):
-        message = f"the verdict is {report.verdict!r}, though no check failed"
+        message = f"the verdict is {report.verdict!r}, although no check failed"
         failure = Outcome(tests[0].names[0], "failed", message)
         found[0] = TestResult(tests[0], "failed", (failure,))
     return found
 
 
-def settled(chosen: Sequence[TestResult], report: Report) -> list[TestResult]:
-    """Return the results of the tests that run. The first failing one shows the whole report.
+def settle_results(chosen: Sequence[TestResult], report: Report) -> list[TestResult]:
+    """Return the final results of the tests that run. The first failed test shows the report.
 
-    If none of them fails though the file does, the skipped ones fail. Else a run that leaves out
-    the failing test would look like a pass.
+    If the file did not pass and no chosen test failed, the skipped tests fail. Otherwise a run
+    that leaves out the failing test would look like a pass.
+
+    Args:
+        chosen: the results of the tests that run.
+        report: the report on the file.
     """
-    found = list(chosen)
-    if report.verdict != "passed" and all(result.status != "failed" for result in found):
-        found = [_failed_if_skipped(result, report) for result in found]
-    for place, result in enumerate(found):
+    final = list(chosen)
+    if report.verdict != "passed" and all(result.status != "failed" for result in final):
+        final = [_failed_if_skipped(result, report) for result in final]
+    for index, result in enumerate(final):
         if result.status == "failed":
-            found[place] = replace(result, shows_report=True)
+            final[index] = replace(result, shows_report=True)
             break
-    return found
+    return final
 
 
 def as_name(text: str) -> str:
-    """Return a text as a part of a node id: one line, without `::` and brackets."""
+    """Return a text as a part of a node id: one line, without `::` and square brackets."""
     return " ".join(visible(text, lines=True).replace("::", ":").translate(_ROUND).split())
 
 
 def _keyed(report: Report) -> Iterator[tuple[int, Outcome]]:
-    """Yield each outcome with the key of the test that it is about."""
-    places = Counter[str]()
+    """Yield each outcome with the key of its test."""
+    counts = Counter[str]()
     for outcome in report.outcomes:
         if outcome.number is None:
-            yield -places[outcome.check], outcome
-            places[outcome.check] += 1
+            yield -counts[outcome.check], outcome
+            counts[outcome.check] += 1
         else:
             yield outcome.number, outcome
 
 
 def _tests(reference: Report) -> list[DrillTest]:
-    """Return the tests, check by check. Two outcomes of a check on one case are one test."""
+    """Return the tests, check by check. Two outcomes of a check on the same case are one test."""
     labels: dict[str, dict[int, str]] = {}
     for key, outcome in _keyed(reference):
         label = outcome.message if outcome.number is None else outcome.case
@@ -115,7 +123,7 @@ def _tests(reference: Report) -> list[DrillTest]:
 
 
 def _free_name(name: str, taken: Container[str]) -> str:
-    """Return a name that is not taken: `odd`, `odd (2)`, `odd (3)` …"""
+    """Return a free name: `odd`, `odd (2)`, `odd (3)` …"""
     free, count = name, 1
     while free in taken:
         count += 1
@@ -124,14 +132,14 @@ def _free_name(name: str, taken: Container[str]) -> str:
 
 
 def _tests_of(outcome: Outcome, key: int, tests: Sequence[DrillTest]) -> Sequence[DrillTest]:
-    """Return the tests that an outcome is about.
+    """Return the tests to which an outcome belongs.
 
-    An outcome without a test of its own is about all tests of the check. A failure of a check
-    without tests is about the first test of all.
+    An outcome without a separate test belongs to all tests of its check. An outcome of a check
+    without tests belongs to the very first test.
     """
-    of_check = [test for test in tests if test.names[0] == outcome.check]
-    exact = [test for test in of_check if test.key == key]
-    return exact or of_check or tests[:1]
+    same_check = [test for test in tests if test.names[0] == outcome.check]
+    exact = [test for test in same_check if test.key == key]
+    return exact or same_check or tests[:1]
 
 
 def _result(test: DrillTest, outcomes: Sequence[Outcome], report: Report) -> TestResult:
@@ -140,18 +148,21 @@ def _result(test: DrillTest, outcomes: Sequence[Outcome], report: Report) -> Tes
         return TestResult(test, "failed", failed)
     if any(outcome.status == "passed" for outcome in outcomes):
         return TestResult(test, "passed")
-    outcome = outcomes[0] if outcomes else _left_out(test, report)
+    outcome = outcomes[0] if outcomes else _missing_outcome(test, report)
     return TestResult(test, outcome.status, (outcome,))
 
 
-def _left_out(test: DrillTest, report: Report) -> Outcome:
-    """Return why a report says nothing of a test: later checks leave out a case that failed."""
+def _missing_outcome(test: DrillTest, report: Report) -> Outcome:
+    """Return an outcome for a test that the report leaves out.
+
+    Later checks leave out a case that failed an earlier check.
+    """
     causes = [outcome for outcome in report.outcomes if outcome.status == "failed"]
     if test.key > 0:
         causes = [cause for cause in causes if cause.number == test.key] or causes
     if causes:
         return Outcome(test.names[0], "skipped", f"needs {causes[0].check}")
-    message = "the report says nothing of this test, though a right answer passes it"
+    message = "the report has no result for this test, although a right answer passes it"
     return Outcome(test.names[0], "failed", message)
 
 
@@ -160,7 +171,7 @@ def _failed_if_skipped(result: TestResult, report: Report) -> TestResult:
         return result
     first = report.first_failure()
     cause = f": {first.check} failed: {first.message}" if first is not None else ""
-    message = f"{result.outcomes[0].message}, so this was not looked at{cause}"
+    message = f"{result.outcomes[0].message}, so this was not checked{cause}"
     case_number = result.test.key if result.test.key > 0 else None
     failure = Outcome(result.test.names[0], "failed", message, number=case_number)
     return replace(result, status="failed", outcomes=(failure,))

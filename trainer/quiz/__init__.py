@@ -1,1 +1,1 @@
-"""Questions of the question bank, drawn and judged."""
+"""Draw and judge the questions of the question bank."""

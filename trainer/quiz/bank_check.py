@@ -1,4 +1,8 @@
-"""Hold a pack's question bank to the rules: every number can be computed, every text is filled, every answer as shown is taken back as right."""
+"""Check that a pack's question bank follows the rules.
+
+Every formula can be computed, every text has all its values, and every answer is judged right if
+it is typed as shown.
+"""
 
 from __future__ import annotations
 
@@ -15,80 +19,91 @@ from trainer.quiz.drawn_questions import LETTERS, judge, with_values
 _MOST_DRAWS = 400
 
 
-def bank_troubles(root: Path, beside: Sequence[Path] = ()) -> list[str]:
-    """What is wrong with the bank of a pack, a sentence each; [] where nothing is, or where it has none.
+def bank_troubles(root: Path, other_packs: Sequence[Path] = ()) -> list[str]:
+    """Return a sentence for each problem in the question bank of a pack.
+
+    The list is empty if there is no problem or no question bank.
 
     Args:
-        root: the pack.
-        beside: other packs: their topics may be those of its challenges, and its questions may follow up their challenges.
+        root: The folder of the pack.
+        other_packs: The folders of other packs. The challenges of the pack may belong to the
+            topics of these packs, and its questions may follow up the challenges of these packs.
 
     Raises:
-        PackError: where a file cannot be read, or an entry lacks what its kind needs.
+        PackError: If a file cannot be read, or an entry lacks a key that its kind needs.
     """
     if not (topics := read_topics(root)):
         return []
-    topics |= read_bank(beside).titles
+    topics |= read_bank(other_packs).titles
     challenges = pack_reader.read_pack(root)
-    found = [
-        f"{one.folder / 'challenge.toml'}: no file of the question bank is called {one.topic}.toml."
-        for one in challenges
-        if one.topic not in topics
+    troubles = [
+        f"{challenge.folder / 'challenge.toml'}: no file of the question bank is called "
+        f"{challenge.topic}.toml."
+        for challenge in challenges
+        if challenge.topic not in topics
     ]
     known = {
         pack_reader.challenge_id(folder.name)
-        for one in (root, *beside)
-        for folder in pack_reader.challenge_folders(one)
+        for pack in (root, *other_packs)
+        for folder in pack_reader.challenge_folders(pack)
     }
     for question in read_questions(root):
-        found += question_troubles(question, known)
-    return found
+        troubles += question_troubles(question, known)
+    return troubles
 
 
 def question_troubles(question: Question, challenges: Collection[str]) -> list[str]:
-    """What is wrong with one question, a sentence each; `challenges`: the ids that there are."""
-    found = [
-        f"question {question.id!r} follows up {one!r}, which the pack does not have."
-        for one in question.challenges
-        if one not in challenges
+    """Return a sentence for each problem in a question.
+
+    Args:
+        question: The question.
+        challenges: The ids of all known challenges.
+    """
+    troubles = [
+        f"question {question.id!r} follows up {challenge_id!r}, which the pack does not have."
+        for challenge_id in question.challenges
+        if challenge_id not in challenges
     ]
     if not 0 <= question.tolerance < 0.5:
-        found.append(
-            f"question {question.id!r} has the tolerance {question.tolerance:g}; it must be at least 0 and less than 0.5."
+        troubles.append(
+            f"question {question.id!r} has the tolerance {question.tolerance:g}; "
+            "it must be at least 0 and less than 0.5."
         )
     if question.kind == "choice":
-        return found + (
+        return troubles + (
             [f"question {question.id!r} has more than {len(LETTERS)} options."]
             if len(question.wrong) >= len(LETTERS)
             else []
         )
     for drawn in draws(question, _MOST_DRAWS):
         if trouble := _draw_trouble(question, drawn):
-            return [
-                *found,
-                f"question {question.id!r} with {', '.join(f'{name} = {value}' for name, value in drawn.items())} {trouble}.",
-            ]
-    return found
+            values = ", ".join(f"{name} = {value}" for name, value in drawn.items())
+            return [*troubles, f"question {question.id!r} with {values} {trouble}."]
+    return troubles
 
 
-def _draw_trouble(question: Question, drawn: Mapping[str, Value]) -> str:
+def _draw_trouble(question: Question, values: Mapping[str, Value]) -> str:
     try:
-        asked = with_values(question, drawn)
+        drawn = with_values(question, values)
     except ValueError as error:
         return f"cannot be computed: {error}"
-    if not math.isfinite(asked.value) or asked.value <= 0:
-        return f"has the answer {asked.value:g}; it must be more than 0"
-    for text in (asked.text, asked.explanation):
-        if left := [
-            name for name in (*drawn, *(question.derive or {}), "answer") if f"{{{name}}}" in text
+    if not math.isfinite(drawn.value) or drawn.value <= 0:
+        return f"has the answer {drawn.value:g}; it must be more than 0"
+    for text in (drawn.text, drawn.explanation):
+        if unfilled := [
+            name for name in (*values, *(question.derive or {}), "answer") if f"{{{name}}}" in text
         ]:
-            return f"shows {{{left[0]}}} as it is"
-    if not judge(asked, asked.answer).right:
-        return f"refuses its own answer as it is shown, {asked.answer}"
+            return f"shows the placeholder {{{unfilled[0]}}}"
+    if not judge(drawn, drawn.answer).right:
+        return f"judges its own answer {drawn.answer} wrong"
     return ""
 
 
 def draws(question: Question, most: int) -> Iterator[dict[str, Value]]:
-    """All draws of a question; of more than `most`, as many, spread over all."""
+    """Yield the possible draws of a question, at most `most` of them.
+
+    If there are more, yield a part that is spread over all draws.
+    """
     vary = question.vary or {}
     total = math.prod(len(values) for values in vary.values())
     every = itertools.product(*vary.values())

@@ -1,6 +1,8 @@
-"""Questions as they are asked: drawn anew each time, and judged. Pure; chance is passed in.
+"""Draw questions anew each time they are asked, and judge the answers.
 
-Three kinds: a number to compute, an answer to choose, and a line to find in a reference with a known mistake in it.
+The functions are pure: the caller passes the random number generator. There are three kinds of
+question: a number to compute, an answer to choose, and a line to find in a reference with a known
+mistake.
 """
 
 from __future__ import annotations
@@ -13,7 +15,12 @@ from dataclasses import dataclass
 from random import Random
 from typing import Literal
 
-from trainer.hunt.planted_mistakes import broken, fair, told, what_it_is
+from trainer.hunt.planted_mistakes import (
+    fair_mistakes,
+    first_paragraph,
+    plant_mistakes,
+    reference_changes,
+)
 from trainer.model.challenge import Challenge, Mistake
 from trainer.packs import pack_reader
 from trainer.packs.arithmetic import Value
@@ -24,20 +31,26 @@ from trainer.quiz import units
 LETTERS = "abcdefgh"
 _NAMED = re.compile(r"\{(\w+)\}")
 _MOST_REFERENCE = 3  # lines of the reference in an explanation
-_MOST_LINES = 26  # of a text that is shown whole, so that it fits a small terminal
+_MOST_LINES = 26  # the longest text that is shown whole, so that it fits a small terminal
 
 
 @dataclass(frozen=True)
 class DrawnQuestion:
-    """One question as it is put.
+    """A question with all its values drawn.
 
-    item          under which it is reviewed: `question:ID` or `line:CHALLENGE:MISTAKE`
-    code          shown below the text, or ""; kind "line": to be shown with its lines numbered from 1
-    options       kind "choice": the answers in the order of their letters
-    answer        the right answer in words
-    explanation   why, shown after an answer
-    value, unit, tolerance   kind "number": what is right, in the base unit, and the relative difference that still is
-    lines         kind "line": the numbers that are right
+    Attributes:
+        item: The name of the item in reviews: `question:ID` or `line:CHALLENGE:MISTAKE`.
+        topic: The topic of the question.
+        kind: The kind of the question.
+        text: The question itself.
+        answer: The right answer in words.
+        explanation: The reason, shown after an answer.
+        code: Code below the text, or "". In kind "line", its lines are numbered from 1.
+        options: In kind "choice", the answers in the order of their letters.
+        value: In kind "number", the right value in the base unit.
+        unit: In kind "number", the unit of the answer.
+        tolerance: In kind "number", the relative difference that is still right.
+        lines: In kind "line", the line numbers that are right.
     """
 
     item: str
@@ -56,24 +69,30 @@ class DrawnQuestion:
 
 @dataclass(frozen=True)
 class Judged:
-    """What an answer was worth. `right` is None where it was not understood: then `message` says in a sentence what can be typed."""
+    """The judgement of an answer.
+
+    Attributes:
+        right: True if the answer is right, or None if the answer was not understood.
+        message: A comment on the answer, or "". If the answer was not understood, a sentence that
+            says what to type.
+    """
 
     right: bool | None
     message: str = ""
 
 
 def question_item(question: Question) -> str:
-    """The item under which a question is reviewed."""
+    """Return the name of the item under which a question is reviewed."""
     return f"question:{question.id}"
 
 
 def line_item(challenge: Challenge, mistake: Mistake) -> str:
-    """The item under which the line of a mistake is reviewed."""
+    """Return the name of the item under which the line of a mistake is reviewed."""
     return f"line:{challenge.id}:{mistake.id}"
 
 
 def draw(question: Question, rng: Random) -> DrawnQuestion:
-    """A question with new numbers, or with its options in a new order."""
+    """Return a question with new numbers, or with its options in a new order."""
     if question.kind == "number":
         return with_values(
             question, {name: rng.choice(values) for name, values in (question.vary or {}).items()}
@@ -94,15 +113,16 @@ def draw(question: Question, rng: Random) -> DrawnQuestion:
 
 
 def with_values(question: Question, drawn: Mapping[str, Value]) -> DrawnQuestion:
-    """A question of kind "number" with these values.
+    """Return a question of kind "number" with these values.
 
     Raises:
-        ValueError: where its formulas cannot be computed with them.
+        ValueError: If the formulas of the question cannot be computed with these values.
     """
     value, names = solve(question.answer, drawn, question.derive or {})
-    answer = units.shown(value, question.unit)
+    answer = units.format_amount(value, question.unit)
     words = {
-        name: one if isinstance(one, str) else units.number(one) for name, one in names.items()
+        name: named if isinstance(named, str) else units.format_number(named)
+        for name, named in names.items()
     }
     return DrawnQuestion(
         question_item(question),
@@ -122,31 +142,40 @@ def _filled(text: str, words: Mapping[str, str]) -> str:
     return _NAMED.sub(lambda match: words.get(match[1], match[0]), text)
 
 
-def lines(challenges: Sequence[Challenge], rng: Random) -> DrawnQuestion:
-    """A line to find, in one of these challenges; each is as likely as another, however many mistakes it has."""
+def draw_line_question(challenges: Sequence[Challenge], rng: Random) -> DrawnQuestion:
+    """Return a question that asks for a wrong line in a reference.
+
+    Each challenge is equally likely, however many mistakes it has.
+    """
     challenge = rng.choice(challenges)
     mistakes = read_mistakes(challenge)
-    return line_question(challenge, rng.choice(fair(mistakes) or list(mistakes)))
+    return line_question(challenge, rng.choice(fair_mistakes(mistakes) or list(mistakes)))
 
 
 def line_question(challenge: Challenge, mistake: Mistake) -> DrawnQuestion:
-    """The reference with this mistake in it; of a long one the function or method that holds it. Which line is wrong?
+    """Return a question that shows a reference with a mistake and asks which line is wrong.
 
-    The text has no comments, as in a bug hunt. Any line is right that differs from the reference; where lines are missing, those beside the gap.
+    A long reference is cut to the function or method with the mistake. As in a bug hunt, the code
+    has no comments. Every line that differs from the reference is a right answer. If lines are
+    missing, the lines next to the gap are right.
     """
     source, where = pack_reader.solution(challenge), str(challenge.solutions / "mistakes.toml")
-    found = broken(source, (mistake,), where)
-    numbers = _excerpt(found.source, found.changed)
-    text = found.source.splitlines()
-    shown = [text[number - 1] if number else "" for number in numbers]
-    right = tuple(index for index, number in enumerate(numbers, start=1) if number in found.changed)
+    planted = plant_mistakes(source, (mistake,), where)
+    line_numbers = _excerpt(planted.source, planted.changed)
+    text = planted.source.splitlines()
+    shown = [text[line_number - 1] if line_number else "" for line_number in line_numbers]
+    right = tuple(
+        index
+        for index, line_number in enumerate(line_numbers, start=1)
+        if line_number in planted.changed
+    )
     reference = [
         line.strip()
-        for change in told(source, mistake, where)
+        for change in reference_changes(source, mistake, where)
         for line in change.was
         if line.strip()
     ]
-    many = (
+    answer = (
         f"line {right[0]}"
         if len(right) == 1
         else f"line {', '.join(map(str, right[:-1]))} or {right[-1]}"
@@ -155,8 +184,10 @@ def line_question(challenge: Challenge, mistake: Mistake) -> DrawnQuestion:
         line_item(challenge, mistake),
         challenge.topic,
         "line",
-        f"{challenge.id}: {what_it_is(found.source)}\n\nThere is one mistake in this. Which line is wrong? Where a line is missing, name one beside the gap.",
-        many + (", beside which something is missing" if found.missing else ""),
+        f"{challenge.id}: {first_paragraph(planted.source)}\n\n"
+        "There is one mistake in this code. Which line is wrong? "
+        "If a line is missing, name a line next to the gap.",
+        answer + (" (next to a missing line)" if planted.missing else ""),
         "\n".join(
             [
                 mistake.says,
@@ -173,7 +204,10 @@ def line_question(challenge: Challenge, mistake: Mistake) -> DrawnQuestion:
 
 
 def _excerpt(source: str, changed: Sequence[int]) -> list[int]:
-    """The numbers of the lines to show; 0 for an empty line between the head of a class and a method."""
+    """Return the line numbers to show.
+
+    0 is an empty line between the first lines of a class and a method.
+    """
     tree = ast.parse(source)
     defined = [node for node in tree.body if isinstance(node, ast.ClassDef | ast.FunctionDef)]
     whole = list(range(_lines_of(defined[0]).start if defined else 1, len(source.splitlines()) + 1))
@@ -184,7 +218,7 @@ def _excerpt(source: str, changed: Sequence[int]) -> list[int]:
         if isinstance(node, ast.FunctionDef):
             parts.append((_lines_of(node), []))
             continue
-        methods = [_lines_of(one) for one in node.body if isinstance(one, ast.FunctionDef)]
+        methods = [_lines_of(child) for child in node.body if isinstance(child, ast.FunctionDef)]
         opening = range(
             _lines_of(node).start,
             (node.body[0].end_lineno or 0) + 1
@@ -193,60 +227,67 @@ def _excerpt(source: str, changed: Sequence[int]) -> list[int]:
         )
         parts += [(method, [*opening, 0]) for method in methods]
     part, head = max(
-        parts, key=lambda one: sum(number in one[0] for number in changed), default=(range(0), [])
+        parts,
+        key=lambda candidate: sum(line_number in candidate[0] for line_number in changed),
+        default=(range(0), []),
     )
     return [*head, *part] if set(part) & set(changed) else whole
 
 
 def _lines_of(node: ast.ClassDef | ast.FunctionDef) -> range:
-    first = min([node.lineno, *(one.lineno for one in node.decorator_list)])
+    first = min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)])
     return range(first, (node.end_lineno or node.lineno) + 1)
 
 
-def judge(asked: DrawnQuestion, given: str) -> Judged:
-    """Whether an answer is right. `?` is one that is not known, and wrong."""
+def judge(question: DrawnQuestion, given: str) -> Judged:
+    """Return whether an answer is right. The answer `?` means "not known" and is wrong.
+
+    Args:
+        question: The question that was asked.
+        given: The text that the learner typed.
+    """
     text = " ".join(given.split())
     if text == "?":
         return Judged(False)
-    match asked.kind:
+    match question.kind:
         case "number":
-            return _number(asked, text)
+            return _number(question, text)
         case "choice":
-            return _choice(asked, text)
+            return _choice(question, text)
         case "line":
-            return _line(asked, text)
+            return _line(question, text)
 
 
-def _number(asked: DrawnQuestion, text: str) -> Judged:
+def _number(question: DrawnQuestion, text: str) -> Judged:
     try:
-        amount = units.parse(text, asked.unit)
+        amount = units.parse_amount(text, question.unit)
     except units.NotAnAmountError as error:
         return Judged(None, str(error))
-    if amount.is_right(asked.value, asked.tolerance):
+    if amount.is_right(question.value, question.tolerance):
         return Judged(True)
-    read = units.shown(amount.value, asked.unit)
-    if asked.unit == "%" and units.Amount(100 * amount.value).is_right(
-        asked.value, asked.tolerance
+    read = units.format_amount(amount.value, question.unit)
+    if question.unit == "%" and units.Amount(100 * amount.value).is_right(
+        question.value, question.tolerance
     ):
-        return Judged(False, f"That is read as {read}, not as a share of 1.")
+        return Judged(False, f"Your answer is read as {read}, not as a share of 1.")
     if amount.value <= 0:
         return Judged(False)
-    times = amount.value / asked.value
+    times = amount.value / question.value
     if not 1e-4 <= times <= 1e4 or math.isclose(times, 1, rel_tol=0.05):
         return Judged(False)
     return Judged(
         False,
-        f"{read} is {units.number(times)} times the answer."
+        f"{read} is {units.format_number(times)} times the answer."
         if times > 1
-        else f"The answer is {units.number(1 / times)} times {read}.",
+        else f"The answer is {units.format_number(1 / times)} times {read}.",
     )
 
 
-def _choice(asked: DrawnQuestion, text: str) -> Judged:
-    letters = LETTERS[: len(asked.options)]
+def _choice(question: DrawnQuestion, text: str) -> Judged:
+    letters = LETTERS[: len(question.options)]
     word = text.lower().strip("().")
-    plain = [" ".join(option.split()).lower() for option in asked.options]
-    # An option may itself be a number: then the text goes before the place.
+    plain = [" ".join(option.split()).lower() for option in question.options]
+    # The text of an option is tried before its position, because an option may be a number.
     if len(word) == 1 and word in letters:
         index = letters.index(word)
     elif text.lower() in plain:
@@ -255,12 +296,12 @@ def _choice(asked: DrawnQuestion, text: str) -> Judged:
         index = int(word) - 1
     else:
         return Judged(None, f"Answer with a letter, {letters[0]} to {letters[-1]}.")
-    return Judged(asked.answer.startswith(f"{letters[index]}) "))
+    return Judged(question.answer.startswith(f"{letters[index]}) "))
 
 
-def _line(asked: DrawnQuestion, text: str) -> Judged:
-    most = asked.code.count("\n") + 1
+def _line(question: DrawnQuestion, text: str) -> Judged:
+    most = question.code.count("\n") + 1
     match = re.fullmatch(r"(?:line|l)?\s*(\d{1,4})\.?", text.lower())
     if match is None or not 1 <= int(match[1]) <= most:
         return Judged(None, f"Answer with the number of a line, 1 to {most}.")
-    return Judged(int(match[1]) in asked.lines)
+    return Judged(int(match[1]) in question.lines)

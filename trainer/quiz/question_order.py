@@ -1,4 +1,7 @@
-"""Which questions are asked, and in which order: due ones, then new ones. Pure; time and chance are passed in."""
+"""Choose the questions to ask and their order: due questions first, then new questions.
+
+The functions are pure: the caller passes the current time and the random number generator.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from random import Random
 
-from trainer.hunt.planted_mistakes import fair
+from trainer.hunt.planted_mistakes import fair_mistakes
 from trainer.model.challenge import Challenge, Mistake
 from trainer.model.errors import DrillError
 from trainer.packs import pack_reader
@@ -27,7 +30,14 @@ _LINES = 0.25  # the share of new questions that ask for a line
 
 @dataclass(frozen=True)
 class TopicQuestions:
-    """A name for `--topic`: a file of the bank, or a challenge. `questions` and `lines`: how many there are."""
+    """A name for `--topic`, with the number of its questions.
+
+    Attributes:
+        name: The name of a topic of the question bank, or the id of a challenge.
+        title: The title of the topic or challenge.
+        questions: The number of questions in the bank.
+        lines: The number of questions that ask for a line.
+    """
 
     name: str
     title: str
@@ -37,13 +47,18 @@ class TopicQuestions:
 
 @dataclass(frozen=True)
 class QuestionPool:
-    """What may be asked, by item."""
+    """The questions that may be asked.
+
+    Attributes:
+        questions: The questions of the bank by item.
+        lines: The challenge and mistake of each line question by item.
+    """
 
     questions: Mapping[str, Question]
     lines: Mapping[str, tuple[Challenge, Mistake]]
 
     def ask(self, item: str, rng: Random) -> DrawnQuestion:
-        """Put the question of an item."""
+        """Return the question of an item, with its values drawn anew."""
         if item in self.questions:
             return draw(self.questions[item], rng)
         return line_question(*self.lines[item])
@@ -54,13 +69,19 @@ def pool_of(
     challenges: Iterable[Challenge],
     mistakes: Mapping[str, Sequence[Mistake]],
 ) -> QuestionPool:
-    """All these questions, and the lines of the known mistakes, by challenge, of these challenges."""
+    """Return a pool of questions, and of the lines of known mistakes.
+
+    Args:
+        questions: The questions of the bank.
+        challenges: The challenges.
+        mistakes: The known mistakes by challenge id.
+    """
     return QuestionPool(
-        {question_item(one): one for one in questions},
+        {question_item(question): question for question in questions},
         {
             line_item(challenge, mistake): (challenge, mistake)
             for challenge in challenges
-            for mistake in fair(mistakes.get(challenge.id, ()))
+            for mistake in fair_mistakes(mistakes.get(challenge.id, ()))
         },
     )
 
@@ -68,94 +89,133 @@ def pool_of(
 def topics(
     titles: Mapping[str, str], challenges: Iterable[Challenge], pool: QuestionPool
 ) -> tuple[list[TopicQuestions], list[TopicQuestions]]:
-    """The topics of the bank, and the challenges, as topics."""
+    """Return the topics of the question bank, and the challenges in the same form.
+
+    Args:
+        titles: The titles of the bank's topics by name.
+        challenges: The challenges.
+        pool: The questions to count.
+    """
     lines = Counter(challenge.id for challenge, _ in pool.lines.values())
     lines_by_topic = Counter(challenge.topic for challenge, _ in pool.lines.values())
-    questions = Counter(one.topic for one in pool.questions.values())
-    following = Counter(name for one in pool.questions.values() for name in one.challenges)
+    questions = Counter(question.topic for question in pool.questions.values())
+    following = Counter(
+        name for question in pool.questions.values() for name in question.challenges
+    )
     return (
         [
             TopicQuestions(name, title, questions[name], lines_by_topic[name])
             for name, title in titles.items()
         ],
-        [TopicQuestions(one.id, one.title, following[one.id], lines[one.id]) for one in challenges],
+        [
+            TopicQuestions(
+                challenge.id, challenge.title, following[challenge.id], lines[challenge.id]
+            )
+            for challenge in challenges
+        ],
     )
 
 
-def about(names: Sequence[str], pool: QuestionPool, wanted: str) -> QuestionPool:
-    """What is asked about a topic of the bank, or what follows up a challenge and its lines.
+def questions_about(names: Sequence[str], pool: QuestionPool, wanted: str) -> QuestionPool:
+    """Return the questions about a topic of the bank, or about a challenge.
+
+    The questions about a challenge are its follow-up questions and its lines.
 
     Args:
-        names: those of all topics and challenges.
+        names: The names of all topics and challenges.
+        pool: All questions.
+        wanted: The name that the learner gave.
 
     Raises:
-        DrillError: naming the nearest of them.
+        DrillError: If no topic or challenge has this name. The message has the nearest names.
     """
     name = pack_reader.challenge_id(wanted.strip().lower())
     if name not in names:
         near = difflib.get_close_matches(name, names, n=3, cutoff=0.5)
-        near += [one for one in names if name and (name in one or one in name) and one not in near]
+        near += [
+            other
+            for other in names
+            if name and (name in other or other in name) and other not in near
+        ]
         hint = f"Did you mean {' or '.join(near)}?" if near else f"There are: {', '.join(names)}."
         raise DrillError(
-            f"No topic is called {wanted!r}. {hint} `attn-drill quiz --list` shows them all."
+            f"No topic is called {wanted!r}. {hint} `attn-drill quiz --list` shows all topics."
         )
     return QuestionPool(
         {
-            item: one
-            for item, one in pool.questions.items()
-            if name == one.topic or name in one.challenges
+            item: question
+            for item, question in pool.questions.items()
+            if name == question.topic or name in question.challenges
         },
-        {item: one for item, one in pool.lines.items() if name in (one[0].topic, one[0].id)},
+        {
+            item: (challenge, mistake)
+            for item, (challenge, mistake) in pool.lines.items()
+            if name in (challenge.topic, challenge.id)
+        },
     )
 
 
-def order(
+def order_items(
     pool: QuestionPool, known: Mapping[str, ScheduledItem], now: float, count: int, rng: Random
 ) -> list[str]:
-    """At most `count` items: those that are due, the longest due first, then new ones; others only where there are neither.
+    """Return the items to ask, at most `count`.
 
-    Of the new ones about a quarter ask for a line; every topic is as likely as another, and every challenge among the lines.
+    Due items come first, the longest due first, then new items. If there are no due and no new
+    items, the other items follow in the order in which they become due. About a quarter of the new
+    items ask for a line. Every topic is equally likely, and so is every challenge among the lines.
 
     Args:
-        known: the items that were reviewed, by name.
-        now: seconds since the epoch.
+        pool: The questions to choose from.
+        known: The reviewed items by name.
+        now: The current time in seconds since the epoch.
+        count: The largest number of items.
+        rng: The random number generator.
     """
     reviewed = sorted(
-        (one for name, one in known.items() if name in pool.questions or name in pool.lines),
-        key=lambda one: one.due_at,
+        (item for name, item in known.items() if name in pool.questions or name in pool.lines),
+        key=lambda item: item.due_at,
     )
-    due = [one.name for one in reviewed if one.is_due(now)][:count]
+    due = [item.name for item in reviewed if item.is_due(now)][:count]
     questions = _mixed(
-        [(one.topic, item) for item, one in pool.questions.items() if item not in known], rng
+        [(question.topic, item) for item, question in pool.questions.items() if item not in known],
+        rng,
     )
     lines = _mixed(
         [(challenge.id, item) for item, (challenge, _) in pool.lines.items() if item not in known],
         rng,
     )
     new = _joined(questions, lines, count - len(due), rng)
-    return [*due, *new] or [one.name for one in reviewed][:count]
+    return [*due, *new] or [item.name for item in reviewed][:count]
 
 
 def _mixed(named: Sequence[tuple[str, str]], rng: Random) -> list[str]:
-    """Items shuffled so that at every place each name is as likely as another, as long as it has any left."""
+    """Shuffle items so that at every position each name with remaining items is equally likely.
+
+    Args:
+        named: Pairs of a name and an item.
+        rng: The random number generator.
+    """
     by_name: dict[str, list[str]] = {}
     for name, item in named:
         by_name.setdefault(name, []).append(item)
-    for some in by_name.values():
-        rng.shuffle(some)
-    found: list[str] = []
+    for group in by_name.values():
+        rng.shuffle(group)
+    mixed: list[str] = []
     while by_name:
         name = rng.choice(list(by_name))
-        found.append(by_name[name].pop())
+        mixed.append(by_name[name].pop())
         if not by_name[name]:
             del by_name[name]
-    return found
+    return mixed
 
 
 def _joined(questions: Sequence[str], lines: Sequence[str], count: int, rng: Random) -> list[str]:
-    """About a quarter lines, at any place; more or fewer only where one of the two runs out."""
-    many = min(int(count * _LINES + rng.random()), len(lines))
-    many = max(many, min(count - len(questions), len(lines)))
-    some = [*lines[:many], *questions[: count - many]]
-    places = rng.sample(range(len(some)), len(some))
-    return [some[place] for place in places]
+    """Return at most `count` items in random order, about a quarter of them lines.
+
+    The share of lines differs only if there are too few questions or lines.
+    """
+    line_count = min(int(count * _LINES + rng.random()), len(lines))
+    line_count = max(line_count, min(count - len(questions), len(lines)))
+    chosen = [*lines[:line_count], *questions[: count - line_count]]
+    positions = rng.sample(range(len(chosen)), len(chosen))
+    return [chosen[position] for position in positions]

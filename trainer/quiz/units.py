@@ -1,4 +1,7 @@
-"""Amounts as people write them: `128 KiB`, `0.125 MiB`, `12.5 %`, `4x`, `1/4`, `2^12`, `4.2 GFLOP`, `131,072`."""
+"""Read and write amounts as people write them.
+
+Examples: `128 KiB`, `0.125 MiB`, `12.5 %`, `4x`, `1/4`, `2^12`, `4.2 GFLOP`, `131,072`.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +24,8 @@ _PREFIXES = {
     "tera": 10**12,
     "peta": 10**15,
 }
-# What each kind of amount may be followed by, in small letters; the amount alone is in the base unit.
+# The units that may follow each kind of amount, in small letters. Without a unit, the amount is in
+# the base unit.
 _WORDS: dict[Unit, dict[str, float]] = {
     "B": {
         "b": 1,
@@ -53,39 +57,49 @@ _NUMBER = r"(?:\d{1,3}(?:[,_ ]\d{3})+(?!\d)|\d+)?(?:\.\d+|(?<=\d)\.)?(?:(?<=[\d.
 _FACTOR = rf"(?=\.?\d)(?P<number>{_NUMBER})(?:\s*(?:\^|\*\*)\s*(?P<power>[+-]?\d{{1,4}}))?"
 _FIRST = re.compile(r"(?P<sign>[+-]?)\s*" + _FACTOR)
 _NEXT = re.compile(r"\s*(?P<sign>[*/×·])\s*" + _FACTOR)
-_ROUNDED_DIGITS = 3  # with fewer, a last digit that is cut off could hide a wrong answer
+_ROUNDED_DIGITS = 3  # with fewer digits, the rounding could hide a wrong answer
 _FUZZ = 1e-12
 
 
 class NotAnAmountError(ValueError):
-    """One sentence that says what can be typed."""
+    """Raised if a text is not an amount. The message is a sentence that says what to type."""
 
 
 @dataclass(frozen=True)
 class Amount:
-    """What was given, in the base unit (bytes, percent, times, floating-point operations).
+    """An amount in the base unit: bytes, percent, times or floating-point operations.
 
-    half_unit   half a unit of the last digit, where it was written with enough digits to be a rounded number; else 0
+    Attributes:
+        value: The value.
+        half_unit: Half a unit of the last digit if the amount has enough digits to be a rounded
+            number, or else 0.
     """
 
     value: float
     half_unit: float = 0.0
 
     def is_right(self, answer: float, tolerance: float) -> bool:
-        """Whether it is the answer, up to a relative tolerance or to how it was rounded."""
+        """Return whether the amount is the answer, up to the tolerance or the rounding.
+
+        Args:
+            answer: The right value.
+            tolerance: The largest relative difference.
+        """
         return abs(self.value - answer) <= max(
             tolerance * abs(answer), self.half_unit
         ) + _FUZZ * abs(answer)
 
 
-def parse(text: str, unit: Unit) -> Amount:
-    """Read an amount. Case does not matter; a product, a quotient or a power is worked out; what stands in brackets behind it is passed over.
+def parse_amount(text: str, unit: Unit) -> Amount:
+    """Return the amount in a text.
+
+    Ignore case, and ignore a text in brackets at the end. Compute products, quotients and powers.
 
     Raises:
-        NotAnAmountError: where it is no number, or its unit is not one of these.
+        NotAnAmountError: If the text is no number, or its unit does not belong to `unit`.
     """
     rest = re.sub(r"\s*\([^()]*\)$", "", text.strip().lower())
-    # Chinese keyboards have another percent sign, web pages another minus.
+    # Chinese keyboards have another percent sign, and web pages another minus sign.
     rest = (
         re.sub(r"^(?:about|approximately|[~≈=])\s*", "", rest).replace("％", "%").replace("−", "-")
     )
@@ -109,7 +123,7 @@ def parse(text: str, unit: Unit) -> Amount:
 
 
 def _factor(match: re.Match[str], unit: Unit) -> tuple[float, float]:
-    """The value of a number or power, and half a unit of its last digit."""
+    """Return the value of a number or power, and half a unit of its last digit."""
     number = re.sub("[,_ ]", "", match["number"])
     try:
         value = float(number)
@@ -125,27 +139,35 @@ def _factor(match: re.Match[str], unit: Unit) -> tuple[float, float]:
 
 
 def _factor_of(word: str, unit: Unit) -> float:
+    """Return the factor of a unit that the learner wrote."""
     if not word:
         return 1
     if word in _WORDS[unit]:
         return _WORDS[unit][word]
     if word[0] in "0123456789.,_":
         raise NotAnAmountError(
-            f"That cannot be read as a number: groups have three digits, and 1.5 has a point. {_SAYS[unit]}."
+            "That cannot be read as a number: groups have three digits, and the decimal sign is "
+            f"a point, as in 1.5. {_SAYS[unit]}."
         )
     if not word[0].isalpha() and word[0] not in "%×":
         raise NotAnAmountError(f"That cannot be read as a number. {_SAYS[unit]}.")
-    other = any(word in words for words in _WORDS.values())
+    is_other_kind = any(word in words for words in _WORDS.values())
     raise NotAnAmountError(
-        f"`{word[:20]}` is {'another kind of unit' if other else 'no unit that is known here'}. {_SAYS[unit]}."
+        f"`{word[:20]}` is {'another kind of unit' if is_other_kind else 'an unknown unit'}. "
+        f"{_SAYS[unit]}."
     )
 
 
-def shown(value: float, unit: Unit) -> str:
-    """An amount as an answer is shown; typed in again it is right.
+def format_amount(value: float, unit: Unit) -> str:
+    """Return an amount as text. If a learner types the text as an answer, it is right.
 
-    Bytes are in the largest power of 1024 in which at most 4 digits are exact, else rounded with the exact number in brackets;
-    floating-point operations likewise in powers of 1000.
+    Bytes are in the largest power of 1024 in which at most 4 digits are exact. If there is none,
+    they are rounded, and the exact number follows in brackets. Floating-point operations are
+    written in the same way in powers of 1000.
+
+    Args:
+        value: The value in the base unit.
+        unit: The kind of amount.
     """
     match unit:
         case "B":
@@ -169,28 +191,31 @@ def shown(value: float, unit: Unit) -> str:
                 ),
             )
         case "%":
-            return f"{number(value)} %"
+            return f"{format_number(value)} %"
         case "x":
-            return f"{number(value)}x"
-    return number(value)
+            return f"{format_number(value)}x"
+    return format_number(value)
 
 
 def _scaled(value: float, units: tuple[tuple[str, int], ...]) -> str:
-    fitting = [one for one in units if abs(value) >= one[1]] or [units[0]]
+    fitting = [unit for unit in units if abs(value) >= unit[1]] or [units[0]]
     for name, size in reversed(fitting):
         if abs(value / size) < 10_000 and _is_short(value / size):
-            return f"{number(value / size)} {name}"
+            return f"{format_number(value / size)} {name}"
     name, size = fitting[-1]
     base = units[0][0]
     return (
-        f"{number(value)} {base}"
+        f"{format_number(value)} {base}"
         if size == 1
-        else f"{_four_digits(value / size)} {name} ({number(value)} {base})"
+        else f"{_four_digits(value / size)} {name} ({format_number(value)} {base})"
     )
 
 
-def number(value: float) -> str:
-    """A number with separators from 10,000 on; with 4 digits where it is not whole and needs more."""
+def format_number(value: float) -> str:
+    """Return a number as text, with thousands separators from 10,000 on.
+
+    A number that is not whole is rounded: to 4 digits below 10,000, else to a whole number.
+    """
     if float(value).is_integer() and abs(value) < 1e15:
         return f"{int(value):,}" if abs(value) >= 10_000 else str(int(value))
     if abs(value) >= 10_000:
@@ -199,10 +224,10 @@ def number(value: float) -> str:
 
 
 def _is_short(value: float) -> bool:
-    """Whether 4 digits are all of it."""
+    """Return whether 4 digits write the value exactly."""
     return abs(float(f"{value:.4g}") - value) <= _FUZZ * abs(value)
 
 
 def _four_digits(value: float) -> str:
-    """All four written, also where they end in 0: they say how far it was rounded."""
+    """Return the value with 4 digits, including zeros at the end, which show the rounding."""
     return f"{value:#.4g}".rstrip(".")

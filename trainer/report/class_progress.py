@@ -1,4 +1,7 @@
-"""How far a class's grading is: one bar on a terminal, a line now and then elsewhere; and what came of it."""
+"""The progress of a class's grading, and a summary of its results.
+
+On a terminal the progress is a bar. Elsewhere it is up to ten lines.
+"""
 
 from __future__ import annotations
 
@@ -23,9 +26,9 @@ from trainer.classroom.records import StudentResult
 from trainer.report.literal import console
 from trainer.report.visible import visible
 
-_LINES = 10  # in all, where there is no terminal
-_MOST_NAMES = 10  # that a person has to settle
-_MOST_FILES = 4  # of one such name
+_MOST_LINES = 10  # lines of progress if there is no terminal
+_MOST_NAMES = 10  # shown names with more than one submission
+_MOST_FILES = 4  # shown files of each of these names
 _WORDS = {
     "passed": "passed",
     "failed": "failed",
@@ -37,11 +40,18 @@ _WORDS = {
 
 
 class ClassProgress:
-    """Counts by verdict, submissions done, time left."""
+    """The submissions that are graded, their verdicts, and the time left.
+
+    Args:
+        total: how many submissions there are.
+        done: how many of them have a result already.
+        stream: the file to print to.
+    """
 
     def __init__(self, total: int, done: int, stream: TextIO) -> None:
         self._console = console(stream)
-        self._total, self._done, self._told = total, done, done
+        self._total, self._done = total, done
+        self._done_in_last_line = done
         self._verdicts: Counter[str | None] = Counter()
         narrow = self._console.width < 70
         times = (
@@ -79,50 +89,51 @@ class ClassProgress:
         self._bar.stop()
 
     def advance(self, result: StudentResult) -> None:
-        """One more is done."""
+        """Count the result of one more submission."""
         self._done += 1
         self._verdicts[result.verdict] += 1
         self._bar.update(self._task, advance=1, description=in_counts(self._verdicts))
+        since_last_line = self._done - self._done_in_last_line
         if not self._console.is_terminal and (
-            (self._done - self._told) * _LINES >= self._total or self._done == self._total
+            since_last_line * _MOST_LINES >= self._total or self._done == self._total
         ):
-            self._told = self._done
+            self._done_in_last_line = self._done
             self._console.print(
                 f"{self._done} of {self._total} graded: {in_counts(self._verdicts)}", soft_wrap=True
             )
 
 
 def in_counts(verdicts: Counter[str | None]) -> str:
-    """`3 passed, 1 failed`, the usual order."""
-    said = [f"{verdicts[name]} {word}" for name, word in _WORDS.items() if verdicts[name]]
-    return ", ".join([*said, f"{verdicts[None]} not graded"] if verdicts[None] else said)
+    """Return counts of verdicts in the usual order, for example `3 passed, 1 failed`."""
+    counts = [f"{verdicts[name]} {word}" for name, word in _WORDS.items() if verdicts[name]]
+    return ", ".join([*counts, f"{verdicts[None]} not graded"] if verdicts[None] else counts)
 
 
 def summary(results: Iterable[StudentResult], width: int | None = None) -> tuple[str, int]:
-    """Return a few lines on the results of a class, and how many the grader failed on.
+    """Return a few lines about the results of a class, and the number of failed gradings.
 
     Args:
-        results: those of the class.
-        width: the columns of the terminal, or None if there is none.
+        results: all results of the class.
+        width: the columns of the terminal, or None if the output is not a terminal.
     """
     unsettled: dict[str, tuple[str, ...]] = {}
     verdicts: Counter[str | None] = Counter()
     mistakes: Counter[tuple[str, str]] = Counter()
     scores: list[float] = []
     failed = 0
-    for one in results:
-        verdicts[one.verdict] += 1
-        failed += one.verdict is None and not one.unsettled
-        if one.unsettled:
-            unsettled.setdefault(one.student, one.unsettled)
-        if one.score is not None:
-            scores.append(one.score)
-        mistakes.update({(mistake.id, mistake.says) for mistake in one.mistakes})
+    for result in results:
+        verdicts[result.verdict] += 1
+        failed += result.verdict is None and not result.unsettled
+        if result.unsettled:
+            unsettled.setdefault(result.student, result.unsettled)
+        if result.score is not None:
+            scores.append(result.score)
+        mistakes.update({(mistake.id, mistake.says) for mistake in result.mistakes})
     lines = [f"{sum(verdicts.values())} results: {in_counts(verdicts)}"]
     if scores:
-        lines.append(
-            f"score: {sum(scores) / len(scores):.1f} on average, {sorted(scores)[len(scores) // 2]:.1f} in the middle"
-        )
+        mean = sum(scores) / len(scores)
+        median = sorted(scores)[len(scores) // 2]
+        lines.append(f"score: {mean:.1f} on average, {median:.1f} in the middle")
     lines += [
         f"{count} × {name}: {visible(says, lines=True)}"
         for (name, says), count in mistakes.most_common(3)
@@ -132,12 +143,12 @@ def summary(results: Iterable[StudentResult], width: int | None = None) -> tuple
 
 
 def columns(stream: TextIO) -> int | None:
-    """Return the columns of the terminal that the stream is, or None if it is none."""
+    """Return the width of the terminal in columns, or None if the stream is not a terminal."""
     return shutil.get_terminal_size((80, 24)).columns if stream.isatty() else None
 
 
 def in_columns(line: str, width: int | None) -> str:
-    """Return a line broken at blanks, so that it fits this many columns."""
+    """Break a line at blanks so that it fits this width. Return it unchanged if `width` is None."""
     if width is None:
         return line
     return "\n".join(
@@ -146,7 +157,7 @@ def in_columns(line: str, width: int | None) -> str:
 
 
 def _to_settle(unsettled: Mapping[str, Sequence[str]]) -> list[str]:
-    """Say which students are not graded because several files came under one name."""
+    """Return lines about students who are not graded because several files have their name."""
     if not unsettled:
         return []
     lines = [f"{len(unsettled)} to settle: more than one submission of one name"]

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-# A word in capitals at the start is the verdict, a symbol comes before the name of a check, and a
-# star after a number says that it is wrong.
+# The verdict is in capitals at the start of the text. A check has a symbol before its name. A wrong
+# entry has a star after it.
 _COLOURED = re.compile(
     r"(?P<verdict>\A[A-Z][A-Z ]+[A-Z](?=  ))"
     r"|(?:^|(?<=  ))(?P<check>[✓✗–] \S+(?: \S+)*)"
@@ -17,23 +17,23 @@ _KINDS = {"✓": "right", "✗": "wrong", "–": "quiet"}
 
 
 def coloured(report_text: str) -> Iterator[tuple[str, str]]:
-    """Yield a report in pieces, each with its classes, which are "" for most.
+    """Yield pairs of CSS classes and a piece of the report.
 
-    The classes are "right", "wrong" or "quiet", for the verdict with "verdict". The pieces together
-    are the whole text, without white space at its end.
+    The classes are "right", "wrong" or "quiet". The verdict also has the class "verdict". A piece
+    without a colour has "". All pieces together are the whole text, without white space at its end.
     """
     text = report_text.rstrip()
     end = 0
-    for found in _COLOURED.finditer(text):
-        yield "", text[end : found.start()]
-        yield _classes(found), found[0]
-        end = found.end()
+    for match in _COLOURED.finditer(text):
+        yield "", text[end : match.start()]
+        yield _classes(match), match[0]
+        end = match.end()
     yield "", text[end:]
 
 
-def _classes(found: re.Match[str]) -> str:
-    if found["check"]:
-        return _KINDS[found["check"][0]]
-    if found["verdict"]:
-        return "right verdict" if found["verdict"] == "PASSED" else "wrong verdict"
+def _classes(match: re.Match[str]) -> str:
+    if match["check"]:
+        return _KINDS[match["check"][0]]
+    if match["verdict"]:
+        return "right verdict" if match["verdict"] == "PASSED" else "wrong verdict"
     return "wrong"

@@ -1,4 +1,7 @@
-"""What the variants of attention cost: a table with bars, stacked where the terminal is narrow, or JSON's plain values."""
+"""The costs of the variants of attention, as terminal text or as plain values for JSON.
+
+The text is a table with bars. On a narrow terminal each variant has a few lines instead of a row.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +24,7 @@ from trainer.tools.attention_costs import (
 )
 
 if TYPE_CHECKING:
-    from trainer.tools.decode_steps import Measured  # imports torch, which the table does without
+    from trainer.tools.decode_steps import Measured  # imports torch, and the table needs no torch
 
 _HEAD = ("variant", "parameters", "KV cache", "of MHA", "a token")
 _FEWEST_BAR, _MOST_BAR = 8, 40
@@ -38,7 +41,17 @@ def as_text(
     unicode: bool,
     colour: bool,
 ) -> str:
-    """The configuration, the rows with bars at most as wide as `width` columns leave, what they mean, and what was measured."""
+    """Return the configuration, the table of costs, its notes and the measured times as text.
+
+    Args:
+        configuration: the sizes of the model.
+        preset: the published model that the sizes come from, if they come from one.
+        rows: the costs of each variant.
+        measured: times of decode steps; None if nothing was measured.
+        width: the columns of the terminal. The bars get the room that the numbers leave.
+        unicode: draw bars of block characters, not of `#`.
+        colour: use colours and bold text.
+    """
     lines = [
         *_wrapped(_sizes(configuration, preset), width),
         "",
@@ -58,7 +71,10 @@ def as_values(
     rows: Sequence[Cost],
     measured: Measured | None,
 ) -> dict[str, object]:
-    """The same for JSON; `measured` is null where nothing was, and its ratios come in the order of the rows."""
+    """Return the contents of the table as plain values for JSON.
+
+    `measured` is None if nothing was measured. Its ratios are in the order of the rows.
+    """
     return {
         "schema": "attn-drill.compare/1",
         "preset": preset.name if preset else None,
@@ -68,18 +84,21 @@ def as_values(
     }
 
 
-def _sizes(one: Configuration, preset: Preset | None) -> str:
+def _sizes(configuration: Configuration, preset: Preset | None) -> str:
     model = f"{preset.name}: " if preset else ""
     heads, tokens, layers = (
-        counted(one.num_heads, "head"),
-        counted(one.seq_len, "token"),
-        counted(one.num_layers, "layer"),
+        counted(configuration.num_heads, "head"),
+        counted(configuration.seq_len, "token"),
+        counted(configuration.num_layers, "layer"),
     )
-    return f"{model}d_model {one.d_model}, {heads} of {one.head_dim}, {tokens}, batch {one.batch}, {one.dtype}, {layers}"
+    return (
+        f"{model}d_model {configuration.d_model}, {heads} of {configuration.head_dim}, {tokens}, "
+        f"batch {configuration.batch}, {configuration.dtype}, {layers}"
+    )
 
 
 def _rows(rows: Sequence[Cost], width: int, *, unicode: bool, colour: bool) -> list[str]:
-    """One line a variant, or where the bars would have no room a few lines each."""
+    """Return one line for each variant, or a few lines for each if the bars do not fit."""
     cells = [
         _HEAD,
         *(
@@ -129,36 +148,51 @@ def _stacked(
 
 
 def _bar(size: int, greatest: int, room: int, *, unicode: bool) -> str:
-    """Block characters, by eighths, or `#`; the greatest fills the room, and the smallest still shows."""
+    """Return a bar of block characters, in steps of an eighth, or of `#`.
+
+    The greatest size fills the room. The smallest size still has a visible bar.
+    """
     if not unicode:
         return "#" * max(1, round(room * size / greatest))
     full, eighths = divmod(max(1, round(8 * room * size / greatest)), 8)
     return "█" * full + " ▏▎▍▌▋▊▉"[eighths].strip()
 
 
-def _notes(one: Configuration, preset: Preset | None, rows: Sequence[Cost]) -> Iterator[str]:
-    if one.num_layers > 1:
-        yield f"Parameters and cache are those of all {one.num_layers} layers."
-    yield "Parameters: the projections, no biases. A token: what one more token of a sequence adds to the cache. Units are powers of 1024."
-    size = counted(ELEMENT_BYTES[one.dtype], "byte")
-    as_published = preset is not None and preset.dtype == one.dtype
+def _notes(
+    configuration: Configuration, preset: Preset | None, rows: Sequence[Cost]
+) -> Iterator[str]:
+    """Yield notes on units, counting rules and published sizes."""
+    num_heads, head_dim = configuration.num_heads, configuration.head_dim
+    kv_rank, rope_dim = configuration.kv_rank, configuration.rope_dim
+    if configuration.num_layers > 1:
+        yield f"Parameters and cache are those of all {configuration.num_layers} layers."
+    yield (
+        "Parameters: the projections, no biases. "
+        "A token: what one more token of a sequence adds to the cache. "
+        "Units are powers of 1024."
+    )
+    size = counted(ELEMENT_BYTES[configuration.dtype], "byte")
+    as_published = preset is not None and preset.dtype == configuration.dtype
     why = f", as {preset.name} is published" if preset is not None and as_published else ""
-    yield f"The cache is counted in {one.dtype}, {size} a number{why}."
-    given = [row.num_kv_heads for row in rows if row.variant == "GQA"]
-    if not given:
-        usual = " nor ".join(str(number) for number in USUAL_KV_HEADS)
-        yield f"Neither {usual} KV heads make a GQA of {counted(one.num_heads, 'head')}; --kv-heads gives another number."
-    if one.num_heads in given:
-        yield f"GQA with {counted(one.num_heads, 'KV head')}, as many as there are query heads, is MHA."
-    elif 1 in given:
+    yield f"The cache is counted in {configuration.dtype}, {size} a number{why}."
+    kv_heads = [row.num_kv_heads for row in rows if row.variant == "GQA"]
+    if not kv_heads:
+        usual = " nor ".join(str(count) for count in USUAL_KV_HEADS)
+        yield (
+            f"Neither {usual} KV heads make a GQA of {counted(num_heads, 'head')}; "
+            "--kv-heads gives another number."
+        )
+    if num_heads in kv_heads:
+        yield f"GQA with {counted(num_heads, 'KV head')}, as many as there are query heads, is MHA."
+    elif 1 in kv_heads:
         yield "GQA with 1 KV head is MQA."
-    as_published = one.kv_rank == 4 * one.head_dim and one.rope_dim == one.head_dim // 2
+    as_published = kv_rank == 4 * head_dim and rope_dim == head_dim // 2
     why = ": 4 head_dim and head_dim / 2, as DeepSeek-V2 chose them" if as_published else ""
-    yield f"MLA caches kv_rank + rope_dim = {one.kv_rank} + {one.rope_dim} numbers a token and layer{why}."
+    yield f"MLA caches kv_rank + rope_dim = {kv_rank} + {rope_dim} numbers a token and layer{why}."
     query = (
         "is projected at once (--q-rank makes a low-rank pair of it)"
-        if one.q_rank is None
-        else f"goes through q_rank {one.q_rank}, a low-rank pair"
+        if configuration.q_rank is None
+        else f"goes through q_rank {configuration.q_rank}, a low-rank pair"
     )
     yield f"MLA's query {query}."
     if preset is not None:
@@ -171,9 +205,14 @@ def _notes(one: Configuration, preset: Preset | None, rows: Sequence[Cost]) -> I
 
 
 def _decode(
-    one: Configuration, rows: Sequence[Cost], measured: Measured, width: int, *, colour: bool
+    configuration: Configuration,
+    rows: Sequence[Cost],
+    measured: Measured,
+    width: int,
+    *,
+    colour: bool,
 ) -> Iterator[str]:
-    """The ratios of the decode steps, with the quartiles beside them."""
+    """Yield lines with the ratios of the decode steps and their quartiles."""
     threads, rounds = counted(measured.threads, "thread"), counted(measured.rounds, "round")
     yield _styled("time of a decode step", colour, bold=True)
     longest = max(len(_name(row)) for row in rows)
@@ -183,12 +222,15 @@ def _decode(
         )
         yield f"{_name(row):<{longest}}  x{_ratio(ratio.median)}{spread}"
     notes = [
-        f"One new token, one layer, {threads}, no rotations; each time divided by MHA's of the same round. "
-        f"Median and quartiles of {rounds}, here and now: another machine, or a busier one, gives others."
+        f"One new token, one layer, {threads}, no rotations; each time divided by MHA's of the "
+        f"same round. Median and quartiles of {rounds}, here and now: another machine, or a busier "
+        "one, gives others."
     ]
-    if rows[-1].cache_percent < 100 and 2 * one.kv_rank + one.rope_dim > 2 * one.head_dim:
+    absorbed_size = 2 * configuration.kv_rank + configuration.rope_dim
+    if rows[-1].cache_percent < 100 and absorbed_size > 2 * configuration.head_dim:
         notes.append(
-            "Of its cache MLA, absorbed, reads less than MHA and multiplies more with it, which costs most where arithmetic is slow."
+            "Of its cache MLA, absorbed, reads less than MHA and multiplies more with it, which "
+            "costs most where arithmetic is slow."
         )
     for note in notes:
         for line in _wrapped(note, width):
@@ -210,7 +252,7 @@ def _percent(row: Cost) -> str:
 
 
 def _a_token(row: Cost) -> str:
-    """In KiB as far as that reads well, so that models can be compared."""
+    """Return the bytes for each token, in KiB for common sizes, so that models can be compared."""
     size = row.bytes_per_token
     return f"{decimal(size / 1024)} KiB" if 1024 <= size < 100 << 20 else in_units(size)
 

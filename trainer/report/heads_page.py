@@ -1,4 +1,4 @@
-"""Facts about attention heads as one HTML page; `templates/heads.html.jinja` shows them."""
+"""Facts about attention heads as one HTML page, from `templates/heads.html.jinja`."""
 
 from __future__ import annotations
 
@@ -13,23 +13,23 @@ from trainer.report.pages import page
 if TYPE_CHECKING:  # not at run time: it imports torch
     from trainer.tools.attention_heads import HeadFacts
 
-_CELLS, _WHOLE_CELLS = 32, 64
+_CELLS, _WHOLE_CELLS = 32, 64  # most rows and columns of a small and a large picture
 _TINTS = 16
-_STRANGE = -1  # the tint of a cell that is no weight
+_STRANGE = -1  # the tint of a cell that is not an attention weight
 
 
 def cells(length: int) -> tuple[int, int]:
-    """Return rows and columns of a picture among others."""
+    """Return the rows and columns of a picture on a page with several pictures."""
     return min(length, _CELLS), min(length, _CELLS)
 
 
 def whole_cells(length: int) -> tuple[int, int]:
-    """Return rows and columns of a picture alone."""
+    """Return the rows and columns of the only picture on a page."""
     return min(length, _WHOLE_CELLS), min(length, _WHOLE_CELLS)
 
 
 def to_html(facts: Sequence[HeadFacts], file: str) -> str:
-    """Return the page: all heads that have a grid, and the number of the others."""
+    """Return the page: a picture of each head that has a grid, and a count of the other heads."""
     heads = [head for head in facts if head.grid]
     pieces = page(
         "heads",
@@ -45,10 +45,10 @@ def to_html(facts: Sequence[HeadFacts], file: str) -> str:
 
 
 def _squares_by_opacity(head: HeadFacts) -> list[tuple[float, str]]:
-    """Return the cells that are not empty as (opacity, SVG path of their unit squares).
+    """Return the cells that are not empty as pairs of an opacity and an SVG path of unit squares.
 
-    One path for each of 16 opacities keeps a picture small. Cells that are no weights come first,
-    with a negative opacity.
+    One path for each of 16 opacities keeps a picture small. Cells that are not attention weights
+    come first and have a negative opacity.
     """
     most = greatest(head)
     paths = defaultdict(list)
@@ -59,7 +59,7 @@ def _squares_by_opacity(head: HeadFacts) -> list[tuple[float, str]]:
 
 
 def _tint(value: float, most: float) -> int:
-    """Return 0 to 16, by the square root of a cell's share of the greatest one."""
+    """Return a tint from 0 to 16: the square root of the value's share of the greatest value."""
     if math.isnan(value) or value < 0:
         return _STRANGE
     return round(_TINTS * math.sqrt(value / most)) if most else 0

@@ -1,4 +1,7 @@
-"""Facts about attention heads as terminal text: a table, then a picture of each head in shade characters. Decides nothing."""
+"""Facts about attention heads as terminal text or as plain values for JSON.
+
+The text is a table, then a picture of each head in shade characters.
+"""
 
 from __future__ import annotations
 
@@ -23,12 +26,16 @@ if TYPE_CHECKING:  # not at run time: it imports torch
 
 MOST_DRAWN = 12
 SCHEMA = "attn-drill.heads/1"
-_ROOM, _WHOLE_ROOM = 22, 64
+_ROOM, _WHOLE_ROOM = 22, 64  # most columns of a small and a large picture
 _GAP = "  "
 
 
 def small_cells(length: int, width: int = 80) -> tuple[int, int]:
-    """Rows and columns of a picture beside others. A character is twice as high as wide: many positions get half as many rows as columns."""
+    """Return the rows and columns of a picture that is next to others.
+
+    A character is twice as high as wide. A picture of few positions has two characters for each
+    cell. A picture of many positions has half as many rows as columns.
+    """
     room = min(_ROOM, width - 2)
     if 2 * length <= room:
         return length, length
@@ -37,20 +44,27 @@ def small_cells(length: int, width: int = 80) -> tuple[int, int]:
 
 
 def whole_cells(length: int, width: int) -> tuple[int, int]:
-    """Rows and columns of a picture alone in a terminal of `width` columns."""
+    """Return the rows and columns of the only picture in a terminal of this width."""
     columns = max(1, min(length, _WHOLE_ROOM, width - 2))
     return columns, columns
 
 
 def terminal(stream: TextIO) -> Console:
-    """The console that the facts are shown on."""
+    """Return the console that shows the facts."""
     return literal.console(stream)
 
 
 def show_heads(
     facts: Sequence[HeadFacts], file: str, console: Console, *, whole: bool = False
 ) -> None:
-    """Print the facts: all heads that have a grid, in a table and as pictures; of the others how many they are. `whole`: one, in full size."""
+    """Print a table and a picture of each head that has a grid, and a count of the other heads.
+
+    Args:
+        facts: the facts about all heads.
+        file: the name of the file that the heads come from.
+        console: the console to print on.
+        whole: draw the picture of the only head in full size.
+    """
     console.print(render(facts, file, console.width, unicode=has_unicode(console), whole=whole))
 
 
@@ -62,11 +76,19 @@ def render(
     unicode: bool = True,
     whole: bool = False,
 ) -> RenderableType:
-    """The whole as one renderable; `unicode`: whether there are more characters than ASCII."""
-    drawn = [one for one in facts if one.grid]
+    """Return the table, the notes and the pictures as one renderable.
+
+    Args:
+        facts: the facts about all heads.
+        file: the name of the file that the heads come from.
+        width: the columns of the terminal.
+        unicode: draw with other characters than ASCII.
+        whole: draw the picture of the only head in full size.
+    """
+    drawn = [head for head in facts if head.grid]
     room = min(_WHOLE_ROOM if whole else _ROOM, width - 2)
     parts: list[RenderableType] = [_headline(facts, file), Text(), *_table(drawn, width)]
-    if notes := [_note(one) for one in drawn if one.notes]:
+    if notes := [_note(head) for head in drawn if head.notes]:
         parts += [Text(), *notes]
     parts += [
         Text(),
@@ -74,40 +96,42 @@ def render(
         _legend(drawn, unicode=unicode),
     ]
     if more := len(facts) - len(drawn):
-        strange = sum(bool(one.notes) for one in facts if not one.grid)
+        strange = sum(bool(head.notes) for head in facts if not head.grid)
         also = f", {strange} of them unlike attention weights" if strange else ""
         parts.append(
             Text(
-                f"{more} more head{'s' if more > 1 else ''}{also}: --head N shows one, --html OUT.html all, --json all numbers."
+                f"{more} more head{'s' if more > 1 else ''}{also}: "
+                "--head N shows one, --html OUT.html all, --json all numbers."
             )
         )
     return Group(*parts)
 
 
 def _headline(facts: Sequence[HeadFacts], file: str) -> Text:
-    """How many heads there are, of which length and class."""
+    """Return the file's name and a summary of the heads."""
     line = Text(one_line(file), style="bold")
     line.append(f"  {summary(facts)}", style="not bold")
     return line
 
 
 def summary(facts: Sequence[HeadFacts]) -> str:
-    """`12 heads  L=16  7 backward, 5 mixed`."""
-    lengths = sorted({one.length for one in facts})
+    """Return the count of heads, their length and classes: `12 heads  L=16  12 backward`."""
+    lengths = sorted({head.length for head in facts})
     span = f"L={lengths[0]}" if len(lengths) == 1 else f"L={lengths[0]} to {lengths[-1]}"
-    kinds = Counter(one.kind or "without class" for one in facts).most_common()
-    return f"{len(facts)} head{'' if len(facts) == 1 else 's'}  {span}  {', '.join(f'{count} {kind}' for kind, count in kinds)}"
+    kinds = Counter(head.kind or "without class" for head in facts).most_common()
+    counts = ", ".join(f"{count} {kind}" for kind, count in kinds)
+    return f"{len(facts)} head{'' if len(facts) == 1 else 's'}  {span}  {counts}"
 
 
 def one_line(text: str) -> str:
-    """A name from a file: no control characters, no line ends."""
+    """Return a name from a file without control characters and line ends."""
     return " ".join(visible(text, lines=True).split())
 
 
 def _table(facts: Sequence[HeadFacts], width: int) -> Iterator[Text]:
-    """A line for each head, below the name of its tensor."""
-    indexed = any(len(one.index) > 1 for one in facts)
-    lengths = len({one.length for one in facts}) > 1
+    """Yield the name of each tensor, then a line for each of its heads."""
+    indexed = any(len(head.index) > 1 for head in facts)
+    lengths = len({head.length for head in facts}) > 1
     header = [
         "head",
         *(["index"] if indexed else []),
@@ -117,16 +141,16 @@ def _table(facts: Sequence[HeadFacts], width: int) -> Iterator[Text]:
         "distance",
         "class",
     ]
-    rows = [_row(one, indexed=indexed, lengths=lengths) for one in facts]
+    rows = [_row(head, indexed=indexed, lengths=lengths) for head in facts]
     widths = [max(len(row[column]) for row in [header, *rows]) for column in range(len(header))]
     gap = "  " if sum(widths) + 2 * len(widths) - 2 <= width else " "
     yield Text(_joined(header, widths, gap), style=QUIET)
     for name, group in groupby(zip(facts, rows, strict=True), key=lambda pair: pair[0].tensor):
         if name:
             yield Text(one_line(name), no_wrap=True, overflow="ellipsis")
-        for one, row in group:
+        for head, row in group:
             line = Text(_joined(row, widths, gap))
-            if one.notes:
+            if head.notes:
                 line.append(" !", style=WRONG)
             yield line
 
@@ -137,43 +161,45 @@ def _joined(row: Sequence[str], widths: Sequence[int], gap: str) -> str:
     )
 
 
-def _row(one: HeadFacts, *, indexed: bool, lengths: bool) -> list[str]:
-    share = "-" if math.isnan(one.entropy_share) else f"{one.entropy_share:.0%}"
-    numbers = ["-" if math.isnan(value) else number(value) for value in (one.entropy, one.distance)]
-    index = [index_in_words(one)] if indexed else []
+def _row(head: HeadFacts, *, indexed: bool, lengths: bool) -> list[str]:
+    share = "-" if math.isnan(head.entropy_share) else f"{head.entropy_share:.0%}"
+    entropy, distance = (
+        "-" if math.isnan(value) else number(value) for value in (head.entropy, head.distance)
+    )
+    index = [index_in_words(head)] if indexed else []
     return [
-        str(one.number),
+        str(head.head_index),
         *index,
-        *([str(one.length)] if lengths else []),
-        numbers[0],
+        *([str(head.length)] if lengths else []),
+        entropy,
         share,
-        numbers[1],
-        one.kind or "-",
+        distance,
+        head.kind or "-",
     ]
 
 
-def index_in_words(one: HeadFacts) -> str:
-    """`[3, 0, 11]`, of the leading dims; nothing where one number says it all."""
-    return str(list(one.index)) if len(one.index) > 1 else ""
+def index_in_words(head: HeadFacts) -> str:
+    """Return a head's index in the leading dims, e.g. `[3, 0, 11]`; "" if there is only one dim."""
+    return str(list(head.index)) if len(head.index) > 1 else ""
 
 
-def _note(one: HeadFacts) -> Text:
-    return Text(f"! head {one.number}: ", style=WRONG).append("; ".join(one.notes), style="default")
+def _note(head: HeadFacts) -> Text:
+    note = Text(f"! head {head.head_index}: ", style=WRONG)
+    return note.append("; ".join(head.notes), style="default")
 
 
 def _pictures(
     facts: Sequence[HeadFacts], width: int, room: int, *, unicode: bool
 ) -> Iterator[Text]:
-    """As many side by side as the width allows."""
-    pictures = [_picture(one, room, unicode=unicode) for one in facts]
+    """Yield the lines of the pictures, with as many pictures side by side as fit."""
+    pictures = [_picture(head, room, unicode=unicode) for head in facts]
     wide = max((cell_len(line) for picture in pictures for line in picture), default=1)
-    beside = max(1, (width + len(_GAP)) // (wide + len(_GAP)))
-    for start in range(0, len(pictures), beside):
-        some = pictures[start : start + beside]
-        for line in range(max(map(len, some))):
+    per_row = max(1, (width + len(_GAP)) // (wide + len(_GAP)))
+    for start in range(0, len(pictures), per_row):
+        row = pictures[start : start + per_row]
+        for line in range(max(map(len, row))):
             cells = [
-                set_cell_size(picture[line] if line < len(picture) else "", wide)
-                for picture in some
+                set_cell_size(picture[line] if line < len(picture) else "", wide) for picture in row
             ]
             yield Text(
                 _GAP.join(cells).rstrip(),
@@ -184,17 +210,17 @@ def _pictures(
         yield Text()
 
 
-def _picture(one: HeadFacts, room: int, *, unicode: bool) -> list[str]:
-    """Two lines of caption, then the head in a frame."""
+def _picture(head: HeadFacts, room: int, *, unicode: bool) -> list[str]:
+    """Return two lines of caption, then the head in a frame."""
     corners, across, down = ("┌┐└┘", "─", "│") if unicode else ("++++", "-", "|")
-    most = greatest(one)
-    wide = 2 if len(one.grid) == len(one.grid[0]) and 2 * len(one.grid[0]) <= room else 1
+    most = greatest(head)
+    wide = 2 if len(head.grid) == len(head.grid[0]) and 2 * len(head.grid[0]) <= room else 1
     rows = [
-        "".join(_shade(value, most, unicode=unicode) * wide for value in row) for row in one.grid
+        "".join(_shade(value, most, unicode=unicode) * wide for value in row) for row in head.grid
     ]
     edge = across * len(rows[0])
-    caption = f"head {one.number} {index_in_words(one)}".rstrip()
-    kind = f"{one.kind or 'no class'}  max {number(most)}"
+    caption = f"head {head.head_index} {index_in_words(head)}".rstrip()
+    kind = f"{head.kind or 'no class'}  max {number(most)}"
     return [
         caption,
         kind,
@@ -204,13 +230,13 @@ def _picture(one: HeadFacts, room: int, *, unicode: bool) -> list[str]:
     ]
 
 
-def greatest(one: HeadFacts) -> float:
-    """The greatest cell of a head's picture; 0 where none is above it."""
-    return max((value for row in one.grid for value in row if value > 0), default=0.0)
+def greatest(head: HeadFacts) -> float:
+    """Return the greatest value in a head's picture; 0 if no value is greater than 0."""
+    return max((value for row in head.grid for value in row if value > 0), default=0.0)
 
 
 def _shade(value: float, most: float, *, unicode: bool) -> str:
-    """Each shade is twice as much as the one before."""
+    """Return the shade of a value. Each shade means twice as much as the shade before."""
     if math.isnan(value):
         return "?"
     if value < 0:
@@ -221,7 +247,7 @@ def _shade(value: float, most: float, *, unicode: bool) -> str:
 
 def _legend(facts: Sequence[HeadFacts], *, unicode: bool) -> Text:
     shades = "░ ▒ ▓ █" if unicode else ". : * #"
-    pooled = any(len(one.grid) < one.length for one in facts)
+    pooled = any(len(head.grid) < head.length for head in facts)
     words = f"Queries down, keys across. {shades} from 1/16, 1/8, 1/4, 1/2 of the head's max."
     return Text(
         words + (" A cell is the mean over neighbouring positions." if pooled else ""), style=QUIET
@@ -229,18 +255,22 @@ def _legend(facts: Sequence[HeadFacts], *, unicode: bool) -> Text:
 
 
 def as_object(facts: Sequence[HeadFacts], file: str) -> dict[str, Any]:
-    """The facts as plain dicts and lists; null where a number is not defined."""
-    return {"schema": SCHEMA, "file": file, "heads": [_object(one) for one in facts]}
+    """Return the facts as dicts and lists for JSON. An undefined number is None."""
+    return {"schema": SCHEMA, "file": file, "heads": [_object(head) for head in facts]}
 
 
-def _object(one: HeadFacts) -> dict[str, Any]:
-    numbers = {"entropy": one.entropy, "entropy_share": one.entropy_share, "distance": one.distance}
+def _object(head: HeadFacts) -> dict[str, Any]:
+    scalars = {
+        "entropy": head.entropy,
+        "entropy_share": head.entropy_share,
+        "distance": head.distance,
+    }
     return {
-        "number": one.number,
-        "tensor": one.tensor or None,
-        "index": list(one.index),
-        "length": one.length,
-        **{name: value if math.isfinite(value) else None for name, value in numbers.items()},
-        "class": one.kind or None,
-        "notes": list(one.notes),
+        "number": head.head_index,
+        "tensor": head.tensor or None,
+        "index": list(head.index),
+        "length": head.length,
+        **{name: value if math.isfinite(value) else None for name, value in scalars.items()},
+        "class": head.kind or None,
+        "notes": list(head.notes),
     }

@@ -1,6 +1,7 @@
-"""Draw text on a terminal as it stands: `[axis 0]` in a message or a name is no markup.
+"""Consoles and tables that print every character of a string.
 
-All consoles and tables of the package are made here, so that no other place has to escape anything.
+rich takes `[axis 0]` in a message or a name for markup. The whole package makes its consoles and
+tables here, so no other module has to escape strings.
 """
 
 from __future__ import annotations
@@ -14,13 +15,13 @@ from rich.text import Text
 
 
 def console(stream: IO[str] | None = None, **options: Any) -> Console:
-    """Return a console that prints strings as they stand: no markup, no emoji codes, no highlights.
+    """Return a console that reads no markup and no emoji codes, and highlights nothing.
 
-    In the kernel of a notebook it prints to its file too, and not into the notebook.
+    In the kernel of a notebook the console also prints to `stream`, not into the notebook.
 
     Args:
         stream: the file to print to; by default stdout.
-        options: further arguments of `rich.console.Console`.
+        options: more arguments of `rich.console.Console`.
     """
     return Console(
         file=stream, markup=False, emoji=False, highlight=False, force_jupyter=False, **options
@@ -28,7 +29,7 @@ def console(stream: IO[str] | None = None, **options: Any) -> Console:
 
 
 class LiteralTable(Table):
-    """A table that shows strings as they stand, whichever console prints it."""
+    """A table whose strings are never read as markup, on any console."""
 
     def add_column(self, header: RenderableType = "", *more: Any, **options: Any) -> None:
         """Add a column, as `rich.table.Table` does."""
@@ -36,19 +37,19 @@ class LiteralTable(Table):
 
     def add_row(self, *cells: RenderableType | None, **options: Any) -> None:
         """Add a row, as `rich.table.Table` does."""
-        literal = (None if cell is None else _literal(cell) for cell in cells)
-        super().add_row(*literal, **options)
+        literal_cells = (None if cell is None else _literal(cell) for cell in cells)
+        super().add_row(*literal_cells, **options)
 
 
 def grid(padding: PaddingDimensions = 0) -> LiteralTable:
     """Return a table without lines and header.
 
     Args:
-        padding: blank cells around each cell, as CSS has them.
+        padding: the blank space around each cell, in the order of CSS.
     """
-    found = LiteralTable.grid(padding=padding)
-    assert isinstance(found, LiteralTable)  # `grid` makes a table of the class it is called on
-    return found
+    table = LiteralTable.grid(padding=padding)
+    assert isinstance(table, LiteralTable)  # `Table.grid` returns an object of its own class
+    return table
 
 
 def _literal(cell: RenderableType) -> RenderableType:

@@ -1,4 +1,4 @@
-"""The outcome of `pack check`: a progress bar, and the table of mistakes and the checks that refuse them."""
+"""The progress of `pack check`, and its table of mistakes and the checks that refuse them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from trainer.model.checks import CHECK_ORDER
 
 
 class RefusedRow(Protocol):
-    """What the table needs of a row."""
+    """A row of the table: a mistake, or another item of a pack."""
 
     @property
     def challenge(self) -> str: ...
@@ -25,7 +25,11 @@ class RefusedRow(Protocol):
 
 
 def mistakes_table(rows: Sequence[RefusedRow]) -> str:
-    """Markdown: a row a mistake, a column a check, `x` where the check refuses the mistake. Unrefused mistakes say so."""
+    """Return a Markdown table with a row for each mistake and a column for each check.
+
+    A cell has an `x` if the check refuses the mistake. A mistake that no check refuses has `NOT
+    REFUSED` after its name. A refused mistake that the diagnosis does not name has `NOT NAMED`.
+    """
     mistakes = [row for row in rows if row.kind == "mistake"]
     used = [check for check in CHECK_ORDER if any(check in row.refused_by for row in mistakes)]
     if not mistakes:
@@ -89,5 +93,5 @@ class PackProgress:
         self._progress.stop()
 
     def advance(self, done: str) -> None:
-        """One more is done."""
+        """Count one more item and show its name."""
         self._progress.update(self._task, advance=1, description=done)

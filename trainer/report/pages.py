@@ -1,7 +1,8 @@
-"""Write HTML pages from the templates in `templates/`: one for each page, on a common base.
+"""Write HTML pages from the templates in `templates/`.
 
-A page is one file that opens offline. Every value that a template shows goes through `visible` and
-is then escaped by Jinja, so no text of a student or of a file can act, whatever the template does.
+Each page has a template, and all templates extend `base.html.jinja`. A page is one file that works
+offline. Every value in a template goes through `visible`, then Jinja escapes it. So no text of a
+student or of a file can act on the page.
 """
 
 from __future__ import annotations
@@ -20,14 +21,14 @@ from trainer.report.wording import counted, number
 
 
 def page(template: str, **data: object) -> Iterator[str]:
-    """Yield a page in small pieces, while the iterators in `data` are read.
+    """Yield a page in small pieces. Iterators in `data` are read at the same time.
 
     Args:
-        template: the name without its ending, for example "class".
-        data: what the template names.
+        template: the template's name without its suffix, for example "class".
+        data: the values that the template uses, by name.
 
     Raises:
-        jinja2.UndefinedError: if the template names something that `data` lacks.
+        jinja2.UndefinedError: if `data` lacks a name that the template uses.
     """
     return _environment().get_template(f"{template}.html.jinja").generate(data)
 
@@ -49,19 +50,19 @@ def _environment() -> Environment:
 
 
 def _inert(value: object) -> object:
-    """Return a value as a template may show it; Jinja calls this before it escapes."""
+    """Return a value that a page can show safely. Jinja calls this function before it escapes."""
     if isinstance(value, str) and not isinstance(value, Markup):
         return visible(value)
     return value
 
 
 def _lines(text: str) -> Markup:
-    """Return text of several lines, escaped; line ends and tabs stay."""
+    """Return text of several lines, escaped. Line ends and tabs stay."""
     return escape(visible(text, lines=True))
 
 
 def _digest(inline: str) -> str:
-    """Return the source expression that lets this style or script in: `'sha256-…'`."""
+    """Return the policy's source expression that allows this style or script: `'sha256-…'`."""
     digest = hashlib.sha256(inline.encode()).digest()
     return f"'sha256-{base64.b64encode(digest).decode('ascii')}'"
 

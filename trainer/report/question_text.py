@@ -1,4 +1,7 @@
-"""Questions, answers and lines of code as plain text of a given width. No rich: a quiz starts at once."""
+"""Questions, answers and lines of code as plain text of a given width.
+
+The module does not import rich, so that a quiz starts at once.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +16,7 @@ _WIDEST = 100  # columns; longer lines of prose are hard to read
 
 
 def wrapped(text: str, width: int, indent: str = "") -> str:
-    """Prose at this width, paragraph by paragraph."""
+    """Return prose at this width, with its line ends kept. No line has more than 100 columns."""
     room = max(20, min(width, _WIDEST))
     return "\n".join(
         textwrap.fill(
@@ -31,7 +34,10 @@ def wrapped(text: str, width: int, indent: str = "") -> str:
 
 
 def code_lines(lines: Sequence[str], width: int, labels: Sequence[str] = ()) -> Iterator[str]:
-    """Lines of code, each behind its label; what does not fit goes on below, four columns further in than the line's own indent."""
+    """Yield lines of code, each after its label.
+
+    A line that does not fit continues on the next line, indented by four more columns.
+    """
     labels = labels or ["" for _ in lines]
     margin = max((len(label) for label in labels), default=0)
     margin += 2 if margin else 0
@@ -50,15 +56,14 @@ def code_lines(lines: Sequence[str], width: int, labels: Sequence[str] = ()) -> 
         yield from (" " * margin + part for part in parts[1:])
 
 
-def question(asked: DrawnQuestion, width: int) -> str:
-    """The question, its code and its options."""
-    found = [wrapped(asked.text, width)]
-    if asked.code:
-        lines = asked.code.split("\n")
-        labels = (
-            [str(number) for number in range(1, len(lines) + 1)] if asked.kind == "line" else []
-        )
-        found += [
+def question(drawn: DrawnQuestion, width: int) -> str:
+    """Return the text, the code and the options of a question."""
+    parts = [wrapped(drawn.text, width)]
+    if drawn.code:
+        lines = drawn.code.split("\n")
+        line_numbers = range(1, len(lines) + 1)
+        labels = list(map(str, line_numbers)) if drawn.kind == "line" else []
+        parts += [
             "",
             *(
                 code_lines(lines, width, labels)
@@ -66,10 +71,10 @@ def question(asked: DrawnQuestion, width: int) -> str:
                 else ("    " + line for line in code_lines(lines, width - 4))
             ),
         ]
-    if asked.options:
-        found.append("")
-        for letter, option in zip(LETTERS, asked.options, strict=False):
-            found.append(
+    if drawn.options:
+        parts.append("")
+        for letter, option in zip(LETTERS, drawn.options, strict=False):
+            parts.append(
                 textwrap.fill(
                     option,
                     max(20, min(width, _WIDEST)),
@@ -78,40 +83,45 @@ def question(asked: DrawnQuestion, width: int) -> str:
                     break_on_hyphens=False,
                 )
             )
-    return "\n".join(found)
+    return "\n".join(parts)
 
 
-def prompt(asked: DrawnQuestion) -> str:
-    """What is shown where the answer is typed."""
-    if asked.kind == "line":
+def prompt(drawn: DrawnQuestion) -> str:
+    """Return the words before the place where the answer is typed."""
+    if drawn.kind == "line":
         return "line: "
-    if asked.kind == "choice":
-        return f"{LETTERS[0]}-{LETTERS[len(asked.options) - 1]}: "
+    if drawn.kind == "choice":
+        return f"{LETTERS[0]}-{LETTERS[len(drawn.options) - 1]}: "
     return {"B": "bytes: ", "%": "percent: ", "x": "factor: ", "FLOP": "FLOPs: ", "": "number: "}[
-        asked.unit
+        drawn.unit
     ]
 
 
 def summary(results: Sequence[tuple[DrawnQuestion, bool]], coming: Sequence[ScheduledItem]) -> str:
-    """How many were right, in all and by topic, and when the next ones are due; `coming`: the items that are not due yet."""
+    """Return the count of right answers, in total and by topic, and the next due days.
+
+    Args:
+        results: each question, and whether its answer was right.
+        coming: the items that are not due yet.
+    """
     by_topic: dict[str, list[bool]] = {}
-    for asked, right in results:
-        by_topic.setdefault(asked.topic, []).append(right)
-    found = [f"{sum(right for _, right in results)} of {len(results)} right."]
+    for drawn, right in results:
+        by_topic.setdefault(drawn.topic, []).append(right)
+    lines = [f"{sum(right for _, right in results)} of {len(results)} right."]
     if len(by_topic) > 1:
         longest = max(map(len, by_topic))
-        found += [
-            f"  {topic:<{longest}}  {sum(some)} of {len(some)}"
-            for topic, some in sorted(by_topic.items())
+        lines += [
+            f"  {topic:<{longest}}  {sum(answers)} of {len(answers)}"
+            for topic, answers in sorted(by_topic.items())
         ]
     days: dict[str, int] = {}
-    for item in sorted(coming, key=lambda one: one.due_at):
+    for item in sorted(coming, key=lambda item: item.due_at):
         day = time.strftime("%Y-%m-%d", time.localtime(item.due_at))
         days[day] = days.get(day, 0) + 1
     if days:
-        found.append(
+        lines.append(
             "Due next: "
-            + ", ".join(f"{many} on {day}" for day, many in list(days.items())[:3])
+            + ", ".join(f"{count} on {day}" for day, count in list(days.items())[:3])
             + "."
         )
-    return "\n".join(found)
+    return "\n".join(lines)

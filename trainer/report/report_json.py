@@ -1,4 +1,4 @@
-"""A report as JSON text, and the object for the exit codes without a verdict."""
+"""A report as JSON text, and the object for exit codes that have no verdict."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from trainer.model.report_codec import SCHEMA, to_object
 
 
 def to_json(report: Report) -> str:
-    """Return one line of JSON, in ASCII: printed text in it cannot draw on a terminal."""
+    """Return one line of JSON. It is ASCII, so that escape sequences in it cannot act."""
     return json.dumps(to_object(report), allow_nan=False)
 
 

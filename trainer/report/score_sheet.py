@@ -1,4 +1,8 @@
-"""A score sheet as terminal text: the score and its rule, each problem with its code beside the reference, the questions, what to practise. Decides nothing."""
+"""A score sheet of a mock interview as terminal text.
+
+It has the score and its rules, each problem with the learner's code next to the reference, the
+questions, and advice on the next practice.
+"""
 
 from __future__ import annotations
 
@@ -20,18 +24,18 @@ from trainer.report.styles import QUIET, RIGHT, WRONG
 from trainer.report.terminal import VERDICTS, as_ascii, has_unicode
 from trainer.report.visible import visible
 
-_BESIDE = 100  # columns from which the two texts stand side by side
+_BESIDE = 100  # least width at which both codes are side by side
 _GAP = 3
 
 
 def show(sheet: ScoreSheet, stream: TextIO) -> None:
-    """Print a sheet, as wide as the terminal is, in symbols that its encoding has."""
+    """Print a sheet in the terminal's width, with symbols of its encoding."""
     out = console(stream)
     out.print(render(sheet, out.width, unicode=has_unicode(out)))
 
 
 def render(sheet: ScoreSheet, width: int = 80, *, unicode: bool = True) -> RenderableType:
-    """The whole sheet as one renderable."""
+    """Return the whole sheet as one renderable."""
     parts: list[RenderableType] = [_headline(sheet), Text(), _parts(sheet), Text(), _times(sheet)]
     for number, problem in enumerate(sheet.problems, start=1):
         parts += [Text(), *_problem(number, problem, width)]
@@ -44,8 +48,8 @@ def render(sheet: ScoreSheet, width: int = 80, *, unicode: bool = True) -> Rende
             Text(),
             _title("Practise next"),
             *(
-                Padding(Text(visible(one, lines=True)), (0, 0, 0, 2), expand=False)
-                for one in sheet.practise
+                Padding(Text(visible(advice, lines=True)), (0, 0, 0, 2), expand=False)
+                for advice in sheet.practise
             ),
         ]
     whole = Group(*parts)
@@ -56,24 +60,28 @@ def render(sheet: ScoreSheet, width: int = 80, *, unicode: bool = True) -> Rende
 
 
 def minutes(seconds: float) -> str:
-    """`12:05`, minutes and seconds."""
+    """Return minutes and seconds, for example `12:05`."""
     return f"{int(seconds) // 60}:{int(seconds) % 60:02}"
 
 
 def when(sheet: ScoreSheet) -> str:
-    """The day and hour at which the interview began, where the reader is."""
+    """Return the local date and time at which the interview began."""
     return time.strftime("%Y-%m-%d %H:%M", time.localtime(sheet.began))
 
 
 def times(sheet: ScoreSheet) -> list[tuple[str, str, str]]:
-    """What, the time for it, and its share, of each stage and in all; overtime is said."""
+    """Return rows of a stage, its time, and its share of the time, with a last row for the total.
+
+    A share that was exceeded also has the overtime.
+    """
     rows = [
         (
-            f"{one.role}, {one.challenge}",
-            minutes(one.state.seconds),
-            minutes(one.share_seconds) + (f", {_over(one)}" if one.overtime_seconds else ""),
+            f"{problem.role}, {problem.challenge}",
+            minutes(problem.state.seconds),
+            minutes(problem.share_seconds)
+            + (f", {_overtime(problem)}" if problem.overtime_seconds else ""),
         )
-        for one in sheet.problems
+        for problem in sheet.problems
     ]
     if sheet.questions:
         rows.append(
@@ -90,12 +98,12 @@ def times(sheet: ScoreSheet) -> list[tuple[str, str, str]]:
     ]
 
 
-def _over(one: ProblemRow) -> str:
-    return f"{minutes(one.overtime_seconds)} overtime"
+def _overtime(problem: ProblemRow) -> str:
+    return f"{minutes(problem.overtime_seconds)} overtime"
 
 
 def outcome(problem: ProblemRow) -> tuple[str, str]:
-    """The verdict as a word, and the checks, attempts and help in words."""
+    """Return the verdict as a word, and the checks, attempts and help in words."""
     state = problem.state
     result = state.result
     word = (
@@ -109,25 +117,25 @@ def outcome(problem: ProblemRow) -> tuple[str, str]:
     facts += [
         _many(state.attempts, "check run", "check runs"),
         _many(state.hints, "hint", "hints"),
-        _many(state.whys, "mistake asked for", "mistakes asked for"),
+        _many(state.revealed_mistakes, "mistake shown", "mistakes shown"),
     ]
     if state.reference_seen:
-        facts.append("the reference was looked at")
+        facts.append("the reference was shown")
     return word, ", ".join(facts)
 
 
-def _many(count: int, one: str, more: str) -> str:
-    return f"{count or 'no'} {one if count == 1 else more}"
+def _many(count: int, singular: str, plural: str) -> str:
+    return f"{count or 'no'} {singular if count == 1 else plural}"
 
 
-def given_in_words(question: QuestionRow) -> str:
-    """What was answered; a letter with the option that it stands for."""
+def answer_in_words(question: QuestionRow) -> str:
+    """Return the learner's answer. The letter of an option comes with the option's text."""
     if question.given is None:
         return "not answered"
     if question.given.strip() == "?":
         return "not known"
     letter = question.given.strip().lower().strip("().")
-    options = question.asked.options
+    options = question.drawn.options
     if len(letter) == 1 and letter in LETTERS[: len(options)]:
         return f"{letter}) {options[LETTERS.index(letter)]}"
     return question.given
@@ -161,8 +169,8 @@ def _times(sheet: ScoreSheet) -> RenderableType:
     table.add_column()
     table.add_column(justify="right")
     table.add_column()
-    for what, spent, share in times(sheet):
-        table.add_row(what, spent, f"of {share}")
+    for stage, spent, share in times(sheet):
+        table.add_row(stage, spent, f"of {share}")
     return Padding(table, (0, 0, 0, 2), expand=False)
 
 
@@ -180,11 +188,11 @@ def _problem(number: int, problem: ProblemRow, width: int) -> Iterator[Renderabl
     if problem.state.note:
         yield Padding(Text(visible(problem.state.note, lines=True)), (0, 0, 0, 3), expand=False)
     yield Text()
-    yield _read_aloud(problem, width)
+    yield _codes(problem, width)
 
 
-def _read_aloud(problem: ProblemRow, width: int) -> RenderableType:
-    """The learner's code and the reference: side by side where there is room, else one below the other."""
+def _codes(problem: ProblemRow, width: int) -> RenderableType:
+    """Return the learner's code and the reference, side by side if the terminal is wide enough."""
     titles = ("yours", "reference")
     codes = (problem.state.code, problem.reference or None)
     if width < _BESIDE:
@@ -209,7 +217,7 @@ def _rule(title: str) -> Rule:
 
 
 def _code(text: str | None, width: int) -> RenderableType:
-    """Code in at most so many columns; what does not fit goes on below, further in."""
+    """Return code in at most `width` columns. A longer line continues below, more indented."""
     if text is None:
         return Text("(nothing)", style=QUIET)
     lines = visible(text, lines=True).strip("\n").expandtabs(4).split("\n")
@@ -218,21 +226,22 @@ def _code(text: str | None, width: int) -> RenderableType:
 
 
 def _question(number: int, question: QuestionRow, width: int) -> Iterator[RenderableType]:
-    asked = question.asked
-    yield Text(f"{number}  {asked.text}")
-    if asked.code:
-        yield Padding(_code(asked.code, width - 5), (0, 0, 0, 5), expand=False)
+    drawn = question.drawn
+    yield Text(f"{number}  {drawn.text}")
+    if drawn.code:
+        yield Padding(_code(drawn.code, width - 5), (0, 0, 0, 5), expand=False)
     rows = grid(padding=(0, 2))
     rows.add_column(style=QUIET, no_wrap=True)
     rows.add_column()
     rows.add_row(
         "yours",
         Text(
-            f"{visible(given_in_words(question), lines=True)}: {'right' if question.right else 'wrong'}",
+            f"{visible(answer_in_words(question), lines=True)}: "
+            f"{'right' if question.right else 'wrong'}",
             style=RIGHT if question.right else WRONG,
         ),
     )
     if not question.right:
-        rows.add_row("answer", Text(asked.answer))
-    rows.add_row("why", Text(asked.explanation))
+        rows.add_row("answer", Text(drawn.answer))
+    rows.add_row("why", Text(drawn.explanation))
     yield Padding(rows, (0, 0, 0, 3), expand=False)

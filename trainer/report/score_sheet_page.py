@@ -1,10 +1,10 @@
-"""A score sheet as one HTML page; `templates/score_sheet.html.jinja` shows it."""
+"""A score sheet as one HTML page, from `templates/score_sheet.html.jinja`."""
 
 from __future__ import annotations
 
 from trainer.interview.score import ScoreSheet
 from trainer.report.pages import page
-from trainer.report.score_sheet import given_in_words, minutes, outcome, times, when
+from trainer.report.score_sheet import answer_in_words, minutes, outcome, times, when
 
 
 def to_html(sheet: ScoreSheet) -> str:
@@ -14,7 +14,7 @@ def to_html(sheet: ScoreSheet) -> str:
         sheet=sheet,
         when=when(sheet),
         times=times(sheet),
-        given_in_words=given_in_words,
+        answer_in_words=answer_in_words,
         minutes=minutes,
         outcome=outcome,
     )

@@ -1,4 +1,4 @@
-"""What the journal says of a learner, as terminal text or plain values for JSON. Decides nothing."""
+"""Statistics of the journal as terminal text or as plain values for JSON."""
 
 from __future__ import annotations
 
@@ -18,12 +18,13 @@ from trainer.report.styles import QUIET, RIGHT, WRONG
 from trainer.report.terminal import as_ascii, has_unicode
 from trainer.report.visible import visible
 
+# The least attempts of a day for a shade, and the shade in Unicode and in ASCII.
 _SHADES = (
     (1, ("░", "-")),
     (3, ("▒", "+")),
     (6, ("▓", "*")),
     (10, ("█", "#")),
-)  # from so many attempts a day on, in ASCII too
+)
 _NONE = ("·", ".")
 _DAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
 _MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
@@ -31,12 +32,22 @@ _BARS = "▁▂▃▄▅▆▇█"
 _MOST_BARS, _MOST_NUMBERS = 16, 5
 _MOST_MISTAKES, _MOST_DUE, _MOST_WAITING = 8, 12, 12
 _RECALL_BAR = 10
-_WIDE = 60  # columns from which a table has room for its bars
-EMPTY = "There are no attempts yet. `attn-drill list` shows the challenges, `attn-drill start ID` hands one out, `attn-drill check ID` counts."
+_WIDE = 60  # least width at which the tables have bars
+EMPTY = (
+    "There are no attempts yet. `attn-drill list` shows the challenges, `attn-drill start ID` "
+    "hands out a stub, `attn-drill check ID` grades your answer."
+)
 
 
 def show_stats(stats: Stats, titles: Mapping[str, str], now: float, stream: TextIO) -> None:
-    """Print it, as wide as the terminal is; `titles`: of topics, by name."""
+    """Print the statistics in the terminal's width.
+
+    Args:
+        stats: the statistics.
+        titles: the title of each topic, by the topic's name.
+        now: seconds since the epoch.
+        stream: the file to print to.
+    """
     out = console(stream)
     out.print(render(stats, titles, now, out.width, unicode=has_unicode(out)))
 
@@ -44,7 +55,15 @@ def show_stats(stats: Stats, titles: Mapping[str, str], now: float, stream: Text
 def render(
     stats: Stats, titles: Mapping[str, str], now: float, width: int = 80, *, unicode: bool = True
 ) -> RenderableType:
-    """The whole of it as one renderable; `now` in seconds since the epoch."""
+    """Return the statistics as one renderable.
+
+    Args:
+        stats: the statistics.
+        titles: the title of each topic, by the topic's name.
+        now: seconds since the epoch.
+        width: the columns of the terminal.
+        unicode: draw with other characters than ASCII.
+    """
     parts: list[RenderableType] = [*_calendar(stats, unicode=unicode)]
     for title, content in (
         ("Due", _due(stats, now)),
@@ -64,7 +83,10 @@ def render(
 
 
 def as_values(stats: Stats, titles: Mapping[str, str]) -> dict[str, Any]:
-    """The same for JSON. Times are seconds since the epoch, days are ISO dates, recall is 0 to 1."""
+    """Return the statistics as plain values for JSON.
+
+    Times are seconds since the epoch, days are ISO dates, recall is a probability from 0 to 1.
+    """
     return {
         "schema": "attn-drill.stats/1",
         "attempts": stats.attempts,
@@ -76,26 +98,37 @@ def as_values(stats: Stats, titles: Mapping[str, str]) -> dict[str, Any]:
             {"monday": week.monday.isoformat(), "attempts": list(week.days)} for week in stats.weeks
         ],
         "topics": [
-            {**dataclasses.asdict(one), "title": titles.get(one.name, one.name)}
-            for one in stats.topics
+            {**dataclasses.asdict(topic), "title": titles.get(topic.name, topic.name)}
+            for topic in stats.topics
         ],
-        "par": [{"challenge": one.challenge, "shares": list(one.shares)} for one in stats.trends],
-        "mistakes": [dataclasses.asdict(one) for one in stats.mistakes],
+        "par": [
+            {"challenge": trend.challenge, "shares": list(trend.shares)} for trend in stats.trends
+        ],
+        "mistakes": [dataclasses.asdict(mistake) for mistake in stats.mistakes],
         "ready": list(stats.ready),
         "waiting": [
-            {"challenge": one.challenge, "missing": list(one.missing)} for one in stats.waiting
+            {"challenge": locked.challenge, "missing": list(locked.missing)}
+            for locked in stats.waiting
         ],
-        "due": [_item(one) for one in stats.due],
-        "next_due": _item(stats.next_due) if stats.next_due else None,
+        "due": [_item_values(item) for item in stats.due],
+        "next_due": _item_values(stats.next_due) if stats.next_due else None,
     }
 
 
-def _item(one: ScheduledItem) -> dict[str, Any]:
-    return {"item": one.name, "due_at": one.due_at, "recall": one.strength, "reviews": one.reviews}
+def _item_values(item: ScheduledItem) -> dict[str, Any]:
+    return {
+        "item": item.name,
+        "due_at": item.due_at,
+        "recall": item.strength,
+        "reviews": item.reviews,
+    }
 
 
 def _grid(*columns: str) -> LiteralTable:
-    """A table without lines; a column is `left`, `right`, or `whole` for one that never breaks."""
+    """Return a table without lines.
+
+    A column is `left`, `right`, or `whole`. The cells of a `whole` column are never wrapped.
+    """
     table = grid(padding=(0, 2))
     for column in columns:
         table.add_column(justify="right" if column == "right" else "left", no_wrap=column != "left")
@@ -106,11 +139,11 @@ def _calendar(stats: Stats, *, unicode: bool) -> Iterator[RenderableType]:
     which = 0 if unicode else 1
     yield Text(f"Last {len(stats.weeks)} weeks", style="bold")
     yield Text(f"       {_months(stats.weeks)}", style=QUIET)
-    for number, name in enumerate(_DAYS):
+    for weekday, name in enumerate(_DAYS):
         line = Text("  ").append(f"{name} ", style=QUIET)
         for week in stats.weeks:
             line.append(" ")
-            line.append(*_shade(week.days[number], which))
+            line.append(*_shade(week.days[weekday], which))
         line.rstrip()
         yield line
     legend = Text("  ")
@@ -120,10 +153,9 @@ def _calendar(stats: Stats, *, unicode: bool) -> Iterator[RenderableType]:
         legend.append(f"  {shade[1][which]}", style=RIGHT)
         legend.append(f" {shade[0]}-{following[0] - 1}" if following else f" {shade[0]} or more")
     yield legend
-    done = f"{_count(stats.attempts, 'attempt')} on {_count(stats.active_days, 'day')}"
-    yield Text(
-        f"{done}, {stats.passed} of {_count(stats.challenges, 'challenge')} passed; {_streak(stats)}."
-    )
+    attempts = f"{_count(stats.attempts, 'attempt')} on {_count(stats.active_days, 'day')}"
+    passed = f"{stats.passed} of {_count(stats.challenges, 'challenge')} passed"
+    yield Text(f"{attempts}, {passed}; {_streak(stats)}.")
 
 
 def _shade(attempts: int | None, which: int) -> tuple[str, str]:
@@ -145,43 +177,43 @@ def _streak(stats: Stats) -> str:
 
 
 def _months(weeks: Sequence[Week]) -> str:
-    """The month's name above the week in which it begins, two columns a week; above the first week too where it has room."""
+    """Return a line with the name of each month above the week in which it begins.
+
+    A week has two columns. The first week has a name too, unless the next name would touch it.
+    """
     text = ""
-    for number, week in enumerate(weeks):
-        first_of_month = date.fromordinal(week.monday.toordinal() + 6).day <= 7
-        if number and not first_of_month:
+    for index, week in enumerate(weeks):
+        sunday = date.fromordinal(week.monday.toordinal() + 6)
+        if index and sunday.day > 7:
             continue
-        month = _MONTHS[date.fromordinal(week.monday.toordinal() + 6).month - 1]
-        if len(text) > 2 * number:
-            text = ""  # two names that would touch: the one of the week cut off goes
-        text = text.ljust(2 * number) + month + " "
+        month = _MONTHS[sunday.month - 1]
+        if len(text) > 2 * index:
+            text = ""  # the names would touch, so the name of the first week is left out
+        text = text.ljust(2 * index) + month + " "
     return text.rstrip()
 
 
 def _due(stats: Stats, now: float) -> RenderableType | None:
     if not stats.due:
-        return (
-            Text(
-                f"Nothing today. {visible(_name(stats.next_due), lines=True)} is next, {_when(stats.next_due.due_at, now)}."
-            )
-            if stats.next_due
-            else None
-        )
+        if stats.next_due is None:
+            return None
+        name = visible(_name(stats.next_due), lines=True)
+        return Text(f"Nothing today. {name} is next, {_when(stats.next_due.due_at, now)}.")
     table = _grid("left", "whole", "right")
-    for one in stats.due[:_MOST_DUE]:
+    for item in stats.due[:_MOST_DUE]:
         table.add_row(
-            visible(_name(one), lines=True),
-            f"recall {one.strength:.0%}",
-            Text(_when(one.due_at, now), style=QUIET),
+            visible(_name(item), lines=True),
+            f"recall {item.strength:.0%}",
+            Text(_when(item.due_at, now), style=QUIET),
         )
     if (more := len(stats.due) - _MOST_DUE) > 0:
         table.add_row(f"and {more} more", "", "")
-    return Group(table, Text("attn-drill review takes them up.", style=QUIET))
+    return Group(table, Text("attn-drill review starts the first.", style=QUIET))
 
 
-def _name(one: ScheduledItem) -> str:
-    """A challenge by its id, anything else by its kind too."""
-    return challenge_of(one.name) or one.name.replace(":", " ", 1)
+def _name(item: ScheduledItem) -> str:
+    """Return the id of a challenge. The name of another item begins with its kind."""
+    return challenge_of(item.name) or item.name.replace(":", " ", 1)
 
 
 def _when(at: float, now: float) -> str:
@@ -197,10 +229,10 @@ def _next(stats: Stats) -> RenderableType | None:
     table = _grid("whole", "left")
     if stats.ready:
         table.add_row(Text("open", style=RIGHT), ", ".join(stats.ready))
-    for number, one in enumerate(stats.waiting[:_MOST_WAITING]):
+    for row, locked in enumerate(stats.waiting[:_MOST_WAITING]):
         table.add_row(
-            "" if number else Text("locked", style=QUIET),
-            f"{one.challenge} (first {' and '.join(one.missing)})",
+            "" if row else Text("locked", style=QUIET),
+            f"{locked.challenge} (first {' and '.join(locked.missing)})",
         )
     if (more := len(stats.waiting) - _MOST_WAITING) > 0:
         table.add_row("", f"and {more} more")
@@ -214,19 +246,17 @@ def _topics(
         return None
     wide = width >= _WIDE
     table = _grid("left", "whole", "right", *(["whole"] if wide else []))
-    for one in topics:
-        recall = "" if one.recall is None else f"recall {one.recall:.0%} of {one.reviewed}"
+    for topic in topics:
+        recall = "" if topic.recall is None else f"recall {topic.recall:.0%} of {topic.reviewed}"
         cells: list[RenderableType] = [
-            visible(titles.get(one.name, one.name), lines=True),
-            f"{one.passed} of {one.challenges}",
+            visible(titles.get(topic.name, topic.name), lines=True),
+            f"{topic.passed} of {topic.challenges}",
             recall,
         ]
         if wide:
-            cells.append(_bar(one.recall, unicode=unicode))
+            cells.append(_bar(topic.recall, unicode=unicode))
         table.add_row(*cells)
-    return Group(
-        table, Text("passed; how likely you would recall now what was reviewed", style=QUIET)
-    )
+    return Group(table, Text("passed; your chance to recall the reviewed items now", style=QUIET))
 
 
 def _bar(share: float | None, *, unicode: bool) -> Text:
@@ -242,20 +272,20 @@ def _trends(trends: Sequence[Trend], width: int, *, unicode: bool) -> Renderable
         return None
     wide = width >= _WIDE
     table = _grid("left", "whole", *(["whole"] if wide else []))
-    for one in trends:
-        several = len(one.shares) > 1
+    for trend in trends:
+        several = len(trend.shares) > 1
         words = (
-            f"first {one.shares[0]:.1f}, last {one.shares[-1]:.1f} x par"
+            f"first {trend.shares[0]:.1f}, last {trend.shares[-1]:.1f} x par"
             if several
-            else f"{one.shares[0]:.1f} x par"
+            else f"{trend.shares[0]:.1f} x par"
         )
-        line = Text(_line(one.shares, unicode=unicode) if several else "", style=RIGHT)
-        table.add_row(one.challenge or "all", words, *([line] if wide else []))
+        line = Text(_line(trend.shares, unicode=unicode) if several else "", style=RIGHT)
+        table.add_row(trend.challenge or "all", words, *([line] if wide else []))
     return table
 
 
 def _line(shares: Sequence[float], *, unicode: bool) -> str:
-    """The last passes as bars from nothing to the longest; in ASCII the last few as numbers."""
+    """Return the last passes as bars, or in ASCII the last few passes as numbers."""
     if not unicode:
         return " ".join(f"{share:.1f}" for share in shares[-_MOST_NUMBERS:])
     shown = shares[-_MOST_BARS:]
@@ -267,15 +297,15 @@ def _mistakes(mistakes: Sequence[OwnMistake], now: float) -> RenderableType | No
     if not mistakes:
         return None
     table = _grid("right", "left")
-    for one in mistakes[:_MOST_MISTAKES]:
-        words = Text(f"{one.challenge}: ", style="bold")
-        words.append(visible(one.says, lines=True), style="not bold")
-        words.append(f" ({_when(min(one.last_at, now), now)})", style=f"not bold {QUIET}")
-        table.add_row(Text(f"{one.count} x", style=WRONG), words)
+    for mistake in mistakes[:_MOST_MISTAKES]:
+        words = Text(f"{mistake.challenge}: ", style="bold")
+        words.append(visible(mistake.says, lines=True), style="not bold")
+        words.append(f" ({_when(min(mistake.last_at, now), now)})", style=f"not bold {QUIET}")
+        table.add_row(Text(f"{mistake.count} x", style=WRONG), words)
     if (more := len(mistakes) - _MOST_MISTAKES) > 0:
         table.add_row("", f"and {more} more; --json has them all")
     return table
 
 
-def _count(number: int, what: str) -> str:
-    return f"{number} {what if number == 1 else what + 's'}"
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun if number == 1 else noun + 's'}"

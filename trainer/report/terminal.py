@@ -1,6 +1,7 @@
-"""A report as terminal text: verdict first, then the checks, then the first failure in full. Decides nothing.
+"""A report as terminal text: the verdict, then the checks, then the first failure in full.
 
-Colour adds to words and never replaces them: wrong entries carry a `*`, checks a symbol. Blue is right, orange is wrong.
+Blue is right, orange is wrong. Colour never replaces words: a wrong entry has a `*`, and a check
+has a symbol.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from rich.text import Text
 
 from trainer.model.case import Case
 from trainer.model.report import Mismatch, Outcome, Report, Slice
-from trainer.report.diagnosis_text import diagnosed
+from trainer.report.diagnosis_text import render_diagnosis
 from trainer.report.literal import console, grid
 from trainer.report.styles import QUIET, RIGHT, WRONG
 from trainer.report.visible import visible
@@ -42,13 +43,19 @@ _MOST_PRINTED_LINES = 20
 
 
 def show(report: Report, stream: TextIO, *, why: bool = True) -> None:
-    """Print a report, as wide as the terminal is, in symbols that its encoding has; `why`: with the likely cause."""
+    """Print a report in the terminal's width, with symbols of its encoding.
+
+    Args:
+        report: the report.
+        stream: the file to print to.
+        why: name the likely mistake.
+    """
     out = console(stream)
     out.print(render(report, out.width, unicode=has_unicode(out), why=why))
 
 
 def has_unicode(terminal: Console) -> bool:
-    """Whether the stream's encoding has more than ASCII."""
+    """Return whether the terminal's encoding has other characters than ASCII."""
     return terminal.encoding.lower().replace("_", "-").startswith("utf")
 
 
@@ -60,14 +67,22 @@ def render(
     why: bool = True,
     commands: bool = True,
 ) -> RenderableType:
-    """The whole report as one renderable. Without `why` it says where, not which mistake it is; without `commands`, not what to type next."""
+    """Return the whole report as one renderable.
+
+    Args:
+        report: the report.
+        width: the columns of the terminal.
+        unicode: draw with other characters than ASCII.
+        why: name the likely mistake; if False, show only the place.
+        commands: show the commands to type next.
+    """
     parts: list[RenderableType] = [_headline(report), _checks(report, width, unicode=unicode)]
     parts += [Text(visible(note, lines=True), style=QUIET) for note in report.notes]
     failure = report.first_failure()
     if failure is not None:
         parts += [Text(), *_failure(report, failure, width)]
         if report.diagnosis is not None:
-            parts += diagnosed(report.diagnosis, failure.number, why=why)
+            parts += render_diagnosis(report.diagnosis, failure.number, why=why)
     if report.stdout.strip():
         parts += [Text(), *_printed(report, unicode=unicode)]
     if commands:
@@ -92,7 +107,7 @@ def _headline(report: Report) -> Text:
 
 
 def _checks(report: Report, width: int, *, unicode: bool) -> Text:
-    """All checks with their symbols; a symbol and its name stay on one line."""
+    """Return all checks with their symbols. A symbol and its name stay on one line."""
     symbols = (
         {"passed": "✓", "failed": "✗", "skipped": "–"}
         if unicode
@@ -131,21 +146,20 @@ def _failure(report: Report, failure: Outcome, width: int) -> Iterator[Renderabl
             rows.add_row("inputs", arguments)
         if failure.mismatch is not None and failure.mismatch.kind == "plain":
             matrices = small_tensors(case)
-            for name, matrix in [
-                one for one in matrices if one[0] == failure.mismatch.tensor
-            ] or matrices[:1]:
+            of_this_name = [row for row in matrices if row[0] == failure.mismatch.tensor]
+            for name, matrix in of_this_name or matrices[:1]:
                 rows.add_row(name, matrix)
         if case.dims:
-            rows.add_row("made in", f"{case.dtype}, {case.mode} mode{_extras(case)}")
+            rows.add_row("setup", f"{case.dtype}, {case.mode} mode{_extras(case)}")
     for frame in failure.frames:
-        where = f"line {frame.line}" + (
+        place = f"line {frame.line}" + (
             f", in {visible(frame.function)}"
             if frame.function and frame.function != "<module>"
             else ""
         )
         rows.add_row(
             "where",
-            Text(where)
+            Text(place)
             + Text(f"  {visible(frame.text, lines=True)}" if frame.text else "", style="bold"),
         )
     if failure.mismatch is not None and case is not None:
@@ -163,53 +177,54 @@ def _extras(case: Case) -> str:
     return "".join(f", {word}" for word in words if word)
 
 
-def _mismatch(found: Mismatch, case: Case, width: int) -> Iterator[tuple[str, RenderableType]]:
+def _mismatch(mismatch: Mismatch, case: Case, width: int) -> Iterator[tuple[str, RenderableType]]:
     sizes = dict(case.sizes)
-    if found.kind == "shape":
-        yield from _shapes(found)
+    if mismatch.kind == "shape":
+        yield from _shapes(mismatch)
         return
-    if found.kind != "value":
+    if mismatch.kind != "value":
         return
-    shape = ", ".join(str(size) for size in found.expected_shape or ())
+    shape = ", ".join(str(size) for size in mismatch.expected_shape or ())
     yield (
         "shape",
-        f"{found.tensor} [{shape}] as expected" + (f" ({found.dims})" if found.dims else ""),
+        f"{mismatch.tensor} [{shape}] as expected"
+        + (f" ({mismatch.dims})" if mismatch.dims else ""),
     )
-    boolean = found.expected_type == "bool"
-    if found.max_abs_error_index is not None and not boolean:
-        where = index_in_words(found.max_abs_error_index, found.dims, sizes)
-        size = "not finite" if found.max_abs_error is None else number(found.max_abs_error)
-        yield "greatest", f"difference {size} at {where}"
-    for one in found.affected:
-        yield affected(one)
-    for label, part in (("first", found.first), ("worst", found.worst)):
-        if part is not None and not (label == "worst" and part == found.first):
-            yield label, _slice(part, found, sizes, width)
+    boolean = mismatch.expected_type == "bool"
+    if mismatch.max_abs_error_index is not None and not boolean:
+        place = index_in_words(mismatch.max_abs_error_index, mismatch.dims, sizes)
+        size = "not finite" if mismatch.max_abs_error is None else number(mismatch.max_abs_error)
+        yield "greatest", f"difference {size} at {place}"
+    for dimension in mismatch.affected:
+        yield affected(dimension)
+    for label, part in (("first", mismatch.first), ("worst", mismatch.worst)):
+        if part is not None and not (label == "worst" and part == mismatch.first):
+            yield label, _slice(part, mismatch, sizes, width)
     if boolean:
         return
-    if found.actual_summary is not None and found.expected_summary is not None:
-        yield "yours", summary(found.actual_summary)
-        yield "expected", summary(found.expected_summary)
+    if mismatch.actual_summary is not None and mismatch.expected_summary is not None:
+        yield "yours", summary(mismatch.actual_summary)
+        yield "expected", summary(mismatch.expected_summary)
 
 
-def _shapes(found: Mismatch) -> Iterator[tuple[str, RenderableType]]:
-    """Both shapes side by side, sizes that differ marked with a star."""
-    expected, actual = found.expected_shape or (), found.actual_shape or ()
-    for label, mine, other in (("yours", actual, expected), ("expected", expected, actual)):
+def _shapes(mismatch: Mismatch) -> Iterator[tuple[str, RenderableType]]:
+    """Yield both shapes. A size that differs has a star."""
+    expected, actual = mismatch.expected_shape or (), mismatch.actual_shape or ()
+    for label, shape, other in (("yours", actual, expected), ("expected", expected, actual)):
         line = Text("[")
-        for position, size in enumerate(mine):
+        for position, size in enumerate(shape):
             differs = position >= len(other) or other[position] != size
             line.append(", " if position else "")
             line.append(
                 f"{size}*" if differs else str(size),
                 style=(WRONG if label == "yours" else RIGHT) if differs else "",
             )
-        line.append("]" + (f"  ({found.dims})" if label == "expected" else ""))
+        line.append("]" + (f"  ({mismatch.dims})" if label == "expected" else ""))
         yield label, line
 
 
-def _slice(part: Slice, found: Mismatch, sizes: dict[str, int], width: int) -> RenderableType:
-    """Yours beside expected. A wrong entry of yours carries a star."""
+def _slice(part: Slice, mismatch: Mismatch, sizes: dict[str, int], width: int) -> RenderableType:
+    """Return the actual entries above the expected entries. A wrong actual entry has a star."""
     room = max(1, (width - 26) // 10)
     wrong_at = next((position for position, wrong in enumerate(part.wrong) if wrong), 0)
     start = max(0, min(wrong_at, len(part.actual) - room))
@@ -221,25 +236,23 @@ def _slice(part: Slice, found: Mismatch, sizes: dict[str, int], width: int) -> R
         table.add_column(justify="right", no_wrap=True)
     yours = [
         Text(
-            f"{entry(value, found.expected_type)}{'*' if wrong else ' '}",
+            f"{entry(value, mismatch.expected_type)}{'*' if wrong else ' '}",
             style=WRONG if wrong else "",
         )
         for value, wrong in zip(part.actual[shown], part.wrong[shown], strict=True)
     ]
     expected = [
-        Text(f"{entry(value, found.expected_type)} ", style=RIGHT if wrong else "")
+        Text(f"{entry(value, mismatch.expected_type)} ", style=RIGHT if wrong else "")
         for value, wrong in zip(part.expected[shown], part.wrong[shown], strict=True)
     ]
     table.add_row("yours", *yours)
     table.add_row("expected", *expected)
-    return Group(
-        Text(f"from {index_in_words(index, found.dims, sizes)} on" if index else "the only entry"),
-        table,
-    )
+    place = f"from {index_in_words(index, mismatch.dims, sizes)} on" if index else "the only entry"
+    return Group(Text(place), table)
 
 
 def _others(report: Report, shown: Outcome) -> str:
-    """What else failed: checks with the number of their failing cases."""
+    """Return the other failed checks, each with the count of its failing cases."""
     counts: dict[str, int] = {}
     for outcome in report.outcomes:
         if outcome.status == "failed" and outcome is not shown:
@@ -286,7 +299,7 @@ def _next(report: Report, failure: Outcome | None) -> Iterator[RenderableType]:
 
 
 def as_ascii(content: RenderableType, width: int) -> RenderableType:
-    """The same without characters that a terminal of another encoding lacks."""
+    """Return the content in ASCII, for a terminal of another encoding."""
     out = console(width=width, no_color=True, legacy_windows=False)
     with out.capture() as capture:
         out.print(content)

@@ -1,4 +1,7 @@
-"""A trace as terminal text: every line, below it what it made and the reference's named result that this equals."""
+"""A trace as terminal text.
+
+Below each line is its result, and the name of the reference's result that is equal to it.
+"""
 
 from __future__ import annotations
 
@@ -16,14 +19,14 @@ from trainer.report.wording import number, sizes_in_words
 
 
 def show_trace(trace: Trace, stream: TextIO) -> None:
-    """Print a trace, as wide as the terminal is."""
+    """Print a trace in the terminal's width."""
     out = console(stream)
     for part in _parts(trace):
         out.print(part if has_unicode(out) else as_ascii(part, out.width))
 
 
 def render_trace(trace: Trace) -> RenderableType:
-    """A trace as one renderable."""
+    """Return a trace as one renderable."""
     return Group(*_parts(trace))
 
 
@@ -32,9 +35,7 @@ def _parts(trace: Trace) -> list[RenderableType]:
     title.append(f"   {sizes_in_words(trace.case)}   seed {trace.seed}", style=f"not bold {QUIET}")
     width = len(str(max((row.line for row in trace.rows), default=0)))
     lines = Text("\n").join(_row(row, width) for row in trace.rows)
-    note = Text(
-        "= name: equal to the reference's result of that name, whatever the layout", style=QUIET
-    )
+    note = Text("= name: equal to the reference's result of that name, in any layout", style=QUIET)
     parts: list[RenderableType] = [title, lines, note]
     if trace.failure:
         parts.append(Text(visible(trace.failure, lines=True), style=WRONG))
@@ -42,7 +43,7 @@ def _parts(trace: Trace) -> list[RenderableType]:
 
 
 def _row(row: TraceRow, width: int) -> Text:
-    """The line's code, and below it what it made."""
+    """Return the line's code, and its result below."""
     indent = "  " * row.depth
     text = Text(no_wrap=True, overflow="ellipsis")
     text.append(f"{row.line:>{width}}  ", style=QUIET)

@@ -1,7 +1,7 @@
-r"""Show text of students and submissions harmlessly: nothing of it is lost, nothing of it acts.
+r"""Make text of students and submissions safe to show, without a loss of information.
 
-A submission could use escape sequences to draw on the terminal, or characters that turn the direction
-of writing. Such a character is shown as its escape: `\x1b`, `\u202e`.
+A submission could draw on the terminal with escape sequences, or change the direction of writing
+with certain characters. The text shows these characters as escapes: `\x1b`, `\u202e`.
 """
 
 from __future__ import annotations
@@ -15,12 +15,14 @@ _JOINERS = "\u200c\u200d"  # names in Persian and in Indic scripts are spelt wit
 
 
 def visible(text: str, *, lines: bool = False) -> str:
-    """Return the text with each character that would act shown as its escape.
+    """Return the text with an escape in place of each character that could act.
 
-    Two names that differ stay different, and a lone surrogate of a file name can be written.
+    Different names stay different. A lone surrogate in a file name becomes an escape too, so that
+    the name can be written.
 
     Args:
-        lines: whether line ends and tabs stay as they are.
+        text: the text to show.
+        lines: keep line ends and tabs. Other line ends become `\\n`.
     """
     if lines:
         text = text.replace("\r\n", "\n").replace("\r", "\n")

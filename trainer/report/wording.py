@@ -1,4 +1,4 @@
-"""Numbers, indices and ranges as a reader sees them. No rich, no colour."""
+"""Numbers, indices and ranges in words, without rich and without colour."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import math
 from trainer.model.case import Case, axes
 from trainer.model.report import Affected, Summary
 
-# What the letters of the contract are called.
+# The name of each letter that challenges use for a dimension.
 NAMES = {
     "B": "batch",
     "H": "heads",
@@ -21,13 +21,13 @@ NAMES = {
 }
 
 
-def counted(number: int, what: str) -> str:
-    """`1 head`, `2 heads`."""
-    return f"{number} {what}{'' if number == 1 else 's'}"
+def counted(number: int, noun: str) -> str:
+    """Return a count with its noun: `1 head`, `2 heads`."""
+    return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
 def number(value: float) -> str:
-    """At most 8 characters: `0.3661`, `-1.2e-05`, `nan`."""
+    """Return a number in at most 8 characters: `0.3661`, `-1.2e-05`, `nan`."""
     if math.isnan(value) or math.isinf(value):
         return str(value)
     if value == 0:
@@ -39,49 +39,53 @@ def number(value: float) -> str:
 
 
 def entry(value: float, kind: str | None) -> str:
-    """A number, or True and False where the tensor is boolean."""
+    """Return an entry of a tensor as a number, or as True or False if `kind` is "bool"."""
     return str(bool(value)) if kind == "bool" else number(value)
 
 
 def small_tensors(case: Case) -> list[tuple[str, str]]:
-    """Name and rows of every input that is a matrix of at most 8 x 8: a tensor, or its rows as a report from another process has them."""
-    found: list[tuple[str, str]] = []
+    """Return the name and the rows of each input that is a matrix of at most 8 x 8.
+
+    An input is a tensor, or a list of rows if the report comes from another process.
+    """
+    matrices: list[tuple[str, str]] = []
     for name, value in case.inputs.items():
         shape = getattr(value, "shape", None)
         if shape is not None and len(shape) == 2 and max(shape) <= 8:
-            value = value.tolist()  # type: ignore[attr-defined]  # a tensor; this floor does not import torch
+            # A tensor. This package does not import torch, so mypy does not know that.
+            value = value.tolist()  # type: ignore[attr-defined]
         if isinstance(value, list) and value and all(isinstance(row, list) for row in value):
-            found.append(
-                (
-                    name,
-                    "\n".join(" ".join(f"{number(float(one)):>8}" for one in row) for row in value),
-                )
-            )
-    return found
+            lines = [" ".join(f"{number(float(scalar)):>8}" for scalar in row) for row in value]
+            matrices.append((name, "\n".join(lines)))
+    return matrices
 
 
 def index_in_words(index: tuple[int, ...], dims: str, sizes: dict[str, int]) -> str:
-    """`b=1 l=3 h=0 d=4`: every axis by its letter, a grouped axis taken apart. Without dims `[1, 3, 4]`."""
+    """Return an index with the letter of each dimension: `b=1 l=3 h=0 d=4`.
+
+    An axis that joins dimensions, e.g. `(H D)`, gives one index for each of its dimensions. Without
+    `dims` the result is `[1, 3, 4]`.
+    """
     letters = axes(dims)
     if not dims or len(letters) != len(index):
         return str(list(index))
     parts: list[str] = []
     for axis, position in zip(letters, index, strict=True):
-        apart: list[str] = []
+        axis_parts: list[str] = []
         for letter in reversed(axis):
             position, rest = divmod(position, sizes[letter])
-            apart.append(f"{letter.lower()}={rest}")
-        parts += reversed(apart)
+            axis_parts.append(f"{letter.lower()}={rest}")
+        parts += reversed(axis_parts)
     return " ".join(parts)
 
 
 def ranges(indices: tuple[int, ...]) -> str:
-    """`0-3, 7`."""
-    found: list[str] = []
+    """Return ascending indices as ranges: `0-3, 7`."""
+    parts: list[str] = []
     start = previous = None
     for index in [*indices, None]:
         if previous is not None and index != previous + 1:
-            found.append(
+            parts.append(
                 str(previous)
                 if start == previous
                 else f"{start}-{previous}"
@@ -92,26 +96,31 @@ def ranges(indices: tuple[int, ...]) -> str:
         if start is None:
             start = index
         previous = index
-    return ", ".join(found)
+    return ", ".join(parts)
 
 
-def affected(one: Affected) -> tuple[str, str]:
-    """Name of the dimension, and which of its indices are wrong: `("heads", "wrong 1, 3   right 0, 2")`."""
-    name = f"{NAMES.get(one.dim, one.dim)} ({one.dim})"
-    if len(one.wrong) == one.size:
-        return name, f"all {one.size} wrong" if one.size > 1 else "the only one"
-    right = tuple(index for index in range(one.size) if index not in one.wrong)
-    return name, f"wrong {ranges(one.wrong)}   right {ranges(right)}"
+def affected(dimension: Affected) -> tuple[str, str]:
+    """Return the name of a dimension and its wrong and right indices.
+
+    For example `("heads (H)", "wrong 1, 3   right 0, 2")`.
+    """
+    dim, size, wrong = dimension.dim, dimension.size, dimension.wrong
+    name = f"{NAMES.get(dim, dim)} ({dim})"
+    if len(wrong) == size:
+        return name, f"all {size} wrong" if size > 1 else "the only one"
+    right = tuple(index for index in range(size) if index not in wrong)
+    return name, f"wrong {ranges(wrong)}   right {ranges(right)}"
 
 
-def summary(one: Summary) -> str:
-    """`mean 0.01  std 0.98  from -2.3 to 2.1`."""
-    text = f"mean {number(one.mean)}  std {number(one.std)}  from {number(one.low)} to {number(one.high)}"
-    return f"{text}  not finite {one.not_finite}" if one.not_finite else text
+def summary(tensor: Summary) -> str:
+    """Return the summary of a tensor: `mean 0.01  std 0.98  from -2.3 to 2.1`."""
+    text = f"mean {number(tensor.mean)}  std {number(tensor.std)}"
+    text += f"  from {number(tensor.low)} to {number(tensor.high)}"
+    return f"{text}  not finite {tensor.not_finite}" if tensor.not_finite else text
 
 
 def plain_inputs(case: Case) -> str:
-    """`d_model=24, num_heads=6`: the inputs that are numbers, words or tuples of those."""
+    """Return the inputs that are numbers, words or tuples of these: `d_model=24, num_heads=6`."""
     simple = (bool, int, float, str)
     shown = (
         (name, value)
@@ -120,7 +129,7 @@ def plain_inputs(case: Case) -> str:
         or (
             isinstance(value, tuple | list)
             and value
-            and all(isinstance(one, simple) for one in value)
+            and all(isinstance(element, simple) for element in value)
         )
     )
     return ", ".join(
@@ -129,5 +138,5 @@ def plain_inputs(case: Case) -> str:
 
 
 def sizes_in_words(case: Case) -> str:
-    """`B=2 L=7 H=6`."""
+    """Return the sizes of a case: `B=2 L=7 H=6`."""
     return " ".join(f"{letter}={size}" for letter, size in case.sizes.items())

@@ -1,1 +1,1 @@
-"""Confine a worker: files, network, processes, memory. Check that the confinement holds."""
+"""Confine a worker (files, network, processes, memory) and find out if the confinement holds."""

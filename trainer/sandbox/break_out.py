@@ -1,4 +1,7 @@
-"""What a worker tries when it is asked what it can do: everything that a submission may not, for real. Runs confined as any submission."""
+"""The trials of the self-test: a worker really tries everything that a submission may not do.
+
+The code here runs in a worker that is confined like the worker of any submission.
+"""
 
 from __future__ import annotations
 
@@ -20,64 +23,65 @@ from typing import Any
 
 import torch
 
-from trainer.sandbox.copy_search import searched
+from trainer.sandbox.copy_search import run_search
 
 _PTRACE_SEIZE = 0x4206  # attaching would stop the grader
 _PR_GET_NO_NEW_PRIVS = 39
 _CAPABILITIES_3 = 0x20080522  # <linux/capability.h>
 _MQ_OPEN_UNLINK = {"x86_64": (240, 241), "aarch64": (180, 181)}
-# setxattrat of Linux 6.13; landlock_add_rule, process_mrelease, cachestat and file_setattr, which
-# fail on arguments that mean nothing; and a number that no kernel has
+# setxattrat of Linux 6.13; landlock_add_rule, process_mrelease, cachestat, setxattrat and
+# file_setattr, which fail on meaningless arguments; and a call number that no kernel has
 _SETXATTRAT, _NEWER_CALLS, _NO_CALL = 463, (445, 448, 451, 463, 469), 1023
 _MIB = b"\0" * (1 << 20)
 
 
-def try_all(asked: Mapping[str, Any], folder: str) -> bytes:
-    """Carry out one trial; what comes of it as JSON.
+def run_trial(trial: Mapping[str, Any], folder: str) -> bytes:
+    """Run one trial and return its result as JSON.
 
     Args:
-        asked: `what` is "all", "disk", "threads" or "copies"; paths and the grader's pid, which only serve to be tried.
-        folder: the worker's own.
+        trial: `kind` is "all", "disk", "threads" or "copies". The other entries belong to the kind:
+            paths and the grader's pid, which the worker tries to reach, and sizes.
+        folder: the worker's own folder.
     """
-    match asked["what"]:
+    match trial["kind"]:
         case "disk":
-            return json.dumps({"refused": _fails(lambda: _fill(folder, asked["bytes"]))}).encode()
+            return json.dumps({"refused": _fails(lambda: _fill(folder, trial["bytes"]))}).encode()
         case "threads":
-            return json.dumps({"refused": _fails(lambda: _start_threads(asked["count"]))}).encode()
+            return json.dumps({"refused": _fails(lambda: _start_threads(trial["count"]))}).encode()
         case "copies":
-            return searched(asked)
-    left: list[int] = []
+            return run_search(trial)
+    started_pids: list[int] = []
     tried = {
         "open a network socket": _fails(
             lambda: socket.socket(socket.AF_INET, socket.SOCK_DGRAM).close()
         ),
-        "read the solutions": _fails(lambda: _read(asked["solutions"])),
-        "read the engine": _fails(lambda: _read(asked["engine"])),
-        "read the home folder": all(_fails(partial(_read, path)) for path in asked["at home"]),
-        "read another submission": _fails(lambda: _read(asked["other"])),
+        "read the solutions": _fails(lambda: _read(trial["solutions"])),
+        "read the engine": _fails(lambda: _read(trial["engine"])),
+        "read the home folder": all(_fails(partial(_read, path)) for path in trial["home_files"]),
+        "read another submission": _fails(lambda: _read(trial["other"])),
         "write outside its own folder": _fails(
-            lambda: os.close(os.open(asked["outside"], os.O_CREAT | os.O_WRONLY, 0o600))
+            lambda: os.close(os.open(trial["outside"], os.O_CREAT | os.O_WRONLY, 0o600))
         ),
-        "start a process": _fails(lambda: left.append(_fork_for_good())),
-        "see the grader": _fails(lambda: _read(f"/proc/{asked['grader']}/status")),
-        "trace the grader": _fails(lambda: _trace(asked["grader"])),
+        "start a process": _fails(lambda: started_pids.append(_fork_and_stay())),
+        "see the grader": _fails(lambda: _read(f"/proc/{trial['grader']}/status")),
+        "trace the grader": _fails(lambda: _trace(trial["grader"])),
         "read the grader's memory": _fails(
-            lambda: open(f"/proc/{asked['grader']}/mem", "rb").close()
+            lambda: open(f"/proc/{trial['grader']}/mem", "rb").close()
         ),
-        "signal the grader": _fails(lambda: os.kill(asked["grader"], 0)),
-        "get round the memory limit": _fails(lambda: os.close(os.memfd_create("probe")))
-        and _fails(lambda: bytearray(asked["bytes_of_memory"])),
-        "change attributes of another's file": _changes_none(asked["other"]),
-        "hold a lease on a file": _fails(lambda: _lease(asked["leased"])),
-        "use shared memory of the system": _shares_none(),
-        "use an unknown system call": _knows_none(),
+        "signal the grader": _fails(lambda: os.kill(trial["grader"], 0)),
+        "bypass the memory limit": _fails(lambda: os.close(os.memfd_create("probe")))
+        and _fails(lambda: bytearray(trial["bytes_of_memory"])),
+        "change attributes of a file outside its folder": _cannot_change_attributes(trial["other"]),
+        "hold a lease on a file": _fails(lambda: _lease(trial["leased"])),
+        "use shared memory of the system": _cannot_share_memory(),
+        "use an unknown system call": _has_no_unknown_calls(),
         "raise its own limits": _fails(_raise_limit),
-        "gain privileges": _gains_none(),
+        "gain privileges": _has_no_privileges(),
     }
     return json.dumps(
         {
             "tried": tried,
-            "left": left,
+            "pids": started_pids,
             "threads": _torch_threads_work(),
             "writes": not _fails(lambda: _write(folder)),
         }
@@ -93,7 +97,7 @@ def _fails(action: Callable[[], object]) -> bool:
 
 
 def _read(path: str) -> None:
-    """Something of a file, or of a folder."""
+    """Read the first byte of a file, or list a folder."""
     if os.path.isdir(path):
         os.listdir(path)
         return
@@ -105,8 +109,8 @@ def _write(folder: str) -> None:
     Path(folder, "note.txt").write_text("kept", encoding="utf-8")
 
 
-def _fork_for_good() -> int:
-    """A process that leaves its session and stays."""
+def _fork_and_stay() -> int:
+    """Start a process that leaves its session and lives for a minute; return its pid."""
     pid = os.fork()
     if pid == 0:
         os.setsid()
@@ -120,8 +124,8 @@ def _trace(pid: int) -> None:
         raise OSError(ctypes.get_errno(), "ptrace")
 
 
-def _changes_none(path: str) -> bool:
-    """Return whether mode, times and attributes of a file stay, by old calls and by a new one."""
+def _cannot_change_attributes(path: str) -> bool:
+    """Return True if no call, old or new, can change the mode, times or attributes of a file."""
     return all(
         _fails(action)
         for action in (
@@ -135,22 +139,30 @@ def _changes_none(path: str) -> bool:
 
 def _set_attribute_at(path: str) -> None:
     value = ctypes.create_string_buffer(b"x")
-    given = struct.pack("<QII", ctypes.addressof(value), 1, 0)
+    xattr_args = struct.pack("<QII", ctypes.addressof(value), 1, 0)
     at_working_folder = -100
-    _call(_SETXATTRAT, at_working_folder, path.encode(), 0, b"user.attn-drill", given, len(given))
+    _call(
+        _SETXATTRAT,
+        at_working_folder,
+        path.encode(),
+        0,
+        b"user.attn-drill",
+        xattr_args,
+        len(xattr_args),
+    )
 
 
 def _lease(path: str) -> None:
-    """Take a lease, and give it back."""
+    """Take a lease on a file and give it back."""
     with open(path, "rb") as file:
         fcntl.fcntl(file, fcntl.F_SETLEASE, fcntl.F_RDLCK)
         fcntl.fcntl(file, fcntl.F_SETLEASE, fcntl.F_UNLCK)
 
 
-def _shares_none() -> bool:
-    """Return whether no memory, semaphores or queues that outlive a process can be made.
+def _cannot_share_memory() -> bool:
+    """Return True if this process can make no memory, semaphores or queues that outlive a process.
 
-    Those that can be made are removed again.
+    If this process can make some, it removes them again.
     """
     libc, private, mode, remove = ctypes.CDLL(None, use_errno=True), 0, 0o600, 0
     if (memory := libc.shmget(private, 4096, mode)) >= 0:
@@ -163,34 +175,34 @@ def _shares_none() -> bool:
 
 
 def _make_named_queue() -> None:
-    """Make a POSIX message queue, and remove it."""
+    """Make a POSIX message queue and remove it."""
     opening, unlinking = _MQ_OPEN_UNLINK.get(platform.machine(), (-1, -1))
     name = f"attn-drill-{os.getpid()}".encode()
     os.close(_call(opening, name, os.O_CREAT | os.O_RDWR, 0o600, None))
     _call(unlinking, name)
 
 
-def _knows_none() -> bool:
-    """Return whether the answer to newer calls is that there is no such call. They do nothing."""
-    return all(_answer(number) == errno.ENOSYS for number in (*_NEWER_CALLS, _NO_CALL))
+def _has_no_unknown_calls() -> bool:
+    """Return True if newer system calls fail with ENOSYS. With these arguments they do nothing."""
+    return all(_errno_of(number) == errno.ENOSYS for number in (*_NEWER_CALLS, _NO_CALL))
 
 
 def _call(number: int, *arguments: object) -> int:
-    """Make a system call by its number.
+    """Make a system call by its number and return the call's result.
 
     Raises:
-        OSError: if it fails.
+        OSError: if the call fails.
     """
     libc = ctypes.CDLL(None, use_errno=True)
-    given = [ctypes.c_long(value) if isinstance(value, int) else value for value in arguments]
-    found = int(libc.syscall(ctypes.c_long(number), *given))
-    if found < 0:
+    c_arguments = [ctypes.c_long(value) if isinstance(value, int) else value for value in arguments]
+    result = int(libc.syscall(ctypes.c_long(number), *c_arguments))
+    if result < 0:
         raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
-    return found
+    return result
 
 
-def _answer(number: int) -> int:
-    """Return the error of a call whose arguments mean nothing; 0 where there is none."""
+def _errno_of(number: int) -> int:
+    """Return the errno of a call with meaningless arguments, or 0 if the call succeeds."""
     try:
         _call(number, *[-1] * 6)
     except OSError as error:
@@ -202,27 +214,27 @@ def _raise_limit() -> None:
     resource.setrlimit(resource.RLIMIT_CPU, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
 
 
-def _gains_none() -> bool:
-    """Whether no new program could gain privileges, and none are left."""
+def _has_no_privileges() -> bool:
+    """Return True if no new program can gain privileges and this process has no capabilities."""
     libc = ctypes.CDLL(None)
     if libc.prctl(_PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) != 1 or not hasattr(libc, "capget"):
         return False
-    kept = ctypes.create_string_buffer(24)
-    read = libc.capget(struct.pack("<Ii", _CAPABILITIES_3, 0), kept)
+    capabilities = ctypes.create_string_buffer(24)
+    error = libc.capget(struct.pack("<Ii", _CAPABILITIES_3, 0), capabilities)
     effective, permitted = (
-        struct.unpack("<II4xII4x", kept.raw)[0::2],
-        struct.unpack("<II4xII4x", kept.raw)[1::2],
+        struct.unpack("<II4xII4x", capabilities.raw)[0::2],
+        struct.unpack("<II4xII4x", capabilities.raw)[1::2],
     )
-    return read == 0 and not any(effective) and not any(permitted)
+    return error == 0 and not any(effective) and not any(permitted)
 
 
 def _fill(folder: str, count: int) -> None:
-    for number in range(-(-count // len(_MIB))):
-        Path(folder, f"{number}.bin").write_bytes(_MIB)
+    for index in range(-(-count // len(_MIB))):
+        Path(folder, f"{index}.bin").write_bytes(_MIB)
 
 
 def _start_threads(count: int) -> None:
-    """Threads that stay; a second for the fork server to notice."""
+    """Start threads that live for 5 seconds; wait a second, so that the fork server notices."""
     threading.stack_size(64 << 10)
     for _ in range(count):
         threading.Thread(target=time.sleep, args=(5,), daemon=True).start()

@@ -1,7 +1,9 @@
-"""Take away from this process all that a submission does not need: files, network, other processes, privileges.
+"""Confine this process: take away files, network, other processes and privileges.
 
-Landlock and seccomp by small ctypes calls (the packages for them are an alpha and one that needs a C library).
-Each part is applied where the kernel has it; `probe` finds out what holds. Nothing here imports torch.
+A submission needs none of them. Landlock and seccomp are called through ctypes: one of the two
+Python packages for them is an alpha version, and the other needs a C library. A part that the
+kernel lacks is left out; `trainer.worker.selftest` finds out what holds. Nothing here imports
+torch.
 """
 
 from __future__ import annotations
@@ -48,31 +50,39 @@ _ALL = (1 << 16) - 1
 
 
 def limit(memory_bytes: int, seconds: float) -> bool:
-    """Bound address space (beyond what is mapped now), CPU time from now on, file size, open files; no core dumps.
+    """Limit this process: address space, CPU time, file size, open files. Forbid core dumps.
 
-    The fork server ends a worker whose CPU time is over. The kernel stands behind it: it sends SIGXCPU a little later, and
-    kills two seconds after that, whatever the worker has done to the signal.
+    The fork server ends a worker whose CPU time is over. The kernel is the second line of defence:
+    it sends SIGXCPU a little later, and two seconds after that it kills the worker, even if the
+    worker ignores the signal.
+
+    Args:
+        memory_bytes: limit of the address space, beyond the memory that is mapped now.
+        seconds: limit of the CPU time, counted from now.
+
+    Returns:
+        True if all limits are set, the limit of the address space too.
     """
-    used = sum(resource.getrusage(resource.RUSAGE_SELF)[:2])
-    most_seconds = math.ceil(used + seconds) + 1
-    # Hard as well as soft: a soft limit alone can be raised or its signal ignored.
-    wanted = {
-        resource.RLIMIT_CPU: (most_seconds, most_seconds + 2),
+    used_seconds = sum(resource.getrusage(resource.RUSAGE_SELF)[:2])
+    soft_seconds = math.ceil(used_seconds + seconds) + 1
+    # Set the hard limits too: the worker could raise a soft limit, or ignore its signal.
+    limits = {
+        resource.RLIMIT_CPU: (soft_seconds, soft_seconds + 2),
         resource.RLIMIT_FSIZE: (FILE_BYTES, FILE_BYTES),
         resource.RLIMIT_NOFILE: (_OPEN_FILES, _OPEN_FILES),
         resource.RLIMIT_CORE: (0, 0),
     }
     if (mapped := _mapped_bytes()) is not None:
-        wanted[resource.RLIMIT_AS] = (mapped + memory_bytes,) * 2
+        limits[resource.RLIMIT_AS] = (mapped + memory_bytes,) * 2
     try:
-        for what, (soft, hard) in wanted.items():
-            most = resource.getrlimit(what)[1]
-            if most != resource.RLIM_INFINITY:
-                soft, hard = min(soft, most), min(hard, most)
-            resource.setrlimit(what, (soft, hard))
+        for resource_id, (soft, hard) in limits.items():
+            current_hard = resource.getrlimit(resource_id)[1]
+            if current_hard != resource.RLIM_INFINITY:
+                soft, hard = min(soft, current_hard), min(hard, current_hard)
+            resource.setrlimit(resource_id, (soft, hard))
     except (OSError, ValueError):
         return False
-    return resource.RLIMIT_AS in wanted
+    return resource.RLIMIT_AS in limits
 
 
 def _mapped_bytes() -> int | None:
@@ -84,33 +94,44 @@ def _mapped_bytes() -> int | None:
 
 
 def die_with_parent() -> None:
-    """Ask for SIGKILL when the parent dies (Linux)."""
+    """Have the kernel send SIGKILL to this process when its parent dies (Linux)."""
     if sys.platform == "linux":
         _libc().prctl(_PR_SET_PDEATHSIG, int(signal.SIGKILL), 0, 0, 0)
 
 
 def shut_memory() -> None:
-    """Let no other process of this user look into this one's memory, nor into its children's (Linux)."""
+    """Forbid other processes of this user to read this process's memory (Linux).
+
+    The children of this process inherit the protection.
+    """
     if sys.platform == "linux":
         _libc().prctl(4, 0, 0, 0, 0)  # PR_SET_DUMPABLE
 
 
 def become_subreaper() -> None:
-    """Get the orphans of one's descendants, so that a grandchild that left its session is found (Linux)."""
+    """Adopt the orphans among all descendants (Linux).
+
+    So this process finds a grandchild that has left its session.
+    """
     if sys.platform == "linux":
         _libc().prctl(36, 1, 0, 0, 0)
 
 
 @dataclass(frozen=True)
 class Landlock:
-    """The rules of files for all workers of a fork server, made once: some hundred paths take 4 ms.
+    """The Landlock rules on files for all workers of a fork server.
 
-    A worker gets two layers and may do only what both allow. The first layer is the ruleset of all
-    workers: it lets them write to the room, which holds their folders. The second layer is the
-    worker's own: of the room it allows this worker's folder alone.
+    The rules are made once, because some hundred paths take 4 ms.
 
-    ruleset     a descriptor of the ruleset of all workers; -1 where the kernel has no Landlock
-    around      folders that hold all that is readable, and of the room nothing (`_before_the_ways_part`)
+    A worker gets two layers and may do only what both layers allow. The first layer is the ruleset
+    of all workers: it lets them write to the room, which is the folder that holds the workers'
+    folders. The second layer is made for one worker: inside the room it allows only the folder of
+    this worker.
+
+    Attributes:
+        ruleset: a descriptor of the ruleset of all workers; -1 if the kernel has no Landlock.
+        around: folders that together contain every readable path, but nothing of the room
+            (`_folder_outside_room`).
     """
 
     ruleset: int
@@ -122,7 +143,7 @@ class Landlock:
 
         Args:
             readable: files and folders that every worker may read.
-            room: the folder in which every worker gets a folder.
+            room: the folder in which every worker gets its folder.
         """
         room, readable = os.path.realpath(room), [*readable, os.devnull]
         if (ruleset := _new_ruleset()) < 0:
@@ -131,33 +152,43 @@ class Landlock:
             _add_rule(ruleset, path, _READ_FILE | _WRITE_FILE if path == os.devnull else _READ_ONLY)
         _add_rule(ruleset, room, _ALL & ~_EXECUTE)
         return cls(
-            ruleset, tuple(dict.fromkeys(_before_the_ways_part(path, room) for path in readable))
+            ruleset, tuple(dict.fromkeys(_folder_outside_room(path, room) for path in readable))
         )
 
     def restrict(self, writable: str) -> None:
-        """Restrict this process for good.
+        """Restrict this process. The restriction cannot be undone.
+
+        Args:
+            writable: the folder of this worker, in which it may write.
 
         Raises:
-            OSError: if the kernel has Landlock and refuses a layer; nothing may run then.
+            OSError: if the kernel has Landlock and refuses a layer. No submission may run then.
         """
         if self.ruleset < 0:
             return
-        if (own := _new_ruleset()) < 0:
-            raise OSError(ctypes.get_errno(), "the kernel makes no rules of files for this worker")
+        if (own_ruleset := _new_ruleset()) < 0:
+            raise OSError(ctypes.get_errno(), "the kernel makes no Landlock rules for this worker")
         for path in self.around:
-            _add_rule(own, path, _READ_ONLY | _WRITE_FILE)
-        _add_rule(own, writable, _ALL & ~_EXECUTE)
-        for ruleset in (self.ruleset, own):
+            _add_rule(own_ruleset, path, _READ_ONLY | _WRITE_FILE)
+        _add_rule(own_ruleset, writable, _ALL & ~_EXECUTE)
+        for ruleset in (self.ruleset, own_ruleset):
             if _libc().syscall(LANDLOCK_RESTRICT_SELF, ruleset, 0) != 0:
                 raise OSError(
                     ctypes.get_errno(),
-                    "the kernel does not apply the rules of files to this worker",
+                    "the kernel does not apply the Landlock rules to this worker",
                 )
             os.close(ruleset)
 
 
 def confine(landlock: Landlock | None, writable: str) -> None:
-    """Restrict this process for good; `limit` is called apart. Parts that the kernel lacks are left out."""
+    """Restrict this process. The restriction cannot be undone.
+
+    Parts that the kernel lacks are left out. The caller calls `limit` separately.
+
+    Args:
+        landlock: the rules on files; None to apply no rules on files.
+        writable: the folder of this worker, in which it may write.
+    """
     if sys.platform != "linux":
         return
     _libc().prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
@@ -171,18 +202,18 @@ def _libc() -> ctypes.CDLL:
     return ctypes.CDLL(None, use_errno=True)
 
 
-def _before_the_ways_part(path: str, room: str) -> str:
-    """Return the shortest folder on the way to a path that is not on the way to the room.
+def _folder_outside_room(path: str, room: str) -> str:
+    """Return the outermost folder that contains the path but not the room.
 
-    If the room lies in the path, return the path. Every worker can then read every other's folder;
-    `doctor` shows it.
+    If the path itself contains the room, return the path. Every worker can then read the folders of
+    the other workers; `doctor` shows this.
     """
-    on_the_way = {Path(room), *Path(room).parents}
+    room_and_parents = {Path(room), *Path(room).parents}
     return next(
         (
             str(folder)
             for folder in (*reversed(Path(path).parents), Path(path))
-            if folder not in on_the_way
+            if folder not in room_and_parents
         ),
         path,
     )
@@ -190,13 +221,14 @@ def _before_the_ways_part(path: str, room: str) -> str:
 
 @cache
 def _abi() -> int:
-    """Return the version of the kernel's Landlock, less than 1 where there is none."""
+    """Return the version of the kernel's Landlock, or a number below 1 if it has no Landlock."""
     return int(_libc().syscall(LANDLOCK_CREATE_RULESET, None, 0, 1))
 
 
 def _new_ruleset() -> int:
-    """Return a descriptor of rules that allow nothing: no file, no TCP, no signals to processes
-    outside; -1 if the kernel makes none.
+    """Return a descriptor of a ruleset that allows nothing; -1 if the kernel makes no ruleset.
+
+    The ruleset forbids all files, TCP, and signals to processes outside.
     """
     if (abi := _abi()) < 1:
         return -1
@@ -213,7 +245,7 @@ def _handled(abi: int) -> int:
 
 
 def _add_rule(ruleset: int, path: str, rights: int) -> None:
-    """Allow this of a file, or of a folder and all that is in it; nothing where there is none."""
+    """Allow rights on a file, or on a folder and everything in it. Skip a missing path."""
     try:
         fd = os.open(path, os.O_PATH | os.O_CLOEXEC)
     except OSError:
@@ -238,6 +270,6 @@ def _drop_capabilities() -> None:
 
 
 def _seccomp() -> None:
-    """Refuse all system calls but those that torch and Python need, with ENOSYS."""
+    """Refuse every system call that torch and Python do not need, with ENOSYS."""
     if (machine := platform.machine()) in SECCOMP:
         seccomp.install(machine, os.getpid())

@@ -1,7 +1,7 @@
 """Search files for copies of references and of their cases, by content and not by name.
 
-The same search runs in the grader and, confined, in a worker. A worker is told sizes and digests
-alone: it must not learn from the question what it is to find.
+The same search runs in the grader and in a confined worker. The request to a worker contains only
+sizes and digests: the worker must not learn the texts from the request.
 """
 
 from __future__ import annotations
@@ -35,14 +35,15 @@ _NOT_FILES = ("/proc", "/sys", "/dev")
 
 
 class Wanted(msgspec.Struct, frozen=True):
-    """One text that nobody may find.
+    """The fingerprint of a text that no worker may be able to read.
 
-    name        of its file, without `.py`
-    size        in bytes
-    digest      SHA-256 of its bytes
-    crc         CRC-32 of its bytes, as archives have it
-    source      the hash of its bytes, as compiled modules may have it
-    defines     a digest of the names that it defines, by which its compiled form is known
+    Attributes:
+        name: the name of the text's file, without `.py`.
+        size: the size of the text in bytes.
+        digest: the SHA-256 of the text's bytes.
+        crc: the CRC-32 of the text's bytes, as archives store it.
+        source: the source hash of the text's bytes, as compiled modules may store it.
+        defines: a digest of the names that the text defines. It identifies the compiled form.
     """
 
     name: str
@@ -56,10 +57,11 @@ class Wanted(msgspec.Struct, frozen=True):
 class SearchResult(msgspec.Struct, frozen=True):
     """The result of a search.
 
-    found   the paths of copies, `archive!member` for one in an archive; at most a few
-    blind   folders that exist and could not be listed
-    cut     whether the time was over before all was searched
-    files   how many files were looked at
+    Attributes:
+        found: the paths of copies, at most a few; `archive!member` for a copy in an archive.
+        blind: folders that exist and could not be listed.
+        cut: True if the time was over before everything was searched.
+        files: the count of files that were looked at.
     """
 
     found: list[str]
@@ -69,10 +71,10 @@ class SearchResult(msgspec.Struct, frozen=True):
 
 
 def wanted_of(name: str, content: bytes) -> Iterator[Wanted]:
-    """Yield what a file's content is known by: as it is, and with the line ends of other systems."""
+    """Yield the fingerprints of a text: unchanged, and with the line ends of other systems."""
     text = content.replace(b"\r\n", b"\n")
     if not text.strip():
-        return  # nothing is given away, and every empty file is equal to it
+        return  # an empty file gives nothing away, and every other empty file is equal to it
     try:
         defines = _defined(compile(text, name, "exec", dont_inherit=True))
     except (SyntaxError, ValueError):
@@ -85,22 +87,25 @@ def wanted_of(name: str, content: bytes) -> Iterator[Wanted]:
 def _defined(code: CodeType) -> str:
     """Return a digest of the functions and classes in compiled code, with their arguments.
 
-    It is the same whether assertions and docstrings were left out.
+    The digest does not change if the compiler left out assertions and docstrings.
     """
     names: list[str] = []
-    waiting = [code]
-    while waiting:
-        part = waiting.pop()
-        if not part.co_name.startswith("<"):  # lambdas may stand in an assertion
-            names.append(
-                f"{part.co_qualname} {part.co_varnames[: part.co_argcount + part.co_kwonlyargcount]}"
-            )
-        waiting += [constant for constant in part.co_consts if isinstance(constant, CodeType)]
+    unvisited = [code]
+    while unvisited:
+        part = unvisited.pop()
+        if not part.co_name.startswith("<"):  # an assertion may contain a lambda
+            arguments = part.co_varnames[: part.co_argcount + part.co_kwonlyargcount]
+            names.append(f"{part.co_qualname} {arguments}")
+        unvisited += [constant for constant in part.co_consts if isinstance(constant, CodeType)]
     return sha256("\n".join(sorted(names)).encode()).hexdigest()
 
 
 def readable_files(paths: Iterable[str]) -> list[str]:
-    """Return those of these files that this process can open and read."""
+    """Return the files among `paths` that this process can open and read.
+
+    Args:
+        paths: paths of files, or `archive!member`. For a member the archive is opened.
+    """
     found: list[str] = []
     for path in paths:
         with suppress(OSError), open(path.partition("!")[0], "rb") as file:
@@ -113,9 +118,9 @@ class Search:
     """A search for copies of texts.
 
     Args:
-        wanted: what is looked for.
-        seconds: after this time the search ends with what it has.
-        known: the paths of the texts themselves, which are no copies.
+        wanted: the texts to look for.
+        seconds: after this time the search ends and returns the copies found so far.
+        known: the paths of the original texts, which are not copies.
     """
 
     def __init__(
@@ -134,18 +139,23 @@ class Search:
         self._files = 0
 
     def through(self, starts: Iterable[str], skipped: Collection[str] = ()) -> SearchResult:
-        """Search all files at and below these places, links included; `skipped` are left out."""
-        waiting = deque(dict.fromkeys(os.path.realpath(start) for start in starts))
+        """Search all files at and below the start paths. Follow links.
+
+        Args:
+            starts: files and folders.
+            skipped: files and folders that are not searched.
+        """
+        unvisited = deque(dict.fromkeys(os.path.realpath(start) for start in starts))
         seen = {os.path.realpath(path) for path in skipped}
         cut = False
-        while waiting and len(self._found) < MOST_FOUND and not cut:
-            path = waiting.popleft()
+        while unvisited and len(self._found) < MOST_FOUND and not cut:
+            path = unvisited.popleft()
             if path in seen or path in _NOT_FILES:
                 continue
             seen.add(path)
             if os.path.isdir(path):
                 # Depth first: a tree is searched before the next start.
-                waiting.extendleft(self._folders_in(path))
+                unvisited.extendleft(self._folders_in(path))
             elif os.path.isfile(path):
                 self._files += 1
                 self._look_at(path, os.path.basename(path), os.stat(path).st_size)
@@ -153,15 +163,15 @@ class Search:
         return SearchResult(list(self._found), self._blind, cut, self._files)
 
     def _folders_in(self, folder: str) -> list[str]:
-        """Look at the files in a folder; return what is still to be searched."""
-        found: list[str] = []
+        """Look at the files in a folder; return the folders and link targets to search next."""
+        folders: list[str] = []
         try:
             with os.scandir(folder) as entries:
                 for entry in entries:
                     if entry.is_dir(follow_symlinks=False):
-                        found.append(entry.path)
+                        folders.append(entry.path)
                     elif entry.is_symlink():
-                        found.append(os.path.realpath(entry.path))
+                        folders.append(os.path.realpath(entry.path))
                     elif entry.is_file(follow_symlinks=False):
                         self._files += 1
                         size = _size_of(entry)
@@ -169,7 +179,7 @@ class Search:
                             self._look_at(entry.path, entry.name, size)
         except OSError:
             self._blind.append(folder)
-        return found
+        return folders
 
     def _look_at(self, path: str, name: str, size: int) -> None:
         if path in self._known:
@@ -189,9 +199,8 @@ class Search:
         return sha256(content).hexdigest() in self._digests
 
     def _is_compiled(self, path: str, name: str) -> bool:
-        descriptor = os.open(
-            path, os.O_RDONLY
-        )  # for thousands of files, cheaper than a file object
+        # A descriptor is cheaper than a file object, and there are thousands of files.
+        descriptor = os.open(path, os.O_RDONLY)
         try:
             header = os.read(descriptor, _HEADER_BYTES)
         finally:
@@ -201,7 +210,7 @@ class Search:
         )
 
     def _may_be_compiled(self, header: bytes) -> bool:
-        """Tell whether a compiled module's header fits: it has the size of the source, or a hash."""
+        """Return True if a compiled module's header has the source size or the hash of a text."""
         if len(header) < _HEADER_BYTES:
             return False
         if header[4] & _HASH_BASED:
@@ -209,11 +218,14 @@ class Search:
         return int.from_bytes(header[12:16], "little") in self._sizes
 
     def _is_compiled_here(self, header: bytes, body: bytes, name: str) -> bool:
-        """Tell whether a compiled module whose header fits is a copy: other sources have that size too."""
+        """Return True if a compiled module whose header fits is a copy.
+
+        The header alone proves nothing if it has only a size: other sources have this size too.
+        """
         if header[4] & _HASH_BASED:
             return True
         size = int.from_bytes(header[12:16], "little")
-        if header[:4] != _MAGIC:  # of another Python, which cannot be read here
+        if header[:4] != _MAGIC:  # by another version of Python: this one cannot load it
             return (size, name.partition(".")[0]) in self._named
         with suppress(ValueError, EOFError, TypeError):
             code = loads(body)
@@ -221,7 +233,7 @@ class Search:
         return False
 
     def _look_into_zip(self, path: str) -> None:
-        """Look at the list of what is in an archive; members are read only where they are compiled."""
+        """Look at the list of an archive's members; read only members that are compiled modules."""
         with (
             suppress(ValueError, NotImplementedError, RuntimeError, zipfile.BadZipFile, zlib.error),
             zipfile.ZipFile(path) as archive,
@@ -261,11 +273,16 @@ def _content(path: str) -> bytes:
         return file.read()
 
 
-def searched(asked: Any) -> bytes:
-    """Carry out, in a worker, the part of a search that it is asked for; the result as JSON."""
-    if "open" in asked:
-        return msgspec.json.encode(readable_files(asked["open"]))
+def run_search(request: Any) -> bytes:
+    """Run, in a worker, the part of a search that the request names; return the result as JSON.
+
+    Args:
+        request: either {"open": paths}, to find out which of these files the worker can read, or
+            {"wanted", "known", "starts", "seconds"}, to search.
+    """
+    if "open" in request:
+        return msgspec.json.encode(readable_files(request["open"]))
     search = Search(
-        msgspec.convert(asked["wanted"], list[Wanted]), asked["seconds"], asked["known"]
+        msgspec.convert(request["wanted"], list[Wanted]), request["seconds"], request["known"]
     )
-    return msgspec.json.encode(search.through(asked["starts"]))
+    return msgspec.json.encode(search.through(request["starts"]))

@@ -1,7 +1,8 @@
-"""How far workers can be shut off on this machine, and the means that act on a whole fork server: bubblewrap, and folders of bounded size.
+"""Choose the isolation of workers, and isolate a whole fork server: bubblewrap, bounded folders.
 
-Landlock and seccomp bind a worker from inside (`sandbox`) and are preferred. Where the kernel lacks one of them, the fork server
-itself is started inside bubblewrap. Else there are limits alone, and `grade` refuses.
+Landlock and seccomp confine a worker from inside (`confine`) and are preferred. If the kernel lacks
+one of them, the fork server itself is started inside bubblewrap. If bubblewrap is missing too, only
+the limits hold, and `grade` refuses to start.
 """
 
 from __future__ import annotations
@@ -30,9 +31,10 @@ from trainer.sandbox.syscalls import LANDLOCK_CREATE_RULESET, MOUNT_SETATTR, SEC
 Isolation = Literal["kernel", "bubblewrap", "limits"]
 
 VARIABLE = "ATTN_DRILL_ISOLATION"
-FOLDER_BYTES = 64 << 20  # all that a worker may have written at one time
-# Inside bubblewrap workers have their folders here, and can write nowhere else. It is not /tmp: what a worker may read can
-# lie below the user's own /tmp, and what workers leave beside their folders is removed.
+FOLDER_BYTES = 64 << 20  # the most bytes that a worker's files may have at one time
+# Inside bubblewrap the workers have their folders here, and can write nowhere else. The room is not
+# /tmp: paths that a worker may read can lie below the user's own /tmp, and everything that workers
+# leave in the room next to their folders is removed.
 ROOM_INSIDE = "/room"
 ARCHIVE = f"{ROOM_INSIDE}/engine.zip"
 FOLDER_FILES = 4096
@@ -40,7 +42,7 @@ _TRAINER = Path(__file__).resolve().parents[1]
 _CLONE_NEWNS, _CLONE_NEWUSER = 0x00020000, 0x10000000
 _MS_RDONLY, _MS_NOSUID, _MS_NODEV, _MS_NOEXEC, _MS_REMOUNT = 1, 2, 4, 8, 32
 _MS_BIND, _MS_REC, _MS_PRIVATE = 1 << 12, 1 << 14, 1 << 18
-# the options of a mount as /proc/self/mounts names them: a remount must repeat them
+# The options of a mount as /proc/self/mounts names them. A remount must repeat them.
 _MOUNT_FLAGS = {
     "nosuid": _MS_NOSUID,
     "nodev": _MS_NODEV,
@@ -55,23 +57,24 @@ _PR_GET_SECCOMP = 21
 
 
 def chosen_isolation() -> Isolation:
-    """What the environment's ATTN_DRILL_ISOLATION says, else the best that this machine has.
+    """Return the isolation that ATTN_DRILL_ISOLATION names, or else the best one of this machine.
 
     Raises:
-        DrillError: if the variable names none.
+        DrillError: if the variable has another value than "kernel", "bubblewrap" or "limits".
     """
     wanted = os.environ.get(VARIABLE, "")
     if wanted in get_args(Isolation):
-        return wanted  # type: ignore[return-value]  # it is one of the three
+        return wanted  # type: ignore[return-value]
     if wanted:
         raise DrillError(
-            f"{VARIABLE} is {wanted!r}; it can be {', '.join(get_args(Isolation))}, or unset for the best there is."
+            f"{VARIABLE} is {wanted!r}. Set it to one of {', '.join(get_args(Isolation))}, "
+            "or unset it to use the best isolation of this machine."
         )
     if sys.platform != "linux":
         return "limits"
     if _has_landlock() and _has_seccomp():
         return "kernel"
-    return "bubblewrap" if bubblewrap_works() else "kernel"  # with what of it there is
+    return "bubblewrap" if bubblewrap_works() else "kernel"  # the parts that the kernel has
 
 
 def _has_landlock() -> bool:
@@ -83,7 +86,7 @@ def _has_seccomp() -> bool:
 
 
 def bubblewrap_works() -> bool:
-    """Whether there is a bubblewrap that this user may start."""
+    """Return True if bubblewrap is installed and this user may start it."""
     program = shutil.which("bwrap")
     if program is None:
         return False
@@ -119,10 +122,10 @@ def bubblewrap_works() -> bool:
 
 
 def bubblewrap() -> str:
-    """Where bubblewrap is.
+    """Return the path of bubblewrap's program.
 
     Raises:
-        DrillError: if it is not installed.
+        DrillError: if bubblewrap is not installed.
     """
     program = shutil.which("bwrap")
     if program is None:
@@ -131,25 +134,32 @@ def bubblewrap() -> str:
 
 
 def start_in_bubblewrap(control: int, readable: Iterable[str]) -> subprocess.Popen[bytes]:
-    """A fork server in a fresh interpreter that sees `readable` alone, has no network and no other processes, and writes to a bounded folder.
+    """Start a fork server in a fresh interpreter inside bubblewrap.
 
-    Our own code is handed in as an archive, which the fork server removes once it is imported: no worker can read it.
+    The fork server sees only the readable paths, has no network and no other processes, and can
+    write only to a folder of bounded size. The code of attn-drill is passed in as an archive. The
+    fork server removes the archive after the import, so no worker can read it.
 
     Args:
-        control: the descriptor of the fork server's end of the socketpair.
+        control: the descriptor of the fork server's end of the socket pair.
+        readable: the files and folders that workers may read.
     """
-    archive = tempfile.TemporaryFile()  # noqa: SIM115  # bubblewrap reads it after this function
+    archive = tempfile.TemporaryFile()  # noqa: SIM115  # closed when bubblewrap has inherited it
     archive.write(_own_code())
     archive.seek(0)
     readable = list(readable)
-    # A worker can read these words: of the path only what it may read anyway, and not the folder of a checkout.
-    places = [
-        place
-        for place in sys.path
-        if any(f"{allowed}/".startswith(f"{place}/") for allowed in readable)
+    # A worker can read this command line. So it names only import folders that the worker may read
+    # anyway, and never the folder of a checkout.
+    import_folders = [
+        folder
+        for folder in sys.path
+        if any(f"{allowed}/".startswith(f"{folder}/") for allowed in readable)
     ]
-    boot = f"import sys; sys.path[:0] = [{ARCHIVE!r}]; sys.path += {places!r}; from trainer.worker.forkserver import serve_inside; serve_inside({control})"
-    kept = [
+    boot = (
+        f"import sys; sys.path[:0] = [{ARCHIVE!r}]; sys.path += {import_folders!r}; "
+        f"from trainer.worker.forkserver import serve_inside; serve_inside({control})"
+    )
+    variables = [
         word
         for name, value in clean_environment(os.environ).items()
         for word in ("--setenv", name, value)
@@ -162,7 +172,7 @@ def start_in_bubblewrap(control: int, readable: Iterable[str]) -> subprocess.Pop
         "--cap-drop",
         "ALL",
         "--clearenv",
-        *kept,
+        *variables,
     ]
     command += [
         "--size",
@@ -178,14 +188,15 @@ def start_in_bubblewrap(control: int, readable: Iterable[str]) -> subprocess.Pop
     ]
     interpreter = os.path.realpath(sys.executable)
     for path in (
-        *(one for one in readable if not one.startswith(("/dev/", "/proc/"))),
+        *(path for path in readable if not path.startswith(("/dev/", "/proc/"))),
         interpreter,
     ):
         command += ["--ro-bind-try", path, path]
     for path in ("/lib", "/lib64", "/bin"):  # on most systems these are links into /usr
         if os.path.islink(path):
             command += ["--symlink", os.readlink(path), path]
-    # The root and /dev are memory too: what one file leaves there, the next one would find.
+    # The root and /dev lie in memory too. Without the remount, one submission could leave files
+    # there for the next submission.
     command += ["--remount-ro", "/dev", "--remount-ro", "/"]
     command += [
         "--file",
@@ -211,7 +222,7 @@ def start_in_bubblewrap(control: int, readable: Iterable[str]) -> subprocess.Pop
 
 
 def _own_code() -> bytes:
-    """The package as an archive that Python imports from."""
+    """Return the modules that a fork server needs, as an archive from which Python can import."""
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w") as archive:
         for part in ("", "model", "sandbox", "worker"):
@@ -223,13 +234,18 @@ def _own_code() -> bytes:
 
 
 class Folders:
-    """Folders for workers, under one that is removed in the end.
+    """The folders of workers, below a parent folder that the caller removes at the end.
 
-    If this process may mount, each folder is of bounded size and nobody else sees what is in
-    it. This process and its children can then write to `parent` and to nothing else.
+    If this process may mount, each folder has a bounded size, and other processes do not see its
+    content. Then this process and its children can write to `parent` and to nothing else.
 
-    bounded   whether that is so
-    shared    whether workers may write to `parent` itself, as they may inside bubblewrap: what is left there goes too
+    Args:
+        parent: the folder in which the folders are made.
+        shared: True if workers may write to `parent` itself, as they may inside bubblewrap.
+            `remove` then also removes the files that workers left there.
+
+    Attributes:
+        bounded: True if this process may mount, so that the folders have a bounded size.
     """
 
     def __init__(self, parent: str, *, shared: bool = False) -> None:
@@ -240,74 +256,83 @@ class Folders:
         self._shared = shared or self.bounded
 
     def make(self) -> str:
-        """A fresh folder."""
+        """Make an empty folder and return its path.
+
+        Raises:
+            OSError: if no folder, or no folder of bounded size, can be made.
+        """
         folder = tempfile.mkdtemp(dir=self._parent)
         if self.bounded and not _mount_tmpfs(folder):
             os.rmdir(folder)
-            raise OSError("no folder of bounded size can be mounted any more")
+            raise OSError("cannot mount another folder of bounded size")
         self._made.add(folder)
         return folder
 
     def remove(self, folder: str) -> None:
-        """Remove a folder with all that is in it, and what workers have left beside it."""
+        """Remove a folder with its content, and everything that workers have left next to it."""
         if self.bounded and _libc().umount2(os.fsencode(folder), _MNT_DETACH) == 0:
             os.rmdir(folder)
         else:
             remove_tree(folder)
         self._made.discard(folder)
         for name in os.listdir(self._parent) if self._shared else ():
-            if (left := os.path.join(self._parent, name)) not in self._made:
-                if os.path.isdir(left) and not os.path.islink(left):
-                    remove_tree(left)
+            if (path := os.path.join(self._parent, name)) not in self._made:
+                if os.path.isdir(path) and not os.path.islink(path):
+                    remove_tree(path)
                 else:
-                    os.unlink(left)
+                    os.unlink(path)
 
 
 def _mount_apart(parent: str) -> bool:
-    """Give this process its own view of the file system, with `parent` alone to write to.
+    """Give this process its own view of the file system, in which only `parent` is writable.
 
     Returns:
-        whether it may mount. Where not, everything stays as it was.
+        True if this process may mount. If it may not, nothing has changed.
 
     Raises:
-        OSError: if `parent` was made read-only with all the rest and stays so.
+        OSError: if `parent` became read-only with everything else and cannot be made writable.
     """
     if os.geteuid() != 0 and not _in_a_child(lambda: _enter_namespaces() and _can_mount(parent)):
-        return False  # found out in a child: half a user namespace is worse than none
+        # The trial ran in a child: this process could not leave a user namespace again, even if
+        # mounting fails in it.
+        return False
     if not (_enter_namespaces() and _can_mount(parent)):
         return False
     _make_read_only(parent)
     return True
 
 
-def _make_read_only(but: str) -> None:
-    """Make all of the file system but one folder read-only, for this process and its children.
+def _make_read_only(writable: str) -> None:
+    """Make the file system read-only except one folder, for this process and its children.
 
-    If the kernel refuses, mounts stay as they are. Devices, pipes and files that are open
-    already can be written to as before.
+    If the kernel refuses, the mounts do not change. Devices, pipes and files that are already open
+    remain writable.
     """
-    at = os.fsencode(os.path.realpath(but))  # as the list of mounts names it
-    # As a mount of its own it can stay as it is.
+    at = os.fsencode(os.path.realpath(writable))  # the form in which /proc/self/mounts names it
+    # The folder becomes a separate mount, which can stay writable.
     if _libc().mount(at, at, None, _MS_BIND, None) != 0:
         return
     if not _change_mounts(b"/", _AT_RECURSIVE, add=_MOUNT_ATTR_RDONLY):
         _remount_each_read_only(at)  # before Linux 5.12
-    elif not _change_mounts(at, 0, take=_MOUNT_ATTR_RDONLY):
-        raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()), but)
+    elif not _change_mounts(at, 0, remove=_MOUNT_ATTR_RDONLY):
+        raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()), writable)
 
 
-def _change_mounts(path: bytes, how: int, *, add: int = 0, take: int = 0) -> bool:
-    """Add attributes to a mount and take others; return whether the kernel did.
+def _change_mounts(path: bytes, flags: int, *, add: int = 0, remove: int = 0) -> bool:
+    """Add attributes to a mount and remove others; return True if the kernel agreed.
 
     Args:
-        how: `_AT_RECURSIVE` for all mounts below it too, else 0.
+        path: the path of the mount.
+        flags: `_AT_RECURSIVE` to change all mounts below the path too, or 0.
+        add: the attributes to add.
+        remove: the attributes to remove.
     """
-    attributes = struct.pack("<QQQQ", add, take, 0, 0)
+    attributes = struct.pack("<QQQQ", add, remove, 0, 0)
     at, size = _AT_FDCWD, len(attributes)
-    return int(_libc().syscall(MOUNT_SETATTR, at, path, how, attributes, size)) == 0
+    return int(_libc().syscall(MOUNT_SETATTR, at, path, flags, attributes, size)) == 0
 
 
-def _remount_each_read_only(but: bytes) -> None:
+def _remount_each_read_only(writable: bytes) -> None:
     with open("/proc/self/mounts", "rb") as file:
         lines = file.read().splitlines()
     for line in lines:
@@ -316,9 +341,9 @@ def _remount_each_read_only(but: bytes) -> None:
         flags = _MS_REMOUNT | _MS_BIND | _MS_RDONLY
         for option in options.decode("ascii", "replace").split(","):
             flags |= _MOUNT_FLAGS.get(option, 0)
-        # One that lies below another mount, or whose folder is out of reach, fails: no worker
-        # reaches it either.
-        if target != but:
+        # The call fails for a mount that another mount covers, and for a mount whose folder this
+        # process cannot reach. No worker can reach these mounts either.
+        if target != writable:
             _libc().mount(None, target, None, flags, None)
 
 
@@ -361,7 +386,7 @@ def _mount_tmpfs(folder: str) -> bool:
 
 
 def _in_a_child(action: object) -> bool:
-    """Whether the action succeeds in a process of its own."""
+    """Return True if the action succeeds in a separate process."""
     pid = os.fork()
     if pid == 0:
         code = 1
@@ -373,7 +398,10 @@ def _in_a_child(action: object) -> bool:
 
 
 def remove_tree(folder: str) -> None:
-    """Remove a folder, also one that is nested too deep for Python's recursion or whose parts are unreadable. What cannot be removed stays."""
+    """Remove a folder with its content. Skip everything that cannot be removed.
+
+    The folder may be nested too deep for Python's recursion, and parts of it may be unreadable.
+    """
     try:
         shutil.rmtree(folder)
     except FileNotFoundError:
@@ -384,13 +412,16 @@ def remove_tree(folder: str) -> None:
 
 
 def _flatten_away(folder: str) -> None:
-    """Remove a tree level by level: what lies in a folder's folders is moved up into it, so that no path grows long. No program is needed for it."""
+    """Remove a tree level by level, without recursion and without another program.
+
+    The folders of the second level are moved up to the first level, so that no path becomes long.
+    """
     if os.path.islink(folder):
         os.unlink(folder)
         return
     os.chmod(folder, 0o700)
     top = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
-    moved = 0
+    last_name = 0
     try:
         while names := os.listdir(top):
             for name in names:
@@ -402,11 +433,10 @@ def _flatten_away(folder: str) -> None:
                 try:
                     for child in os.listdir(inner):
                         if _is_folder(child, inner):
-                            os.chmod(
-                                child, 0o700, dir_fd=inner
-                            )  # else who is not root may not move it
-                            moved = _free_number(moved, top)
-                            os.rename(child, str(moved), src_dir_fd=inner, dst_dir_fd=top)
+                            # Without this permission, only root may move the folder.
+                            os.chmod(child, 0o700, dir_fd=inner)
+                            last_name = _next_free_name(last_name, top)
+                            os.rename(child, str(last_name), src_dir_fd=inner, dst_dir_fd=top)
                         else:
                             os.unlink(child, dir_fd=inner)
                 finally:
@@ -421,48 +451,59 @@ def _is_folder(name: str, parent: int) -> bool:
     return stat.S_ISDIR(os.lstat(name, dir_fd=parent).st_mode)
 
 
-def _free_number(after: int, parent: int) -> int:
-    """The next number that is no name in a folder yet."""
+def _next_free_name(last_name: int, parent: int) -> int:
+    """Return the next number that is not yet the name of an entry in a folder."""
     while True:
-        after += 1
+        last_name += 1
         try:
-            os.lstat(str(after), dir_fd=parent)
+            os.lstat(str(last_name), dir_fd=parent)
         except FileNotFoundError:
-            return after
+            return last_name
 
 
 def used_bytes(folder: str, most: int) -> int:
-    """What lies in a folder, counted no further than `most`; every entry counts for a block at least."""
-    found, waiting = 0, [folder]
-    while waiting and found <= most:
+    """Return how many bytes the content of a folder takes up on the disk.
+
+    Every entry counts as one block of 4096 bytes plus the blocks of the file.
+
+    Args:
+        folder: the path of the folder.
+        most: stop counting when the sum exceeds this number of bytes.
+
+    Returns:
+        The sum in bytes. A number above `most` if a folder cannot be listed, because nobody knows
+        what such a folder contains.
+    """
+    used, unvisited = 0, [folder]
+    while unvisited and used <= most:
         try:
-            with os.scandir(waiting.pop()) as entries:
+            with os.scandir(unvisited.pop()) as entries:
                 for entry in entries:
-                    found += 4096 + _size_of(entry)
+                    used += 4096 + _size_of(entry)
                     if entry.is_dir(follow_symlinks=False):
-                        waiting.append(entry.path)
-                    if found > most:
+                        unvisited.append(entry.path)
+                    if used > most:
                         break
         except FileNotFoundError:
-            continue  # it was removed meanwhile
+            continue  # the folder was removed in the meantime
         except OSError:
-            return most + 1  # nobody knows what is in it
-    return found
+            return most + 1
+    return used
 
 
-def nameless_bytes(pid: int) -> int:
-    """What lies on the disk in files that a process has unlinked and keeps open."""
-    found = 0
+def unlinked_bytes(pid: int) -> int:
+    """Return the bytes on the disk of files that a process has unlinked and keeps open."""
+    total = 0
     with contextlib.suppress(OSError):
         for name in os.listdir(f"/proc/{pid}/fd"):
             with contextlib.suppress(OSError):
                 status = os.stat(f"/proc/{pid}/fd/{name}")
-                found += (
+                total += (
                     status.st_blocks * 512
                     if stat.S_ISREG(status.st_mode) and status.st_nlink == 0
                     else 0
                 )
-    return found
+    return total
 
 
 def _size_of(entry: os.DirEntry[str]) -> int:
@@ -473,16 +514,19 @@ def _size_of(entry: os.DirEntry[str]) -> int:
 
 
 def descendants(pid: int) -> Iterator[int]:
-    """All processes below one, where /proc tells."""
-    waiting = [pid]
-    while waiting:
-        for child in children(waiting.pop()):
+    """Yield all descendants of a process, if /proc lists them (Linux)."""
+    unvisited = [pid]
+    while unvisited:
+        for child in children(unvisited.pop()):
             yield child
-            waiting.append(child)
+            unvisited.append(child)
 
 
 def children(pid: int) -> list[int]:
-    """The children of a process, whichever of its threads has started them, where /proc tells."""
+    """Return the children of a process, if /proc lists them (Linux).
+
+    Any thread of the process may have started them.
+    """
     found: list[int] = []
     try:
         for thread in os.listdir(f"/proc/{pid}/task"):

@@ -1,11 +1,11 @@
-"""Find out which files a worker may read: the standard library, installed packages, shared libraries.
+"""Find out which files a worker may read: standard library, installed packages, shared libraries.
 
-Nothing of attn-drill, of a pack or of a copy of either may be among them. An installation may hold
-such copies in places that nobody names: a build leaves them, an interrupted `pip uninstall` does,
-and so does another Python on this machine.
+These files must not contain any part of attn-drill, of a pack, or of a copy of attn-drill or a
+pack. An installation may contain copies in unexpected places: left by a build, left by an
+interrupted `pip uninstall`, or installed for another Python on this machine.
 
-This module needs the standard library and `trainer.model` only: it is part of the archive that is
-handed into bubblewrap.
+This module imports only the standard library and `trainer.model`, because it is part of the archive
+that is passed into bubblewrap.
 """
 
 from __future__ import annotations
@@ -28,24 +28,25 @@ _SYSTEM_FILES = (
 )
 SITE_NAMES = ("site-packages", "dist-packages")
 _ARCHIVES = (".zip", ".whl", ".egg", ".pyz")
-_ABOUT_PACKAGES = (".dist-info", ".egg-info")  # what installers write; no build puts a pack there
+_ABOUT_PACKAGES = (".dist-info", ".egg-info")  # written by installers; no build puts a pack there
 _PARTS = ("challenges", "solutions")
-# folders of this engine, and of versions before 0.2
+# Folders of this version of attn-drill, and of versions before 0.2.
 _ENGINES = (("worker", "grading"), ("running", "grading"))
 _ENVIRONMENT_MARKS = frozenset(("pyvenv.cfg", "conda-meta"))
-_TELLING = (*_PARTS, "_pack", "pyvenv.cfg")
-_DEPTH = 3  # levels below a tree at which a copy is recognised by its name and its neighbours
+_MARKS = (*_PARTS, "_pack", "pyvenv.cfg")
+_DEPTH = 3  # down to this level below a tree, names and neighbours identify a copy
 
 
 def readable_paths(hidden: Iterable[Path]) -> list[str]:
-    """Return the files and folders that a worker may read; a folder stands for all that is in it.
+    """Return the files and folders that a worker may read.
 
-    Landlock cannot except a folder of an allowed tree. A tree with something hidden in it is
-    therefore split into its entries, and so are the folders on the way to what is hidden.
+    A folder in the list includes everything below it. Landlock cannot exclude a folder of an
+    allowed tree. So a tree that contains a hidden path is split into its entries, and so is every
+    folder between the tree and the hidden path.
 
     Args:
-        hidden: files and folders of which no worker may read anything, besides all copies of packs
-            and of attn-drill that lie in the readable trees.
+        hidden: files and folders that no worker may read. All copies of packs and of attn-drill in
+            the readable trees are hidden too.
     """
     sites = site_folders()
     trees = readable_trees(sites)
@@ -54,23 +55,23 @@ def readable_paths(hidden: Iterable[Path]) -> list[str]:
     kept_out.update(_installed_packs(sites))
     for tree in trees:
         kept_out.update(_copies_in(tree, trees, sites))
-    ways = {str(parent) for path in kept_out for parent in Path(path).parents}
+    folders_to_split = {str(parent) for path in kept_out for parent in Path(path).parents}
     found: list[str] = []
     for tree in trees:
-        found.extend(_without(tree, kept_out, ways))
+        found.extend(_readable_parts(tree, kept_out, folders_to_split))
     found.extend(path for path in map(os.path.realpath, _SYSTEM_FILES) if os.path.exists(path))
-    _remember_names(ways, sites)
+    _remember_names(folders_to_split, sites)
     return list(dict.fromkeys(found))
 
 
 def site_folders() -> list[str]:
     """Return the folders of installed packages from which this process and its workers import."""
-    there = (path for path in sys.path if os.path.basename(path) in SITE_NAMES)
-    return list(dict.fromkeys(os.path.realpath(path) for path in there if os.path.isdir(path)))
+    paths = (path for path in sys.path if os.path.basename(path) in SITE_NAMES)
+    return list(dict.fromkeys(os.path.realpath(path) for path in paths if os.path.isdir(path)))
 
 
 def readable_trees(sites: Sequence[str]) -> list[str]:
-    """Return the folders that a worker may read as a whole, but for what is hidden in them."""
+    """Return the folders that a worker may read completely, except the hidden paths in them."""
     stdlib = (sysconfig.get_path("stdlib"), sysconfig.get_path("platstdlib"))
     folders = (*_SYSTEM_FOLDERS, *stdlib, os.path.join(sys.base_prefix, "lib"), *sites)
     return list(
@@ -79,14 +80,17 @@ def readable_trees(sites: Sequence[str]) -> list[str]:
 
 
 def _project_of(path: str) -> str | None:
-    """Return the pack or checkout around a hidden folder: its history holds the same content."""
+    """Return the pack or checkout around a hidden folder, or None if there is none.
+
+    The history of a checkout contains the same texts as the hidden folder.
+    """
     parent, name = os.path.split(path)
     is_pack = name in _PARTS and all(os.path.isdir(os.path.join(parent, part)) for part in _PARTS)
     return parent if is_pack and os.path.basename(parent) not in SITE_NAMES else None
 
 
 def _installed_packs(sites: Sequence[str]) -> Iterator[str]:
-    """Yield the folders of packages that say that they are packs."""
+    """Yield the folders of installed packages whose entry points declare a pack."""
     for _, text in packages_with_packs(sites):
         for _, value in entry_points_of(text):
             parts = value.partition(":")[0].strip().split(".")
@@ -97,14 +101,15 @@ def _installed_packs(sites: Sequence[str]) -> Iterator[str]:
 
 
 def _copies_in(tree: str, trees: Sequence[str], sites: Sequence[str]) -> Iterator[str]:
-    """Yield what must not be read in a tree, as far as names tell at the first few levels.
+    """Yield the paths in a tree that must not be readable, as far as names show it.
 
-    That is: copies of packs and of attn-drill, folders of packages that are not imported from, and
-    other Python environments. The content of what lies deeper is looked for by `copies`.
+    These are copies of packs and of attn-drill, package folders from which this process does not
+    import, and other Python environments. Only the first few levels are looked at. `copy_search`
+    finds deeper copies by their content.
     """
-    waiting = [(tree, 1)]
-    while waiting:
-        folder, depth = waiting.pop()
+    unvisited = [(tree, 1)]
+    while unvisited:
+        folder, depth = unvisited.pop()
         folders, files = _entries_of(folder)
         if depth > 1 and _is_kept_out(folder, folders, files):
             yield folder
@@ -112,38 +117,38 @@ def _copies_in(tree: str, trees: Sequence[str], sites: Sequence[str]) -> Iterato
         is_site = folder in sites
         for name in folders:
             path = f"{folder}/{name}"
-            ours = (name in _PARTS and _is_part_of_a_pack(path, folders)) or (
-                is_site and _names_us(name)
+            is_ours = (name in _PARTS and _is_part_of_a_pack(path, folders)) or (
+                is_site and _is_our_name(name)
             )
-            if ours or (name in SITE_NAMES and path not in sites):
+            if is_ours or (name in SITE_NAMES and path not in sites):
                 yield path
             elif (
                 path not in trees
                 and not name.endswith(_ABOUT_PACKAGES)
-                and _is_worth_a_look(path, depth)
+                and _needs_listing(path, depth)
             ):
-                waiting.append((path, depth + 1))
+                unvisited.append((path, depth + 1))
         for name in files if is_site else ():
             path = f"{folder}/{name}"
-            if _names_us(name) or (name.endswith(_ARCHIVES) and _archive_holds_a_pack(path)):
+            if _is_our_name(name) or (name.endswith(_ARCHIVES) and _archive_holds_a_pack(path)):
                 yield path
 
 
 def _entries_of(folder: str) -> tuple[set[str], set[str]]:
-    """Return the names of the folders and of the other entries in a folder, without links."""
+    """Return the names of a folder's subfolders, and of its other entries. Follow no links."""
     folders: set[str] = set()
     files: set[str] = set()
     try:
         with os.scandir(folder) as entries:
             for entry in entries:
                 (folders if entry.is_dir(follow_symlinks=False) else files).add(entry.name)
-    except OSError:  # a worker of the same user cannot list the folder either
+    except OSError:  # a worker of the same user cannot list this folder either
         pass
     return folders, files
 
 
 def _is_kept_out(folder: str, folders: set[str], files: set[str]) -> bool:
-    """Tell whether a folder is a pack, a copy of the engine or another environment, by its entries."""
+    """Return True if the entries show a pack, a copy of attn-drill or another environment."""
     if any(folders.issuperset(parts) for parts in (_PARTS, *_ENGINES)):
         return True
     if not _ENVIRONMENT_MARKS.isdisjoint(folders | files):
@@ -154,13 +159,16 @@ def _is_kept_out(folder: str, folders: set[str], files: set[str]) -> bool:
 
 
 def _is_part_of_a_pack(path: str, neighbours: set[str]) -> bool:
-    """Tell whether a folder with such a name is one of a pack's two, alone or with the other."""
+    """Return True if a folder called `challenges` or `solutions` belongs to a pack.
+
+    The other of the two folders may be missing.
+    """
     if neighbours.issuperset(_PARTS):
         return True
     wanted = "solution" if os.path.basename(path) == "solutions" else "cases"
     for challenge in _entries_of(path)[0]:
         folders, files = _entries_of(os.path.join(path, challenge))
-        if "__pycache__" in folders:  # what is compiled may be all that is left
+        if "__pycache__" in folders:  # the compiled modules may be all that is left
             files |= _entries_of(os.path.join(path, challenge, "__pycache__"))[1]
         if any(
             file.partition(".")[0] == wanted and file.endswith((".py", ".pyc")) for file in files
@@ -169,16 +177,17 @@ def _is_part_of_a_pack(path: str, neighbours: set[str]) -> bool:
     return False
 
 
-def _names_us(name: str) -> bool:
-    """Tell whether a file or folder among the packages is attn-drill's own by its name."""
+def _is_our_name(name: str) -> bool:
+    """Return True if the name of a file or folder among the packages is that of attn-drill."""
     return "attn_drill" in name.lower().replace("-", "_").replace(".", "_")
 
 
-def _is_worth_a_look(path: str, depth: int) -> bool:
-    """Tell whether a folder has to be listed: this is what takes time.
+def _needs_listing(path: str, depth: int) -> bool:
+    """Return True if a folder has to be listed. Listing is the slow part of the search.
 
-    Most file systems count a folder's folders as links to it, which is cheaper to ask for. The
-    others give 1. In the last level of the search a few names alone are asked for.
+    On most file systems the link count of a folder counts its subfolders, and reading this count is
+    cheaper than listing. On the other file systems the count is 1. At the last level of the search,
+    only a few names are looked up.
     """
     try:
         links = os.lstat(path).st_nlink
@@ -186,7 +195,7 @@ def _is_worth_a_look(path: str, depth: int) -> bool:
         return False
     if depth >= _DEPTH or links == 2 or (links == 3 and os.path.lexists(f"{path}/__pycache__")):
         return False
-    return depth < _DEPTH - 1 or any(os.path.lexists(f"{path}/{name}") for name in _TELLING)
+    return depth < _DEPTH - 1 or any(os.path.lexists(f"{path}/{name}") for name in _MARKS)
 
 
 def _archive_holds_a_pack(path: str) -> bool:
@@ -199,34 +208,36 @@ def _archive_holds_a_pack(path: str) -> bool:
         return False
 
 
-def _without(tree: str, kept_out: set[str], ways: set[str]) -> list[str]:
-    """Return a tree, or where something in it is kept out, all in it but that."""
+def _readable_parts(tree: str, kept_out: set[str], folders_to_split: set[str]) -> list[str]:
+    """Return the tree, or all its readable parts if some paths in it are kept out."""
     if tree in kept_out:
         return []
-    if tree not in ways:
+    if tree not in folders_to_split:
         return [tree]
     found: list[str] = []
-    waiting = [tree]
-    while waiting:
-        folder = waiting.pop()
+    unvisited = [tree]
+    while unvisited:
+        folder = unvisited.pop()
         with contextlib.suppress(OSError), os.scandir(folder) as entries:
             for entry in entries:
                 path = entry.path
                 if path in kept_out:
                     continue
                 if entry.is_symlink():
-                    if _stays_among(entry, folder, kept_out, ways):
+                    if _leads_to_readable_neighbour(entry, folder, kept_out, folders_to_split):
                         found.append(path)
                 else:
-                    (waiting if path in ways else found).append(path)
+                    (unvisited if path in folders_to_split else found).append(path)
     return found
 
 
-def _stays_among(link: os.DirEntry[str], folder: str, kept_out: set[str], ways: set[str]) -> bool:
-    """Tell whether a link leads to a neighbour that is readable itself.
+def _leads_to_readable_neighbour(
+    link: os.DirEntry[str], folder: str, kept_out: set[str], folders_to_split: set[str]
+) -> bool:
+    """Return True if a link leads to a readable entry of the same folder.
 
-    Landlock needs no rule for it, but bubblewrap shows only what is named. A link to any other
-    place is of use only where that place is readable by itself.
+    Landlock needs no rule for such a link, but bubblewrap shows only paths that are listed. A link
+    to another folder needs no rule: it is useful only if its target is readable by itself.
     """
     try:
         target = os.path.join(folder, os.readlink(link.path))
@@ -236,17 +247,18 @@ def _stays_among(link: os.DirEntry[str], folder: str, kept_out: set[str], ways: 
                 return False
     except OSError:
         return False
-    return target not in kept_out and target not in ways and os.path.exists(target)
+    return target not in kept_out and target not in folders_to_split and os.path.exists(target)
 
 
-def _remember_names(ways: set[str], sites: Sequence[str]) -> None:
-    """Have Python's import read the names in each folder that is split, while they can be listed.
+def _remember_names(split_folders: set[str], sites: Sequence[str]) -> None:
+    """Have Python's import system cache the names in each split folder while it can be listed.
 
-    A worker cannot list such a folder, and would find no module there that is not imported yet.
+    A worker cannot list a split folder. Without the cache it would find no module there that is not
+    yet imported.
     """
-    for path in (*sys.path, *ways):
+    for path in (*sys.path, *split_folders):
         real = os.path.realpath(path) if path in sys.path else path
-        if real in ways and (
+        if real in split_folders and (
             path in sys.path or real.startswith(tuple(f"{site}/" for site in sites))
         ):
             PathFinder.find_spec("_no_module_has_this_name", [path])

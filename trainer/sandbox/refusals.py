@@ -1,9 +1,9 @@
-"""Say in words what a submission tried and was refused.
+"""Describe in words the action that a submission tried and the sandbox refused.
 
-The system answers with "Operation not permitted", "Read-only file system", or "Function not
-implemented" for a system call that is not allowed, and no more. Python announces what it is about
-to do to audit hooks (PEP 578): the last such thing, of those that the sandbox refuses, is what the
-exception speaks of.
+The error of the system says only "Operation not permitted", "Read-only file system" or, for a
+system call that is not allowed, "Function not implemented". Python announces its next action to
+audit hooks (PEP 578). The last announced action that the sandbox refuses is the action that caused
+the exception.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from trainer.sandbox.isolation import FOLDER_BYTES, FOLDER_FILES
 _WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
 _NETWORK = "open a network socket"
 _PROCESS = "start a process"
-_DEEDS = {
+_ACTIONS = {
     **dict.fromkeys(
         (
             "socket.__new__",
@@ -57,40 +57,53 @@ _DEEDS = {
         ("os.chmod", "os.chown", "os.utime", "os.setxattr"), "change the attributes of {}"
     ),
 }
-_ON_PATHS = {"open"} | {event for event, deed in _DEEDS.items() if "{}" in deed}
+_ON_PATHS = {"open"} | {event for event, action in _ACTIONS.items() if "{}" in action}
 _TOO_MUCH = {
-    errno.ENOSPC: f"it wrote more than the {FOLDER_BYTES >> 20} MiB, or the {FOLDER_FILES} files, that a submission may write",
-    errno.EFBIG: f"it wrote a file of more than the {FILE_BYTES >> 20} MiB that a submission may write",
+    errno.ENOSPC: (
+        f"it wrote more than the {FOLDER_BYTES >> 20} MiB, or the {FOLDER_FILES} files, "
+        "that a submission may write"
+    ),
+    errno.EFBIG: (
+        f"it wrote a file of more than the {FILE_BYTES >> 20} MiB that a submission may write"
+    ),
 }
 _REFUSED = (errno.EPERM, errno.EACCES, errno.EROFS, errno.ENOSYS)
 _MOST_CAUSES = 8
-_LIMITS_STAND = "not allowed to raise maximum limit"  # what Python makes of the refusal
-_TWO_PATHS = ("os.symlink", "os.link", "os.rename")
+_LIMITS_STAND = "not allowed to raise maximum limit"  # Python's message for this refusal
+_WITH_TWO_PATHS = ("os.symlink", "os.link", "os.rename")
 _REMEMBERED = 64
-_last = threading.local()
+_last = threading.local()  # `actions`: the events announced in this thread, and their arguments
 
 
 def watch() -> None:
-    """Note from here on what is about to be done. Cannot be undone in this process."""
+    """Record announced actions from now on. This process cannot switch the recording off."""
     sys.addaudithook(_note)
 
 
 def _note(event: str, arguments: tuple[Any, ...]) -> None:
-    if event in _DEEDS or event == "open":
-        if not hasattr(_last, "deeds"):
-            _last.deeds = deque(maxlen=_REMEMBERED)
-        _last.deeds.append((event, arguments))
+    if event in _ACTIONS or event == "open":
+        if not hasattr(_last, "actions"):
+            _last.actions = deque(maxlen=_REMEMBERED)
+        _last.actions.append((event, arguments))
 
 
 def sentence(error: BaseException) -> str:
-    """What was tried, where the exception is the system's refusal, or was raised on account of one; else ""."""
+    """Return a sentence about the action that the system refused.
+
+    Args:
+        error: the exception that the submission raised. The refusal may be this exception, or one
+            of the exceptions that caused it.
+
+    Returns:
+        The sentence, or "" if the system refused nothing.
+    """
     for _ in range(_MOST_CAUSES):
         if isinstance(error, ValueError) and str(error) == _LIMITS_STAND:
-            return _in_words("resource.setrlimit", ())
+            return _sentence_of("resource.setrlimit", ())
         if isinstance(error, OSError) and error.errno in _TOO_MUCH:
             return _TOO_MUCH[error.errno]
         if isinstance(error, OSError) and error.errno in _REFUSED:
-            return _in_words(*_refused(error))
+            return _sentence_of(*_refused(error))
         if (cause := error.__cause__ or error.__context__) is None:
             break
         error = cause
@@ -98,19 +111,28 @@ def sentence(error: BaseException) -> str:
 
 
 def _refused(error: OSError) -> tuple[str, tuple[Any, ...]]:
-    """The last deed of those that were announced which may be the one: with a path where the refusal names that path, without one where it names none."""
-    named = {
-        os.fsdecode(one)
-        for one in (error.filename, error.filename2)
-        if isinstance(one, str | bytes)
+    """Return the event and the arguments of the last announced action that fits the refusal.
+
+    If the refusal names paths, only an action on one of these paths fits. If the refusal names no
+    path, only an action without a path fits.
+    """
+    refused_paths = {
+        os.fsdecode(path)
+        for path in (error.filename, error.filename2)
+        if isinstance(path, str | bytes)
     }
-    for event, arguments in reversed(getattr(_last, "deeds", ())):
-        if named & {_named(one) for one in arguments[:2]} if named else event not in _ON_PATHS:
+    for event, arguments in reversed(getattr(_last, "actions", ())):
+        fits = (
+            refused_paths & {_shown_path(argument) for argument in arguments[:2]}
+            if refused_paths
+            else event not in _ON_PATHS
+        )
+        if fits:
             return event, arguments
     return "", ()
 
 
-def _in_words(event: str, arguments: tuple[Any, ...]) -> str:
+def _sentence_of(event: str, arguments: tuple[Any, ...]) -> str:
     if event == "open":
         path, mode, flags = (*arguments, None, 0)[:3]
         writing = (
@@ -118,26 +140,26 @@ def _in_words(event: str, arguments: tuple[Any, ...]) -> str:
             if isinstance(mode, str)
             else bool((flags or 0) & _WRITING)
         )
-        deed = (
-            f"write to {_named(path)}, outside its own folder"
+        action = (
+            f"write to {_shown_path(path)}, outside its own folder"
             if writing
-            else f"read {_named(path)}"
+            else f"read {_shown_path(path)}"
         )
     else:
         path = (
             arguments[1]
-            if event in _TWO_PATHS and len(arguments) > 1
+            if event in _WITH_TWO_PATHS and len(arguments) > 1
             else arguments[0]
             if arguments
             else ""
         )
-        deed = _DEEDS.get(event, "").format(_named(path))
+        action = _ACTIONS.get(event, "").format(_shown_path(path))
     return (
-        f"it tried to {deed}, which a submission may not do"
-        if deed
+        f"it tried to {action}, which a submission may not do"
+        if action
         else "it tried something that a submission may not do"
     )
 
 
-def _named(path: object) -> str:
+def _shown_path(path: object) -> str:
     return os.fsdecode(path)[:200] if isinstance(path, str | bytes | os.PathLike) else "a file"

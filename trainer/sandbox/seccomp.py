@@ -1,9 +1,9 @@
-"""Build and install the seccomp filter: only the calls of `syscalls.ALLOWED` pass.
+"""Build and install the seccomp filter: only the system calls of `syscalls.ALLOWED` pass.
 
-The filter is a classic BPF program, <linux/filter.h>. It searches the number by halving, so a call
-costs about nine comparisons. Kernels since 5.11 run it once per number when it is installed and
-keep what it answers where no argument matters; there a short way through the program makes the
-installation cheap.
+The filter is a classic BPF program, <linux/filter.h>. It finds the call number by binary search, so
+a call costs about nine comparisons. Kernels since 5.11 run the program once for each call number
+when it is installed, and cache the verdict if it does not depend on an argument. On these kernels,
+a short path through the program makes the installation cheap.
 """
 
 from __future__ import annotations
@@ -28,42 +28,49 @@ Code = list[bytes]
 
 
 def install(machine: str, own_process: int) -> bool:
-    """Bind this thread, and all that it starts, to the allowed calls for good.
+    """Restrict this thread, and all threads that it starts, to the allowed calls.
 
-    Every other call fails with ENOSYS. PR_SET_NO_NEW_PRIVS must be set before.
+    Every other call fails with ENOSYS. The filter cannot be removed. The caller must set
+    PR_SET_NO_NEW_PRIVS before.
 
     Args:
-        machine: as `platform.machine()` says it; a key of `SECCOMP`.
-        own_process: the number of this process.
+        machine: the result of `platform.machine()`; a key of `SECCOMP`.
+        own_process: the id of this process.
 
     Returns:
-        whether the kernel took the filter.
+        True if the kernel accepted the filter.
     """
     code = program(machine, own_process)
     buffer = ctypes.create_string_buffer(code, len(code))
-    described = struct.pack("<H6xQ", len(code) // 8, ctypes.addressof(buffer))
+    sock_fprog = struct.pack("<H6xQ", len(code) // 8, ctypes.addressof(buffer))
     libc = ctypes.CDLL(None, use_errno=True)
-    return int(libc.prctl(_PR_SET_SECCOMP, _SECCOMP_MODE_FILTER, described, 0, 0)) == 0
+    return int(libc.prctl(_PR_SET_SECCOMP, _SECCOMP_MODE_FILTER, sock_fprog, 0, 0)) == 0
 
 
 def program(machine: str, own_process: int) -> bytes:
     """Return the filter's instructions, 8 bytes each.
 
-    Calls of another architecture end the process. The numbers of the x32 calls begin at 0x40000000;
-    none of them is allowed, so they need no test of their own.
+    A call of another architecture kills the process. The numbers of the x32 calls begin at
+    0x40000000. None of them is allowed, so they need no separate test.
+
+    Args:
+        machine: the result of `platform.machine()`; a key of `SECCOMP`.
+        own_process: the id of the process that `kill` and `tgkill` may signal.
     """
-    own = _equal_to(own_process)
-    return b"".join(own if step == _OWN else step for step in _template(machine))
+    own_test = _equal_to(own_process)
+    return b"".join(
+        own_test if instruction == _OWN else instruction for instruction in _template(machine)
+    )
 
 
 @cache
 def _template(machine: str) -> Code:
-    """Return the program with a mark where the number of the process belongs."""
+    """Return the program with a placeholder for the id of the process."""
     architecture, column = SECCOMP[machine]
     verdicts: dict[int, Code] = {}
     for name, numbers in ALLOWED.items():
         if (number := numbers[column]) is not None:
-            verdicts[number] = _ruled(RULES.get(name, ()))
+            verdicts[number] = _code_of_rules(RULES.get(name, ()))
     head = [
         _instruction(_LOAD, _ARCHITECTURE),
         _instruction(_IF_EQUAL, architecture, then=1),
@@ -74,35 +81,42 @@ def _template(machine: str) -> Code:
 
 
 def _ranges(verdicts: dict[int, Code]) -> list[tuple[int, Code]]:
-    """Return the first number of each range of equal verdicts, in order, from 0 to the last."""
+    """Return the ranges of call numbers with equal verdicts, as pairs (first number, verdict).
+
+    The ranges are in ascending order and begin at 0. The last range has no end.
+    """
     refused = [_instruction(_RETURN, _REFUSE)]
-    found: list[tuple[int, Code]] = []
+    ranges: list[tuple[int, Code]] = []
     for number in sorted({0, *verdicts, *(number + 1 for number in verdicts)}):
         verdict = verdicts.get(number, refused)
-        if not found or found[-1][1] != verdict:
-            found.append((number, verdict))
-    return found
+        if not ranges or ranges[-1][1] != verdict:
+            ranges.append((number, verdict))
+    return ranges
 
 
 def _search(ranges: Sequence[tuple[int, Code]]) -> Code:
-    """Return code that finds the range of the loaded number by halves and runs its verdict."""
+    """Return code that finds the range of the loaded number by binary search, then its verdict."""
     if len(ranges) == 1:
         return ranges[0][1]
     middle = len(ranges) // 2
-    below, above = _search(ranges[:middle]), _search(ranges[middle:])
-    first = ranges[middle][0]
-    if len(below) <= _FARTHEST:
-        return [_instruction(_IF_AT_LEAST, first, then=len(below)), *below, *above]
+    lower_half, upper_half = _search(ranges[:middle]), _search(ranges[middle:])
+    first_of_upper_half = ranges[middle][0]
+    if len(lower_half) <= _FARTHEST:
+        return [
+            _instruction(_IF_AT_LEAST, first_of_upper_half, then=len(lower_half)),
+            *lower_half,
+            *upper_half,
+        ]
     return [
-        _instruction(_IF_AT_LEAST, first, otherwise=1),
-        _instruction(_JUMP, len(below)),
-        *below,
-        *above,
+        _instruction(_IF_AT_LEAST, first_of_upper_half, otherwise=1),
+        _instruction(_JUMP, len(lower_half)),
+        *lower_half,
+        *upper_half,
     ]
 
 
-def _ruled(rules: Sequence[Rule]) -> Code:
-    """Return code that allows a call where all rules hold."""
+def _code_of_rules(rules: Sequence[Rule]) -> Code:
+    """Return code that allows a call if all rules hold."""
     code: Code = []
     for rule in rules:
         low = _ARGUMENTS + 8 * rule.argument
@@ -110,16 +124,18 @@ def _ruled(rules: Sequence[Rule]) -> Code:
             case Only(values=values):
                 last = len(values)
                 tests = [_equal_to(value, last - i) for i, value in enumerate(values)]
-                code += _unless(low, tests)
+                code += _refuse_unless(low, tests)
             case OwnProcess():
-                code += _unless(low, [_OWN])
+                code += _refuse_unless(low, [_OWN])
             case Null():
-                code += _unless(low, [_equal_to(0)]) + _unless(low + 4, [_equal_to(0)])
+                code += _refuse_unless(low, [_equal_to(0)]) + _refuse_unless(
+                    low + 4, [_equal_to(0)]
+                )
     return [*code, _instruction(_RETURN, _ALLOW)]
 
 
-def _unless(offset: int, tests: Code) -> Code:
-    """Return code that refuses the call unless the 32 bits at this offset pass one of the tests."""
+def _refuse_unless(offset: int, tests: Code) -> Code:
+    """Return code that refuses the call unless one test accepts the 32 bits at the offset."""
     return [_instruction(_LOAD, offset), *tests, _instruction(_RETURN, _REFUSE)]
 
 
@@ -131,7 +147,7 @@ def _instruction(code: int, value: int, then: int = 0, otherwise: int = 0) -> by
     return struct.pack("<HBBI", code, then, otherwise, value)
 
 
-_OWN = b"own proc"  # in place of the instruction that compares with the process's own number
+_OWN = b"own proc"  # placeholder for the instruction that compares with the process's own id
 
 if platform.machine() in SECCOMP:
-    _template(platform.machine())  # here, so that it is made once and not by every worker
+    _template(platform.machine())  # fill the cache now: every forked worker inherits it

@@ -1,7 +1,7 @@
 """List the Linux system calls that a submission may make, with their numbers on x86_64 and aarch64.
 
-Everything that is not listed is refused, so a call that a future kernel adds is refused too. Each
-group says what needs it. `seccomp` turns the list into a filter.
+Every call that is not listed is refused, so a call that a future kernel adds is refused too. The
+comment of each group names the code that needs the calls. `seccomp` turns the list into a filter.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ MOUNT_SETATTR = 442
 Numbers = tuple[int | None, int | None]
 
 _MEMORY: dict[str, Numbers] = {
-    # malloc, torch's allocator, memory-mapped files, kernels that oneDNN compiles
+    # malloc, torch's allocator, memory-mapped files, kernels that oneDNN compiles.
     "mmap": (9, 222),
     "munmap": (11, 215),
     "mprotect": (10, 226),
@@ -29,8 +29,8 @@ _MEMORY: dict[str, Numbers] = {
 }
 
 _THREADS: dict[str, Numbers] = {
-    # threads of Python and of OpenMP, and their locks. clone makes threads only (RULES). clone3 is
-    # missing: its flags lie in memory, which a filter cannot read, and libc takes clone instead
+    # Threads of Python and of OpenMP, and their locks. clone may only make threads (RULES). clone3
+    # is missing: its flags lie in memory, which a filter cannot read. libc uses clone instead.
     "clone": (56, 220),
     "exit": (60, 93),
     "exit_group": (231, 94),
@@ -41,14 +41,14 @@ _THREADS: dict[str, Numbers] = {
     "set_tid_address": (218, 96),
     "membarrier": (324, 283),
     "sched_yield": (24, 124),
-    # OpenMP counts the cores that it may use
+    # OpenMP counts the cores that it may use.
     "sched_getaffinity": (204, 123),
     "getcpu": (309, 168),
 }
 
 _SIGNALS: dict[str, Numbers] = {
-    # signal handlers of Python, faulthandler, raise(), abort(); kill and tgkill reach the own
-    # process only (RULES)
+    # Signal handlers of Python, faulthandler, raise(), abort(). kill and tgkill can signal only the
+    # process itself (RULES).
     "rt_sigaction": (13, 134),
     "rt_sigprocmask": (14, 135),
     "rt_sigreturn": (15, 139),
@@ -63,8 +63,8 @@ _SIGNALS: dict[str, Numbers] = {
 }
 
 _TIME: dict[str, Numbers] = {
-    # time, time.sleep, and the timers of signal.alarm and signal.setitimer, which signal the own
-    # process
+    # time, time.sleep, and the timers of signal.alarm and signal.setitimer, which signal only the
+    # process itself.
     "clock_gettime": (228, 113),
     "clock_getres": (229, 114),
     "clock_nanosleep": (230, 115),
@@ -78,8 +78,8 @@ _TIME: dict[str, Numbers] = {
 }
 
 _DESCRIPTORS: dict[str, Numbers] = {
-    # files and pipes that are open, the print function, shutil.copyfile; commands of fcntl and
-    # ioctl: RULES
+    # Open files and pipes, the print function, shutil.copyfile. RULES lists the commands of fcntl
+    # and ioctl.
     "read": (0, 63),
     "write": (1, 64),
     "readv": (19, 65),
@@ -117,8 +117,8 @@ _DESCRIPTORS: dict[str, Numbers] = {
 }
 
 _PATHS: dict[str, Numbers] = {
-    # imports, os.path, pathlib, tempfile, shutil.rmtree, torch.save and torch.load. Landlock and
-    # read-only mounts bound all of these: they cannot change anything outside the worker's folder
+    # Imports, os.path, pathlib, tempfile, shutil.rmtree, torch.save and torch.load. Landlock and
+    # read-only mounts restrict these calls: they change nothing outside the worker's folder.
     "open": (2, None),
     "openat": (257, 56),
     "stat": (4, None),
@@ -150,8 +150,8 @@ _PATHS: dict[str, Numbers] = {
 }
 
 _ITSELF: dict[str, Numbers] = {
-    # what a process asks about itself and the machine: os, platform, resource, random seeds;
-    # `doctor` reads capabilities
+    # Information about the process and the machine: os, platform, resource, random seeds. The
+    # self-test of `doctor` reads capabilities.
     "getpid": (39, 172),
     "getppid": (110, 173),
     "getuid": (102, 174),
@@ -167,7 +167,7 @@ _ITSELF: dict[str, Numbers] = {
     "getrusage": (98, 165),
     "getrlimit": (97, 163),
     "getrandom": (318, 278),
-    # names of threads, reading of limits, and AMX for oneDNN; only the options of RULES
+    # Names of threads, reading of limits, and AMX for oneDNN. Only the options of RULES.
     "prctl": (157, 167),
     "prlimit64": (302, 261),
     "arch_prctl": (158, None),
@@ -186,9 +186,9 @@ ALLOWED: Final[dict[str, Numbers]] = {
 
 @dataclass(frozen=True)
 class Only:
-    """Allow a call where the argument (counted from 0) has one of these values.
+    """Allow a call if the argument (counted from 0) has one of these values.
 
-    The low 32 bits are compared. The kernel reads no more of the arguments that stand here.
+    The low 32 bits are compared. The kernel reads no other bits of the arguments in `RULES`.
     """
 
     argument: int
@@ -197,46 +197,46 @@ class Only:
 
 @dataclass(frozen=True)
 class OwnProcess:
-    """Allow a call where the argument is the number of the process itself, in its low 32 bits."""
+    """Allow a call if the low 32 bits of the argument are the id of the process itself."""
 
     argument: int
 
 
 @dataclass(frozen=True)
 class Null:
-    """Allow a call where the argument, a pointer, is null in all 64 bits."""
+    """Allow a call if the argument, a pointer, is null in all 64 bits."""
 
     argument: int
 
 
 Rule = Only | OwnProcess | Null
 
-# CLONE_VM, FS, FILES, SIGHAND, THREAD, SYSVSEM, SETTLS, PARENT_SETTID, CHILD_CLEARTID: what
-# pthread_create of glibc asks for, and the same with CLONE_DETACHED as musl does
+# CLONE_VM, FS, FILES, SIGHAND, THREAD, SYSVSEM, SETTLS, PARENT_SETTID, CHILD_CLEARTID: the flags
+# that pthread_create of glibc passes; and the same flags with CLONE_DETACHED, which musl passes.
 _THREAD_FLAGS = (0x003D0F00, 0x007D0F00)
 
-# Leases, owners of signals, notices of folders, sizes of pipes and hints on writing are not among
-# them.
+# The commands for leases, signal owners, folder notifications, pipe sizes and write hints are
+# missing on purpose.
 _FCNTL_COMMANDS = (
     0,  # F_DUPFD
     1,  # F_GETFD
     2,  # F_SETFD
     3,  # F_GETFL
     4,  # F_SETFL
-    5,  # F_GETLK: sqlite3 asks for locks. Nobody who opens a file waits for them
+    5,  # F_GETLK: sqlite3 uses locks. A process that opens a file does not wait for them
     6,  # F_SETLK, which does not wait
     1030,  # F_DUPFD_CLOEXEC
 )
 
 _IOCTL_COMMANDS = (
-    0x5401,  # TCGETS: isatty, which open() asks
+    0x5401,  # TCGETS: isatty, which open() calls
     0x802C542A,  # TCGETS2: the same in newer libcs
     0x5413,  # TIOCGWINSZ: os.get_terminal_size
     0x541B,  # FIONREAD
     0x5421,  # FIONBIO: os.set_blocking
     0x5450,  # FIONCLEX: os.set_inheritable
     0x5451,  # FIOCLEX
-    0x40049409,  # FICLONE: pathlib's copy in Python 3.14; what it writes to is open for writing
+    0x40049409,  # FICLONE: pathlib's copy in Python 3.14; its target must be open for writing
 )
 
 _PRCTL_OPTIONS = (
@@ -251,12 +251,12 @@ _PRCTL_OPTIONS = (
 )
 
 _ARCH_PRCTL_CODES = (
-    0x1021,  # ARCH_GET_XCOMP_SUPP: oneDNN asks for AMX
+    0x1021,  # ARCH_GET_XCOMP_SUPP: with these codes oneDNN finds and requests AMX
     0x1022,  # ARCH_GET_XCOMP_PERM
     0x1023,  # ARCH_REQ_XCOMP_PERM
 )
 
-# A call is allowed where all of its rules hold.
+# A call is allowed if all of its rules hold.
 RULES: Final[dict[str, tuple[Rule, ...]]] = {
     "clone": (Only(0, _THREAD_FLAGS),),
     "kill": (OwnProcess(0),),
@@ -265,5 +265,5 @@ RULES: Final[dict[str, tuple[Rule, ...]]] = {
     "ioctl": (Only(1, _IOCTL_COMMANDS),),
     "prctl": (Only(0, _PRCTL_OPTIONS),),
     "arch_prctl": (Only(0, _ARCH_PRCTL_CODES),),
-    "prlimit64": (Only(0, (0,)), Null(2)),  # reading of its own limits; no new ones
+    "prlimit64": (Only(0, (0,)), Null(2)),  # a process may read its own limits, not change them
 }

@@ -1,4 +1,4 @@
-"""A grader in another process: messages, the server, its handle, a pool, and an async client.
+"""Run a grader in another process: messages, server, process handle, pool and async client.
 
-The screen of a session, a class, notebooks, `pytest --drill` and `pack check` use it.
+The screen of a session, the classroom, notebooks, `pytest --drill` and `pack check` use it.
 """

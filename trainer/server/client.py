@@ -1,4 +1,4 @@
-"""The client of a session: requests are sent at any time, and replies are awaited."""
+"""Provide the async client of a session: send requests at any time, and await replies."""
 
 from __future__ import annotations
 
@@ -13,9 +13,12 @@ _PATIENCE_SECONDS = 0.5
 
 
 class AsyncClient:
-    """A grading server whose replies come as they are made.
+    """A grading server whose replies are received as soon as they are sent.
 
-    It is started at once, so that torch is imported while the screen is drawn.
+    The server starts at once, so it imports torch while the screen is drawn.
+
+    Args:
+        packs: folders of packs. A challenge comes from the first pack that has it.
     """
 
     def __init__(self, *packs: Path) -> None:
@@ -26,7 +29,7 @@ class AsyncClient:
         return self._process.send(request)
 
     async def replies(self) -> AsyncIterator[Reply]:
-        """Yield the replies as they come; end when the server does."""
+        """Yield the replies as they arrive. End when the server ends."""
         reader = asyncio.StreamReader()
         loop = asyncio.get_running_loop()
         transport, _ = await loop.connect_read_pipe(
@@ -46,5 +49,5 @@ class AsyncClient:
         return self._process.last_words()
 
     def close(self) -> None:
-        """End the server, and its workers with it."""
+        """End the server and its workers."""
         self._process.close(_PATIENCE_SECONDS)

@@ -1,7 +1,7 @@
-"""The messages between a client and a grading server. Both sides are ours.
+"""Define the messages between a client and a grading server. Both sides are trusted.
 
-A message is 4 bytes of length and msgpack. JSON would not do, because a report may hold NaN and
-infinities. Nothing here imports torch, so a screen can read what the server says.
+A message is a length of 4 bytes and a body in msgpack. JSON cannot be used, because a report may
+contain NaN and infinities. This module does not import torch, so a screen can read the replies.
 """
 
 from __future__ import annotations
@@ -16,19 +16,19 @@ from trainer.model.pack_rows import Item, Row
 from trainer.model.report import Report, Trace
 from trainer.model.submission import Submission
 
-SECONDS = 10.0
-MEMORY_MIB = 2048
+SECONDS = 10.0  # default limit of CPU time
+MEMORY_MIB = 2048  # default limit of memory
 MOST_BYTES = 1 << 28  # of a message
-_MOST_ROWS = 8  # of a matrix that is sent
+_MOST_ROWS = 8  # rows and columns of a matrix that is sent
 _LENGTH = struct.Struct("<I")
 HEAD_BYTES = _LENGTH.size
 
-# "own": the user's own file, which needs no isolation; "weaker": a weaker isolation is accepted.
+# "own": the user's own file, which needs no isolation. "weaker": weaker isolation is accepted.
 IsolationNeed = Literal["own", "weaker", "full"]
 
 
 class Prepare(msgspec.Struct, tag=True, frozen=True):
-    """The next submission will answer this challenge. There is no reply."""
+    """Announce the challenge of the next submission. There is no reply."""
 
     challenge: str
 
@@ -36,15 +36,19 @@ class Prepare(msgspec.Struct, tag=True, frozen=True):
 class Grade(msgspec.Struct, tag=True, frozen=True):
     """Grade a submission. The replies are verdicts, or a refusal.
 
-    id              comes back with the replies
-    seed            None for a fresh seed
-    case            only this case, by its number from 1; None for all
-    is_early_wanted whether a failing verdict is sent before its diagnosis, and again with it
-    is_shared       whether more submissions under this seed will come
-    content         digest of the challenge's folders; a server with other content refuses; "" for any
-    isolation       what the submission needs
-    seconds         limit of CPU time
-    memory_mib      limit of memory beyond torch's own
+    Attributes:
+        challenge: the id of the challenge.
+        submission: the submission to grade.
+        seed: of the cases; None for a fresh seed.
+        case: the number of the only case to run, from 1; None for all cases.
+        id: copied to the replies.
+        is_early_wanted: whether a failing verdict is sent twice, first without its diagnosis.
+        is_shared: whether more submissions with this seed will follow.
+        content: digest of the challenge's folders; a server with another digest refuses. "" skips
+            this comparison.
+        isolation: the isolation that the submission needs.
+        seconds: limit of CPU time.
+        memory_mib: limit of memory in MiB, in addition to torch's own memory.
     """
 
     challenge: str
@@ -61,7 +65,7 @@ class Grade(msgspec.Struct, tag=True, frozen=True):
 
 
 class GradeReference(msgspec.Struct, tag=True, frozen=True):
-    """Grade the reference: its report shows the checks that a right answer passes."""
+    """Grade the reference. Its report shows the checks that a right answer passes."""
 
     challenge: str
     seed: int
@@ -69,7 +73,7 @@ class GradeReference(msgspec.Struct, tag=True, frozen=True):
 
 
 class TraceLines(msgspec.Struct, tag=True, frozen=True):
-    """Tell the result of every line of a submission under a seed."""
+    """Trace a submission: return the result of every line with this seed."""
 
     challenge: str
     submission: Submission
@@ -78,7 +82,7 @@ class TraceLines(msgspec.Struct, tag=True, frozen=True):
 
 
 class CheckItems(msgspec.Struct, tag=True, frozen=True):
-    """Check items of a challenge of the server's first pack, under all seeds."""
+    """Check items of a challenge of the server's first pack with all seeds."""
 
     challenge: str
     items: tuple[Item, ...]
@@ -87,11 +91,11 @@ class CheckItems(msgspec.Struct, tag=True, frozen=True):
 
 
 class Ready(msgspec.Struct, tag=True, frozen=True):
-    """The server has imported torch and takes requests at once. It is the first reply."""
+    """The first reply: the server has imported torch and handles requests without delay."""
 
 
 class Verdict(msgspec.Struct, tag=True, frozen=True):
-    """A report. If it is not final, the same report with its diagnosis follows."""
+    """A report. If the report is not final, the same report with a diagnosis follows."""
 
     id: int
     report: Report
@@ -113,9 +117,12 @@ class Checked(msgspec.Struct, tag=True, frozen=True):
 
 
 class Refused(msgspec.Struct, tag=True, frozen=True):
-    """There is no verdict, and a sentence says why.
+    """There is no verdict.
 
-    is_for_all  no other submission will fare better
+    Attributes:
+        id: of the request.
+        sentence: the reason.
+        is_for_all: whether the server would refuse every other submission, too.
     """
 
     id: int
@@ -129,7 +136,7 @@ Message = Request | Reply
 
 
 def packed(message: Message) -> bytes:
-    """Return the bytes of a message. Only small matrices of tensors are kept: more is not shown."""
+    """Return the bytes of a message. Only small matrices are kept, because others are not shown."""
     return msgspec.msgpack.encode(message, enc_hook=rows_of)
 
 
@@ -141,36 +148,39 @@ def rows_of(value: Any) -> Any:
 
 
 def unpacked_request(body: bytes) -> Request:
-    """Return the request that these bytes are."""
+    """Return the request in the body of a message."""
     request: Request = msgspec.msgpack.decode(body, type=Request)
     return request
 
 
 def unpacked_reply(body: bytes) -> Reply:
-    """Return the reply that these bytes are."""
+    """Return the reply in the body of a message."""
     reply: Reply = msgspec.msgpack.decode(body, type=Reply)
     return reply
 
 
 def framed(body: bytes) -> bytes:
-    """Return a body with its length in front."""
+    """Return a complete message: the length, then the body."""
     return _LENGTH.pack(len(body)) + body
 
 
 def body_length(head: bytes) -> int:
-    """Return the length of the body after these first bytes of a message.
+    """Return the length of a body.
+
+    Args:
+        head: the first bytes of the message.
 
     Raises:
-        ValueError: if no message is so long.
+        ValueError: if the message is longer than allowed.
     """
     (length,) = _LENGTH.unpack(head)
     if length > MOST_BYTES:
-        raise ValueError(f"a message of {length} bytes")
+        raise ValueError(f"the message has {length} bytes, at most {MOST_BYTES} are allowed")
     return int(length)
 
 
 def read_message(descriptor: int) -> bytes | None:
-    """Read the body of the next message; None at the end."""
+    """Read the body of the next message; return None at the end of the stream."""
     head = _read(descriptor, HEAD_BYTES)
     return None if head is None else _read(descriptor, body_length(head))
 
@@ -187,7 +197,7 @@ def _read(descriptor: int, count: int) -> bytes | None:
 
 
 def write_message(descriptor: int, message: Message) -> None:
-    """Write all of a message."""
+    """Write a complete message."""
     data = memoryview(framed(packed(message)))
     while data:
         data = data[os.write(descriptor, data) :]

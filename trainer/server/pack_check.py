@@ -1,4 +1,4 @@
-"""Hold a pack's content to the rules: what is right passes, what is wrong is refused, nothing is missing."""
+"""Check the content of a pack: right answers pass, wrong answers fail, nothing is missing."""
 
 from __future__ import annotations
 
@@ -33,16 +33,26 @@ class PackChecker:
     Args:
         grader: runs the content.
         diagnoser: names the mistakes.
-        beside: other packs, on whose challenges a challenge may build.
+        other_packs: folders of packs whose challenges a challenge may build on.
     """
 
-    def __init__(self, grader: Grader, diagnoser: Diagnoser, beside: Sequence[Path] = ()) -> None:
-        self._grader, self._diagnoser, self._beside = grader, diagnoser, beside
+    def __init__(
+        self, grader: Grader, diagnoser: Diagnoser, other_packs: Sequence[Path] = ()
+    ) -> None:
+        self._grader, self._diagnoser, self._other_packs = grader, diagnoser, other_packs
 
     def rows(
         self, challenge: Challenge, seeds: Sequence[int], wanted: Sequence[Item]
     ) -> Iterator[Row]:
-        """Yield a row for each item, under all seeds. If the pack is broken, a single row says how."""
+        """Yield a row for each item, checked with all seeds.
+
+        If the pack cannot be read, a single row says why.
+
+        Args:
+            challenge: the challenge to check.
+            seeds: of the cases.
+            wanted: the items to check.
+        """
         try:
             self._grader.workers.preload(self._grader.case_set(challenge, seeds[0]))
             for item in wanted:
@@ -59,7 +69,7 @@ class PackChecker:
         match kind:
             case "content":
                 return self._content(challenge, seeds[0])
-            case "stub":  # the other levels are the same code
+            case "stub":  # the code of the other levels is the same
                 return self._wrong(challenge, seeds, item, pack_reader.stub(challenge))
             case "reference":
                 return self._right(challenge, seeds, item, reference)
@@ -77,7 +87,7 @@ class PackChecker:
 
     def _content(self, challenge: Challenge, seed: int) -> Row:
         problems = list(_missing_content(challenge))
-        problems += _unknown_foundations(challenge, self._beside)
+        problems += _unknown_foundations(challenge, self._other_packs)
         problems += _case_problems(self._grader.case_set(challenge, seed))
         problems += _undocumented(challenge)
         stub = challenge.folder / "stub.py"
@@ -104,34 +114,34 @@ class PackChecker:
         source: str,
         mistake: Mistake | None = None,
     ) -> Row:
-        """Check that a wrong answer is refused with every seed.
+        """Check that a wrong answer fails with every seed.
 
-        With the first seed it runs on all cases; then on the case that refused it first, and on all
-        cases again only if that case does not refuse it. With the first seed a mistake has to be
-        named as well.
+        With the first seed, the answer runs on all cases, and the diagnosis must name the mistake.
+        With the other seeds, the answer runs only on the case that it failed first. If it passes
+        this case, it runs on all cases again.
         """
         kind, name = item
         submission = Submission(challenge.file_name, source)
         refused_by: set[str] = set()
-        telling: list[int] = []
+        failed_cases: list[int] = []
         ids: tuple[str, ...] = ()
         for seed in seeds:
             case_set = self._grader.case_set(challenge, seed)
             judgement = self._grader.judge(
-                case_set.only(telling) if telling else case_set, submission
+                case_set.only(failed_cases) if failed_cases else case_set, submission
             )
-            if telling and judgement.report.verdict == "passed":
+            if failed_cases and judgement.report.verdict == "passed":
                 judgement = self._grader.judge(case_set, submission)
             report = judgement.report
             if mistake is not None and seed == seeds[0]:
-                ids = self._diagnoser.named(judgement)
+                ids = self._diagnoser.matching_mistake(judgement)
             if report.verdict == "passed":
                 return Row(challenge.id, kind, name, False, f"passes with seed {seed}")
             if report.verdict in ("timeout", "memory"):
                 return Row(challenge.id, kind, name, False, f"seed {seed}: {in_words(report)}")
             failed = [check for check, status in report.statuses().items() if status == "failed"]
             refused_by.update(failed)
-            telling = telling or _telling_case(report)
+            failed_cases = failed_cases or _first_failed_case(report)
         ordered = tuple(check for check in CHECK_ORDER if check in refused_by)
         row = Row(challenge.id, kind, name, True, f"refused with {len(seeds)} seeds", ordered)
         return row if mistake is None else _names_itself(challenge, seeds[0], mistake, ids, row)
@@ -149,15 +159,15 @@ def _missing_content(challenge: Challenge) -> Iterator[str]:
     also_right, mistakes = len(pack_reader.also_right(challenge)), len(read_mistakes(challenge))
     if also_right < FEWEST_ALSO_RIGHT:
         folder = challenge.solutions / "also_right"
-        yield f"{folder} has {also_right} files of at least {FEWEST_ALSO_RIGHT}"
+        yield f"{folder} has {also_right} files; at least {FEWEST_ALSO_RIGHT} are required"
     if mistakes < FEWEST_MISTAKES:
         file = challenge.solutions / "mistakes.toml"
-        yield f"{file} has {mistakes} mistakes of at least {FEWEST_MISTAKES}"
+        yield f"{file} has {mistakes} mistakes; at least {FEWEST_MISTAKES} are required"
 
 
-def _unknown_foundations(challenge: Challenge, beside: Sequence[Path]) -> Iterator[str]:
-    """Yield a sentence if the challenge builds on challenges that no pack has."""
-    places = [challenge.folder.parent, *(root / "challenges" for root in beside)]
+def _unknown_foundations(challenge: Challenge, other_packs: Sequence[Path]) -> Iterator[str]:
+    """Yield a sentence if the challenge builds on challenges that no known pack has."""
+    places = [challenge.folder.parent, *(root / "challenges" for root in other_packs)]
     unknown = [
         name
         for name in challenge.builds_on
@@ -165,7 +175,7 @@ def _unknown_foundations(challenge: Challenge, beside: Sequence[Path]) -> Iterat
     ]
     if unknown:
         toml = challenge.folder / "challenge.toml"
-        yield f"{toml}: it builds on {', '.join(unknown)}, which the pack does not have"
+        yield f"{toml}: the challenge builds on {', '.join(unknown)}, which no pack has"
 
 
 def _case_problems(case_set: CaseSet) -> Iterator[str]:
@@ -194,21 +204,24 @@ def _undocumented(challenge: Challenge) -> Iterator[str]:
 
 
 def _without_levels(guided: str) -> Iterator[str]:
-    """What a stub lacks to be handed out at three levels: in every function steps, each with what it makes; and the same code at each level."""
+    """Yield a sentence for each reason why a stub cannot be handed out at three levels.
+
+    Every function needs steps, every step must name its result, and all levels need equal code.
+    """
     for node in ast.walk(ast.parse(guided)):
         if isinstance(node, ast.FunctionDef):
             lines = "\n".join(guided.splitlines()[node.lineno - 1 : node.end_lineno])
             if len(steps(textwrap.dedent(lines))) < FEWEST_STEPS:
                 yield f"{node.name} has fewer than {FEWEST_STEPS} steps as comments"
-    if vague := [one for one in steps(guided) if "->" not in one]:
-        yield f"a step does not say what it makes, after `->`: {vague[0]!r}"
+    if vague := [step for step in steps(guided) if "->" not in step]:
+        yield f"a step does not name its result after `->`: {vague[0]!r}"
     code = [ast.dump(_bare(ast.parse(at_level(guided, level)))) for level in LEVELS]
     if len(set(code)) > 1:
-        yield "its levels are not the same code; a step must be a comment on a line of its own"
+        yield "the code of its levels differs; every step must be a comment on a separate line"
 
 
 def _bare(tree: ast.Module) -> ast.Module:
-    """The tree without its docstrings."""
+    """Return the tree without its docstrings."""
     for node in ast.walk(tree):
         if (
             isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef)
@@ -221,25 +234,38 @@ def _bare(tree: ast.Module) -> ast.Module:
 def _names_itself(
     challenge: Challenge, seed: int, mistake: Mistake, ids: tuple[str, ...], row: Row
 ) -> Row:
-    """The diagnosis has to name the mistake in its own patch. Another mistake that it names or that agrees as well is a twin, and has to be declared."""
+    """Check that the diagnosis names a mistake that is patched into the reference.
+
+    A second mistake that the diagnosis names, or that has the same effect, must be declared as a
+    twin.
+
+    Args:
+        challenge: the challenge.
+        seed: of the cases.
+        mistake: the mistake in the patched reference.
+        ids: the mistakes that the diagnosis names.
+        row: the row of the mistake; it is returned if the check passes.
+    """
     if ids and set(ids) <= {mistake.id, *mistake.twins}:
         return row
     if ids:
         return replace(
             row,
             ok=False,
-            message=f'seed {seed}: it is named {", ".join(ids)}. Change one of them, or declare `twins = ["{ids[0]}"]`.',
+            message=f"seed {seed}: the diagnosis names {', '.join(ids)} instead. "
+            f'Change a mistake, or declare `twins = ["{ids[0]}"]`.',
         )
     path = challenge.solutions / "mistakes.toml"
     return replace(
         row,
         ok=False,
-        message=f"seed {seed}: the diagnosis does not name it: another mistake of {path} may have the same effect, undeclared.",
+        message=f"seed {seed}: the diagnosis does not name this mistake. Another mistake in {path} "
+        "may be an undeclared twin.",
     )
 
 
-def _telling_case(report: Report) -> list[int]:
-    """The first case, of the first check, on which a submission was refused; [] where that takes no case."""
+def _first_failed_case(report: Report) -> list[int]:
+    """Return the index of the first failed case of the first failed check; [] if it has no case."""
     failed = [
         outcome
         for outcome in report.outcomes
@@ -249,7 +275,7 @@ def _telling_case(report: Report) -> list[int]:
 
 
 def in_words(report: Report) -> str:
-    """The verdict and the first failure."""
+    """Return the verdict and the first failure."""
     first = report.first_failure()
     return (
         report.verdict

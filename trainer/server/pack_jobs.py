@@ -1,4 +1,4 @@
-"""Check a pack's items with several grading servers."""
+"""Check the items of a pack with several grading servers."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from trainer.packs.pack_items import items
 from trainer.server.messages import Checked, CheckItems, Refused
 from trainer.server.process import ServerLostError, ServerProcess
 
-_AT_ONCE = 4  # items of a job: few, so that the last job leaves no core idle for long
+_AT_ONCE = 4  # items of a job; few, so that the other servers do not wait long for the last job
 _Job = tuple[Challenge, tuple[Item, ...]]
 
 
@@ -23,24 +23,30 @@ def check_pack(
     challenges: Sequence[Challenge],
     seeds: Sequence[int],
     processes: int,
-    beside: Sequence[Path] = (),
+    other_packs: Sequence[Path] = (),
     wanted: Mapping[str, Sequence[Item]] | None = None,
 ) -> Iterator[list[Row]]:
-    """Yield the rows of all challenges, a few at a time, in the order in which they are done.
+    """Yield the rows of all challenges, a few at a time, in the order of completion.
 
-    A fault that several jobs of one challenge meet is told once.
+    A fault that several jobs of a challenge find is reported once.
 
     Args:
-        beside: other packs, on whose challenges the challenges of this pack may build.
-        wanted: the items of each challenge, by its id; all by default.
+        root: the folder of the pack.
+        challenges: the challenges to check.
+        seeds: of the cases.
+        processes: the greatest number of servers.
+        other_packs: folders of packs whose challenges the challenges of this pack may build on.
+        wanted: the items to check by challenge id; None for all items.
 
     Raises:
         GraderError: if a grading process is lost.
     """
     jobs = _Jobs(challenges, wanted)
     done: queue.Queue[list[Row] | Exception] = queue.Queue()
-    servers = [ServerProcess([root, *beside]) for _ in range(min(processes, max(1, jobs.count)))]
-    told: set[Row] = set()
+    servers = [
+        ServerProcess([root, *other_packs]) for _ in range(min(processes, max(1, jobs.count)))
+    ]
+    reported: set[Row] = set()
     try:
         for server in servers:
             arguments = (server, jobs, tuple(seeds), done)
@@ -49,8 +55,8 @@ def check_pack(
             rows = done.get()
             if isinstance(rows, Exception):
                 raise rows
-            new = [row for row in rows if row not in told]
-            told.update(new)
+            new = [row for row in rows if row not in reported]
+            reported.update(new)
             yield new
     finally:
         for server in servers:
@@ -63,64 +69,70 @@ def _work(
     seeds: tuple[int, ...],
     done: queue.Queue[list[Row] | Exception],
 ) -> None:
-    """Have one server do jobs until none is left."""
+    """Do jobs with one server until no job is left."""
     last: Challenge | None = None
     while (job := jobs.next_for(last)) is not None:
-        last, some = job
+        last, some_items = job
         try:
-            reply = server.ask(CheckItems(last.id, some, seeds))
+            reply = server.ask(CheckItems(last.id, some_items, seeds))
         except ServerLostError as error:
             done.put(GraderError(f"A grading process ended: {error}. Run the check again."))
             return
         if isinstance(reply, Checked):
             done.put(list(reply.rows))
         else:
-            sentence = reply.sentence if isinstance(reply, Refused) else "an odd reply"
+            sentence = (
+                reply.sentence
+                if isinstance(reply, Refused)
+                else "the server sent an unexpected reply"
+            )
             done.put([Row(last.id, "content", "readable", False, sentence)])
 
 
 class _Jobs:
-    """The jobs that no server has yet.
+    """The jobs that no server has started.
 
-    A server stays with its challenge, because it needs time to learn its cases and known mistakes.
+    A server prefers jobs of its last challenge, because it has already prepared the cases and known
+    mistakes of this challenge.
     """
 
     def __init__(
         self, challenges: Sequence[Challenge], wanted: Mapping[str, Sequence[Item]] | None
     ) -> None:
         self._lock = threading.Lock()
-        self._left: dict[Challenge, list[_Job]] = {}
+        self._waiting: dict[Challenge, list[_Job]] = {}
         for challenge in challenges:
             found = items(challenge) if wanted is None else wanted[challenge.id]
             starts = range(0, len(found), _AT_ONCE)
             jobs = [(challenge, tuple(found[start : start + _AT_ONCE])) for start in starts]
             if jobs:
-                self._left[challenge] = jobs
-        self.count = sum(len(jobs) for jobs in self._left.values())
-        self._untouched = set(self._left)
+                self._waiting[challenge] = jobs
+        self.count = sum(len(jobs) for jobs in self._waiting.values())
+        self._untouched = set(self._waiting)
 
     def next_for(self, last: Challenge | None) -> _Job | None:
-        """Return a job of the last challenge, else of the longest that no server has begun.
+        """Return a job of the last challenge if there is any.
 
-        If all are begun, return a job of the challenge with most left. None if no job is left.
+        Otherwise return a job of the longest challenge that no server has begun. If all challenges
+        are begun, return a job of the challenge with most jobs. Return None if no job is left.
         """
         with self._lock:
-            if not self._left:
+            if not self._waiting:
                 return None
-            if last in self._left:
+            if last in self._waiting:
                 chosen = last
             else:
-                able = self._untouched & set(self._left) or set(self._left)
-                chosen = max(able, key=lambda challenge: len(self._left[challenge]))
+                candidates = self._untouched & set(self._waiting) or set(self._waiting)
+                chosen = max(candidates, key=lambda challenge: len(self._waiting[challenge]))
             self._untouched.discard(chosen)
-            job = self._left[chosen].pop(0)
-            if not self._left[chosen]:
-                del self._left[chosen]
+            job = self._waiting[chosen].pop(0)
+            if not self._waiting[chosen]:
+                del self._waiting[chosen]
             return job
 
 
-def in_order(challenges: Sequence[Challenge], rows: Sequence[Row]) -> list[Row]:
-    """Return the rows sorted as the challenges and their items are."""
+def sorted_rows(challenges: Sequence[Challenge], rows: Sequence[Row]) -> list[Row]:
+    """Return the rows in the order of the challenges and their items."""
     ids = [challenge.id for challenge in challenges]
     places: dict[tuple[str, str, str], int] = {}
     for challenge in challenges:

@@ -1,4 +1,4 @@
-"""Grading servers that wait for the next request: started on demand, replaced if they are lost."""
+"""Keep a pool of grading servers. Servers start on demand and are replaced if they are lost."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ Packs = tuple[str, ...]
 
 
 class _ClosedError(Exception):
-    """No server is started any more."""
+    """Raised if the pool is closed, so that no server may start."""
 
 
 class ServerPool:
-    """Grading servers by their packs. It may be used by several threads."""
+    """A pool of grading servers, sorted by their packs. Several threads may use it."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -38,11 +38,12 @@ class ServerPool:
     def ask(self, packs: Packs, request: Request) -> Reply:
         """Return the last reply to a request.
 
-        A server that is lost is replaced and asked once more. A request that loses two servers is
-        refused.
+        If the server is lost, another server gets the request. If that server is lost, too, the
+        request is refused.
 
         Args:
-            packs: challenges are looked up in these, the first of them first.
+            packs: folders of packs. A challenge comes from the first pack that has it.
+            request: the request.
         """
         lost = ""
         with contextlib.suppress(_ClosedError):
@@ -62,18 +63,18 @@ class ServerPool:
         request_id = 0 if isinstance(request, Prepare) else request.id
         sentence = f"{_in_words(request)} ended the grading process {_TRIES} times ({lost}). "
         if isinstance(request, Grade):
-            sentence += "Look at the file, and grade it alone with `attn-drill check`."
+            sentence += "Read the file, then grade it alone with `attn-drill check`."
         else:
             sentence += "`attn-drill doctor` shows what this machine can do."
         return Refused(request_id, sentence)
 
     def open(self) -> None:
-        """Start servers on demand from now on, also after `close`."""
+        """Allow servers to start on demand, also after `close`."""
         with self._lock:
             self._is_closed = False
 
     def close(self) -> None:
-        """End all servers, also those at work. No server is started any more."""
+        """End all servers, also servers that handle a request. Start no more servers."""
         with self._lock:
             servers = set(self._at_work)
             for waiting in self._waiting.values():
@@ -93,7 +94,7 @@ class ServerPool:
 
     def _give_back(self, packs: Packs, server: ServerProcess) -> None:
         with self._lock:
-            if server in self._at_work:  # else all servers were closed meanwhile
+            if server in self._at_work:  # otherwise `close` has ended it
                 self._at_work.discard(server)
                 self._waiting[packs].append(server)
 
@@ -112,10 +113,13 @@ def _in_words(request: Request) -> str:
     return f"Working on {request.challenge}"
 
 
-pool = ServerPool()  # of this process
+pool = ServerPool()  # the pool of this process
 atexit.register(pool.close)
 
 
 def answer(packs: Packs, request: bytes) -> bytes:
-    """Have a request answered by a server of this process: bytes in, bytes out, on any machine."""
+    """Answer a request with a server of this process.
+
+    Request and reply are bytes, so an executor can call this function on another machine.
+    """
     return packed(pool.ask(packs, unpacked_request(request)))

@@ -1,4 +1,4 @@
-"""A grading server as its client sees it: started, asked, ended. Nothing here imports torch."""
+"""Start, use and end a grading server from its client. This module does not import torch."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ from trainer.worker import launch
 
 _SERVER = "trainer.server.server"
 _END_SECONDS = 2.0
-_PATIENCE_SECONDS = 300.0  # for importing torch, a diagnosis, a machine that stands still
-_TIMES_THE_LIMIT = 60  # the limit counts CPU time, and many submissions may share a core
+_PATIENCE_SECONDS = 300.0  # for the import of torch, a diagnosis, or a machine that is blocked
+_TIMES_THE_LIMIT = 60  # the limit is CPU time, and many submissions may share a core
 
 
 def _patience_with(request: Request) -> float:
-    """Return how many seconds a reply may take."""
+    """Return the longest time of a reply in seconds."""
     if isinstance(request, Grade):
         return _PATIENCE_SECONDS + _TIMES_THE_LIMIT * request.seconds
     if isinstance(request, CheckItems):
@@ -46,32 +46,32 @@ def _patience_with(request: Request) -> float:
 
 
 class ServerLostError(Exception):
-    """The server died, or did not reply in any time that could be explained."""
+    """Raised if the server ended, or did not reply within the longest possible time."""
 
 
 class ServerProcess:
-    """A grading server on this machine, started at once. It ends with its stdin.
+    """A grading server on this machine. It starts at once and ends when its stdin is closed.
 
-    A request that comes before the server has imported torch waits.
+    A request waits until the server has imported torch.
 
     Args:
-        packs: challenges are looked up in these, the first of them first.
+        packs: folders of packs. A challenge comes from the first pack that has it.
     """
 
     def __init__(self, packs: Sequence[Path | str]) -> None:
-        self._errors: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115  # it lives as long as the process
+        self._errors: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115  # closed by `close`
         handoff = launch.handoff(_SERVER, [str(pack) for pack in packs], os.environ)
         try:
             self._process = subprocess.Popen(
                 [*environment.command(), launch.__name__, str(handoff)],
-                # Not the user's folder: Python would import a file there that is named like a module.
+                # In the user's folder Python would import files that are named like modules.
                 cwd=environment.ROOT,
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=self._errors,
                 env=environment.clean_environment(os.environ),
                 pass_fds=(handoff,),
-                start_new_session=True,  # Ctrl-C in the terminal is for the client
+                start_new_session=True,  # Ctrl-C in the terminal must reach the client only
             )
         finally:
             os.close(handoff)
@@ -86,7 +86,7 @@ class ServerProcess:
         return self._process.pid
 
     def send(self, request: Request) -> bool:
-        """Send a request; return False if the process is gone."""
+        """Send a request; return False if the process has ended."""
         try:
             self._requests.write(framed(packed(request)))
             self._requests.flush()
@@ -98,7 +98,7 @@ class ServerProcess:
         """Send a request and wait for its last reply.
 
         Raises:
-            ServerLostError: if there is no reply. The server is of no use any more.
+            ServerLostError: if there is no reply. The server cannot be used any more.
         """
         deadline = time.monotonic() + _patience_with(request)
         wanted = 0 if isinstance(request, Prepare) else request.id
@@ -121,7 +121,7 @@ class ServerProcess:
         descriptor, received = self.replies.fileno(), bytearray()
         while len(received) < count:
             if not select.select([descriptor], [], [], max(0.0, deadline - time.monotonic()))[0]:
-                raise TimeoutError("the grading process does not answer")
+                raise TimeoutError("the grading process does not reply")
             part = os.read(descriptor, count - len(received))
             if not part:
                 raise EOFError("the grading process ended")
@@ -131,7 +131,7 @@ class ServerProcess:
     def last_words(self) -> str:
         """Return the last line that the process wrote to its stderr, or "".
 
-        It is "" also after the end, which another thread may have brought about.
+        Also return "" after `close`, which another thread may have called.
         """
         try:
             self._errors.seek(0)
@@ -141,10 +141,10 @@ class ServerProcess:
         return lines[-1] if lines else ""
 
     def close(self, patience: float = _END_SECONDS) -> None:
-        """End the process, and its workers with it.
+        """End the process and its workers.
 
         Args:
-            patience: seconds until it is killed.
+            patience: seconds until the process is killed.
         """
         with contextlib.suppress(OSError, ValueError):
             self._requests.close()

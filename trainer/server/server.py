@@ -1,8 +1,8 @@
-"""The process that grades: torch is imported once, and a fork server is forked before any reference.
+"""Run the grading process: import torch once, and fork a fork server before any reference runs.
 
     python -m trainer.server.server PACK…    requests on stdin, replies on stdout
 
-A request that comes while another is worked on ends that other. The process ends with its stdin.
+A new request ends the request that is in progress. The process ends when its stdin is closed.
 """
 
 from __future__ import annotations
@@ -17,7 +17,9 @@ import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-os.environ.setdefault("OMP_NUM_THREADS", "1")  # before torch: a process with threads forks badly
+os.environ.setdefault(
+    "OMP_NUM_THREADS", "1"
+)  # before torch, because a process with threads cannot fork safely
 
 from trainer.diagnosis.diagnose import Diagnoser
 from trainer.diagnosis.tracing import trace
@@ -49,21 +51,22 @@ from trainer.server.pack_check import PackChecker
 from trainer.worker.forkserver_client import Limits
 from trainer.worker.worker_client import SupersededError
 
-_MOST_SHARED = 8  # case sets that are kept: an assignment's challenges
+_MOST_SHARED = 8  # case sets that are kept, for the challenges of an assignment
 
 
 class GradingServer:
-    """Answers requests. The case sets, and what is known of them, are kept for the next request.
+    """Answer requests. Case sets and their diagnosis data are kept for the next request.
 
     Args:
-        folders: of packs; challenges are looked up in these, the first of them first.
+        grader: runs submissions.
+        folders: of packs. A challenge comes from the first pack that has it.
     """
 
     def __init__(self, grader: Grader, folders: Sequence[Path]) -> None:
         self._grader, self._packs = grader, folders
         self._diagnoser = Diagnoser(grader.workers)
         self._pack_checker = PackChecker(grader, self._diagnoser, folders[1:])
-        self._next: Challenge | None = None  # the challenge of the next submission
+        self._next: Challenge | None = None  # the expected challenge of the next submission
         self._next_seed = _fresh_seed()
         self._shared: list[tuple[Challenge, int]] = []
         self._checked: Challenge | None = None
@@ -77,13 +80,13 @@ class GradingServer:
         try:
             self._grader.workers.prepare(self._grader.case_set(self._next, self._next_seed))
         except (DrillError, GraderError):
-            self._next = None  # the next request meets the same error, and its reply says so
+            self._next = None  # the next request gets the same error and reports it
 
     def replies(self, request: Request) -> Iterator[Reply]:
-        """Carry a request out and yield its replies.
+        """Handle a request and yield its replies.
 
         Raises:
-            SupersededError: as soon as there is another request.
+            SupersededError: as soon as another request arrives.
         """
         try:
             match request:
@@ -108,7 +111,7 @@ class GradingServer:
         self._next = challenge
 
     def _found(self, name: str) -> Challenge:
-        """Return the challenge as it is now: its author may be at work on it."""
+        """Return the current state of the challenge, because its author may be editing it."""
         return find_in(self._packs, name)
 
     def _grade(self, request: Grade) -> Iterator[Reply]:
@@ -122,7 +125,7 @@ class GradingServer:
         self._grader.workers.limits = Limits(request.seconds, request.memory_mib << 20)
         seed = self._next_seed if request.seed is None else request.seed
         if seed == self._next_seed:
-            self._next_seed = _fresh_seed()  # it is used up, even if the request is superseded
+            self._next_seed = _fresh_seed()  # used, even if the request is superseded
         if request.is_shared:
             self._share(challenge, seed)
         try:
@@ -149,7 +152,7 @@ class GradingServer:
         return Checked(request.id, tuple(rows))
 
     def _share(self, challenge: Challenge, seed: int) -> None:
-        """Read the cases of a seed once for many submissions; forget the oldest of many seeds."""
+        """Prepare the cases of a seed once for many submissions. Forget the oldest challenge."""
         if (challenge, seed) not in self._shared:
             self._shared.append((challenge, seed))
             if len(self._shared) > _MOST_SHARED:
@@ -158,7 +161,7 @@ class GradingServer:
         self._grader.workers.preload(self._grader.case_set(challenge, seed))
 
     def _other_content(self, request: Grade, challenge: Challenge) -> str:
-        """Return a sentence if the challenge is not the client's; else ""."""
+        """Return a sentence if the client has another version of the challenge, or ""."""
         if not request.content:
             return ""
         folder = challenge.folder
@@ -166,16 +169,17 @@ class GradingServer:
         if digest == request.content:
             return ""
         return (
-            f"{challenge.id} is not the same here ({digest[:12]}) as where the grading was started "
-            f"({request.content[:12]}): another version of attn-drill or of the pack. "
-            "Install the same on every machine."
+            f"{challenge.id} differs between this machine ({digest[:12]}) and the machine that "
+            f"started the grading ({request.content[:12]}). "
+            "Install the same version of attn-drill and of the pack on every machine."
         )
 
     def _refusal(self, request: Grade) -> str:
-        """Return why no such submission may be graded here, or "". It is found out once.
+        """Return why submissions with this isolation may not be graded here, or "".
 
-        A weaker isolation can be accepted. A copy of a reference that lies open, while a sandbox
-        hides all others, cannot: a submission that finds the copy passes.
+        The reason is determined once. Weaker isolation can be accepted. A readable copy of a
+        reference cannot be accepted if the sandbox hides the reference itself, because a submission
+        that finds the copy passes.
         """
         if request.isolation == "own":
             return ""
@@ -186,15 +190,15 @@ class GradingServer:
 
     def _found_refusal(self, is_weaker: bool) -> str:
         workers = self._grader.workers
-        isolated = None if is_weaker else workers.isolated()
+        isolated = None if is_weaker else workers.selftest()
         copies = workers.readable_copies() if isolated is None else isolated.copies
         if copies.found and not copies.originals:
             return copies.sentence
         if isolated is None or not isolated.open:
             return ""
         return (
-            f"On this machine a submission could {', '.join(isolated.open)}. Grade where "
-            "`attn-drill doctor` shows no OPEN, or accept it with --allow-weaker-isolation."
+            f"On this machine, a submission could {', '.join(isolated.open)}. Grade on a machine "
+            "where `attn-drill doctor` shows no OPEN, or accept this with --allow-weaker-isolation."
         )
 
 
@@ -203,7 +207,7 @@ def _fresh_seed() -> int:
 
 
 def serve(server: GradingServer, requests: int, replies: int) -> None:
-    """Answer the requests of one descriptor on another, until there are no more requests."""
+    """Read requests from one descriptor and write replies to another, until requests end."""
     write_message(replies, Ready())
     while True:
         if not select.select([requests], [], [], 0)[0]:
@@ -220,17 +224,17 @@ def serve(server: GradingServer, requests: int, replies: int) -> None:
 
 def main() -> None:
     """Serve on stdin and stdout."""
-    # Ctrl-C is for the client to handle, which then closes our stdin.
+    # The client handles Ctrl-C and then closes stdin of this process.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     requests, replies = os.dup(0), os.dup(1)
     nowhere = os.open(os.devnull, os.O_RDWR)
     os.dup2(nowhere, 0)
-    os.dup2(2, 1)  # so that no print garbles the replies
+    os.dup2(2, 1)  # so that a print cannot damage the replies
     gc.collect()
     folders = [Path(folder) for folder in sys.argv[1:]]
     with (
         Grader(folders, interrupt=requests) as grader,
-        contextlib.suppress(BrokenPipeError),  # the client is gone
+        contextlib.suppress(BrokenPipeError),  # the client has ended
     ):
         serve(GradingServer(grader, folders), requests, replies)
 

@@ -1,4 +1,4 @@
-"""Start the learner's editor on a file, and say in a sentence why it could not be started."""
+"""Start the learner's editor on a file, and explain failures in a sentence."""
 
 from __future__ import annotations
 
@@ -15,31 +15,44 @@ from pathlib import Path
 
 from trainer.model.errors import DrillError
 
-_VARIABLES = ("VISUAL", "EDITOR")  # in the order in which programs ask them
+_VARIABLES = ("VISUAL", "EDITOR")  # in the usual order
 _USUAL = ("nano", "vim", "vi")
-_ADVICE = "Set EDITOR to your editor, for example EDITOR=nano, or edit the file in another window: every save is graded."
+_ADVICE = (
+    "Set EDITOR to your editor, for example EDITOR=nano, or edit the file in another window: "
+    "every save is graded."
+)
 
 Which = Callable[[str], str | None]
 
 
 @dataclass(frozen=True)
 class Editor:
-    """A command that edits a file, without the file's name. `origin`: the variable that names it, or ""."""
+    """A command that edits a file.
+
+    Attributes:
+        command: the program and its arguments, without the file's name.
+        origin: the environment variable that names the command, or "".
+    """
 
     command: tuple[str, ...]
     origin: str = ""
 
     @property
     def name(self) -> str:
-        """The program, as it was named."""
+        """The program."""
         return self.command[0]
 
 
 def find_editor(environment: Mapping[str, str], which: Which = shutil.which) -> Editor:
-    """Return the editor that VISUAL or EDITOR names; where neither does, one that is usually there.
+    """Return the editor that VISUAL or EDITOR names, or a usual editor of the system.
+
+    Args:
+        environment: the environment variables.
+        which: finds a program by its name.
 
     Raises:
-        DrillError: where the named one cannot be started, or there is none; with what to do next.
+        DrillError: if the named editor cannot be started, or if there is no editor. The message
+            has the next step.
     """
     for variable in _VARIABLES:
         text = environment.get(variable, "").strip()
@@ -48,9 +61,8 @@ def find_editor(environment: Mapping[str, str], which: Which = shutil.which) -> 
     for name in _USUAL:
         if which(name):
             return Editor((name,))
-    raise DrillError(
-        f"No editor is named, and there is no {', '.join(_USUAL[:-1])} or {_USUAL[-1]} here. {_ADVICE}"
-    )
+    usual = f"{', '.join(_USUAL[:-1])} or {_USUAL[-1]}"
+    raise DrillError(f"No editor is named, and there is no {usual} here. {_ADVICE}")
 
 
 def _named(variable: str, text: str, which: Which) -> Editor:
@@ -58,7 +70,7 @@ def _named(variable: str, text: str, which: Which) -> Editor:
         command = shlex.split(text)
     except ValueError as error:
         raise DrillError(
-            f"{variable} is {text!r}, which is no command ({error}). {_ADVICE}"
+            f"{variable} is {text!r}, which is not a command ({error}). {_ADVICE}"
         ) from None
     if not command or not command[0]:
         raise DrillError(f"{variable} is {text!r}, which names no program. {_ADVICE}")
@@ -73,7 +85,7 @@ def _named(variable: str, text: str, which: Which) -> Editor:
 
 
 def run_editor(editor: Editor, path: Path) -> str:
-    """Run an editor on a file until it ends. Return what went wrong, in a sentence, or ""."""
+    """Run an editor on a file until it ends. Return a sentence about a failure, or ""."""
     try:
         with _no_interrupts():
             code = subprocess.run([*editor.command, str(path)], check=False).returncode
@@ -81,19 +93,19 @@ def run_editor(editor: Editor, path: Path) -> str:
         return f"{editor.name} could not be started: {error.strerror or error}. {_ADVICE}"
     if code == 0:
         return ""
-    how = f"exit code {code}" if code > 0 else f"signal {-code}"
-    return f"{editor.name} ended with {how}; {path.name} is as it left the file. {_ADVICE}"
+    ending = f"exit code {code}" if code > 0 else f"signal {-code}"
+    return f"{editor.name} ended with {ending}; {path.name} is as the editor left it. {_ADVICE}"
 
 
 @contextmanager
 def _no_interrupts() -> Iterator[None]:
-    """Leave Ctrl-C to the editor: both processes have the terminal."""
-    if threading.current_thread() is not threading.main_thread():  # nobody else may set a handler
-        yield
+    """Ignore Ctrl-C in this process: the terminal sends it to the editor too."""
+    if threading.current_thread() is not threading.main_thread():
+        yield  # only the main thread may set a handler
         return
-    # A function, not SIG_IGN: the editor would inherit that.
-    usual = signal.signal(signal.SIGINT, lambda number, frame: None)
+    # Not SIG_IGN, because the editor would inherit it.
+    old_handler = signal.signal(signal.SIGINT, lambda number, frame: None)
     try:
         yield
     finally:
-        signal.signal(signal.SIGINT, usual if usual is not None else signal.SIG_DFL)
+        signal.signal(signal.SIGINT, old_handler if old_handler is not None else signal.SIG_DFL)

@@ -1,4 +1,4 @@
-"""A mock interview under way: hand out its problems in the session's screen, and take them in."""
+"""The state of a mock interview, and its problems: each is handed out, practised and handed in."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from trainer.interview.plan import InterviewPlan
 from trainer.interview.state import Event, InterviewState, allowed_seconds, attempt_data, state_of
@@ -19,10 +19,9 @@ from trainer.practice.learner_files import read_source, write_new
 from trainer.practice.record_attempt import record_diagnosis, write_attempt
 from trainer.quiz.drawn_questions import DrawnQuestion
 from trainer.report.score_sheet import minutes
-from trainer.session.model import SessionRequest, SessionResult, Sitting
+from trainer.session.model import Ending, SessionRequest, SessionResult, Sitting
 from trainer.session.run_session import run_session
 
-How = Literal["next", "quit", "interrupted"]
 Grade = Callable[[Challenge, str, Path], Report]
 
 _RULES = """\
@@ -35,20 +34,25 @@ q leaves: `attn-drill interview --resume` goes on, and the pause does not count.
 
 @dataclass
 class Interview:
-    """A mock interview under way.
+    """A mock interview.
 
-    began        seconds since the epoch
-    asked        the questions, in their order
-    challenges   all known challenges by id
-    events       everything that happened, in order; the journal has the same
-    news         sentences that the next page shows
-    wall         seconds since the epoch; `clock`: seconds that only go forwards
+    Attributes:
+        id: the id of the interview in the journal.
+        began: the seconds since the epoch at its begin.
+        plan: its stages, questions and minutes.
+        questions: the questions in their order.
+        challenges: all known challenges by id.
+        journal: the learner's journal.
+        events: all events in order. The journal has the same events.
+        news: sentences for the next page.
+        wall: returns the seconds since the epoch.
+        clock: returns seconds that only go forwards.
     """
 
     id: str
     began: float
     plan: InterviewPlan
-    asked: Sequence[DrawnQuestion]
+    questions: Sequence[DrawnQuestion]
     challenges: Mapping[str, Challenge]
     journal: Journal
     events: list[Event] = field(default_factory=list)
@@ -58,21 +62,21 @@ class Interview:
 
     @property
     def state(self) -> InterviewState:
-        """Return the state after all events."""
+        """The state after all events."""
         return state_of(self.plan, self.events)
 
     @property
     def seconds_left(self) -> float:
-        """Return the time left of the whole interview; below 0 if it is over."""
+        """The time left of the whole interview; negative if its time is up."""
         return self.plan.seconds - self.state.seconds
 
     def record(self, kind: str, **data: Any) -> None:
-        """Keep an event, here and in the journal."""
+        """Add an event here and in the journal."""
         at = self.wall()
         self.events.append((at, kind, data))
         self.journal.record_event(self.id, at, kind, data)
 
-    def is_kept(self) -> bool:
+    def is_recorded(self) -> bool:
         """Return whether the journal has all events."""
         return len(self.journal.events(self.id)) == len(self.events)
 
@@ -85,43 +89,47 @@ class Interview:
         return Path(self.plan.folder) / self.challenge(index).file_name
 
 
-def solve_problems(run: Interview, roots: tuple[Path, ...], language: str, grade: Grade) -> How:
-    """Show problem after problem. Return "next" after the last one.
+def solve_problems(run: Interview, roots: tuple[Path, ...], language: str, grade: Grade) -> Ending:
+    """Show the problems one after the other. Return "next" after the last problem.
 
     Args:
+        run: the interview.
         roots: the folders of all known packs.
+        language: the language of the prompts, e.g. "en".
         grade: grades the text of a file that is handed in.
     """
-    how: How = "next"
-    while how == "next" and (index := run.state.stage) is not None:
-        how = _solve(run, index, roots, language, grade)
-    return how
+    ending: Ending = "next"
+    while ending == "next" and (index := run.state.stage) is not None:
+        ending = _solve(run, index, roots, language, grade)
+    return ending
 
 
-def _solve(run: Interview, index: int, roots: tuple[Path, ...], language: str, grade: Grade) -> How:
+def _solve(
+    run: Interview, index: int, roots: tuple[Path, ...], language: str, grade: Grade
+) -> Ending:
     """Show a problem until the learner leaves; hand it in if the learner goes on."""
     challenge, path = run.challenge(index), run.path(index)
     opening = _opening(run, index, _hand_out(run, index))
-    given = SessionRequest(
+    request = SessionRequest(
         challenge,
         path,
         pack_reader.prompt(challenge, language),
         run.state.stages[index].seconds,
-        # The clock of the session counts the seconds before, so the limit includes them.
+        # The clock of the session includes the seconds before, so the limit includes them too.
         allowed_seconds(run.plan, run.state, index),
         why=False,
         purpose="interview",
         packs=roots,
         sitting=Sitting(index + 1, len(run.plan.stages), run.seconds_left, opening),
     )
-    left = run_session(given, run.journal)
-    _record_stay(run, index, left)
-    if left.how == "next":
+    result = run_session(request, run.journal)
+    _record_session(run, index, result)
+    if result.ending == "next":
         try:
-            _hand_in(run, index, left, grade)
+            _hand_in(run, index, result, grade)
         except KeyboardInterrupt:
             return "interrupted"
-    return left.how
+    return result.ending
 
 
 def _hand_out(run: Interview, index: int) -> str:
@@ -150,20 +158,20 @@ def _hand_out(run: Interview, index: int) -> str:
 def _opening(run: Interview, index: int, file_sentence: str) -> str:
     """Return the opening page of a problem: the file, the time left, all stages, the rules."""
     stage, state = run.plan.stages[index], run.state
-    left_of_stage = allowed_seconds(run.plan, state, index) - state.stages[index].seconds
-    stage_time = f"{minutes(left_of_stage)} min" if left_of_stage > 0 else "its time is up"
+    seconds_of_stage = allowed_seconds(run.plan, state, index) - state.stages[index].seconds
+    stage_time = f"{minutes(seconds_of_stage)} min" if seconds_of_stage > 0 else "its time is up"
     this_stage = (
         f"Stage {index + 1} of {len(run.plan.stages)}, {stage.role}: "
         f"{run.challenge(index).title}, {stage_time}.\n{file_sentence}"
     )
-    left = f"The {run.plan.minutes} minutes are over; you can go on, and overtime is noted"
+    time_left = f"The {run.plan.minutes} minutes are over; you can go on, and overtime is noted"
     if run.seconds_left > 0:
-        left = f"{minutes(run.seconds_left)} of {run.plan.minutes}:00 min are left"
-        if run.seconds_left > left_of_stage > 0:
-            left += f", {minutes(left_of_stage)} min of them for this problem"
+        time_left = f"{minutes(run.seconds_left)} of {run.plan.minutes}:00 min are left"
+        if run.seconds_left > seconds_of_stage > 0:
+            time_left += f", {minutes(seconds_of_stage)} min of them for this problem"
     paragraphs = [
         this_stage,
-        f"{left}. The clock starts when you press Enter.",
+        f"{time_left}. The clock starts when you press Enter.",
         _stage_list(run, index),
         _RULES,
         *run.news,
@@ -174,11 +182,14 @@ def _opening(run: Interview, index: int, file_sentence: str) -> str:
 
 def _stage_list(run: Interview, index: int) -> str:
     lines = []
-    for number, stage in enumerate(run.plan.stages, start=1):
-        # The title of a later problem would give it away.
-        title = f": {run.challenge(number - 1).title}" if number <= index + 1 else ""
-        mark = "  (done)" if number <= index else "  (now)" if number == index + 1 else ""
-        lines.append(f"  {number}. {stage.role}{title}, {_rounded(stage.seconds)}{mark}")
+    for stage_number, stage in enumerate(run.plan.stages, start=1):
+        current = index + 1
+        # The title of a later problem would give that problem away.
+        title = f": {run.challenge(stage_number - 1).title}" if stage_number <= current else ""
+        mark = "  (done)" if stage_number < current else ""
+        if stage_number == current:
+            mark = "  (now)"
+        lines.append(f"  {stage_number}. {stage.role}{title}, {_rounded(stage.seconds)}{mark}")
     if count := len(run.plan.questions):
         time_for_all = _rounded(run.plan.question_seconds)
         questions = "question" if count == 1 else "questions"
@@ -190,20 +201,23 @@ def _rounded(seconds: float) -> str:
     return f"{max(1, round(seconds / 60))} min"
 
 
-def _record_stay(run: Interview, index: int, left: SessionResult) -> None:
-    """Record the events of a stay in the session's screen."""
-    if left.last is not None:
-        data = attempt_data(index, left.last.verdict, left.last.statuses(), left.seconds)
-        run.record("attempt", **data, count=left.attempts)
-    if left.hints > run.state.stages[index].hints:
-        run.record("hint", stage=index, seconds=left.seconds, level=left.hints)
-    if left.whys:
-        run.record("why", stage=index, seconds=left.seconds, count=left.whys)
-    run.record("left", stage=index, seconds=left.seconds)
+def _record_session(run: Interview, index: int, result: SessionResult) -> None:
+    """Record the events of a session."""
+    if result.last is not None:
+        data = attempt_data(index, result.last.verdict, result.last.statuses(), result.seconds)
+        run.record("attempt", **data, count=result.attempts)
+    if result.hints > run.state.stages[index].hints:
+        run.record("hint", stage=index, seconds=result.seconds, level=result.hints)
+    if result.revealed_mistakes:
+        run.record("why", stage=index, seconds=result.seconds, count=result.revealed_mistakes)
+    run.record("left", stage=index, seconds=result.seconds)
 
 
-def _hand_in(run: Interview, index: int, left: SessionResult, grade: Grade) -> None:
-    """End a stage with the learner's file. Grade it, off the clock, if it changed since."""
+def _hand_in(run: Interview, index: int, result: SessionResult, grade: Grade) -> None:
+    """End a stage with the learner's file.
+
+    If the file changed after its last verdict, it is graded. The time for this does not count.
+    """
     challenge, path = run.challenge(index), run.path(index)
     code: str | None = None
     note = ""
@@ -216,15 +230,15 @@ def _hand_in(run: Interview, index: int, left: SessionResult, grade: Grade) -> N
             note = f"Nothing was handed in: {path.name} is the unchanged stub."
         else:
             code = source
-    if code is not None and code != left.source:
-        note = _grade_code(run, index, code, left.seconds, grade)
+    if code is not None and code != result.source:
+        note = _grade_code(run, index, code, result.seconds, grade)
     since = run.journal.since_start(challenge.id)
-    if since.hint > run.state.stages[index].hints:  # `attn-drill hint` in another window
-        run.record("hint", stage=index, seconds=left.seconds, level=since.hint)
+    if since.hint > run.state.stages[index].hints:  # from `attn-drill hint` in another window
+        run.record("hint", stage=index, seconds=result.seconds, level=since.hint)
     run.record(
         "ended",
         stage=index,
-        seconds=left.seconds,
+        seconds=result.seconds,
         code=code,
         note=note,
         reference_seen=since.solution,
@@ -234,16 +248,16 @@ def _hand_in(run: Interview, index: int, left: SessionResult, grade: Grade) -> N
 
 
 def _grade_code(run: Interview, index: int, code: str, seconds: float, grade: Grade) -> str:
-    """Grade a file that is handed in and record the attempt. Return why not, or ""."""
+    """Grade a file that is handed in and record the attempt. Return why it failed, or ""."""
     challenge = run.challenge(index)
     try:
         report = grade(challenge, code, run.path(index))
     except (DrillError, GraderError) as error:
         return f"Your file could not be graded: {error}"
-    kept = write_attempt(run.journal, challenge, report, code, run.wall(), seconds, "interview")
-    record_diagnosis(run.journal, kept.attempt, report)
-    # An unfinished file has a result and is no attempt.
-    count = 0 if kept.attempt is None else 1
+    recorded = write_attempt(run.journal, challenge, report, code, run.wall(), seconds, "interview")
+    record_diagnosis(run.journal, recorded.attempt, report)
+    # An unfinished file has a result, but does not count as an attempt.
+    count = 0 if recorded.attempt is None else 1
     data = attempt_data(index, report.verdict, report.statuses(), seconds)
     run.record("attempt", **data, count=count)
     return ""

@@ -1,4 +1,7 @@
-"""The menu: what is due today, under way and new; typing filters, Enter starts."""
+"""The menu of challenges: due today, under way, new and passed.
+
+Typing filters the challenges, and Enter starts the one under the cursor.
+"""
 
 from __future__ import annotations
 
@@ -24,22 +27,23 @@ _STYLES = {"due": f"bold {WRONG}", "under way": "bold", "new": "bold", "passed":
 
 
 def choose(entries: Sequence[AgendaEntry]) -> AgendaEntry | None:
-    """Show the menu on this terminal; what was chosen, or None.
+    """Show the menu on this terminal. Return the chosen entry, or None.
 
     Raises:
-        GraderError: where the screen itself fails.
+        GraderError: if the screen fails.
     """
     app = MenuApp(entries)
     chosen = app.run()
     if app.return_code:
         raise GraderError(
-            "The screen of the menu failed. `attn-drill list` shows the challenges; report the lines above."
+            "The screen of the menu failed. `attn-drill list` shows the challenges; "
+            "report the lines above."
         )
     return chosen
 
 
 class MenuApp(App[AgendaEntry]):
-    """A line to type in, and the challenges that match."""
+    """A line to type in, and the matching challenges."""
 
     ENABLE_COMMAND_PALETTE = False
     CSS = """
@@ -65,7 +69,7 @@ class MenuApp(App[AgendaEntry]):
         self._shown: list[AgendaEntry] = []
 
     def compose(self) -> ComposeResult:
-        """The line, the list, the keys."""
+        """Yield the line to type in, the list, the keys."""
         yield Input(
             placeholder="Type to filter by name, topic or level", id="filter", select_on_focus=False
         )
@@ -73,44 +77,46 @@ class MenuApp(App[AgendaEntry]):
         yield Static(id="keys", markup=False)
 
     def on_mount(self) -> None:
-        """Show all of them; typing filters, so the focus stays in the line."""
+        """Show all challenges. The focus stays in the line, because typing filters."""
         self.query_one("#list").can_focus = False
         self._fill("")
         self.query_one("#filter").focus()
 
     def on_resize(self, event: events.Resize) -> None:
-        """Another width: other lines."""
+        """Draw the lines at the new width."""
         self._fill(self.query_one("#filter", Input).value)
 
     def on_input_changed(self, event: Input.Changed) -> None:
-        """Show what matches."""
+        """Show the matching challenges."""
         self._fill(event.value)
 
     def _fill(self, words: str) -> None:
-        found = self.query_one("#list", OptionList)
-        found.clear_options()
-        self._shown = [one for one in self._entries if one.matches(words)]
+        option_list = self.query_one("#list", OptionList)
+        option_list.clear_options()
+        self._shown = [entry for entry in self._entries if entry.matches(words)]
         for section in SECTIONS:
-            some = [one for one in self._shown if one.section == section]
-            if some:
-                found.add_option(
+            entries = [entry for entry in self._shown if entry.section == section]
+            if entries:
+                option_list.add_option(
                     Option(
-                        Text(f"{_TITLES[section]} ({len(some)})", style=_STYLES[section]),
+                        Text(f"{_TITLES[section]} ({len(entries)})", style=_STYLES[section]),
                         disabled=True,
                     )
                 )
-                found.add_options([Option(self._line(one), id=one.challenge.id) for one in some])
+                option_list.add_options(
+                    [Option(self._line(entry), id=entry.challenge.id) for entry in entries]
+                )
         if not self._shown:
-            found.add_option(
+            option_list.add_option(
                 Option(Text(f"Nothing matches {words!r}.", style=QUIET), disabled=True)
             )
-        found.action_first()
+        option_list.action_first()
         keys = "Enter starts   Esc leaves" if self._shown else "Esc leaves"
         self.query_one("#keys", Static).update(Text(keys, style=QUIET))
 
     def _line(self, entry: AgendaEntry) -> Text:
         challenge = entry.challenge
-        longest = max(len(one.challenge.id) for one in self._entries)
+        longest = max(len(entry.challenge.id) for entry in self._entries)
         line = Text(
             f"  {challenge.id:<{longest}}  {challenge.level:<6}  {challenge.minutes:>3} min",
             no_wrap=True,
@@ -123,19 +129,23 @@ class MenuApp(App[AgendaEntry]):
         return line
 
     def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
-        """A click."""
+        """Start the clicked challenge."""
         self.action_start()
 
     def action_move(self, by: int) -> None:
-        """To the line above or below."""
-        found = self.query_one("#list", OptionList)
-        found.action_cursor_down() if by > 0 else found.action_cursor_up()
+        """Move the cursor down if `by` is positive, else up."""
+        option_list = self.query_one("#list", OptionList)
+        option_list.action_cursor_down() if by > 0 else option_list.action_cursor_up()
 
     def action_start(self) -> None:
-        """Take what the cursor is on."""
+        """Choose the challenge under the cursor."""
         option = self.query_one("#list", OptionList).highlighted_option
         chosen = next(
-            (one for one in self._shown if option is not None and one.challenge.id == option.id),
+            (
+                entry
+                for entry in self._shown
+                if option is not None and entry.challenge.id == option.id
+            ),
             None,
         )
         if chosen is not None:

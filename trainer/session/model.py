@@ -1,4 +1,7 @@
-"""The door to a practice session: what it is given, and what came of it. No Textual here, so that it costs nothing to name."""
+"""The request for a practice session, and its result.
+
+This module imports no Textual, so that any module can import it quickly.
+"""
 
 from __future__ import annotations
 
@@ -11,34 +14,46 @@ from trainer.model.report import Report
 from trainer.packs.pack_reader import built_in_pack
 from trainer.practice.record_attempt import Purpose
 
-__all__ = ["Purpose", "SessionRequest", "SessionResult", "Sitting"]
+__all__ = ["Ending", "Purpose", "SessionRequest", "SessionResult", "Sitting"]
+
+Ending = Literal["quit", "next", "interrupted"]
 
 
 @dataclass(frozen=True)
 class Sitting:
-    """The place of a stay in an interview.
+    """The place of a session in a mock interview.
 
-    number         of this problem, from 1; `count`: of all problems
-    seconds_left   of the whole interview when the stay begins; below 0 when its time is up
-    opening        what the opening page says, in lines
+    Attributes:
+        stage_number: the number of this problem, from 1.
+        stage_count: the number of all problems.
+        seconds_left: the time left of the whole interview when the session begins; negative if the
+            time is up.
+        opening: the text of the opening page.
     """
 
-    number: int
-    count: int
+    stage_number: int
+    stage_count: int
     seconds_left: float
     opening: str
 
 
 @dataclass(frozen=True)
 class SessionRequest:
-    """What is practised, and how.
+    """A challenge to practise in a session, and the rules of the session.
 
-    path             the learner's file, absolute
-    seconds_before   already spent on it
-    par_seconds      what the clock runs against: the par time, or what an interview leaves
-    why              whether the likely mistake is named at once; else only when asked
-    packs            all known packs: the challenge is looked up in them, and what is graded sees none of them
-    sitting          in an interview: its opening page waits for Enter, and the clock starts then
+    Attributes:
+        challenge: the challenge.
+        path: the absolute path of the learner's file.
+        prompt: the task, in Markdown.
+        seconds_before: the seconds that were spent on the challenge before this session.
+        par_seconds: the limit next to the clock: the par time, or the time that an interview
+            leaves.
+        why: name the likely mistake at once. If False, only the key w names it.
+        purpose: the purpose of the attempts.
+        packs: the folders of all known packs. The challenge is looked up in them, and a submission
+            sees none of them.
+        sitting: the place in an interview, or None. In an interview the clock starts when the
+            learner presses Enter on the opening page.
     """
 
     challenge: Challenge
@@ -54,18 +69,25 @@ class SessionRequest:
 
 @dataclass(frozen=True)
 class SessionResult:
-    """What came of a stay.
+    """The result of a session.
 
-    how       `next` goes on to what comes next, `interrupted` is Ctrl-C
-    seconds   includes those before
-    last      the last verdict, and `source` the text that it is on
+    Attributes:
+        ending: `next` if the learner goes on to the next challenge or stage, `interrupted` after
+            Ctrl-C, else `quit`.
+        passed: the learner's file passed.
+        seconds: the seconds spent on the challenge, with those before the session.
+        attempts: how many attempts count.
+        hints: how many hints were taken.
+        revealed_mistakes: how often the likely mistake was shown.
+        last: the report with the last verdict.
+        source: the text that `last` is about.
     """
 
-    how: Literal["quit", "next", "interrupted"]
+    ending: Ending
     passed: bool
     seconds: float
     attempts: int
     hints: int
-    whys: int
+    revealed_mistakes: int
     last: Report | None = None
     source: str | None = None

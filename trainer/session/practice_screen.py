@@ -1,4 +1,4 @@
-"""The Textual screen of a practice session: the task on one side, the live report on the other, a clock, keys at the foot."""
+"""The screen of a practice session: the task, the report on the last save, a clock and the keys."""
 
 from __future__ import annotations
 
@@ -50,10 +50,11 @@ from trainer.session.session_state import SessionState
 from trainer.session.theme import theme
 from trainer.session.watch import mark_of, saves
 
-_WIDE = 110  # columns from which task and report stand side by side
-_LEAST = (40, 10)
+_WIDE = 110  # least width at which task and report are side by side
+_LEAST = (40, 10)  # columns and lines
 _MOST_PATH_LINES = 3
-_MOST_DEATHS, _REST_SECONDS = 5, 1.0  # of the grading process in one session
+# The most grading processes in one session, and the pause before each of them except the first.
+_MOST_PROCESSES, _REST_SECONDS = 5, 1.0
 _KEYS: dict[str, tuple[str, str]] = {
     "again": ("r", "re-run"),
     "hint": ("h", "hint"),
@@ -68,33 +69,39 @@ _KEYS: dict[str, tuple[str, str]] = {
 _BEGIN = ("enter", "starts the clock")
 
 
-def run(given: SessionRequest, journal: Journal) -> SessionResult:
-    """Show the session on this terminal until the learner leaves.
+def run(request: SessionRequest, journal: Journal) -> SessionResult:
+    """Show a session on this terminal until the learner leaves.
 
     Raises:
-        GraderError: where the screen itself fails; the terminal is as before then.
+        GraderError: if the screen fails. The terminal is then restored.
     """
-    app = SessionApp(
-        SessionState(given, journal, time.time, time.monotonic), AsyncClient(*given.packs)
-    )
+    state = SessionState(request, journal, time.time, time.monotonic)
+    app = SessionApp(state, AsyncClient(*request.packs))
     try:
-        left = app.run()
+        result = app.run()
     finally:
-        app.grader.close()  # not the first one, perhaps
+        app.grader.close()  # the app may have replaced the first grader
     if app.return_code:
         raise GraderError(
-            "The screen of the session failed; your file and the journal are whole. Go on with --no-watch, and report the lines above."
+            "The screen of the session failed; your file and the journal are whole. "
+            "Go on with --no-watch, and report the lines above."
         )
-    return left if left is not None else app.practice.left("interrupted")
+    return result if result is not None else app.state.result("interrupted")
 
 
 class SessionApp(App[SessionResult]):
-    """One challenge until it is left."""
+    """The screen of one session, for one challenge.
+
+    Args:
+        state: the state of the session.
+        grader: the client of a grading process.
+        shade: the theme; by default the environment decides.
+    """
 
     ENABLE_COMMAND_PALETTE = False
     CSS_PATH = "session.tcss"
     BINDINGS: ClassVar[list[BindingType]] = [
-        # Tab goes before Textual's own binding of it, which moves the focus to a pane that is not shown.
+        # Textual binds Tab too, and would move the focus to a hidden pane. So Tab has priority.
         *(
             Binding(key, f"press('{name}')", label, show=False, priority=key == "tab")
             for name, (key, label) in _KEYS.items()
@@ -112,26 +119,25 @@ class SessionApp(App[SessionResult]):
 
     def __init__(
         self,
-        practice: SessionState,
+        state: SessionState,
         grader: AsyncClient,
         shade: Literal["dark", "light"] | None = None,
     ) -> None:
         super().__init__()
-        self.practice, self.grader = practice, grader
+        self.state, self.grader = state, grader
         self.theme = theme(shade, dict(os.environ))
-        self.console.push_theme(
-            Theme({"markdown.code": "bold"})
-        )  # by itself it is on black, which is for dark terminals alone
-        self.why = practice.given.why
+        # rich draws code on black, which is readable only in dark terminals.
+        self.console.push_theme(Theme({"markdown.code": "bold"}))
+        self.why = state.request.why
         self.view: Literal["task", "report"] = "task"
         self.trace: Trace | None = None
-        self.status = "The grader warms up …"
+        self.status = "The grader is starting …"
         self.warm = False
         self.grading = False
-        self._number = 0
-        self._asked = -1  # the number of the order that the learner asked for with a key
-        self._sent: str | None = None  # the text that was graded last, or is being graded
-        self._recorded = -1
+        self._request_id = 0  # of the last request for a verdict
+        self._requested_id = -1  # of the last request that the learner made with a key
+        self._sent_source: str | None = None  # graded last, or being graded
+        self._recorded_id = -1
         self._drawn_hints = -1
         self._room = Size(80, 24)
         self._stop = asyncio.Event()
@@ -139,7 +145,7 @@ class SessionApp(App[SessionResult]):
     # The screen
 
     def compose(self) -> ComposeResult:
-        """One line above, two panes, a line of what happens, the keys."""
+        """Yield the top line, the opening page, both panes, the status, the keys."""
         yield Static(id="top", markup=False)
         with VerticalScroll(id="opening"):
             yield Static(id="page", markup=False)
@@ -153,30 +159,29 @@ class SessionApp(App[SessionResult]):
         yield Static(id="small", markup=False)
 
     async def on_mount(self) -> None:
-        """Begin to watch, to listen, and to count the seconds."""
-        self.grader.send(Prepare(self.practice.given.challenge.id))
-        for work in (self._listen(), self._watch()):
-            self.run_worker(work)  # what it raises ends the session, and is not lost with a task
-        for number in (signal.SIGTERM, signal.SIGHUP):
-            with contextlib.suppress(
-                ValueError, RuntimeError, NotImplementedError
-            ):  # tests run in no main thread
-                asyncio.get_running_loop().add_signal_handler(number, self.action_interrupt)
+        """Start to watch the file, to listen to the grader, and to show the time."""
+        self.grader.send(Prepare(self.state.request.challenge.id))
+        for coroutine in (self._listen(), self._watch()):
+            self.run_worker(coroutine)  # unlike in a task, an exception ends the session
+        for signal_number in (signal.SIGTERM, signal.SIGHUP):
+            # In tests the app may run in another thread, which cannot set a handler.
+            with contextlib.suppress(ValueError, RuntimeError, NotImplementedError):
+                asyncio.get_running_loop().add_signal_handler(signal_number, self.action_interrupt)
         self.set_interval(1.0, self._draw_top)
         self._draw()
 
     async def on_unmount(self) -> None:
-        """Stop watching; Textual ends what listens."""
+        """Stop watching the file. Textual ends the listener."""
         self._stop.set()
 
     def on_resize(self, event: events.Resize) -> None:
-        """Another width: another layout."""
+        """Draw the layout for the new size."""
         self._room = event.size
         self._draw()
 
     def on_key(self, event: events.Key) -> None:
-        """Somebody is here."""
-        self.practice.touch()
+        """Note that the learner is active."""
+        self.state.touch()
 
     def on_click(self, event: events.Click) -> None:
         """Let the arrow keys scroll the pane that was clicked."""
@@ -190,25 +195,25 @@ class SessionApp(App[SessionResult]):
 
     @property
     def _is_whole(self) -> bool:
-        """Whether the screen still has its parts: Textual takes them away one by one while it ends."""
+        """True if the screen still has all parts. Textual removes them one by one at the end."""
         return len(self.query("#top, #opening, #body, #status, #keys, #small")) == 6
 
     @property
     def _small(self) -> bool:
-        """Whether there is no room for a session."""
+        """True if the terminal is too small for a session."""
         return self._room.width < _LEAST[0] or self._room.height < _LEAST[1]
 
     @property
     def _wide(self) -> bool:
-        """Whether task and report stand side by side."""
+        """True if task and report are side by side."""
         return self._room.width >= _WIDE
 
     def _draw(self) -> None:
-        """Everything anew but the task, so that nothing can be left from before."""
+        """Draw all parts again. The task is drawn only if it has another hint."""
         if not self._is_whole:
             return
         width, height = self._room
-        small, wide, begun = self._small, self._wide, self.practice.begun
+        small, wide, begun = self._small, self._wide, self.state.begun
         for name in ("top", "status", "keys"):
             self.query_one(f"#{name}").display = not small
         self.query_one("#body").display = not small and begun
@@ -217,7 +222,8 @@ class SessionApp(App[SessionResult]):
         self.query_one("#status").styles.max_height = max(2, (height - 4) // 3)
         if small:
             self.query_one("#small", Static).update(
-                f"This terminal is {width} x {height}; the session needs {_LEAST[0]} x {_LEAST[1]}. Make it larger, or q to quit."
+                f"This terminal is {width} x {height}; the session needs {_LEAST[0]} x {_LEAST[1]}."
+                " Make it larger, or q to quit."
             )
             return
         self.query_one("#task").display = wide or self.view == "task"
@@ -230,10 +236,9 @@ class SessionApp(App[SessionResult]):
         self._focus(self.view if begun else "opening")
         if not begun:
             self.query_one("#page", Static).update(self._render_opening())
-        if self._drawn_hints != len(
-            self.practice.hints
-        ):  # Markdown takes its time, and a verdict should not wait for it
-            self._drawn_hints = len(self.practice.hints)
+        # Markdown is slow, and a verdict should not wait for it.
+        if self._drawn_hints != len(self.state.hints):
+            self._drawn_hints = len(self.state.hints)
             self.query_one("#prompt", Static).update(self._render_task())
         self.query_one("#verdict", Static).update(
             self._render_report((width * 3 // 5 if wide else width) - 4)
@@ -250,58 +255,53 @@ class SessionApp(App[SessionResult]):
     def _draw_top(self) -> None:
         if not self._is_whole:
             return
-        if self.practice.given.sitting is not None:
-            self.query_one("#top", Static).update(self._interview_top(self.practice.given.sitting))
+        if self.state.request.sitting is not None:
+            self.query_one("#top", Static).update(self._interview_top(self.state.request.sitting))
             return
-        given, seconds = self.practice.given, self.practice.seconds
+        request, seconds = self.state.request, self.state.seconds
         line = Text(no_wrap=True, overflow="ellipsis")
-        line.append(given.challenge.id, style="bold")
+        line.append(request.challenge.id, style="bold")
         line.append("  ")
         line.append_text(self._verdict_word())
-        over = seconds > given.par_seconds
-        line.append(
-            f"  {_clock(seconds)} of {_clock(given.par_seconds)}", style=WRONG if over else ""
-        )
-        if over:
+        is_over = seconds > request.par_seconds
+        time_of_par = f"{_clock(seconds)} of {_clock(request.par_seconds)}"
+        line.append(f"  {time_of_par}", style=WRONG if is_over else "")
+        if is_over:
             line.append(" over", style=WRONG)
-        line.append(f"  {given.path.name}", style=QUIET)
+        line.append(f"  {request.path.name}", style=QUIET)
         self.query_one("#top", Static).update(line)
 
     def _interview_top(self, sitting: Sitting) -> Text:
-        """The place and the time in the interview first, then the problem; the full path below."""
-        given, seconds, left = (
-            self.practice.given,
-            self.practice.seconds,
-            self.practice.seconds_left,
-        )
+        """Return the stage and the time left, then the problem and its time, then the full path."""
+        request, seconds = self.state.request, self.state.seconds
+        seconds_left = self.state.seconds_left
         width, height = self._room.width - 2, self._room.height
-        over = seconds > given.par_seconds
-        in_all = f"{_clock(left)} left" if left >= 0 else f"{_clock(-left)} over"
-        spent = f"this problem {_clock(seconds)} of {_clock(given.par_seconds)}{' over' if over else ''}"
+        time_left = (
+            f"{_clock(seconds_left)} left" if seconds_left >= 0 else f"{_clock(-seconds_left)} over"
+        )
+        is_over = seconds > request.par_seconds
+        spent = f"this problem {_clock(seconds)} of {_clock(request.par_seconds)}"
+        if is_over:
+            spent += " over"
         parts = [
             Text(
-                f"{sitting.number} of {sitting.count} · {in_all}",
-                style=f"bold {WRONG}" if left < 0 else "bold",
+                f"{sitting.stage_number} of {sitting.stage_count} · {time_left}",
+                style=f"bold {WRONG}" if seconds_left < 0 else "bold",
             ),
-            Text(given.challenge.id, style="bold"),
-            self._verdict_word() if self.practice.begun else Text("not started", style=QUIET),
-            Text(spent, style=WRONG if over else ""),
+            Text(request.challenge.id, style="bold"),
+            self._verdict_word() if self.state.begun else Text("not started", style=QUIET),
+            Text(spent, style=WRONG if is_over else ""),
         ]
-        most = max(1, min(_MOST_PATH_LINES, height // 6))
-        return Text("\n").join(
-            [
-                _packed(parts, width),
-                Text(_fitted(visible(str(given.path)), width, most), style=QUIET),
-            ]
-        )
+        most_lines = max(1, min(_MOST_PATH_LINES, height // 6))
+        path = _fitted(visible(str(request.path)), width, most_lines)
+        return Text("\n").join([_packed(parts, width), Text(path, style=QUIET)])
 
     def _verdict_word(self) -> Text:
-        report = self.practice.last
+        report = self.state.last
         if self.grading:
             return Text("grading …", style=QUIET)
-        if self.practice.unfinished is not None:
-            words = self.practice.unfinished.unfinished
-            return Text(_state_word(words), style=QUIET)
+        if self.state.unfinished is not None:
+            return Text(_short_reason(self.state.unfinished.unfinished), style=QUIET)
         if report is None:
             return Text("not graded yet", style=QUIET)
         statuses = list(report.statuses().values())
@@ -315,17 +315,17 @@ class SessionApp(App[SessionResult]):
         if not self._is_whole:
             return
         self.query_one("#status", Static).update(
-            Text(" ".join(filter(None, [self.status, self.practice.journal.trouble])))
+            Text(" ".join(filter(None, [self.status, self.state.journal.trouble])))
         )
-        shown = [] if self.practice.begun else [_BEGIN]
-        shown += [
+        keys = [] if self.state.begun else [_BEGIN]
+        keys += [
             (key, self._label(name, label))
             for name, (key, label) in _KEYS.items()
             if self._works(name)
         ]
         if self._works("overrule"):
-            shown.append(("1-4", "again … easy"))
-        self.query_one("#keys", Static).update(_keys(shown, self._room.width - 2))
+            keys.append(("1-4", "again … easy"))
+        self.query_one("#keys", Static).update(_keys(keys, self._room.width - 2))
 
     def _label(self, name: str, label: str) -> str:
         if name == "why" and self.why:
@@ -335,38 +335,39 @@ class SessionApp(App[SessionResult]):
         return "hide trace" if name == "trace" and self.trace is not None else label
 
     def _render_opening(self) -> RenderableType:
-        sitting = self.practice.given.sitting
+        sitting = self.state.request.sitting
         return Text(sitting.opening if sitting is not None else "")
 
     def _render_task(self) -> RenderableType:
-        parts: list[RenderableType] = [Markdown(self.practice.given.prompt)]
-        for number, hint in enumerate(self.practice.hints, start=1):
-            parts += [Text(), Text(f"Hint {number}", style="bold"), Text(hint)]
+        parts: list[RenderableType] = [Markdown(self.state.request.prompt)]
+        for level, hint in enumerate(self.state.hints, start=1):
+            parts += [Text(), Text(f"Hint {level}", style="bold"), Text(hint)]
         return Group(*parts)
 
     def _render_report(self, width: int) -> RenderableType:
-        report = self.practice.last
+        report = self.state.last
         if self.trace is not None:
             return render_trace(self.trace)
         parts: list[RenderableType] = []
-        if self.practice.unfinished is not None:
-            parts += [*self._render_unfinished(self.practice.unfinished), Text()]
+        if self.state.unfinished is not None:
+            parts += [*self._render_unfinished(self.state.unfinished), Text()]
             if report is not None:
                 parts += [Text("The last verdict, on an earlier text:", style=QUIET), Text()]
         elif report is None:
-            path = self.practice.given.path
+            path = self.state.request.path
             parts.append(
                 Text(
-                    f"Write your answer in {path}. Every save is graded, and the verdict comes here.",
+                    f"Write your answer in {path}. "
+                    "Every save is graded, and the verdict comes here.",
                     style=QUIET,
                 )
             )
         if report is None:
             return Group(*parts)
-        if self.practice.graded:
+        if self.state.grade_text:
             parts += [
                 Text(
-                    f"{self.practice.graded}. 1 again, 2 hard, 3 good, 4 easy if you see it otherwise.",
+                    f"{self.state.grade_text}. 1 again, 2 hard, 3 good, 4 easy if you disagree.",
                     style=QUIET,
                 ),
                 Text(),
@@ -374,10 +375,10 @@ class SessionApp(App[SessionResult]):
         return Group(*parts, render(report, max(width, 30), why=self.why, commands=False))
 
     def _render_unfinished(self, report: Report) -> list[RenderableType]:
-        """The state of a file that is no finished answer."""
+        """Return lines about a file that is not finished."""
         lines = [
             Text(
-                f"{self.practice.given.path.name} {visible(report.unfinished)}",
+                f"{self.state.request.path.name} {visible(report.unfinished)}",
                 style="bold",
             )
         ]
@@ -385,48 +386,44 @@ class SessionApp(App[SessionResult]):
         for frame in failure.frames[-1:] if failure is not None else ():
             lines.append(Text(f"  line {frame.line}  {visible(frame.text, lines=True)}"))
         lines.append(
-            Text("This is no attempt and does not count; the next save is graded.", style=QUIET)
+            Text("This does not count as an attempt; the next save is graded.", style=QUIET)
         )
         return [*lines]
 
-    # What happens
+    # Saves and replies
 
     def _works(self, name: str) -> bool:
-        """Whether this is a key now: the line of keys shows those alone."""
+        """Return whether this key does something now. The footer shows only working keys."""
         return not self._why_not(name)
 
     def _why_not(self, name: str) -> str:
         """Return why this key does nothing now, or "" if it does."""
-        report, practice = self.practice.last, self.practice
-        found = report.diagnosis if report is not None else None
+        state, report = self.state, self.state.last
+        diagnosis = report.diagnosis if report is not None else None
         if name == "begin":
-            return "The clock runs already." if practice.begun else ""
-        if not practice.begun and name not in ("leave", "shade"):
+            return "The clock is already running." if state.begun else ""
+        if not state.begun and name not in ("leave", "shade"):
             return "Nothing has started yet: press Enter to start the clock, or q to quit."
         match name:
-            case "hint" if not practice.has_hint:
-                return "There is no further hint: all of them stand below the task."
+            case "hint" if not state.has_hint:
+                return "There is no further hint: all hints are below the task."
             case "why" | "trace" if report is None:
                 return (
-                    f"Nothing was graded yet: save your answer in {practice.given.path.name} first."
+                    f"Nothing is graded yet: save your answer in {state.request.path.name} first."
                 )
             case "why" if report is not None and report.verdict == "passed":
-                return "All checks hold, so there is no mistake to name."
-            case "why" if found is None or not found.mistakes:
-                return (
-                    "No known mistake gives exactly this; t shows line by line what the code makes."
-                )
+                return "All checks pass, so there is no mistake to name."
+            case "why" if diagnosis is None or not diagnosis.mistakes:
+                return "No known mistake gives exactly this; t shows the result of each line."
             case "again" | "trace" if not self.warm:
-                return "The grader still starts; your file is graded as soon as it is ready."
+                return "The grader is still starting; your file is graded when it is ready."
             case "trace" if report is not None and report.statuses().get("loads") == "failed":
-                return (
-                    "The file could not be loaded, so no line made anything; the report says why."
-                )
-            case "next" if not practice.passed and practice.given.purpose != "interview":
+                return "The file could not be loaded, so no line ran; the report says why."
+            case "next" if not state.passed and state.request.purpose != "interview":
                 return "The next challenge comes when this one is passed; q quits."
-            case "overrule" if not practice.can_overrule:
+            case "overrule" if not state.can_overrule:
                 return "There is no grade to change: a grade comes with the first pass."
-            case "reset" if practice.given.purpose == "hunt":
+            case "reset" if state.request.purpose == "hunt":
                 return "A hunt has no stub to go back to."
         return ""
 
@@ -435,40 +432,46 @@ class SessionApp(App[SessionResult]):
         self._draw_foot()
 
     async def _watch(self) -> None:
-        async for _ in saves(self.practice.given.path, self._stop):
+        async for _ in saves(self.state.request.path, self._stop):
             self._grade()
 
-    def _grade(self, *, anew: bool = False) -> None:
-        """Grade what the file holds now, unless that is what was graded last; whatever is under way is superseded."""
-        given = self.practice.given
-        if not self.practice.begun:
+    def _grade(self, *, is_requested: bool = False) -> None:
+        """Grade the current text of the file. A request that is still being graded is superseded.
+
+        Args:
+            is_requested: the learner pressed a key. Otherwise a stub, and the text that was graded
+                last, are not graded.
+        """
+        request = self.state.request
+        if not self.state.begun:
             return
         try:
-            source = read_source(given.path)
-            untouched = self._is_stub(source)
+            source = read_source(request.path)
+            is_stub = self._is_stub(source)
         except DrillError as error:
             self._say(str(error))
             return
-        self.practice.saved(source)
+        self.state.note_save(source)
         if not self.warm:
             return
-        if untouched and not anew:
-            self._sent = None  # whatever is written next is graded, also what was graded before
+        if is_stub and not is_requested:
+            self._sent_source = None  # the next save is graded, even with a text graded before
             return
-        if not anew and source == self._sent:
+        if not is_requested and source == self._sent_source:
             return
-        self.practice.touch()
-        self._number += 1
-        self._asked = self._number if anew else self._asked
-        self._sent = source
-        request = Grade(
-            given.challenge.id,
-            Submission(given.path.name, source),
-            id=self._number,
+        self.state.touch()
+        self._request_id += 1
+        if is_requested:
+            self._requested_id = self._request_id
+        self._sent_source = source
+        message = Grade(
+            request.challenge.id,
+            Submission(request.path.name, source),
+            id=self._request_id,
             is_early_wanted=True,
         )
-        if not self.grader.send(request):
-            self._lost()
+        if not self.grader.send(message):
+            self._process_ended()
             return
         self.grading = True
         self.status = ""
@@ -476,44 +479,48 @@ class SessionApp(App[SessionResult]):
         self._draw_foot()
 
     async def _listen(self) -> None:
-        """Take what the grading process answers, and begin another where it dies."""
-        for death in range(_MOST_DEATHS):
-            if death:
+        """Handle the replies of the grading process. Start another process if it ends."""
+        for process_index in range(_MOST_PROCESSES):
+            if process_index:
                 await asyncio.sleep(_REST_SECONDS)
-                self.grader = AsyncClient(*self.practice.given.packs)
-                self.grader.send(Prepare(self.practice.given.challenge.id))
+                self.grader = AsyncClient(*self.state.request.packs)
+                self.grader.send(Prepare(self.state.request.challenge.id))
             async for reply in self.grader.replies():
-                self._answered(reply)
+                self._handle_reply(reply)
             if self._stop.is_set():
                 return
-            self._lost()
-            words = self.grader.last_words() or "it says nothing"
+            self._process_ended()
+            last_words = self.grader.last_words() or "without a message"
             self.grader.close()
-        self.status = f"The grading process does not stay up ({words}). `attn-drill doctor` tells more; q to quit."
-        self._draw()
-
-    def _lost(self) -> None:
-        """Forget what was under way: it is graded again when another process is there."""
-        self.warm = self.grading = False
-        self._sent = None
-        words = self.grader.last_words()
         self.status = (
-            f"The grading process ended{f' ({words})' if words else ''}; another one starts."
+            f"The grading process keeps ending ({last_words}). "
+            "`attn-drill doctor` shows more; q to quit."
         )
         self._draw()
 
-    def _answered(self, reply: Reply) -> None:
+    def _process_ended(self) -> None:
+        """Show that the process ended. The next process grades the file again."""
+        self.warm = self.grading = False
+        self._sent_source = None
+        last_words = self.grader.last_words()
+        reason = f" ({last_words})" if last_words else ""
+        self.status = f"The grading process ended{reason}; another one starts."
+        self._draw()
+
+    def _handle_reply(self, reply: Reply) -> None:
         match reply:
             case Ready():
                 self.warm = True
-                self.status = f"Every save of {self.practice.given.path.name} is graded."
+                self.status = f"Every save of {self.state.request.path.name} is graded."
                 self._grade()
-            case Verdict(id=number, report=report, is_final=final) if number == self._number:
-                self._told(report, final=final)
-            case Traced(id=number, trace=trace) if number == self._number:
+            case Verdict(id=request_id, report=report, is_final=is_final) if (
+                request_id == self._request_id
+            ):
+                self._take_verdict(report, is_final=is_final)
+            case Traced(id=request_id, trace=trace) if request_id == self._request_id:
                 self.trace, self.view = trace, "report"
                 self.status = ""
-            case Refused(id=number, sentence=sentence) if number in (0, self._number):
+            case Refused(id=request_id, sentence=sentence) if request_id in (0, self._request_id):
                 self.grading = False
                 self.status = sentence
             case _:
@@ -521,111 +528,116 @@ class SessionApp(App[SessionResult]):
         self._draw()
 
     def _is_stub(self, source: str) -> bool:
-        """Whether this is a stub as it was handed out: no attempt."""
+        """Return whether the text is an unchanged stub, which is not graded."""
         return any(
-            source == pack_reader.stub(self.practice.given.challenge, level) for level in LEVELS
+            source == pack_reader.stub(self.state.request.challenge, level) for level in LEVELS
         )
 
-    def _told(self, report: Report, *, final: bool) -> None:
-        """Into the journal first, then on the screen: what was shown is never lost."""
-        if self._recorded != self._number:
-            self._recorded = self._number
-            self.practice.attempted(report, self._sent or "", asked=self._asked == self._number)
+    def _take_verdict(self, report: Report, *, is_final: bool) -> None:
+        """Record a verdict, then draw it. So every verdict on the screen is in the journal.
+
+        Args:
+            report: the report with the verdict.
+            is_final: the report has its diagnosis, or needs none.
+        """
+        is_requested = self._requested_id == self._request_id
+        if self._recorded_id != self._request_id:
+            self._recorded_id = self._request_id
+            self.state.take_verdict(report, self._sent_source or "", is_requested=is_requested)
             self.trace = None
-            if (
-                not report.unfinished
-            ):  # the state of a file in the middle of typing is no reason to turn the page
+            if not report.unfinished:  # the learner is typing, and may be reading the task
                 self.view = "report"
             self.query_one("#report").scroll_home(animate=False)
-        if final:
-            self.practice.diagnosed(report)
+        if is_final:
+            self.state.take_diagnosis(report)
         self.grading = False
         if report.unfinished:
-            again = "Graded once more: " if self._asked == self._number else ""
-            self.status = (
-                again
-                + f"{self.practice.given.path.name} {visible(report.unfinished)}; this does not count."
-            )
+            again = "Graded once more: " if is_requested else ""
+            file_state = f"{self.state.request.path.name} {visible(report.unfinished)}"
+            self.status = f"{again}{file_state}; this does not count."
         else:
-            self.status = self._short() if final else "Looking for where and why …"
+            self.status = self._short_diagnosis() if is_final else "Looking for the cause …"
 
-    def _short(self) -> str:
-        """Where and why in a line: below a long report they would lie out of sight."""
-        found = self.practice.last.diagnosis if self.practice.last is not None else None
-        if found is None:
+    def _short_diagnosis(self) -> str:
+        """Return the line and the mistake in one line. In a long report both may be hidden."""
+        diagnosis = self.state.last.diagnosis if self.state.last is not None else None
+        if diagnosis is None:
             return ""
-        parts = (
-            [f"line {found.first_line.line}: {visible(found.first_line.text, lines=True)}"]
-            if found.first_line is not None
-            else []
-        )
-        if self.why and found.mistakes:
-            parts.append("LIKELY " + " And: ".join(one.says for one in found.mistakes))
+        parts = []
+        if diagnosis.first_line is not None:
+            text = visible(diagnosis.first_line.text, lines=True)
+            parts.append(f"line {diagnosis.first_line.line}: {text}")
+        if self.why and diagnosis.mistakes:
+            parts.append("LIKELY " + " And: ".join(mistake.says for mistake in diagnosis.mistakes))
         return "   ".join(parts)
 
     # The keys
 
     def action_press(self, name: str, *arguments: int) -> None:
-        """Do what a key does, or say in a sentence why it does nothing now."""
+        """Run a key's action, or say in a sentence why the key does nothing now."""
         if self._small and name not in ("leave", "shade"):
-            return  # the one sentence that is shown names the keys that work
-        if words := self._why_not(name):
+            return  # nothing could be seen
+        if reason := self._why_not(name):
             if name != "begin":
-                self._say(words)
+                self._say(reason)
             return
         getattr(self, f"_press_{name}")(*arguments)
 
     def _press_begin(self) -> None:
         """Start the clock of an interview's problem."""
-        self.practice.begin()
+        self.state.begin()
         self._draw()
         self._grade()
 
     def _press_again(self) -> None:
         """Grade once more, on a fresh seed."""
-        self._grade(anew=True)
+        self._grade(is_requested=True)
         if self.grading:
             self._say("Your file is graded once more, on fresh cases.")
 
     def _press_hint(self) -> None:
         """Show the next hint."""
-        self.practice.hint()
+        self.state.take_hint()
         self.view = "task"
         self._draw()
         self.call_after_refresh(self.query_one("#task").scroll_end, animate=False)
 
     def _press_why(self) -> None:
-        """Show the likely mistake, or hold it back."""
+        """Show or hide the likely mistake."""
         self.why = not self.why
-        self.practice.whys += self.why
+        self.state.revealed_mistakes += self.why
         self.view, self.trace = "report", None
-        self.status = self._short() or ("" if self.why else "The likely mistake is held back.")
+        self.status = self._short_diagnosis() or (
+            "" if self.why else "The likely mistake is hidden."
+        )
         self._draw()
 
     def _press_trace(self) -> None:
-        """Show what every line makes, or the report again."""
-        report, source = self.practice.last, self.practice.last_source
+        """Show the trace, or the report again."""
+        report, source = self.state.last, self.state.last_source
         if self.trace is not None:
             self.trace, self.view = None, "report"
         elif self.grading:
-            self._say(
-                "The file is being graded; the trace can be asked for when the verdict is there."
-            )
+            self._say("The file is being graded; press t again when the verdict is there.")
             return
         elif report is not None and source is not None:
-            given = self.practice.given
-            submission = Submission(given.path.name, source)
-            request = TraceLines(given.challenge.id, submission, report.seed or 0, id=self._number)
-            if not self.grader.send(request):
-                self._lost()
+            request = self.state.request
+            message = TraceLines(
+                request.challenge.id,
+                Submission(request.path.name, source),
+                report.seed or 0,
+                id=self._request_id,
+            )
+            if not self.grader.send(message):
+                self._process_ended()
                 return
             self.status = "Tracing …"
         self._draw()
 
     def _press_edit(self) -> None:
-        """Open the file in the learner's editor, with the terminal to itself."""
-        given = self.practice.given
-        before = mark_of(given.path)
+        """Open the file in the learner's editor, which gets the whole terminal."""
+        path = self.state.request.path
+        before = mark_of(path)
         try:
             editor = find_editor(os.environ)
         except DrillError as error:
@@ -634,80 +646,85 @@ class SessionApp(App[SessionResult]):
         trouble = ""
         try:
             with self.suspend():
-                # Nothing may be raised in here: the screen would not come back.
-                trouble = _sentence_of(lambda: run_editor(editor, given.path))
+                # After an exception in this block the screen would not come back.
+                trouble = _sentence_of(lambda: run_editor(editor, path))
         except SuspendNotSupported:
-            trouble = "This terminal cannot be lent to an editor. Edit the file in another window: every save is graded."
-        unchanged = (
-            f"{editor.name} has ended; {given.path.name} is unchanged."
-            if mark_of(given.path) == before
-            else ""
-        )
+            trouble = (
+                "An editor cannot run in this terminal. "
+                "Edit the file in another window: every save is graded."
+            )
+        is_unchanged = mark_of(path) == before
+        unchanged = f"{editor.name} has ended; {path.name} is unchanged." if is_unchanged else ""
         self.status = trouble or unchanged
         self._draw()
         self._grade()
 
     def _press_reset(self) -> None:
-        """A fresh stub; the old file is kept beside it."""
-        given = self.practice.given
+        """Write a fresh stub, and keep the old file under another name."""
+        request = self.state.request
         try:
-            kept = write_afresh(given.path, pack_reader.stub(given.challenge, self.practice.level))
+            old_file = write_afresh(
+                request.path, pack_reader.stub(request.challenge, self.state.level)
+            )
         except DrillError as error:
             self.status = str(error)
         else:
-            self.practice.restart()
-            self._number += 1  # a verdict on the old text comes too late
-            self._sent, self.view, self.trace, self.grading = None, "task", None, False
-            self.status = f"{given.path.name} is a fresh stub." + (
-                f" Your old file is kept as {kept.name}." if kept else ""
+            self.state.restart()
+            self._request_id += 1  # a verdict on the old text is ignored
+            self._sent_source, self.view, self.trace, self.grading = None, "task", None, False
+            self.status = f"{request.path.name} is a fresh stub." + (
+                f" Your old file is kept as {old_file.name}." if old_file else ""
             )
         self._draw()
 
     def _press_other(self) -> None:
-        """Show the other pane; where both are shown, let the arrow keys scroll the other one."""
+        """Show the other pane. If both panes are shown, the arrow keys scroll the other pane."""
         self.view = "report" if self.view == "task" else "task"
         self._draw()
 
     def _press_overrule(self, rating: int) -> None:
         """Give the pass another grade."""
-        self.practice.overrule(rating)
-        self.status = f"{self.practice.graded[:1].upper()}{self.practice.graded[1:]}."
+        self.state.overrule(rating)
+        self.status = f"{self.state.grade_text[:1].upper()}{self.state.grade_text[1:]}."
         self._draw()
 
     def _press_shade(self) -> None:
-        """Dark to light, and back."""
+        """Switch between the dark and the light theme."""
         self.theme = theme("light" if self.current_theme.dark else "dark", {})
 
     def _press_next(self) -> None:
-        """Leave for what comes next."""
-        self.exit(self.practice.left("next"))
+        """Leave for the next challenge or stage."""
+        self.exit(self.state.result("next"))
 
     def _press_leave(self) -> None:
-        """Leave."""
-        self.exit(self.practice.left("quit"))
+        """Leave the session."""
+        self.exit(self.state.result("quit"))
 
     def action_interrupt(self) -> None:
-        """Ctrl-C, or the end of the terminal."""
-        self.exit(self.practice.left("interrupted"))
+        """Leave the session after Ctrl-C, SIGTERM or SIGHUP."""
+        self.exit(self.state.result("interrupted"))
 
 
 def _sentence_of(action: Callable[[], str]) -> str:
-    """Return what the action returns; whatever it raises becomes a sentence."""
+    """Return the result of an action, or a sentence about its exception."""
     try:
         return action()
     except Exception as error:
-        return f"The editor could not be run ({type(error).__name__}: {error}). Edit the file in another window."
+        return (
+            f"The editor could not be run ({type(error).__name__}: {error}). "
+            "Edit the file in another window."
+        )
 
 
-def _state_word(unfinished: str) -> str:
-    """Return the state of a file that is no finished answer in a few words."""
+def _short_reason(unfinished: str) -> str:
+    """Return in a few words why a file is not finished."""
     if unfinished.startswith("is not finished"):
         return "not finished"
     return unfinished.partition(",")[0]
 
 
 def _packed(parts: list[Text], width: int) -> Text:
-    """Put parts side by side, two spaces apart, in as many lines of this width as it takes."""
+    """Return parts side by side, two spaces apart, in as many lines of this width as needed."""
     lines = [Text()]
     for part in parts:
         if lines[-1].cell_len and lines[-1].cell_len + 2 + part.cell_len > width:
@@ -719,9 +736,9 @@ def _packed(parts: list[Text], width: int) -> Text:
 
 
 def _fitted(text: str, width: int, most_lines: int) -> str:
-    """Cut a text into lines of this width; where there is no room for all of it, leave out its middle."""
+    """Cut a text into lines of this width. A text that is too long loses its middle."""
     lines = chop_cells(text, width)
-    middle = len(text) // 3  # the end of a path tells more than its beginning
+    middle = len(text) // 3  # the end of a path is more useful than its beginning
     cut = 1
     while len(lines) > most_lines:
         cut += 1
@@ -731,11 +748,11 @@ def _fitted(text: str, width: int, most_lines: int) -> str:
     return "\n".join(lines)
 
 
-def _keys(shown: list[tuple[str, str]], width: int) -> Text:
-    """Keys with what they do, in lines of this width; a key and its word stay together."""
+def _keys(keys: list[tuple[str, str]], width: int) -> Text:
+    """Return keys with their labels in lines of this width. A key and its label stay together."""
     text = Text()
     used = 0
-    for key, label in shown:
+    for key, label in keys:
         length = len(key) + 1 + len(label)
         if used and used + 2 + length > width:
             text.append("\n")
@@ -749,7 +766,7 @@ def _keys(shown: list[tuple[str, str]], width: int) -> Text:
 
 
 def _clock(seconds: float) -> str:
-    """`4:07`; `1:02:03` from an hour on."""
+    """Return a time as `4:07`, or as `1:02:03` from an hour on. A negative time is `0:00`."""
     minutes, rest = divmod(int(max(0.0, seconds)), 60)
     hours, minutes = divmod(minutes, 60)
     return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"

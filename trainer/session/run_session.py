@@ -9,9 +9,9 @@ from trainer.session.model import SessionRequest, SessionResult
 
 
 def run_session(request: SessionRequest, journal: Journal) -> SessionResult:
-    """Run a session until the learner leaves it, and return what it came to."""
-    # Textual reads this when it is imported. It draws changes this often per second: with its
-    # usual 60, a verdict would wait for up to 8 ms.
+    """Run a session until the learner leaves it, and return its result."""
+    # Textual reads this variable at its import: it is the number of drawings per second.
+    # With Textual's default of 60, a verdict would wait for up to 8 ms.
     os.environ.setdefault("TEXTUAL_FPS", "250")
     from trainer.session.practice_screen import run
 

@@ -1,35 +1,47 @@
-"""What a session knows and decides, without a screen: attempts and their journal entries, hints, the grade of a pass."""
+"""The state and the rules of a practice session, without a screen.
+
+The state counts attempts and hints, writes them to the journal, and knows the grade of a pass.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import Literal
 
 from trainer.model.report import Report
 from trainer.packs.stub_levels import LEVELS, Level
 from trainer.practice.journal import Journal
 from trainer.practice.record_attempt import record_diagnosis, write_attempt
 from trainer.practice.schedule import RATINGS
-from trainer.session.model import SessionRequest, SessionResult
+from trainer.session.model import Ending, SessionRequest, SessionResult
 
 Clock = Callable[[], float]
-SETTLE_SECONDS = (
-    5.0  # a verdict that did not pass counts if its text is not replaced for so long after it
-)
+
+# A failed attempt counts if the learner saves no other text within this time after the verdict.
+SETTLE_SECONDS = 5.0
 _PAUSE_SECONDS = 3600.0
 
 
 @dataclass
 class SessionState:
-    """One stay. `wall` is the time of day, in seconds since the epoch, `clock` one that only goes forwards.
+    """The state of one session.
 
-    last          the last verdict, and `last_source` the text that it is on
-    unfinished    the report on the text of now where that is no finished answer; else None
-    attempts      those that count
+    Attributes:
+        request: the request of the session.
+        journal: the learner's journal.
+        wall: returns the seconds since the epoch.
+        clock: returns seconds that only go forwards.
+        last: the report with the last verdict.
+        last_source: the text that `last` is about.
+        unfinished: the report on the current text if this text is not finished, else None.
+        attempts: how many attempts count.
+        revealed_mistakes: how often the likely mistake was shown.
+        passed: the learner's file passed.
+        grade_text: the grade of the pass in words, or "".
+        begun: the clock runs. In an interview it starts after the opening page.
     """
 
-    given: SessionRequest
+    request: SessionRequest
     journal: Journal
     wall: Clock
     clock: Clock
@@ -37,68 +49,73 @@ class SessionState:
     last_source: str | None = None
     unfinished: Report | None = None
     attempts: int = 0
-    whys: int = 0
+    revealed_mistakes: int = 0
     passed: bool = False
-    graded: str = ""
+    grade_text: str = ""
     begun: bool = field(init=False)
-    _hint: int = field(init=False)
+    _hint_level: int = field(init=False)
     _began: float = field(init=False)
     _worked: float = 0.0
-    _review: str | None = None
-    _attempt: str | None = None
-    _settles_from: float | None = None  # when the verdict came that a save may still take back
+    _review_id: str | None = None
+    _attempt_id: str | None = None
+    _verdict_at: float | None = None  # of the attempt that the next save may take back
 
     def __post_init__(self) -> None:
         self._began = self.clock()
-        self.begun = self.given.sitting is None
-        self._hint = self.journal.since_start(self.given.challenge.id).hint
+        self.begun = self.request.sitting is None
+        self._hint_level = self.journal.since_start(self.request.challenge.id).hint
 
     @property
     def level(self) -> Level:
         """The level of the stub that was handed out."""
-        found = self.journal.level_of(self.given.challenge.id)
-        return next((level for level in LEVELS if level == found), "standard")
+        recorded_level = self.journal.level_of(self.request.challenge.id)
+        return next((level for level in LEVELS if level == recorded_level), "standard")
 
     def begin(self) -> None:
-        """Start the clock: the learner has read the opening page."""
+        """Start the clock after the opening page."""
         self.begun = True
         self._began = self.clock()
 
     def restart(self) -> None:
-        """A fresh stub was handed out: clock, hints and verdict begin anew; attempts and whys stay counted.
+        """Reset the clock, the hints and the verdict for a fresh stub.
 
-        The clock of an interview goes on: it is one for all of it.
+        The counts of attempts and revealed mistakes stay. The clock of an interview continues,
+        because it is for the whole interview.
         """
-        self.journal.record_start(self.given.challenge.id, self.given.path, self.wall(), self.level)
+        request = self.request
+        self.journal.record_start(request.challenge.id, request.path, self.wall(), self.level)
         self.last, self.last_source, self.unfinished = None, None, None
-        self.passed, self.graded, self._review, self._settles_from = False, "", None, None
-        self._hint = 0
-        if self.given.purpose != "interview":
-            self.given = replace(self.given, seconds_before=0.0)
+        self.passed, self.grade_text, self._review_id, self._verdict_at = False, "", None, None
+        self._hint_level = 0
+        if request.purpose != "interview":
+            self.request = replace(request, seconds_before=0.0)
             self._began, self._worked = self.clock(), 0.0
 
     @property
     def seconds(self) -> float:
-        """Spent on this challenge, with the time before this stay; of an hour and more without a save or a key, an hour."""
+        """The seconds spent on the challenge, with those before this session.
+
+        A time of more than an hour without a save or a key counts as one hour.
+        """
         return self._seconds_at(self.clock())
 
     @property
     def seconds_left(self) -> float:
-        """Left of the whole interview; of nothing else there is a limit."""
-        sitting = self.given.sitting
+        """The time left of the whole interview; 0 outside an interview."""
+        sitting = self.request.sitting
         return (
             0.0
             if sitting is None
-            else sitting.seconds_left - (self.seconds - self.given.seconds_before)
+            else sitting.seconds_left - (self.seconds - self.request.seconds_before)
         )
 
     def _seconds_at(self, now: float) -> float:
         if not self.begun:
-            return self.given.seconds_before
-        return self.given.seconds_before + self._worked + min(now - self._began, _PAUSE_SECONDS)
+            return self.request.seconds_before
+        return self.request.seconds_before + self._worked + min(now - self._began, _PAUSE_SECONDS)
 
     def touch(self) -> None:
-        """The learner is here: a save, a key."""
+        """Note that the learner is active: there was a save or a key."""
         if not self.begun:
             return
         now = self.clock()
@@ -108,39 +125,41 @@ class SessionState:
     @property
     def hints(self) -> tuple[str, ...]:
         """The hints that were taken."""
-        return self.given.challenge.hints[: self._hint]
+        return self.request.challenge.hints[: self._hint_level]
 
     @property
     def has_hint(self) -> bool:
-        """Whether there is one more."""
-        return self._hint < len(self.given.challenge.hints)
+        """True if there is another hint."""
+        return self._hint_level < len(self.request.challenge.hints)
 
-    def hint(self) -> str:
-        """Take the next hint."""
-        self._hint += 1
-        self.journal.record_hint(self.given.challenge.id, self._hint, self.wall())
-        return self.given.challenge.hints[self._hint - 1]
+    def take_hint(self) -> str:
+        """Return the next hint and record it."""
+        self._hint_level += 1
+        self.journal.record_hint(self.request.challenge.id, self._hint_level, self.wall())
+        return self.request.challenge.hints[self._hint_level - 1]
 
-    def saved(self, source: str) -> None:
+    def note_save(self, source: str) -> None:
         """Take back the attempt on the text before this one, if its verdict has only just come.
 
-        An editor with autosave saves while its user types: that was no answer to be judged. A pass counts at once,
-        and so does a verdict that the learner asked for.
+        An editor with autosave saves while its user types, and that text was not an answer. A pass
+        and a verdict that the learner requested are never taken back.
         """
-        if source == self.last_source or self._settles_from is None:
+        if source == self.last_source or self._verdict_at is None:
             return
-        if self._attempt is not None and self.clock() - self._settles_from < SETTLE_SECONDS:
-            self.journal.record_replaced(self._attempt, self.wall())
+        if self._attempt_id is not None and self.clock() - self._verdict_at < SETTLE_SECONDS:
+            self.journal.record_replaced(self._attempt_id, self.wall())
             self.attempts -= 1
-        self._settles_from = None
+        self._verdict_at = None
 
-    def attempted(self, report: Report, source: str, *, asked: bool = False) -> None:
-        """Take in a verdict; it is in the journal when this returns. Where and why may follow (`diagnosed`).
+    def take_verdict(self, report: Report, source: str, *, is_requested: bool = False) -> None:
+        """Write an attempt with its verdict to the journal. `take_diagnosis` may follow.
 
-        A file that is not finished is no attempt: only its state is kept, in `unfinished`.
+        A file that is not finished is not an attempt: its report is only kept in `unfinished`.
 
         Args:
-            asked: whether the learner asked for this verdict, rather than saved a file.
+            report: the report with the verdict.
+            source: the text that was graded.
+            is_requested: the learner pressed a key for this verdict. Otherwise the file was saved.
         """
         if report.unfinished:
             self.unfinished = report
@@ -148,50 +167,50 @@ class SessionState:
         now = self.clock()
         self.attempts += 1
         self.last, self.last_source, self.unfinished = report, source, None
-        self._settles_from = None if asked or report.verdict == "passed" else now
+        self._verdict_at = None if is_requested or report.verdict == "passed" else now
         seconds = self._seconds_at(now)
-        kept = write_attempt(
+        recorded = write_attempt(
             self.journal,
-            self.given.challenge,
+            self.request.challenge,
             report,
             source,
             self.wall(),
             seconds,
-            self.given.purpose,
+            self.request.purpose,
         )
-        self._attempt = kept.attempt
+        self._attempt_id = recorded.attempt
         self.passed = self.passed or report.verdict == "passed"
-        if kept.review is not None:
-            self._review, self.graded = kept.review, kept.graded
+        if recorded.review is not None:
+            self._review_id, self.grade_text = recorded.review, recorded.graded
 
-    def diagnosed(self, report: Report) -> None:
-        """The same report, now with where and why."""
+    def take_diagnosis(self, report: Report) -> None:
+        """Record the diagnosis of the last verdict. `report` is the last report, now complete."""
         if report.unfinished:
             self.unfinished = report
             return
         self.last = report
-        record_diagnosis(self.journal, self._attempt, report)
+        record_diagnosis(self.journal, self._attempt_id, report)
 
     @property
     def can_overrule(self) -> bool:
-        """Whether there is a grade that the learner may change."""
-        return self._review is not None
+        """True if there is a grade that the learner may change."""
+        return self._review_id is not None
 
     def overrule(self, rating: int) -> None:
-        """The learner knows better how hard it was: 1 again to 4 easy."""
-        if self._review is not None:
-            self.journal.overrule(self._review, self.wall(), rating)
-            self.graded = f"graded {RATINGS[rating - 1]}, as you say"
+        """Replace the grade of the pass by the learner's own: 1 again, 2 hard, 3 good, 4 easy."""
+        if self._review_id is not None:
+            self.journal.overrule(self._review_id, self.wall(), rating)
+            self.grade_text = f"graded {RATINGS[rating - 1]}, as you say"
 
-    def left(self, how: Literal["quit", "next", "interrupted"]) -> SessionResult:
-        """What came of the stay."""
+    def result(self, ending: Ending) -> SessionResult:
+        """Return the result of the session."""
         return SessionResult(
-            how,
+            ending,
             self.passed,
             self.seconds,
             self.attempts,
-            self._hint,
-            self.whys,
+            self._hint_level,
+            self.revealed_mistakes,
             self.last,
             self.last_source,
         )

@@ -1,4 +1,4 @@
-"""Dark or light."""
+"""Choose a dark or a light theme."""
 
 from __future__ import annotations
 
@@ -7,7 +7,13 @@ from typing import Literal
 
 
 def theme(shade: Literal["dark", "light"] | None, environment: Mapping[str, str]) -> str:
-    """The name of the Textual theme: what is asked for, else ATTN_DRILL_THEME, else what the terminal says of its background."""
+    """Return the name of the Textual theme.
+
+    Args:
+        shade: the shade to use. If it is None, the environment decides, with dark as the default.
+        environment: ATTN_DRILL_THEME names a shade. Without it, COLORFGBG has the colour of the
+            terminal's background.
+    """
     if shade is None:
         named = environment.get("ATTN_DRILL_THEME", "").lower()
         background = environment.get("COLORFGBG", "").rpartition(";")[2]

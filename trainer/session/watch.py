@@ -1,4 +1,8 @@
-"""Notice that a file was saved: by the system's events, and by looking where they do not come (a network folder, say)."""
+"""Notice that a file was saved.
+
+The system sends events for most saves. A look at the file once a second finds the saves without an
+event, for example in a network folder.
+"""
 
 from __future__ import annotations
 
@@ -8,15 +12,17 @@ import os
 from collections.abc import AsyncIterator
 from pathlib import Path
 
-_STEP_MS = 3  # how long it must be quiet: an editor that writes in parts, or by rename, makes several events
-_DEBOUNCE_MS = 50  # the longest that a flood of events is waited for
+# Events that follow each other within this time are one save: an editor that writes in parts, or
+# renames a new file, makes several events.
+_STEP_MS = 3
+_DEBOUNCE_MS = 50  # the longest wait for the end of many events
 _LOOK_SECONDS = 1.0
 
 Mark = tuple[int, int, int]
 
 
 def mark_of(path: Path) -> Mark | None:
-    """What changes when a file is saved: its inode, time and size; None where there is none."""
+    """Return the inode, time and size of a file, which change with a save; None without a file."""
     try:
         status = os.stat(path)
     except OSError:
@@ -25,7 +31,7 @@ def mark_of(path: Path) -> Mark | None:
 
 
 async def saves(path: Path, stop: asyncio.Event) -> AsyncIterator[None]:
-    """One item each time the file was changed, replaced, removed or came back, until `stop`."""
+    """Yield each time the file was changed, replaced, removed or created, until `stop` is set."""
     changed = asyncio.Event()
     last = mark_of(path)
     listener = asyncio.create_task(_listen(path, changed, stop))
@@ -45,11 +51,11 @@ async def saves(path: Path, stop: asyncio.Event) -> AsyncIterator[None]:
 
 
 async def _listen(path: Path, changed: asyncio.Event, stop: asyncio.Event) -> None:
-    """Wake whoever waits, at every event in the file's folder that is about it."""
+    """Set `changed` at each event of the file."""
     from watchfiles import awatch
 
     try:
-        # The folder, not the file: a save by rename puts another file in its place.
+        # Watch the folder: a save by rename puts another file in this file's place.
         async for _ in awatch(
             path.parent,
             watch_filter=lambda _, name: Path(name).name == path.name,
@@ -60,4 +66,4 @@ async def _listen(path: Path, changed: asyncio.Event, stop: asyncio.Event) -> No
         ):
             changed.set()
     except (OSError, RuntimeError):
-        return  # no events on this system, or the folder is gone: looking goes on
+        return  # the system has no events, or the folder is gone: `saves` still looks

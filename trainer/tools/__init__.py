@@ -1,1 +1,1 @@
-"""Tools about attention that grade nothing: costs of its variants, facts about heads."""
+"""Tools that grade nothing: the costs of attention variants, and facts about attention heads."""

@@ -1,13 +1,19 @@
-"""What the variants of attention cost for one configuration: parameters of the projections, bytes of the KV cache. Arithmetic only.
+"""Compute the parameters of the projections and the bytes of the KV cache of attention variants.
 
-M d_model, H query heads, G key/value heads, D head_dim, S tokens, B batch, N layers, E bytes an element; of MLA also Rq q_rank, R kv_rank, Dr rope_dim:
+M is d_model, H the number of query heads, G the number of key/value heads, D head_dim, S tokens,
+B batch, N layers, E bytes per element. For MLA also Rq is q_rank, R kv_rank, Dr rope_dim.
 
-    MHA, GQA, MQA   parameters  N (2 M H D + 2 M G D)                                     cache  2 B S N G D E
-    MLA             parameters  N (query + M (R + Dr) + R H 2 D + H D M)                  cache  B S N (R + Dr) E
+    MHA, GQA, MQA   parameters  N (2 M H D + 2 M G D)
+                    cache       2 B S N G D E
+    MLA             parameters  N (query + M (R + Dr) + R H 2 D + H D M)
+                    cache       B S N (R + Dr) E
                     query       M H (D + Dr), or M Rq + Rq H (D + Dr) as a low-rank pair
 
-MHA has G = H, MQA G = 1. No biases and no norms are counted. Shazeer 2019, "Fast Transformer Decoding" (MQA); Ainslie et al. 2023, "GQA";
-DeepSeek-AI 2024, "DeepSeek-V2" (MLA; its no-position and value widths a head are taken to be D).
+MHA has G = H, and MQA has G = 1. Biases and norms are not counted.
+
+Sources: Shazeer 2019, "Fast Transformer Decoding" (MQA); Ainslie et al. 2023, "GQA"; DeepSeek-AI
+2024, "DeepSeek-V2" (MLA; the widths per head of the part without positions and of the values are
+taken to be D).
 """
 
 from __future__ import annotations
@@ -29,7 +35,21 @@ USUAL_KV_HEADS = (8, 4)
 
 @dataclass(frozen=True)
 class Configuration:
-    """The sizes of one model; `num_kv_heads` is None where none is given, `q_rank` where MLA's query has no low-rank pair."""
+    """The sizes of a model.
+
+    Attributes:
+        d_model: The width of the model.
+        num_heads: The number of query heads.
+        num_kv_heads: The number of key/value heads of GQA, or None if it is not given.
+        head_dim: The width of a head.
+        seq_len: The number of tokens in the cache.
+        batch: The number of sequences.
+        num_layers: The number of layers.
+        dtype: The name of the dtype of weights and cache.
+        kv_rank: The width of MLA's latent.
+        rope_dim: The width of MLA's rotary key.
+        q_rank: The rank of MLA's query, or None if the query has no low-rank pair.
+    """
 
     d_model: int
     num_heads: int
@@ -46,11 +66,15 @@ class Configuration:
 
 @dataclass(frozen=True)
 class Preset:
-    """A published model: its variant of attention, its sizes and the dtype of its weights and cache.
+    """A published model.
 
-    sizes  by the names of `configure`'s arguments
-    dtype  `torch_dtype` of the published configuration; a KV cache is kept in it unless it is
-           quantised. Of DeepSeek-V3, whose weights are published in float8, it is bfloat16 as well.
+    Attributes:
+        name: The name of the model.
+        variant: The attention variant.
+        dtype: `torch_dtype` of the published configuration, which is the dtype of the KV cache
+            unless the cache is quantised. It is bfloat16 for DeepSeek-V3 too, whose weights are
+            published in float8.
+        sizes: The sizes by the names of `configure`'s arguments.
     """
 
     name: str
@@ -61,9 +85,15 @@ class Preset:
 
 @dataclass(frozen=True)
 class Cost:
-    """One variant's cost: parameters and cache bytes of all layers, the cache also a token of one sequence and in percent of MHA's.
+    """The cost of one attention variant.
 
-    `num_kv_heads` is None for MLA, whose cache has no heads.
+    Attributes:
+        variant: The name of the variant.
+        num_kv_heads: The number of key/value heads. None for MLA, whose cache has no heads.
+        parameters: The number of parameters in all layers.
+        cache_bytes: The bytes of the cache in all layers.
+        bytes_per_token: The bytes of the cache in all layers for one token of one sequence.
+        cache_percent: The size of the cache in percent of MHA's cache.
     """
 
     variant: str
@@ -116,7 +146,7 @@ PRESETS = (
 )
 DEFAULTS = {"d_model": 4096, "num_heads": 32, "seq_len": 2048, "batch": 1, "num_layers": 1}
 
-# The size's name here, and the option that gives it.
+# The command-line option of each size.
 OPTIONS = {
     "d_model": "--d-model",
     "num_heads": "--heads",
@@ -132,29 +162,32 @@ OPTIONS = {
 
 
 def find_preset(wanted: str) -> Preset:
-    """The published model of this name, whatever the case of its letters.
+    """Return the published model of this name. Ignore the case of letters.
 
     Raises:
-        DrillError: naming the nearest.
+        DrillError: If there is no preset of this name. The message has the nearest names.
     """
-    return next(
-        one
-        for one in PRESETS
-        if one.name == _known("preset", wanted, [preset.name for preset in PRESETS])
-    )
+    name = _known("preset", wanted, [preset.name for preset in PRESETS])
+    return next(preset for preset in PRESETS if preset.name == name)
 
 
 def configure(
     preset: Preset | None = None, dtype: str | None = None, **given: int | None
 ) -> Configuration:
-    """The configuration that the given sizes (by the names of `OPTIONS`), else the preset's, else the defaults make.
+    """Return the configuration for some given sizes.
 
-    The dtype is the given one, else the preset's, else float32.
+    A size that is not given comes from the preset, or else from the defaults. If neither has the
+    size, head_dim is d_model / num_heads, kv_rank is 4 head_dim, and rope_dim is head_dim // 2 (as
+    in DeepSeek-V2).
 
-    head_dim is d_model / num_heads, kv_rank 4 head_dim and rope_dim head_dim // 2 (as DeepSeek-V2 has them) where nothing says otherwise.
+    Args:
+        preset: A published model.
+        dtype: The name of the dtype; by default the preset's dtype, or else float32.
+        **given: Sizes by the names of `OPTIONS`. None is the same as not given.
 
     Raises:
-        DrillError: a size is below 1 or absurdly large, one does not divide by the other, or there is no such dtype.
+        DrillError: If a size is below 1 or above `MOST`, a division has a remainder, or the dtype
+            is unknown.
     """
     wanted = {name: size for name, size in given.items() if size is not None}
     for name, size in wanted.items():
@@ -170,18 +203,18 @@ def configure(
         and "head_dim" not in wanted
         and sizes["head_dim"] * preset.sizes["num_heads"] == preset.sizes["d_model"]
     ):
-        del sizes[
-            "head_dim"
-        ]  # the published one is d_model / num_heads, and follows where these are given anew
+        # The preset's head_dim is d_model / num_heads, so it follows the given sizes.
+        del sizes["head_dim"]
     if "head_dim" not in sizes and d_model % num_heads != 0:
         raise DrillError(_indivisible_model(d_model, num_heads))
     if num_kv_heads is not None and num_heads % num_kv_heads != 0:
-        fits = ", ".join(str(one) for one in _divisors(num_heads, 8))
+        fitting = ", ".join(str(divisor) for divisor in _divisors(num_heads, 8))
         raise DrillError(
-            f"--heads {num_heads} is not divisible by --kv-heads {num_kv_heads}. These fit: {fits}."
+            f"--heads {num_heads} is not divisible by --kv-heads {num_kv_heads}. "
+            f"These numbers fit: {fitting}."
         )
     head_dim = sizes.get("head_dim", d_model // num_heads)
-    usual = preset.dtype if preset else USUAL_DTYPE
+    default_dtype = preset.dtype if preset else USUAL_DTYPE
     return Configuration(
         d_model=d_model,
         num_heads=num_heads,
@@ -190,7 +223,7 @@ def configure(
         seq_len=sizes["seq_len"],
         batch=sizes["batch"],
         num_layers=sizes["num_layers"],
-        dtype=_known("dtype", dtype, ELEMENT_BYTES) if dtype is not None else usual,
+        dtype=_known("dtype", dtype, ELEMENT_BYTES) if dtype is not None else default_dtype,
         kv_rank=sizes.get("kv_rank", 4 * head_dim),
         rope_dim=sizes.get("rope_dim", head_dim // 2),
         q_rank=sizes.get("q_rank"),
@@ -198,48 +231,57 @@ def configure(
 
 
 def costs(configuration: Configuration) -> list[Cost]:
-    """MHA, GQA, MQA and MLA of one configuration, in this order.
+    """Return the costs of MHA, GQA, MQA and MLA for one configuration, in this order.
 
-    GQA has the given number of KV heads; where none is given 8 and 4, as far as they divide the heads and are neither all of them nor one.
+    GQA has the given number of KV heads. If none is given, there is a row for 8 and a row for 4 KV
+    heads, unless the number does not divide the heads or is the number of all heads.
     """
-    one = configuration
-    tokens = one.batch * one.seq_len
-    whole = _grouped_cache_bytes(one, one.num_heads)
+    tokens = configuration.batch * configuration.seq_len
+    mha_bytes = _grouped_cache_bytes(configuration, configuration.num_heads)
 
     def cost(variant: str, num_kv_heads: int | None) -> Cost:
         parameters = (
-            _latent_parameters(one)
+            _latent_parameters(configuration)
             if num_kv_heads is None
-            else _grouped_parameters(one, num_kv_heads)
+            else _grouped_parameters(configuration, num_kv_heads)
         )
-        a_token = (
-            _latent_cache_bytes(one)
+        token_bytes = (
+            _latent_cache_bytes(configuration)
             if num_kv_heads is None
-            else _grouped_cache_bytes(one, num_kv_heads)
+            else _grouped_cache_bytes(configuration, num_kv_heads)
         )
         return Cost(
             variant,
             num_kv_heads,
-            one.num_layers * parameters,
-            tokens * a_token,
-            a_token,
-            100 * a_token / whole,
+            configuration.num_layers * parameters,
+            tokens * token_bytes,
+            token_bytes,
+            100 * token_bytes / mha_bytes,
         )
 
-    grouped = [cost("GQA", number) for number in _kv_heads(one)]
-    return [cost("MHA", one.num_heads), *grouped, cost("MQA", 1), cost("MLA", None)]
+    grouped = [cost("GQA", num_kv_heads) for num_kv_heads in _kv_heads(configuration)]
+    return [
+        cost("MHA", configuration.num_heads),
+        *grouped,
+        cost("MQA", 1),
+        cost("MLA", None),
+    ]
 
 
 def check_measurable(configuration: Configuration, rows: Iterable[Cost]) -> None:
-    """Hold what measuring would allocate, the weights and caches of one layer of all variants at once, to `MOST_MEASURED_BYTES`.
+    """Check that the costs can be measured.
+
+    The weights and caches of one layer of all variants together must fit into
+    `MOST_MEASURED_BYTES`.
 
     Raises:
-        DrillError: it is more, or the dtype is one that matrix products on a CPU do not take.
+        DrillError: If they are larger, or if torch has no matrix products of this dtype on a CPU.
     """
     dtype = configuration.dtype
     if dtype not in MEASURABLE:
         raise DrillError(
-            f"--measure cannot time {dtype}: torch multiplies no {dtype} matrices on a CPU. Give --dtype {' or '.join(MEASURABLE)}."
+            f"--measure cannot time {dtype}: torch multiplies no {dtype} matrices on a CPU. "
+            f"Give --dtype {' or '.join(MEASURABLE)}."
         )
     needed = (
         sum(row.parameters * ELEMENT_BYTES[dtype] + row.cache_bytes for row in rows)
@@ -247,13 +289,17 @@ def check_measurable(configuration: Configuration, rows: Iterable[Cost]) -> None
     )
     if needed > MOST_MEASURED_BYTES:
         raise DrillError(
-            f"--measure would need {in_units(needed)} for the weights and caches of one layer of every variant; "
-            f"it takes {in_units(MOST_MEASURED_BYTES)} at most. Give a smaller --seq-len, --batch or --d-model, or --dtype bfloat16."
+            f"--measure would need {in_units(needed)} for the weights and caches of one layer of "
+            f"every variant; it takes {in_units(MOST_MEASURED_BYTES)} at most. "
+            "Give a smaller --seq-len, --batch or --d-model, or --dtype bfloat16."
         )
 
 
 def in_units(size: int) -> str:
-    """Bytes in the greatest unit of 1024 that leaves at least 1, with at most one decimal: `64 MiB`, `4.5 MiB`, `512 B`."""
+    """Return a number of bytes as text: `64 MiB`, `4.5 MiB`, `512 B`.
+
+    The unit is the largest power of 1024 that leaves at least 1. There is at most one decimal.
+    """
     units = ("B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB")
     power = 0
     while power < len(units) - 1 and round(size / 1024**power, 1) >= 1024:
@@ -263,86 +309,110 @@ def in_units(size: int) -> str:
 
 
 def decimal(value: float) -> str:
-    """With one decimal, halves rounded up, and no trailing `.0`: `100`, `12.5`, `3.1`; `<0.1` for what would round to nothing."""
+    """Return a number with at most one decimal, halves rounded up: `100`, `12.5`, `3.1`.
+
+    A positive number that would be rounded to 0 is `<0.1`.
+    """
     text = f"{math.floor(value * 10 + 0.5) / 10:,.1f}".removesuffix(".0")
     return "<0.1" if text == "0" and value > 0 else text
 
 
-def _kv_heads(one: Configuration) -> list[int]:
-    if one.num_kv_heads is not None:
-        return [one.num_kv_heads]
+def _kv_heads(configuration: Configuration) -> list[int]:
+    if configuration.num_kv_heads is not None:
+        return [configuration.num_kv_heads]
+    num_heads = configuration.num_heads
     return [
-        number
-        for number in USUAL_KV_HEADS
-        if one.num_heads % number == 0 and number != one.num_heads
+        num_kv_heads
+        for num_kv_heads in USUAL_KV_HEADS
+        if num_heads % num_kv_heads == 0 and num_kv_heads != num_heads
     ]
 
 
-def _grouped_parameters(one: Configuration, num_kv_heads: int) -> int:
-    """q_proj, k_proj, v_proj and o_proj of one layer: 2 M H D + 2 M G D (Ainslie et al. 2023)."""
-    query_and_output = 2 * one.d_model * one.num_heads * one.head_dim
-    key_and_value = 2 * one.d_model * num_kv_heads * one.head_dim
+def _grouped_parameters(sizes: Configuration, num_kv_heads: int) -> int:
+    """Return the parameters of q_proj, k_proj, v_proj and o_proj in one layer.
+
+    2 M H D + 2 M G D (Ainslie et al. 2023).
+    """
+    query_and_output = 2 * sizes.d_model * sizes.num_heads * sizes.head_dim
+    key_and_value = 2 * sizes.d_model * num_kv_heads * sizes.head_dim
     return query_and_output + key_and_value
 
 
-def _latent_parameters(one: Configuration) -> int:
-    """The projections of one layer of MLA (DeepSeek-AI 2024, section 2.1): query, kv_down and k_rope, k_up and v_up, o_proj."""
-    query_width = one.num_heads * (one.head_dim + one.rope_dim)
+def _latent_parameters(sizes: Configuration) -> int:
+    """Return the parameters of MLA's projections in one layer.
+
+    The projections are the query, kv_down and k_rope, k_up and v_up, and o_proj (DeepSeek-AI 2024,
+    section 2.1).
+    """
+    query_width = sizes.num_heads * (sizes.head_dim + sizes.rope_dim)
     query = (
-        one.d_model * query_width
-        if one.q_rank is None
-        else one.d_model * one.q_rank + one.q_rank * query_width
+        sizes.d_model * query_width
+        if sizes.q_rank is None
+        else sizes.d_model * sizes.q_rank + sizes.q_rank * query_width
     )
-    down = one.d_model * (one.kv_rank + one.rope_dim)  # the rotary key is one for all heads
-    up = one.kv_rank * one.num_heads * 2 * one.head_dim
-    return query + down + up + one.num_heads * one.head_dim * one.d_model
+    down = sizes.d_model * (sizes.kv_rank + sizes.rope_dim)  # all heads share one rotary key
+    up = sizes.kv_rank * sizes.num_heads * 2 * sizes.head_dim
+    return query + down + up + sizes.num_heads * sizes.head_dim * sizes.d_model
 
 
-def _grouped_cache_bytes(one: Configuration, num_kv_heads: int) -> int:
-    """Bytes a token of all layers: a key and a value of every KV head, 2 N G D E (Shazeer 2019)."""
-    return 2 * one.num_layers * num_kv_heads * one.head_dim * ELEMENT_BYTES[one.dtype]
+def _grouped_cache_bytes(sizes: Configuration, num_kv_heads: int) -> int:
+    """Return the bytes per token in all layers: a key and a value for every KV head.
+
+    2 N G D E (Shazeer 2019).
+    """
+    return 2 * sizes.num_layers * num_kv_heads * sizes.head_dim * ELEMENT_BYTES[sizes.dtype]
 
 
-def _latent_cache_bytes(one: Configuration) -> int:
-    """Bytes a token of all layers: one latent and one rotary key, N (R + Dr) E (DeepSeek-AI 2024, table 1)."""
-    return one.num_layers * (one.kv_rank + one.rope_dim) * ELEMENT_BYTES[one.dtype]
+def _latent_cache_bytes(sizes: Configuration) -> int:
+    """Return the bytes per token in all layers: one latent and one rotary key.
+
+    N (R + Dr) E (DeepSeek-AI 2024, table 1).
+    """
+    return sizes.num_layers * (sizes.kv_rank + sizes.rope_dim) * ELEMENT_BYTES[sizes.dtype]
 
 
 def _check_size(option: str, size: int) -> None:
     if size < 1:
-        raise DrillError(f"{option} is {size}, and must be at least 1.")
+        raise DrillError(f"{option} is {size}; it must be at least 1.")
     if size > MOST:
         shown = f"{size:,}" if size < 10**30 else f"a number of {len(str(size))} digits"
         raise DrillError(
-            f"{option} is {shown}, and may be {MOST:,} at most. Give a smaller number."
+            f"{option} is {shown}; it must be at most {MOST:,}. Give a smaller number."
         )
 
 
 def _indivisible_model(d_model: int, num_heads: int) -> str:
     below = d_model // num_heads * num_heads
     fits = f"{below} or {below + num_heads}" if below else f"{num_heads}"
-    return f"--d-model {d_model} is not divisible by --heads {num_heads}. Give --d-model {fits}, other heads, or a --head-dim of its own."
+    return (
+        f"--d-model {d_model} is not divisible by --heads {num_heads}. "
+        f"Give --d-model {fits}, another --heads, or a --head-dim."
+    )
 
 
 def _divisors(number: int, most: int) -> list[int]:
-    """At most `most` divisors, the small ones first."""
-    found: list[int] = []
-    for one in range(1, min(number, 4096) + 1):
-        if number % one == 0:
-            found.append(one)
-        if len(found) == most:
+    """Return at most `most` divisors of a number, the smallest first."""
+    divisors: list[int] = []
+    for candidate in range(1, min(number, 4096) + 1):
+        if number % candidate == 0:
+            divisors.append(candidate)
+        if len(divisors) == most:
             break
-    return found
+    return divisors
 
 
 def _known(kind: str, wanted: str, names: Iterable[str]) -> str:
-    """The one of these names that is wanted, or DrillError with the near ones, or with all."""
+    """Return the wanted name as `names` spells it. Ignore the case of letters.
+
+    Raises:
+        DrillError: If `names` does not have it. The message has the nearest names, or all names.
+    """
     by_lower = {name.lower(): name for name in names}
     if wanted.lower() in by_lower:
         return by_lower[wanted.lower()]
     near = difflib.get_close_matches(wanted.lower(), by_lower, n=3, cutoff=0.5)
     hint = (
-        f"Did you mean {' or '.join(by_lower[one] for one in near)}?"
+        f"Did you mean {' or '.join(by_lower[name] for name in near)}?"
         if near
         else f"There are: {', '.join(by_lower.values())}."
     )

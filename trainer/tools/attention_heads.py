@@ -1,7 +1,7 @@
-"""What each head of given attention weights does: entropy, distance, class, and a small picture of it.
+"""Describe each head of given attention weights: its entropy, distance, class and a small picture.
 
-Entropy is mean_i(-sum_j p_ij ln p_ij), distance sum_ij p_ij |i - j| / sum_ij p_ij. All is summed in float64, some rows at a time: a long head
-needs no more memory than a short one.
+Entropy is mean_i(-sum_j p_ij ln p_ij). Distance is sum_ij p_ij |i - j| / sum_ij p_ij. All sums are
+in float64 over some rows at a time, so that a long head needs no more memory than a short head.
 """
 
 from __future__ import annotations
@@ -24,21 +24,25 @@ Grid = tuple[tuple[float, ...], ...]
 
 @dataclass(frozen=True)
 class HeadFacts:
-    """One head in plain numbers; NaN where a number is not defined.
+    """The facts about one head. A value that is not defined is NaN.
 
-    number         counts the heads of a file from 0
-    tensor         its name in the file, "" where it has none
-    index          of the leading dims, e.g. (layer, batch, head); () for a single matrix
-    length         L
-    entropy        nats, the mean over the queries
-    entropy_share  of ln L; NaN for L = 1
-    distance       positions
-    kind           "positional", "global", "backward", "forward" or "mixed"; "" where weights are not finite
-    notes          what about it is unlike attention weights, a phrase each
-    grid           means over blocks, queries by keys, NaN where a weight is not finite; () where no picture was asked for
+    Attributes:
+        head_index: The index of the head among all heads of the file, from 0.
+        tensor: The name of the tensor in the file, or "" if it has no name.
+        index: The indices in the leading dimensions, for example (layer, batch, head). () for a
+            single matrix.
+        length: The sequence length L.
+        entropy: The mean entropy over the queries, in nats.
+        entropy_share: The entropy divided by ln L. NaN for L = 1.
+        distance: The mean distance between query and key, in positions.
+        kind: "positional", "global", "backward", "forward" or "mixed". "" if some weights are not
+            finite.
+        notes: Phrases that say how the weights are unlike attention weights.
+        grid: The picture, queries by keys: means over blocks of weights, NaN for a block with a
+            weight that is not finite. () if no picture was requested.
     """
 
-    number: int
+    head_index: int
     tensor: str
     index: tuple[int, ...]
     length: int
@@ -51,32 +55,33 @@ class HeadFacts:
 
 
 def count_heads(tensors: Mapping[str, Tensor]) -> int:
-    """How many heads the tensors [..., L, L] hold together.
+    """Return the number of heads in all tensors [..., L, L].
 
     Raises:
-        DrillError: where they are too many to be told one by one.
+        DrillError: If there are more than `MOST_HEADS` heads.
     """
     count = sum(math.prod(tensor.shape[:-2]) for tensor in tensors.values())
     if count > MOST_HEADS:
         raise DrillError(
-            f"There are {count:,} heads; at most {MOST_HEADS:,} are told. Save a part of them, or pick a tensor with --name."
+            f"There are {count:,} heads; at most {MOST_HEADS:,} are shown. "
+            "Save fewer heads, or choose a tensor with --name."
         )
     return count
 
 
 def facts_of(
     tensors: Mapping[str, Tensor],
-    told: range,
+    heads: range,
     drawn: range,
     cells: Callable[[int], tuple[int, int]],
 ) -> Iterator[HeadFacts]:
-    """The facts of the heads whose numbers are in `told`, in order.
+    """Yield the facts about some heads, in order.
 
     Args:
-        tensors: by name, each [..., L, L] and floating.
-        told: numbers of heads, counted over all tensors.
-        drawn: numbers of those that get a picture.
-        cells: from a length to rows and columns of its picture.
+        tensors: The floating-point tensors by name, each [..., L, L].
+        heads: The indices of the heads, counted from 0 over all tensors.
+        drawn: The indices of the heads that get a picture.
+        cells: Returns the numbers of rows and columns of a picture for a length L.
     """
     first = 0
     for name, tensor in tensors.items():
@@ -84,16 +89,16 @@ def facts_of(
         flat = tensor.reshape(-1, length, length)  # [N, L, L]
         indices = list(product(*map(range, tensor.shape[:-2])))
         at_once = max(1, _ENTRIES_AT_ONCE // length**2)
-        stop = min(told.stop - first, len(flat))
-        for lowest in range(max(told.start - first, 0), stop, at_once):
-            heads = flat[lowest : min(lowest + at_once, stop)]  # [n, L, L]
-            measured = _measure(heads)
-            for position, head in enumerate(heads):
-                number = first + lowest + position
-                sums = {what: value[position] for what, value in measured.items()}
-                grid = _pooled(head, *cells(length)) if number in drawn else ()
+        stop = min(heads.stop - first, len(flat))
+        for lowest in range(max(heads.start - first, 0), stop, at_once):
+            block = flat[lowest : min(lowest + at_once, stop)]  # [n, L, L]
+            measured = _measure(block)
+            for position, head in enumerate(block):
+                head_index = first + lowest + position
+                sums = {sum_name: value[position] for sum_name, value in measured.items()}
+                grid = _pooled(head, *cells(length)) if head_index in drawn else ()
                 yield _facts(
-                    number,
+                    head_index,
                     name,
                     indices[lowest + position],
                     length,
@@ -105,15 +110,18 @@ def facts_of(
 
 
 def _tolerance(dtype: torch.dtype) -> float:
-    """How far from 1 a row may sum: every weight is rounded to the dtype on its own."""
+    """Return the allowed difference between the sum of a row and 1.
+
+    Every weight is rounded to the dtype separately, so the sum is not exactly 1.
+    """
     return max(1e-3, 2 * torch.finfo(dtype).eps)
 
 
 def _measure(heads: Tensor) -> dict[str, Tensor]:
-    """Sums over each head of [n, L, L]: float64 [n], and `rows` [n, L]."""
+    """Return sums over each head of [n, L, L] by name: float64 [n], and [n, L] for `rows`."""
     length = heads.shape[-1]
     position = torch.arange(length)
-    found: dict[str, Tensor] = {}
+    sums: dict[str, Tensor] = {}
     rows = []
     at_once = max(1, _ENTRIES_AT_ONCE // (length * len(heads)))
     for start in range(0, length, at_once):
@@ -129,13 +137,13 @@ def _measure(heads: Tensor) -> dict[str, Tensor]:
             "not finite": (~block.isfinite()).sum((-2, -1)),
             "negative": (block < 0).sum((-2, -1)),
         }
-        found = {what: value + found.get(what, 0) for what, value in part.items()}
+        sums = {name: value + sums.get(name, 0) for name, value in part.items()}
         rows.append(block.sum(-1))
-    return {**found, "rows": torch.cat(rows, dim=-1)}
+    return {**sums, "rows": torch.cat(rows, dim=-1)}
 
 
 def _facts(
-    number: int,
+    head_index: int,
     tensor: str,
     index: tuple[int, ...],
     length: int,
@@ -146,21 +154,21 @@ def _facts(
     entropy = float(sums["entropy"]) / length + 0.0  # never -0.0
     total = float(sums["rows"].sum())
     return HeadFacts(
-        number=number,
+        head_index=head_index,
         tensor=tensor,
         index=index,
         length=length,
         entropy=entropy,
         entropy_share=entropy / math.log(length) if length > 1 else math.nan,
         distance=float(sums["moved"]) / total if total else math.nan,
-        kind=_kind({what: float(value) for what, value in sums.items() if what != "rows"}, length),
+        kind=_kind({name: float(value) for name, value in sums.items() if name != "rows"}, length),
         notes=tuple(_notes(sums, length, tolerance)),
         grid=grid,
     )
 
 
 def _kind(sums: dict[str, float], length: int) -> str:
-    """The first class that holds."""
+    """Return the first class whose condition holds."""
     if sums["not finite"]:
         return ""
     if sums["diagonal"] / length > 0.5:
@@ -177,13 +185,17 @@ def _kind(sums: dict[str, float], length: int) -> str:
 def _notes(sums: dict[str, Tensor], length: int, tolerance: float) -> Iterator[str]:
     not_finite, negative = int(sums["not finite"]), int(sums["negative"])
     if not_finite:
-        yield f"{not_finite} of {length * length} weights {'is' if not_finite == 1 else 'are'} not finite"
+        verb = "is" if not_finite == 1 else "are"
+        yield f"{not_finite} of {length * length} weights {verb} not finite"
     if negative:
-        yield f"{negative} of {length * length} weights {'is' if negative == 1 else 'are'} negative"
+        verb = "is" if negative == 1 else "are"
+        yield f"{negative} of {length * length} weights {verb} negative"
     rows = sums["rows"][sums["rows"].isfinite()]
     off = rows[(rows - 1).abs() > tolerance]
     if len(off):
-        yield f"{len(off)} of {length} rows {'does' if len(off) == 1 else 'do'} not sum to 1 ({_span(float(off.min()), float(off.max()))})"
+        verb = "does" if len(off) == 1 else "do"
+        span = _span(float(off.min()), float(off.max()))
+        yield f"{len(off)} of {length} rows {verb} not sum to 1 ({span})"
 
 
 def _span(low: float, high: float) -> str:
@@ -192,7 +204,7 @@ def _span(low: float, high: float) -> str:
 
 
 def _pooled(head: Tensor, rows: int, columns: int) -> Grid:
-    """The means over blocks of a matrix [L, L]: as many rows and columns as asked for, or L."""
+    """Return the means over blocks of a matrix [L, L], in at most L rows and columns."""
     length = len(head)
     queries, keys = _averages(length, rows), _averages(length, columns)
     grid, broken = (torch.zeros(len(queries), len(keys), dtype=torch.float64) for _ in range(2))
@@ -201,14 +213,17 @@ def _pooled(head: Tensor, rows: int, columns: int) -> Grid:
         values = head[start : start + at_once].to(torch.float64)  # [r, L]
         finite = values.isfinite()
         share = queries[:, start : start + at_once]
-        # 0 times NaN would be NaN in every cell
+        # Replace NaN by 0 first: 0 times NaN would make every cell NaN.
         grid += share @ values.where(finite, 0) @ keys.T
         broken += share @ (~finite).to(torch.float64) @ keys.T
     return tuple(tuple(row) for row in grid.where(broken == 0, math.nan).tolist())
 
 
 def _averages(length: int, blocks: int) -> Tensor:
-    """[blocks, L]: each row averages over one block of neighbours; blocks differ by one position at most."""
+    """Return a matrix [blocks, L] whose rows average over blocks of neighbouring positions.
+
+    The lengths of the blocks differ by at most one position.
+    """
     blocks = min(blocks, length)
     block = torch.arange(length) * blocks // length  # [L], the block of each position
     member = (block == torch.arange(blocks)[:, None]).to(torch.float64)

@@ -1,7 +1,9 @@
-"""A decode step of each variant of attention, and how long it takes beside MHA's.
+"""Time a decode step of each attention variant relative to a step of MHA.
 
-The new token is the last of the S in the cache: a step projects it, writes its key and value (or latent) there, and attends to all S.
-Rotations are left out of all variants alike. B batch, M d_model, H heads, G key/value heads, D head_dim, R kv_rank, Dr rope_dim.
+The new token is the last of the S tokens in the cache. A step projects the token, writes its key
+and value (or its latent) into the last place of the cache, and attends to all S tokens. All
+variants leave out the rotations. B is batch, M d_model, H the number of heads, G the number of
+key/value heads, D head_dim, R kv_rank, Dr rope_dim.
 """
 
 from __future__ import annotations
@@ -21,7 +23,19 @@ _FEWEST_ROUNDS, _MOST_ROUNDS = 9, 301
 
 @dataclass(frozen=True)
 class Sizes:
-    """What the layers are made of; without `q_rank` the latent layer's query has one projection. `dtype` is torch's name."""
+    """The sizes of the layers.
+
+    Attributes:
+        batch: The number of sequences.
+        seq_len: The number of tokens in the cache.
+        d_model: The width of the model.
+        num_heads: The number of query heads.
+        head_dim: The width of a head.
+        kv_rank: The width of MLA's latent.
+        rope_dim: The width of MLA's rotary key.
+        q_rank: The rank of MLA's query, or None for a query with one projection.
+        dtype: torch's name of the dtype.
+    """
 
     batch: int
     seq_len: int
@@ -48,7 +62,7 @@ class GroupedLayer:
 
 @dataclass(frozen=True)
 class LatentLayer:
-    """Weights and cache of MLA; with no q_down the query's projections take the token itself."""
+    """Weights and cache of MLA. Without `q_down`, the query is projected from the token itself."""
 
     q_down: Tensor | None  # [Rq, M]
     q_up: Tensor  # [H * D, Rq or M]
@@ -65,7 +79,13 @@ class LatentLayer:
 
 @dataclass(frozen=True)
 class Ratio:
-    """A step's time divided by MHA's of the same round: the median of the rounds and their quartiles."""
+    """The time of a step divided by the time of MHA's step in the same round.
+
+    Attributes:
+        median: The median over the rounds.
+        lower: The lower quartile.
+        upper: The upper quartile.
+    """
 
     median: float
     lower: float
@@ -74,7 +94,13 @@ class Ratio:
 
 @dataclass(frozen=True)
 class Measured:
-    """A ratio for each variant, MHA first, and over how many rounds and on how many threads they were taken."""
+    """The result of a measurement.
+
+    Attributes:
+        ratios: The ratio of each variant, MHA first.
+        rounds: The number of rounds.
+        threads: The number of threads.
+    """
 
     ratios: tuple[Ratio, ...]
     rounds: int
@@ -84,17 +110,26 @@ class Measured:
 def measure(
     sizes: Sizes, kv_heads: Sequence[int | None], *, seconds: float, clock: Callable[[], float]
 ) -> Measured:
-    """Time one decode step of each variant, None standing for MLA and the first being MHA, for about so many seconds in all."""
+    """Time a decode step of each variant.
+
+    Args:
+        sizes: The sizes of the layers.
+        kv_heads: The number of KV heads of each variant, MHA first. None is MLA.
+        seconds: The approximate time of the whole measurement.
+        clock: Returns the current time in seconds.
+    """
     generator = torch.Generator().manual_seed(0)
     with torch.inference_mode():
         token = noise((sizes.batch, sizes.d_model), 1.0, sizes.dtype, generator)
         steps: list[Callable[[], Tensor]] = []
-        for number in kv_heads:
-            if number is None:
+        for num_kv_heads in kv_heads:
+            if num_kv_heads is None:
                 steps.append(functools.partial(latent_step, latent_layer(sizes, generator), token))
             else:
                 steps.append(
-                    functools.partial(grouped_step, grouped_layer(sizes, number, generator), token)
+                    functools.partial(
+                        grouped_step, grouped_layer(sizes, num_kv_heads, generator), token
+                    )
                 )
         ratios, rounds = side_by_side(steps, seconds=seconds, clock=clock)
     return Measured(tuple(ratios), rounds, torch.get_num_threads())
@@ -103,15 +138,20 @@ def measure(
 def side_by_side(
     steps: Sequence[Callable[[], object]], *, seconds: float, clock: Callable[[], float]
 ) -> tuple[list[Ratio], int]:
-    """Every step's time as a ratio to the first one's, and the number of rounds, of which there are at least 9.
+    """Return the time of every step relative to the first step, and the number of rounds.
 
-    Each round runs every step once, so that whatever else keeps the machine busy falls on all alike.
+    Each round runs every step once, so that other load on the machine affects all steps equally.
+
+    Args:
+        steps: The steps.
+        seconds: The approximate time of all rounds. There are at least 9 rounds.
+        clock: Returns the current time in seconds.
     """
     started = clock()
-    for step in (*steps, *steps):  # the first calls set up what the later ones find ready
+    for step in (*steps, *steps):  # the first calls set up resources that later calls reuse
         step()
-    a_round = (clock() - started) / 2
-    rounds = min(_MOST_ROUNDS, max(_FEWEST_ROUNDS, int(seconds / max(a_round, 1e-9))))
+    round_seconds = (clock() - started) / 2
+    rounds = min(_MOST_ROUNDS, max(_FEWEST_ROUNDS, int(seconds / max(round_seconds, 1e-9))))
     relative: list[list[float]] = [[] for _ in steps]
     for _ in range(rounds):
         times: list[float] = []
@@ -119,14 +159,16 @@ def side_by_side(
             started = clock()
             step()
             times.append(clock() - started)
-        for known, taken in zip(relative, times, strict=True):
-            known.append(taken / times[0])
-    quartiles = [statistics.quantiles(known, n=4, method="inclusive") for known in relative]
+        for step_ratios, step_time in zip(relative, times, strict=True):
+            step_ratios.append(step_time / times[0])
+    quartiles = [
+        statistics.quantiles(step_ratios, n=4, method="inclusive") for step_ratios in relative
+    ]
     return [Ratio(median, lower, upper) for lower, median, upper in quartiles], rounds
 
 
 def grouped_layer(sizes: Sizes, num_kv_heads: int, generator: torch.Generator) -> GroupedLayer:
-    """Random weights and a full cache of MHA, GQA or MQA."""
+    """Return random weights and a full cache of MHA, GQA or MQA."""
     width, kv_width = sizes.num_heads * sizes.head_dim, num_kv_heads * sizes.head_dim
     cache = (sizes.batch, num_kv_heads, sizes.seq_len, sizes.head_dim)
     return GroupedLayer(
@@ -140,7 +182,7 @@ def grouped_layer(sizes: Sizes, num_kv_heads: int, generator: torch.Generator) -
 
 
 def latent_layer(sizes: Sizes, generator: torch.Generator) -> LatentLayer:
-    """Random weights and a full cache of MLA."""
+    """Return random weights and a full cache of MLA."""
     width = sizes.num_heads * sizes.head_dim
     query_in = sizes.d_model if sizes.q_rank is None else sizes.q_rank
     return LatentLayer(
@@ -163,14 +205,15 @@ def latent_layer(sizes: Sizes, generator: torch.Generator) -> LatentLayer:
 
 
 def grouped_step(layer: GroupedLayer, token: Tensor) -> Tensor:
-    """One step of MHA, GQA or MQA: token [B, M] -> [B, M]. Writes the token's key and value into the cache's last place.
+    """Run one step of MHA, GQA or MQA: token [B, M] -> [B, M].
 
-    The queries are grouped by their key/value head, and the cache is read as it is: expanded to H heads it would cost what MHA costs.
+    Write the token's key and value into the last place of the cache. Group the queries by their
+    key/value head, so that the cache need not be expanded: with H heads it would cost as much as
+    MHA.
     """
     batch, num_kv_heads, _, head_dim = layer.keys.shape
-    q = functional.linear(token, layer.q_proj).view(
-        batch, num_kv_heads, -1, head_dim
-    )  # [B, G, H / G, D]
+    q = functional.linear(token, layer.q_proj)
+    q = q.view(batch, num_kv_heads, -1, head_dim)  # [B, G, H / G, D]
     layer.keys[:, :, -1] = functional.linear(token, layer.k_proj).view(
         batch, num_kv_heads, head_dim
     )
@@ -183,9 +226,10 @@ def grouped_step(layer: GroupedLayer, token: Tensor) -> Tensor:
 
 
 def latent_step(layer: LatentLayer, token: Tensor) -> Tensor:
-    """One absorbed step of MLA: token [B, M] -> [B, M]. Writes the token's latent and rotary key into the cache's last place.
+    """Run one absorbed step of MLA: token [B, M] -> [B, M].
 
-    W_UK is applied to the query and W_UV to the weighted latents, so that no key or value of a head is ever made
+    Write the token's latent and rotary key into the last place of the cache. Apply W_UK to the
+    query and W_UV to the weighted latents, so that no key or value of a head is ever computed
     (DeepSeek-AI 2024, "DeepSeek-V2", section 2.1.2).
     """
     batch, num_heads, kv_rank = token.shape[0], layer.num_heads, layer.kv_down.shape[0]
@@ -208,7 +252,17 @@ def latent_step(layer: LatentLayer, token: Tensor) -> Tensor:
 
 
 def noise(shape: tuple[int, ...], scale: float, dtype: str, generator: torch.Generator) -> Tensor:
-    """Normal numbers; of a large tensor only the first 2**20 - 3 are drawn, and then come again: gigabytes would take long."""
+    """Return a tensor of normally distributed random numbers.
+
+    Only the first 2**20 - 3 numbers of a large tensor are drawn and then repeated, because drawing
+    gigabytes would take long.
+
+    Args:
+        shape: The shape.
+        scale: The standard deviation.
+        dtype: torch's name of the dtype.
+        generator: The random number generator.
+    """
     count = math.prod(shape)
     drawn = (
         torch.randn(min(count, (1 << 20) - 3), generator=generator)

@@ -1,7 +1,7 @@
 """Call the learner's callables, whose arguments may have other names than the contract's.
 
-An argument with another name is accepted if it stands in the same place and has the same default.
-Calls then pass its value by position, or by the learner's own name.
+An argument with another name is accepted if it has the same position and the same default as the
+contract's argument. Calls then pass its value by position, or by the learner's own name.
 """
 
 from __future__ import annotations
@@ -21,15 +21,23 @@ _LITERALS = (int, float, str, bool, type(None))
 _POSITIONAL = ("POSITIONAL_ONLY", "POSITIONAL_OR_KEYWORD")
 
 
-def found_parameters(thing: Any, *, skip_self: bool) -> list[FoundParameter] | None:
-    """Return the arguments of a callable, or None if Python cannot tell (a scripted function)."""
-    parameters = _inspected(thing, skip_self=skip_self)
+def found_parameters(function: Any, *, skip_self: bool) -> list[FoundParameter] | None:
+    """Return the arguments of a callable, at most 50.
+
+    Args:
+        function: the callable.
+        skip_self: leave out the first argument.
+
+    Returns:
+        None if Python cannot find the arguments, for example of a scripted function.
+    """
+    parameters = _inspected(function, skip_self=skip_self)
     return None if parameters is None else [_found(parameter) for parameter in parameters[:50]]
 
 
-def _inspected(thing: Any, *, skip_self: bool) -> list[inspect.Parameter] | None:
+def _inspected(function: Any, *, skip_self: bool) -> list[inspect.Parameter] | None:
     try:
-        parameters = list(inspect.signature(thing).parameters.values())
+        parameters = list(inspect.signature(function).parameters.values())
     except (ValueError, TypeError):
         return None
     return parameters[1:] if skip_self else parameters
@@ -40,17 +48,21 @@ def _found(parameter: inspect.Parameter) -> FoundParameter:
     literal = not required and type(parameter.default) in _LITERALS
     return FoundParameter(
         cap(parameter.name, 100),
-        parameter.kind.name,  # type: ignore[arg-type]  # inspect's five kinds are the protocol's five
+        parameter.kind.name,  # type: ignore[arg-type]  # inspect and the protocol have the same kinds
         required,
         cap(repr(parameter.default), 200) if literal else None,
     )
 
 
 def renamed(contract: Signature, found: Sequence[FoundParameter]) -> dict[str, str]:
-    """Return the contract's arguments that have another name: contract's name -> learner's name.
+    """Return the arguments that have another name: the contract's name -> the learner's name.
 
-    The learner's argument stands in the same place, has the same default, and its name is none of
-    the contract's own names.
+    The learner's argument has the same position and the same default as the contract's argument,
+    and its name is not a name in the contract.
+
+    Args:
+        contract: the contract's callable.
+        found: the arguments of the learner's callable.
     """
     names = {have.name for have in found if not have.kind.startswith("VAR_")}
     wanted = {want.name for want in contract.parameters}
@@ -65,7 +77,16 @@ def renamed(contract: Signature, found: Sequence[FoundParameter]) -> dict[str, s
 
 
 def default_problem(want: Parameter, have: FoundParameter) -> str | None:
-    """Return in words how the default of the learner's argument differs from the contract's."""
+    """Return in words how the default of the learner's argument differs from the contract's.
+
+    Args:
+        want: the contract's argument.
+        have: the learner's argument.
+
+    Returns:
+        None if the contract's argument has no default, if the defaults are equal, or if the
+        learner's default is not a literal.
+    """
     if want.required:
         return None
     if have.required:
@@ -91,7 +112,11 @@ def _is_same(found: str, wanted: object) -> bool:
 
 
 class _Places:
-    """Where the learner's callable takes the contract's arguments."""
+    """The positions and names under which the learner's callable takes the contract's arguments.
+
+    Attributes:
+        is_needed: True if the callable does not take the contract's names unchanged.
+    """
 
     def __init__(self, contract: Signature, parameters: Sequence[inspect.Parameter]) -> None:
         found = [_found(parameter) for parameter in parameters]
@@ -109,7 +134,7 @@ class _Places:
         if len(args) > len(self._contract) or any(
             name in kwargs for name in self._contract[: len(args)]
         ):
-            return list(args), dict(kwargs)  # no call of the contract: Python says what is wrong
+            return list(args), dict(kwargs)  # no call of the contract: Python reports the error
         given = {**dict(zip(self._contract, args, strict=False)), **kwargs}
         by_place: list[Any] = []
         by_name: dict[str, Any] = {}
@@ -134,13 +159,13 @@ class _Places:
 
 
 class _Adapted:
-    """A function or an object that is called with the contract's names."""
+    """A wrapper that lets `drive` call a function or an object with the contract's names."""
 
     def __init__(self, target: Any, own: _Places | None, methods: Mapping[str, _Places]) -> None:
         self._target, self._own, self._methods = target, own, methods
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """Call the target with its own names."""
+        """Call the target with the learner's own names."""
         if self._own is None:
             return self._target(*args, **kwargs)
         by_place, by_name = self._own.fill(args, kwargs)
@@ -152,16 +177,16 @@ class _Adapted:
         return _Adapted(value, self._methods[name], {}) if name in self._methods else value
 
 
-def _places(contract: Signature | None, thing: Any, *, skip_self: bool) -> _Places | None:
-    """Return where arguments go; None if the callable takes the contract's names as they are."""
-    parameters = None if contract is None else _inspected(thing, skip_self=skip_self)
+def _places(contract: Signature | None, function: Any, *, skip_self: bool) -> _Places | None:
+    """Return the places of the arguments; None if the callable takes the contract's names."""
+    parameters = None if contract is None else _inspected(function, skip_self=skip_self)
     if contract is None or parameters is None:
         return None
     places = _Places(contract, parameters)
     return places if places.is_needed else None
 
 
-# Every case constructs the same class: its arguments are looked at once.
+# Every case constructs the same class, so the arguments of its constructor are inspected once.
 _of_constructors: WeakKeyDictionary[FunctionType, _Places | None] = WeakKeyDictionary()
 
 
@@ -171,7 +196,8 @@ def construct(
     """Call a constructor with the contract's arguments.
 
     Args:
-        make: the learner's class, called `name`.
+        make: the learner's class.
+        name: the name of the class in the contract.
         init: the arguments, by the contract's names.
         signatures: the contract's callables.
     """
@@ -179,7 +205,8 @@ def construct(
     if type(function) is FunctionType and function in _of_constructors:
         places = _of_constructors[function]
     else:
-        contract = next((one for one in signatures if one.name == f"{name}.__init__"), None)
+        wanted = f"{name}.__init__"
+        contract = next((signature for signature in signatures if signature.name == wanted), None)
         places = _places(contract, function, skip_self=True)
         if type(function) is FunctionType:
             _of_constructors[function] = places
@@ -190,8 +217,14 @@ def construct(
 def adapted(
     drive: Callable[[Any, Any], Any], entry: Sequence[str], signatures: Sequence[Signature]
 ) -> Callable[[Any, Any], Any]:
-    """Return `drive` so that it can call an implementation whose arguments have other names."""
-    by_name = {one.name: one for one in signatures}
+    """Wrap `drive` so that it can call an implementation whose arguments have other names.
+
+    Args:
+        drive: calls the implementation with the contract's names.
+        entry: the names of the callables that the challenge requires from the file.
+        signatures: the contract's callables.
+    """
+    by_name = {signature.name: signature for signature in signatures}
     methods_of: dict[type, dict[str, _Places]] = {}
 
     def in_contract_names(implementation: Any) -> Any:

@@ -1,6 +1,8 @@
-"""Run an implementation through the cases: build it, give it the grader's weights, call it, take its gradients, call it again.
+"""Run an implementation through the cases of a request.
 
-The worker does this with a submission. The grader does it with its own content, where it asks how a known mistake behaves.
+For each case: build the implementation, load the grader's weights, call it, compute its gradients,
+and call it again. The worker does this with a submission. The grader does it with its own content,
+to see how a known mistake behaves.
 """
 
 from __future__ import annotations
@@ -42,7 +44,7 @@ from trainer.worker.protocol import (
     Run,
     RunReply,
     Step,
-    Tried,
+    TriedAssignments,
     cap,
     fill,
     name_of,
@@ -55,52 +57,70 @@ _RECORDED = ("lines", "tensors", "gradients")  # purposes
 
 
 class Table(Protocol):
-    """Where tensors of a reply go."""
+    """A receiver of the tensors of a reply."""
 
     def add(self, tensor: Tensor) -> int:
-        """Keep a copy of the tensor's values; returns its number."""
+        """Keep a copy of the tensor's values and return the tensor's id."""
 
 
 class KeptTensors:
-    """A table that stays in this process."""
+    """A table whose tensors stay in this process."""
 
     def __init__(self) -> None:
         self.tensors: list[Tensor] = []
 
     def add(self, tensor: Tensor) -> int:
-        """Keep a copy of the tensor's values; returns its number."""
+        """Keep a copy of the tensor's values and return the tensor's id."""
         self.tensors.append(tensor.detach().clone())
         return len(self.tensors) - 1
 
 
 class Hooks:
-    """What a trial tells while it is under way; here nothing, and what is counted needs no import of its own."""
+    """The notifications of a case runner. This class ignores them. A worker overrides them."""
 
-    def note(self, number: int) -> None:
-        """This run is about to start."""
+    def start_run(self, run_index: int) -> None:
+        """Handle that a run is about to start."""
 
-    def done(self, count: int) -> None:
-        """So many runs, from the first on, are told in full."""
+    def finish_runs(self, count: int) -> None:
+        """Handle that the first `count` runs have complete results."""
 
-    def several(self, look: Callable[[], Tried | None]) -> None:
-        """Several assignments of layers fit; `look` tries them all on one run."""
+    def offer_assignments(self, try_all: Callable[[], TriedAssignments | None]) -> None:
+        """Handle that several assignments of layers fit.
 
-    def mark(self, part: str) -> None:
-        """What is printed from here on belongs to this part: `import`, or the number of a run for its first call."""
+        Args:
+            try_all: runs one case under all assignments; None if no case can be used.
+        """
 
-    def counted(self, number: int, counts: Counts) -> None:
-        """This is what a call of this run did."""
+    def mark_output(self, part: str) -> None:
+        """Handle that output printed from now on belongs to another part.
 
-    def ready(self) -> None:
-        """All is ready for the call of a run whose memory is measured."""
+        Args:
+            part: `import`, the index of a run for its first call, or "" for other calls.
+        """
 
-    def afresh(self, namespace: dict[str, Any]) -> dict[str, Any]:
-        """The same file imported once more, for what is counted."""
+    def send_counts(self, run_index: int, counts: Counts) -> None:
+        """Handle the counts of one call of a run."""
+
+    def await_measurement(self) -> None:
+        """Handle that a run whose memory is measured is ready for its call."""
+
+    def import_again(self, namespace: dict[str, Any]) -> dict[str, Any]:
+        """Return the namespace for a counted run: a new import of the file, or the given one."""
         return namespace
 
 
 class CaseRunner:
-    """One file on its way through all runs of a request."""
+    """The runs of one file through all cases of a request.
+
+    Attributes:
+        request: the request.
+        tensors: the tensors of the request.
+        guarded: calls the code of the file.
+        table: receives the tensors of the reply.
+        hooks: receives notifications about the progress.
+        reply: the results.
+        runs: the results of the cases; `run_all` puts them into `reply`.
+    """
 
     def __init__(
         self,
@@ -110,86 +130,98 @@ class CaseRunner:
         table: Table,
         hooks: Hooks,
     ) -> None:
-        self.request, self.tensors, self.guarded, self.table, self.hooks = (
-            request,
-            tensors,
-            guarded,
-            table,
-            hooks,
-        )
+        self.request, self.tensors, self.guarded = request, tensors, guarded
+        self.table, self.hooks = table, hooks
         self.reply = Reply()
         self.runs = [RunReply() for _ in request.runs]
-        self._gradients_matter = False  # whether some call with gradients failed, or gave something else than the one without
+        # True if a call with gradients failed, or returned other values than the call without.
+        self._gradients_matter = False
         self._recorders: dict[int, Recorder] = {}
 
     def run_all(self, namespace: dict[str, Any], drive: Drive) -> None:
-        """Every run of the request, then what the constructor must refuse; all that happens is told in `reply`."""
+        """Make every run of the request, then try the arguments that the constructor must refuse.
+
+        The results are in `reply`.
+
+        Args:
+            namespace: the names that the file defines, with their values.
+            drive: calls an implementation.
+        """
         self.reply.runs = self.runs
         drive = adapted(drive, self.request.entry, self.request.signatures)
-        # What a constructor leaves for the whole class must not reach runs that are to be as if they were alone.
-        for _, numbers in groupby(
-            range(len(self.runs)), key=lambda number: self.request.runs[number].purpose
+        # Only adjacent runs of the same purpose are built together: runs of another purpose must
+        # not see attributes that these constructors set on the class.
+        for _, run_indices in groupby(
+            range(len(self.runs)), key=lambda run_index: self.request.runs[run_index].purpose
         ):
-            self._run_together(list(numbers), namespace, drive)
+            self._run_together(list(run_indices), namespace, drive)
         for index, init in enumerate(self.request.refusals):
-            self.hooks.note(len(self.request.runs) + index)
+            self.hooks.start_run(len(self.request.runs) + index)
             name = self.request.entry[0]
             refused = partial(construct, namespace[name], name, init, self.request.signatures)
             self.reply.refusals.append(self.guarded.call("construct", refused)[1])
 
     def _run_together(
-        self, numbers: Sequence[int], namespace: dict[str, Any], drive: Drive
+        self, run_indices: Sequence[int], namespace: dict[str, Any], drive: Drive
     ) -> None:
-        """These runs, all of them built before the first one is called."""
-        built = {number: self.build(number, namespace) for number in numbers}
-        contracts = {number: self._contract(self.request.runs[number]) for number in numbers}
+        """Build all of these runs, then call them."""
+        built = {run_index: self.build(run_index, namespace) for run_index in run_indices}
+        contracts = {
+            run_index: self._contract(self.request.runs[run_index]) for run_index in run_indices
+        }
         chosen = self._choose_assignment(built, contracts)
         if len(self.reply.assignments) > 1:
-            self.hooks.several(lambda: self._try_all(namespace, built, contracts, drive))
-        for number, implementation in built.items():
-            self.hooks.done(number)
+            self.hooks.offer_assignments(lambda: self._try_all(namespace, built, contracts, drive))
+        for run_index, implementation in built.items():
+            self.hooks.finish_runs(run_index)
             if implementation is None:
                 continue
-            run, contract, told = self.request.runs[number], contracts[number], self.runs[number]
+            run, run_reply = self.request.runs[run_index], self.runs[run_index]
+            contract = contracts[run_index]
             if isinstance(implementation, nn.Module):
-                if chosen is None or told.unassigned:
-                    told.unassigned = True
-                    if (
-                        number == 0
-                    ):  # its values mean nothing, but it may still call what is not allowed
+                if chosen is None or run_reply.unassigned:
+                    run_reply.unassigned = True
+                    # The outputs mean nothing without the weights. The call only shows if the file
+                    # uses the library's attention.
+                    if run_index == 0:
                         self.guarded.call(
                             "forward",
                             partial(
                                 drive,
                                 implementation,
-                                Given(self.inputs(run, run.inputs), run.sizes),
+                                Given(self._fresh_inputs(run, run.inputs), run.sizes),
                             ),
                         )
                     continue
-                weights.load(implementation, contract, chosen, self.values_of(run))
-            self.hooks.note(number)
-            self._run(number, implementation, drive, contract, chosen)
+                weights.load(implementation, contract, chosen, self._weights_of(run))
+            self.hooks.start_run(run_index)
+            self._run(run_index, implementation, drive, contract, chosen)
 
-    def build(self, number: int, namespace: dict[str, Any]) -> Any:
-        """What `drive` calls in this run, with weights of its own still; None where the file's code raises."""
-        run = self.request.runs[number]
-        self.hooks.note(number)
+    def build(self, run_index: int, namespace: dict[str, Any]) -> Any:
+        """Return the implementation of a run, with its own first weights.
+
+        Returns:
+            None if the file's code raises an exception.
+        """
+        run = self.request.runs[run_index]
+        self.hooks.start_run(run_index)
         if run.probe:
-            namespace = self.hooks.afresh(namespace)
-        self.hooks.mark(str(number))
+            namespace = self.hooks.import_again(namespace)
+        self.hooks.mark_output(str(run_index))
         lost: list[str] = []
-        with self._recording(number):
+        with self._recording(run_index):
             implementation, failure = self.guarded.call(
                 "construct", lambda: self._built(run, namespace, lost)
             )
-        self.hooks.mark("")
-        told = self.runs[number]
-        told.failure, told.lost = failure, [cap(name, 200) for name in lost[:50]]
+        self.hooks.mark_output("")
+        run_reply = self.runs[run_index]
+        run_reply.failure = failure
+        run_reply.lost_imaginary = [cap(name, 200) for name in lost[:50]]
         if failure is None and isinstance(implementation, nn.Module):
             lazy, failure = self.guarded.call(
                 "construct", lambda: weights.lazy_layers(implementation)
             )
-            told.lazy = {
+            run_reply.lazy = {
                 cap(path, 200): cap(kind, 200) for path, kind in list((lazy or {}).items())[:50]
             }
             names: Any = None
@@ -198,38 +230,45 @@ class CaseRunner:
                     "construct", lambda: weights.parameter_names(implementation)
                 )
             if failure is not None:
-                told.failure = failure
+                run_reply.failure = failure
                 return None
             shapes, shared = names
-            told.parameters = {
+            run_reply.parameters = {
                 cap(name, 200): list(shape) for name, shape in list(shapes.items())[:200]
             }
-            told.shared = {
+            run_reply.shared = {
                 cap(name, 200): cap(other, 200) for name, other in list(shared.items())[:200]
             }
         elif failure is None and self.request.kind == "module":
-            told.failure = CallFailure(
+            run_reply.failure = CallFailure(
                 "construct",
                 "TypeError",
-                f"{self.request.entry[0]}(…) gives {describe(implementation)}, which is no nn.Module",
+                f"{self.request.entry[0]}(…) gives {describe(implementation)}, "
+                "which is not an nn.Module",
             )
             return None
         return None if failure else implementation
 
     def _built(self, run: Run, namespace: dict[str, Any], lost: list[str] | None = None) -> Any:
-        asked = self.request
-        dtype = DTYPES[run.dtype]
+        request = self.request
         return build(
-            namespace, asked.kind, asked.entry, run.init, dtype, run.mode, asked.signatures, lost
+            namespace,
+            request.kind,
+            request.entry,
+            run.init,
+            DTYPES[run.dtype],
+            run.mode,
+            request.signatures,
+            lost,
         )
 
-    def _recording(self, number: int) -> AbstractContextManager[object]:
-        """The recorder of this run, where the request asks for one."""
-        purpose = self._purpose_of(self.request.runs[number])
+    def _recording(self, run_index: int) -> AbstractContextManager[object]:
+        """Return the recorder of a run; a context that does nothing if the run is not recorded."""
+        purpose = self._purpose_of(self.request.runs[run_index])
         if purpose not in _RECORDED:
             return nullcontext()
         return self._recorders.setdefault(
-            number,
+            run_index,
             Recorder(self.guarded.path, names=purpose == "lines", gradients=purpose == "gradients"),
         )
 
@@ -239,33 +278,40 @@ class CaseRunner:
     def _choose_assignment(
         self, built: Mapping[int, Any], contracts: Mapping[int, layer_matching.Contract]
     ) -> layer_matching.Assignment | None:
-        """The request's assignment of the learner's layers, or the first that fits every case."""
-        asked = {path: tuple(roles) for path, roles in self.request.assignment.items()}
-        common: list[layer_matching.Assignment] | None = [asked] if asked else None
-        for number, implementation in built.items():
+        """Return the requested assignment of layers, or the first that fits all cases.
+
+        Returns:
+            None if no case has a fitting assignment.
+        """
+        requested = {path: tuple(roles) for path, roles in self.request.assignment.items()}
+        common: list[layer_matching.Assignment] | None = [requested] if requested else None
+        for run_index, implementation in built.items():
             if not isinstance(implementation, nn.Module):
                 continue
-            contract, told = contracts[number], self.runs[number]
-            shapes = {name: tuple(shape) for name, shape in told.parameters.items()}
-            if told.lazy:
-                told.unassigned = True
+            contract, run_reply = contracts[run_index], self.runs[run_index]
+            shapes = {name: tuple(shape) for name, shape in run_reply.parameters.items()}
+            if run_reply.lazy:
+                run_reply.unassigned = True
                 continue
-            # The one that is asked for is among those of all cases; of a single one there may be more than are looked for.
+            # The requested assignment fits all cases, but one case alone may have more assignments
+            # than the search returns.
             possible = (
-                [asked] * layer_matching.fits(contract, shapes, asked)
-                if asked
+                [requested] * layer_matching.fits(contract, shapes, requested)
+                if requested
                 else layer_matching.assignments(contract, shapes)
             )
             if not possible:
-                told.unassigned = True
+                run_reply.unassigned = True
                 continue
             common = (
-                possible if common is None else [one for one in common if one in possible] or common
+                possible
+                if common is None
+                else [assignment for assignment in common if assignment in possible] or common
             )
         if not common:
             return None
         self.reply.assignments = [
-            {path: list(roles) for path, roles in one.items()} for one in common
+            {path: list(roles) for path, roles in assignment.items()} for assignment in common
         ]
         self.reply.assignment = self.reply.assignments[0]
         return common[0]
@@ -276,50 +322,67 @@ class CaseRunner:
         built: Mapping[int, Any],
         contracts: Mapping[int, layer_matching.Contract],
         drive: Drive,
-    ) -> Tried | None:
-        """The first plain run under every assignment, on an object of its own; None where there is none that was built."""
-        usable = (
-            number
-            for number, one in built.items()
-            if isinstance(one, nn.Module) and not self.runs[number].unassigned
-        )
-        number = next((number for number in usable if _is_plain(self.request.runs[number])), None)
-        if number is None:
-            return None
-        run = self.request.runs[number]
+    ) -> TriedAssignments | None:
+        """Run the first plain case under every assignment, each with a new module.
 
-        def once(assignment: layer_matching.Assignment) -> dict[str, Returned]:
+        Returns:
+            None if no plain case has a module.
+        """
+        usable = (
+            run_index
+            for run_index, implementation in built.items()
+            if isinstance(implementation, nn.Module) and not self.runs[run_index].unassigned
+        )
+        run_index = next(
+            (run_index for run_index in usable if _is_plain(self.request.runs[run_index])), None
+        )
+        if run_index is None:
+            return None
+        run = self.request.runs[run_index]
+
+        def run_under(assignment: layer_matching.Assignment) -> dict[str, Returned]:
             implementation = self._built(run, namespace)
-            weights.load(implementation, contracts[number], assignment, self.values_of(run))
+            weights.load(implementation, contracts[run_index], assignment, self._weights_of(run))
             with torch.no_grad():
-                return self.told(
-                    drive(implementation, Given(self.inputs(run, run.inputs), run.sizes))
+                return self._described(
+                    drive(implementation, Given(self._fresh_inputs(run, run.inputs), run.sizes))
                 )
 
         possible = [
-            {path: tuple(roles) for path, roles in one.items()} for one in self.reply.assignments
+            {path: tuple(roles) for path, roles in assignment.items()}
+            for assignment in self.reply.assignments
         ]
-        return Tried(
-            number,
+        return TriedAssignments(
+            run_index,
             self.reply.assignments,
-            [self.guarded.call("forward", partial(once, one))[0] or {} for one in possible],
+            [
+                self.guarded.call("forward", partial(run_under, assignment))[0] or {}
+                for assignment in possible
+            ],
         )
 
     def _contract(self, run: Run) -> layer_matching.Contract:
         return layer_matching.contract_of(
-            {name: tuple(self.tensors[index].shape) for name, index in run.parameters.items()}
+            {
+                name: tuple(self.tensors[tensor_id].shape)
+                for name, tensor_id in run.parameters.items()
+            }
         )
 
-    def values_of(self, run: Run) -> dict[str, Tensor]:
-        """The weights of a run, named as in the contract."""
-        return {name: self.tensors[index] for name, index in run.parameters.items()}
+    def _weights_of(self, run: Run) -> dict[str, Tensor]:
+        """Return the weights of a run, named as in the contract."""
+        return {name: self.tensors[tensor_id] for name, tensor_id in run.parameters.items()}
 
-    def inputs(self, run: Run, tree: dict[str, Any]) -> dict[str, Any]:
-        """Fresh memory with these values, laid out as the run says."""
+    def _fresh_inputs(self, run: Run, tree: dict[str, Any]) -> dict[str, Any]:
+        """Return inputs with these values in new memory, in the layout of the run."""
         return laid_out(run, tree, self.tensors)
 
     def _with_values(self, run: Run, given: dict[str, Any], tree: dict[str, Any]) -> dict[str, Any]:
-        """The same tensors with these values; new ones if the submission has changed their shape or made them unwritable."""
+        """Write new values into the given tensors and return them.
+
+        Returns:
+            New tensors if the submission has changed a shape, or made a tensor unwritable.
+        """
         pairs = list(
             zip(
                 leaves(given),
@@ -328,31 +391,27 @@ class CaseRunner:
             )
         )
         if any(tensor.shape != values.shape for (_, tensor), (_, values) in pairs):
-            return self.inputs(run, tree)
+            return self._fresh_inputs(run, tree)
         try:
             for (_, tensor), (_, values) in pairs:
                 overwrite(tensor, values)
         except RuntimeError:
-            return self.inputs(run, tree)
+            return self._fresh_inputs(run, tree)
         return given
 
     def _run(
         self,
-        number: int,
+        run_index: int,
         implementation: Any,
         drive: Drive,
         contract: layer_matching.Contract,
         chosen: layer_matching.Assignment | None,
     ) -> None:
-        """A call without gradients, one on new values in the same memory, one with gradients on the first values in new memory.
-
-        That last call is made without gradients too where there are none, where what it gave is not what the first one gave, and where the run says so.
-        Where it does not say so, and gradients have made no difference in any run before, the first call records them, and there is no third.
-        """
-        run, told = self.request.runs[number], self.runs[number]
+        """Make the calls of one run. `RunReply` describes the calls."""
+        run, run_reply = self.request.runs[run_index], self.runs[run_index]
         purpose = self._purpose_of(run)
         if purpose in _RECORDED:
-            self._record(number, implementation, drive)
+            self._record(run_index, implementation, drive)
             return
         has_gradients = bool(run.differentiable or run.cotangents)
 
@@ -363,26 +422,28 @@ class CaseRunner:
         def first_call() -> dict[str, Any]:
             if not (run.probe and run.counted) or purpose != "grade":
                 return call(given, grad=False)
-            # The counters print on their own: what they print is not the learner's.
-            self.hooks.mark("")
+            # The counters print some lines, which must not be taken for the learner's output.
+            self.hooks.mark_output("")
             return self._counted(
-                number, printing_call, training=run.mode == "train", gradients=False
+                run_index, printing_call, training=run.mode == "train", gradients=False
             )
 
         def printing_call() -> dict[str, Any]:
-            self.hooks.mark(str(number))
+            self.hooks.mark_output(str(run_index))
             try:
                 return call(given, grad=False)
             finally:
-                self.hooks.mark("")
+                self.hooks.mark_output("")
 
-        self.hooks.mark(str(number))
-        own_call = run.probe or run.once_more or run.random or self._gradients_matter
-        if purpose == "grade" and has_gradients and not own_call:
-            if self._run_twice(run, told, implementation, call, contract, chosen):
+        self.hooks.mark_output(str(run_index))
+        is_special = (
+            run.probe or run.repeat_without_gradients or run.random or self._gradients_matter
+        )
+        if purpose == "grade" and has_gradients and not is_special:
+            if self._run_twice(run, run_reply, implementation, call, contract, chosen):
                 return
-            self.hooks.mark("")  # it has printed what it prints in this run
-        given = self.inputs(run, run.inputs)
+            self.hooks.mark_output("")  # the first call has printed the output of this run already
+        given = self._fresh_inputs(run, run.inputs)
         if run.probe and (
             short := next(
                 (
@@ -393,76 +454,91 @@ class CaseRunner:
                 None,
             )
         ):
-            told.failure = short  # the counters would find no memory either, and end the process
+            # The counters would find no memory either, and would end the process.
+            run_reply.failure = short
             return
         if self.request.measured:
-            self.hooks.ready()
-        outputs, told.failure = self.guarded.call("forward", first_call)
-        self.hooks.mark("")
-        told.inputs_after = {name: self.table.add(tensor) for name, tensor in leaves(given)}
-        if told.failure is not None:
+            self.hooks.await_measurement()
+        outputs, run_reply.failure = self.guarded.call("forward", first_call)
+        self.hooks.mark_output("")
+        run_reply.inputs_after = {name: self.table.add(tensor) for name, tensor in leaves(given)}
+        if run_reply.failure is not None:
             return
-        told.outputs, told.failure = self.guarded.call("forward", partial(self.told, outputs))
-        if told.failure is not None:
-            told.outputs = {}
+        run_reply.outputs, run_reply.failure = self.guarded.call(
+            "forward", partial(self._described, outputs)
+        )
+        if run_reply.failure is not None:
+            run_reply.outputs = {}
             return
         if purpose == "outputs":
             return
         if run.probe:
             for training, with_gradients in run.ways:
-                if told.failure is None and purpose == "grade":
+                if run_reply.failure is None and purpose == "grade":
                     self._count_again(
-                        number, implementation, call, training=training, gradients=with_gradients
+                        run_index, implementation, call, training=training, gradients=with_gradients
                     )
             return
-        first = self._run_again(run, told, given, outputs, call)
-        as_first = False
+        first = self._run_again(run, run_reply, given, outputs, call)
+        is_as_first = False
         if has_gradients:
-            as_first = self._run_gradients(run, told, implementation, first, call, contract, chosen)
-            self._gradients_matter |= not as_first and not run.random
-        if told.again_failure is None and (run.once_more or run.random or not as_first):
-            once_more, told.again_failure = self.guarded.call(
-                "second call", lambda: self.told(call(self.inputs(run, run.inputs), grad=False))
+            is_as_first = self._run_gradients(
+                run, run_reply, implementation, first, call, contract, chosen
             )
-            told.outputs_once_more = once_more or {}
+            self._gradients_matter |= not is_as_first and not run.random
+        if run_reply.again_failure is None and (
+            run.repeat_without_gradients or run.random or not is_as_first
+        ):
+            repeated, run_reply.again_failure = self.guarded.call(
+                "second call",
+                lambda: self._described(call(self._fresh_inputs(run, run.inputs), grad=False)),
+            )
+            run_reply.outputs_repeated = repeated or {}
 
     def _run_twice(
         self,
         run: Run,
-        told: RunReply,
+        run_reply: RunReply,
         implementation: Any,
         call: Callable[..., dict[str, Any]],
         contract: layer_matching.Contract,
         chosen: layer_matching.Assignment | None,
     ) -> bool:
-        """A call with gradients, and one without on new values in the same memory. False, and nothing told, where the first one fails: gradients may be why."""
+        """Make a call with gradients, and one call without on new values in the same memory.
+
+        Returns:
+            False if the first call fails. Then no result is stored, because the gradients may be
+            the reason of the failure.
+        """
         given = self._requiring_gradients(run)
         outputs, failure = self.guarded.call("forward", lambda: call(given, grad=True))
         if failure is None:
-            told.outputs, failure = self.guarded.call("forward", partial(self.told, outputs))
+            run_reply.outputs, failure = self.guarded.call(
+                "forward", partial(self._described, outputs)
+            )
         if failure is not None:
-            told.outputs, self._gradients_matter = {}, True
+            run_reply.outputs, self._gradients_matter = {}, True
             return False
-        self.hooks.mark("")
-        self._take_gradients(run, told, implementation, given, outputs, contract, chosen)
+        self.hooks.mark_output("")
+        self._take_gradients(run, run_reply, implementation, given, outputs, contract, chosen)
         for _, tensor in leaves(given):
             if tensor.is_leaf:
                 tensor.requires_grad_(False)
-        told.inputs_after = {name: self.table.add(tensor) for name, tensor in leaves(given)}
-        self._run_again(run, told, given, outputs, call)
+        run_reply.inputs_after = {name: self.table.add(tensor) for name, tensor in leaves(given)}
+        self._run_again(run, run_reply, given, outputs, call)
         return True
 
     def _requiring_gradients(self, run: Run) -> dict[str, Any]:
-        """The first values in fresh memory, such that gradients flow to what is to have some."""
+        """Return the first values in new memory. Differentiable inputs require gradients."""
         return map_leaves(
-            self.inputs(run, run.inputs),
+            self._fresh_inputs(run, run.inputs),
             lambda name, tensor: tensor.requires_grad_(name in run.differentiable),
         )
 
-    def _record(self, number: int, implementation: Any, drive: Drive) -> None:
-        """One call, without gradients unless they are asked for; tells what each line makes."""
-        run, told = self.request.runs[number], self.runs[number]
-        given = self.inputs(run, run.inputs)
+    def _record(self, run_index: int, implementation: Any, drive: Drive) -> None:
+        """Make one call and store its steps. Record gradients only if the purpose requires it."""
+        run, run_reply = self.request.runs[run_index], self.runs[run_index]
+        given = self._fresh_inputs(run, run.inputs)
         with_gradients = self._purpose_of(run) == "gradients"
         if with_gradients:
             given = map_leaves(
@@ -473,53 +549,55 @@ class CaseRunner:
             f"parameter {name}": value.detach()
             for name, value in module_parameters(implementation).items()
         }
-        recorder = self._recorders[number]
-        recorder.give(dict(leaves(given)) | own)
-        if not own and not dict(leaves(given)):  # nothing but numbers is computed
-            given = recorder.give_numbers(given)
-        self.hooks.mark(str(number))
+        recorder = self._recorders[run_index]
+        recorder.add_inputs(dict(leaves(given)) | own)
+        if not own and not dict(leaves(given)):  # all inputs are numbers
+            given = recorder.track_numbers(given)
+        self.hooks.mark_output(str(run_index))
         with torch.set_grad_enabled(with_gradients), recorder:
-            outputs, told.failure = self.guarded.call(
+            outputs, run_reply.failure = self.guarded.call(
                 "forward", lambda: drive(implementation, Given(given, run.sizes))
             )
-        self.hooks.mark("")
-        if told.failure is None and with_gradients:
-            recorder.used(value for value in outputs.values() if isinstance(value, Tensor))
+        self.hooks.mark_output("")
+        if run_reply.failure is None and with_gradients:
+            recorder.mark_used(value for value in outputs.values() if isinstance(value, Tensor))
         for step in recorder.steps:
-            tensor = (
+            tensor_id = (
                 self.table.add(step.value)
                 if step.value is not None and is_sendable(step.value)
                 else -1
             )
             name, parents = cap(step.name, 100), list(step.parents[:64])
-            told.steps.append(
+            run_reply.steps.append(
                 Step(
                     list(step.lines),
                     cap(step.operation, 100),
-                    tensor,
+                    tensor_id,
                     parents,
                     name,
-                    step.into,
+                    step.written,
                     step.entries,
-                    step.cut,
+                    step.is_cut,
                 )
             )
-        if told.failure is None:
-            told.outputs = self.guarded.call("forward", partial(self.told, outputs))[0] or {}
-            told.made_by = {
+        if run_reply.failure is None:
+            run_reply.outputs = (
+                self.guarded.call("forward", partial(self._described, outputs))[0] or {}
+            )
+            run_reply.made_by = {
                 name: recorder.step_of(value)
                 for name, value in outputs.items()
                 if isinstance(value, Tensor | TrackedNumber)
             }
 
     def _counted(
-        self, number: int, call: Callable[[], dict[str, Any]], *, training: bool, gradients: bool
+        self, run_index: int, call: Callable[[], dict[str, Any]], *, training: bool, gradients: bool
     ) -> dict[str, Any]:
-        """Make a call and tell what it did."""
-        probe = self.request.runs[number].probe
+        """Make a call, store its counts, and return its outputs."""
+        probe = self.request.runs[run_index].probe
 
         def made() -> dict[str, Any]:
-            return _looked_at(call())
+            return _plain_tensors(call())
 
         if probe == "held":
             outputs, counts = observe_memory(made, training=training, gradients=gradients)
@@ -529,26 +607,29 @@ class CaseRunner:
             outputs, counts = observe(
                 made, products=probe == "work", training=training, gradients=gradients
             )
-        self._tell(number, counts)
+        self._store_counts(run_index, counts)
         given: dict[str, Any] = outputs
         return given
 
-    def _tell(self, number: int, counts: Counts) -> None:
-        self.hooks.counted(number, counts)
-        self.runs[number].counts.append(counts)
+    def _store_counts(self, run_index: int, counts: Counts) -> None:
+        self.hooks.send_counts(run_index, counts)
+        self.runs[run_index].counts.append(counts)
 
     def _count_again(
         self,
-        number: int,
+        run_index: int,
         implementation: Any,
         call: Callable[..., dict[str, Any]],
         *,
         training: bool,
         gradients: bool,
     ) -> None:
-        """Count a call in another mode, with gradients or without: the learner's code may take another way there."""
-        run, told = self.request.runs[number], self.runs[number]
-        inputs = self.inputs(run, run.inputs)
+        """Count a call in another mode, or with gradients.
+
+        The learner's code may compute in another way then.
+        """
+        run, run_reply = self.request.runs[run_index], self.runs[run_index]
+        inputs = self._fresh_inputs(run, run.inputs)
         if gradients:
             inputs = map_leaves(
                 inputs, lambda _, tensor: tensor.requires_grad_(tensor.is_floating_point())
@@ -559,73 +640,81 @@ class CaseRunner:
             if is_module:
                 implementation.train(training)
             return self._counted(
-                number, lambda: call(inputs, grad=gradients), training=training, gradients=gradients
+                run_index,
+                lambda: call(inputs, grad=gradients),
+                training=training,
+                gradients=gradients,
             )
 
         failure = self.guarded.call(
             "forward with gradients" if gradients else "forward", another_call
         )[1]
-        if training == (
-            run.mode == "train"
-        ):  # what is wrong in the other mode alone, other cases tell
-            told.failure = failure
+        # Other cases report failures that occur in the other mode only.
+        if training == (run.mode == "train"):
+            run_reply.failure = failure
         if is_module:
             self.guarded.call("forward", lambda: implementation.train(run.mode == "train"))
 
     def _run_gradients(
         self,
         run: Run,
-        told: RunReply,
+        run_reply: RunReply,
         implementation: Any,
         first: dict[str, Tensor],
         call: Callable[..., dict[str, Any]],
         contract: layer_matching.Contract,
         chosen: layer_matching.Assignment | None,
     ) -> bool:
-        """A call with gradients on the first values in new memory, and the backward pass. Returns whether all that the `first` call gave came again."""
+        """Make a call with gradients on the first values in new memory, and the backward pass.
+
+        Returns:
+            True if the outputs equal those of the `first` call.
+        """
         inputs = self._requiring_gradients(run)
         outputs, failure = self.guarded.call(
             "forward with gradients", lambda: call(inputs, grad=True)
         )
         if failure is not None:
-            told.gradient_failure = failure
+            run_reply.gradient_failure = failure
             return False
-        told.outputs_with_gradients, told.gradient_failure = self.guarded.call(
-            "forward with gradients", partial(self.told, outputs)
+        run_reply.outputs_with_gradients, run_reply.gradient_failure = self.guarded.call(
+            "forward with gradients", partial(self._described, outputs)
         )
-        if told.gradient_failure is not None:
-            told.outputs_with_gradients = {}
+        if run_reply.gradient_failure is not None:
+            run_reply.outputs_with_gradients = {}
             return False
-        as_first = bool(
+        is_as_first = bool(
             self.guarded.call(
                 "forward with gradients",
-                lambda: all(_is_same(first.get(name), outputs.get(name)) for name in told.outputs),
+                lambda: all(
+                    _is_same(first.get(name), outputs.get(name)) for name in run_reply.outputs
+                ),
             )[0]
         )
-        self._take_gradients(run, told, implementation, inputs, outputs, contract, chosen)
-        return as_first
+        self._take_gradients(run, run_reply, implementation, inputs, outputs, contract, chosen)
+        return is_as_first
 
     def _take_gradients(
         self,
         run: Run,
-        told: RunReply,
+        run_reply: RunReply,
         implementation: Any,
         inputs: dict[str, Any],
         outputs: dict[str, Any],
         contract: layer_matching.Contract,
         chosen: layer_matching.Assignment | None,
     ) -> None:
-        """The backward pass, and what comes of it, named as in the contract."""
+        """Make the backward pass and store the gradients, named as in the contract."""
         own = module_parameters(implementation)
         wrt = {
             f"input {name}": tensor for name, tensor in leaves(inputs) if name in run.differentiable
         }
         wrt |= {f"parameter {name}": parameter for name, parameter in own.items()}
-        cotangents = {name: self.tensors[index] for name, index in run.cotangents.items()}
-        found, told.gradient_failure = self.guarded.call(
+        cotangents = {name: self.tensors[tensor_id] for name, tensor_id in run.cotangents.items()}
+        found, run_reply.gradient_failure = self.guarded.call(
             "backward", lambda: gradients(outputs, cotangents, wrt)
         )
-        if told.gradient_failure is not None:
+        if run_reply.gradient_failure is not None:
             return
         of_inputs = {
             name.removeprefix("input "): value
@@ -634,25 +723,30 @@ class CaseRunner:
         }
         if chosen is not None:
             shapes = {
-                name: tuple(self.tensors[index].shape) for name, index in run.parameters.items()
+                name: tuple(self.tensors[tensor_id].shape)
+                for name, tensor_id in run.parameters.items()
             }
             of_own = {name: found[f"parameter {name}"] for name in own}
             of_inputs |= weights.by_contract(contract, chosen, of_own, shapes)
-        told.gradients = {
+        run_reply.gradients = {
             name: self.table.add(value) for name, value in of_inputs.items() if is_sendable(value)
         }
 
     def _run_again(
         self,
         run: Run,
-        told: RunReply,
+        run_reply: RunReply,
         given: dict[str, Any],
         first: dict[str, Any],
         call: Callable[..., dict[str, Any]],
     ) -> dict[str, Tensor]:
-        """New values in the same memory; the first results must stay. Returns copies of them.
+        """Make a call on new values in the same memory, and check that the first outputs stay.
 
-        An answer or a mask kept from an earlier call, by value or by reference, is wrong here or in the call that follows.
+        A submission may keep a result or a mask of an earlier call, by value or by reference. Then
+        the results of this call or of the next call are wrong.
+
+        Returns:
+            Copies of the first outputs, made before this call.
         """
         memory = {tensor.untyped_storage().data_ptr() for _, tensor in leaves(given)}
         before = {
@@ -661,41 +755,44 @@ class CaseRunner:
             if is_sendable(value) and value.untyped_storage().data_ptr() not in memory
         }
         given = self._with_values(run, given, run.again)
-        outputs, told.again_failure = self.guarded.call(
+        outputs, run_reply.again_failure = self.guarded.call(
             "second call", lambda: call(given, grad=False)
         )
-        if told.again_failure is None:
-            told.outputs_again = (
-                self.guarded.call("second call", partial(self.told, outputs))[0] or {}
+        if run_reply.again_failure is None:
+            run_reply.outputs_again = (
+                self.guarded.call("second call", partial(self._described, outputs))[0] or {}
             )
-            told.overwritten = [
+            run_reply.overwritten = [
                 name for name, value in before.items() if not _is_same(value, first[name])
             ]
         return before
 
-    def told(self, outputs: Any) -> dict[str, Returned]:
-        """What `drive` gave, in words and numbers of tensors."""
-        told: dict[str, Returned] = {}
+    def _described(self, outputs: Any) -> dict[str, Returned]:
+        """Return the outputs of `drive` in words and tensor ids."""
+        described: dict[str, Returned] = {}
         for name, value in outputs.items():
             if not isinstance(value, Tensor):
                 plain, text = plain_value(value)
-                told[name] = Returned(cap(describe(value)), plain=plain, text=cap(text, 200))
+                described[name] = Returned(cap(describe(value)), plain=plain, text=cap(text, 200))
                 continue
-            if (odd := _oddity(value)) is not None:
-                told[name] = Returned(odd)
+            if (oddity := _oddity(value)) is not None:
+                described[name] = Returned(oddity)
                 continue
-            told[name] = Returned(
+            described[name] = Returned(
                 "a tensor",
                 list(value.shape),
                 name_of(value.dtype),
                 value.device.type,
                 self.table.add(value) if is_sendable(value) else -1,
             )
-        return told
+        return described
 
 
-def _looked_at(outputs: dict[str, Any]) -> dict[str, Any]:
-    """Return the results of a call as plain tensors: a tensor class of the learner's may compute only when it is looked at."""
+def _plain_tensors(outputs: dict[str, Any]) -> dict[str, Any]:
+    """Return the outputs of a call with plain tensors in place of tensors of the learner's classes.
+
+    A tensor class of the learner's may delay its computation until its values are read.
+    """
     found: dict[str, Any] = {}
     for name, value in outputs.items():
         if (
@@ -710,22 +807,28 @@ def _looked_at(outputs: dict[str, Any]) -> dict[str, Any]:
 
 
 def _is_plain(run: Run) -> bool:
-    """Whether nothing about a run is special: no probe, no dropout, no odd memory, no coarse rounding."""
+    """Return if a run has no probe, no dropout, no special memory layout and no coarse rounding."""
     return run.probe is None and run.mode == "eval" and not run.layout and run.dtype != "bfloat16"
 
 
-def _is_same(one: Any, other: Any) -> bool:
-    """Whether two results are the same numbers, NaN taken for one."""
+def _is_same(value: Any, other: Any) -> bool:
+    """Return if two results have the same entries. NaN counts as 0 here."""
     return (
-        is_sendable(one)
+        is_sendable(value)
         and is_sendable(other)
-        and one.shape == other.shape
-        and torch.equal(one.nan_to_num(), other.detach().nan_to_num())
+        and value.shape == other.shape
+        and torch.equal(value.nan_to_num(), other.detach().nan_to_num())
     )
 
 
 def laid_out(run: Run, tree: dict[str, Any], tensors: Sequence[Tensor]) -> dict[str, Any]:
-    """The inputs of a run in fresh memory, laid out as it says."""
+    """Return inputs of a run in new memory, in the layout of the run.
+
+    Args:
+        run: the run, which names the layouts.
+        tree: the inputs, with {"tensor": tensor_id} in place of tensors.
+        tensors: the tensors of the request.
+    """
     given: dict[str, Any] = {name: fill(value, tensors) for name, value in tree.items()}
     return map_leaves(
         given, lambda name, tensor: lay_out(tensor, run.layout.get(name.partition("[")[0]))
@@ -733,7 +836,7 @@ def laid_out(run: Run, tree: dict[str, Any], tensors: Sequence[Tensor]) -> dict[
 
 
 def _oddity(value: Tensor) -> str | None:
-    """What makes a tensor no ordinary one, in words."""
+    """Return in words why a tensor is not an ordinary tensor; None if it is ordinary."""
     if value.is_nested:
         return "a nested tensor"
     if value.layout is not torch.strided:
@@ -744,7 +847,7 @@ def _oddity(value: Tensor) -> str | None:
 
 
 def is_sendable(value: Any) -> bool:
-    """Whether a reply can hold it: an ordinary tensor, not too large."""
+    """Return if a reply can hold a value: an ordinary tensor that is not too large."""
     return (
         isinstance(value, Tensor)
         and _oddity(value) is None

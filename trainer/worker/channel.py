@@ -1,6 +1,7 @@
-"""The pipes between the grader and one worker, as the worker sees them: requests in, replies out.
+"""The pipes between the grader and one worker, seen from the worker: requests in, replies out.
 
-Pipes and not sockets: nothing but bytes in order can be sent through them.
+They are pipes and not sockets, because a pipe can carry only bytes, in order. A socket could also
+carry descriptors.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ import struct
 
 from trainer.worker.protocol import message
 
-HEAD_BYTES = 9  # one byte of kind, eight bytes of length
+HEAD_BYTES = 9  # one byte for the kind, eight bytes for the length
 _CHUNK = 1 << 20
 
 
@@ -25,8 +26,8 @@ class Channel:
     """A worker's ends of its two pipes.
 
     Args:
-        requests: descriptor to read from.
-        replies: descriptor to write to.
+        requests: the descriptor to read from.
+        replies: the descriptor to write to.
     """
 
     def __init__(self, requests: int, replies: int) -> None:
@@ -41,7 +42,11 @@ class Channel:
         return self._read(payload_bytes(self._read(HEAD_BYTES)))
 
     def send(self, kind: bytes, payload: bytes) -> None:
-        """Send a whole message, also if somebody has made the descriptor non-blocking.
+        """Send a whole message, even if the submission has made the descriptor non-blocking.
+
+        Args:
+            kind: the message's kind, one byte.
+            payload: the message's content.
 
         Raises:
             OSError: if the pipe is closed.
@@ -59,7 +64,7 @@ class Channel:
 
 
 def write_all(descriptor: int, data: bytes) -> None:
-    """Write all bytes; wait where the pipe is full."""
+    """Write all bytes. Wait while the pipe is full."""
     rest = memoryview(data)
     while rest:
         try:

@@ -1,9 +1,9 @@
 """Tell a copy of one of torch's long functions from code that only does the same.
 
-Code is compared as a sequence of steps. Names of local and global variables, constants' places,
-line numbers and the function's own name do not count; operations, attributes and constants do. A
-copy shares most of its runs of eight steps with the original; nobody who writes attention again
-comes near that.
+Code is compared as a sequence of steps, which are simplified bytecode instructions. Operations,
+attributes and constants count. Names of local and global variables, positions of constants, line
+numbers and the name of the function do not count. A copy shares most of its runs of eight steps
+with the original. Code that somebody writes anew shares far fewer.
 """
 
 from __future__ import annotations
@@ -14,11 +14,12 @@ from functools import cache
 from types import CodeType
 
 _RUN = 8  # steps
-# steps, of an original and of a copy; less is no more than what all attention has in common
+# The fewest steps of an original and of a copy. Shorter code has no more in common with an original
+# than all attention has.
 _FEWEST = 60
-_SHARE = 0.6  # of the runs of the shorter of both
+_SHARE = 0.6  # of the runs of the shorter of the two codes
 _FEWEST_ATTRIBUTES = 4
-_SHARE_OF_ATTRIBUTES = 0.3  # a copy has far more in common: attributes are among the steps
+_SHARE_OF_ATTRIBUTES = 0.3  # a copy shares far more of them, because attributes are among the steps
 _NO_STEPS = frozenset(
     "CACHE RESUME NOP PRECALL EXTENDED_ARG MAKE_CELL COPY_FREE_VARS PUSH_NULL".split()
 )
@@ -26,7 +27,7 @@ _VARIABLES = ("FAST", "DEREF", "GLOBAL", "NAME", "CLOSURE")
 
 
 class Originals:
-    """The functions that nobody may copy."""
+    """The functions of torch that a submission may not copy."""
 
     def __init__(self, codes: Iterable[CodeType]) -> None:
         originals = [code for code in codes if _length(code) >= _FEWEST]
@@ -36,27 +37,27 @@ class Originals:
     def __len__(self) -> int:
         return len(self._runs)
 
-    def include(self, code: CodeType) -> bool:
-        """Return whether this code is a copy of an original, or of a long part of one."""
+    def is_copy(self, code: CodeType) -> bool:
+        """Return if the code is a copy of an original, or of a long part of an original."""
         return self.likeness(code) >= _SHARE
 
     def likeness(self, code: CodeType) -> float:
-        """Return the share of runs that this code has in common with the original most like it,
-        from 0 to 1.
-        """
+        """Return the largest share of runs, from 0 to 1, that the code shares with an original."""
         names = frozenset(code.co_names)
-        # Decoding takes long, and importing a part of torch brings forty thousand functions.
-        alike = [
+        # Compare attribute names first. Decoding takes long, and the import of a part of torch
+        # brings forty thousand functions.
+        candidates = [
             runs
-            for runs, own in zip(self._runs, self._attributes, strict=True)
-            if len(own & names)
-            >= max(_FEWEST_ATTRIBUTES, _SHARE_OF_ATTRIBUTES * min(len(own), len(names)))
+            for runs, attributes in zip(self._runs, self._attributes, strict=True)
+            if len(attributes & names)
+            >= max(_FEWEST_ATTRIBUTES, _SHARE_OF_ATTRIBUTES * min(len(attributes), len(names)))
         ]
-        if not alike or _length(code) < _FEWEST:
+        if not candidates or _length(code) < _FEWEST:
             return 0.0
         found = runs_of(code)
         return max(
-            len(found & runs) / max(min(len(found), len(runs)), _FEWEST - _RUN) for runs in alike
+            len(found & runs) / max(min(len(found), len(runs)), _FEWEST - _RUN)
+            for runs in candidates
         )
 
 
@@ -66,7 +67,7 @@ def nested_in(code: CodeType) -> list[CodeType]:
 
 
 def runs_of(code: CodeType) -> frozenset[tuple[str, ...]]:
-    """Return all runs of steps of the code itself, without what is nested in it."""
+    """Return all runs of eight steps of the code, without the code that is nested in it."""
     steps = [
         _step(instruction)
         for instruction in dis.get_instructions(code)
@@ -82,7 +83,7 @@ def _attributes_of(code: CodeType) -> frozenset[str]:
 
 
 def _length(code: CodeType) -> int:
-    """Return a bound on the number of steps that costs no decoding."""
+    """Return an upper bound of the number of steps, without decoding the code."""
     return len(code.co_code) // 2
 
 
@@ -102,7 +103,7 @@ def _step(instruction: dis.Instruction) -> str:
 
 @cache
 def _kind_of(opname: str) -> str:
-    """Return the step's kind: all ways to read a variable are one."""
+    """Return the kind of a step. All ways to read a variable are the same kind."""
     if opname in ("LOAD_CONST", "RETURN_CONST", "LOAD_SMALL_INT"):
         return "constant"
     for verb in ("LOAD", "STORE", "DELETE"):

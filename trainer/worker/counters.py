@@ -1,10 +1,18 @@
-"""Count what one call does: tensor operations, lines of Python, values that leave torch, multiply-adds, memory.
+"""Count the work of one call: tensor operations, lines of Python, multiply-adds and memory.
 
-torch's profiler counts operations and the sizes of their inputs in C++, in all threads, below all that Python code can
-switch off in passing. A trace function counts the lines of Python that run. Operations of our own before and after the
-call must be seen, and whatever else touches a witness, or our own code, is noted; else the counts mean nothing, and
-`Counts.tampered` says why. Multiply-adds are counted here and not by `torch.utils.flop_counter`: importing that takes
-0.7 s, and it knows no products that are written as `mul` and `sum`.
+Values that leave torch are counted too.
+
+torch's profiler counts operations and the sizes of their inputs. It does so in C++ and in all
+threads, below everything that Python code can easily switch off. A trace function counts the lines
+of Python that run.
+
+The counters protect themselves against the submission. Canaries are known operations and lines,
+which run before and after the call and must appear in the counts. Code that touches a counter, or
+the code of this package, is noted. If a canary is missing or a touch is noted, the counts mean
+nothing, and `Counts.tampered` gives the reason.
+
+Multiply-adds are counted here and not with `torch.utils.flop_counter`: its import takes 0.7 s, and
+it does not count products that are written as `mul` and `sum`.
 """
 
 from __future__ import annotations
@@ -39,27 +47,32 @@ from trainer.worker.protocol import Counts
 
 Shape = Sequence[int]
 
-QUIET = {
-    "KINETO_LOG_LEVEL": "99"
-}  # the profiler reads it when it is first used; otherwise it prints what it does
+# The profiler reads this variable at its first use. Without the variable, it prints log lines.
+QUIET = {"KINETO_LOG_LEVEL": "99"}
 os.environ.update(QUIET)
 
-# By name: which inputs are multiplied as matrices, or as a matrix and a vector.
+# Name of an operation -> the places of the inputs that are multiplied as matrices.
 _PRODUCTS = {"mm": (0, 1), "bmm": (0, 1), "addmm": (1, 2), "baddbmm": (1, 2), "addbmm": (1, 2)}
-_WITH_A_VECTOR = {"mv": 0, "dot": 0, "vdot": 0, "addmv": 1}
-_OF_ONE = frozenset(
-    "prod cumprod pow pow_ square scatter_reduce scatter_reduce_ index_reduce segment_reduce".split()
+# Name of an operation -> the place of the input that is multiplied with a vector.
+_PRODUCTS_WITH_A_VECTOR = {"mv": 0, "dot": 0, "vdot": 0, "addmv": 1}
+# Operations that multiply entries of one input.
+_PRODUCTS_OF_ONE_INPUT = frozenset(
+    "prod cumprod pow pow_ square scatter_reduce scatter_reduce_ index_reduce "
+    "segment_reduce".split()
 )
-_OF_A_SQUARE = frozenset("linalg_matrix_exp matrix_exp linalg_inv linalg_inv_ex".split())
-# Operations on several tensors that move, choose or add entries and multiply none. Every other operation on two
+# Operations on one square matrix that multiply matrices.
+_PRODUCTS_OF_A_SQUARE = frozenset("linalg_matrix_exp matrix_exp linalg_inv linalg_inv_ex".split())
+# Operations on several tensors that only move, choose or add entries. Every other operation on two
 # tensors counts as a product of its entries.
 _NO_PRODUCTS = frozenset(
-    "add add_ sub sub_ rsub cat stack where copy copy_ masked_fill masked_fill_ masked_scatter masked_scatter_ index index_put "
-    "index_put_ index_add index_copy index_select index_fill gather scatter scatter_ scatter_add scatter_add_ "
-    "select_scatter slice_scatter diagonal_scatter maximum minimum fmax fmin clamp clamp_ eq ne lt le gt ge eq_ ne_ lt_ le_ gt_ ge_ "
-    "logical_and logical_or logical_xor bitwise_and bitwise_or bitwise_xor bitwise_and_ bitwise_or_ embedding take "
-    "searchsorted bucketize equal isclose expand_as view_as reshape_as type_as set_ resize_as_ _local_scalar_dense lift_fresh "
-    "dropout native_dropout bernoulli bernoulli_ masked_select nonzero put_ put complex view_as_complex arange fill_".split()
+    "add add_ sub sub_ rsub cat stack where copy copy_ masked_fill masked_fill_ masked_scatter "
+    "masked_scatter_ index index_put index_put_ index_add index_copy index_select index_fill "
+    "gather scatter scatter_ scatter_add scatter_add_ select_scatter slice_scatter "
+    "diagonal_scatter maximum minimum fmax fmin clamp clamp_ eq ne lt le gt ge eq_ ne_ lt_ le_ gt_ "
+    "ge_ logical_and logical_or logical_xor bitwise_and bitwise_or bitwise_xor bitwise_and_ "
+    "bitwise_or_ embedding take searchsorted bucketize equal isclose expand_as view_as reshape_as "
+    "type_as set_ resize_as_ _local_scalar_dense lift_fresh dropout native_dropout bernoulli "
+    "bernoulli_ masked_select nonzero put_ put complex view_as_complex arange fill_".split()
 )
 _CONVOLUTIONS = (
     "convolution",
@@ -69,11 +82,12 @@ _CONVOLUTIONS = (
     "slow_conv3d_forward",
     "_nnpack_spatial_convolution",
 )
-# torch makes one view for each piece, but it is no loop of the learner's.
+# torch makes one view for each piece, but these operations are not a loop in the learner's code.
 _TAKES_APART = frozenset(f"aten::{name}" for name in ("tensor_split", "hsplit", "vsplit", "dsplit"))
-# The profiler's names for Python code that stands in the place of an operation: what it does counts, and not the name.
-_PYTHON = frozenset({"PythonDispatchMode", "PythonSubclass"})
-_CANARY = "aten::bitwise_left_shift"  # no attention has a use for it
+# The profiler's names for Python code in place of an operation. The operations inside the code are
+# counted instead.
+_PYTHON_EVENTS = frozenset({"PythonDispatchMode", "PythonSubclass"})
+_CANARY = "aten::bitwise_left_shift"  # no attention needs this operation
 _LEAVES_TORCH = tuple(
     getattr(Tensor, name)
     for name in (
@@ -111,32 +125,38 @@ _ENTERS_TORCH = tuple(
     for name in names
     if hasattr(owner, name)
 )
-# By `id`: a learner's own function may compare in its own way.
+# By `id`, because a learner's own function may define its own comparison.
 _LEAVING, _ENTERING = (
     frozenset(map(id, functions)) for functions in (_LEAVES_TORCH, _ENTERS_TORCH)
 )
 
 
 class Counter(TorchDispatchMode):  # type: ignore[no-untyped-call]  # torch's __init_subclass__ has no types
-    """While active, looks at every dispatched operation of this thread.
+    """Counts the dispatched operations of this thread while active.
 
-    operations  how many there were
-    largest     entries of the largest tensor that an operation made (views of existing memory are not fresh)
+    Attributes:
+        operations: the number of operations.
+        largest: the entries of the largest tensor that an operation made. Views of existing memory
+            do not count.
     """
 
     def __init__(self) -> None:
-        super().__init__()  # type: ignore[no-untyped-call]  # nor has its __init__
+        super().__init__()  # type: ignore[no-untyped-call]  # as above
         self.operations = 0
         self.largest = 0
 
     def count(self, largest: int) -> None:
-        """Count an operation."""
+        """Count an operation.
+
+        Args:
+            largest: the entries of the largest new tensor that the operation made.
+        """
         self.operations += 1
         self.largest = max(self.largest, largest)
 
     @classmethod
     def _should_skip_dynamo(cls) -> bool:
-        """No: to be skipped by dynamo would import it, which takes 0.7 s, and nothing is compiled here."""
+        """Return False: True would import dynamo, which takes 0.7 s, and nothing is compiled."""
         return False
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
@@ -144,7 +164,7 @@ class Counter(TorchDispatchMode):  # type: ignore[no-untyped-call]  # torch's __
         given = tensors_in((args, kwargs))
         old = {_memory(tensor) for tensor in given}
         result = func(*args, **(kwargs or {}))
-        # An argument may have grown: `out=`, resize_.
+        # The operation may have made an argument larger: `out=`, resize_.
         memory = ((_memory(tensor), tensor) for tensor in (*tensors_in(result), *given))
         self.count(
             max(
@@ -155,42 +175,50 @@ class Counter(TorchDispatchMode):  # type: ignore[no-untyped-call]  # torch's __
         return result
 
 
-class _OfAThread(Counter):  # type: ignore[no-untyped-call]  # as above
-    """Counts for whichever counter is at work when an operation comes."""
+class _ThreadCounter(Counter):  # type: ignore[no-untyped-call]  # as above
+    """Counts the operations of another thread for the counter that is active at that moment."""
 
     def count(self, largest: int) -> None:
         """Count an operation of any thread."""
-        if _at_work is not None:
-            _at_work.count(largest)
+        if _active_counter is not None:
+            _active_counter.count(largest)
 
 
-_at_work: Counter | None = None
+_active_counter: Counter | None = None
 
 
 @contextmanager
 def counted_by(counter: Counter) -> Iterator[None]:
-    """Count in this thread, and in all that `count_in_threads` knows of, whenever they were started."""
-    global _at_work
-    _at_work = counter
+    """While active, count in this thread and in all threads that `count_in_threads` covers.
+
+    A thread may have been started before.
+    """
+    global _active_counter
+    _active_counter = counter
     try:
         with counter:
             yield
     finally:
-        _at_work = None
+        _active_counter = None
 
 
-class _Leaving(TorchFunctionMode):
-    """While active, counts the entries of tensors that leave torch as plain data, and those that come back from outside."""
+class _TransferCounter(TorchFunctionMode):
+    """Counts the entries that leave torch as plain data, and those that enter torch, while active.
+
+    Attributes:
+        left: the entries of tensors that left torch.
+        entered: the entries of tensors that were made from data outside torch.
+    """
 
     def __init__(self) -> None:
         super().__init__()
-        self.entries = 0
+        self.left = 0
         self.entered = 0
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        """Run the function."""
+        """Run the function and count."""
         if id(func) in _LEAVING and not _printing and args and isinstance(args[0], Tensor):
-            self.entries += args[0].numel()
+            self.left += args[0].numel()
         result = func(*args, **(kwargs or {}))
         if id(func) in _ENTERING and isinstance(result, Tensor):
             self.entered += result.numel()
@@ -198,9 +226,9 @@ class _Leaving(TorchFunctionMode):
 
 
 def _folders_of_libraries() -> Iterator[str]:
-    """Yield the folders of all code that is no learner's: Python's, installed packages', our own."""
+    """Yield the folders of Python's library, of installed packages and of this package."""
     yield from (sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib"))
-    # Inside bubblewrap the environment's packages are on the path of another Python.
+    # Inside bubblewrap, the packages of the environment are on the path of another Python.
     yield from (path for path in sys.path if os.path.basename(path) in SITE_NAMES)
     yield str(Path(torch.__file__).parents[1])
     yield str(Path(__file__).resolve().parents[1])
@@ -214,13 +242,12 @@ _LIBRARIES = tuple(
     }
     | {"<frozen "}
 )
-_taken_names: set[str] = (
-    set()
-)  # names of libraries' files under which a submission has compiled code of its own
-_STARTS_THREADS = threading.Thread._bootstrap_inner.__code__  # type: ignore[attr-defined]  # private; it sets what `threading.settrace` was given
-_touched: list[
-    str
-] = []  # the witnesses that somebody else has touched, in the order in which it happened
+# Names of library files under which a submission has compiled its own code.
+_taken_names: set[str] = set()
+# This private function of `threading` calls `sys.settrace`, if `threading.settrace` was called.
+_STARTS_THREADS = threading.Thread._bootstrap_inner.__code__  # type: ignore[attr-defined]
+# A sentence for each touch of a counter by other code, in the order of the touches.
+_touched: list[str] = []
 _PROFILER = "torch's profiler was switched off"
 _LINES = "the function that counts lines was replaced"
 _OWN_CODE = "the code that counts was changed"
@@ -233,30 +260,36 @@ _CONTROLS = (
     "_enable_profiler_legacy",
 )
 _control = {name: getattr(_autograd, name) for name in _CONTROLS if hasattr(_autograd, name)}
-_printing: list[bool] = []  # while torch prints a tensor
-_any_name_is_taken = False  # whether a submission has made code whose name nobody saw
+_printing: list[bool] = []  # not empty while torch prints a tensor
+_any_name_is_taken = False  # True if a submission has made code whose file name is not known
 
 
 def guard() -> None:
-    """Note from here on who touches a witness, or compiles code under a library's name. Cannot be undone.
+    """Note every touch of a counter, and code compiled under a library's name, from now on.
 
-    Call it once, before any code that may keep the names of these functions: in the fork server, because it takes 50 ms.
+    The effect is permanent. Call the function once, before code that may keep references to the
+    guarded functions. The fork server calls it, because it takes 50 ms.
     """
     sys.addaudithook(_note)
     _leave_printing_out()
     instead: dict[str, Any] = {name: _guarded(control) for name, control in _control.items()}
-    instead["_profiler_enabled"] = lambda: False  # nobody is to work otherwise because of ours
-    for module, name, of in controls_by_name():
-        setattr(module, name, instead[of])
+    instead["_profiler_enabled"] = lambda: False  # other code must not see this profiler
+    for module, name, control in controls_by_name():
+        setattr(module, name, instead[control])
     if hasattr(torch._C, "_te"):
         del torch._C._te  # it makes machine code, which no counter sees
-    _overloads()  # it takes 5 ms, which no worker is to spend
+    _overloads()  # it takes 5 ms, which the workers save
     _find_own_code()
 
 
 @cache
 def controls_by_name() -> list[tuple[ModuleType, str, str]]:
-    """Return all names in torch's modules under which the profiler is controlled: the module, the name, and of what."""
+    """Return all names in torch's modules that control the profiler.
+
+    Returns:
+        For each name: the module, the name, and the name of the same function in
+        `torch._C._autograd`.
+    """
     wanted = {id(getattr(_autograd, name)): name for name in (*_control, "_profiler_enabled")}
     return [
         (module, name, wanted[id(value)])
@@ -268,9 +301,10 @@ def controls_by_name() -> list[tuple[ModuleType, str, str]]:
 
 
 def _leave_printing_out() -> None:
-    """Have the profiler not count what torch does to print a tensor: it takes an operation or more for each entry.
+    """Do not let the profiler count the operations with which torch prints a tensor.
 
-    torch leaves dispatch modes out in the same place.
+    torch needs one or more operations for each entry. It switches dispatch modes off in the same
+    place.
     """
     printed: Any = vars(_tensor_str)["_str"]
 
@@ -291,7 +325,7 @@ def _leave_printing_out() -> None:
 def _guarded(control: Callable[..., Any]) -> Callable[..., Any]:
     def touched(*given: Any, **named: Any) -> Any:
         _touched.append(
-            "your code starts or stops torch's profiler, which counts here; take that out"
+            "your code starts or stops torch's profiler, which the grader uses; remove these calls"
         )
         return control(*given, **named)
 
@@ -322,16 +356,15 @@ def _note(event: str, arguments: tuple[Any, ...]) -> None:
         _is_own_code_changed = True
 
 
-_Names = tuple[
-    Mapping[str, Any], Sequence[str], Sequence[object]
-]  # a namespace, and what stands there under which names
+# A namespace, some of its names, and the values of these names.
+_Names = tuple[Mapping[str, Any], Sequence[str], Sequence[object]]
 _own_names: list[_Names] = []
 _own_functions: dict[int, FunctionType] = {}  # by `id`
 _is_own_code_changed = False
 
 
 def _find_own_code() -> None:
-    """Remember our functions and classes that a submission would replace to tell other counts."""
+    """Remember the functions and classes that a submission could replace to send other counts."""
     for module, name in (
         (os, "write"),
         (os, "urandom"),
@@ -373,17 +406,22 @@ def _find_own_code() -> None:
 
 
 def _is_own_code_left_alone() -> bool:
-    """Return whether each name still leads to the same object and no function got other code.
+    """Return if each name still has the same value, and each function the same code.
 
-    The loops run in C, because there are hundreds of names and each counted call asks.
+    The loops run in C, because there are hundreds of names and each counted call checks them.
     """
     return not _is_own_code_changed and all(
         all(map(is_, map(owner.get, names), values)) for owner, names, values in _own_names
     )
 
 
-class _Lines:
-    """While active, counts the lines that run of all code that is no library's, in all threads that Python starts."""
+class _LineCounter:
+    """Counts the lines that run outside the libraries while active, in all threads of Python.
+
+    Attributes:
+        count: the number of lines and calls.
+        left_alone: after the exit, True if the trace function was still in place.
+    """
 
     def __init__(self) -> None:
         self.count = 0
@@ -391,8 +429,8 @@ class _Lines:
         self._open = 0  # calls of this thread that have not returned
         self._thread = _thread.get_ident()
 
-    def __enter__(self) -> _Lines:
-        # The garbage collector may run finalizers of anybody at any time: these are not counted.
+    def __enter__(self) -> _LineCounter:
+        # The garbage collector may run any finalizer at any time. Finalizers must not be counted.
         self._collects = gc.isenabled()
         gc.disable()
         self._before = sys.gettrace()
@@ -408,7 +446,7 @@ class _Lines:
             gc.enable()
 
     def trace(self, frame: FrameType, event: str, argument: Any) -> Any:
-        """Count what Python tells: a call, and each line of it."""
+        """Count a call, and each line of it. Python calls this function for each event."""
         name = frame.f_code.co_filename
         if name not in self._known:
             self._known[name] = name.startswith(_LIBRARIES)
@@ -434,73 +472,78 @@ def observe(
     training: bool = False,
     gradients: bool = False,
 ) -> tuple[Any, Counts]:
-    """Make a call and count what it does.
+    """Make a call and count its work.
 
     Args:
-        call: makes one call of the learner's code. What it raises is raised again, and nothing is told then.
-        training, gradients: how the call is made; they are told with the counts.
-        products: whether multiply-adds are counted too: the sizes of all inputs are kept for it.
+        call: makes one call of the learner's code. An exception is passed on, without counts.
+        products: if multiply-adds are counted too. The profiler keeps the sizes of all inputs then.
+        training: if the module is in training mode, for the counts.
+        gradients: if gradients are recorded, for the counts.
 
     Returns:
-        What the call returns, and the counts.
+        The result of the call, and the counts.
     """
-    leaving, tracing = _Leaving(), _Lines()
+    transfers, tracing = _TransferCounter(), _LineCounter()
     before, after = (2 + os.urandom(1)[0] % 4 for _ in range(2))
     _touched.clear()
     _start_profiler(sizes=products)
     events: list[Any] = []
     try:
-        _sing(before)
-        with leaving, tracing:
+        _run_canaries(before)
+        with transfers, tracing:
             result = call()
             _lines_canary()
-        _sing(after)
+        _run_canaries(after)
     finally:
         events = _stop_profiler()
     canaries = [event for event in events if event.name == _CANARY]
-    # Threads of the learner's may be at work at any time; the canaries are the first and the last of this thread.
-    mine = [event.name for event in events if canaries and event.start_tid == canaries[0].start_tid]
-    if mine[:before] != [_CANARY] * before or mine[-after:] != [_CANARY] * after:
+    # Threads of the learner's may run at any time, so only this thread is checked: its first and
+    # its last operations must be the canaries.
+    own_names = [
+        event.name for event in events if canaries and event.start_tid == canaries[0].start_tid
+    ]
+    if own_names[:before] != [_CANARY] * before or own_names[-after:] != [_CANARY] * after:
         _touched.append(_PROFILER)
     if not (tracing.left_alone and tracing.count >= _CANARY_LINES):
         _touched.append(_LINES)
     operations = list(_operations(events))
-    # `numpy` and `tolist` lead here, also where function modes are switched off.
-    seen_plain = [event for event in events if event.name == "aten::resolve_neg"]
-    # `from_numpy` and `tensor` lead here.
-    brought = [event for event in events if event.name == "aten::lift_fresh"] if products else []
-    entered = max(
-        leaving.entered, sum(math.prod(_shape(event.extra_fields.inputs[0])) for event in brought)
-    )
-    left = max(
-        leaving.entries,
-        sum(math.prod(_shape(event.extra_fields.inputs[0])) for event in seen_plain)
-        if products
-        else 0,
-    )
+    # `numpy` and `tolist` run `resolve_neg`, even if function modes are switched off. `from_numpy`
+    # and `tensor` run `lift_fresh`.
+    leaving = [event for event in events if event.name == "aten::resolve_neg"] if products else []
+    entering = [event for event in events if event.name == "aten::lift_fresh"] if products else []
+    left = max(transfers.left, _entries_of_first_inputs(leaving))
+    entered = max(transfers.entered, _entries_of_first_inputs(entering))
     flops, matrix_flops = _sums(map(_most_flops, operations)) if products else (0, 0)
     counts = Counts(
         operations=len(operations),
         lines=max(0, tracing.count - _CANARY_LINES),
-        left=left,
-        entered=entered,
+        left_torch=left,
+        entered_torch=entered,
         flops=flops,
         matrix_flops=matrix_flops,
         training=training,
         gradients=gradients,
-        tampered=_what_was_touched(),
+        tampered=_tampering(),
     )
     return result, counts
 
 
-def _what_was_touched() -> str:
+def _entries_of_first_inputs(events: Iterable[Any]) -> int:
+    return sum(math.prod(_shape(event.extra_fields.inputs[0])) for event in events)
+
+
+def _tampering() -> str:
+    """Return a sentence about the first touch of a counter; "" if nothing was touched."""
     if not _touched and not _is_own_code_left_alone():
         _touched.append(_OWN_CODE)
     return next(iter(_touched), "")
 
 
 def _operations(events: Iterable[Any]) -> Iterator[Any]:
-    """Yield the events of operations that compute something themselves, each once: not what it is made of inside torch."""
+    """Yield the events of operations that compute something themselves, each once.
+
+    The operations inside these operations are left out.
+    """
     waiting = list(events)
     while waiting:
         event = waiting.pop()
@@ -516,16 +559,16 @@ def _operations(events: Iterable[Any]) -> Iterator[Any]:
 
 
 def _runs_python(event: Any) -> bool:
-    """Return whether Python code stands in the place of some part of an operation."""
+    """Return if Python code computes some part of an operation."""
     return any(
-        child.name in _PYTHON or not _is_torchs(child.name) or _runs_python(child)
+        child.name in _PYTHON_EVENTS or not _is_torchs(child.name) or _runs_python(child)
         for child in event.children
     )
 
 
 @cache
 def _is_torchs(name: str) -> bool:
-    """Return whether a name is an operation of torch's own; autograd's names of them have no namespace."""
+    """Return if a name is an operation of torch's own. The names of autograd have no namespace."""
     return "::" not in name or name.startswith(
         ("aten::", "prim::", "prims::", "mkldnn::", "quantized::", "profiler::")
     )
@@ -534,16 +577,25 @@ def _is_torchs(name: str) -> bool:
 def observe_largest(
     call: Callable[[], Any], *, training: bool = False, gradients: bool = False
 ) -> tuple[Any, Counts]:
-    """Make a call and count the largest tensor, with the dispatch mode alone: the profiler takes three times as long.
+    """Make a call and count the entries of the largest tensor.
 
-    `observe_memory` and the kernel are the other witnesses of memory.
+    Only the dispatch mode counts here, because the profiler takes three times as long.
+    `observe_memory` and the kernel count memory in other ways.
+
+    Args:
+        call: makes one call of the learner's code.
+        training: if the module is in training mode, for the counts.
+        gradients: if gradients are recorded, for the counts.
+
+    Returns:
+        The result of the call, and the counts.
     """
     counter = Counter()
     _touched.clear()
     with counted_by(counter):
         result = call()
         before = counter.operations
-        _sing(1)
+        _run_canaries(1)
     if counter.operations != before + 1:
         _touched.append("the dispatch mode that counts was switched off")
     return result, Counts(
@@ -551,28 +603,35 @@ def observe_largest(
         largest=counter.largest,
         training=training,
         gradients=gradients,
-        tampered=_what_was_touched(),
+        tampered=_tampering(),
     )
 
 
 def observe_memory(
     call: Callable[[], Any], *, training: bool = False, gradients: bool = False
 ) -> tuple[Any, Counts]:
-    """Make a call and count the bytes of tensors that are alive at once, as torch's allocator tells.
+    """Make a call and count the bytes of tensors that are alive at once, by torch's allocator.
 
-    Tensors of this thread alone; the kernel tells of all memory, when the worker has ended.
+    Only tensors of this thread count. The kernel counts all memory, at the end of the worker.
+
+    Args:
+        call: makes one call of the learner's code.
+        training: if the module is in training mode, for the counts.
+        gradients: if gradients are recorded, for the counts.
+
+    Returns:
+        The result of the call, and the counts.
     """
     _touched.clear()
     _start_profiler(memory=True)
     events: list[Any] = []
     try:
-        _control["_enable_record_function"](
-            False
-        )  # the allocator tells all the same, and operations take half as long
+        # The allocator reports memory without the records, and operations take half as long.
+        _control["_enable_record_function"](False)
         canary = torch.empty(_CANARY_BYTES, dtype=torch.uint8)
         del canary
         result = call()
-        canary = torch.empty(_CANARY_BYTES, dtype=torch.uint8)  # noqa: F841  # alive when the profiler is stopped
+        canary = torch.empty(_CANARY_BYTES, dtype=torch.uint8)  # noqa: F841  # alive at the end
     finally:
         _control["_enable_record_function"](True)
         events = _stop_profiler()
@@ -581,12 +640,12 @@ def observe_memory(
         _touched.append(_PROFILER)
     alive = max(accumulate(sizes[2:-1]), default=0)
     return result, Counts(
-        alive=max(0, alive), training=training, gradients=gradients, tampered=_what_was_touched()
+        alive=max(0, alive), training=training, gradients=gradients, tampered=_tampering()
     )
 
 
 def _allocations(events: list[Any]) -> Iterator[int]:
-    """Yield the bytes of every allocation, in order; those that are given back are negative."""
+    """Yield the bytes of every allocation, in order. Freed bytes are negative."""
     waiting = list(reversed(events))
     while waiting:
         event = waiting.pop()
@@ -607,16 +666,16 @@ def _start_profiler(*, memory: bool = False, sizes: bool = False) -> None:
             _control["_prepare_profiler"](config, activities)
             _control["_enable_profiler"](config, activities)
         except RuntimeError as error:
-            if os.strerror(errno.EAGAIN) in str(error):  # it starts a thread of its own
-                raise MemoryError("there is no memory left for the profiler that counts") from error
-            if attempt == 0:  # the learner's own profiler was left on: it makes room for ours
+            if os.strerror(errno.EAGAIN) in str(error):  # the profiler cannot start its thread
+                raise MemoryError("there is no memory left for the profiler") from error
+            if attempt == 0:  # the learner's code has left a profiler on: switch that profiler off
                 _control["_disable_profiler"]()
         else:
             return
 
 
 def _stop_profiler() -> list[Any]:
-    """Return the profiler's events; none where it is no longer at work."""
+    """Return the profiler's events; [] if the profiler is not running."""
     try:
         events: list[Any] = _control["_disable_profiler"]().experimental_event_tree()
     except RuntimeError:
@@ -625,14 +684,14 @@ def _stop_profiler() -> list[Any]:
 
 
 _CANARY_BYTES = 4_321
-_SINGER = torch.ones((), dtype=torch.int64)
-_CANARY_LINES = 4  # a call and its lines
+_CANARY_TENSOR = torch.ones((), dtype=torch.int64)
+_CANARY_LINES = 4  # a call and its three lines
 
 
-def _sing(times: int) -> None:
-    """Do operations that the profiler must see."""
+def _run_canaries(times: int) -> None:
+    """Run operations that the profiler must see."""
     for _ in range(times):
-        torch.bitwise_left_shift(_SINGER, _SINGER)
+        torch.bitwise_left_shift(_CANARY_TENSOR, _CANARY_TENSOR)
 
 
 _canary_names: dict[str, Any] = {}
@@ -642,7 +701,7 @@ _lines_canary: Callable[[], None] = _canary_names["run"]
 
 @cache
 def _has_kernel(name: str) -> bool:
-    """Return whether an operation computes something itself, and is not only made of others."""
+    """Return if an operation computes something itself, and is not only made of others."""
     keys = ("CPU", "CompositeExplicitAutograd", "CompositeExplicitAutogradNonFunctional")
     return any(
         torch._C._dispatch_has_kernel_for_dispatch_key(overload, key)
@@ -653,7 +712,7 @@ def _has_kernel(name: str) -> bool:
 
 @cache
 def _overloads() -> dict[str, list[str]]:
-    """Return the full names of all operations by the names that the profiler gives them."""
+    """Return the full names of all operations by their names in the profiler."""
     found: dict[str, list[str]] = {}
     for name in torch._C._dispatch_get_all_op_names():
         found.setdefault(name.partition(".")[0], []).append(name)
@@ -661,12 +720,13 @@ def _overloads() -> dict[str, list[str]]:
 
 
 def count_in_threads() -> None:
-    """From here on every thread that Python starts, by whatever name, counts for `counted_by`. Call it once, before any code that may keep those names."""
-    for name in (
-        "start_new_thread",
-        "start_new",
-        "start_joinable_thread",
-    ):  # the last from Python 3.13 on
+    """Let every thread that Python starts from now on count for `counted_by`.
+
+    All functions that start a thread are replaced. Call this function once, before code that may
+    keep references to them.
+    """
+    # The last name exists from Python 3.13 on.
+    for name in ("start_new_thread", "start_new", "start_joinable_thread"):
         if (start := getattr(_thread, name, None)) is not None:
             counted = partial(_start_counted, start)
             setattr(_thread, name, counted)
@@ -678,9 +738,9 @@ def _start_counted(
     start: Callable[..., Any], function: Callable[..., Any], *args: Any, **kwargs: Any
 ) -> Any:
     def run(*given: Any, **named: Any) -> Any:
-        if _at_work is not None and sys.gettrace() is None:
+        if _active_counter is not None and sys.gettrace() is None:
             sys.settrace(threading.gettrace())
-        with _OfAThread():
+        with _ThreadCounter():
             return function(*given, **named)
 
     return start(run, *args, **kwargs)
@@ -692,32 +752,33 @@ def _memory(tensor: Tensor) -> tuple[int, int]:
 
 
 def tensors_in(value: Any) -> list[Tensor]:
-    """The strided tensors in nested lists, tuples and dicts."""
+    """Return the strided tensors in nested lists, tuples and dicts, in order."""
     found: list[Tensor] = []
     waiting = [value]
-    opened: set[int] = set()  # a list may hold itself
-    while waiting:  # for every operation: a recursion would take twice as long
-        one = waiting.pop()
-        if isinstance(one, Tensor):
-            if one.layout is torch.strided:
-                found.append(one)
-        elif isinstance(one, (list, tuple, dict)) and id(one) not in opened:
-            opened.add(id(one))
-            waiting.extend(reversed([*(one.values() if isinstance(one, dict) else one)]))
+    opened: set[int] = set()  # a list may contain itself
+    while waiting:  # a recursion would take twice as long, and every operation needs this search
+        part = waiting.pop()
+        if isinstance(part, Tensor):
+            if part.layout is torch.strided:
+                found.append(part)
+        elif isinstance(part, (list, tuple, dict)) and id(part) not in opened:
+            opened.add(id(part))
+            waiting.extend(reversed([*(part.values() if isinstance(part, dict) else part)]))
     return found
 
 
-def _sums(of_each: Iterable[tuple[int, int]]) -> tuple[int, int]:
+def _sums(pairs: Iterable[tuple[int, int]]) -> tuple[int, int]:
     flops = matrix_flops = 0
-    for more, of_matrices in of_each:
-        flops, matrix_flops = flops + more, matrix_flops + of_matrices
+    for own_flops, own_matrix_flops in pairs:
+        flops, matrix_flops = flops + own_flops, matrix_flops + own_matrix_flops
     return flops, matrix_flops
 
 
 def _most_flops(event: Any) -> tuple[int, int]:
-    """Return the multiply-adds of an operation, or of all that it is made of, if these are more.
+    """Return the flops of an operation, or of the operations inside it, if their sum is larger.
 
-    The second number has those of matrices and vectors alone, and none of single entries.
+    Returns:
+        The flops of all products, and the flops of products of matrices and vectors.
     """
     own = _flops(event) if event.name.startswith("aten::") else (0, 0)
     inside = _sums(map(_most_flops, event.children))
@@ -725,17 +786,20 @@ def _most_flops(event: Any) -> tuple[int, int]:
 
 
 def _flops(event: Any) -> tuple[int, int]:
-    """Return 2 per multiply-add of an operation; for operations without a formula, from the sizes of its inputs.
+    """Return 2 for each multiply-add of an operation, without the operations inside it.
 
-    The second number has products of matrices and vectors alone.
+    For operations without a formula, the sizes of the inputs decide.
+
+    Returns:
+        The flops of all products, and the flops of products of matrices and vectors.
     """
     name = event.name.removeprefix("aten::")
     inputs = event.extra_fields.inputs
     if name in _PRODUCTS:
         left, right = (_shape(inputs[place]) for place in _PRODUCTS[name])
         return (2 * math.prod(left) * (right[-1] if right else 1),) * 2
-    if name in _WITH_A_VECTOR:
-        return (2 * math.prod(_shape(inputs[_WITH_A_VECTOR[name]])),) * 2
+    if name in _PRODUCTS_WITH_A_VECTOR:
+        return (2 * math.prod(_shape(inputs[_PRODUCTS_WITH_A_VECTOR[name]])),) * 2
     shapes = [shape for given in inputs for shape in _shapes(given) if shape]
     if not shapes:
         return 0, 0
@@ -748,11 +812,11 @@ def _flops(event: Any) -> tuple[int, int]:
 
 
 def _flops_of_entries(name: str, shapes: Sequence[Shape]) -> int:
-    """Return 2 per product of single entries in an operation whose inputs have these shapes."""
+    """Return 2 for each product of entries in an operation whose inputs have these shapes."""
     entries = max(map(math.prod, shapes))
-    if name in _OF_A_SQUARE:
+    if name in _PRODUCTS_OF_A_SQUARE:
         return 2 * shapes[0][-1] * math.prod(shapes[0])
-    if name in _OF_ONE:
+    if name in _PRODUCTS_OF_ONE_INPUT:
         return 2 * entries
     if name.startswith("_foreach_") and not name.startswith(
         ("_foreach_add", "_foreach_sub", "_foreach_copy")
@@ -764,13 +828,13 @@ def _flops_of_entries(name: str, shapes: Sequence[Shape]) -> int:
 
 
 def _shape(given: Any) -> Shape:
-    """Return the sizes of an input that is a tensor; [] of any other."""
+    """Return the sizes of an input that is a tensor; () for any other input."""
     sizes: Shape = getattr(given, "sizes", ())
     return sizes
 
 
 def _shapes(given: Any) -> Iterator[Shape]:
-    """Yield the sizes of an input, and of each tensor of a list."""
+    """Yield the sizes of an input that is a tensor, or of each tensor in a list."""
     if isinstance(given, list | tuple):
         for part in given:
             yield from _shapes(part)
@@ -779,8 +843,9 @@ def _shapes(given: Any) -> Iterator[Shape]:
 
 
 def _broadcast(shapes: Sequence[Shape]) -> int:
-    """Return how many entries a result has that these shapes are broadcast to; 0 where they do not fit."""
+    """Return the entries of a result to which shapes are broadcast; 0 if the shapes do not fit."""
     try:
-        return math.prod(torch.broadcast_shapes(*shapes))  # type: ignore[no-untyped-call]  # torch's has no types
+        # torch's function has no types.
+        return math.prod(torch.broadcast_shapes(*shapes))  # type: ignore[no-untyped-call]
     except RuntimeError:
         return 0

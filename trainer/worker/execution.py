@@ -1,4 +1,7 @@
-"""Run one case on an implementation: the same code for the submission (in the worker) and for the reference (in the grader)."""
+"""Run one case on an implementation.
+
+The worker runs a submission with this code, and the grader runs the reference with the same code.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +23,12 @@ Drive = Callable[[Any, Any], dict[str, Tensor]]
 
 @dataclass(frozen=True)
 class Given:
-    """What `drive` sees of a case: its inputs as attributes, and `sizes`."""
+    """The part of a case that `drive` sees.
+
+    Attributes:
+        inputs: the inputs by name. Each input is also an attribute of this object.
+        sizes: the sizes of the case by name.
+    """
 
     inputs: Mapping[str, Any]
     sizes: Mapping[str, int]
@@ -42,16 +50,24 @@ def build(
     signatures: Sequence[Signature] = (),
     lost: list[str] | None = None,
 ) -> Any:
-    """Return what `drive` calls: a module, a function, or several functions by name.
+    """Return the implementation that `drive` calls.
 
-    The weights of a module are to be overwritten.
+    The caller must overwrite the weights of a module.
 
     Args:
-        entry: the names that the file defines.
-        init: arguments of the constructor, by the contract's names.
-        dtype, mode: of the module.
-        signatures: the contract's callables; without them arguments must have the contract's names.
-        lost: gets the names of the buffers that lose their imaginary parts in the cast to `dtype`.
+        namespace: the names that the file defines, with their values.
+        kind: the kind of the challenge; "module" if the file defines a module.
+        entry: the names of the callables that the challenge requires from the file.
+        init: the arguments of the constructor, by the contract's names.
+        dtype: the dtype of the module.
+        mode: the mode of the module, "train" or "eval".
+        signatures: the contract's callables. Without signatures, the arguments must have the
+            contract's names.
+        lost: a list that receives the names of the buffers that lose their imaginary parts in the
+            cast to `dtype`.
+
+    Returns:
+        A module, a function, or an object with several functions as attributes.
     """
     if kind == "module":
         with quick_first_weights():
@@ -64,12 +80,16 @@ def build(
 
 @contextmanager
 def quick_first_weights() -> Iterator[None]:
-    """Linear layers draw their first weights as torch does, but without the detour through `nn.init`, which takes longer than all else of a layer.
+    """While active, let linear layers draw their first weights in less time.
 
-    They must be drawn, though the grader's weights take their place: a layer that no parameter names, in a plain list say, keeps them.
+    The weights are the same as torch's. `nn.init`, which torch calls for them, takes longer than
+    the rest of the construction of a layer, so it is not called.
+
+    The weights must be drawn, although the grader's weights replace most of them: a layer that is
+    not among the module's parameters, for example in a plain list, keeps the drawn weights.
     """
     usual = nn.Linear.reset_parameters
-    nn.Linear.reset_parameters = _draw_weights  # type: ignore[assignment,method-assign]  # for a moment
+    nn.Linear.reset_parameters = _draw_weights  # type: ignore[assignment,method-assign]  # put back below
     try:
         yield
     finally:
@@ -77,7 +97,10 @@ def quick_first_weights() -> Iterator[None]:
 
 
 def _draw_weights(layer: nn.Linear) -> None:
-    """Uniform within 1 / sqrt(in_features), the weight first: what `nn.Linear.reset_parameters` comes to, number by number."""
+    """Draw the weight, then the bias, uniformly within ±1 / sqrt(in_features).
+
+    The drawn values are exactly those of `nn.Linear.reset_parameters`.
+    """
     if layer.in_features:
         bound = layer.in_features**-0.5
         with torch.no_grad():
@@ -87,19 +110,20 @@ def _draw_weights(layer: nn.Linear) -> None:
 
 
 def _in_dtype(module: Any, dtype: torch.dtype, lost: list[str]) -> Any:
-    """Return the module cast as torch casts it; names of buffers that lose their angles go to `lost`.
+    """Return the module, cast to `dtype` in torch's way.
 
-    torch makes complex buffers real: it cuts off their imaginary parts and warns.
+    torch makes complex buffers real: it cuts off their imaginary parts and warns. The names of
+    buffers that lose a nonzero imaginary part are added to `lost`.
     """
     if isinstance(module, nn.Module) and all(
         tensor.dtype == dtype or not tensor.is_floating_point() for tensor in _tensors(module)
     ):
-        return module  # as most are: going through it once more would cost as much as building it
+        return module  # most modules: a cast would take as long as building the module
     buffers = dict(module.named_buffers()) if isinstance(module, nn.Module) else {}
     complex_buffers = {name: buffer for name, buffer in buffers.items() if buffer.is_complex()}
     with warnings.catch_warnings():
         if complex_buffers:
-            warnings.simplefilter("ignore")  # the report says it
+            warnings.simplefilter("ignore")  # the report names the buffers
         module = module.to(dtype)
     for name, buffer in dict(module.named_buffers()).items() if complex_buffers else ():
         before = complex_buffers.get(name)
@@ -109,39 +133,45 @@ def _in_dtype(module: Any, dtype: torch.dtype, lost: list[str]) -> Any:
 
 
 def _tensors(module: nn.Module) -> Iterator[Tensor]:
-    """Parameters and buffers. A complex one is no floating-point tensor to torch, and stays as it is."""
+    """Yield the parameters and buffers of a module and its parts."""
     for part in module.modules():
         yield from (
-            one
-            for some in (part._parameters, part._buffers)
-            for one in some.values()
-            if one is not None
+            tensor
+            for group in (part._parameters, part._buffers)
+            for tensor in group.values()
+            if tensor is not None
         )
 
 
 def leaves(inputs: Mapping[str, Any]) -> Iterator[tuple[str, Tensor]]:
-    """The tensors among the inputs, with a name each: `x`, `blocks[0]`."""
+    """Yield the name and the tensor of every tensor among the inputs.
+
+    Tensors in a tuple or list get a name with an index, for example `blocks[0]`.
+    """
     for name, value in inputs.items():
         if isinstance(value, Tensor):
             yield name, value
         elif isinstance(value, tuple | list):
-            for index, one in enumerate(value):
-                if isinstance(one, Tensor):
-                    yield f"{name}[{index}]", one
+            for index, part in enumerate(value):
+                if isinstance(part, Tensor):
+                    yield f"{name}[{index}]", part
 
 
 def map_leaves(
     inputs: Mapping[str, Any], change: Callable[[str, Tensor], Tensor]
 ) -> dict[str, Any]:
-    """The same inputs with every tensor replaced by `change(name, tensor)`."""
+    """Return the inputs with every tensor replaced by `change(name, tensor)`.
+
+    Lists become tuples. The names are those of `leaves`.
+    """
     changed: dict[str, Any] = {}
     for name, value in inputs.items():
         if isinstance(value, Tensor):
             changed[name] = change(name, value)
         elif isinstance(value, tuple | list):
             changed[name] = tuple(
-                change(f"{name}[{index}]", one) if isinstance(one, Tensor) else one
-                for index, one in enumerate(value)
+                change(f"{name}[{index}]", part) if isinstance(part, Tensor) else part
+                for index, part in enumerate(value)
             )
         else:
             changed[name] = value
@@ -149,12 +179,14 @@ def map_leaves(
 
 
 def lay_out(tensor: Tensor, layout: str | None) -> Tensor:
-    """Return the same values in memory of their own; the last axis always has stride 1.
+    """Return a copy of a tensor in separate memory. The last axis always has stride 1.
 
     Args:
-        layout: None for contiguous memory, "transposed" for memory in which all axes but the last
-            are in reverse order, "strided" for a part of a larger tensor, "expanded" for memory that
-            all indices of axis 0 share. A tensor without axes to reverse is laid out as "strided".
+        tensor: the values. For "expanded", all entries along axis 0 must be equal.
+        layout: None for contiguous memory; "transposed" for memory in which all axes except the
+            last are in reverse order; "strided" for a part of a larger tensor; "expanded" for
+            memory that all indices of axis 0 share. With "transposed", a tensor of one or two axes
+            has no axes to reverse and is laid out as "strided".
     """
     if layout == "expanded":
         return tensor[:1].clone(memory_format=torch.contiguous_format).expand(tensor.shape)
@@ -162,8 +194,9 @@ def lay_out(tensor: Tensor, layout: str | None) -> Tensor:
         order = [*reversed(range(tensor.dim() - 1)), tensor.dim() - 1]
         return tensor.permute(order).clone(memory_format=torch.contiguous_format).permute(order)
     if layout in ("transposed", "strided") and tensor.dim():
-        # Twice as long in the last two axes: no two axes can be merged, and strides of an even last
-        # axis are even, so that its pairs can be viewed as complex numbers.
+        # The larger tensor is twice as long in the last two axes. So no two axes can be merged,
+        # and if the last axis is even, so are all other strides and the offset: the pairs of the
+        # last axis can be viewed as complex numbers.
         last = tensor.shape[-2:]
         view = tensor.new_ones((*tensor.shape[:-2], *(2 * size for size in last)))
         for axis, size in zip((-1, -2), reversed(last), strict=False):
@@ -174,7 +207,7 @@ def lay_out(tensor: Tensor, layout: str | None) -> Tensor:
 
 
 def overwrite(target: Tensor, values: Tensor) -> None:
-    """Put new values where `target` lies, also where several of its entries share memory."""
+    """Write new values into the memory of `target`. Entries along axis 0 may share memory."""
     with torch.no_grad():
         if target.dim() and target.stride(0) == 0 and target.shape[0] > 1:
             target[:1].copy_(values[:1])
@@ -187,12 +220,23 @@ def gradients(
     cotangents: Mapping[str, Tensor],
     wrt: Mapping[str, Tensor],
 ) -> dict[str, Tensor | None]:
-    """Return the gradient of sum(output * cotangent) for every tensor of `wrt`; None if none arrives.
+    """Return the gradient of sum(output * cotangent) for every tensor of `wrt`.
 
-    Gradients are taken as in training, with `backward()` and from `.grad`: reentrant checkpointing
-    refuses `torch.autograd.grad`. The `.grad` of every tensor of `wrt` is as before afterwards.
+    Gradients are computed as in training, with `backward()`, and read from `.grad`, because
+    reentrant checkpointing refuses `torch.autograd.grad`. Afterwards every leaf tensor of `wrt` has
+    its former `.grad` again.
+
+    Args:
+        outputs: the outputs by name. An output counts if it is a tensor that requires gradients and
+            has the shape of its cotangent.
+        cotangents: the factors of the outputs, by the names of the outputs.
+        wrt: the tensors whose gradients are computed, by name.
+
+    Returns:
+        The gradients by the names of `wrt`; None for a tensor that no gradient reaches.
     """
-    with torch.enable_grad():  # the submission may have switched gradients off for all the process
+    # The submission may have switched gradients off in the whole process.
+    with torch.enable_grad():
         terms = [
             (output * cotangents[name].to(output.dtype)).sum()
             for name, output in outputs.items()
@@ -204,21 +248,22 @@ def gradients(
         tracked = {name: tensor for name, tensor in wrt.items() if tensor.requires_grad}
         if not terms or not tracked:
             return dict.fromkeys(wrt)
-        # A scalar: with `grad_tensors` torch imports its symbolic shapes, which takes 0.3 s.
+        # `backward` of a scalar needs no `grad_tensors`, with which torch would import its module
+        # of symbolic shapes. That import takes 0.3 s.
         total = (
             terms[0]
             if len(terms) == 1
             else torch.stack([term.to(torch.float64) for term in terms]).sum()
         )
         with _without_grad(tracked.values()):
-            total.backward()  # type: ignore[no-untyped-call]  # torch gives it no types
+            total.backward()  # type: ignore[no-untyped-call]  # torch gives no types
             found = {name: tensor.grad for name, tensor in tracked.items()}
         return {**dict.fromkeys(wrt), **found}
 
 
 @contextmanager
 def _without_grad(tensors: Collection[Tensor]) -> Iterator[None]:
-    """Take away the `.grad` of tensors, which the submission may have set, and put it back."""
+    """Remove the `.grad` of tensors, which the submission may have set, and put it back after."""
     before = [(tensor, tensor.grad) for tensor in tensors if tensor.is_leaf]
     for tensor in tensors:
         if tensor.is_leaf:
@@ -233,5 +278,5 @@ def _without_grad(tensors: Collection[Tensor]) -> Iterator[None]:
 
 
 def module_parameters(implementation: Any) -> dict[str, Tensor]:
-    """The parameters of a module; {} of a function."""
+    """Return the parameters of a module by name; {} for a function."""
     return dict(implementation.named_parameters()) if isinstance(implementation, nn.Module) else {}

@@ -1,20 +1,20 @@
-"""Refuse the library's own attention inside this process, and note who calls it.
+"""Refuse the library's own attention inside this process, and note each use.
 
-Only what runs when the entry point is called is judged. `watch` is called before the learner's file
-is imported, and `Watch.begin` after that import: a self-test at the end of the file may compare
-with the library. From `begin` on,
+Only code that runs during a call of the entry point is judged: a self-test at the end of the file
+may compare with the library. So `watch` is called before the import of the learner's file, and
+`Watch.begin` after the import. From `begin` on,
 
-- the kernels raise. All of them are taken from the dispatcher's registry, and each is overridden at
-  every key for which torch has a kernel. So every name leads here: the functional form,
+- the kernels raise. All kernels are taken from the dispatcher's registry, and each is overridden at
+  every key for which torch has a kernel. So a kernel raises under every name: the functional form,
   `torch.ops.aten`, `torch._C._nn`, a graph of `torch.jit`, a nested tensor, `vmap`;
 - torch's Python functions that compute attention with plain operations raise. Their code is
-  replaced, and not their name, so that a reference from before the call leads here too;
-- a copy of such a function raises, however it was made: all new functions are compared when the
-  calls begin, and all code is compared when it is executed later.
+  replaced, not their name, so that references from before the call raise too;
+- copies of these functions raise, however they were made: all new functions are compared with
+  torch's functions when the calls begin, and all code is compared when it is executed later.
 
-Some things cannot be seen in a call, and are refused during the import as well: C code that is
+Some actions cannot be seen in a call, so they are refused during the import as well: C code that is
 called by ctypes, a kernel that is taken out of the dispatcher, an override of a kernel, a recording
-of attention by a tracer. docs/security.md says what is left open.
+of attention by a tracer. docs/security.md lists the remaining gaps.
 """
 
 from __future__ import annotations
@@ -46,10 +46,10 @@ from trainer.worker import code_likeness
 _ATTENTION = re.compile(
     r"attention|attn|sdp|multi_?head|transformer|_safe_softmax|flex", re.IGNORECASE
 )
-# operations whose name matches by accident: none in this version of torch
+# Operations whose name matches by accident: none in this version of torch.
 _NOT_ATTENTION = frozenset[str]()
-# Keys at which a kernel computes values on this kind of machine; an alias stands for all keys that
-# derive from it.
+# The dispatch keys at which a kernel computes values on this kind of machine. An alias key covers
+# all keys that are derived from the alias.
 _KEYS = (
     "CompositeExplicitAutograd",
     "CompositeExplicitAutogradNonFunctional",
@@ -80,7 +80,8 @@ _KEYS = (
     "SparseCsrCPU",
 )
 _WITHOUT_VALUES = ("Meta", "QuantizedMeta", "SparseMeta", "SparseCsrMeta", "NestedTensorMeta")
-_SAID = (  # the first pattern that fits an operation's name
+# Patterns of operation names, and the names that learners know. The first match counts.
+_LEARNER_NAMES = (
     ("_safe_softmax", "the softmax inside F.scaled_dot_product_attention or flex_attention"),
     ("scaled_dot|fused_sdp", "F.scaled_dot_product_attention"),
     ("flash_att", "the flash attention kernel"),
@@ -95,8 +96,8 @@ _CLASSES = (
     "Transformer",
 )
 _METHODS = ("__init__", "forward", "_forward_impl")
-# Torch's Python code that computes attention with plain operations: by file, the functions, or None
-# for all of them.
+# Torch's Python code that computes attention with plain operations: file -> the functions, or None
+# for all functions of the file.
 _PYTHON: dict[str, tuple[str, ...] | None] = {
     "torch/nn/functional.py": ("multi_head_attention_forward",),
     "torch/nn/modules/activation.py": tuple(f"MultiheadAttention.{name}" for name in _METHODS),
@@ -118,8 +119,8 @@ _PYTHON: dict[str, tuple[str, ...] | None] = {
     "torch/onnx/ops/_impl.py": ("attention_23",),
     "torch/onnx/ops/__init__.py": None,
 }
-# Those that are long enough to tell a copy of their text from an answer: nobody writes the same two
-# hundred steps again.
+# The functions that are long enough to distinguish a copy of their text from an honest answer:
+# nobody writes the same two hundred steps again.
 _LONG = (
     "multi_head_attention_forward",
     "_forward_impl",
@@ -129,27 +130,28 @@ _LONG = (
     "attention_23",
 )
 
-# Packages whose purpose is attention, and torch's own copies of it in Python: to the submission
-# they are not installed.
+# Packages whose purpose is attention, and modules with torch's own copies of attention in Python.
+# For the submission, they look as if they were not installed.
 _PACKAGES = frozenset(
-    "flash_attn flash_attn_interface xformers transformers x_transformers torchtune vllm sageattention "
-    "flashinfer natten local_attention performer_pytorch linear_attention_transformer fla timm keras".split()
+    "flash_attn flash_attn_interface xformers transformers x_transformers torchtune vllm "
+    "sageattention flashinfer natten local_attention performer_pytorch "
+    "linear_attention_transformer fla timm keras".split()
 )
 _MODULES = ("torch._inductor.fx_passes", "torch.ao.nn.quantizable")
-# Torch's modules with such functions that are loaded when they are first used, at times by honest
+# The modules of the functions in `_PYTHON`. Some are loaded at their first use, at times by honest
 # code.
 _LOADED_LATE = frozenset(
     file.removesuffix(".py").removesuffix("/__init__").replace("/", ".") for file in _PYTHON
 )
 
-# the system's, by file name
+# The file names of libraries of the system.
 _ALLOWED_LIBRARIES = re.compile(r"(lib(c|m|System)([.-].*)?|msvcrt.*|kernel32.*)")
-# Symbols that lead to torch's C++ functions, to Python's own, or that call what stands at an
-# address.
+# The symbols of torch's C++ functions, of Python's own functions, and of functions that call a
+# given address.
 _REFUSED_SYMBOLS = re.compile(
     r"(_Z|aoti_|AOTI|at_|c10|torch|TH[CPD]|_?_?dl|__libc_dl|_?Py)"
-    r"|(qsort|qsort_r|bsearch|lfind|lsearch|tsearch|tfind|twalk|atexit|on_exit|pthread_create|thrd_create|makecontext"
-    r"|clone|__clone2?|signal|sigaction|ftw|nftw|call_once|pthread_once)$"
+    r"|(qsort|qsort_r|bsearch|lfind|lsearch|tsearch|tfind|twalk|atexit|on_exit|pthread_create"
+    r"|thrd_create|makecontext|clone|__clone2?|signal|sigaction|ftw|nftw|call_once|pthread_once)$"
 )
 _BY_CTYPES = "C code by ctypes"
 _COPY = "a second copy of torch's attention"
@@ -157,23 +159,23 @@ _OVERRIDE = "an override of torch's own attention kernels"
 
 
 class NotAllowedError(RuntimeError):
-    """Raised in the place of a library attention."""
+    """The submission used the library's attention."""
 
 
 Refuse = Callable[[str], NoReturn]
 
 
 def kernel_names() -> list[str]:
-    """Return the names of all operations in torch's registry that compute attention, with their
-    overloads.
-    """
+    """Return the names of all operations of torch that compute attention, with their overloads."""
     names = torch._C._dispatch_get_all_op_names()
     return sorted(name for name in names if _ATTENTION.search(name) and name not in _NOT_ATTENTION)
 
 
 def _registrations() -> list[tuple[str, str]]:
-    """Return each kernel with each key at which torch has one; at least at CPU, where it has none
-    to raise.
+    """Return each kernel with each key at which it must be overridden.
+
+    These are the keys at which torch has a kernel. The key CPU is added if torch has no kernel for
+    it, not even a computed kernel.
     """
     found = []
     for name in kernel_names():
@@ -184,25 +186,23 @@ def _registrations() -> list[tuple[str, str]]:
     return found
 
 
-def _said(kernel: str) -> str:
+def _learner_name(kernel: str) -> str:
     """Return the name under which learners know a kernel."""
     return next(
-        (said for pattern, said in _SAID if re.search(pattern, kernel)),
+        (name for pattern, name in _LEARNER_NAMES if re.search(pattern, kernel)),
         f"torch.ops.{kernel.replace('::', '.')}",
     )
 
 
 @cache
 def _file_of(path: str) -> str:
-    """Return the file of `_PYTHON` that this is, or ""."""
+    """Return the file of `_PYTHON` with this path; "" if there is none."""
     path = path.replace("\\", "/")
     return next((file for file in _PYTHON if path.endswith(f"/{file}")), "")
 
 
 def _is_of_torch(code: CodeType) -> bool:
-    """Return whether code is a function of torch that computes attention, by the place where it
-    stands.
-    """
+    """Return if code is a function of torch that computes attention, by its file and name."""
     if not (file := _file_of(code.co_filename)):
         return False
     names = _PYTHON[file]
@@ -223,10 +223,10 @@ def _name_of(code: CodeType) -> str:
 
 
 def _functions() -> list[FunctionType]:
-    """Return torch's functions of `_PYTHON` in this process, with those that a decorator wraps."""
+    """Return torch's functions of `_PYTHON` in this process, also functions inside a decorator."""
     root = os.path.dirname(os.path.dirname(torch.__file__))
     paths = {os.path.join(root, *file.split("/")) for file in _PYTHON}
-    functions = [thing for thing in gc.get_objects() if type(thing) is FunctionType]
+    functions = [found for found in gc.get_objects() if type(found) is FunctionType]
     return [
         function
         for function in functions
@@ -236,12 +236,13 @@ def _functions() -> list[FunctionType]:
 
 @dataclass(frozen=True)
 class _Library:
-    """What torch has of attention.
+    """The attention in torch.
 
-    registrations   each kernel with each key at which it is overridden
-    kernels         the names of the kernels
-    functions       the Python functions that compute attention
-    originals       those of them that are long enough to tell a copy
+    Attributes:
+        registrations: each kernel with each key at which it is overridden.
+        kernels: the names of the kernels.
+        functions: the Python functions that compute attention.
+        originals: the functions that are long enough to recognise a copy.
     """
 
     registrations: Sequence[tuple[str, str]]
@@ -252,9 +253,9 @@ class _Library:
 
 @cache
 def prepare() -> _Library:
-    """Find all that is to be refused. It takes 50 ms, so the fork server does it once for all its workers.
+    """Find the kernels and functions to refuse. Call this before `gc.freeze`.
 
-    Call it before the garbage collector's objects are frozen.
+    The search takes 50 ms, so the fork server makes it once for all its workers.
     """
     registrations = _registrations()
     functions = _functions()
@@ -267,14 +268,15 @@ def prepare() -> _Library:
 
 
 def is_prepared() -> bool:
-    """Return whether all that is to be refused has been found in this process, or before it was forked."""
+    """Return if `prepare` was called in this process, or in its parent before the fork."""
     return prepare.cache_info().currsize > 0
 
 
 class Watch:
-    """What is refused in this process. Nothing of it can be undone.
+    """The refusals in this process. They are permanent.
 
-    note    called with the name of what is refused, before the exception is raised
+    Args:
+        note: called with the name of the refused function, before the exception is raised.
     """
 
     def __init__(self, note: Callable[[str], None]) -> None:
@@ -282,27 +284,27 @@ class Watch:
         self._begun = False
         self._quiet = False
         self._recordings = 0
-        # Code that is no copy and holds none, by `id`: it is met again when a file is imported again, and when a part of torch is loaded.
+        # Code that is no copy and contains no copy, by `id`. The same code is met again when a file
+        # is imported again, and when a part of torch is loaded.
         self._known: dict[int, CodeType] = {}
-        # the files of torch's modules that are being loaded for the first time
+        # The files of torch's modules that are being loaded for the first time.
         self._loading: set[str] = set()
         self._tracing: Any = None
 
     def refuse(self, name: str) -> NoReturn:
-        """Note the name and raise.
+        """Note the name of a refused function and raise an exception.
 
         Raises:
             NotAllowedError: always.
         """
         if not self._quiet:
             self._note(name)
-        raise NotAllowedError(
-            f"{name} is not allowed here: attention is to be written from scratch"
-        )
+        raise NotAllowedError(f"{name} is not allowed here: attention must be written from scratch")
 
     def begin(self) -> None:
-        """Refuse the library's attention from here on. Call it when the file is imported, before
-        anything of it is called.
+        """Refuse the library's attention from now on.
+
+        Call this after the import of the learner's file, before the first call into the file.
         """
         if self._begun:
             return
@@ -311,9 +313,11 @@ class Watch:
         self._replace_code([*prepare().functions, *self._new_functions()])
 
     @contextmanager
-    def unnoted(self) -> Iterator[None]:
-        """While active, what is refused is not noted: the file is imported once more, and its self-
-        test must fail unseen.
+    def without_notes(self) -> Iterator[None]:
+        """While active, do not note refusals.
+
+        A counted run imports the file again. The file's self-test may be refused then, which must
+        not count.
         """
         self._quiet = True
         try:
@@ -322,29 +326,27 @@ class Watch:
             self._quiet = False
 
     def _new_functions(self) -> list[FunctionType]:
-        """Return the functions that are torch's attention, or hold a copy of it, among all that the
-        grader did not freeze.
-        """
-        new = [thing for thing in gc.get_objects() if type(thing) is FunctionType]
+        """Return the unfrozen functions that are torch's attention or contain a copy of it."""
+        new = [found for found in gc.get_objects() if type(found) is FunctionType]
         return [function for function in new if self._is_copy(function.__code__)]
 
     def _is_copy(self, code: CodeType) -> bool:
-        waiting, looked_at = [code], dict[int, CodeType]()
+        waiting, innocent = [code], dict[int, CodeType]()
         while waiting:
             part = waiting.pop()
             if self._known.get(id(part)) is part:
                 continue
-            if _is_of_torch(part) or prepare().originals.include(part):
+            if _is_of_torch(part) or prepare().originals.is_copy(part):
                 return True
-            looked_at[id(part)] = part
+            innocent[id(part)] = part
             waiting += code_likeness.nested_in(part)
-        self._known |= looked_at
+        self._known |= innocent
         return False
 
     def _replace_code(
         self, functions: Sequence[FunctionType]
     ) -> list[tuple[FunctionType, CodeType]]:
-        """Let functions raise; return what they were."""
+        """Make functions raise when called. Return the functions with their former code."""
         before = []
         for function in functions:
             code = function.__code__
@@ -354,7 +356,7 @@ class Watch:
         return before
 
     def hook(self, event: str, arguments: tuple[Any, ...]) -> None:
-        """Look at what Python is about to do (PEP 578)."""
+        """Check an action that Python is about to do. This is an audit hook (PEP 578)."""
         if event == "ctypes.dlopen":
             library = arguments[0]
             if library is not None and not _ALLOWED_LIBRARIES.fullmatch(
@@ -369,10 +371,10 @@ class Watch:
         elif event in ("ctypes.call_function", "ctypes.cdata", "ctypes.dlsym/handle"):
             self.refuse(_BY_CTYPES)
         elif self._begun:
-            self._look_at_code(event, arguments)
+            self._check_code(event, arguments)
 
-    def _look_at_code(self, event: str, arguments: tuple[Any, ...]) -> None:
-        """Refuse to execute a copy of torch's attention, or to make a function of it."""
+    def _check_code(self, event: str, arguments: tuple[Any, ...]) -> None:
+        """Refuse to execute a copy of torch's attention, or to make a function from a copy."""
         if event == "exec":
             code = arguments[0]
             if not isinstance(code, CodeType):
@@ -390,7 +392,7 @@ class Watch:
 
     @contextmanager
     def loading(self, path: str) -> Iterator[None]:
-        """While active, let this file of torch be executed; refuse what it defines afterwards."""
+        """While active, allow to execute a file of torch. Refuse its attention afterwards."""
         self._loading.add(path)
         try:
             yield
@@ -402,8 +404,12 @@ class Watch:
                 )
 
     def start_recording(self, *, kernels: bool) -> None:
-        """Refuse attention while a tracer is at work during the import: the graph would be plain
-        operations.
+        """Refuse attention while a tracer records, also during the import.
+
+        The recorded graph would consist of plain operations, which cannot be refused later.
+
+        Args:
+            kernels: if kernels are refused too, because the tracer would record their parts.
         """
         self._recordings += 1
         if self._begun or self._recordings > 1:
@@ -412,7 +418,7 @@ class Watch:
         self._tracing = library, self._replace_code(prepare().functions)
 
     def end_recording(self) -> None:
-        """Allow attention again, as far as the calls have not begun."""
+        """Allow attention again after a recording, if the calls have not begun."""
         self._recordings -= 1
         if self._recordings > 0 or self._tracing is None:
             return
@@ -423,8 +429,12 @@ class Watch:
 
 
 def watch(note: Callable[[str], None]) -> Watch:
-    """Put all guards in place that must be there before the learner's file; `Watch.begin` turns the
-    refusals on.
+    """Install the guards that must be active before the import of the learner's file.
+
+    `Watch.begin` turns the other refusals on.
+
+    Args:
+        note: called with the name of each refused function.
     """
     watched = Watch(note)
     sys.meta_path[:0] = [_NotInstalled(), _LoadedLate(watched)]
@@ -437,13 +447,11 @@ def watch(note: Callable[[str], None]) -> Watch:
 
 
 def _keep_in_sight() -> None:
-    """Do nothing: what is frozen is not looked at when the calls begin."""
+    """Do nothing in place of `gc.freeze`: frozen functions could not be checked later."""
 
 
 def _refusing_code(refuse: Refuse, name: str, instead_of: CodeType) -> CodeType:
-    """Return code that refuses whatever it is called with, for a function with these free
-    variables.
-    """
+    """Return code that refuses every call, for a function with the given code's free variables."""
 
     def refused() -> NoReturn:
         refuse(name)
@@ -475,18 +483,18 @@ def _refusing(refuse: Refuse, name: str) -> Callable[..., NoReturn]:
 
 
 def _override_kernels(refuse: Refuse) -> Any:
-    """Override every kernel at every key; return the library, with which the overrides end."""
+    """Override every kernel at every key. The overrides last as long as the returned library."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # torch warns that a kernel is overridden
         library = _new_library("IMPL", "aten", "", __file__, 1)
-        refusing = {name: _refusing(refuse, _said(name)) for name in prepare().kernels}
+        refusing = {name: _refusing(refuse, _learner_name(name)) for name in prepare().kernels}
         for name, key in prepare().registrations:
             _implement(library, name.removeprefix("aten::"), key, refusing[name], False)
     return library
 
 
 def keep_for_good(library: Any) -> None:
-    """Add a reference that nobody can find and drop: with its library, an override would go."""
+    """Add a hidden reference to a library, so that no code can drop it and end its overrides."""
     _add_reference(ctypes.py_object(library))
 
 
@@ -496,12 +504,12 @@ _add_reference = ctypes.pythonapi.Py_IncRef
 
 
 def _guard_kernels(refuse: Refuse) -> None:
-    """Refuse to take a kernel of attention out of the dispatcher, or to put another in its place.
+    """Refuse to take a kernel of attention out of the dispatcher, or to override a kernel.
 
-    Torch registers kernels itself, when parts of it are first used: those for tensors without
-    values are let through, the others left out.
+    Torch registers kernels itself at the first use of some of its parts. Its kernels for tensors
+    without values are registered. Its other kernels are ignored without a refusal.
     """
-    # libraries of other namespaces; a list, so that no number of theirs is given again
+    # Libraries of other namespaces. The list keeps them alive, so that no `id` is used again.
     elsewhere: list[Any] = []
 
     def library(kind: Any, namespace: str, *rest: Any) -> Any:
@@ -531,15 +539,14 @@ def _guard_kernels(refuse: Refuse) -> None:
             refuse("a kernel of torch's attention")
         return taken(operation, *rest)
 
-    # its stub spells out every argument
+    # torch's stubs declare every argument of these functions.
     torch._C._dispatch_library = library  # type: ignore[assignment]
-    torch._C._DispatchModule.impl = impl  # type: ignore[assignment,method-assign]  # the same
-    # the same
+    torch._C._DispatchModule.impl = impl  # type: ignore[assignment,method-assign]
     torch._C._dispatch_get_computed_kernel_for_dispatch_key = kernel_of  # type: ignore[assignment]
 
 
 def _guard_tracers(watched: Watch) -> None:
-    """Refuse to record what torch's attention computes, and to compile its text for `torch.jit`."""
+    """Refuse to record torch's attention with a tracer, or to compile its text for `torch.jit`."""
     for owner, names in _TRACERS:
         for name in names:
             setattr(owner, name, _recording(watched, getattr(owner, name)))
@@ -588,13 +595,14 @@ _TRACERS: tuple[tuple[Any, tuple[str, ...]], ...] = (
 
 
 def _records(mode: Any) -> bool:
-    """Return whether a dispatch mode is torch's own tracer (`make_fx`, `torch.export`)."""
+    """Return if a dispatch mode is torch's own tracer (`make_fx`, `torch.export`)."""
     return any(kind.__name__ == "ProxyTorchDispatchMode" for kind in type(mode).__mro__)
 
 
 def _recording(watched: Watch, trace: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a tracer of `torch.jit` that refuses torch's Python functions; the kernels stay
-    operations of the graph.
+    """Return a tracer of `torch.jit` that refuses torch's Python functions.
+
+    Kernels need no refusal here, because they stay single operations of the graph.
     """
 
     def traced(*args: Any, **kwargs: Any) -> Any:
@@ -608,15 +616,13 @@ def _recording(watched: Watch, trace: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _guard_ctypes(refuse: Refuse) -> None:
-    """Refuse functions of ctypes that are made of an address: Python announces no call of
-    theirs.
-    """
+    """Refuse ctypes functions that are made from an address: no audit event reports their calls."""
     raw: Any = _ctypes.CFuncPtr
-    # By `id`, because pointers have no hash: the pointer, and where it points to.
+    # The pointer and its target, by the `id` of the pointer, because pointers have no hash.
     made: dict[int, tuple[weakref.ref[Any], bytes]] = {}
 
-    class FunctionPointer(raw):  # type: ignore[misc]  # its base is found at run time
-        """A function of a library, or a Python function for C to call; not an address."""
+    class FunctionPointer(raw):  # type: ignore[misc]  # the base is known at run time only
+        """A function of a library, or a Python function for C code. It is never a bare address."""
 
         _flags_ = _ctypes.FUNCFLAG_CDECL
         _restype_ = ctypes.c_int
@@ -626,23 +632,24 @@ def _guard_ctypes(refuse: Refuse) -> None:
                 refuse(_BY_CTYPES)
             pointer = super().__new__(cls, *args, **kwargs)
             if args:
-                number = id(pointer)
-                made[number] = (
-                    weakref.ref(pointer, partial(_forget, made, number)),
+                pointer_id = id(pointer)
+                made[pointer_id] = (
+                    weakref.ref(pointer, partial(_forget, made, pointer_id)),
                     _target(pointer),
                 )
             return pointer
 
         def __call__(self, *args: Any, **kwargs: Any) -> Any:
             pointer, target = made.get(id(self), (_nothing, b""))
-            # Otherwise it came from memory: a field of a structure, a buffer, a result, a cast.
+            # A pointer that was not made above came from memory: from a field of a structure, a
+            # buffer, a result or a cast.
             if pointer() is not self or target != _target(self):
                 refuse(_BY_CTYPES)
             return super().__call__(*args, **kwargs)
 
     for name in ("memmove", "memset", "_cast", "_string_at", "_wstring_at", "_memoryview_at"):
         if (function := getattr(ctypes, name, None)) is not None and isinstance(function, raw):
-            # of its type, functions could be made of an address
+            # The type of the function itself could make functions from an address.
             setattr(ctypes, name, _passed_on(function))
     module: Any = ctypes
     module._CFuncPtr = _ctypes.CFuncPtr = FunctionPointer  # type: ignore[misc]
@@ -655,12 +662,12 @@ def _nothing() -> None:
 
 
 def _target(pointer: Any) -> bytes:
-    """Return the address to which a pointer points, as it lies in memory."""
+    """Return the bytes of the address to which a pointer points."""
     return bytes(memoryview(pointer).cast("B"))
 
 
-def _forget(made: dict[int, Any], number: int, _: Any) -> None:
-    made.pop(number, None)
+def _forget(made: dict[int, Any], pointer_id: int, _: Any) -> None:
+    made.pop(pointer_id, None)
 
 
 def _passed_on(function: Any) -> Callable[..., Any]:
@@ -671,20 +678,26 @@ def _passed_on(function: Any) -> Callable[..., Any]:
 
 
 class _NotInstalled(importlib.abc.MetaPathFinder):
-    """Finds attention packages first, and says that they are not there."""
+    """A finder that comes first and reports attention packages as missing."""
 
     def find_spec(self, fullname: str, path: Sequence[str] | None, target: Any = None) -> None:
-        """Refuse the packages of the list; leave all others to the next finder."""
+        """Return None, so that the next finder looks for the module.
+
+        Raises:
+            ModuleNotFoundError: if the module belongs to an attention package.
+        """
         if fullname.partition(".")[0] in _PACKAGES or fullname.startswith(_MODULES):
             raise ModuleNotFoundError(
-                f"No module named {fullname!r} for a submission: attention is to be written from scratch",
+                f"No module named {fullname!r} for a submission: attention must be written from "
+                "scratch",
                 name=fullname,
             )
 
 
 class _LoadedLate(importlib.abc.MetaPathFinder):
-    """Finds torch's own modules that compute attention, and has their functions refused when they
-    are loaded.
+    """A finder for torch's own modules that compute attention.
+
+    The functions of such a module are refused after it is loaded.
     """
 
     def __init__(self, watched: Watch) -> None:
@@ -693,7 +706,7 @@ class _LoadedLate(importlib.abc.MetaPathFinder):
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: Any = None
     ) -> ModuleSpec | None:
-        """Return the spec of such a module; None for all others."""
+        """Return the spec of a module that computes attention; None for all other modules."""
         if (
             fullname not in _LOADED_LATE
             or (spec := PathFinder.find_spec(fullname, path, target)) is None
@@ -706,6 +719,6 @@ class _LoadedLate(importlib.abc.MetaPathFinder):
                 with self._watched.loading(str(spec.origin)):
                     execute(module)
 
-            # of this loader alone
+            # Replace the method of this loader only.
             spec.loader.exec_module = execute_and_refuse  # type: ignore[method-assign]
         return spec

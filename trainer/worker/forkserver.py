@@ -1,7 +1,8 @@
-"""The fork server's own code: fork workers on request, look after them, reap them with all their family.
+"""The fork server: fork workers on request, watch them, reap them with all their descendants.
 
-Orders are lines of JSON on a socket, with descriptors beside them. The first order, "open", says where and how; every
-other order is answered with a line.
+Orders are lines of JSON on a socket; an order can carry descriptors. The first order, "open", names
+the workers' room, the isolation and the readable paths. Every later order is answered with a line
+of JSON.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ from trainer.sandbox.isolation import (
     Isolation,
     children,
     descendants,
-    nameless_bytes,
+    unlinked_bytes,
     used_bytes,
 )
 from trainer.worker import forbidden_ops
@@ -55,24 +56,28 @@ from trainer.worker.warmup import (
 )
 from trainer.worker.worker import Worker, load_drive
 
-BROKEN_WORKER = (
-    86  # exit code of a worker whose own code failed, most likely because the submission changed it
-)
-OUT_OF_MEMORY = 87  # … whose own code found no memory left
-SLEEP_FACTOR = 4  # a worker may sleep for so many times its limit of CPU seconds
+# Exit code of a worker in which attn-drill's own code failed, most likely because the submission
+# changed this code.
+BROKEN_WORKER = 86
+# Exit code of a worker in which attn-drill's own code found no free memory.
+OUT_OF_MEMORY = 87
+SLEEP_FACTOR = 4  # a worker may sleep for this many times its limit of CPU seconds
 _LOOK_SECONDS = 0.05
-_LONGEST_LOOK = 0.25  # what passes between two looks counts as sleep up to this: the machine itself may have stood still
-# A worker gets this long to end, or to print its line when its time is over: CPU time, or asleep.
+# Between two looks, at most this many seconds count as sleep, because the whole machine may have
+# been suspended.
+_LONGEST_LOOK = 0.25
+# A worker gets this many seconds (of CPU time, or asleep) to end, or to print its line after its
+# time is over.
 _LAST_SECONDS = 0.2
-_MOST_LAST_SECONDS = 5.0  # on a machine that is too busy to let it run
+_MOST_LAST_SECONDS = 5.0  # on a machine that is too busy to let the worker run
 MOST_THREADS = 256
-_MOST_PROCESSES = 32  # where they can be started at all
+_MOST_PROCESSES = 32  # counts only if the isolation lets a worker start processes
 _TICKS = os.sysconf("SC_CLK_TCK")
 
 
 @dataclass(frozen=True)
 class PreloadedRequest:
-    """A request that many files are to meet, read once for all of them."""
+    """A request for many submissions, read once for all of them."""
 
     request: Request
     tensors: Sequence[Tensor]
@@ -81,16 +86,21 @@ class PreloadedRequest:
 
 @dataclass
 class WorkerRecord:
-    """A worker under watch.
+    """The fork server's record of a worker.
 
-    seconds     its limit of CPU time
-    ended_for   why it had to be ended, or ""
-    out_of      which time it has used up: "cpu", "sleep" or ""
-    used        CPU seconds that it had used when its time began; None before
-    looked      when it was looked at last
-    slept       for how long it has slept since its time began
-    warned      when it was told to say where it is, because its time is over; it is killed soon after
-    used_then   CPU seconds that it had used by then
+    All times are in seconds.
+
+    Attributes:
+        folder: the worker's folder.
+        seconds: the worker's limit of CPU time.
+        ended_for: the reason why the worker had to be ended, or "".
+        out_of: the kind of time that the worker has used up: "cpu", "sleep" or "".
+        used: the CPU time that the worker had used when its clock started; None before that.
+        looked: the time of the last look at the worker.
+        slept: how long the worker has slept since its clock started.
+        warned: the time when the worker got a signal to print its line, because its time is over.
+            The worker is killed soon after. None before that.
+        used_then: the CPU time that the worker had used at the time `warned`.
     """
 
     folder: str
@@ -105,41 +115,51 @@ class WorkerRecord:
 
 
 def serve(control: socket.socket) -> NoReturn:
-    """Be a fork server that was forked from the process it serves; end with that process."""
-    _live(control)
+    """Serve the process that forked this fork server, then exit.
+
+    Args:
+        control: the fork server's end of the control socket.
+    """
+    _serve_on(control)
 
 
 def main() -> NoReturn:
-    """Be a fork server in a fresh interpreter; the only argument is the descriptor of the control socket."""
+    """Serve from a fresh interpreter, then exit.
+
+    The only command line argument is the descriptor of the control socket.
+    """
     torch.set_num_threads(1)
     gc.collect()
     gc.freeze()
-    _live(socket.socket(fileno=int(sys.argv[1])))
+    _serve_on(socket.socket(fileno=int(sys.argv[1])))
 
 
 def serve_inside(descriptor: int) -> NoReturn:
-    """Be a fork server inside bubblewrap, where nothing else can be read."""
+    """Serve inside bubblewrap, then exit.
+
+    Args:
+        descriptor: the descriptor of the control socket.
+    """
     with contextlib.suppress(OSError):
         os.unlink(ARCHIVE)
     confine.shut_memory()
     torch.set_num_threads(1)
     gc.collect()
     gc.freeze()
-    _live(socket.socket(fileno=descriptor))
+    _serve_on(socket.socket(fileno=descriptor))
 
 
-def _live(control: socket.socket) -> NoReturn:
+def _serve_on(control: socket.socket) -> NoReturn:
     code = 1
     server = None
     try:
-        signal.signal(
-            signal.SIGINT, signal.SIG_IGN
-        )  # Ctrl-C is the grader's to handle; it then closes the socket
+        # The grader handles Ctrl-C; it then closes the socket.
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
         _prepare()
         confine.become_subreaper()
-        _close_all_but(control.fileno(), 0, 1, 2)
+        _close_all_except(control.fileno(), 0, 1, 2)
         server = _ForkServer(control)
-        server.obey_all()
+        server.carry_out_orders()
         code = 0
     except BaseException:
         traceback.print_exc()
@@ -150,9 +170,9 @@ def _live(control: socket.socket) -> NoReturn:
 
 
 def _prepare() -> None:
-    """Do once what every worker needs; the grader loads its cases meanwhile."""
+    """Make the preparations that all workers need, once. Meanwhile the grader loads its cases."""
     if not forbidden_ops.is_prepared():
-        gc.unfreeze()  # what was frozen before the fork is looked at too
+        gc.unfreeze()  # `prepare` must also see the objects that were frozen before the fork
         forbidden_ops.prepare()
     keep_freed_memory()
     count_in_threads()
@@ -169,28 +189,27 @@ class _ForkServer:
         self._records: dict[int, WorkerRecord] = {}
         self._preloaded: PreloadedRequest | None = None
 
-    def obey_all(self) -> None:
-        """Obey and answer until the grader closes the socket."""
-        with contextlib.suppress(
-            ConnectionError
-        ):  # a grader that is ended from outside leaves answers unread
+    def carry_out_orders(self) -> None:
+        """Carry out and answer orders until the grader closes the socket."""
+        # A grader that is killed leaves answers unread, which resets the connection.
+        with contextlib.suppress(ConnectionError):
             for order, descriptors in self._orders():
                 if order["do"] == "open":
                     self._open(order)
                     continue
                 try:
-                    answer = self._obey(order, descriptors)
-                except (
-                    Exception
-                ) as error:  # whatever one worker has left behind, the next one gets a fork server
+                    answer = self._carry_out(order, descriptors)
+                # An error with one worker must not end the fork server: the next worker needs it.
+                except Exception as error:
                     answer = {"error": f"{type(error).__name__}: {error}"}
                 self._control.sendall(line_of(answer))
 
     def _open(self, order: dict[str, Any]) -> None:
-        """Learn where workers live, how they are shut off, and which paths they may read."""
+        """Store the isolation, and prepare the workers' room and the rules on readable paths."""
         self._isolation = order["isolation"]
         self._folders = Folders(order["room"], shared=self._isolation == "bubblewrap")
-        if self._isolation == "kernel":  # the room is a mount of its own by now
+        # The rules name the room, so `Folders` must have made it a separate mount before.
+        if self._isolation == "kernel":
             self._landlock = confine.Landlock.of(order["readable"], order["room"])
 
     @property
@@ -198,15 +217,15 @@ class _ForkServer:
         """The workers' folders.
 
         Raises:
-            RuntimeError: before the first order.
+            RuntimeError: if the first order was not "open".
         """
         if self._folders is None:
             raise RuntimeError("the first order must be to open")
         return self._folders
 
-    def _obey(self, order: dict[str, Any], descriptors: list[int]) -> dict[str, Any]:
+    def _carry_out(self, order: dict[str, Any], descriptors: list[int]) -> dict[str, Any]:
         match order["do"]:
-            case "run" | "probe":
+            case "run" | "trial":
                 return {"pid": self._fork_worker(order, descriptors)}
             case "preload":
                 self._preload(descriptors[0])
@@ -229,62 +248,67 @@ class _ForkServer:
             self._reap(pid, patiently=False)
 
     def _orders(self) -> Iterator[tuple[dict[str, Any], list[int]]]:
-        """Orders as they come, each with its descriptors; one read may bring two of them. Meanwhile the workers are looked after."""
-        waiting, descriptors = b"", list[int]()
-        wanted = {"run": 3, "probe": 3, "preload": 1}
+        """Yield each order with its descriptors; watch the workers while no order comes.
+
+        One read may return two orders, with the descriptors of both.
+        """
+        rest, descriptors = b"", list[int]()
+        descriptor_counts = {"run": 3, "trial": 3, "preload": 1}
         while True:
             while not select.select(
                 [self._control], [], [], _LOOK_SECONDS if self._records else None
             )[0]:
-                self._look_after()
-            part, sent, _, _ = socket.recv_fds(self._control, 1 << 16, 3)
+                self._watch_workers()
+            part, part_descriptors, _, _ = socket.recv_fds(self._control, 1 << 16, 3)
             if not part:
                 return
-            waiting += part
-            descriptors += sent
-            *whole, waiting = waiting.split(b"\n")
-            for line in whole:
+            rest += part
+            descriptors += part_descriptors
+            *lines, rest = rest.split(b"\n")
+            for line in lines:
                 order: dict[str, Any] = json.loads(line)
-                mine = wanted.get(order["do"], 0)
-                yield order, descriptors[:mine]
-                del descriptors[:mine]
+                count = descriptor_counts.get(order["do"], 0)
+                yield order, descriptors[:count]
+                del descriptors[:count]
 
-    def _look_after(self) -> None:
-        """End a worker that takes more than its share of what no limit of the system's bounds."""
+    def _watch_workers(self) -> None:
+        """End each worker that takes too much of a resource for which the system has no limit."""
         for pid, record in self._records.items():
             if record.ended_for:
                 continue
-            record.ended_for = self._trouble(pid, record) or _out_of_time(
+            record.ended_for = self._excess(pid, record) or _out_of_time(
                 pid, record, time.monotonic()
             )
             if record.ended_for:
                 _kill_family(pid)
         if any(record.ended_for for record in self._records.values()):
-            # Who was started in that moment, or by one that is gone, holds the channel open: the grader would wait for it.
+            # A process that the worker started in this moment, or that one of its dead children
+            # started, keeps the channel open. The grader would wait for this process.
             for orphan in self._orphans():
                 _kill(orphan, group=False)
 
     def _orphans(self) -> list[int]:
-        """Processes that workers have left to us."""
+        """Return the children of the fork server that are orphans of workers."""
         return [child for child in children(os.getpid()) if child not in self._records]
 
-    def _trouble(self, pid: int, record: WorkerRecord) -> str:
+    def _excess(self, pid: int, record: WorkerRecord) -> str:
         if (
             not self.folders.bounded
-            and used_bytes(record.folder, FOLDER_BYTES) + nameless_bytes(pid) > FOLDER_BYTES
+            and used_bytes(record.folder, FOLDER_BYTES) + unlinked_bytes(pid) > FOLDER_BYTES
         ):
             return f"it wrote more than the {FOLDER_BYTES >> 20} MiB that a submission may write"
         with contextlib.suppress(OSError):
             if (threads := len(os.listdir(f"/proc/{pid}/task"))) > MOST_THREADS:
                 return f"it started {threads} threads; at most {MOST_THREADS} are allowed"
-        # Orphans come to us, so every process below us that is no worker is some worker's.
+        # The fork server adopts orphans. So every descendant that is not a worker was started by a
+        # worker.
         family = set(descendants(os.getpid())) - set(self._records)
         if len(family) > _MOST_PROCESSES:
             return f"it started {len(family)} processes; a submission may start none"
         return ""
 
     def _preload(self, descriptor: int) -> None:
-        """Read a request once for all workers to come, and rehearse it for all of them."""
+        """Read a request once for all later workers, and rehearse once for all of them."""
         self._preloaded = None
         try:
             request, tensors = decode(Channel(descriptor, -1).receive(), Request)
@@ -314,13 +338,12 @@ class _ForkServer:
                 if os.getppid() != parent:
                     os._exit(1)
                 self._control.close()
-                _settle(output, folder)
+                _set_up_worker(output, folder)
                 self._work(Channel(requests, replies), folder, order)
                 code = 0
             except BaseException as error:
-                if is_out_of_memory(
-                    error
-                ):  # the submission has taken all there was, and our own code got none
+                # The submission has taken all the memory, and attn-drill's own code got none.
+                if is_out_of_memory(error):
                     code = OUT_OF_MEMORY
                 else:
                     traceback.print_exc()
@@ -335,14 +358,14 @@ class _ForkServer:
         return pid
 
     def _work(self, channel: Channel, folder: str, order: dict[str, Any]) -> None:
-        if order["do"] == "probe":
+        if order["do"] == "trial":
             self._confine(order, folder)
-            channel.send(REPLY, break_out.try_all(order["asked"], folder))
+            channel.send(REPLY, break_out.run_trial(order["trial"], folder))
             return
-        held = self._preloaded if order["held"] else None
-        if held is None:
+        preloaded = self._preloaded if order["preloaded"] else None
+        if preloaded is None:
             request, tensors = decode(channel.receive(), Request)
-            held = PreloadedRequest(request, tensors, load_drive(request))
+            preloaded = PreloadedRequest(request, tensors, load_drive(request))
             choose_kernels(request, tensors)
             if order["rehearsed"]:
                 have_memory_ready()
@@ -352,12 +375,16 @@ class _ForkServer:
         self._confine(order, folder)
         refusals.watch()
         faulthandler.enable(file=2, all_threads=False)
-        # When its time is over, the kernel or the fork server sends this, and the line is printed.
+        # The kernel or the fork server sends this signal when the worker's time is over. Then
+        # faulthandler prints the line.
         faulthandler.register(signal.SIGXCPU, file=2, all_threads=False)
-        body = channel.receive()  # a session has this worker wait here for the next save
+        body = channel.receive()  # in a session, the worker waits here for the next save
         file = msgspec.json.decode(body, type=SubmittedFile)
         channel.send(
-            REPLY, Worker(held.request, held.tensors, file, channel, folder).work(held.drive)
+            REPLY,
+            Worker(preloaded.request, preloaded.tensors, file, channel, folder).work(
+                preloaded.drive
+            ),
         )
 
     def _confine(self, order: dict[str, Any], folder: str) -> None:
@@ -366,31 +393,36 @@ class _ForkServer:
             confine.confine(self._landlock, folder)
 
     def _reap(self, pid: int, *, patiently: bool) -> dict[str, Any]:
-        """Kill a worker, its process group and every orphan of its family, and remove its folder.
+        """Kill a worker, its process group and all its orphans, and remove its folder.
 
-        Returns the fields of `fork server.End`.
+        Args:
+            pid: the worker's process.
+            patiently: wait a little before the kill, because the worker seems to be ending.
+
+        Returns:
+            The fields of `forkserver_client.WorkerEnd`.
         """
         record = self._records.pop(pid, None)
         if record is None:
             return {"status": 0, "killed": False}
-        ended: tuple[int, resource.struct_rusage] | None = None
-        began, used_then = time.monotonic(), _cpu_seconds(pid) or 0.0
-        while patiently and ended is None:
+        exit_state: tuple[int, resource.struct_rusage] | None = None
+        started, used_then = time.monotonic(), _cpu_seconds(pid) or 0.0
+        while patiently and exit_state is None:
             done, status, usage = os.wait4(pid, os.WNOHANG)
             if done:
-                ended = status, usage
-            elif _has_had_time(pid, time.monotonic() - began, used_then):
+                exit_state = status, usage
+            elif _has_had_time(pid, time.monotonic() - started, used_then):
                 break
             else:
                 time.sleep(0.002)
         _kill(pid, group=True)
-        alive = ended is None
-        if ended is None:
+        alive = exit_state is None
+        if exit_state is None:
             _kill(pid, group=False)
-            ended = os.wait4(pid, 0)[1:]
-        status, usage = ended
+            exit_state = os.wait4(pid, 0)[1:]
+        status, usage = exit_state
         family = 0
-        for _ in range(200):  # orphans may have children of their own, which come to us in turn
+        for _ in range(200):  # an orphan may have children, which become orphans in turn
             if not (orphans := self._orphans()):
                 break
             for orphan in orphans:
@@ -411,7 +443,7 @@ class _ForkServer:
 
 
 def _time_is_up(record: WorkerRecord, usage: resource.struct_rusage, status: int) -> str:
-    """Return "cpu" where the kernel has killed a worker for its CPU time before the fork server looked at it."""
+    """Return "cpu" if the kernel killed a worker for its CPU time before the fork server did."""
     used = usage.ru_utime + usage.ru_stime - (record.used or 0.0)
     return (
         "cpu"
@@ -421,20 +453,20 @@ def _time_is_up(record: WorkerRecord, usage: resource.struct_rusage, status: int
 
 
 def _out_of_time(pid: int, record: WorkerRecord, now: float) -> str:
-    """Return why a worker has to be ended because its time is over, "" where it has time left.
+    """Return the reason to end a worker whose time is over, or "" if it has time left.
 
-    It is told first, so that it prints the line where it is.
+    The worker first gets a signal, so that it prints the line that it is running. It is ended only
+    after it has had time to do so.
     """
     if record.used is None:
         return ""
     if record.warned is not None:
-        has_said_where = _has_had_time(pid, now - record.warned, record.used_then)
-        return f"its time ({record.out_of}) is over" if has_said_where else ""
+        has_printed_line = _has_had_time(pid, now - record.warned, record.used_then)
+        return f"its time ({record.out_of}) is over" if has_printed_line else ""
     passed, record.looked = min(now - record.looked, _LONGEST_LOOK), now
     used = _cpu_seconds(pid)
-    if used is None or _is_asleep(
-        pid
-    ):  # where nothing tells, all the time that passes counts as sleep
+    # Without /proc the CPU time is unknown, and all the time that passes counts as sleep.
+    if used is None or _is_asleep(pid):
         record.slept += passed
     if used is not None and used - record.used >= record.seconds:
         record.out_of = "cpu"
@@ -442,21 +474,23 @@ def _out_of_time(pid: int, record: WorkerRecord, now: float) -> str:
         record.out_of = "sleep"
     if record.out_of:
         record.warned, record.used_then = now, used or 0.0
-        for sign in (signal.SIGXCPU, signal.SIGCONT):  # it may have stopped itself
+        for sign in (signal.SIGXCPU, signal.SIGCONT):  # SIGCONT: it may have stopped itself
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 os.kill(pid, sign)
     return ""
 
 
 def _has_had_time(pid: int, passed: float, used_then: float) -> bool:
-    """Return whether a worker has had the time to do a last thing: to print its line, or to end.
+    """Return True if a worker has had enough time to print its line or to end.
 
-    Other load on the machine can keep a worker from running for longer than it needs, so its own
-    time counts. A worker that sleeps has nothing left to do: a signal would have woken it.
+    Other load on the machine can keep a worker from running for longer than the worker needs, so
+    the worker's own CPU time counts. A worker that sleeps has nothing left to do, because a signal
+    would have woken it.
 
     Args:
-        passed: seconds since then.
-        used_then: the CPU time that it had used then, in seconds.
+        pid: the worker's process.
+        passed: seconds since the start of this last period.
+        used_then: the CPU time in seconds that the worker had used at the start of the period.
     """
     if passed < _LAST_SECONDS:
         return False
@@ -467,7 +501,7 @@ def _has_had_time(pid: int, passed: float, used_then: float) -> bool:
 
 
 def _cpu_seconds(pid: int) -> float | None:
-    """Return the CPU time of all threads of a process; None where /proc does not tell."""
+    """Return the CPU time of all threads of a process in seconds; None if /proc has no entry."""
     try:
         with open(f"/proc/{pid}/stat", "rb") as file:
             fields = file.read().rpartition(b")")[2].split()
@@ -477,7 +511,7 @@ def _cpu_seconds(pid: int) -> float | None:
 
 
 def _is_asleep(pid: int) -> bool:
-    """Return whether all threads of a process wait for something that is not the machine: neither a core nor a disk."""
+    """Return True if no thread of a process runs, waits for a core, or waits for a disk."""
     try:
         for thread in os.listdir(f"/proc/{pid}/task"):
             with open(f"/proc/{pid}/task/{thread}/stat", "rb") as file:
@@ -489,7 +523,10 @@ def _is_asleep(pid: int) -> bool:
 
 
 def forget_peak(pid: int) -> None:
-    """Have the kernel count from now on how much memory a process holds at most, where it can (Linux)."""
+    """Make the kernel forget the peak memory of a process, so that it counts from now (Linux).
+
+    If the kernel cannot do this, the peak stays.
+    """
     with (
         contextlib.suppress(OSError),
         open(f"/proc/{pid}/clear_refs", "w", encoding="ascii") as file,
@@ -498,12 +535,16 @@ def forget_peak(pid: int) -> None:
 
 
 def line_of(words: dict[str, Any]) -> bytes:
-    """An order or an answer as it travels."""
+    """Return an order or an answer as a line of JSON."""
     return json.dumps(words).encode() + b"\n"
 
 
-def _settle(output: int, folder: str) -> None:
-    """Print into the pipe, read nothing, live in the temp folder, know nothing of the user's environment."""
+def _set_up_worker(output: int, folder: str) -> None:
+    """Give a new worker its own streams, folder and environment.
+
+    The worker prints into the pipe `output`, reads nothing, works in its folder, and knows nothing
+    about the user's environment.
+    """
     nowhere = os.open(os.devnull, os.O_RDONLY)
     os.dup2(nowhere, 0)
     os.dup2(output, 1)
@@ -519,7 +560,7 @@ def _settle(output: int, folder: str) -> None:
     )
     os.chdir(folder)
     os.environ.clear()
-    # torch.compile would start a compiler; with this it leaves functions as they are.
+    # torch.compile would start a compiler. With TORCHDYNAMO_DISABLE it returns functions unchanged.
     os.environ.update(
         HOME=folder,
         TMPDIR=folder,
@@ -530,10 +571,11 @@ def _settle(output: int, folder: str) -> None:
         **QUIET,
     )
     tempfile.tempdir = folder
-    # The fork has lost torch's thread pool: two threads of a submission's that first ask for it at once would find none.
+    # The fork has lost torch's thread pool. If two threads of a submission asked for the pool first
+    # at the same time, they would find none. This call makes a new pool.
     torch.set_num_threads(1)
     sys.argv = [""]
-    warnings.resetwarnings()  # the grader's own filters (a test run's, say) are not the learner's
+    warnings.resetwarnings()  # the grader's filters, for example of a test run, must not apply
     sys.path[:] = [
         path
         for path in sys.path
@@ -544,13 +586,16 @@ def _settle(output: int, folder: str) -> None:
 
 
 def _kill_family(pid: int) -> None:
-    """Stop all below a worker first, so that none starts another while the others are being killed."""
+    """Stop, then kill, a worker and its descendants.
+
+    A stopped process cannot start another process while the others are being killed.
+    """
     for _ in range(5):
         family = [pid, *descendants(pid)]
         for sign in (signal.SIGSTOP, signal.SIGKILL):
-            for one in family:
+            for member in family:
                 with contextlib.suppress(ProcessLookupError, PermissionError):
-                    os.kill(one, sign)
+                    os.kill(member, sign)
         if len(family) == 1:
             break
 
@@ -560,15 +605,16 @@ def _kill(pid: int, *, group: bool) -> None:
         (os.killpg if group else os.kill)(pid, signal.SIGKILL)
 
 
-def _close_all_but(*keep: int) -> None:
+def _close_all_except(*keep: int) -> None:
     last = 0
     for fd in sorted(keep):
-        if last < fd:  # closerange(0, 0) would close everything
+        if last < fd:  # closerange(0, 0) would close all descriptors
             os.closerange(last, fd)
         last = fd + 1
     os.closerange(last, 65_536)
 
 
 if __name__ == "__main__":
-    # As a module of its own name, not as `__main__`: others import it too.
+    # Other modules import `trainer.worker.forkserver`, so the code must not run a second time as
+    # `__main__`.
     importlib.import_module("trainer.worker.forkserver").main()

@@ -1,9 +1,11 @@
-"""The grader's handle of the fork server: a process with torch imported and nothing else, which forks one worker for every run.
+"""The grader's side of the fork server, which has imported torch and forks a worker for each run.
 
-The fork server must know nothing: every worker can read all memory that the fork server had when it forked the worker. So the
-fork server comes from a process that was started with an environment and arguments of its own (`launch`), and it is forked
-before any reference is loaded. Grader and fork server speak over a socketpair, so there is no address that a submission
-could connect to, and no worker inherits it. A worker has pipes alone. `forkserver` has the fork server's own code.
+The fork server must know nothing, because a worker can read all memory that the fork server had at
+the time of the fork. So the fork server is forked from a process that was started with a clean
+environment and without arguments (`launch`), and before any reference is loaded. The grader and the
+fork server communicate over a socket pair, so there is no address to which a submission could
+connect, and no worker inherits the socket. A worker has only pipes. `forkserver` is the code of the
+fork server itself.
 """
 
 from __future__ import annotations
@@ -41,16 +43,18 @@ from trainer.worker.protocol import REPLY, message
 
 _GONE_SECONDS = 5.0
 _PIPE_BYTES = 1 << 20
-_ANSWER_SECONDS = 120.0  # a fork server that does not answer for so long is lost
+_ANSWER_SECONDS = 120.0  # a fork server that does not answer for this long is lost
 
 
 @dataclass(frozen=True)
 class Limits:
-    """Bounds on one run of a worker.
+    """The limits of one run of a worker.
 
-    seconds         CPU time of all its threads from when it has the file; other load on the machine does not count.
-                    A worker that sleeps has several times as long (`forkserver.SLEEP_FACTOR`)
-    memory_bytes    beyond torch's own
+    Attributes:
+        seconds: CPU time of all threads of the worker, counted from the time when it gets the file.
+            Other load on the machine does not count. A worker that sleeps has several times as long
+            (`forkserver.SLEEP_FACTOR`).
+        memory_bytes: memory beyond the memory of torch itself.
     """
 
     seconds: float = 10.0
@@ -59,15 +63,17 @@ class Limits:
 
 @dataclass(frozen=True)
 class WorkerEnd:
-    """How a worker was ended.
+    """The fork server's report on the end of a worker.
 
-    status      its wait status
-    killed      whether it was still alive
-    ended_for   why the fork server had ended it before: it took more than its share of something
-    out_of      "cpu" where its CPU time was used up, "sleep" where it slept for too long
-    family      how many processes of its own were left behind, and ended with it
-    most_bytes  the most memory that it ever held, as the kernel counts it
-    cpu         the CPU seconds of all its threads, from its beginning
+    Attributes:
+        status: the worker's wait status.
+        killed: True if the worker was still alive and was killed.
+        ended_for: the reason why the fork server ended the worker earlier, for example that it
+            wrote too much; "" if the fork server did not.
+        out_of: "cpu" if the worker used up its CPU time, "sleep" if it slept for too long, or "".
+        family: the count of processes that the worker left behind. They were ended with it.
+        most_bytes: the worker's peak memory in bytes, counted by the kernel.
+        cpu: the CPU seconds of all threads of the worker since its start.
     """
 
     status: int
@@ -80,203 +86,245 @@ class WorkerEnd:
 
 
 def _widen(pipe: int) -> None:
-    """Make a pipe so large that a writer does not wait for the reader (Linux)."""
+    """Make a pipe large, so that a writer does not have to wait for the reader (Linux)."""
     if hasattr(fcntl, "F_SETPIPE_SZ"):
-        with contextlib.suppress(OSError):  # where the system allows no more than it gives at first
+        with contextlib.suppress(OSError):  # the system may not allow larger pipes
             fcntl.fcntl(pipe, fcntl.F_SETPIPE_SZ, _PIPE_BYTES)
 
 
 class ForkServerLostError(GraderError):
-    """The fork server is gone or does not answer. A new fork server can do the same work again."""
+    """Raised if the fork server is gone or does not answer.
+
+    A new fork server can do the same work again.
+    """
 
 
-Started = tuple[
-    int, socket.socket
-]  # the fork server's process, and the grader's end of the control socket
+# The process id of a fork server, and the grader's end of the control socket.
+Started = tuple[int, socket.socket]
 _prepared: list[Started] = []
 
 
 def prepare() -> None:
-    """Fork a fork server from this process now, for the first `ForkServer` that will be asked for.
+    """Fork a fork server from this process now. The next `ForkServer` object uses it.
 
-    Call it in a process that knows nothing yet: all that it knows, every worker can read.
+    Call this function in a process that knows nothing yet: every worker can read everything that
+    this process knows.
     """
     _prepared.append(fork_here())
 
 
 def fork_here() -> Started:
-    """Fork a fork server from this process."""
+    """Fork a fork server from this process; return its process id and the control socket."""
     import torch  # noqa: PLC0415  # `launch` reports an ImportError later
 
-    # A worker forked from a process whose thread pool has run may hang in its first operation.
+    # If torch's thread pool had run in this process, a forked worker might hang in its first
+    # operation.
     torch.set_num_threads(1)
-    mine, its = socket.socketpair()
+    grader_end, server_end = socket.socketpair()
     sys.stdout.flush()
     sys.stderr.flush()
-    # torch's 200,000 objects stay for good: out of the collector's sight, which would take 60 ms to walk over them.
+    # torch's 200,000 objects are never freed. Hide them from the garbage collector, which would
+    # take 60 ms to visit them.
     gc.freeze()
     pid = os.fork()
     if pid == 0:
-        mine.close()
-        for _, others in _prepared:
-            others.close()
-        forkserver.serve(its)
-    its.close()
-    return pid, mine
+        grader_end.close()
+        for _, other_end in _prepared:
+            other_end.close()
+        forkserver.serve(server_end)
+    server_end.close()
+    return pid, grader_end
 
 
 def start_anew() -> Started:
-    """Start a fork server in a fresh interpreter, which imports torch itself."""
-    mine, its = socket.socketpair()
-    with its:
+    """Start a fork server in a fresh interpreter, which imports torch itself.
+
+    Returns:
+        Its process id and the control socket.
+    """
+    grader_end, server_end = socket.socketpair()
+    with server_end:
         process = subprocess.Popen(
-            [*environment.command(), forkserver.__name__, str(its.fileno())],
+            [*environment.command(), forkserver.__name__, str(server_end.fileno())],
             cwd=environment.ROOT,
             env=environment.clean_environment(os.environ),
-            pass_fds=(its.fileno(),),
+            pass_fds=(server_end.fileno(),),
             stdin=subprocess.DEVNULL,
         )
     process.returncode = 0  # `ForkServer.close` waits for it
-    return process.pid, mine
+    return process.pid, grader_end
 
 
 start: Callable[[], Started] = start_anew
 
 
 class ForkServer:
-    """Have it before anything of `solutions/` is read; close it when done.
+    """A fork server, from the grader's side. Create it before any file of `solutions/` is read.
 
     Args:
-        hidden: folders of which no worker may read anything.
-        isolation: how workers are shut off; by default as this machine can.
+        hidden: folders that no worker may read.
+        isolation: the isolation of the workers; by default the best one of this machine.
+
+    Raises:
+        DrillError: if bubblewrap is requested but not installed.
     """
 
     def __init__(self, hidden: Iterable[Path], isolation: Isolation | None = None) -> None:
         self.isolation = isolation or chosen_isolation()
         if self.isolation == "bubblewrap":
-            bubblewrap()  # before anything is made that would be left behind
+            bubblewrap()  # raise an error before a folder is made that would be left behind
         readable = confine.readable_paths(hidden)
         self._room = tempfile.mkdtemp(prefix="attn-drill-")
         self._wrapper: subprocess.Popen[bytes] | None = None
         if self.isolation == "bubblewrap":
-            mine, its = socket.socketpair()
-            with its:
-                self._wrapper = start_in_bubblewrap(its.fileno(), readable)
-            self._pid, self._control = self._wrapper.pid, mine
+            grader_end, server_end = socket.socketpair()
+            with server_end:
+                self._wrapper = start_in_bubblewrap(server_end.fileno(), readable)
+            self._pid, self._control = self._wrapper.pid, grader_end
         else:
             self._pid, self._control = _prepared.pop() if _prepared else start()
         self._control.settimeout(_ANSWER_SECONDS)
         self._received = b""
-        self._dismissed = 0  # orders whose answers nobody has read yet
+        self._dismissed = 0  # count of orders whose answers are not yet read
         room = self._room if self._wrapper is None else ROOM_INSIDE
         self._send({"do": "open", "room": room, "isolation": self.isolation, "readable": readable})
 
     def start_worker(
-        self, limits: Limits, *, held: bool = False, rehearsed: bool = False, measured: bool = False
+        self,
+        limits: Limits,
+        *,
+        preloaded: bool = False,
+        rehearsed: bool = False,
+        measured: bool = False,
     ) -> tuple[int, int, int, int]:
         """Fork a worker.
 
         Args:
-            held: whether it is to meet the request that is held.
-            rehearsed: whether it is to rehearse, because its file comes later.
-            measured: whether the kernel's count of its memory will be read.
+            limits: the limits of the worker's run.
+            preloaded: True if the worker uses the preloaded request.
+            rehearsed: True if the worker rehearses first, because its file comes later.
+            measured: True if the kernel's count of the worker's memory will be read.
 
         Returns:
-            Its pid, and the descriptors to send to it, to read its replies, and to read what it prints.
+            The worker's pid, and three descriptors: to send requests to the worker, to read its
+            replies, and to read its printed output.
         """
         order = {"do": "run", "seconds": limits.seconds, "memory_bytes": limits.memory_bytes}
-        return self._start({**order, "held": held, "rehearsed": rehearsed, "measured": measured})
+        return self._start(
+            {**order, "preloaded": preloaded, "rehearsed": rehearsed, "measured": measured}
+        )
 
-    def start_probe(self, limits: Limits, asked: Mapping[str, Any]) -> tuple[int, int, int, int]:
-        """Fork a worker that tries what a submission might (`probe.try_all`)."""
+    def start_trial(self, limits: Limits, trial: Mapping[str, Any]) -> tuple[int, int, int, int]:
+        """Fork a worker that runs a trial of the self-test (`break_out.run_trial`).
+
+        Args:
+            limits: the limits of the worker's run.
+            trial: the trial.
+
+        Returns:
+            The same values as `start_worker`.
+        """
         return self._start(
             {
-                "do": "probe",
+                "do": "trial",
                 "seconds": limits.seconds,
                 "memory_bytes": limits.memory_bytes,
-                "asked": dict(asked),
+                "trial": dict(trial),
             }
         )
 
     def _start(self, order: dict[str, Any]) -> tuple[int, int, int, int]:
-        its_requests, requests = os.pipe()
-        replies, its_replies = os.pipe()
-        output, its_output = os.pipe()
+        worker_requests, requests = os.pipe()
+        replies, worker_replies = os.pipe()
+        output, worker_output = os.pipe()
         _widen(requests)
         _widen(replies)
         try:
-            pid = self._ask(order, [its_requests, its_replies, its_output])["pid"]
+            pid = self._ask(order, [worker_requests, worker_replies, worker_output])["pid"]
         except BaseException:
             for descriptor in (requests, replies, output):
                 os.close(descriptor)
             raise
         finally:
-            for descriptor in (its_requests, its_replies, its_output):
+            for descriptor in (worker_requests, worker_replies, worker_output):
                 os.close(descriptor)
         return pid, requests, replies, output
 
     def start_clock(self, pid: int) -> None:
-        """Say that a worker is about to get its file: its time counts from here on."""
+        """Start a worker's clock: it is about to get its file, and its time counts from now on."""
         self._send({"do": "clock", "pid": pid})
         self._dismissed += 1
 
     def forget_peak(self, pid: int) -> None:
-        """Have the kernel count from now on how much memory a worker holds at most, where it can."""
-        if self._wrapper is not None:  # its number is another outside
+        """Make the kernel forget the peak memory of a worker, so that it counts from now.
+
+        If the kernel cannot do this, the peak stays.
+        """
+        if self._wrapper is not None:  # outside bubblewrap the worker has another pid
             self._ask({"do": "forget peak", "pid": pid})
-        else:  # to the fork server all of the file system is read-only
+        else:  # the file system, and with it /proc, is read-only for the fork server
             forkserver.forget_peak(pid)
 
     def preload(self, frame: bytes) -> None:
-        """Have the fork server read a request once for all workers that are to meet it. It takes the place of the one before."""
+        """Have the fork server read a request once for many workers.
+
+        The request replaces the request that was preloaded before.
+
+        Args:
+            frame: the encoded request.
+
+        Raises:
+            GraderError: if the fork server cannot read the request.
+        """
         reading, writing = os.pipe()
         try:
             self._send({"do": "preload"}, [reading])
         finally:
             os.close(reading)
-        with (
-            open(writing, "wb") as pipe,
-            contextlib.suppress(OSError),
-        ):  # the answer says what went wrong
+        # If the write fails, the fork server's answer contains the error.
+        with open(writing, "wb") as pipe, contextlib.suppress(OSError):
             pipe.write(message(REPLY, frame))
         self._answer()
 
     def end_worker(self, pid: int, *, patiently: bool) -> WorkerEnd:
-        """Kill a worker and all its family. `patiently`: it seems to be ending alone."""
+        """Kill a worker and all its descendants.
+
+        Args:
+            pid: the worker's process.
+            patiently: wait a little before the kill, because the worker seems to be ending.
+        """
         return WorkerEnd(**self._ask({"do": "end", "pid": pid, "patiently": patiently}))
 
     def dismiss_worker(self, pid: int) -> None:
-        """The same for a worker that has replied: nobody waits for its end."""
+        """Kill a worker that has replied, and all its descendants. Do not wait for its end."""
         self._send({"do": "end", "pid": pid, "patiently": False})
         self._dismissed += 1
 
     def settle(self) -> None:
-        """Wait until all that were dismissed are gone."""
+        """Wait until all dismissed workers are gone."""
         while self._dismissed:
             self._dismissed -= 1
             self._line_of_answer()
 
     def close(self) -> None:
-        """End the fork server; it ends its workers first."""
+        """End the fork server. The fork server ends its workers first."""
         inside = list(descendants(self._wrapper.pid)) if self._wrapper is not None else []
         try:
-            self.settle()  # answers left unread would reset the connection
+            self.settle()  # unread answers would reset the connection
         except GraderError:
-            with contextlib.suppress(
-                OSError
-            ):  # it may be stopped, and would never read that it is to end
+            # The fork server may be stopped. Then it would never see that the socket is closed.
+            with contextlib.suppress(OSError):
                 os.kill(self._pid, signal.SIGKILL)
         self._control.close()
         if self._wrapper is not None:
             self._wrapper.wait()
             deadline = time.monotonic() + _GONE_SECONDS
+            # The outer process of bubblewrap ends a moment before the processes inside.
             while (
                 any(os.path.exists(f"/proc/{pid}") for pid in inside)
                 and time.monotonic() < deadline
             ):
-                time.sleep(
-                    0.005
-                )  # bubblewrap's outer process is gone a moment before what it has started
+                time.sleep(0.005)
         else:
             with contextlib.suppress(ChildProcessError):
                 os.waitpid(self._pid, 0)
@@ -299,20 +347,21 @@ class ForkServer:
 
     def _answer(self) -> dict[str, Any]:
         self.settle()
-        told: dict[str, Any] = json.loads(self._line_of_answer())
-        if "error" in told:
-            raise GraderError(f"No worker could be started: {told['error']}.")
-        return told
+        answer: dict[str, Any] = json.loads(self._line_of_answer())
+        if "error" in answer:
+            raise GraderError(f"No worker could be started: {answer['error']}.")
+        return answer
 
     def _line_of_answer(self) -> bytes:
         while b"\n" not in self._received:
             try:
                 part = self._control.recv(1 << 16)
-            except OSError:  # a time-out too
+            except OSError:  # also a timeout
                 part = b""
             if not part:
                 raise ForkServerLostError(
-                    "The process that starts workers died. Run the check again; `attn-drill doctor` shows what this machine can do."
+                    "The process that starts workers died. Run the check again; "
+                    "`attn-drill doctor` shows what this machine can do."
                 )
             self._received += part
         line, _, self._received = self._received.partition(b"\n")

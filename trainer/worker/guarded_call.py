@@ -1,4 +1,4 @@
-"""Call code that may do anything, and put into words what it raises."""
+"""Call code of a submission, and put the exceptions that it raises into words."""
 
 from __future__ import annotations
 
@@ -13,22 +13,26 @@ from trainer.worker.returns import UnexpectedReturnError
 
 
 class GuardedCall:
-    """Calls into the file at `path`; of every traceback only that file's lines are told."""
+    """Calls into the file at `path`. Of every traceback, only the lines of that file are kept."""
 
     def __init__(self, path: str) -> None:
         self.path = path
 
     def call(self, phase: str, action: Callable[[], Any]) -> tuple[Any, CallFailure | None]:
-        """Run the file's code; whatever it raises becomes a Failure."""
+        """Return the result of `action` and None, or None and the failure if `action` raises.
+
+        Args:
+            phase: the name of the phase for the failure, for example "forward".
+            action: calls the code of the submission.
+        """
         try:
             return action(), None
-        except (
-            BaseException
-        ) as error:  # SystemExit and KeyboardInterrupt too: the learner's code may raise anything
+        # SystemExit and KeyboardInterrupt too: the learner's code may raise any exception.
+        except BaseException as error:
             return None, self._failure(phase, error)
 
     def frames(self, stack: traceback.StackSummary) -> list[FrameData]:
-        """The file's own lines of a stack, outermost first."""
+        """Return the file's own frames of a stack, at most the last 8, outermost first."""
         own = [frame for frame in stack if frame.filename == self.path]
         return [
             FrameData(frame.lineno or 0, cap(frame.name, 100), cap((frame.line or "").strip(), 200))
@@ -36,7 +40,7 @@ class GuardedCall:
         ]
 
     def _failure(self, phase: str, error: BaseException) -> CallFailure:
-        """Words for an exception, which may itself be made to raise when it is looked at."""
+        """Describe an exception. Reading its attributes may raise again."""
         try:
             return self._described(phase, error)
         except BaseException:
@@ -70,7 +74,7 @@ class GuardedCall:
 
 
 def is_out_of_memory(error: BaseException) -> bool:
-    """Whether Python or torch's allocator asked for more than the limit."""
+    """Return if Python or torch's allocator requested more memory than the limit allows."""
     refused = isinstance(error, OSError) and error.errno == errno.ENOMEM
     return refused or isinstance(error, MemoryError) or "can't allocate memory" in _text_of(error)
 

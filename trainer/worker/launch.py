@@ -1,9 +1,10 @@
-"""Start a process whose memory tells nothing about the person who started it, and fork the fork server there.
+"""Start a process that knows nothing about the user, and fork the fork server from it.
 
-A fork copies everything: the environment and the arguments that the kernel put on the stack, and all that Python has
-read so far. So a command that grades starts Python anew with an environment of its own (`clean_environment`) and
-without arguments, imports torch, forks the fork server, and only then reads from an inherited file which environment,
-arguments and folder it is to work with.
+A fork copies all memory: the environment and the arguments, which the kernel put on the stack, and
+everything that Python has read so far. So a command that grades first starts Python again with a
+short environment (`clean_environment`) and without arguments. The new process imports torch and
+forks the fork server. Only then does it read its real environment, arguments and folder from an
+inherited file.
 """
 
 from __future__ import annotations
@@ -23,24 +24,24 @@ from trainer.sandbox.environment import ONE_THREAD, ROOT, clean_environment, com
 
 
 def handoff(module: str, arguments: Sequence[str], environment: Mapping[str, str]) -> int:
-    """Write what a launched process is to do into a nameless file.
+    """Write the task of a launched process into a file without a name.
 
     Args:
-        module: the module whose `main` it calls.
-        arguments: its `sys.argv`, without the program's name.
-        environment: its `os.environ`.
+        module: the module whose `main` the process calls.
+        arguments: the process's `sys.argv`, without the program's name.
+        environment: the process's `os.environ`.
 
     Returns:
-        A descriptor of the file, at its beginning; the caller closes it.
+        A descriptor of the file, positioned at the beginning. The caller closes the descriptor.
     """
-    told = {
+    task = {
         "module": module,
         "arguments": [sys.argv[0], *arguments],
         "environment": dict(environment),
         "folder": os.getcwd(),
         "path": sys.path,
     }
-    text = json.dumps(told).encode()
+    text = json.dumps(task).encode()
     if hasattr(os, "memfd_create"):
         descriptor = os.memfd_create("attn-drill")
     else:
@@ -52,10 +53,16 @@ def handoff(module: str, arguments: Sequence[str], environment: Mapping[str, str
 
 
 def replace_this_process(module: str, arguments: Sequence[str]) -> NoReturn:
-    """Go on as a clean process with the same process id, terminal and descriptors, and call the module's `main`.
+    """Replace this process by a clean one, which calls the module's `main`.
+
+    The process id, the terminal and the open descriptors stay the same.
+
+    Args:
+        module: the module whose `main` is called.
+        arguments: the new `sys.argv`, without the program's name.
 
     Raises:
-        OSError: if Python cannot be started again; nothing has changed then.
+        OSError: if Python cannot be started again. Nothing has changed then.
     """
     descriptor = handoff(module, arguments, os.environ)
     os.set_inheritable(descriptor, True)
@@ -74,16 +81,14 @@ def replace_this_process(module: str, arguments: Sequence[str]) -> NoReturn:
 
 
 @contextmanager
-def ending_at_once() -> Iterator[None]:
-    """While active, Ctrl-C ends this process with exit code 130: the command that handles it is not
-    there yet.
+def exit_on_interrupt() -> Iterator[None]:
+    """Make Ctrl-C end this process with exit code 130 while the context is active.
 
-    A KeyboardInterrupt can be lost here, for example in a function that Python calls after a fork.
+    The command that would handle Ctrl-C is not yet running, and a KeyboardInterrupt can be lost
+    here, for example in a function that Python calls after a fork.
     """
     usual = signal.getsignal(signal.SIGINT)
-    if (
-        usual is not signal.default_int_handler
-    ):  # it is ignored, where a script runs in the background
+    if usual is not signal.default_int_handler:  # a script in the background ignores SIGINT
         yield
         return
     signal.signal(signal.SIGINT, _end)
@@ -99,33 +104,34 @@ def _end(*_: object) -> None:
 
 
 def main() -> None:
-    """Import torch, fork the fork server, then become what the inherited file says."""
-    with ending_at_once():
+    """Import torch and fork the fork server, then carry out the task in the inherited file."""
+    with exit_on_interrupt():
         _prepare()
         with open(int(sys.argv[1]), encoding="utf-8") as file:
-            told = json.load(file)
+            task = json.load(file)
         os.environ.clear()
-        os.environ.update(told["environment"])
+        os.environ.update(task["environment"])
         os.environ.update(ONE_THREAD)
-        sys.argv[:] = told["arguments"]
-        sys.path[:] = told["path"]
-        os.chdir(told["folder"])
-        module = importlib.import_module(told["module"])
+        sys.argv[:] = task["arguments"]
+        sys.path[:] = task["path"]
+        os.chdir(task["folder"])
+        module = importlib.import_module(task["module"])
     module.main()
 
 
 def _prepare() -> None:
-    # The collector would walk over every object that torch makes while it is imported.
+    # The garbage collector would visit every object that the import of torch creates.
     gc.disable()
     try:
         from trainer.worker import forkserver_client  # noqa: PLC0415  # imports torch
 
         forkserver_client.prepare()
     except ImportError:
-        pass  # the command says it when it imports torch itself
+        pass  # the command reports this error when it imports torch itself
     gc.enable()
 
 
 if __name__ == "__main__":
-    # As a module of its own name, not as `__main__`: others import it too.
+    # Other modules import `trainer.worker.launch`, so the code must not run a second time as
+    # `__main__`.
     importlib.import_module("trainer.worker.launch").main()

@@ -1,7 +1,8 @@
-"""Which of the learner's layers plays which role: by name where names say it, else by shape.
+"""Find the role of each of the learner's layers: by its name if the name is known, else by shape.
 
-Pure names and shapes, no tensors. A *role* is one projection of the contract (`q`, `k`, `v`, `o`, or a layer's own
-name where it is none of these). A layer of the learner's may hold several roles, stacked by rows (`qkv_proj`).
+This module works with names and shapes only, without tensors. A *role* is one projection of the
+contract: `q`, `k`, `v`, `o`, or the name of a layer that is none of the four. A layer of the
+learner's may hold several roles, stacked by rows (`qkv_proj`).
 """
 
 from __future__ import annotations
@@ -11,11 +12,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 Shapes = Mapping[str, tuple[int, ...]]
-Assignment = dict[
-    str, tuple[str, ...]
-]  # the learner's layer -> the roles it holds, in the order of its rows
+# The learner's layer -> the roles that the layer holds, in the order of its rows.
+Assignment = dict[str, tuple[str, ...]]
 
-# The grader tries at most this many assignments where names leave several.
+# The grader tries at most this many assignments if the names allow several.
 MOST_ASSIGNMENTS = 24
 
 _NAMES: dict[tuple[str, ...], str] = {
@@ -33,7 +33,15 @@ ROLES_BY_NAME: dict[str, tuple[str, ...]] = {
 
 @dataclass(frozen=True)
 class Atom:
-    """One role of the contract: rows `start .. start + rows` of a contract layer."""
+    """One role of the contract.
+
+    Attributes:
+        layer: the contract's layer that holds the role.
+        start: the index of the role's first row in that layer.
+        rows: the number of the role's rows.
+        columns: the number of columns.
+        bias: True if the layer has a bias.
+    """
 
     layer: str
     start: int
@@ -44,7 +52,7 @@ class Atom:
 
 @dataclass(frozen=True)
 class Layer:
-    """A weight matrix [rows, columns] and whether a bias goes with it."""
+    """A weight matrix [rows, columns]. `bias` is True if the layer has a bias [rows]."""
 
     rows: int
     columns: int
@@ -53,14 +61,27 @@ class Layer:
 
 @dataclass(frozen=True)
 class Contract:
-    """The contract's parameters by role; `plain` are those that are no layer's weight or bias (a norm's weight, say)."""
+    """The contract's parameters.
+
+    Attributes:
+        atoms: the roles of the contract, by name.
+        plain: name and shape of the parameters that are neither the weight nor the bias of a layer,
+            for example the weight of a norm.
+    """
 
     atoms: dict[str, Atom]
     plain: dict[str, tuple[int, ...]]
 
 
 def layers(shapes: Shapes) -> tuple[dict[str, Layer], dict[str, tuple[int, ...]]]:
-    """Group parameters into layers by path; what fits no layer is returned beside them."""
+    """Group parameters into layers by path.
+
+    Args:
+        shapes: name and shape of every parameter.
+
+    Returns:
+        The layers by path, and the parameters that belong to no layer.
+    """
     matrices = {
         name[: -len(".weight")]: shape
         for name, shape in shapes.items()
@@ -78,7 +99,10 @@ def layers(shapes: Shapes) -> tuple[dict[str, Layer], dict[str, tuple[int, ...]]
 
 
 def contract_of(shapes: Shapes) -> Contract:
-    """Split the contract's parameters into roles. A fused contract layer holds its roles in equal thirds or halves."""
+    """Split the contract's parameters into roles.
+
+    A fused layer of the contract holds its roles in equal thirds or halves.
+    """
     matrices, plain = layers(shapes)
     atoms: dict[str, Atom] = {}
     for path, layer in matrices.items():
@@ -92,9 +116,18 @@ def contract_of(shapes: Shapes) -> Contract:
 def assignments(
     contract: Contract, shapes: Shapes, limit: int = MOST_ASSIGNMENTS
 ) -> list[Assignment]:
-    """Every way (at most `limit`) in which the learner's layers can hold the contract's roles; [] where there is none.
+    """Return all assignments, at most `limit`, of the contract's roles to the learner's layers.
 
-    A name of the alias table decides; layers without one, or whose names contradict each other, are tried by shape.
+    A name in the table of aliases decides. Layers without a known name, and layers whose names
+    contradict each other, are tried by shape.
+
+    Args:
+        contract: the roles of the contract.
+        shapes: name and shape of every parameter of the learner's module.
+        limit: the largest number of assignments.
+
+    Returns:
+        The assignments; [] if no assignment fits.
     """
     found, plain = layers(shapes)
     if plain != contract.plain:
@@ -102,7 +135,7 @@ def assignments(
     named = _named(contract, found)
     exact = {path for path in found if path in {atom.layer for atom in contract.atoms.values()}}
     if any(path not in named for path in exact):
-        return []  # a layer of the contract's own name has another shape: never reassign it
+        return []  # a layer with a name of the contract has another shape: never reassign it
     results: list[Assignment] = []
     for result in _complete(contract, found, named):
         results.append(result)
@@ -112,7 +145,10 @@ def assignments(
 
 
 def fits(contract: Contract, shapes: Shapes, assignment: Assignment) -> bool:
-    """Whether the learner's layers, and they alone, can hold the contract's roles in this way."""
+    """Return if an assignment gives every role to a fitting layer and every layer a role.
+
+    Parameters that belong to no layer must be the contract's.
+    """
     found, plain = layers(shapes)
     held = [role for roles in assignment.values() for role in roles]
     return (
@@ -124,7 +160,7 @@ def fits(contract: Contract, shapes: Shapes, assignment: Assignment) -> bool:
 
 
 def _named(contract: Contract, found: Mapping[str, Layer]) -> Assignment:
-    """The layers whose names say what they hold, contradictions left out."""
+    """Return the layers whose names give their roles, without contradictory names."""
     own = _roles_of_layers(contract)
     named: Assignment = {}
     for path, layer in found.items():
@@ -136,7 +172,8 @@ def _named(contract: Contract, found: Mapping[str, Layer]) -> Assignment:
         for role in roles:
             claims.setdefault(role, []).append(path)
     for paths in claims.values():
-        # `proj.0 … proj.3` all say "output"; `attn.wo` beside `o_proj` would too, and there the exact name wins.
+        # All of `proj.0 … proj.3` mean "output", so all of them are left out. `attn.wo` next to
+        # `o_proj` means "output" too, but the contract's own name `o_proj` wins.
         if len(paths) > 1:
             for path in paths:
                 if path not in own:
@@ -170,7 +207,10 @@ def _fits(contract: Contract, roles: tuple[str, ...], layer: Layer) -> bool:
 def _complete(
     contract: Contract, found: Mapping[str, Layer], chosen: Assignment
 ) -> Iterator[Assignment]:
-    """Extend `chosen` to all layers and all roles, depth first, in the order of declaration."""
+    """Yield all assignments that extend `chosen` to all layers and all roles.
+
+    The search is depth first, in the order of declaration.
+    """
     taken = {role for roles in chosen.values() for role in roles}
     open_roles = [role for role in contract.atoms if role not in taken]
     path = next((path for path in found if path not in chosen), None)
@@ -188,16 +228,17 @@ def _complete(
             yield from _complete(contract, found, {**chosen, path: roles})
 
 
-def problem(contract: Contract, expected: Shapes, shapes: Shapes) -> str:
-    """Say in words why no assignment exists: the fewest differences that explain it.
+def explain_mismatch(contract: Contract, expected: Shapes, shapes: Shapes) -> str:
+    """Return in words why no assignment exists: the smallest set of differences that explains it.
 
     Args:
+        contract: the roles of the contract.
         expected: name and shape of every parameter of the contract.
         shapes: name and shape of every parameter of the learner's module.
     """
     pieces = _pieces(shapes)
     held = _nearest(contract, pieces)
-    asked = _as_held(contract, expected, pieces, held)
+    wanted = _as_held(contract, expected, pieces, held)
     bare = [path for path in held if pieces[path].is_bare]
     twice = _held_twice(contract, pieces, held)
     own = {
@@ -207,11 +248,11 @@ def problem(contract: Contract, expected: Shapes, shapes: Shapes) -> str:
     }
     wrong = [
         f"{name} is {list(own[name])} and must be {list(shape)}"
-        for name, shape in asked.items()
+        for name, shape in wanted.items()
         if name in own and tuple(own[name]) != tuple(shape)
     ]
-    missing = [f"{name} {list(shape)}" for name, shape in asked.items() if name not in own]
-    extra = [f"{name} {list(shape)}" for name, shape in own.items() if name not in asked]
+    missing = [f"{name} {list(shape)}" for name, shape in wanted.items() if name not in own]
+    extra = [f"{name} {list(shape)}" for name, shape in own.items() if name not in wanted]
     parts = ["; ".join(wrong)] if wrong else []
     parts += [_bare_in_words(contract, pieces[path], held[path]) for path in bare]
     parts += [
@@ -221,7 +262,7 @@ def problem(contract: Contract, expected: Shapes, shapes: Shapes) -> str:
     if missing:
         parts.append(f"the contract asks for {', '.join(missing)}, which your module lacks")
     if extra:
-        parts.append(f"your module has {', '.join(extra)}, which the contract does not")
+        parts.append(f"your module has {', '.join(extra)}, which the contract does not have")
     if not parts:
         parts.append(
             f"your parameters {', '.join(shapes)} cannot all be matched with {', '.join(expected)}"
@@ -233,9 +274,13 @@ def problem(contract: Contract, expected: Shapes, shapes: Shapes) -> str:
 
 @dataclass(frozen=True)
 class _Piece:
-    """A weight of the learner's that may be meant for roles of the contract.
+    """A weight in the learner's module that may be meant for roles of the contract.
 
-    `is_bare`: it is an nn.Parameter of its own and belongs to no layer.
+    Attributes:
+        path: the path of its layer, or the name of a bare parameter.
+        shape: the shape of the weight.
+        bias: True if the layer has a bias.
+        is_bare: True if the weight is a bare nn.Parameter and belongs to no layer.
     """
 
     path: str
@@ -244,14 +289,15 @@ class _Piece:
     is_bare: bool
 
 
-# The cost of a difference between the learner's layers and the contract; the cheapest explanation is
-# told. A layer that is missing while another one is foreign costs more than a layer of a wrong shape.
+# The costs of differences between the learner's layers and the contract. The cheapest explanation
+# is reported. A missing layer together with a foreign layer costs more than a layer of a wrong
+# shape.
 _NO_NAME, _OTHER_NAME = 1, 3
 _STACKED_WITHOUT_NAME = 6
 _OTHER_BIAS, _NO_LAYER = 4, 4
 _NAMED_OTHER_SHAPE, _OTHER_SHAPE = 5, 9
 _ABSENT = 6
-_MOST_OPEN = 12  # roles and pieces that are looked at together
+_MOST_OPEN = 12  # the most roles, and the most pieces, in one search
 
 
 def _path(name: str) -> str:
@@ -259,7 +305,7 @@ def _path(name: str) -> str:
 
 
 def _pieces(shapes: Shapes) -> dict[str, _Piece]:
-    """Return the weights of two dims or more, by the path of their layer or by their own name."""
+    """Return the weights with two or more dims, by the path of the layer or by their own name."""
     found: dict[str, _Piece] = {}
     for name, shape in shapes.items():
         if len(shape) < 2 or name.endswith(".bias"):
@@ -271,7 +317,7 @@ def _pieces(shapes: Shapes) -> dict[str, _Piece]:
 
 
 def _nearest(contract: Contract, pieces: Mapping[str, _Piece]) -> Assignment:
-    """Return which roles each piece is most likely meant for; pieces that are meant for none are left out."""
+    """Return the roles that each piece is most likely meant for. Leave out pieces without roles."""
     found: Assignment = {}
     taken: set[str] = set()
     for path, piece in pieces.items():
@@ -281,7 +327,7 @@ def _nearest(contract: Contract, pieces: Mapping[str, _Piece]) -> Assignment:
             taken |= set(roles)
     roles_left = tuple(role for role in contract.atoms if role not in taken)
     pieces_left = [piece for path, piece in pieces.items() if path not in found]
-    # Pieces with a name go first: of too many pieces the last ones are not looked at.
+    # Pieces with a known name go first: if there are too many pieces, the search skips the last.
     pieces_left.sort(key=lambda piece: _named_roles(contract, piece.path) is None)
     cheapest: dict[tuple[int, tuple[str, ...]], tuple[int, Assignment]] = {}
 
@@ -310,7 +356,10 @@ def _nearest(contract: Contract, pieces: Mapping[str, _Piece]) -> Assignment:
 def _candidates(
     contract: Contract, path: str, roles_open: tuple[str, ...]
 ) -> list[tuple[str, ...]]:
-    """Return the roles that a piece may be meant for: those of its own name alone if it has the contract's."""
+    """Return the roles that a piece may be meant for.
+
+    A piece with a name of the contract may be meant for the roles of that name only.
+    """
     own = _roles_of_layers(contract).get(path)
     fused = dict.fromkeys(roles for roles in ROLES_BY_NAME.values() if len(roles) > 1)
     possible = [own] if own else [*((role,) for role in roles_open), *fused]
@@ -323,7 +372,7 @@ def _named_roles(contract: Contract, path: str) -> tuple[str, ...] | None:
 
 
 def _cost(contract: Contract, piece: _Piece, roles: tuple[str, ...]) -> int | None:
-    """Return how far a piece is from holding these roles; None if it cannot be meant for them."""
+    """Return the cost of giving these roles to a piece; None if the piece cannot hold them."""
     atoms = [contract.atoms[role] for role in roles]
     if len({(atom.columns, atom.bias) for atom in atoms}) > 1:
         return None
@@ -349,33 +398,38 @@ def _as_held(
     contract: Contract, expected: Shapes, pieces: Mapping[str, _Piece], held: Assignment
 ) -> dict[str, tuple[int, ...]]:
     """Return the contract's parameters under the names of the learner's layers that hold them."""
-    asked = {name: tuple(shape) for name, shape in expected.items()}
+    wanted = {name: tuple(shape) for name, shape in expected.items()}
     taken = {role for roles in held.values() for role in roles}
     for layer, roles in _roles_of_layers(contract).items():
         absent = [role for role in roles if role not in taken]
         if len(absent) == len(roles):
             continue
         for suffix in ("weight", "bias"):
-            if asked.pop(f"{layer}.{suffix}", None) is not None:
+            if wanted.pop(f"{layer}.{suffix}", None) is not None:
                 for role in absent:
                     atom = contract.atoms[role]
                     shape = (atom.rows, atom.columns) if suffix == "weight" else (atom.rows,)
-                    asked[f"the rows of {role} in {layer}.{suffix}"] = shape
+                    wanted[f"the rows of {role} in {layer}.{suffix}"] = shape
     for path, roles in held.items():
         if pieces[path].is_bare:
             continue
         atoms = [contract.atoms[role] for role in roles]
         rows = sum(atom.rows for atom in atoms)
-        asked[f"{path}.weight"] = (rows, atoms[0].columns)
+        wanted[f"{path}.weight"] = (rows, atoms[0].columns)
         if atoms[0].bias:
-            asked[f"{path}.bias"] = (rows,)
-    return asked
+            wanted[f"{path}.bias"] = (rows,)
+    return wanted
 
 
 def _held_twice(
     contract: Contract, pieces: Mapping[str, _Piece], held: Assignment
 ) -> dict[str, tuple[str, str]]:
-    """Return the layers whose names claim roles that another layer holds: path -> that layer, and the roles."""
+    """Return the layers whose names claim roles that another layer holds.
+
+    Returns:
+        The path of such a layer -> the path of the layer that holds the roles, and the roles in
+        words.
+    """
     holder = {role: path for path, roles in held.items() for role in roles}
     found: dict[str, tuple[str, str]] = {}
     for path in pieces:
@@ -389,27 +443,32 @@ def _held_twice(
 def _bare_in_words(contract: Contract, piece: _Piece, roles: tuple[str, ...]) -> str:
     atoms = [contract.atoms[role] for role in roles]
     rows, columns = sum(atom.rows for atom in atoms), atoms[0].columns
-    layers_asked = _layers_of(contract, roles)
-    asked = f"{layers_asked[0]}.weight" if len(layers_asked) == 1 else " and ".join(layers_asked)
+    wanted_layers = _layers_of(contract, roles)
+    wanted = (
+        f"{wanted_layers[0]}.weight" if len(wanted_layers) == 1 else " and ".join(wanted_layers)
+    )
     bias = "" if atoms[0].bias else ", bias=False"
-    return f"{piece.path} is a bare nn.Parameter {list(piece.shape)} where the contract asks for {asked} {[rows, columns]}; use nn.Linear({columns}, {rows}{bias})"
+    return (
+        f"{piece.path} is a bare nn.Parameter {list(piece.shape)} where the contract asks for "
+        f"{wanted} {[rows, columns]}; use nn.Linear({columns}, {rows}{bias})"
+    )
 
 
 def _taken_in_words(contract: Contract, pieces: Mapping[str, _Piece], held: Assignment) -> str:
-    """Return what layers with a difference are taken for, if their names or shapes decide that."""
-    said: list[str] = []
+    """Return the contract layers that differing layers are taken for, if names or shapes decide."""
+    phrases: list[str] = []
     for path, roles in held.items():
         piece = pieces[path]
         exact = _named_roles(contract, path) == roles and _cost(contract, piece, roles) == 0
         if exact or piece.is_bare or _layers_of(contract, roles) == [path]:
             continue
-        alike = [role for role in contract.atoms if _fits_weight(contract, (role,), piece)]
+        possible = [role for role in contract.atoms if _fits_weight(contract, (role,), piece)]
         fits = _fits_weight(contract, roles, piece)
         differs = not fits or piece.bias != contract.atoms[roles[0]].bias
         named = _named_roles(contract, path) == roles
-        if differs and (named or not fits or len(roles) > 1 or alike == list(roles)):
-            said.append(f"{path} is taken for {' and '.join(_layers_of(contract, roles))}")
-    return ", ".join(said)
+        if differs and (named or not fits or len(roles) > 1 or possible == list(roles)):
+            phrases.append(f"{path} is taken for {' and '.join(_layers_of(contract, roles))}")
+    return ", ".join(phrases)
 
 
 def _fits_weight(contract: Contract, roles: tuple[str, ...], piece: _Piece) -> bool:
@@ -424,24 +483,26 @@ def _layers_of(contract: Contract, roles: tuple[str, ...]) -> list[str]:
 
 
 def lazy_in_words(contract: Contract, lazy: Mapping[str, str]) -> str:
-    """Say that layers have no shape yet, and which layers to use.
+    """Return in words that layers have no shape yet, and which layers to use instead.
 
     Args:
-        lazy: class of each lazy layer, by its path.
+        contract: the roles of the contract.
+        lazy: the class of each lazy layer, by its path.
     """
-    said: list[str] = []
+    phrases: list[str] = []
     for path, kind in lazy.items():
         roles = _named_roles(contract, path) or ()
         atoms = [contract.atoms[role] for role in roles]
         rows = sum(atom.rows for atom in atoms)
         usual = f"nn.{kind.removeprefix('Lazy')}"
         instead = f"nn.Linear({atoms[0].columns}, {rows})" if atoms else f"{usual} with both sizes"
-        said.append(
-            f"{path} is a lazy layer (nn.{kind}): its shape is not known before the first call; use {instead}"
+        phrases.append(
+            f"{path} is a lazy layer (nn.{kind}): its shape is not known before the first call; "
+            f"use {instead}"
         )
-    return "; ".join(said)
+    return "; ".join(phrases)
 
 
-def in_words(assignment: Assignment) -> str:
-    """`fc1 as q, fc2 as k` for the report."""
+def assignment_in_words(assignment: Assignment) -> str:
+    """Return an assignment in words for the report, for example `fc1 as q, fc2 as k`."""
     return ", ".join(f"{path} as {'+'.join(roles)}" for path, roles in assignment.items())

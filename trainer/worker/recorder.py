@@ -1,7 +1,8 @@
-"""Record what each line of a file makes: the result of every operation, with the line, and which results it was made from.
+"""Record the results of each line of a file, with the lines and the results they were made from.
 
-Operations are seen where torch dispatches them, so that vmap, einsum and functions of the learner's own are no matter.
-Python numbers and returns are seen by tracing the file's own frames; what is computed of given numbers tells it itself.
+Operations are recorded in torch's dispatcher, below vmap, einsum and functions of the learner's
+own. Python numbers and returned values are recorded by a trace of the file's own frames. Given
+numbers are tracked numbers, which report every result computed from them.
 """
 
 from __future__ import annotations
@@ -17,28 +18,34 @@ from torch import Tensor
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from trainer.worker.counters import tensors_in
-from trainer.worker.tracked_numbers import TrackedNumber, followed
+from trainer.worker.tracked_numbers import TrackedNumber, tracked
 
 MOST_STEPS = 2_500
 MOST_BYTES = 16 << 20
 MOST_STEP_BYTES = 1 << 20
-_MOST_DEPTH = 200  # frames that are looked at for the file's own
+_MOST_DEPTH = 200  # frames that are searched for the file's own
 _MOST_NUMBER = 1 << 62
-_OWN_GRADIENT = torch.autograd.Function.apply.__func__.__code__  # type: ignore[attr-defined]  # it is a classmethod
+_OWN_GRADIENT = torch.autograd.Function.apply.__func__.__code__  # type: ignore[attr-defined]  # a classmethod
 
 
 @dataclass
 class RecordedStep:
-    """One result.
+    """One result of an operation.
 
-    lines      the file's own lines at that moment, innermost first; () where the operation is none of the file's
-    operation  torch's name of it; `input x`, `return`, or `number` for a Python number
-    value      a copy, contiguous; complex numbers as pairs; None where there is no more room
-    parents    the steps that it was made from
-    name       the variable that it was bound to first, or ""
-    entries    how many entries the result has
-    cut        whether gradients were off when it was made, or it was detached and is used so
-    into       the given tensor whose memory was written, as a step; -1 where none was
+    Attributes:
+        lines: the file's own lines at that moment, innermost first; () if no line of the file was
+            running.
+        operation: torch's name of the operation; `input x` for a given tensor or number, `return`
+            for a returned tensor, `number` for a Python number.
+        value: a contiguous copy of the result, complex numbers as pairs; None if the result is too
+            large or the record is full.
+        parents: the indices of the steps that the result was made from.
+        name: the variable that the result was first bound to, or "".
+        written: the index of the step of the given tensor whose memory was written; -1 if no given
+            tensor was written.
+        entries: the number of entries of the result.
+        is_cut: True if gradients were off when the result was made, or if the result was detached
+            and then used.
     """
 
     lines: tuple[int, ...]
@@ -46,41 +53,42 @@ class RecordedStep:
     value: Tensor | None
     parents: tuple[int, ...]
     name: str = ""
-    into: int = -1
+    written: int = -1
     entries: int = 1
-    cut: bool = False
+    is_cut: bool = False
 
 
 class Recorder(TorchDispatchMode):  # type: ignore[no-untyped-call]  # torch's __init_subclass__ has no types
-    """While active, records this thread's operations in `steps`. It may be entered several times.
+    """Records the operations of this thread in `steps` while active. Can be entered several times.
 
     Args:
-        names: whether Python is traced too, for the names of results, for numbers and returns; that takes as long again.
-        gradients: whether gradients are on, and it is looked where they are cut off.
+        path: the path of the file whose lines are recorded.
+        names: if Python is traced too, for the names of results, for numbers and for returned
+            values. The trace takes as long again as the rest.
+        gradients: if gradients are on, and the steps that cut gradients off are marked.
     """
 
     def __init__(self, path: str, *, names: bool = True, gradients: bool = False) -> None:
-        super().__init__()  # type: ignore[no-untyped-call]  # nor has its __init__
+        super().__init__()  # type: ignore[no-untyped-call]  # as above
         self.steps: list[RecordedStep] = []
         self._path, self._names, self._gradients = path, names, gradients
-        self._alive: list[Tensor] = []  # so that no memory is used twice
+        self._alive: list[Tensor] = []  # keeps tensors alive, so that no memory is used twice
         self._makers: dict[object, int] = {}
         self._whole: dict[int, Tensor] = {}  # by storage: the first tensor in it
         self._given: dict[int, int] = {}  # storage -> step
         self._bytes = 0
-        self._at_rest = False  # while this class itself works on tensors
-        self._locals: dict[
-            int, tuple[int, dict[str, object]]
-        ] = {}  # by frame: its line, and what its names were bound to
+        self._at_rest = False  # True while this class itself works on tensors
+        # By the id of a frame: its line, and the values that its names were bound to.
+        self._locals: dict[int, tuple[int, dict[str, object]]] = {}
         self._traced: Any = None
 
     @classmethod
     def _should_skip_dynamo(cls) -> bool:
-        """No: to be skipped by dynamo would import it, which takes 0.7 s, and nothing is compiled here."""
+        """Return False: True would import dynamo, which takes 0.7 s, and nothing is compiled."""
         return False
 
     def __enter__(self) -> Recorder:
-        super().__enter__()  # type: ignore[no-untyped-call]  # nor has this
+        super().__enter__()  # type: ignore[no-untyped-call]  # torch's method has no types
         if self._names:
             self._traced = sys.gettrace()
             sys.settrace(self._trace)
@@ -94,30 +102,40 @@ class Recorder(TorchDispatchMode):  # type: ignore[no-untyped-call]  # torch's _
     ) -> None:
         if self._names:
             sys.settrace(self._traced)
-        super().__exit__(kind, error, trace)  # type: ignore[no-untyped-call]  # nor has this
+        super().__exit__(kind, error, trace)  # type: ignore[no-untyped-call]  # as above
 
-    def give(self, inputs: Mapping[str, Tensor]) -> None:
-        """These tensors are given: whatever made them before is forgotten."""
+    def add_inputs(self, inputs: Mapping[str, Tensor]) -> None:
+        """Record tensors as given. Forget the steps that made the tensors before."""
         for name, tensor in inputs.items():
             storage = _storage(tensor)
             self._given[storage] = len(self.steps)
             self._add((), f"input {name}", tensor, (), storage)
 
-    def give_numbers(self, inputs: Mapping[str, Any]) -> dict[str, Any]:
-        """The same, the numbers among them followed."""
+    def track_numbers(self, inputs: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the inputs with tracked numbers instead of plain numbers. Record the numbers."""
         return {
-            name: followed(value, self._number((), value, f"input {name}"), self)
+            name: tracked(value, self._number((), value, f"input {name}"), self)
             if type(value) in (int, float)
             else value
             for name, value in inputs.items()
         }
 
-    def computed(self, value: float, parents: Sequence[int]) -> int:
-        """A number was computed of numbers that are followed."""
-        return self._number(self._lines(), value, parents=tuple(one for one in parents if one >= 0))
+    def add_result(self, value: float, parents: Sequence[int]) -> int:
+        """Record a number that was computed from tracked numbers, and return its step.
+
+        Args:
+            value: the number.
+            parents: the steps of the tracked numbers; -1 for a number that was not recorded.
+        """
+        recorded = tuple(parent for parent in parents if parent >= 0)
+        return self._number(self._lines(), value, parents=recorded)
 
     def step_of(self, value: Tensor | TrackedNumber) -> int:
-        """The step that made this tensor or number, or -1; of a tensor under vmap nothing is known."""
+        """Return the index of the step that made a tensor or a tracked number.
+
+        Returns:
+            -1 if the step was not recorded, or if the tensor is a tensor of vmap.
+        """
         if isinstance(value, TrackedNumber):
             return value.step
         tensor = value
@@ -126,18 +144,25 @@ class Recorder(TorchDispatchMode):  # type: ignore[no-untyped-call]  # torch's _
         storage = _storage(tensor)
         return self._makers.get(_view(tensor, storage), self._makers.get(storage, -1))
 
-    def used(self, tensors: Iterable[Tensor]) -> None:
-        """These are worked on, or returned: what was detached is cut off then. Autograd itself detaches what it saves, and goes on with the rest."""
+    def mark_used(self, tensors: Iterable[Tensor]) -> None:
+        """Mark the detached tensors among these as cut off, because they are used or returned.
+
+        A `detach` alone is no sign of a cut: autograd itself detaches the tensors that it saves,
+        and does not use the detached tensors.
+        """
         for tensor in tensors:
             if (
                 not tensor.requires_grad
                 and (step := self.step_of(tensor)) >= 0
                 and self.steps[step].operation == "detach"
             ):
-                self.steps[step].cut = self._is_cut_off()
+                self.steps[step].is_cut = self._is_cut_off()
 
     def _is_cut_off(self) -> bool:
-        """Whether what is made now misses its gradient; in a function that has a gradient of its own, none is recorded."""
+        """Return if a result of this moment lacks its gradient.
+
+        Inside an autograd function with its own gradient, no gradient is recorded, and none lacks.
+        """
         frame: FrameType | None = sys._getframe(1)
         while frame is not None and frame.f_code is not _OWN_GRADIENT:
             frame = frame.f_back
@@ -149,12 +174,12 @@ class Recorder(TorchDispatchMode):  # type: ignore[no-untyped-call]  # torch's _
             return func(*args, **(kwargs or {}))
         given = _tensors((args, kwargs))
         parents = tuple(
-            dict.fromkeys(one for tensor in given if (one := self.step_of(tensor)) >= 0)
+            dict.fromkeys(step for tensor in given if (step := self.step_of(tensor)) >= 0)
         )
         lines = self._lines()
         name = func.overloadpacket.__name__
         if self._gradients:
-            self.used(given)
+            self.mark_used(given)
         result = func(*args, **(kwargs or {}))
         writes = name.endswith("_")
         for tensor in _tensors(result):
@@ -168,7 +193,7 @@ class Recorder(TorchDispatchMode):  # type: ignore[no-untyped-call]  # torch's _
                 self._given.get(storage, -1) if writes else -1,
             )
             whole = self._whole[storage] if writes else tensor
-            if whole.shape != tensor.shape:  # a part was written: the whole has changed
+            if whole.shape != tensor.shape:  # a part was written, so the whole tensor has changed
                 self._add(lines, name, whole, (*parents, len(self.steps) - 1), storage)
         return result
 
@@ -179,7 +204,7 @@ class Recorder(TorchDispatchMode):  # type: ignore[no-untyped-call]  # torch's _
         tensor: Tensor,
         parents: tuple[int, ...],
         storage: int,
-        into: int = -1,
+        written: int = -1,
     ) -> None:
         self._whole.setdefault(storage, tensor)
         if len(self.steps) >= MOST_STEPS:
@@ -193,7 +218,9 @@ class Recorder(TorchDispatchMode):  # type: ignore[no-untyped-call]  # torch's _
             value = plain.detach().clone(memory_format=torch.contiguous_format)
         cut = self._gradients and not torch.is_grad_enabled() and self._is_cut_off()
         self.steps.append(
-            RecordedStep(lines, operation, value, parents, into=into, entries=entries, cut=cut)
+            RecordedStep(
+                lines, operation, value, parents, written=written, entries=entries, is_cut=cut
+            )
         )
         self._alive.append(tensor)
         self._makers[_view(tensor, storage)] = self._makers[storage] = len(self.steps) - 1
@@ -210,34 +237,34 @@ class Recorder(TorchDispatchMode):  # type: ignore[no-untyped-call]  # torch's _
         return tuple(found[:8])
 
     def _trace(self, frame: FrameType, event: str, argument: Any) -> Any:
-        """Called by Python for every new frame, then for every line and return of the file's own."""
+        """Record bound names and returned values. Called for calls, lines and returns of frames."""
         if frame.f_code.co_filename != self._path:
             return None
         line, names = self._locals.setdefault(id(frame), (frame.f_lineno, {}))
         self._at_rest = True
         try:
             if event in ("line", "return"):
-                self._look(frame, line, names)
+                self._record_bindings(frame, line, names)
                 self._locals[id(frame)] = (frame.f_lineno, names)
             if event == "return":
-                self._returned(frame, argument)
+                self._record_return(frame, argument)
                 del self._locals[id(frame)]
         finally:
             self._at_rest = False
         return self._trace
 
-    def _look(self, frame: FrameType, line: int, names: dict[str, object]) -> None:
-        """What the line that has just ended has bound, or set as an attribute of `self`."""
+    def _record_bindings(self, frame: FrameType, line: int, names: dict[str, object]) -> None:
+        """Record the names, and the attributes of `self`, that the line before has bound."""
         outer = self._outer_lines(frame)
         for name, value in frame.f_locals.items():
             if name == "self" and type(attributes := getattr(value, "__dict__", None)) is dict:
-                for attribute, one in list(attributes.items()):
+                for attribute, scalar in list(attributes.items()):
                     if (
-                        type(one) in (int, float)
-                        and names.get(key := f"self.{attribute}") is not one
+                        type(scalar) in (int, float)
+                        and names.get(key := f"self.{attribute}") is not scalar
                     ):
-                        names[key] = one
-                        self._number((line, *outer), one, name=key)
+                        names[key] = scalar
+                        self._number((line, *outer), scalar, name=key)
             if name in names and names[name] is value:
                 continue
             names[name] = value
@@ -257,7 +284,7 @@ class Recorder(TorchDispatchMode):  # type: ignore[no-untyped-call]  # torch's _
         name: str = "",
         parents: tuple[int, ...] = (),
     ) -> int:
-        """The step of a Python number; -1 where there is no more room."""
+        """Record a Python number and return its step; -1 if the record is full."""
         if len(self.steps) >= MOST_STEPS:
             return -1
         before, self._at_rest = self._at_rest, True
@@ -267,11 +294,11 @@ class Recorder(TorchDispatchMode):  # type: ignore[no-untyped-call]  # torch's _
         self.steps.append(RecordedStep(lines, operation, kept, parents, name))
         return len(self.steps) - 1
 
-    def _returned(self, frame: FrameType, value: Any) -> None:
+    def _record_return(self, frame: FrameType, value: Any) -> None:
         lines = (frame.f_lineno, *self._outer_lines(frame))
-        for one in _tensors(value):
-            if (step := self.step_of(one)) >= 0:
-                self._add(lines, "return", one, (step,), _storage(one))
+        for tensor in _tensors(value):
+            if (step := self.step_of(tensor)) >= 0:
+                self._add(lines, "return", tensor, (step,), _storage(tensor))
         parts = (
             value.values()
             if isinstance(value, dict)
@@ -279,11 +306,11 @@ class Recorder(TorchDispatchMode):  # type: ignore[no-untyped-call]  # torch's _
             if isinstance(value, list | tuple)
             else (value,)
         )
-        for one in parts:
-            if isinstance(one, TrackedNumber):
-                self._number(lines, one, parents=(one.step,))
-            elif type(one) in (int, float):
-                self._number(lines, one)
+        for part in parts:
+            if isinstance(part, TrackedNumber):
+                self._number(lines, part, parents=(part.step,))
+            elif type(part) in (int, float):
+                self._number(lines, part)
 
     def _outer_lines(self, frame: FrameType) -> tuple[int, ...]:
         found: list[int] = []
@@ -304,9 +331,9 @@ def _view(tensor: Tensor, storage: int) -> object:
 
 
 def _tensors(value: Any) -> list[Tensor]:
-    """Ordinary tensors in nested lists, tuples and dicts."""
+    """Return the ordinary tensors in nested lists, tuples and dicts."""
     return [
-        one
-        for one in tensors_in(value)
-        if one.is_cpu and not one.is_nested and not one.is_quantized
+        tensor
+        for tensor in tensors_in(value)
+        if tensor.is_cpu and not tensor.is_nested and not tensor.is_quantized
     ]

@@ -1,4 +1,4 @@
-"""For `drive`: take apart what a learner's function returned, or say what it returned instead."""
+"""Take apart the value that a learner's function returned, or describe it. Used by `drive`."""
 
 from __future__ import annotations
 
@@ -6,32 +6,37 @@ from torch import Tensor
 
 
 class UnexpectedReturnError(Exception):
-    """The implementation returned something of another structure; the message says both."""
+    """The implementation returned a value of another structure. The message states both."""
 
 
 def unpack(value: object, *names: str) -> tuple[object, ...]:
-    """Take apart a tuple or list of exactly these parts.
+    """Return the parts of a tuple or list that has exactly these parts.
+
+    Args:
+        value: the value that the implementation returned.
+        names: the names of the expected parts, for the message.
 
     Raises:
-        UnexpectedReturnError: naming what was expected and what came.
+        UnexpectedReturnError: if the value has another structure. The message names the expected
+            parts and the returned value.
     """
     if isinstance(value, tuple | list) and len(value) == len(names):
         return tuple(value)
     raise UnexpectedReturnError(
-        f"expected ({', '.join(names)}) to be returned; it returned {describe(value)}"
+        f"the return value must be ({', '.join(names)}), but it is {describe(value)}"
     )
 
 
 def describe(value: object) -> str:
-    """`a tuple of 2: (Tensor [2, 3], None)`."""
+    """Return a value in words, for example `a tuple of 2: (Tensor [2, 3], None)`."""
     if isinstance(value, Tensor):
         return f"a tensor {list(value.shape)}"
     if value is None:
         return "None (is a `return` missing?)"
     if isinstance(value, tuple | list):
         inner = ", ".join(
-            f"Tensor {list(one.shape)}" if isinstance(one, Tensor) else type(one).__name__
-            for one in value[:6]
+            f"Tensor {list(part.shape)}" if isinstance(part, Tensor) else type(part).__name__
+            for part in value[:6]
         )
         more = ", …" if len(value) > 6 else ""
         return f"a {type(value).__name__} of {len(value)}: ({inner}{more})"
@@ -43,14 +48,18 @@ def describe(value: object) -> str:
 
 
 def is_huge(value: object) -> bool:
-    """Whether Python would refuse, or take long, to write a number out."""
+    """Return if a value is an integer that Python would refuse to write out, or write slowly."""
     return isinstance(value, int) and int.bit_length(value) > 1000
 
 
 def plain_value(value: object) -> tuple[str, str]:
-    """The type ("int" or "str") and the text of a value that is one, also of a subclass (an enumeration's member); ("", "") of any other.
+    """Return the type ("int" or "str") and the text of an integer or a string.
 
-    True and False are no numbers here. The class's own `__str__` is not asked.
+    A value of a subclass, for example a member of an enumeration, counts too. The `__str__` of the
+    subclass is not called. True and False do not count as integers here.
+
+    Returns:
+        ("", "") if the value is neither an integer nor a string.
     """
     if isinstance(value, int) and not isinstance(value, bool) and not is_huge(value):
         return "int", int.__repr__(value)

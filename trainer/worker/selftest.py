@@ -1,4 +1,7 @@
-"""Find out what holds a worker on this machine, by having one try. The grader's side of `probe`."""
+"""Find out how well workers are confined on this machine: a worker tries to break out.
+
+This is the grader's side of the self-test. `trainer.sandbox.break_out` is the worker's side.
+"""
 
 from __future__ import annotations
 
@@ -26,38 +29,49 @@ COPIES = "find a reference or its cases"
 
 
 @dataclass(frozen=True)
-class Isolated:
-    """What holds a worker.
+class SelfTestResult:
+    """The result of the self-test.
 
-    how     the means
-    held    what a submission may not do, and whether it could not
-    works   what it must be able to do, and whether it could
-    copies  the references and cases that it can read
+    Attributes:
+        isolation: the isolation of the workers.
+        refused: every forbidden action, and True if the worker could not do it.
+        works: every action that must be possible, and True if the worker could do it.
+        copies: the references and cases that a worker can read.
     """
 
-    how: Isolation
-    held: Mapping[str, bool]
+    isolation: Isolation
+    refused: Mapping[str, bool]
     works: Mapping[str, bool]
     copies: Copies = field(default_factory=Copies)
 
     @property
     def open(self) -> list[str]:
-        """What a submission could do though it may not."""
-        return [what for what, is_held in self.held.items() if not is_held]
+        """The forbidden actions that a submission could do."""
+        return [action for action, is_refused in self.refused.items() if not is_refused]
 
 
-def probe_isolation(hidden: Iterable[Path], isolation: Isolation | None = None) -> Isolated:
-    """What holds on this machine, tried in a worker of a fork server of its own."""
+def run_selftest(hidden: Iterable[Path], isolation: Isolation | None = None) -> SelfTestResult:
+    """Run the self-test with the workers of a new fork server.
+
+    Args:
+        hidden: folders that no worker may read.
+        isolation: the isolation to test; by default the best one of this machine.
+    """
     hidden = tuple(hidden)
     fork_server = ForkServer(hidden, isolation)
     try:
-        return probe_fork_server(fork_server, hidden)
+        return selftest_fork_server(fork_server, hidden)
     finally:
         fork_server.close()
 
 
-def probe_fork_server(fork_server: ForkServer, hidden: Iterable[Path]) -> Isolated:
-    """The same with the workers of this fork server."""
+def selftest_fork_server(fork_server: ForkServer, hidden: Iterable[Path]) -> SelfTestResult:
+    """Run the self-test with the workers of a fork server.
+
+    Args:
+        fork_server: the fork server to test.
+        hidden: folders that no worker may read.
+    """
     hidden = tuple(hidden)
     solutions = next(
         (path for folder in hidden for path in sorted(folder.rglob("solution.py"))), None
@@ -67,51 +81,62 @@ def probe_fork_server(fork_server: ForkServer, hidden: Iterable[Path]) -> Isolat
         other.write_text("another's work", encoding="utf-8")
         leased = Path(folder, "module.pyc")
         leased.touch()
-        asked = {
-            "what": "all",
+        trial = {
+            "kind": "all",
             "solutions": str(solutions or other),
             "engine": str(_TRAINER / "grading" / "judge.py"),
-            "at home": _some_of(Path.home()),
+            "home_files": _some_files_in(Path.home()),
             "other": str(other),
             "leased": _installed(leased),
             "outside": str(Path(folder, "outside")),
             "grader": os.getpid(),
             "bytes_of_memory": 2 * _LIMITS.memory_bytes,
         }
-        told, _ = _ask(fork_server, asked)
-    disk, ended_at_disk = _ask(fork_server, {"what": "disk", "bytes": FOLDER_BYTES + (8 << 20)})
-    threads, ended_at_threads = _ask(fork_server, {"what": "threads", "count": MOST_THREADS + 50})
-    held = dict(told.get("tried", {"be probed": False}))
-    held["outlive its time"] = not any(_lives(pid) for pid in told.get("left", []))
-    held["fill the disk"] = bool(disk.get("refused") or ended_at_disk.ended_for)
-    held["start threads without end"] = bool(threads.get("refused") or ended_at_threads.ended_for)
+        results, _ = _run_trial(fork_server, trial)
+    disk, ended_at_disk = _run_trial(
+        fork_server, {"kind": "disk", "bytes": FOLDER_BYTES + (8 << 20)}
+    )
+    threads, ended_at_threads = _run_trial(
+        fork_server, {"kind": "threads", "count": MOST_THREADS + 50}
+    )
+    refused = dict(results.get("tried", {"prevent the self-test": False}))
+    refused["live on after its time limit"] = not any(
+        _is_alive(pid) for pid in results.get("pids", [])
+    )
+    refused["fill the disk"] = bool(disk.get("refused") or ended_at_disk.ended_for)
+    refused["start too many threads"] = bool(threads.get("refused") or ended_at_threads.ended_for)
     copies = copies_readable_by(fork_server, hidden)
-    held[COPIES] = copies.none
+    refused[COPIES] = copies.none_readable
     works = {
-        "threads that torch needs": bool(told.get("threads")),
-        "a folder of its own": bool(told.get("writes")),
+        "threads that torch needs": bool(results.get("threads")),
+        "its own folder to write to": bool(results.get("writes")),
     }
-    return Isolated(fork_server.isolation, held, works, copies)
+    return SelfTestResult(fork_server.isolation, refused, works, copies)
 
 
 def copies_readable_by(fork_server: ForkServer, hidden: Iterable[Path]) -> Copies:
-    """Return the references and cases that a worker of this fork server can read, wherever they lie."""
+    """Return the references and cases, anywhere, that a worker of this fork server can read.
 
-    def ask(asked: Mapping[str, Any]) -> Any:
-        told = _ask(fork_server, {"what": "copies", **asked}, _LIMITS_OF_SEARCH)[0]
-        return None if told == {} else told
+    Args:
+        fork_server: the fork server whose workers search.
+        hidden: folders that no worker may read.
+    """
 
-    return find_copies(ask, hidden)
+    def ask_worker(request: Mapping[str, Any]) -> Any:
+        answer = _run_trial(fork_server, {"kind": "copies", **request}, _LIMITS_OF_SEARCH)[0]
+        return None if answer == {} else answer
+
+    return find_copies(ask_worker, hidden)
 
 
 def _installed(otherwise: Path) -> str:
-    """Return a compiled module that workers may read; the other file where there is none."""
+    """Return a compiled module that workers may read, or `otherwise` if there is none."""
     cached = json.__spec__.cached if json.__spec__ is not None else None
     return cached if cached is not None and os.path.exists(cached) else str(otherwise)
 
 
-def _some_of(home: Path) -> list[str]:
-    """A few things in the home folder that this process can read, or the folder itself."""
+def _some_files_in(home: Path) -> list[str]:
+    """Return up to five readable files of the home folder, or the folder if there are none."""
     with contextlib.suppress(OSError):
         found = [
             str(path)
@@ -122,26 +147,32 @@ def _some_of(home: Path) -> list[str]:
     return [str(home)]
 
 
-def _ask(
-    fork_server: ForkServer, asked: Mapping[str, Any], limits: Limits = _LIMITS
+def _run_trial(
+    fork_server: ForkServer, trial: Mapping[str, Any], limits: Limits = _LIMITS
 ) -> tuple[Any, WorkerEnd]:
-    """What a worker tells, {} where it was ended instead; and how it ended."""
-    pid, requests, replies, output = fork_server.start_probe(limits, asked)
-    told: Any = {}
+    """Run a trial in a worker.
+
+    Returns:
+        The result of the trial, {} if the worker ended without a result; and how the worker ended.
+    """
+    pid, requests, replies, output = fork_server.start_trial(limits, trial)
+    result: Any = {}
     try:
-        told = _told(replies, limits.seconds)
+        result = _read_reply(replies, limits.seconds)
     finally:
         os.close(requests)
         os.close(replies)
-        end = fork_server.end_worker(pid, patiently=not told)
+        end = fork_server.end_worker(pid, patiently=not result)
         os.close(output)
-    return told, end
+    return result, end
 
 
-def _told(replies: int, seconds: float) -> Any:
+def _read_reply(replies: int, seconds: float) -> Any:
     deadline = time.monotonic() + seconds
     received = b""
-    while (left := deadline - time.monotonic()) > 0 and select.select([replies], [], [], left)[0]:
+    while (seconds_left := deadline - time.monotonic()) > 0 and select.select(
+        [replies], [], [], seconds_left
+    )[0]:
         part = os.read(replies, 1 << 16)
         if not part:
             break
@@ -151,7 +182,7 @@ def _told(replies: int, seconds: float) -> Any:
     return {}
 
 
-def _lives(pid: int) -> bool:
+def _is_alive(pid: int) -> bool:
     with contextlib.suppress(ProcessLookupError):
         os.kill(pid, 0)
         return True

@@ -1,8 +1,9 @@
-"""What a worker does before it has a file: go once through what it will do, on a module of our own.
+"""Prepare a worker before its file arrives: run a small grading of a built-in module.
 
-A forked process shares its memory with its parent until it writes to it, and Python writes to every object that it looks
-at: the first pass through torch's code costs a fifth of a whole grading in copied pages. Done before the learner's file is
-there, it costs nobody's time. What is made here is forgotten.
+A forked process shares each memory page with its parent until it writes to the page. Python writes
+to every object that it uses, because of reference counts. So the first pass through torch's code
+copies many pages, which takes a fifth of the time of a whole grading. Before the learner's file
+arrives, this costs no waiting time. The results of the rehearsal are thrown away.
 """
 
 from __future__ import annotations
@@ -20,13 +21,13 @@ from trainer.worker.guarded_call import GuardedCall
 from trainer.worker.protocol import Request, Run, fill
 
 _WIDTH = 4
-_SMALL = 1 << 16  # entries of all that goes into a case
+_SMALL = 1 << 16  # entries of all input tensors of a case together
 _READY_BYTES = 16 << 20
 _M_TRIM_THRESHOLD, _M_MMAP_THRESHOLD = -1, -3  # <malloc.h>
 
 
 class _Rehearsed(nn.Module):
-    """Attention of one head: the layers and operations that most answers use."""
+    """Attention with two heads, made of the layers and operations that most answers use."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -49,7 +50,7 @@ class _Rehearsed(nn.Module):
 
 
 def rehearse() -> None:
-    """Run a small trial in every dtype; the state of torch's generator is as before."""
+    """Run a small case in every dtype. Leave the state of torch's random generator unchanged."""
     state = torch.get_rng_state()
     shapes = {
         f"{layer}.{part}": shape
@@ -61,35 +62,40 @@ def rehearse() -> None:
         _run(dtype, mode, shapes, tensors)
         for dtype, mode in (("float32", "eval"), ("float64", "train"), ("bfloat16", "eval"))
     ]
-    rehearsed = Request("", "module", ["Rehearsed"], 0, [*runs, runs[0]], [])
-    CaseRunner(rehearsed, tensors, GuardedCall(""), KeptTensors(), Hooks()).run_all(
+    request = Request("", "module", ["Rehearsed"], 0, [*runs, runs[0]], [])
+    CaseRunner(request, tensors, GuardedCall(""), KeptTensors(), Hooks()).run_all(
         {"Rehearsed": _Rehearsed}, _drive
     )
     torch.set_rng_state(state)
 
 
-def choose_kernels(request: Request, given: Sequence[Tensor]) -> None:
-    """Have this process multiply bfloat16 matrices without oneDNN where a request's are small, and with it where they are not.
+def choose_kernels(request: Request, tensors: Sequence[Tensor]) -> None:
+    """Switch oneDNN off in this process if all bfloat16 cases of a request are small, else on.
 
-    oneDNN compiles a kernel for each of their sizes, which takes longer than all that it saves; large products are many times faster with it.
+    oneDNN compiles a kernel for each size of a bfloat16 matrix product. For small products, this
+    takes longer than the kernels save. Large products are many times faster with oneDNN.
+
+    Args:
+        request: the request whose runs are looked at.
+        tensors: the tensors of the request.
     """
-    sizes = [_entries(run, given) for run in request.runs if run.dtype == "bfloat16"]
+    sizes = [_entries(run, tensors) for run in request.runs if run.dtype == "bfloat16"]
     torch._C._set_mkldnn_enabled(not sizes or max(sizes) > _SMALL)
 
 
-def _entries(run: Run, given: Sequence[Tensor]) -> int:
-    """Of all tensors that go into a run."""
-    inputs = leaves({name: fill(tree, given) for name, tree in run.inputs.items()})
+def _entries(run: Run, tensors: Sequence[Tensor]) -> int:
+    """Return the count of entries of all tensors that go into a run."""
+    inputs = leaves({name: fill(tree, tensors) for name, tree in run.inputs.items()})
     return sum(tensor.numel() for _, tensor in inputs) + sum(
-        given[one].numel() for one in run.parameters.values()
+        tensors[tensor_id].numel() for tensor_id in run.parameters.values()
     )
 
 
 def keep_freed_memory() -> None:
-    """Have the allocator keep freed memory.
+    """Make the allocator keep freed memory.
 
-    The profiler takes a megabyte for each call that it counts; otherwise the kernel clears each page
-    of it again.
+    The profiler takes a megabyte for each call that it counts. If the allocator returned this
+    memory, the kernel would have to clear each page of it again for the next call.
     """
     if hasattr(libc := ctypes.CDLL(None), "mallopt"):  # glibc
         libc.mallopt(_M_MMAP_THRESHOLD, 4 << 20)
@@ -97,20 +103,24 @@ def keep_freed_memory() -> None:
 
 
 def have_memory_ready() -> None:
-    """Write to some memory once, which the allocator then keeps.
+    """Write to some memory once. The allocator keeps this memory.
 
-    The kernel clears each page when it is first written to, which would be in the middle of a run.
+    The kernel clears each page at the first write, which would otherwise be in the middle of a run.
     """
     blocks = [torch.ones(1 << 18) for _ in range(_READY_BYTES >> 20)]
     del blocks
 
 
 def give_memory_back() -> None:
-    """Have the allocator give back to the system at once what is freed, so that the kernel's count follows what is alive."""
+    """Make the allocator return freed memory to the system at once.
+
+    Then the kernel's count of this process's memory follows the memory that is in use.
+    """
     if hasattr(libc := ctypes.CDLL(None), "mallopt"):  # glibc
         libc.mallopt(_M_MMAP_THRESHOLD, 64 << 10)
         libc.mallopt(_M_TRIM_THRESHOLD, 0)
-        libc.malloc_trim(0)  # what the fork server has freed and kept would hide as much
+        # Memory that the fork server freed and kept would hide the same amount of new memory.
+        libc.malloc_trim(0)
 
 
 def _drive(implementation: Any, given: Given) -> dict[str, Tensor]:
@@ -118,13 +128,13 @@ def _drive(implementation: Any, given: Given) -> dict[str, Tensor]:
 
 
 def _run(dtype: str, mode: str, shapes: Mapping[str, int], tensors: list[Tensor]) -> Run:
-    """One case of three tokens, with gradients."""
-    kind: torch.dtype = getattr(torch, dtype)
-    first = len(tensors)
+    """Return one case of three tokens, with gradients. Append its tensors to `tensors`."""
+    torch_dtype: torch.dtype = getattr(torch, dtype)
+    first_id = len(tensors)
     tensors += [
-        torch.ones(1, 3, _WIDTH, dtype=kind),
-        *(torch.ones((_WIDTH,) * dims, dtype=kind) for dims in shapes.values()),
+        torch.ones(1, 3, _WIDTH, dtype=torch_dtype),
+        *(torch.ones((_WIDTH,) * dim_count, dtype=torch_dtype) for dim_count in shapes.values()),
     ]
-    parameters = {name: first + 1 + index for index, name in enumerate(shapes)}
-    x = {"x": {"tensor": first}}
-    return Run({}, {}, x, x, parameters, {"out": first}, dtype, mode, {}, ["x"], None)
+    parameters = {name: first_id + 1 + index for index, name in enumerate(shapes)}
+    x = {"x": {"tensor": first_id}}
+    return Run({}, {}, x, x, parameters, {"out": first_id}, dtype, mode, {}, ["x"], None)

@@ -1,4 +1,7 @@
-"""Put the grader's weights into a module whose layers may be named, fused or split otherwise, and read gradients back."""
+"""Copy the grader's weights into a learner's module, and read its gradients back.
+
+The layers of the module may have other names than in the contract, and may be fused or split.
+"""
 
 from __future__ import annotations
 
@@ -12,9 +15,14 @@ from trainer.worker.layer_matching import Assignment, Contract
 
 
 def parameter_names(module: nn.Module) -> tuple[dict[str, tuple[int, ...]], dict[str, str]]:
-    """Name and shape of every parameter, in the order of declaration; and further names of one -> its first.
+    """Return the parameters of a module by name, and the names that share a parameter.
 
-    `k_proj.weight` -> `q_proj.weight` where one layer serves as both.
+    Lazy parameters are left out, because they have no shape yet.
+
+    Returns:
+        The shape of every parameter by its first name, in the order of declaration, and a dict of
+        each further name of a parameter -> the first name of that parameter. For example,
+        `k_proj.weight` -> `q_proj.weight` if one layer serves as both.
     """
     first: dict[int, str] = {}
     shapes: dict[str, tuple[int, ...]] = {}
@@ -31,20 +39,30 @@ def parameter_names(module: nn.Module) -> tuple[dict[str, tuple[int, ...]], dict
 
 
 def lazy_layers(module: nn.Module) -> dict[str, str]:
-    """Return the layers whose parameters have no shape yet: path -> class, `{"q_proj": "LazyLinear"}`."""
+    """Return the layers whose parameters have no shape yet: path -> class.
+
+    For example, `{"q_proj": "LazyLinear"}`.
+    """
     return {
         path: type(layer).__name__
         for path, layer in module.named_modules()
-        if any(is_lazy(one) for one in layer._parameters.values())
+        if any(is_lazy(parameter) for parameter in layer._parameters.values())
     }
 
 
 def load(
     module: nn.Module, contract: Contract, assignment: Assignment, values: Mapping[str, Tensor]
 ) -> None:
-    """Copy `values`, named as in the contract, into the module's own parameters.
+    """Copy weights into the module's own parameters.
 
-    Rows are stacked in the order of each layer's roles: a fused layer holds all of q, then k, then v.
+    Rows are stacked in the order of each layer's roles: a fused layer holds all rows of q, then
+    those of k, then those of v.
+
+    Args:
+        module: the learner's module.
+        contract: the roles of the contract.
+        assignment: the roles that each layer of the module holds.
+        values: the weights, named as in the contract.
     """
     own = dict(module.named_parameters())
     with torch.no_grad():
@@ -71,9 +89,17 @@ def by_contract(
     gradients: Mapping[str, Tensor | None],
     names: Mapping[str, tuple[int, ...]],
 ) -> dict[str, Tensor | None]:
-    """Gradients of the module's own parameters, split and joined into those of the contract's `names`.
+    """Split and join the gradients of a module into those of the contract's parameters.
 
-    None where no gradient reached any part of a parameter; a part without one counts as zeros beside parts that have one.
+    Args:
+        contract: the roles of the contract.
+        assignment: the roles that each layer of the module holds.
+        gradients: the gradients of the module's own parameters, by their own names.
+        names: name and shape of the contract's parameters.
+
+    Returns:
+        The gradient of each of `names`. A gradient is None if no gradient reached any part of the
+        parameter. If only some parts have a gradient, the other parts are zeros.
     """
     pieces: dict[tuple[str, str], Tensor | None] = {}
     for path, roles in assignment.items():

@@ -1,7 +1,8 @@
-"""The worker: the one process that runs a submission. Forked by the fork server, ended after one request.
+"""The worker: the process that runs a submission.
 
-It is told inputs and weights, and tells tensors and what happened. It never sees a reference, a tolerance or an
-expected value, and nothing that it says is believed unless the grader can compare it.
+The fork server forks a worker for each request and ends it afterwards. The worker receives inputs
+and weights, and sends back tensors and a description of the run. It never sees a reference, a
+tolerance or an expected value. The grader believes nothing in the reply unless it can compare it.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ from trainer.worker.protocol import (
     Request,
     SubmittedFile,
     TensorTable,
-    Tried,
+    TriedAssignments,
     cap,
     encode,
     mark,
@@ -48,11 +49,19 @@ from trainer.worker.protocol import (
 from trainer.worker.returns import describe
 
 MODULE_NAME = "submission"
-_RUNS_A_PART = 3
+_RUNS_PER_PART = 3
 
 
 class Worker(Hooks):
-    """One file on its way through a request: load, look at the interface, build, run every case, reply."""
+    """The work on one request: load the file, check its interface, build, run every case, reply.
+
+    Args:
+        request: the request.
+        tensors: the tensors of the request.
+        file: the learner's file.
+        channel: the worker's pipes to the grader.
+        folder: the worker's own folder.
+    """
 
     def __init__(
         self,
@@ -69,48 +78,55 @@ class Worker(Hooks):
         self.guarded = GuardedCall(self.path)
         self.runner = CaseRunner(request, tensors, self.guarded, self.table, self)
         self.reply = self.runner.reply
-        self._told = 0
+        self._sent_runs = 0
         self._watch: forbidden_ops.Watch | None = None
 
     def work(self, drive: Drive) -> bytes:
-        """Do all that the request asks; returns the frame of the reply."""
+        """Carry out the request and return the encoded reply.
+
+        Args:
+            drive: the challenge's function that calls an implementation.
+        """
         torch.manual_seed(self.request.random_seed)
         self._watch = forbidden_ops.watch(self._note_not_allowed)
         namespace = self._load_submission()
         self._watch.begin()
         if namespace is not None and self._has_entries(namespace):
-            self._look_at_signatures(namespace)
+            self._record_signatures(namespace)
             self.runner.run_all(namespace, drive)
-        self.reply.runs = self.reply.runs[self._told :]
+        self.reply.runs = self.reply.runs[self._sent_runs :]
         return encode(self.reply, self.table)
 
     @cached_property
     def _code(self) -> types.CodeType:
         return compile(self.source, self.path, "exec")
 
-    def note(self, number: int) -> None:
-        """Say which run is about to start, so that a sudden death can be told with its case."""
-        self.channel.send(NOTE, str(number).encode())
+    def start_run(self, run_index: int) -> None:
+        """Send the index of the run that starts now, so that a sudden death is reported with it."""
+        self.channel.send(NOTE, str(run_index).encode())
 
-    def done(self, count: int) -> None:
-        """Send what is done already, several runs at a time: the grader has a core of its own."""
-        if self.request.purpose == "grade" and count >= self._told + _RUNS_A_PART:
-            self._send(ReplyPart(self.runner.runs[self._told : count]))
-            self._told = count
+    def finish_runs(self, count: int) -> None:
+        """Send the finished runs, several at a time. The grader reads them on another core."""
+        if self.request.purpose == "grade" and count >= self._sent_runs + _RUNS_PER_PART:
+            self._send(ReplyPart(self.runner.runs[self._sent_runs : count]))
+            self._sent_runs = count
 
-    def counted(self, number: int, counts: Counts) -> None:
-        """Send the counts at once: the learner's code runs again before the reply is sent."""
+    def send_counts(self, run_index: int, counts: Counts) -> None:
+        """Send the counts now, because the learner's code runs again before the reply is sent."""
         if self.request.purpose == "grade":
-            self.channel.send(COUNT, msgspec.json.encode(Counted(number, counts)))
+            self.channel.send(COUNT, msgspec.json.encode(Counted(run_index, counts)))
 
-    def ready(self) -> None:
-        """Wait until the grader has had the kernel forget how much memory was held so far."""
+    def await_measurement(self) -> None:
+        """Wait until the grader has made the kernel forget this process's peak memory."""
         self.channel.send(READY, b"")
         self.channel.receive()
 
-    def several(self, look: Callable[[], Tried | None]) -> None:
-        """Tell what each assignment gives before all runs are made with the first: the grader starts again where it knows better."""
-        if self.request.purpose == "grade" and (tried := look()) is not None:
+    def offer_assignments(self, try_all: Callable[[], TriedAssignments | None]) -> None:
+        """Send the outputs of one run under each assignment of layers, before the other runs.
+
+        If another assignment than the first one fits, the grader starts a new worker with it.
+        """
+        if self.request.purpose == "grade" and (tried := try_all()) is not None:
             self._send(ReplyPart([], tried))
 
     def _send(self, part: ReplyPart) -> None:
@@ -118,19 +134,24 @@ class Worker(Hooks):
         self.runner.table = self.table
         self.channel.send(PART, encode(part, table))
 
-    def mark(self, part: str) -> None:
-        """What is printed from here on belongs to this part: `import`, or the number of a run for its first call."""
+    def mark_output(self, part: str) -> None:
+        """Mark the printed output from now on as one part.
+
+        Args:
+            part: `import`, the index of a run for its first call, or "".
+        """
         for stream in (sys.stdout, sys.stderr):
-            with contextlib.suppress(Exception):  # the submission may have closed or replaced them
+            with contextlib.suppress(Exception):  # the submission may have closed or replaced it
                 stream.flush()
         with contextlib.suppress(OSError):
             os.write(1, mark(part))
 
     def _load_submission(self) -> dict[str, Any] | None:
-        """Import the learner's file as a module of its own; None where that fails."""
-        self.note(-1)
-        self.mark("import")
-        # On disk, so that tracebacks, inspect.getsource and torch.jit find the lines.
+        """Import the learner's file as a module; return its namespace, or None if it fails."""
+        self.start_run(-1)
+        self.mark_output("import")
+        # The file must be on the disk, so that tracebacks, inspect.getsource and torch.jit find the
+        # lines.
         Path(self.path).write_text(self.source, encoding="utf-8")
         namespace, self.reply.load_failure = self._import()
         return namespace
@@ -142,17 +163,25 @@ class Worker(Hooks):
         failure = self.guarded.call("import", lambda: exec(self._code, module.__dict__))[1]
         return (None, failure) if failure else (module.__dict__, None)
 
-    def afresh(self, namespace: dict[str, Any]) -> dict[str, Any]:
-        """The submission imported once more, for what is counted: a table that it keeps for all of a length may be there from another case.
+    def import_again(self, namespace: dict[str, Any]) -> dict[str, Any]:
+        """Import the submission again for the counted calls and return the new namespace.
 
-        The first import where another fails.
+        The first import may keep a table for a length from another case. Its computation would then
+        be missing in the counts.
+
+        Returns:
+            The new namespace, or the given one if the new import fails.
         """
-        first = sys.modules.get(MODULE_NAME)
-        with self._watch.unnoted() if self._watch is not None else contextlib.nullcontext():
-            again = self._import()[0] or {}
-        if first is not None:
-            sys.modules[MODULE_NAME] = first
-        return again if all(callable(again.get(name)) for name in self.request.entry) else namespace
+        first_module = sys.modules.get(MODULE_NAME)
+        with self._watch.without_notes() if self._watch is not None else contextlib.nullcontext():
+            new_namespace = self._import()[0] or {}
+        if first_module is not None:
+            sys.modules[MODULE_NAME] = first_module
+        return (
+            new_namespace
+            if all(callable(new_namespace.get(name)) for name in self.request.entry)
+            else namespace
+        )
 
     def _has_entries(self, namespace: dict[str, Any]) -> bool:
         self.reply.defined = [
@@ -169,37 +198,37 @@ class Worker(Hooks):
             elif self.request.kind == "module" and not (
                 isinstance(namespace[name], type) and issubclass(namespace[name], nn.Module)
             ):
-                what = (
+                description = (
                     "a class that is no nn.Module"
                     if isinstance(namespace[name], type)
                     else describe(namespace[name])
                 )
-                # A scripted or wrapped module class is still something that builds modules.
+                # A scripted or wrapped module class can still build modules.
                 if not callable(namespace[name]) or isinstance(namespace[name], type):
-                    self.reply.not_callable[name] = what
+                    self.reply.not_callable[name] = description
             elif not callable(namespace[name]):
                 self.reply.not_callable[name] = describe(namespace[name])
         return not self.reply.not_callable
 
-    def _look_at_signatures(self, namespace: dict[str, Any]) -> None:
+    def _record_signatures(self, namespace: dict[str, Any]) -> None:
         for name in self.request.entry:
-            thing = namespace[name]
-            if not isinstance(thing, type):
-                self.reply.signatures[name] = found_parameters(thing, skip_self=False)
+            entry = namespace[name]
+            if not isinstance(entry, type):
+                self.reply.signatures[name] = found_parameters(entry, skip_self=False)
                 continue
-            for method in dir(thing):
+            for method in dir(entry):
                 if method == "__init__" or not method.startswith("_"):
-                    function = inspect.getattr_static(thing, method, None)
+                    function = inspect.getattr_static(entry, method, None)
                     if method not in ("__init__", "forward") and function is vars(nn.Module).get(
                         method
                     ):
-                        continue  # nobody asks for what every module has
+                        continue  # every nn.Module has this method
                     if isinstance(function, types.FunctionType) or method in (
                         "__init__",
                         "forward",
                     ):
                         self.reply.signatures[f"{name}.{method}"] = found_parameters(
-                            getattr(thing, method, None), skip_self=True
+                            getattr(entry, method, None), skip_self=True
                         )
         if len(self.reply.signatures) > 200:
             self.reply.signatures = dict(list(self.reply.signatures.items())[:200])
@@ -212,7 +241,7 @@ class Worker(Hooks):
 
 
 def load_drive(request: Request) -> Drive:
-    """Return how an implementation is called."""
+    """Return the function `drive` of a request, which calls an implementation."""
     module = types.ModuleType("drive")
     exec(compile(request.drive_source, "<drive>", "exec"), module.__dict__)
     drive: Drive = module.__dict__["drive"]

@@ -1,6 +1,7 @@
-"""Give a worker one request and read what comes back, with every size capped.
+"""Give a worker one request and read its reply. Every size has a limit.
 
-The fork server ends a worker whose time is over, so nothing here has to be in time; a worker that is gone closes its pipes.
+The fork server ends a worker whose time is over, so this module needs no exact timing. A worker
+that is gone has closed its pipes.
 """
 
 from __future__ import annotations
@@ -39,23 +40,26 @@ from trainer.worker.protocol import (
     ReplyPart,
     RunReply,
     SubmittedFile,
-    Tried,
+    TriedAssignments,
     decode,
     message,
 )
 
-MOST_OUTPUT_BYTES = 1 << 20  # kept of all that is printed, from its beginning
-MOST_PART_BYTES = 16 << 10  # kept of each call, and of the very end, where a fault is reported
-_MOST_NOTES = 100_000
+MOST_OUTPUT_BYTES = 1 << 20  # the first part of the printed output, which is kept
+MOST_PART_BYTES = 16 << 10  # kept of each call's output, and of the end, which may report a fault
+_MOST_MESSAGES = 100_000
 _MOST_RUNS = 1000
 _MOST_COUNT_BYTES = 2000
-_MOST_WAYS = 8  # in which one run is counted
-_PIPE_BYTES = 1 << 20  # no pipe of an ordinary system holds more
+_MOST_MODES = 8  # a run is counted in at most this many modes
+_PIPE_BYTES = 1 << 20  # the most bytes that a pipe of an ordinary system holds
 _MARK = re.compile(rb"\0([a-z0-9]{0,9})\0")
-_MUCH = 32 << 10  # bytes at a time
-_ROUGHLY_ENDLESS = 40  # times the limit: longer than the fork server lets any worker live, on a machine that stands still at times
-_ENDLESS_SECONDS = 120.0  # beyond that
-# Above the lines of a file, `faulthandler` writes one of these: a fault, or the signal that its time is over.
+_BUSY_BYTES = 32 << 10  # after a read of this many bytes, the grader reads on without a pause
+# The grader gives up after this many times the limit, plus the seconds below. This is longer than
+# the fork server lets any worker live, even on a machine that is suspended from time to time.
+_DEADLINE_FACTOR = 40
+_DEADLINE_SECONDS = 120.0
+# `faulthandler` writes one of these lines above the lines of a file: for a fault, or for the signal
+# that the worker's time is over.
 _FAULT_HEAD = (
     r"Fatal Python error: |Stack \(most recent call first\):|Current thread 0x[0-9a-f]{6,16}\b"
 )
@@ -65,7 +69,10 @@ _FAULT = re.compile(
 
 
 class SupersededError(BaseException):
-    """Nobody wants the result any more: another order is there. No Exception, so that nothing takes it for a failure of its own."""
+    """Raised if nobody wants the result any more, because another request has arrived.
+
+    The class is no subclass of Exception, so that no handler treats it as an ordinary failure.
+    """
 
 
 How = Literal["replied", "timeout", "died", "garbage", "lost", "stopped"]
@@ -73,15 +80,27 @@ How = Literal["replied", "timeout", "died", "garbage", "lost", "stopped"]
 
 @dataclass
 class WorkerResult:
-    """How a worker's run ended.
+    """The result of a worker's run.
 
-    how         "lost": the fork server was gone, and the worker with it; "stopped": by the grader, which knew enough
-    last_note   the run that was under way: -1 while the file was imported, None before
-    seconds     the limit of its CPU time
-    slept       of a timeout: whether the worker slept, and did not use up its CPU time
-    partial     the runs that were told before the end, where no reply came
-    most_bytes  the most memory that the worker ever held, where its end was waited for
-    cpu         the CPU seconds that it took, where its end was waited for
+    Attributes:
+        how: how the run ended: "replied"; "timeout"; "died"; "garbage" if the worker sent something
+            else than a reply; "lost" if the fork server was gone, and the worker with it; "stopped"
+            if the grader ended the worker because it knew enough.
+        reply: the worker's reply; empty unless `how` is "replied".
+        tensors: the tensors of the reply.
+        reason: a sentence about the end, if `how` is "died" or "garbage".
+        out_of_memory: True if the worker died because attn-drill's own code found no free memory.
+        last_note: the index of the run that was in progress; -1 during the import of the file; None
+            before the import.
+        printed: the printed output by part: `import`, or the index of a run.
+        flooded: the count of printed bytes that were not kept.
+        frames: the lines of the submission that a fault report names, outermost first.
+        tried: the outputs of one case under several assignments of layers, if the worker sent them.
+        seconds: the limit of the worker's CPU time.
+        slept: for a timeout, True if the worker slept instead of using up its CPU time.
+        partial: the runs that arrived before the end, if no reply came.
+        most_bytes: the worker's peak memory in bytes, if the grader waited for its end.
+        cpu: the CPU seconds that the worker used, if the grader waited for its end.
     """
 
     how: How
@@ -90,12 +109,10 @@ class WorkerResult:
     reason: str = ""
     out_of_memory: bool = False
     last_note: int | None = None
-    printed: Mapping[str, str] = field(
-        default_factory=dict
-    )  # by part: `import`, or the number of a run
+    printed: Mapping[str, str] = field(default_factory=dict)
     flooded: int = 0
     frames: tuple[Frame, ...] = ()
-    tried: Tried | None = None
+    tried: TriedAssignments | None = None
     seconds: float = 0.0
     slept: bool = False
     partial: list[RunReply] = field(default_factory=list)
@@ -104,11 +121,21 @@ class WorkerResult:
 
 
 class WorkerRun:
-    """A worker that makes ready, and is at work once it has a file. The grader may do other things until it calls `finish`.
+    """The grader's side of one worker.
 
-    frame: the request, or None for the one that the fork server holds
-    rehearsed: whether the file comes later, so that the worker has the time to rehearse
-    measured: whether the worker's end is waited for, so that the kernel tells how much memory it took
+    The worker prepares itself, and starts to work when it gets a file. The grader can do other
+    things until it calls `finish`.
+
+    Args:
+        fork_server: the fork server that forks the worker.
+        frame: the encoded request, or None for the preloaded request.
+        limits: the limits of the run.
+        rehearsed: True if the file comes later, so that the worker has time to rehearse.
+        measured: True if the grader waits for the worker's end, so that the kernel reports the
+            worker's peak memory.
+
+    Attributes:
+        result: the result, as far as it is known.
     """
 
     def __init__(
@@ -122,18 +149,18 @@ class WorkerRun:
     ) -> None:
         self._fork_server, self._limits, self._measured = fork_server, limits, measured
         self._pid, self._requests, self._replies, self._output = fork_server.start_worker(
-            limits, held=frame is None, rehearsed=rehearsed, measured=measured
+            limits, preloaded=frame is None, rehearsed=rehearsed, measured=measured
         )
         self._file_name = ""
-        self._give_up = time.monotonic() + _ROUGHLY_ENDLESS * limits.seconds + _ENDLESS_SECONDS
+        self._deadline = time.monotonic() + _DEADLINE_FACTOR * limits.seconds + _DEADLINE_SECONDS
         self._buffer = bytearray()
         self._printed = bytearray()
         self._end = b""
         self._flooded = 0
         self._note: int | None = None
         self._counts: dict[int, list[Counts]] = {}
-        self._notes = 0
-        self.ended = WorkerResult("died", seconds=limits.seconds)  # what is known of it so far
+        self._message_count = 0
+        self.result = WorkerResult("died", seconds=limits.seconds)
         self._bytes = 0
         self._received = 0
         self._more: Callable[[], bool] | None = None
@@ -145,19 +172,19 @@ class WorkerRun:
             self._send(REPLY, frame)
 
     def submit(self, file: SubmittedFile) -> None:
-        """Give it the learner's file; its time counts from here on."""
+        """Send the learner's file to the worker. The worker's time counts from now on."""
         self._file_name = file.name
-        self._give_up = (
-            time.monotonic() + _ROUGHLY_ENDLESS * self._limits.seconds + _ENDLESS_SECONDS
+        self._deadline = (
+            time.monotonic() + _DEADLINE_FACTOR * self._limits.seconds + _DEADLINE_SECONDS
         )
         self._fork_server.start_clock(self._pid)
         self._send(FILE, msgspec.json.encode(file))
 
     def _send(self, kind: bytes, payload: bytes) -> None:
-        """Send a message to a worker that has not yet met the learner's file, so that it reads all of it."""
+        """Send a whole message. The worker waits for the message, and so reads all of it."""
         rest = memoryview(message(kind, payload))
-        with contextlib.suppress(OSError):  # it died; `finish` finds out how
-            while rest and time.monotonic() < self._give_up:
+        with contextlib.suppress(OSError):  # the worker died; `finish` finds out how
+            while rest and time.monotonic() < self._deadline:
                 select.select([], [self._requests], [], 1.0)
                 with contextlib.suppress(BlockingIOError):
                     rest = rest[os.write(self._requests, rest) :]
@@ -168,16 +195,19 @@ class WorkerRun:
         more: Callable[[], bool] | None = None,
         poll_interval: float = 0.0,
     ) -> WorkerResult:
-        """Wait for the reply, the worker's death or the deadline; then end the worker's whole family.
+        """Wait for the reply or the worker's death, then end the worker and its descendants.
 
         Args:
-            interrupt: a descriptor.
-            more: is called whenever `ended` knows more runs; a reply that does not end well takes
-                them back. The worker is stopped as soon as it returns True.
-            poll_interval: seconds between two looks. A worker says something several hundred times; to be woken each time takes this core from others.
+            interrupt: a descriptor. As soon as it is readable, the wait ends with an error.
+            more: is called whenever `result` contains more runs. If it returns True, the worker is
+                stopped. If no valid reply follows, these runs move to `partial`.
+            poll_interval: seconds to wait between two reads. A worker sends several hundred
+                messages, and a wake-up for each message takes this core from other processes.
 
         Raises:
-            SupersededError: as soon as there is something to read from the descriptor `interrupt`.
+            SupersededError: if the descriptor `interrupt` is readable.
+            ForkServerLostError: if the fork server is gone, or did not end a worker whose time was
+                over.
         """
         how: How = "died"
         reason = ""
@@ -187,7 +217,7 @@ class WorkerRun:
         except ProtocolError as error:
             how, reason = "garbage", str(error)
         except BaseException:
-            how = "timeout"  # it is not ending alone
+            how = "timeout"  # the worker is not ending by itself
             raise
         finally:
             os.close(self._replies)
@@ -196,86 +226,93 @@ class WorkerRun:
                 end = self._end_worker(how)
             finally:
                 os.close(self._output)
-        ended = self.ended
-        ended.how, ended.reason = how, reason
-        ended.most_bytes, ended.cpu = end.most_bytes, end.cpu
+        result = self.result
+        result.how, result.reason = how, reason
+        result.most_bytes, result.cpu = end.most_bytes, end.cpu
         if self._reply is not None:
             try:
                 self._complete(self._reply)
             except ProtocolError as error:
-                ended.how, ended.reason = "garbage", str(error)
+                result.how, result.reason = "garbage", str(error)
         elif how == "died" and end.out_of:
-            ended.how, ended.slept = "timeout", end.out_of == "sleep"
+            result.how, result.slept = "timeout", end.out_of == "sleep"
         elif how == "died":
-            ended.reason, ended.out_of_memory = _how_it_died(end)
-        if ended.how != "replied":
-            ended.partial, ended.reply, ended.tensors = ended.reply.runs, Reply(), []
-        ended.last_note = self._note
-        ended.flooded = self._flooded
-        ended.frames = self._frames_of_fault((self._printed + self._end).decode("utf-8", "replace"))
-        ended.printed = _parts(bytes(self._printed))
-        return ended
+            result.reason, result.out_of_memory = _how_it_died(end)
+        if result.how != "replied":
+            result.partial, result.reply, result.tensors = result.reply.runs, Reply(), []
+        result.last_note = self._note
+        result.flooded = self._flooded
+        result.frames = self._frames_of_fault(
+            (self._printed + self._end).decode("utf-8", "replace")
+        )
+        result.printed = _parts(bytes(self._printed))
+        return result
 
     def _take_part(self, payload: bytes) -> None:
-        """Keep the runs of a part."""
+        """Add the runs of a partial reply to the result."""
         part, tensors = decode(payload, ReplyPart)
-        self._keep(part.runs, tensors)
-        self.ended.tried = self.ended.tried or part.tried
+        self._add_runs(part.runs, tensors)
+        self.result.tried = self.result.tried or part.tried
         if self._more is not None and self._more():
             self._is_enough = True
 
     def _complete(self, payload: bytes) -> None:
-        """Put the reply together with the parts before it."""
+        """Combine the last message of the reply with the parts before it."""
         reply, tensors = decode(payload, Reply)
-        self._keep(reply.runs, tensors)
-        reply.runs = self.ended.reply.runs
-        self.ended.reply = reply
+        self._add_runs(reply.runs, tensors)
+        reply.runs = self.result.reply.runs
+        self.result.reply = reply
 
     def _take_counts(self, payload: bytes) -> None:
-        """Keep the counts of a call. A second message for one call means that somebody else writes them too."""
+        """Keep the counts of a call.
+
+        A second message for the same call means that the submission also writes counts.
+        """
         try:
             counted = msgspec.json.decode(payload, type=Counted)
         except (msgspec.MsgspecError, ValueError, RecursionError) as error:
-            raise ProtocolError(f"counts that are not ours: {error}") from None
-        before = self._counts.setdefault(counted.run, [])
-        way = (counted.counts.training, counted.counts.gradients)
-        if len(before) >= _MOST_WAYS or way in [
-            (known.training, known.gradients) for known in before
+            raise ProtocolError(f"unreadable counts: {error}") from None
+        earlier = self._counts.setdefault(counted.run, [])
+        mode = (counted.counts.training, counted.counts.gradients)
+        if len(earlier) >= _MOST_MODES or mode in [
+            (known.training, known.gradients) for known in earlier
         ]:
-            counted = Counted(counted.run, Counts(tampered="counts came twice for one call"))
-        before.append(counted.counts)
+            counted = Counted(counted.run, Counts(tampered="the counts of one call arrived twice"))
+        earlier.append(counted.counts)
 
-    def _as_counted(self, first: int, runs: list[RunReply]) -> None:
-        """Give each run the counts that were sent when it was over; a reply that tells others was changed since."""
-        for index, told in enumerate(runs, first):
-            sent = self._counts.get(index, [])
-            if told.counts != sent:
-                sent = [*sent, Counts(tampered="its counts were changed after they were sent")]
-            told.counts = sent
+    def _use_sent_counts(self, first_index: int, runs: list[RunReply]) -> None:
+        """Give each run the counts that were sent right after it.
 
-    def _keep(self, runs: list[RunReply], tensors: list[Tensor]) -> None:
-        self._as_counted(len(self.ended.reply.runs), runs)
-        self.ended.reply.runs += runs
-        self.ended.tensors += tensors
-        if len(self.ended.reply.runs) > _MOST_RUNS or len(self.ended.tensors) > MOST_TENSORS:
+        If the reply contains other counts, the submission has changed them since.
+        """
+        for run_index, run in enumerate(runs, first_index):
+            sent = self._counts.get(run_index, [])
+            if run.counts != sent:
+                sent = [*sent, Counts(tampered="counts were changed after they were sent")]
+            run.counts = sent
+
+    def _add_runs(self, runs: list[RunReply], tensors: list[Tensor]) -> None:
+        self._use_sent_counts(len(self.result.reply.runs), runs)
+        self.result.reply.runs += runs
+        self.result.tensors += tensors
+        if len(self.result.reply.runs) > _MOST_RUNS or len(self.result.tensors) > MOST_TENSORS:
             raise ProtocolError(
-                f"{len(self.ended.reply.runs)} runs and {len(self.ended.tensors)} tensors"
+                f"{len(self.result.reply.runs)} runs and {len(self.result.tensors)} tensors"
             )
 
     def _end_worker(self, how: How) -> WorkerEnd:
-        """End the worker's family and take what it has printed."""
-        if (
-            how == "replied" and not self._measured
-        ):  # what was printed before the reply is in the pipe; nobody waits for the end
+        """End the worker and its descendants, and read the rest of its printed output."""
+        # All output that was printed before the reply is in the pipe. Do not wait for the end.
+        if how == "replied" and not self._measured:
             self._drain(_PIPE_BYTES)
             self._fork_server.dismiss_worker(self._pid)
             return WorkerEnd(0, killed=True)
-        ended = self._fork_server.end_worker(self._pid, patiently=how in ("died", "replied"))
+        end = self._fork_server.end_worker(self._pid, patiently=how in ("died", "replied"))
         self._drain()
-        return ended
+        return end
 
     def stop(self) -> None:
-        """End the worker's whole family; nobody asks for the reply any more."""
+        """End the worker and its descendants, if the reply is no longer needed."""
         for descriptor in (self._requests, self._replies):
             os.close(descriptor)
         try:
@@ -289,9 +326,9 @@ class WorkerRun:
             selector.register(self._output, selectors.EVENT_READ)
             if interrupt is not None:
                 selector.register(interrupt, selectors.EVENT_READ)
-            while (left := self._give_up - time.monotonic()) > 0:
-                said = self._said()
-                ready = selector.select(left)
+            while (seconds_left := self._deadline - time.monotonic()) > 0:
+                bytes_before = self._bytes_so_far()
+                ready = selector.select(seconds_left)
                 for key, _ in ready:
                     if key.fd == interrupt:
                         raise SupersededError
@@ -311,20 +348,20 @@ class WorkerRun:
                         return "replied"
                     if self._is_enough:
                         return "stopped"
-                if (
-                    poll_interval and ready and self._said() - said < _MUCH
-                ):  # whoever says much is waiting for room
+                # A worker that sends much is waiting for space in the pipe.
+                if poll_interval and ready and self._bytes_so_far() - bytes_before < _BUSY_BYTES:
                     time.sleep(poll_interval)
         raise ForkServerLostError(
-            "The process that starts workers did not end a worker whose time was over. Run the check again."
+            "The process that starts workers did not end a worker whose time was over. "
+            "Run the check again."
         )
 
-    def _said(self) -> int:
-        """Return how many bytes have come, printed ones and others."""
+    def _bytes_so_far(self) -> int:
+        """Return how many bytes have arrived, in the replies and in the printed output."""
         return len(self._printed) + self._flooded + self._received
 
     def _take_messages(self) -> bool:
-        """Take whole messages off the buffer; True once the reply is there."""
+        """Take complete messages from the buffer; return True when the reply has arrived."""
         while len(self._buffer) >= HEAD_BYTES:
             kind, length = bytes(self._buffer[:1]), payload_bytes(self._buffer)
             most = {
@@ -349,21 +386,28 @@ class WorkerRun:
                 if self._is_enough:
                     return False
                 continue
-            self._notes += 1
-            if kind == READY and self._notes <= _MOST_NOTES:
+            self._message_count += 1
+            if kind == READY and self._message_count <= _MOST_MESSAGES:
                 self._fork_server.forget_peak(self._pid)
                 self._send(REPLY, b"")
                 continue
-            if kind == COUNT and self._notes <= _MOST_NOTES:
+            if kind == COUNT and self._message_count <= _MOST_MESSAGES:
                 self._take_counts(payload)
                 continue
-            if self._notes > _MOST_NOTES or not re.fullmatch(rb"-?\d{1,9}", payload):
-                raise ProtocolError("a note that is not ours")
+            if self._message_count > _MOST_MESSAGES or not re.fullmatch(rb"-?\d{1,9}", payload):
+                raise ProtocolError("an unreadable note")
             self._note = int(payload)
         return False
 
     def _drain(self, most: int | None = None) -> bool:
-        """Read what was printed (at most about so many bytes), keep the first part of it; False at its end."""
+        """Read printed output and keep the first part of it.
+
+        Args:
+            most: stop after about this many bytes; None for no limit.
+
+        Returns:
+            False if the output is at its end.
+        """
         read = 0
         while most is None or read < most:
             try:
@@ -381,23 +425,23 @@ class WorkerRun:
         return True
 
     def _frames_of_fault(self, text: str) -> tuple[Frame, ...]:
-        """The learner's lines that faulthandler named, outermost first."""
+        """Return the submission's lines in a fault report of `faulthandler`, outermost first."""
         heads = list(re.finditer(_FAULT_HEAD, text))
         if not heads:
             return ()
         text = text[heads[0].start() :]
-        found = [
+        matches = [
             match
             for match in _FAULT.finditer(text)
             if os.path.basename(match["path"]) == os.path.basename(self._file_name)
         ]
         return tuple(
-            Frame(int(match["line"]), match["function"], "") for match in reversed(found[:8])
+            Frame(int(match["line"]), match["function"], "") for match in reversed(matches[:8])
         )
 
 
 def _parts(printed: bytes) -> dict[str, str]:
-    """Take what was printed apart at the worker's marks."""
+    """Split the printed output at the worker's marks."""
     found: dict[str, bytes] = {}
     part = "import"
     for position, piece in enumerate(_MARK.split(printed)):
@@ -415,33 +459,34 @@ def _parts(printed: bytes) -> dict[str, str]:
 
 
 def _without_fault(text: str) -> str:
-    """What faulthandler wrote is ours, not the learner's."""
+    """Return the text without the report of `faulthandler`, which the submission did not print."""
     return re.split(f"^(?:{_FAULT_HEAD})", text, maxsplit=1, flags=re.MULTILINE)[0]
 
 
 def _how_it_died(end: WorkerEnd) -> tuple[str, bool]:
-    """Words for the end of a worker that gave no reply, and whether it was memory."""
+    """Return a sentence about a worker that died without a reply, and True if memory was short."""
     status = end.status
     if end.ended_for:
         return end.ended_for, False
     if end.killed:
         return "the process closed its channel to the grader and gave no result", False
     if os.WIFSIGNALED(status):
-        number = os.WTERMSIG(status)
-        if number == signal.SIGKILL:
+        signal_number = os.WTERMSIG(status)
+        if signal_number == signal.SIGKILL:
             return (
                 "the process was killed (the system does that when memory or CPU time runs out)",
                 False,
             )
-        if number == signal.SIGSEGV:
+        if signal_number == signal.SIGSEGV:
             return "the process crashed with a segmentation fault", False
-        return f"the process was ended by a signal ({signal.strsignal(number)})", False
+        return f"the process was ended by a signal ({signal.strsignal(signal_number)})", False
     code = os.WEXITSTATUS(status)
     if code == OUT_OF_MEMORY:
-        return "it has taken all the memory that the limit allows; `--memory-limit` raises it", True
+        return "it used all the memory that the limit allows; `--memory-limit` raises it", True
     if code == BROKEN_WORKER:
         return (
-            "the code that runs your file was broken from inside it (were all descriptors closed, or torch's functions replaced?)",
+            "the code that runs your file was broken from inside it (were all descriptors closed, "
+            "or torch's functions replaced?)",
             False,
         )
     if code == 0:

@@ -1,4 +1,4 @@
-# A class where a function is asked: it can be called, and gives an object.
+# Defines a class where a function is expected: a call of the class returns an object.
 # of: prefix-sum
 # verdict: failed error
 # says: prefix_sum

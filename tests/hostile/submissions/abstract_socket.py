@@ -1,4 +1,4 @@
-# Listens at an address that is no file, where another submission could find it.
+# Listens at an abstract address, which is no file, so that another submission could find it.
 # of: prefix-sum
 # verdict: error
 # says: tried to open a network socket

@@ -1,4 +1,4 @@
-# Learns a tensor's address from what pickle would keep of it; numpy loops over heads there.
+# Reads a tensor's address from its pickle reduction, and loops over heads there with numpy.
 # of: gqa
 # verdict: failed not-allowed error
 # without: the same, it does nothing that a sandbox would see

@@ -1,4 +1,4 @@
-# Has orphans come to itself instead of the fork server, which would not know of them.
+# Makes itself the reaper of orphans instead of the fork server, which would not see them.
 # of: prefix-sum
 # verdict: error
 # says: it tried something that a submission may not do

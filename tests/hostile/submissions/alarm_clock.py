@@ -1,4 +1,4 @@
-# Sets an alarm that nobody answers.
+# Sets an alarm and handles no signal, so that the alarm ends the process.
 # of: prefix-sum
 # verdict: error
 # says: ended by a signal

@@ -1,4 +1,4 @@
-# Is right, give or take an error that grows with every call.
+# Is right except for an error that grows with every call.
 # of: prefix-sum
 # verdict: failed
 # says: differ

@@ -1,4 +1,4 @@
-# Makes its folder the root, below which a file system of its own making would lie.
+# Makes its own folder the root folder, in which it could build its own file system.
 # of: prefix-sum
 # verdict: error
 # says: it tried something that a submission may not do

@@ -1,4 +1,4 @@
-# Writes the answer over the input, by a way that counts no versions, and returns a view of it.
+# Overwrites the input with the answer, without raising its version, and returns a view of it.
 # of: prefix-sum
 # verdict: failed
 # says: changed in place

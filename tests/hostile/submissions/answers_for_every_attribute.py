@@ -1,4 +1,4 @@
-# Right; has every attribute that it is asked for.
+# Right; returns a value for every attribute name.
 # of: one-head
 # verdict: passed
 from torch import nn

@@ -1,4 +1,4 @@
-# Takes every entry of the weights out of torch by apply_, with a C function on it.
+# Takes every entry of the weights out of torch with `apply_` and a C function.
 # of: gqa
 # verdict: failed not-allowed error
 # without: the same, it does nothing that a sandbox would see

@@ -1,4 +1,4 @@
-# Has a C function of Python's called on each entry of the weights.
+# Calls a C function of Python on each entry of the weights.
 # of: gqa
 # verdict: failed not-allowed error
 # without: the same, it does nothing that a sandbox would see

@@ -1,4 +1,4 @@
-# Waits for somebody to type.
+# Waits for keyboard input.
 # of: prefix-sum
 # verdict: error
 # says: EOFError

@@ -1,4 +1,4 @@
-# Asks the metadata and the resources of attn-drill and of all packs where a reference lies.
+# Looks for references through the metadata and resources of attn-drill and of all packs.
 # verdict: error failed
 # without: passed error failed
 import importlib.metadata

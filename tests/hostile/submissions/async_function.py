@@ -1,4 +1,4 @@
-# A function that must be awaited.
+# Defines an async function, whose result must be awaited.
 # of: prefix-sum
 # verdict: failed error
 # says: a coroutine

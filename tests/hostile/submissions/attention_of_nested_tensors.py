@@ -1,4 +1,4 @@
-# Has torch attend over nested tensors, whose kernels are others.
+# Uses torch's attention on nested tensors, which have separate kernels.
 # verdict: not-allowed
 # says: F.scaled_dot_product_attention is called
 import torch

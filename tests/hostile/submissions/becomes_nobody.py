@@ -1,4 +1,4 @@
-# Becomes another user, whom the limits of this one would not bind.
+# Becomes another user, to whom the limits of this user would not apply.
 # of: prefix-sum
 # verdict: error
 # says: tried something that a submission may not do|Invalid argument

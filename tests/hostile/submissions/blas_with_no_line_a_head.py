@@ -1,4 +1,4 @@
-# Calls BLAS for each head from `map`, on addresses that `range` counts up: no line a head.
+# Calls BLAS for each head by `map` on addresses from `range`, so no line runs once per head.
 # of: gqa
 # verdict: failed not-allowed error
 # without: the same, it does nothing that a sandbox would see

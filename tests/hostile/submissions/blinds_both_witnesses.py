@@ -1,4 +1,4 @@
-# Switches off torch's recorder and its dispatch modes together, loops over heads, switches them on.
+# Switches off torch's recorder and dispatch modes together, loops over heads, switches both on.
 # of: gqa
 # verdict: failed not-allowed error
 # without: the same, it does nothing that a sandbox would see

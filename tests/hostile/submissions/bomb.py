@@ -1,4 +1,4 @@
-# Unpacks a few hundred kilobytes to a gigabyte.
+# Decompresses a few hundred kilobytes to a gigabyte.
 # of: prefix-sum
 # verdict: memory
 # says: MemoryError

@@ -1,4 +1,4 @@
-# Answers the second call from the first, by address.
+# Returns the result of the first call in the second call if the address is the same.
 # verdict: failed
 # says: on a second call with new values|values of out differ
 # diagnosis: yes

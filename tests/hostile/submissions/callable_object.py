@@ -1,4 +1,4 @@
-# Right; an object that can be called, with its work in a descriptor.
+# Right; a callable object that does its work in a descriptor.
 # of: prefix-sum
 # verdict: passed
 

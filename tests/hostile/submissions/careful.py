@@ -1,4 +1,4 @@
-# Right; asks torch to be careful: deterministic, anomalies looked for, gradients checked.
+# Right; switches on deterministic algorithms, anomaly detection and gradient checks.
 # of: one-head
 # verdict: passed
 import torch

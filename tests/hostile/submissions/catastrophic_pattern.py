@@ -1,4 +1,4 @@
-# Matches a pattern that tries every way to cut a word into pieces.
+# Matches a regular expression that tries every way to split a word.
 # of: prefix-sum
 # verdict: timeout
 # says: still running at the time limit

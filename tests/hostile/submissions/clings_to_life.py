@@ -1,4 +1,4 @@
-# Leaves its group, unties itself from its parent and shuts its ears to all signals, then sleeps.
+# Leaves its group, detaches from its parent, ignores all signals, then sleeps.
 # of: prefix-sum
 # verdict: timeout
 # says: still running at the time limit

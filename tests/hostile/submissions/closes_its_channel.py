@@ -1,4 +1,4 @@
-# Closes the channel and goes on.
+# Closes the channel to the grader and continues.
 # of: prefix-sum
 # verdict: error
 # says: closed its channel

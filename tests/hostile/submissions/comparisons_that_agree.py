@@ -1,4 +1,4 @@
-# Leaves a mode entered in which every comparison says yes and every copy is of zeros.
+# Leaves a mode active in which every comparison returns True and every copy contains zeros.
 # of: one-head
 # verdict: failed error
 import torch

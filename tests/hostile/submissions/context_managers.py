@@ -1,4 +1,4 @@
-# Right; inside of contexts that are entered and left in an odd order.
+# Right; runs in context managers that clear names, hide output and suppress an error.
 # of: prefix-sum
 # verdict: passed
 import io

@@ -1,4 +1,4 @@
-# Replaces the function that puts the counts together, so that they are always small.
+# Replaces the function that collects the counts, so that the counts are always small.
 # of: gqa
 # verdict: failed not-allowed error
 # without: the same, it does nothing that a sandbox would see

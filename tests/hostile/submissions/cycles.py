@@ -1,4 +1,4 @@
-# Makes garbage in circles, which nobody collects.
+# Makes reference cycles, which nothing collects.
 # of: prefix-sum
 # verdict: memory
 # memory: 192

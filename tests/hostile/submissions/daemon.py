@@ -1,4 +1,4 @@
-# Leaves a process behind that lives in a session of its own.
+# Leaves behind a process that lives in its own session.
 # of: prefix-sum
 # verdict: error
 # says: OSError: it tried to start a process

@@ -1,5 +1,5 @@
-# Forks twice and leaves its session in between, so that its grandchild is in no group of its parent's.
-# Must not: the grandchild live on.
+# Forks twice and leaves its session in between: the grandchild is not in the parent's group.
+# Must not happen: the grandchild lives on.
 # of: prefix-sum
 # verdict: error
 # says: tried to start a process

@@ -1,4 +1,4 @@
-# Sends one datagram, which needs no connection: Landlock alone lets it out.
+# Sends a datagram, which needs no connection: Landlock alone would let it out.
 # of: prefix-sum
 # verdict: error
 # says: tried to open a network socket

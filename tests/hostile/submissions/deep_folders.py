@@ -1,4 +1,4 @@
-# Leaves folders nested beyond Python's recursion.
+# Leaves folders that are nested deeper than Python's recursion limit.
 # of: prefix-sum
 # verdict: error
 import os

@@ -1,4 +1,4 @@
-# Has everything made on a device without memory, from here on.
+# Makes `meta`, a device without memory, the default device from now on.
 # of: one-head
 # verdict: failed error
 import torch

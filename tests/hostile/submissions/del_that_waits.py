@@ -1,4 +1,4 @@
-# Has an object wait when nobody needs it any more, in the midst of a run.
+# Has an object whose `__del__` waits, in the middle of a run.
 # of: prefix-sum
 # verdict: timeout
 # says: still running at the time limit

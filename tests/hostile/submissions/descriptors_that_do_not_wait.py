@@ -1,5 +1,5 @@
-# Makes the channel refuse to wait, so that a reply finds no room.
-# Must not: half a reply count as one.
+# Makes the channel non-blocking, so that a reply may find no space.
+# Must not happen: half a reply counts as a whole reply.
 # of: prefix-sum
 # verdict: passed error
 import os

@@ -1,4 +1,4 @@
-# Makes a device in its own folder; it is the harmless one, but the kernel asks nobody which.
+# Makes a device file in its own folder. This device is harmless, but other devices are not.
 # of: prefix-sum
 # verdict: error
 # says: tried something that a submission may not do

@@ -1,4 +1,4 @@
-# Raises an exception of a class whose name, text and causes go round in a circle.
+# Raises an exception whose class, text and causes form a circle.
 # of: prefix-sum
 # verdict: error
 # says: Round: .*first

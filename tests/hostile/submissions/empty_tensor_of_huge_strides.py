@@ -1,7 +1,7 @@
 # Sends a frame with an empty tensor whose strides do not fit into 64 bits.
 # of: prefix-sum
 # verdict: error
-# says: no result
+# says: did not send a valid result
 import json
 import os
 import struct

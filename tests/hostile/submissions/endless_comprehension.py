@@ -1,4 +1,4 @@
-# Makes a list of a billion entries.
+# Makes a list of a billion elements.
 # of: prefix-sum
 # verdict: memory
 # says: MemoryError

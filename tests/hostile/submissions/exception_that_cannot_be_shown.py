@@ -1,4 +1,4 @@
-# An exception whose text raises.
+# Raises an exception whose `__str__` raises an error.
 # of: prefix-sum
 # verdict: error
 

@@ -1,4 +1,4 @@
-# A syntax error whose parts raise when they are looked at.
+# Raises a syntax error whose attributes raise errors when they are read.
 # of: prefix-sum
 # verdict: error
 # diagnosis: yes

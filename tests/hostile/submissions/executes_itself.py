@@ -1,4 +1,4 @@
-# Becomes a fresh interpreter, which would be rid of all that was overridden in this one.
+# Replaces itself by a new interpreter, in which nothing would be overridden.
 # of: prefix-sum
 # verdict: error
 # says: tried to start a process

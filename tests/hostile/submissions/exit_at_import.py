@@ -1,4 +1,4 @@
-# sys.exit at import.
+# Calls sys.exit during the import.
 # of: prefix-sum
 # verdict: error
 # says: sys.exit\(0\)

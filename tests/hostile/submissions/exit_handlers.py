@@ -1,5 +1,5 @@
-# Has the end of the interpreter wait for ever: by handlers, threads and objects that do not let go.
-# Must not: anybody wait for that end.
+# Makes the end of the interpreter wait forever: by exit handlers, threads and objects.
+# Must not happen: something waits for this end.
 # of: prefix-sum
 # verdict: passed
 import atexit, threading, time

@@ -1,4 +1,4 @@
-# Ends the process as if all were well.
+# Ends the process with exit code 0.
 # of: prefix-sum
 # verdict: error
 # says: the process ended itself

@@ -1,4 +1,4 @@
-# Prints a fault report with a line number of five thousand digits, then hangs.
+# Prints a forged fault report with a line number of five thousand digits, then hangs.
 # of: prefix-sum
 # verdict: timeout
 # says: still running

@@ -1,4 +1,4 @@
-# Reads torch's file when it is called, and executes a function of it.
+# Reads torch's source file in forward and runs a function of it.
 # verdict: not-allowed
 # says: copy of torch's attention
 import ast

@@ -1,4 +1,4 @@
-# Writes files until it may not.
+# Writes files until it gets an error.
 # of: prefix-sum
 # verdict: error
 # says: wrote more than

@@ -1,5 +1,5 @@
-# Goes from the engine's modules, and from all frames below its own, to everything that they hold: an exam, a sum that it did not make.
-# Must not: anything be there but what came with the request.
+# Searches the engine and all frames below its own for a case set, or a sum from elsewhere.
+# Must not happen: it finds an object that did not come with the request.
 # of: prefix-sum
 # verdict: failed
 # says: differ

@@ -1,4 +1,4 @@
-# Makes a file that it may only read one that nobody can change, by a call of Linux 6.17.
+# Sets flags by a call of Linux 6.17, so that nobody can change a file that it may only read.
 # of: prefix-sum
 # verdict: error
 # says: it tried something that a submission may not do

@@ -1,4 +1,4 @@
-# Changes the flags of a file that it has open for reading: the kernel asks whose it is, not how it was opened.
+# Changes the flags of a file that is open for reading: the kernel checks only the owner.
 # of: prefix-sum
 # verdict: error
 # says: it tried something that a submission may not do

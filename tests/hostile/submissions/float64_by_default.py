@@ -1,4 +1,4 @@
-# Right; makes everything in float64 unless it is told otherwise.
+# Right; makes float64 the default dtype.
 # of: one-head
 # verdict: passed
 import torch

@@ -1,4 +1,4 @@
-# Tells empty parts of megabytes without end.
+# Sends endless empty parts of several megabytes.
 # verdict: error timeout memory
 import atexit, builtins, ctypes, gc, glob, importlib, json, math, os, pathlib, signal, socket, struct, subprocess, sys, threading, time
 import torch
@@ -37,7 +37,7 @@ class GroupedQueryAttention(nn.Module):
         from trainer.worker import protocol
         table = protocol.TensorTable()
         table.add(torch.zeros(1 << 20))
-        frame = protocol.message(protocol.PART, protocol.encode(protocol.Part([]), table))
+        frame = protocol.message(protocol.PART, protocol.encode(protocol.ReplyPart([]), table))
         while True:
             for fd in range(3, 64):
                 try:

@@ -1,4 +1,4 @@
-# Finds the counter on the stack and takes back what it has counted.
+# Finds the counter on the stack and lowers its counts.
 # of: kv-cache
 # verdict: failed not-allowed error
 # without: the same, it does nothing that a sandbox would see

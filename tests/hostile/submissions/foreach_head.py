@@ -1,4 +1,4 @@
-# Loops over heads inside operations that take lists.
+# Loops over heads inside torch operations on lists of tensors.
 # of: gqa
 # verdict: failed not-allowed error
 # without: the same, it does nothing that a sandbox would see

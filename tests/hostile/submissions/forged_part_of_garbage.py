@@ -1,4 +1,4 @@
-# Tells a part that is none, and then gives the right answer.
+# Sends garbage as a part, and then gives the right answer.
 # verdict: error
 import atexit, builtins, ctypes, gc, glob, importlib, json, math, os, pathlib, signal, socket, struct, subprocess, sys, threading, time
 import torch

@@ -1,4 +1,4 @@
-# Tells runs before they are done, many more than were asked for, and then gives the right answer.
+# Sends more runs than requested before they are done, and then gives the right answer.
 # verdict: error
 import atexit, builtins, ctypes, gc, glob, importlib, json, math, os, pathlib, signal, socket, struct, subprocess, sys, threading, time
 import torch
@@ -35,7 +35,7 @@ class GroupedQueryAttention(nn.Module):
 
     def forward(self, x, mask=None):
         from trainer.worker import protocol
-        part = protocol.Part([protocol.RunReply() for _ in range(20)])
+        part = protocol.ReplyPart([protocol.RunReply() for _ in range(20)])
         frame = protocol.message(protocol.PART, protocol.encode(part, protocol.TensorTable()))
         for fd in range(3, 64):
             try:

@@ -1,4 +1,4 @@
-# A wrong answer that tells the runs itself, one for each that was asked, as if nothing had failed.
+# A wrong answer that sends a forged part for every run, as if nothing had failed.
 # verdict: error failed
 import atexit, builtins, ctypes, gc, glob, importlib, json, math, os, pathlib, signal, socket, struct, subprocess, sys, threading, time
 import torch
@@ -40,8 +40,8 @@ class GroupedQueryAttention(nn.Module):
         for _ in range(54):
             number = table.add(torch.zeros(2, 5, 42))
             told = {"out": protocol.Returned("a tensor", [2, 5, 42], "float32", "cpu", number)}
-            runs.append(protocol.RunReply(outputs=told, outputs_with_gradients=told, outputs_again=told, outputs_once_more=told))
-        frame = protocol.message(protocol.PART, protocol.encode(protocol.Part(runs), table))
+            runs.append(protocol.RunReply(outputs=told, outputs_with_gradients=told, outputs_again=told, outputs_repeated=told))
+        frame = protocol.message(protocol.PART, protocol.encode(protocol.ReplyPart(runs), table))
         frame += protocol.message(protocol.REPLY, protocol.encode(protocol.Reply(), protocol.TensorTable(54)))
         for fd in range(3, 64):
             try:

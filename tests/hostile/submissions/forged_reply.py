@@ -1,4 +1,4 @@
-# Sends a reply of its own over every descriptor and ends.
+# Writes a forged reply to every descriptor and ends.
 # verdict: error failed
 import atexit, builtins, ctypes, gc, glob, importlib, json, math, os, pathlib, signal, socket, struct, subprocess, sys, threading, time
 import torch

@@ -1,4 +1,4 @@
-# Prints a report of its own.
+# Prints a forged report.
 # verdict: failed
 # says: values of out differ
 import atexit, builtins, ctypes, gc, glob, importlib, json, math, os, pathlib, signal, socket, struct, subprocess, sys, threading, time

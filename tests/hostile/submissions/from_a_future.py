@@ -1,4 +1,4 @@
-# Asks for a future that never came.
+# Imports a `__future__` feature that does not exist.
 # of: prefix-sum
 # verdict: error
 # says: SyntaxError: future feature nope is not defined

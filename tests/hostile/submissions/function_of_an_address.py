@@ -1,4 +1,4 @@
-# Makes a C function of a number, for which Python announces no call.
+# Makes a C function from an address, which Python announces to no audit hook.
 # verdict: not-allowed
 # says: C code by ctypes is called
 import ctypes

@@ -1,4 +1,4 @@
-# Looks through memory for a tensor of the right shape that it did not make.
+# Searches memory for a tensor of the right shape that it did not make.
 # verdict: failed
 # says: values of out differ
 import atexit, builtins, ctypes, gc, glob, importlib, json, math, os, pathlib, signal, socket, struct, subprocess, sys, threading, time

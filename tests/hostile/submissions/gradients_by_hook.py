@@ -1,4 +1,4 @@
-# Answers rightly; a hook changes the gradients on their way back.
+# Returns right values; a hook changes the gradients in the backward pass.
 # of: one-head
 # verdict: failed
 # says: gradient

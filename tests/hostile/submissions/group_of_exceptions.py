@@ -1,4 +1,4 @@
-# Raises three exceptions at once.
+# Raises a group of three exceptions.
 # of: prefix-sum
 # verdict: error
 # says: ExceptionGroup: three

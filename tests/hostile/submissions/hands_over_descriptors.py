@@ -1,5 +1,5 @@
-# Sends descriptors of its own along with notes that look like the worker's.
-# Must not: any of them stay open in the grader.
+# Sends its own descriptors along with notes that look like the worker's notes.
+# Must not happen: a descriptor stays open in the grader.
 # of: prefix-sum
 # verdict: passed
 import os, socket, struct

@@ -1,4 +1,4 @@
-# Holds a lease on a compiled module, so that every program that opens it for writing waits.
+# Holds a lease on a compiled module, so that every program that opens it for writing must wait.
 # of: prefix-sum
 # verdict: error
 # says: it tried something that a submission may not do

@@ -1,4 +1,4 @@
-# Has a hook on every module of the process turn what forward gives into something else.
+# Registers a hook on all modules of the process that replaces the result of forward.
 # of: one-head
 # verdict: failed
 # says: values of out differ

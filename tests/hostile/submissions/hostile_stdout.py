@@ -1,4 +1,4 @@
-# Puts an object in the place of stdout that interrupts whoever uses it.
+# Replaces stdout by an object that raises an interrupt when it is used.
 # of: prefix-sum
 # verdict: error
 # says: broken from inside

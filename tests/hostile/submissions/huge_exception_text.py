@@ -1,4 +1,4 @@
-# An exception of 30 MB.
+# Raises an exception with a text of 30 MB.
 # of: prefix-sum
 # verdict: error
 # says: RuntimeError: xxx

@@ -1,4 +1,4 @@
-# Returns an integer of a hundred million bits.
+# Returns an integer with a hundred million bits.
 # of: prefix-sum
 # verdict: failed error
 # says: an int

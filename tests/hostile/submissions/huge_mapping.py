@@ -1,4 +1,4 @@
-# Maps 40 GiB that could be shared.
+# Maps 40 GiB of shared memory.
 # of: prefix-sum
 # verdict: memory
 import mmap

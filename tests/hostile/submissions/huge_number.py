@@ -1,4 +1,4 @@
-# Raises ten to the hundred-millionth, in one step that nothing can interrupt.
+# Computes ten to the power of a hundred million in one step that nothing can interrupt.
 # of: prefix-sum
 # verdict: timeout
 # says: still running at the time limit

@@ -1,4 +1,4 @@
-# Multiplies a string.
+# Makes a huge string by multiplication.
 # of: prefix-sum
 # verdict: memory
 # says: MemoryError

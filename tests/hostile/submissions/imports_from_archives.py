@@ -1,4 +1,4 @@
-# Looks into every archive beside the packages, and asks pkgutil for modules called solution.
+# Looks into every archive next to the packages, and asks pkgutil for `solution` modules.
 # verdict: error failed
 # without: passed error failed
 import os

@@ -1,4 +1,4 @@
-# Prepares a layer while it is imported, and calls it later.
+# Creates a layer during the import and calls it later.
 # verdict: not-allowed
 # says: nn.MultiheadAttention is called
 import torch

@@ -1,4 +1,4 @@
-# Interrupts the main thread as Ctrl-C would, a moment later.
+# Interrupts its main thread like Ctrl-C, a moment later.
 # of: prefix-sum
 # verdict: error
 # says: KeyboardInterrupt

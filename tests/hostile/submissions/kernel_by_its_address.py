@@ -1,4 +1,4 @@
-# Calls torch's C++ kernel past the dispatcher.
+# Calls torch's C++ kernel by its address, without the dispatcher.
 # verdict: not-allowed
 # says: C code by ctypes is called
 import ctypes

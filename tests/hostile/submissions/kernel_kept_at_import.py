@@ -1,4 +1,4 @@
-# Takes the kernel out of the dispatcher before anything is called.
+# Takes the kernel out of the dispatcher during the import.
 # verdict: not-allowed
 # says: a kernel of torch's attention is called
 import torch

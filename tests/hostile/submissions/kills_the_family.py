@@ -1,4 +1,4 @@
-# Signals every process that it can name; with 0, which harms none should it get through.
+# Signals every process that it can name, with signal 0, which does no harm if it passes.
 # of: prefix-sum
 # verdict: error
 # says: tried to signal a process

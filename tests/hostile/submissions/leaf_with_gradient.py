@@ -1,4 +1,4 @@
-# Returns a tensor that asks for gradients and hands none on.
+# Returns a tensor that requires gradients but passes none on.
 # of: prefix-sum
 # verdict: failed
 # says: gradient

@@ -1,4 +1,4 @@
-# Draws noise of the same mean, spread and shape.
+# Returns noise with the right mean, spread and shape.
 # of: prefix-sum
 # verdict: failed
 # says: values of out differ

@@ -1,4 +1,4 @@
-# Walks up out of its folder, and makes, renames and links things there.
+# Leaves its folder upwards, and makes, renames and links files there.
 # of: prefix-sum
 # verdict: error
 # says: PermissionError: it tried to change /tmp/attn-drill|Read-only

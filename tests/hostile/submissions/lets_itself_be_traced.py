@@ -1,4 +1,4 @@
-# Changes what the kernel keeps of it: who may trace it, and whether it outlives its parent.
+# Changes its process attributes: who may trace it, and if it outlives its parent.
 # of: prefix-sum
 # verdict: error
 # says: it tried something that a submission may not do

@@ -1,4 +1,4 @@
-# Turns every event of sys.monitoring off and takes the tools' names, then loops.
+# Switches off all events of sys.monitoring, takes the names of all tools, then loops.
 # of: gqa
 # verdict: failed not-allowed error
 # without: the same, it does nothing that a sandbox would see

@@ -1,4 +1,4 @@
-# Tells its own frame to trace no lines, and loops in Python over values that left unseen.
+# Switches off line tracing in its frame, and loops in Python over values taken from torch unseen.
 # of: gqa
 # verdict: failed not-allowed error
 # without: the same, it does nothing that a sandbox would see

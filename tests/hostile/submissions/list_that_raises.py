@@ -1,4 +1,4 @@
-# Returns a list that cannot be counted.
+# Returns a list whose length raises an error.
 # of: prefix-sum
 # verdict: failed error
 class Uncountable(list):

@@ -1,4 +1,4 @@
-# Copies into a bytearray that a tensor looks at, and multiplies lists of floats.
+# Copies into a bytearray that shares memory with a tensor, and multiplies lists of floats.
 # of: gqa
 # verdict: failed not-allowed error
 # without: the same, it does nothing that a sandbox would see

@@ -1,4 +1,4 @@
-# Locks a file that it may only read, so that others who lock it wait.
+# Locks a file that it may only read, so that other processes that lock it must wait.
 # of: prefix-sum
 # verdict: error
 # says: it tried something that a submission may not do

@@ -1,4 +1,4 @@
-# An endless loop while the file is imported.
+# Contains an endless loop that runs during the import.
 # of: prefix-sum
 # verdict: timeout
 # says: while the file was imported: still running at the time limit

@@ -1,4 +1,4 @@
-# A loop over heads in a thread that `threading` knows nothing of; all else in forward's own.
+# A loop over heads in a thread that `threading` does not know; all else runs in forward's thread.
 # verdict: failed
 # says: tensor operations become
 # diagnosis: yes

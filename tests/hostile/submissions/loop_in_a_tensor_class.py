@@ -1,4 +1,4 @@
-# Loops over heads in the dispatch of a tensor class of its own.
+# Loops over heads in the dispatch of its own tensor class.
 # of: gqa
 # verdict: failed not-allowed error
 # without: the same, it does nothing that a sandbox would see

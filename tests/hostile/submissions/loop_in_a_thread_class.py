@@ -1,4 +1,4 @@
-# A loop over heads in a Thread of its own class; all else in forward's own.
+# A loop over heads in its own subclass of Thread; all else runs in forward's thread.
 # verdict: failed
 # says: tensor operations become
 # without: the same, it does nothing that a sandbox would see

@@ -1,4 +1,4 @@
-# Loops over heads in a thread that began at import, before anything was counted.
+# Loops over heads in a thread that started at import, before the counting began.
 # of: gqa
 # verdict: failed not-allowed error
 # without: the same, it does nothing that a sandbox would see

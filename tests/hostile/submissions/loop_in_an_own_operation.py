@@ -1,4 +1,4 @@
-# Registers an operation of its own, whose kernel loops over heads in Python.
+# Registers its own operation, whose kernel loops over heads in Python.
 # of: gqa
 # verdict: failed not-allowed error
 # without: the same, it does nothing that a sandbox would see

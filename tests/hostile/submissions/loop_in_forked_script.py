@@ -1,4 +1,4 @@
-# Loops over heads in TorchScript, each head in a task of its own.
+# Loops over heads in TorchScript, each head in a separate task.
 # of: gqa
 # verdict: failed not-allowed error
 # without: the same, it does nothing that a sandbox would see

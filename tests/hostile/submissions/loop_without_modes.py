@@ -1,4 +1,4 @@
-# Loops over heads where torch's dispatch and function modes are switched off.
+# Loops over heads while torch's dispatch and function modes are switched off.
 # of: gqa
 # verdict: failed not-allowed error
 # without: the same, it does nothing that a sandbox would see

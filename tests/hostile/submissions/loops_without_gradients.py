@@ -1,4 +1,4 @@
-# Loops over heads where no gradient is asked for and nothing is trained.
+# Loops over heads only in calls without gradients and without training.
 # of: gqa
 # verdict: failed not-allowed error
 # without: the same, it does nothing that a sandbox would see

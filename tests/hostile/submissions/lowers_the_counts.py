@@ -1,4 +1,4 @@
-# Finds numbers in the grader's objects on the stack and in memory, and sets them low.
+# Finds numbers in the counters' objects on the stack and in memory, and lowers them.
 # of: gqa
 # verdict: failed not-allowed error
 # without: the same, it does nothing that a sandbox would see

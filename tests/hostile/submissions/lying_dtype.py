@@ -1,4 +1,4 @@
-# float32 whatever the input is, in a subclass that says otherwise.
+# Returns float32 for bfloat16 inputs, in a subclass that claims to be bfloat16.
 # verdict: failed error
 # says: out has dtype float32
 # diagnosis: yes

@@ -1,4 +1,4 @@
-# A Tensor subclass whose comparisons lie.
+# Returns a tensor subclass whose comparisons lie.
 # verdict: failed error
 import atexit, builtins, ctypes, gc, glob, importlib, json, math, os, pathlib, signal, socket, struct, subprocess, sys, threading, time
 import torch

@@ -1,4 +1,4 @@
-# Right; the code is put together from pieces of text, so no line of it is a line of the file.
+# Right; the code is assembled from strings, so it has no lines in the file.
 # of: one-head
 # verdict: passed
 from textwrap import indent

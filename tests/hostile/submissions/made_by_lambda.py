@@ -1,4 +1,4 @@
-# A lambda that makes modules, where a class is asked.
+# Defines a lambda that makes modules, where a class is expected.
 # of: one-head
 # verdict: failed
 # says: OneHead.__init__

@@ -1,4 +1,4 @@
-# A partial application of a class, where a class is asked.
+# Defines a partial application of a class, where a class is expected.
 # of: one-head
 # verdict: failed
 # says: OneHead.__init__

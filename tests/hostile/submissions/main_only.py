@@ -1,4 +1,4 @@
-# Defines its function only where it is run as a program.
+# Defines its function only if the file is run as a program.
 # of: prefix-sum
 # verdict: failed
 # says: defines no prefix_sum

@@ -1,6 +1,6 @@
 # Sends millions of empty results.
 # verdict: error
-# says: no result
+# says: did not send a valid result
 import atexit, builtins, ctypes, gc, glob, importlib, json, math, os, pathlib, signal, socket, struct, subprocess, sys, threading, time
 import torch
 import torch.nn.functional as F

@@ -1,4 +1,4 @@
-# Makes files without end, all of them empty.
+# Makes endless empty files.
 # of: prefix-sum
 # verdict: error
 # says: wrote more than

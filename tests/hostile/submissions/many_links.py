@@ -1,4 +1,4 @@
-# Gives one file names without end.
+# Makes endless links to one file.
 # of: prefix-sum
 # verdict: error
 # says: wrote more than

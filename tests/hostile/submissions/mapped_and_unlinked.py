@@ -1,5 +1,5 @@
-# Writes to files that have no name any more, through mappings of them.
-# Must not: what it wrote stay when it is gone.
+# Writes to unlinked files through memory mappings.
+# Must not happen: the written bytes stay after its end.
 # of: prefix-sum
 # verdict: error passed
 import mmap, os

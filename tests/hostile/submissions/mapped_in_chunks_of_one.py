@@ -1,4 +1,4 @@
-# Loops over heads by vmap with a chunk for each.
+# Loops over heads by vmap with chunks of one head.
 # of: gqa
 # verdict: failed not-allowed error
 # without: the same, it does nothing that a sandbox would see

@@ -1,4 +1,4 @@
-# Changes its file's name inside marshalled code, and loops in Python over values that left unseen.
+# Changes the file name in marshalled code, and loops in Python over values taken unseen.
 # of: gqa
 # verdict: failed not-allowed error
 # without: the same, it does nothing that a sandbox would see

@@ -1,4 +1,4 @@
-# Right; remembers answers by all that they depend on.
+# Right; caches results by all values on which they depend.
 # of: prefix-sum
 # verdict: passed
 import torch

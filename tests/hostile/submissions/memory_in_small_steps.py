@@ -1,4 +1,4 @@
-# Takes memory until there is none.
+# Takes memory in small steps until none is left.
 # of: prefix-sum
 # verdict: memory
 # memory: 256

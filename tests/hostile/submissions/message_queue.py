@@ -1,5 +1,5 @@
-# Makes a message queue of System V, which outlives the process and takes memory that no limit counts.
-# Must not: the queue stay.
+# Makes a System V message queue, which outlives the process and takes uncounted memory.
+# Must not happen: the queue stays.
 # of: prefix-sum
 # verdict: error
 # says: it tried something that a submission may not do

@@ -1,4 +1,4 @@
-# Reads and removes what lies in a message queue of another program, by its number.
+# Reads and removes messages in another program's message queue, by the queue's id.
 # of: prefix-sum
 # verdict: error
 # says: it tried something that a submission may not do

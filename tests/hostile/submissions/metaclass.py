@@ -1,4 +1,4 @@
-# A metaclass that answers every question with yes.
+# Has a metaclass whose instance check always returns True.
 # verdict: failed error
 import atexit, builtins, ctypes, gc, glob, importlib, json, math, os, pathlib, signal, socket, struct, subprocess, sys, threading, time
 import torch

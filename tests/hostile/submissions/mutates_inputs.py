@@ -1,4 +1,4 @@
-# Changes the input so that a reference that shares it would agree.
+# Changes the input, so that a reference that shares the input would agree.
 # verdict: failed
 # diagnosis: yes
 import atexit, builtins, ctypes, gc, glob, importlib, json, math, os, pathlib, signal, socket, struct, subprocess, sys, threading, time

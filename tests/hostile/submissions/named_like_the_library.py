@@ -1,4 +1,4 @@
-# Loops over heads in code that says it is a file of torch.
+# Loops over heads in code whose file name is that of a file of torch.
 # of: gqa
 # verdict: failed not-allowed error
 # without: the same, it does nothing that a sandbox would see

@@ -1,4 +1,4 @@
-# Returns a list in a list in a list, beyond every recursion.
+# Returns a list that is nested deeper than every recursion limit.
 # of: prefix-sum
 # verdict: failed error
 # says: a list of 1

@@ -1,4 +1,4 @@
-# Phones home.
+# Opens a network connection.
 # of: prefix-sum
 # verdict: error
 # says: it tried to open a network socket

@@ -1,4 +1,4 @@
-# Works, and forgets to say what came of it.
+# Computes the answer and returns nothing.
 # of: prefix-sum
 # verdict: failed error
 # says: None \(is a `return` missing\?\)

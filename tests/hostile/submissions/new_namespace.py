@@ -1,4 +1,4 @@
-# Makes itself root of a namespace of its own.
+# Makes itself root in a new user namespace.
 # of: prefix-sum
 # verdict: error
 # says: it tried something that a submission may not do

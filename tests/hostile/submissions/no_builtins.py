@@ -1,4 +1,4 @@
-# Takes away what all code stands on.
+# Deletes the builtins that all code needs.
 # of: prefix-sum
 # verdict: error
 import builtins

@@ -1,4 +1,4 @@
-# Right; switches the collector off, freezes what there is and raises every limit of the interpreter.
+# Right; switches the garbage collector off and raises every limit of the interpreter.
 # of: prefix-sum
 # verdict: passed
 import gc, sys

@@ -1,4 +1,4 @@
-# Has no forward.
+# Defines no forward.
 # of: one-head
 # verdict: failed error
 # says: forward

@@ -1,4 +1,4 @@
-# Returns NaNs, with the answer hidden in their payload.
+# Returns NaNs that contain the answer in their payload.
 # of: prefix-sum
 # verdict: failed
 # says: nan

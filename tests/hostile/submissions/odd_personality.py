@@ -1,4 +1,4 @@
-# Asks for memory at the same addresses each time.
+# Changes its personality, to get memory at the same addresses each time.
 # of: prefix-sum
 # verdict: error
 # says: it tried something that a submission may not do

@@ -1,4 +1,4 @@
-# Returns an object whose every look at it raises.
+# Returns an object that raises an error at every access.
 # of: prefix-sum
 # verdict: failed error
 # says: an? 

@@ -1,4 +1,4 @@
-# Writes every answer to the same memory.
+# Writes all its results to the same memory.
 # of: prefix-sum
 # verdict: failed
 # says: overwritten|overwrites|second call|earlier

@@ -1,7 +1,7 @@
-# Says what it would do.
+# Contains only comments.
 # of: prefix-sum
 # verdict: failed
-# says: defines no class and no function
+# says: defines no prefix_sum, and no other class or function
 
 # def prefix_sum(x, reverse=False):
 #     return x.cumsum(-1)

@@ -1,4 +1,4 @@
-# Right; names of many alphabets, one of them written in two ways.
+# Right; uses names in many alphabets, one of them in two notations.
 # of: prefix-sum
 # verdict: passed
 

@@ -1,4 +1,4 @@
-# Gives the function that picks the operations other code, so that a loop over heads counts as nothing.
+# Replaces the code of the function that selects operations, so that a loop counts as nothing.
 # verdict: not-allowed
 # says: the code that counts was changed
 import math

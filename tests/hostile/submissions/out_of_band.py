@@ -1,4 +1,4 @@
-# Sends a byte out of band, as sockets deliver it, on every descriptor.
+# Sends an out-of-band byte on every descriptor, which only sockets deliver.
 # of: prefix-sum
 # verdict: passed error
 import os

@@ -1,4 +1,4 @@
-# Registers a kernel of its own over the refusing one.
+# Registers its own kernel over the kernel that refuses the library's attention.
 # verdict: not-allowed
 # says: is called
 import atexit, builtins, ctypes, gc, glob, importlib, json, math, os, pathlib, signal, socket, struct, subprocess, sys, threading, time

@@ -1,4 +1,4 @@
-# Right; overrides __call__, and forward only passes on.
+# Right; overrides `__call__`, which only calls the base class.
 # of: one-head
 # verdict: passed
 from torch import nn

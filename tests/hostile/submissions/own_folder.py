@@ -1,4 +1,4 @@
-# Right; reads and writes in its own folder, by all the usual ways.
+# Right; reads and writes in its own folder in all usual ways.
 # of: prefix-sum
 # verdict: passed
 import inspect, os, pathlib, shutil, sqlite3, tempfile, zipfile

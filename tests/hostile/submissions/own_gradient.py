@@ -1,4 +1,4 @@
-# Right; brings its own backward pass.
+# Right; defines its own backward pass.
 # of: prefix-sum
 # verdict: passed
 import torch

@@ -1,4 +1,4 @@
-# Runs torch's profiler around the projections, and so ends the counting.
+# Runs torch's profiler around the projections, which ends the counting.
 # verdict: not-allowed
 # says: your code starts or stops torch's profiler
 import math

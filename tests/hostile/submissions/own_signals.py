@@ -1,4 +1,4 @@
-# Right; handles signals that never come, and lets the clock tick.
+# Right; installs handlers for signals that never arrive, and starts a timer.
 # of: prefix-sum
 # verdict: passed
 import faulthandler, signal

@@ -1,4 +1,4 @@
-# Right; returns a subclass of its own that adds a method and tells no lies.
+# Right; returns its own tensor subclass, which only adds a method.
 # of: prefix-sum
 # verdict: passed
 import torch

@@ -1,4 +1,4 @@
-# Makes its layers when it is first called.
+# Creates its layers in the first call.
 # of: one-head
 # verdict: failed error
 from torch import nn

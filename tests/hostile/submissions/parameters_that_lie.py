@@ -1,4 +1,4 @@
-# named_parameters hides what is there.
+# Overrides named_parameters, so that it hides the parameters.
 # verdict: failed error
 import atexit, builtins, ctypes, gc, glob, importlib, json, math, os, pathlib, signal, socket, struct, subprocess, sys, threading, time
 import torch

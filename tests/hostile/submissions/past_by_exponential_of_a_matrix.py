@@ -1,4 +1,4 @@
-# Scores every old query again; the product stands in the exponential of a matrix.
+# Scores every old query again; the product is part of the exponential of a matrix.
 # of: kv-cache
 # verdict: failed not-allowed error
 # without: the same, it does nothing that a sandbox would see

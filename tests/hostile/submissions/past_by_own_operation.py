@@ -1,4 +1,4 @@
-# Scores every old query again in a kernel of its own.
+# Scores every old query again in the kernel of its own operation.
 # of: kv-cache
 # verdict: failed not-allowed error
 # without: the same, it does nothing that a sandbox would see

@@ -1,4 +1,4 @@
-# Scores every old query again; products are what scatter_reduce makes of pairs.
+# Scores every old query again; the products come from scatter_reduce on pairs.
 # of: kv-cache
 # verdict: failed not-allowed error
 # without: the same, it does nothing that a sandbox would see

@@ -1,4 +1,4 @@
-# Scores every old query again; the product is part of a triangular system's answer.
+# Scores every old query again; the product is part of the solution of a triangular system.
 # of: kv-cache
 # verdict: failed not-allowed error
 # without: the same, it does nothing that a sandbox would see

@@ -1,4 +1,4 @@
-# Scores every old query again, in a kernel of torch's own compiler that nothing dispatches.
+# Scores every old query again, in a kernel of torch's own compiler, past the dispatcher.
 # of: kv-cache
 # verdict: failed not-allowed error
 # without: the same, it does nothing that a sandbox would see

@@ -1,4 +1,4 @@
-# Scores every old query again where dispatch modes are off.
+# Scores every old query again while dispatch modes are off.
 # of: kv-cache
 # verdict: failed not-allowed error
 # without: the same, it does nothing that a sandbox would see

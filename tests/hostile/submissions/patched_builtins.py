@@ -1,4 +1,4 @@
-# Replaces builtins that a grader may use.
+# Replaces builtins that the grader may use.
 # verdict: failed error
 import atexit, builtins, ctypes, gc, glob, importlib, json, math, os, pathlib, signal, socket, struct, subprocess, sys, threading, time
 import torch

@@ -1,4 +1,4 @@
-# Walks through the grader's modules and replaces all that looks like a counter.
+# Searches the grader's modules and replaces everything that looks like a counter.
 # of: gqa
 # verdict: failed not-allowed error
 # without: the same, it does nothing that a sandbox would see

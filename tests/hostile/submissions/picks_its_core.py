@@ -1,4 +1,4 @@
-# Takes a core for itself.
+# Binds itself to one core.
 # of: prefix-sum
 # verdict: error
 # says: tried something that a submission may not do

@@ -1,5 +1,5 @@
-# Leaves files in its folder and its home that an interpreter would load when it starts.
-# Must not: the next worker, or the grader, find any of them.
+# Leaves files in its folder and its home that a starting interpreter would load.
+# Must not happen: the next worker, or the grader, loads one of the files.
 # of: prefix-sum
 # verdict: passed
 import os, pathlib, sys

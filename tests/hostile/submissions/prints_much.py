@@ -1,4 +1,4 @@
-# Right; says so at length, on both streams and below them.
+# Right; prints much on both streams and directly on a descriptor.
 # of: prefix-sum
 # verdict: passed
 import logging, os, sys

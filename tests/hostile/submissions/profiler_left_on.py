@@ -1,4 +1,4 @@
-# Right; leaves a profiler, a tracer and a hook on threads at work.
+# Right; leaves a profiler, a tracer and a thread hook active.
 # of: prefix-sum
 # verdict: passed
 import sys, threading

@@ -1,4 +1,4 @@
-# Right; has properties that nobody may look at.
+# Right; has properties that raise errors when they are read.
 # of: one-head
 # verdict: passed
 from torch import nn

@@ -1,4 +1,4 @@
-# Has itself run before everybody else.
+# Raises its own scheduling priority.
 # of: prefix-sum
 # verdict: error
 # says: tried something that a submission may not do

@@ -1,4 +1,4 @@
-# Gives itself more than the limits allow.
+# Raises its own limits.
 # of: prefix-sum
 # verdict: error
 # says: it tried to change its own limits

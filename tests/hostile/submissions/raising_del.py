@@ -1,4 +1,4 @@
-# Right; drops objects that raise as they go.
+# Right; drops objects whose `__del__` raises an error.
 # of: prefix-sum
 # verdict: passed
 class Falling:

@@ -1,4 +1,4 @@
-# Starts a process by the bare system call, of which Python announces nothing.
+# Starts a process by the raw system call, which Python announces to no audit hook.
 # of: prefix-sum
 # verdict: error
 # says: it tried something that a submission may not do

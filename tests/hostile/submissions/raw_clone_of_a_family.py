@@ -1,5 +1,5 @@
-# Starts a process that is no thread, but shares its memory and has the grader's fork server for a parent.
-# Must not: the fork server get a child that it knows nothing of.
+# Starts a process that shares its memory and has the fork server as its parent.
+# Must not happen: the fork server gets a child that it does not know.
 # of: prefix-sum
 # verdict: error
 # says: it tried something that a submission may not do

@@ -1,4 +1,4 @@
-# Opens a socket that sees packets of others.
+# Opens a raw socket, which sees the packets of other processes.
 # of: prefix-sum
 # verdict: error
 # says: tried to open a network socket

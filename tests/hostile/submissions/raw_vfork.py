@@ -1,4 +1,4 @@
-# Starts a process that borrows its memory.
+# Starts a process by vfork, which shares its memory.
 # of: prefix-sum
 # verdict: error
 # says: it tried something that a submission may not do

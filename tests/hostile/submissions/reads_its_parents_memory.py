@@ -1,4 +1,4 @@
-# Reads the memory of the fork server without opening it.
+# Reads the memory of the fork server without opening a file.
 # of: prefix-sum
 # verdict: error
 # says: it tried something that a submission may not do

@@ -1,5 +1,5 @@
-# Reads the environment that the first process of the family was started with.
-# Must not: a variable of the grader's be told.
+# Reads the environment with which the first process of the family was started.
+# Must not happen: it learns a variable of the grader.
 # of: prefix-sum
 # verdict: error
 # says: tried to read /proc/self/environ|nothing of it is there

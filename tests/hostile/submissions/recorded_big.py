@@ -1,4 +1,4 @@
-# Wrong, with results too large to be kept by the dozen.
+# Wrong; its results are too large to keep dozens of them.
 # verdict: failed
 # says: values of out differ
 # diagnosis: yes

@@ -1,4 +1,4 @@
-# Wrong, with a function that returns a list which holds itself.
+# Wrong; a function returns a list that contains itself.
 # verdict: failed
 # says: values of out differ
 # diagnosis: yes

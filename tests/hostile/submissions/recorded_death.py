@@ -1,4 +1,4 @@
-# Wrong; where its lines are recorded it ends the process.
+# Wrong; ends the process while its lines are recorded.
 # verdict: failed
 # says: values of out differ
 # diagnosis: yes

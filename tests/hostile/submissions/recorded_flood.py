@@ -1,4 +1,4 @@
-# Wrong, and in six thousand operations where its lines are recorded.
+# Wrong; runs six thousand operations while its lines are recorded.
 # verdict: failed
 # says: values of out differ
 # diagnosis: yes

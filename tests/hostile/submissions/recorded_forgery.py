@@ -1,4 +1,4 @@
-# Wrong, and writes nonsense into what is recorded.
+# Wrong; writes nonsense into the record of its lines.
 # verdict: failed
 # says: values of out differ
 # diagnosis: yes
@@ -40,7 +40,7 @@ class GroupedQueryAttention(nn.Module):
         for one in gc.get_objects():
             if type(one).__name__ == "Recorder":
                 for step in one.steps:
-                    step.into = 2**31
+                    step.written = 2**31
                     step.parents = (2**31, -1, 0, 10**6)
                     step.lines = (10**9, 0, 1)
                     step.operation = "return \x1b[2J\x07" * 9

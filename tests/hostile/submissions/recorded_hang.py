@@ -1,4 +1,4 @@
-# Wrong; where its lines are recorded it never ends.
+# Wrong; never ends while its lines are recorded.
 # verdict: failed
 # says: values of out differ
 # seconds: 1

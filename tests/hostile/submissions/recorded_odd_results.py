@@ -1,4 +1,4 @@
-# Wrong, by results of every kind: empty, not finite, complex, of integers, of ten dims.
+# Wrong; its results are of every kind: empty, not finite, complex, integers, of ten dims.
 # verdict: failed
 # diagnosis: yes
 # without: the same, it misbehaves only where its lines are recorded

@@ -1,4 +1,4 @@
-# Wrong; where its lines are recorded it raises what cannot be shown.
+# Wrong; raises an error that cannot be shown while its lines are recorded.
 # verdict: failed
 # says: values of out differ
 # diagnosis: yes

@@ -1,4 +1,4 @@
-# Wrong, but right where its lines are recorded.
+# Wrong, but right while its lines are recorded.
 # verdict: failed
 # says: values of out differ
 # diagnosis: yes

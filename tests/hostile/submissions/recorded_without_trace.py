@@ -1,4 +1,4 @@
-# Wrong, and takes the tracing off.
+# Wrong; switches tracing off.
 # verdict: not-allowed
 # says: the counters were tampered with
 # diagnosis: yes

@@ -1,4 +1,4 @@
-# Removes a message queue by its name, whoever has made it.
+# Removes a message queue of any owner by its name.
 # of: prefix-sum
 # verdict: error
 # says: it tried something that a submission may not do

@@ -1,4 +1,4 @@
-# Replaces what the engine calls: each function that encodes its reply gives an empty one.
+# Replaces the function that encodes the reply by a function that returns an empty reply.
 # of: prefix-sum
 # verdict: failed error
 

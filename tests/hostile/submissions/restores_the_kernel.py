@@ -1,4 +1,4 @@
-# Tries to put the overridden kernel back.
+# Tries to restore the overridden kernel.
 # verdict: not-allowed error failed
 import atexit, builtins, ctypes, gc, glob, importlib, json, math, os, pathlib, signal, socket, struct, subprocess, sys, threading, time
 import torch

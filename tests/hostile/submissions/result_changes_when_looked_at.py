@@ -1,4 +1,4 @@
-# Returns a subclass that gives other values to whoever copies it.
+# Returns a tensor subclass whose copies have other values.
 # of: prefix-sum
 # verdict: failed error
 import torch

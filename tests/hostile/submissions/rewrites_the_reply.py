@@ -1,4 +1,4 @@
-# Replaces what encodes and what writes, so that large counts in the reply become small.
+# Replaces the functions that encode and write, so that large counts in the reply become small.
 # of: gqa
 # verdict: failed not-allowed error
 # without: the same, it does nothing that a sandbox would see

@@ -1,4 +1,4 @@
-# Changes the installed package that the next worker's torch comes from.
+# Changes the installed torch package, which the next worker would use.
 # of: prefix-sum
 # verdict: error
 # says: tried to write to .*torch

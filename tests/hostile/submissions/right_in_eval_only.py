@@ -1,4 +1,4 @@
-# Is right in eval mode; in training it leaves the mask out.
+# Right in eval mode only; leaves the mask out in training mode.
 # of: one-head
 # verdict: failed
 # says: values of (out|weights) differ

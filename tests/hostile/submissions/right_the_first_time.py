@@ -1,4 +1,4 @@
-# Is right when it is first called with a shape, and gives zeros from then on.
+# Right in the first call with a shape; returns zeros in later calls.
 # of: prefix-sum
 # verdict: failed
 # says: second call

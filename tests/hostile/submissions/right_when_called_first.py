@@ -1,4 +1,4 @@
-# Loops over heads from the second call of a process on.
+# Loops over heads from the second call in a process on.
 # of: gqa
 # verdict: failed not-allowed error
 # without: the same, it does nothing that a sandbox would see

@@ -1,4 +1,4 @@
-# Is right for rows of up to five entries.
+# Right only for rows of up to five entries.
 # of: prefix-sum
 # verdict: failed
 # says: values of out differ

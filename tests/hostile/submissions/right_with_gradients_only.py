@@ -1,4 +1,4 @@
-# Is right only where gradients are recorded.
+# Right only if gradients are enabled.
 # of: one-head
 # verdict: failed
 # says: values of out differ

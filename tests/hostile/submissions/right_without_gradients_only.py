@@ -1,4 +1,4 @@
-# Is right only where no gradients are recorded.
+# Right only if gradients are disabled.
 # of: one-head
 # verdict: failed
 # says: gradient|differ

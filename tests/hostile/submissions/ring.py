@@ -1,4 +1,4 @@
-# Sets up io_uring, which would open, connect and read past any filter of system calls.
+# Sets up io_uring, which could open, connect and read past a filter of system calls.
 # of: prefix-sum
 # verdict: error
 # says: it tried something that a submission may not do

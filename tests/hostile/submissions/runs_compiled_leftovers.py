@@ -1,4 +1,4 @@
-# Opens a reference and its compiled form by names that it guesses: no folder need be listed.
+# Opens a reference and its compiled form by guessed names, without listing a folder.
 # verdict: error failed
 # without: passed error failed
 import importlib.machinery

@@ -1,4 +1,4 @@
-# Writes a program to memory that no folder holds, and becomes it.
+# Writes a program into a memory file and executes it.
 # of: prefix-sum
 # verdict: error
 # says: tried something that a submission may not do

@@ -1,4 +1,4 @@
-# Loads itself while it is loaded, and again, and again.
+# Executes its own file recursively.
 # of: prefix-sum
 # verdict: error
 # says: RecursionError

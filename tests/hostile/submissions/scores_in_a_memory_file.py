@@ -1,4 +1,4 @@
-# Keeps all weights of all queries in memory that has a descriptor and no owner.
+# Keeps all weights of all queries in a memory file, which has only a descriptor.
 # of: flash
 # verdict: failed not-allowed error
 # without: the same, it does nothing that a sandbox would see

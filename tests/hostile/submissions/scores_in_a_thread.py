@@ -1,4 +1,4 @@
-# Makes all scores at once in a thread that began at import.
+# Makes all scores at once in a thread that started at import.
 # of: flash
 # verdict: failed not-allowed error
 # without: the same, it does nothing that a sandbox would see

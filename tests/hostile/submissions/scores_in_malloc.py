@@ -1,4 +1,4 @@
-# Keeps all weights of all queries in memory of C's malloc.
+# Keeps all weights of all queries in memory from C's malloc.
 # of: flash
 # verdict: failed not-allowed error
 # without: the same, it does nothing that a sandbox would see

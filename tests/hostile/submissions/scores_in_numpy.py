@@ -1,4 +1,4 @@
-# Keeps all weights of all queries in one array of numpy.
+# Keeps all weights of all queries in a numpy array.
 # of: flash
 # verdict: failed not-allowed error
 # without: the same, it does nothing that a sandbox would see

@@ -1,4 +1,4 @@
-# Keeps all weights of all queries as the digits of one whole number.
+# Keeps all weights of all queries as the digits of one integer.
 # of: flash
 # verdict: failed not-allowed error
 # without: the same, it does nothing that a sandbox would see

@@ -1,4 +1,4 @@
-# Keeps all weights of all queries, a tensor for each query.
+# Keeps all weights of all queries in one tensor for each query.
 # of: flash
 # verdict: failed not-allowed error
 # without: the same, it does nothing that a sandbox would see

@@ -1,4 +1,4 @@
-# Takes much memory at import and gives it back, so that later memory raises no peak.
+# Takes much memory at import and frees it, so that later memory does not raise the peak.
 # of: flash
 # verdict: failed not-allowed error
 # without: the same, it does nothing that a sandbox would see

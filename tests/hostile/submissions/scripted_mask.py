@@ -1,4 +1,4 @@
-# Right; TorchScript makes a mask of True and the product.
+# Right; TorchScript computes a boolean mask and the product.
 # of: gqa
 # verdict: passed
 import warnings

@@ -1,4 +1,4 @@
-# The library's attention under another name.
+# Uses the library's attention under another name.
 # verdict: not-allowed
 # says: F.scaled_dot_product_attention is called
 import atexit, builtins, ctypes, gc, glob, importlib, json, math, os, pathlib, signal, socket, struct, subprocess, sys, threading, time

@@ -1,4 +1,4 @@
-# Loads torch's functional module once more.
+# Loads torch's functional module a second time.
 # verdict: not-allowed
 # says: second copy of torch's attention
 import atexit, builtins, ctypes, gc, glob, importlib, importlib.util, json, math, os, pathlib, signal, socket, struct, subprocess, sys, threading, time

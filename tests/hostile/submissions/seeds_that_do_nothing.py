@@ -1,4 +1,4 @@
-# Right; chance is taken out of everybody's hands.
+# Right; replaces the functions that set random seeds by functions that do nothing.
 # of: one-head
 # verdict: passed
 import torch

@@ -1,5 +1,5 @@
-# Makes a segment of System V memory, which no limit counts and which outlives the process.
-# Must not: the segment stay.
+# Makes a System V memory segment, which no limit counts and which outlives the process.
+# Must not happen: the segment stays.
 # of: prefix-sum
 # verdict: error
 # says: it tried something that a submission may not do

@@ -1,5 +1,5 @@
-# Makes a set of semaphores of System V, which outlives the process.
-# Must not: the set stay.
+# Makes a set of System V semaphores, which outlives the process.
+# Must not happen: the set stays.
 # of: prefix-sum
 # verdict: error
 # says: it tried something that a submission may not do

@@ -1,4 +1,4 @@
-# Makes a block of memory with a name, which outlives the process.
+# Makes a named block of shared memory, which outlives the process.
 # of: prefix-sum
 # verdict: error
 # says: PermissionError|Read-only

@@ -1,4 +1,4 @@
-# Puts nothing in the place of every descriptor that it holds, so that no reply can arrive, and goes on.
+# Replaces every descriptor by /dev/null, so that no reply can arrive, and continues.
 # of: prefix-sum
 # verdict: error
 # says: broken from inside|closed its channel|ended itself

@@ -1,4 +1,4 @@
-# Signals the fork server by the call that is left open for abort(), which names a thread; with 0, which does no harm.
+# Signals the fork server by tgkill, which abort() needs; with signal 0, which does no harm.
 # of: prefix-sum
 # verdict: error
 # says: it tried something that a submission may not do

@@ -1,4 +1,4 @@
-# Takes memory in pieces too small to be noticed one by one.
+# Takes memory in many small objects.
 # of: prefix-sum
 # verdict: memory
 # memory: 96

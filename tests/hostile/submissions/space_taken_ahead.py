@@ -1,4 +1,4 @@
-# Takes blocks of the disk without writing to them.
+# Allocates blocks on the disk without writing to them.
 # of: prefix-sum
 # verdict: error
 # says: wrote more than

@@ -1,4 +1,4 @@
-# Makes a file of a terabyte that takes up nothing.
+# Makes a file of a terabyte that takes up no blocks.
 # of: prefix-sum
 # verdict: error
 # says: a file of more than the 16 MiB

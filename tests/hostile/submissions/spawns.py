@@ -1,4 +1,4 @@
-# Starts a program by posix_spawn, which forks without fork.
+# Starts a program by posix_spawn, which needs no call of fork.
 # of: prefix-sum
 # verdict: error
 # says: tried to start a process

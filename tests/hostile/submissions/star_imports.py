@@ -1,4 +1,4 @@
-# Right; takes over all names of three modules, some of which hide builtins.
+# Right; imports all names of three modules, some of which hide builtins.
 # of: prefix-sum
 # verdict: passed
 from math import *

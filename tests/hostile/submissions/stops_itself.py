@@ -1,4 +1,4 @@
-# Stops, as a shell stops a job: it neither runs nor ends.
+# Stops itself, like a job in a shell: it neither runs nor ends.
 # of: prefix-sum
 # verdict: timeout
 # says: still running at the time limit

@@ -1,4 +1,4 @@
-# Stops torch's profiler at its first call; loops over heads from then on.
+# Stops torch's profiler in its first call, then loops over heads.
 # of: gqa
 # verdict: failed not-allowed error
 # without: the same, it does nothing that a sandbox would see

@@ -1,4 +1,4 @@
-# Stops every tracer of Python and of the profiler, loops, and starts them again.
+# Stops all tracers of Python and of the profiler, loops, and starts them again.
 # of: gqa
 # verdict: failed not-allowed error
 # without: the same, it does nothing that a sandbox would see

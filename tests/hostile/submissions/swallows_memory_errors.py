@@ -1,5 +1,5 @@
-# Takes all there is, keeps it, and goes on as if nothing had happened.
-# Must not: the grader take what comes of it for the end of the worker's own code.
+# Takes all memory, keeps it, catches the errors and continues.
+# Must not happen: the grader reports a failure of attn-drill's own code in the worker.
 # of: prefix-sum
 # verdict: memory passed error
 # memory: 192

@@ -1,4 +1,4 @@
-# Is no Python.
+# Is not valid Python.
 # of: prefix-sum
 # verdict: error
 # says: SyntaxError: invalid syntax at line

@@ -1,4 +1,4 @@
-# Right; hides nothing by a table of True that comes from numpy.
+# Right; applies a mask from numpy that hides nothing.
 # of: gqa
 # verdict: passed
 import numpy as np

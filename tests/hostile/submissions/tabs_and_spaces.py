@@ -1,4 +1,4 @@
-# Mixes tabs and spaces so that nobody knows what belongs where.
+# Mixes tabs and spaces in the indentation.
 # of: prefix-sum
 # verdict: error
 # says: TabError.* at line

@@ -1,4 +1,4 @@
-# Takes a descriptor out of the fork server: the grader's orders come by one.
+# Takes a descriptor out of the fork server, for example the socket with the grader's orders.
 # of: prefix-sum
 # verdict: error
 # says: it tried something that a submission may not do

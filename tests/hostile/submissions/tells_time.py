@@ -1,4 +1,4 @@
-# Reads from the clock which case it must be, and is right in those that come early.
+# Counts its calls to guess the current case, and is right only in the early calls.
 # of: prefix-sum
 # verdict: failed
 # says: differ

@@ -1,4 +1,4 @@
-# Starts threads until it is stopped.
+# Starts threads without end.
 # of: prefix-sum
 # verdict: error
 # says: it started \d+ threads; at most 256 are allowed

@@ -1,4 +1,4 @@
-# A thread that overwrites results after they were returned.
+# Has a thread that overwrites results after they were returned.
 # verdict: failed error memory
 # diagnosis: yes
 import atexit, builtins, ctypes, gc, glob, importlib, json, math, os, pathlib, signal, socket, struct, subprocess, sys, threading, time

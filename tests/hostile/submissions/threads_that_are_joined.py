@@ -1,4 +1,4 @@
-# Right; a pool of threads does the work, and is closed.
+# Right; a thread pool does the work and is closed.
 # of: prefix-sum
 # verdict: passed
 from concurrent.futures import ThreadPoolExecutor

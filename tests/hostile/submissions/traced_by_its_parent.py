@@ -1,5 +1,5 @@
-# Has its parent trace it, so that signals stop it and end nothing.
-# Must not: the parent take a stop for an end, or wait for one for ever.
+# Lets its parent trace it, so that signals stop it instead of ending it.
+# Must not happen: the parent takes a stop for an end, or waits for an end forever.
 # of: prefix-sum
 # verdict: error
 # says: it tried something that a submission may not do

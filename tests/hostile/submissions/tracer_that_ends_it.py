@@ -1,4 +1,4 @@
-# Leaves a tracer behind that raises in whatever code runs next, the worker's own too.
+# Leaves a tracer active that raises errors in all later code, also in attn-drill's own.
 # of: prefix-sum
 # verdict: error
 import sys

@@ -1,4 +1,4 @@
-# Memory that may still hold the answer.
+# Returns uninitialised memory, which may still contain the answer.
 # verdict: failed
 # says: values of out differ|not finite
 import atexit, builtins, ctypes, gc, glob, importlib, json, math, os, pathlib, signal, socket, struct, subprocess, sys, threading, time

@@ -1,4 +1,4 @@
-# Takes values out of torch by way of a pickled copy, and multiplies arrays.
+# Takes values out of torch by a pickled copy, and multiplies numpy arrays.
 # of: gqa
 # verdict: failed not-allowed error
 # without: the same, it does nothing that a sandbox would see

@@ -1,4 +1,4 @@
-# Keeps its answer in a parameter and returns a view of that.
+# Stores its answer in a parameter and returns a view of the parameter.
 # of: one-head
 # verdict: failed error
 from torch import nn

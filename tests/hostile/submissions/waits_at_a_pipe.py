@@ -1,4 +1,4 @@
-# Reads from a pipe that nobody ever writes to.
+# Reads from a pipe to which nobody writes.
 # of: prefix-sum
 # verdict: timeout
 # says: still running at the time limit

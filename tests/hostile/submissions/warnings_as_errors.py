@@ -1,4 +1,4 @@
-# Right; takes every warning for an error.
+# Right; turns every warning into an error.
 # of: prefix-sum
 # verdict: passed
 import warnings

@@ -1,4 +1,4 @@
-# Asks to be told of everybody's files: changes in a folder that it may not read.
+# Asks the kernel to watch folders that it may not read.
 # of: prefix-sum
 # verdict: error
 # says: it tried something that a submission may not do

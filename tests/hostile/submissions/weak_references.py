@@ -1,4 +1,4 @@
-# Right; has callbacks on what it returns, which raise when it is gone.
+# Right; registers callbacks on its results that raise errors when a result is deleted.
 # of: prefix-sum
 # verdict: passed
 import weakref

@@ -1,4 +1,4 @@
-# Right; written as nobody should.
+# Right; written in a very unusual format.
 # of: prefix-sum
 # verdict: passed
 import torch ;  F=torch.flip

@@ -1,4 +1,4 @@
-# Writes to its own memory through /proc, which asks no page for permission.
+# Writes to its own memory through /proc, which ignores the permissions of pages.
 # of: prefix-sum
 # verdict: error
 # says: tried to write to /proc/self/mem

@@ -1,4 +1,4 @@
-# Writes to every place that a program may usually write to.
+# Tries to write to every place where a program can usually write.
 # of: prefix-sum
 # verdict: error
 # says: PermissionError|Read-only|No such file

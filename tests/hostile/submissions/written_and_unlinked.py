@@ -1,5 +1,5 @@
-# Writes to files that have no name any more.
-# Must not: more than its share lie on the disk, named or not.
+# Writes to files that are already unlinked.
+# Must not happen: more than its share lies on the disk, linked or not.
 # of: prefix-sum
 # verdict: error
 # says: wrote more than

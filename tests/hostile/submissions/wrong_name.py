@@ -1,4 +1,4 @@
-# Has all that is asked, under another name.
+# Defines everything that is needed, under another name.
 # of: one-head
 # verdict: failed
 # says: Rename OneHeaded

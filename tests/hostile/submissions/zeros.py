@@ -1,4 +1,4 @@
-# Zeros of the right shape.
+# Returns zeros of the right shape.
 # verdict: failed
 # says: values of out differ
 # diagnosis: yes

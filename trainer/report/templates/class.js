@@ -1,4 +1,4 @@
-// Filter, sort, unfold. Without this script everything is there too: it makes the controls itself.
+// Filter, sort and unfold. The script makes its controls itself. Without it the page shows all rows.
 (() => {
   const make = (tag, words, into) => {
     const element = document.createElement(tag)

@@ -1,4 +1,4 @@
-"""Run trusted code on cases and hold it against a reference with the engine's tolerance."""
+"""Run trusted code on cases, and compare it with a reference under the grader's tolerance."""
 
 from __future__ import annotations
 
@@ -25,22 +25,22 @@ from trainer.worker.execution import (
 
 Tensors = dict[str, Tensor]
 Results = tuple[Tensors, Tensors]  # outputs and gradients, by name
-_EXPECTED: dict[int, tuple[Case, Results, Results]] = {}  # by the identity of the case
+_EXPECTED: dict[int, tuple[Case, Results, Results]] = {}  # by `id` of the case
 
 
 def patched(source: str, was: str, now: str) -> str:
     """Return the source with one place replaced."""
-    assert source.count(was) == 1, f"{was!r} stands {source.count(was)} times in the source"
+    assert source.count(was) == 1, f"{was!r} is {source.count(was)} times in the source"
     return source.replace(was, now)
 
 
 def caught_by(cases: Iterable[Case], drive: Drive, source: str, mistaken: str) -> set[str]:
-    """Return the names of the cases in which a mistaken implementation is not right."""
+    """Return the names of the cases in which a mistaken implementation is wrong."""
     return {case.name for case in cases if not is_right(case, drive, source, mistaken)}
 
 
 def is_right(case: Case, drive: Drive, source: str, other: str) -> bool:
-    """Return whether the second implementation does in this case what the first does."""
+    """Return whether `other` has the same results as `source` in a case, within the tolerance."""
     if id(case) not in _EXPECTED:
         mode = "eval" if case.dropout is not None else case.mode
         _EXPECTED[id(case)] = (
@@ -59,7 +59,7 @@ def is_right(case: Case, drive: Drive, source: str, other: str) -> bool:
                 return False
             # Gradients are measured against all gradients of the case.
             group = wanted if wanted is exact[1] else {name: value}
-            scale = max(float(one.abs().max()) for one in group.values())
+            scale = max(float(tensor.abs().max()) for tensor in group.values())
             bound = allowed(value, case.dtype, loss(value, rounded[name]), scale)
             if not _agree(case, name, value, got[name], bound):
                 return False
@@ -76,7 +76,7 @@ def _agree(case: Case, name: str, value: Tensor, got: Tensor, bound: Tensor) -> 
 def _run(
     case: Case, drive: Drive, source: str, implementation: str, dtype: str, mode: str
 ) -> Results:
-    """Return the outputs and the gradients of `implementation`, with parameters as `source` has."""
+    """Return the outputs and the gradients of `implementation`, with the parameters of `source`."""
     target = getattr(torch, dtype)
     module = build(_namespace(implementation), "module", ["Attention"], case.init, target, mode)
     parameters = _parameters(case, source)
@@ -104,15 +104,15 @@ def _run(
     values = {name: value.detach() for name, value in outputs.items()}
     if not case.gradients or case.dropout is not None:
         return values, {}
-    own = {
+    complete = {
         name: torch.zeros_like(wrt[name]) if value is None else value
         for name, value in found.items()
     }
-    return values, own
+    return values, complete
 
 
 def _parameters(case: Case, source: str) -> Tensors:
-    """Return the parameters of a case: its own, and the others drawn."""
+    """Return the parameters of a case. Parameters that the case does not set are drawn."""
     module = build(_namespace(source), "module", ["Attention"], case.init, torch.float64, "eval")
     generator = torch.Generator().manual_seed(1)
     found: Tensors = {}

@@ -1,4 +1,4 @@
-"""Plain right implementations, whose lines are patched into mistakes."""
+"""Plain right implementations of attention, for tests that patch their lines into mistakes."""
 
 ATTENTION = """
 import torch

@@ -1,0 +1,97 @@
+"""Practice in sessions, one challenge after the other, and without a screen."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from trainer.app.open_packs import KnownPacks
+from trainer.cli.practise import can_draw_screen, practise, review_challenge, start_challenge
+from trainer.packs import pack_reader
+from trainer.practice.journal import Journal
+from trainer.session.model import SessionRequest, SessionResult
+
+PACKS = KnownPacks()
+GQA = PACKS.find("gqa")
+RESULT = SessionResult("quit", False, 90.0, 1, 0, 0)
+
+
+@pytest.fixture
+def journal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Journal:
+    """Return an empty journal, in an empty current folder."""
+    (tmp_path / "work").mkdir()
+    monkeypatch.chdir(tmp_path / "work")
+    return Journal(tmp_path / "journal")
+
+
+def run_sessions(monkeypatch: pytest.MonkeyPatch, *results: SessionResult) -> list[SessionRequest]:
+    """Let sessions end with these results. Return the list of their requests."""
+    requests: list[SessionRequest] = []
+    coming = iter(results)
+
+    def run_session(request: SessionRequest, journal: Journal) -> SessionResult:
+        requests.append(request)
+        return next(coming)
+
+    monkeypatch.setattr("trainer.session.run_session.run_session", run_session)
+    return requests
+
+
+def test_next_challenge_is_handed_out_in_the_same_folder(
+    journal: Journal, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Each session leaves a line on the terminal."""
+    passed = replace(RESULT, ending="next", passed=True, attempts=2)
+    requests = run_sessions(monkeypatch, passed, RESULT)
+    practise(GQA, Path("gqa.py"), PACKS, journal, "review")
+    assert [request.purpose for request in requests] == ["review", "practice"]
+    following = requests[1].challenge
+    assert following != GQA
+    assert requests[1].path == Path.cwd() / following.file_name
+    assert requests[1].path.read_text() == pack_reader.stub(following, "standard")
+    first, second = capsys.readouterr().out.splitlines()
+    assert first.startswith("gqa: passed, 2 attempts, 2 min. gqa.py is as you left it; ")
+    assert "`attn-drill solution gqa` shows the reference" in first
+    assert second.startswith(f"{following.id}: not passed yet, 1 attempt, 2 min. ")
+    assert f"`attn-drill start {following.id}` goes on" in second
+
+
+def test_interrupted_session_raises(journal: Journal, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The exit code after Ctrl-C is that of every command."""
+    run_sessions(monkeypatch, replace(RESULT, ending="interrupted"))
+    with pytest.raises(KeyboardInterrupt):
+        practise(GQA, Path("gqa.py"), PACKS, journal)
+
+
+def test_without_a_screen_the_commands_are_shown(
+    journal: Journal, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A second start keeps the file and names `reset`."""
+    start_challenge(GQA, Path("gqa.py"), PACKS, journal, watch=False)
+    shown = capsys.readouterr().out
+    assert "Grouped-query attention" in shown
+    assert "gqa.py is the stub: write your answer there." in shown
+    assert "  attn-drill check gqa    grades it    par time 20 min" in shown
+    Path("gqa.py").write_text("my work\n")
+    start_challenge(GQA, Path("gqa.py"), PACKS, journal, watch=False)
+    assert "`attn-drill reset gqa` gives a fresh stub" in capsys.readouterr().out
+    assert Path("gqa.py").read_text() == "my work\n"
+
+
+def test_review_keeps_the_old_file_and_a_review_under_way(
+    journal: Journal, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A second call continues with the file of the review."""
+    Path("gqa.py").write_text("old work\n")
+    review_challenge(GQA, Path("gqa.py"), PACKS, journal, watch=False)
+    assert "Your old gqa.py is kept as gqa.old-1.py." in capsys.readouterr().out
+    assert Path("gqa.py").read_text() == pack_reader.stub(GQA, "blank")
+    Path("gqa.py").write_text("new work\n")
+    review_challenge(GQA, Path("gqa.py"), PACKS, journal, watch=False)
+    assert Path("gqa.py").read_text() == "new work\n"
+    assert Path("gqa.old-1.py").read_text() == "old work\n"
+
+
+def test_no_screen_is_drawn_into_a_pipe() -> None:
+    """stdout of a test is a file or a pipe."""
+    assert not can_draw_screen()

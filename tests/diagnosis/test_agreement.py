@@ -1,0 +1,51 @@
+"""Tests of the comparison of a submission with patched references."""
+
+import pytest
+
+from tests.support.diagnosis import CHALLENGES
+from tests.support.judged import Judged, judged, with_mistakes
+from trainer.grading.grader import Grader
+
+SDPA = CHALLENGES["sdpa"]
+
+
+@pytest.fixture(scope="module")
+def unscaled(grader: Grader) -> Judged:
+    """Judge an answer without the scale, written in another style."""
+    source = with_mistakes(SDPA).replace("scores = scores / math.sqrt(head_dim)", "scores *= 1.0")
+    return judged(grader, SDPA, source)
+
+
+def test_only_the_true_mistake_agrees_with_all_cases(unscaled: Judged) -> None:
+    """Another mistake of the scale disagrees."""
+    agreement = unscaled.agreement
+    assert agreement.has_wrong_values
+    assert agreement.agrees(("no-scale",))
+    assert not agreement.agrees(("scale-multiplied",))
+    assert not agreement.agrees(())
+
+
+def test_mistake_that_changes_a_right_case_is_no_part_of_a_pair(unscaled: Judged) -> None:
+    """The true mistake changes only wrong cases. Values in place of keys change every case."""
+    assert unscaled.agreement.changes("no-scale")
+    assert unscaled.agreement.may_be_part("no-scale")
+    assert unscaled.agreement.changes("values-are-keys")
+
+
+def test_reference_is_right_in_every_case(unscaled: Judged) -> None:
+    """A mistake of the mask is right in a case without a mask, and wrong in a masked case."""
+    cases = unscaled.agreement.case_set.cases
+    masked, unmasked = (
+        next(i for i, case in enumerate(cases) if (case.inputs.get("mask") is not None) == wanted)
+        for wanted in (True, False)
+    )
+    assert unscaled.agreement.is_right((), masked)
+    assert unscaled.agreement.is_right(("mask-ignored",), unmasked)
+    assert not unscaled.agreement.is_right(("mask-inverted",), masked)
+
+
+def test_mistakes_raise_the_exceptions_of_the_submission(grader: Grader) -> None:
+    """An answer for four dims raises in all other cases, as the known mistake does."""
+    agreement = judged(grader, SDPA, with_mistakes(SDPA, "four-dims-expected")).agreement
+    assert agreement.raises_the_same(("four-dims-expected",))
+    assert not agreement.raises_the_same(("no-scale",))

@@ -1,0 +1,50 @@
+"""Tests of the decision which results of a submission are right."""
+
+import torch
+
+from tests.support.graphs import GraphBuilder
+from trainer.diagnosis.matching import Matching
+from trainer.diagnosis.reference_index import ReferenceIndex
+from trainer.diagnosis.value_graph import Node, ValueGraph
+
+X = torch.randn(5, 3, generator=torch.Generator().manual_seed(1))
+SCALED, DOUBLED = X.exp() / 3, X.exp() * 2
+
+
+def run_of(result: torch.Tensor) -> tuple[ValueGraph, Node, Node]:
+    """Return a graph of an exponential and a result, and both nodes."""
+    builder = GraphBuilder()
+    x = builder.add("input x", X)
+    exponential = builder.add("exp", X.exp(), x, lines=(2,))
+    last = builder.add("mul", result, exponential, lines=(3,))
+    return builder.graph(out=last), exponential, last
+
+
+def test_node_is_right_if_a_right_answer_has_its_value() -> None:
+    """A value of the reference is right in any layout. Another value is wrong."""
+    reference, _, _ = run_of(SCALED)
+    graph, exponential, last = run_of(DOUBLED)
+    matching = Matching(graph, ReferenceIndex([reference], {}), reference)
+    assert matching.is_right(exponential)
+    assert not matching.is_right(last)
+    assert not matching.is_known_wrong(last), "no mistake is known"
+
+
+def test_wrong_node_of_a_known_mistake_has_a_counterpart() -> None:
+    """The counterpart is the node of the reference with the same line and operation."""
+    reference, _, right = run_of(SCALED)
+    mistaken, _, _ = run_of(DOUBLED)
+    graph, exponential, last = run_of(DOUBLED)
+    matching = Matching(graph, ReferenceIndex([reference], {}), reference, mistaken)
+    assert matching.is_known_wrong(last)
+    assert not matching.is_known_wrong(exponential)
+    assert matching.counterpart(last) is right
+
+
+def test_nodes_match_before_their_factors() -> None:
+    """Two multiples of a value match up to the factor, but do not have the same value."""
+    reference, _, right = run_of(SCALED)
+    graph, _, last = run_of(DOUBLED)
+    matching = Matching(graph, ReferenceIndex([reference], {}), reference)
+    assert matching.matches_up_to_factor(last, right)
+    assert not matching.have_same_value(last, right)

@@ -1,0 +1,39 @@
+"""Tests of the line to blame for failures other than wrong values."""
+
+import pytest
+import torch
+
+from tests.support.graphs import GraphBuilder
+from trainer.diagnosis.non_value_blame import blamed_line
+from trainer.diagnosis.value_graph import ValueGraph
+
+
+@pytest.fixture
+def graph() -> ValueGraph:
+    """Make a run that writes in place, detaches, draws at random and makes a large tensor."""
+    builder = GraphBuilder()
+    x = builder.add("input x", torch.randn(3))
+    maximum = builder.add("amax", torch.randn(1), x, lines=(2,))
+    shifted = builder.add("detach", torch.randn(1), maximum, lines=(3,), is_cut=True)
+    builder.add("zeros_like", torch.zeros(3), x, lines=(4,), is_cut=True)
+    detached = builder.add("detach", torch.randn(3), x, lines=(5,), is_cut=True)
+    builder.add("add_", torch.randn(3), x, shifted, lines=(6,), written=x)
+    builder.add("bernoulli_", torch.ones(3), detached, lines=(7,))
+    builder.add("expand", torch.ones(50), x, lines=(8,))
+    builder.add("mul", torch.ones(50), x, lines=(9,))
+    return builder.graph()
+
+
+@pytest.mark.parametrize(
+    ("check", "line"), [("properties", 6), ("gradients", 5), ("train/eval", 7), ("values", None)]
+)
+def test_first_forbidden_line_of_a_check(graph: ValueGraph, check: str, line: int | None) -> None:
+    """A detached maximum and a new tensor of the same shape cut no needed gradient."""
+    assert blamed_line(graph, check) == line
+
+
+def test_large_tensor_is_blamed_if_it_needs_memory(graph: ValueGraph) -> None:
+    """An expanded view needs no memory. Without a limit, no tensor is too large."""
+    assert blamed_line(graph, "memory", limit=50) == 9
+    assert blamed_line(graph, "memory", limit=51) is None
+    assert blamed_line(graph, "memory") is None

@@ -1,0 +1,49 @@
+"""Tests of the trace of a submission."""
+
+import pytest
+
+from tests.support.diagnosis import CHALLENGES, SEED
+from tests.support.judged import with_mistakes
+from trainer.diagnosis.tracing import trace
+from trainer.grading.grader import Grader
+from trainer.model.errors import DrillError
+from trainer.model.submission import Submission
+
+SDPA = CHALLENGES["sdpa"]
+
+
+def test_rows_of_the_reference_have_its_names(grader: Grader) -> None:
+    """Every row has the line, the text and the shape of its result."""
+    source = with_mistakes(SDPA)
+    found = trace(grader, SDPA, Submission("answer.py", source), SEED, 3)
+    assert found.number == 3
+    assert found.failure == ""
+    by_name = {row.milestone: row for row in found.rows if row.milestone}
+    assert list(by_name) == ["scores", "weights", "out"]
+    weights = by_name["weights"]
+    assert weights.text == source.splitlines()[weights.line - 1].strip()
+    assert weights.low >= 0
+    assert weights.high <= 1
+
+
+def test_wrong_line_has_no_name(grader: Grader) -> None:
+    """After a wrong softmax no result equals the weights. The failing case is traced by default."""
+    source = with_mistakes(SDPA, "softmax-over-queries")
+    found = trace(grader, SDPA, Submission("answer.py", source), SEED)
+    names = [row.milestone for row in found.rows]
+    assert "scores" in names
+    assert "weights" not in names
+
+
+def test_exception_ends_the_trace(grader: Grader) -> None:
+    """The rows before the exception are kept, and the exception is reported."""
+    source = with_mistakes(SDPA).replace("return weights @ v", "raise RuntimeError('stop')")
+    found = trace(grader, SDPA, Submission("answer.py", source), SEED, 1)
+    assert found.rows
+    assert "stop" in found.failure
+
+
+def test_file_that_does_not_load_cannot_be_traced(grader: Grader) -> None:
+    """The error names the file and the command that explains it."""
+    with pytest.raises(DrillError, match=r"answer\.py .* `attn-drill check sdpa`"):
+        trace(grader, SDPA, Submission("answer.py", "raise ValueError"), SEED)

@@ -1,0 +1,28 @@
+"""The request for a session and its result."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+from tests.support.paths import ROOT
+from tests.support.session import GQA, PACK
+from trainer.session.model import SessionRequest
+
+
+def test_commands_can_import_the_model_quickly() -> None:
+    """Neither the model nor `run_session` imports Textual or torch."""
+    code = (
+        "import sys\n"
+        "import trainer.session.model, trainer.session.run_session\n"
+        "print(sorted({'textual', 'torch', 'rich'} & set(sys.modules)))\n"
+    )
+    command = [sys.executable, "-c", code]
+    completed = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
+    assert completed.stdout.strip() == "[]"
+
+
+def test_request_is_practice_with_the_built_in_pack_by_default() -> None:
+    """The likely mistake is named, and there is no interview."""
+    request = SessionRequest(GQA, Path("gqa.py"), "", 0.0, 1200.0)
+    assert (request.purpose, request.why, request.sitting) == ("practice", True, None)
+    assert request.packs == (PACK,)
