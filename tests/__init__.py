@@ -1,1 +1,1 @@
-"""One file a module of `trainer/`, one parametrised file for all content, hostile submissions, benchmarks."""
+"""Tests: folders mirror `trainer/`; `test_challenges.py` tests all content."""

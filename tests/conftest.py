@@ -1,4 +1,4 @@
-"""Every test has a home of its own; the grader and its fork server are shared by the tests of one process."""
+"""Fixtures of all tests: each test has its own home; tests of one process share one grader."""
 
 import os
 import signal
@@ -10,7 +10,8 @@ import pytest
 
 os.environ["OMP_NUM_THREADS"] = "1"
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
-    # So it is where a script has put these tests into the background; commands that are tested would inherit it, and Ctrl-C would end none.
+    # A script that starts the tests in the background ignores SIGINT. Tested commands would inherit
+    # this, and Ctrl-C could not end them.
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 from tests.support.paths import TINY_PACK
@@ -19,8 +20,9 @@ from trainer.packs import pack_reader
 from trainer.worker import counters, forbidden_ops, forkserver_client
 from trainer.worker.forkserver_client import Limits
 
-# A fork server of its own interpreter takes a second to import torch. Most tests do not ask what a fork server knows, and have it
-# forked from their own process; tests/test_launch.py asks, and has real ones.
+# A fork server in a fresh interpreter takes a second to import torch. For most tests it does not
+# matter what a fork server has in its memory, so theirs is forked from the test process. The tests
+# in tests/worker/test_launch.py start real fork servers.
 forkserver_client.start = forkserver_client.fork_here
 forbidden_ops.prepare()  # for all fork servers that are forked from here
 counters.controls_by_name()
@@ -41,7 +43,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.fixture(autouse=True)
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The journal's folder of this test; no variable of the developer's own is seen."""
+    """Return the folder of this test's journal. Remove variables that a developer may have set."""
     folder = tmp_path / "home"
     for name in ("ATTN_DRILL_LANG", "NO_COLOR", "FORCE_COLOR", "COLUMNS"):
         monkeypatch.delenv(name, raising=False)
@@ -51,6 +53,10 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture(scope="session", autouse=True)
 def grader() -> Iterator[Grader]:
-    """One fork server for all tests, started before any test loads a reference. It is patient: a busy machine is no reason to fail."""
-    with Grader([pack_reader.built_in_pack(), TINY_PACK], Limits(seconds=60.0)) as made:
-        yield made
+    """Yield the grader of all tests of this process.
+
+    Its fork server starts before a test loads a reference. Its time limit is long, because a busy
+    machine is no reason to fail.
+    """
+    with Grader([pack_reader.built_in_pack(), TINY_PACK], Limits(seconds=60.0)) as shared_grader:
+        yield shared_grader

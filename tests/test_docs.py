@@ -215,6 +215,6 @@ def test_the_readme_is_short() -> None:
 
 
 def test_the_picture_is_current() -> None:
-    """The picture is what the program shows today; `python tests/support/update_readme.py` draws it."""
+    """The picture shows today's report. `python tests/support/update_readme.py` draws it again."""
     assert "(docs/report.svg)" in README
     assert PICTURE.read_text(encoding="utf-8") == current_picture()

@@ -1,4 +1,4 @@
-"""`%%drill` in a notebook: the report, the options, and the sentences where there is no report."""
+"""Tests of `%%drill` in a notebook: its report, its options, and its error messages."""
 
 import html
 import os
@@ -22,21 +22,15 @@ from trainer.practice.journal import ChallengeProgress, default_journal
 from trainer.server.pool import pool
 
 GQA = pack_reader.solution(pack_reader.find_challenge(pack_reader.built_in_pack(), "gqa"))
-
-
 TILED = GQA.replace(
     "k = k.repeat_interleave(group_size, dim=1)", "k = k.repeat(1, group_size, 1, 1)"
 )
-
-
 LIKELY = "The key heads are tiled"
-
-
 PREFIX_SUM = pack_reader.solution(pack_reader.find_challenge(TINY_PACK, "prefix-sum"))
 
 
 class ZMQInteractiveShell(InteractiveShell):
-    """A shell that rich takes for the kernel of a notebook, because of its name."""
+    """A shell with this name is the kernel of a notebook for rich."""
 
 
 class Notebook:
@@ -46,14 +40,14 @@ class Notebook:
         self.shell = shell
 
     def run(self, cell: str) -> str:
-        """Run a cell and return its output; a second, empty output would be an error."""
+        """Run a cell and return its text. The cell must not display anything else."""
         with capture_output() as captured:
             self.shell.run_cell(cell)
         assert captured.outputs == []
         return captured.stdout + captured.stderr
 
     def drilled(self, cell: str) -> DrillResult:
-        """Run a cell with `%%drill` and return its value, which is also `_`."""
+        """Run a cell with `%%drill` and return its result, which IPython keeps as `_`."""
         output = self.run(cell)
         result = self.shell.user_ns["_"]
         assert isinstance(result, DrillResult), output
@@ -63,14 +57,14 @@ class Notebook:
 
 @pytest.fixture(scope="module")
 def shell(tmp_path_factory: pytest.TempPathFactory) -> Iterator[InteractiveShell]:
-    """Return an IPython that knows `%%drill`."""
+    """Return an IPython shell with the magic `%%drill`."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("IPYTHONDIR", str(tmp_path_factory.mktemp("ipython")))
         config = Config({"HistoryManager": {"enabled": False}})
         cells = ModuleType("cells")
-        made = ZMQInteractiveShell.instance(config=config, user_module=cells, colors="nocolor")
-        made.run_line_magic("load_ext", "trainer")
-        yield made
+        ipython = ZMQInteractiveShell.instance(config=config, user_module=cells, colors="nocolor")
+        ipython.run_line_magic("load_ext", "trainer")
+        yield ipython
         ZMQInteractiveShell.clear_instance()
         sys.modules.pop("cells")
 
@@ -83,17 +77,17 @@ def notebook(shell: InteractiveShell) -> Notebook:
 
 
 def progress(challenge: str) -> ChallengeProgress:
-    """Return what the journal of this test has on a challenge."""
+    """Return the progress on a challenge from the journal of this test."""
     return default_journal().progress().get(challenge, ChallengeProgress())
 
 
 def text_of(page: str) -> str:
-    """Return the text that a browser shows."""
+    """Return the text of an HTML page."""
     return html.unescape(re.sub(r"<[^>]*>", "", page))
 
 
-def test_a_right_cell_passes(notebook: Notebook) -> None:
-    """The report is shown, the attempt is in the journal, and the class is defined."""
+def test_right_cell_passes(notebook: Notebook) -> None:
+    """IPython shows the report, the journal has the attempt, and the class is defined."""
     result = notebook.drilled(f"%%drill gqa --seed 7\n{GQA}")
     assert result.text.startswith("PASSED  gqa  14 of 14 checks passed   seed 7\n")
     assert result.text.endswith("\n!attn-drill solution gqa shows the reference.")
@@ -104,8 +98,11 @@ def test_a_right_cell_passes(notebook: Notebook) -> None:
     assert "cells.GroupedQueryAttention" in notebook.run("GroupedQueryAttention")
 
 
-def test_a_wrong_cell_shows_where_and_why(notebook: Notebook) -> None:
-    """A report counts lines as the cell does, from `%%drill` on, and leads to its case."""
+def test_report_on_a_wrong_cell_has_line_and_cause(notebook: Notebook) -> None:
+    """Line numbers are those of the cell, with `%%drill` as line 1.
+
+    The report has the command that runs its case again.
+    """
     cell = f"%%drill gqa --seed 3\n{TILED}"
     result = notebook.drilled(cell)
     assert (result.passed, result.verdict) == (False, "failed")
@@ -116,14 +113,15 @@ def test_a_wrong_cell_shows_where_and_why(notebook: Notebook) -> None:
     assert LIKELY in result.text
     assert result.text.endswith("\na hint           !attn-drill hint gqa")
     assert not re.search(r"attn-drill (check|trace|repro)", result.text)
-    again = re.search(r"^this case again  (%%drill gqa --seed 3 --case \d+)$", result.text, re.M)
-    assert again is not None
-    assert ", case 1 alone   seed 3" in notebook.drilled(f"{again[1]}\n{TILED}").text
-    assert progress("gqa") == ChallengeProgress("started", attempts=1)  # one case is no attempt
+    match = re.search(r"^this case again  (%%drill gqa --seed 3 --case \d+)$", result.text, re.M)
+    assert match is not None
+    assert ", case 1 alone   seed 3" in notebook.drilled(f"{match[1]}\n{TILED}").text
+    # A run of a single case is not an attempt.
+    assert progress("gqa") == ChallengeProgress("started", attempts=1)
 
 
-def test_why_can_be_held_back(notebook: Notebook) -> None:
-    """The line stays."""
+def test_likely_mistake_can_be_hidden(notebook: Notebook) -> None:
+    """With `--no-why`, the report still has the line."""
     result = notebook.drilled(f"%%drill gqa --seed 3 --no-why\n{TILED}")
     assert LIKELY not in result.text
     assert LIKELY not in result._repr_html_()
@@ -138,14 +136,14 @@ def test_why_can_be_held_back(notebook: Notebook) -> None:
         ("print(HALF)", "", "names from other cells are not defined in it"),
     ],
 )
-def test_a_cell_that_raises_is_graded(
+def test_cell_that_raises_is_graded(
     notebook: Notebook,
     monkeypatch: pytest.MonkeyPatch,
     added: str,
     traceback: str,
     shown: str,
 ) -> None:
-    """IPython shows the exception if the kernel has one, then the report says it too."""
+    """IPython shows the exception of the kernel if there is one, and then the report."""
     monkeypatch.setenv("ATTN_DRILL_PACK", str(TINY_PACK))
     notebook.run("HALF = 0.5")
     output = notebook.run(f"%%drill prefix-sum\n{PREFIX_SUM}\n{added}")
@@ -153,8 +151,8 @@ def test_a_cell_that_raises_is_graded(
     assert ("Traceback" in output) == traceback.startswith("ValueError")
 
 
-def test_the_page_shows_the_same_text(notebook: Notebook, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nothing that a cell prints is markup. With NO_COLOR there is no colour."""
+def test_page_has_the_same_text(notebook: Notebook, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Text that a cell prints is never markup. With NO_COLOR, there is no colour."""
     monkeypatch.setenv("ATTN_DRILL_PACK", str(TINY_PACK))
     printing = PREFIX_SUM.replace("    if rev", "    print('<b>&\\x1b[1m')\n    if rev")
     result = notebook.drilled(f"%%drill prefix-sum\n{printing.replace('cumsum', 'cumprod')}")
@@ -169,7 +167,7 @@ def test_the_page_shows_the_same_text(notebook: Notebook, monkeypatch: pytest.Mo
 
 
 @pytest.mark.parametrize(
-    ("line", "says"),
+    ("line", "message"),
     [
         ("%%drill", "the following arguments are required: ID. `%drill --help` shows"),
         ("%%drill gqq", "No challenge is called 'gqq'. Did you mean gqa?"),
@@ -178,30 +176,30 @@ def test_the_page_shows_the_same_text(notebook: Notebook, monkeypatch: pytest.Mo
         ("%%drill gqa --seed -1", "--seed is -1; it must be 0 to"),
     ],
 )
-def test_wrong_lines(notebook: Notebook, line: str, says: str) -> None:
-    """The output is one sentence, without a traceback, and the cell is not run."""
+def test_wrong_options_give_one_sentence(notebook: Notebook, line: str, message: str) -> None:
+    """The output has no traceback, and the cell does not run."""
     output = notebook.run(f"{line}\nprint('this ran')")
-    assert output.startswith(f"attn-drill: {says}")
+    assert output.startswith(f"attn-drill: {message}")
     assert len(output.splitlines()) == 1
 
 
-def test_one_percent_sign_is_told(notebook: Notebook) -> None:
-    """`%drill` has no cell; the sentence has the right line."""
+def test_line_magic_is_refused(notebook: Notebook) -> None:
+    """`%drill` has no cell. The message has the right line."""
     assert notebook.run("%drill gqa --seed 3") == (
         "attn-drill: %drill with one percent sign has no cell to grade. Write "
         "`%%drill gqa --seed 3` as the first line of the cell that holds your answer.\n"
     )
 
 
-def test_an_empty_cell(notebook: Notebook) -> None:
-    """A cell of white space is no answer."""
+def test_empty_cell_is_refused(notebook: Notebook) -> None:
+    """A cell of white space is not an answer."""
     assert notebook.run("%%drill gqa\n ") == (
         "attn-drill: The cell is empty. Write your answer in it.\n"
     )
 
 
-def test_help(notebook: Notebook) -> None:
-    """All options are listed, with one percent sign too, and nothing is run."""
+def test_help_lists_all_options(notebook: Notebook) -> None:
+    """The help also works with one percent sign, and the cell does not run."""
     output = notebook.run("%drill --help")
     assert set(re.findall(r"--[a-z-]+", output)) == {
         *("--seed", "--case", "--why", "--no-why", "--help")
@@ -209,24 +207,24 @@ def test_help(notebook: Notebook) -> None:
     assert notebook.run("%%drill gqa --help\nprint('this ran')") == output
 
 
-def test_a_refusal_of_the_server(notebook: Notebook) -> None:
-    """Its sentence is shown, and no attempt is kept."""
+def test_refusal_of_the_server_is_shown(notebook: Notebook) -> None:
+    """The journal has no attempt then."""
     output = notebook.run(f"%%drill gqa --case 99\n{GQA}")
-    assert re.fullmatch(
-        r"attn-drill: gqa has cases 1 to \d+; --case 99 does not exist\.\n", output
-    )
+    assert re.fullmatch(r"attn-drill: gqa has cases 1 to \d+; --case 99 does not exist\.\n", output)
     assert progress("gqa") == ChallengeProgress()
 
 
-def test_a_system_that_cannot_fork(notebook: Notebook, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The sentence names the systems that can."""
+def test_system_without_fork_is_refused(
+    notebook: Notebook, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The message says that grading needs fork."""
     monkeypatch.delattr(os, "fork")
     output = notebook.run(f"%%drill gqa\n{GQA}")
     assert output.startswith("attn-drill: Grading needs a system that can fork")
 
 
-def test_an_interrupt_ends_the_cell(notebook: Notebook, monkeypatch: pytest.MonkeyPatch) -> None:
-    """If it comes while the kernel runs the cell, the cell is not graded."""
+def test_interrupt_ends_the_cell(notebook: Notebook, monkeypatch: pytest.MonkeyPatch) -> None:
+    """If the interrupt comes while the kernel runs the cell, the cell is not graded."""
 
     def interrupted(*_: object) -> None:
         raise KeyboardInterrupt
@@ -237,10 +235,10 @@ def test_an_interrupt_ends_the_cell(notebook: Notebook, monkeypatch: pytest.Monk
     assert "no verdict" not in notebook.run("%%drill gqa\nraise KeyboardInterrupt")
 
 
-def test_trouble_with_the_journal_is_told(
+def test_unwritable_journal_gives_a_warning(
     notebook: Notebook, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The verdict is shown all the same."""
+    """The verdict is still shown."""
     (tmp_path / "file").write_text("")
     monkeypatch.setenv("ATTN_DRILL_HOME", str(tmp_path / "file" / "home"))
     output = notebook.run(f"%%drill gqa\n{GQA}")
@@ -248,10 +246,10 @@ def test_trouble_with_the_journal_is_told(
     assert "progress is not kept" in output
 
 
-def test_a_script_into_a_narrow_ascii_pipe(tmp_path: Path) -> None:
-    """The text is plain and fits; kernel and server are two processes that end together.
+def test_report_fits_a_narrow_ascii_pipe(tmp_path: Path) -> None:
+    """The report is plain ASCII text.
 
-    The kernel imports no torch unless the cell does.
+    The kernel does not import torch, and the grading server ends with the kernel.
     """
     (tmp_path / "script.ipy").write_text(
         "%load_ext trainer\n"
@@ -269,7 +267,7 @@ def test_a_script_into_a_narrow_ascii_pipe(tmp_path: Path) -> None:
         "PYTHONIOENCODING": "ascii",
         "PYTHONPATH": str(pack_reader.TRAINER.parent),
     }
-    done = subprocess.run(
+    process = subprocess.run(
         [sys.executable, "-m", "IPython", "script.ipy"],
         cwd=tmp_path,
         env=environment,
@@ -277,10 +275,10 @@ def test_a_script_into_a_narrow_ascii_pipe(tmp_path: Path) -> None:
         text=True,
         check=True,
     )
-    *report, last = done.stdout.splitlines()
-    assert "X interface" in done.stdout
-    assert "ok loads" in done.stdout
-    assert "\x1b" not in done.stdout
+    *report, last = process.stdout.splitlines()
+    assert "X interface" in process.stdout
+    assert "ok loads" in process.stdout
+    assert "\x1b" not in process.stdout
     assert max(map(len, report)) <= 50
     imported, server = last.split()
     assert imported == "False"
@@ -288,22 +286,22 @@ def test_a_script_into_a_narrow_ascii_pipe(tmp_path: Path) -> None:
         os.kill(int(server), 0)
 
 
-def test_importing_the_package_is_light() -> None:
-    """`import trainer` loads nothing else of the package."""
+def test_import_of_the_package_loads_no_other_module() -> None:
+    """`import trainer` loads only the package itself."""
     script = "import sys, trainer; print([name for name in sys.modules if 'trainer.' in name])"
-    done = subprocess.run(
+    process = subprocess.run(
         [sys.executable, "-c", script],
         cwd=pack_reader.TRAINER.parent,
         capture_output=True,
         text=True,
         check=True,
     )
-    assert done.stdout == "[]\n"
+    assert process.stdout == "[]\n"
     assert re.fullmatch(r"\d+\.\d+\.\d+", trainer.__version__)
 
 
-def test_the_old_check_names_the_magic() -> None:
-    """Both ways to ask for it give the sentence; other names are not there."""
+def test_removed_function_check_names_the_magic() -> None:
+    """An import and an attribute access give the message. Other names do not exist."""
     with pytest.raises(ImportError, match=r"Run `%load_ext trainer`, then write `%%drill ID`"):
         from trainer import check  # noqa: F401
     with pytest.raises(ImportError, match="is gone"):

@@ -1,10 +1,14 @@
-"""500 submissions of gqa, right, wrong and hostile mixed, by `grade` and by one fresh process each: submissions a second, and the graders' memory.
+"""Grade 500 submissions of gqa with `grade`, and with a fresh process for each submission.
+
+The benchmark prints submissions per second and the memory of the graders. The submissions are a
+mixture of right, wrong and hostile files.
 
     python tests/benchmarks/classroom.py [SUBMISSIONS] [FRESH]
 
-One fresh process each is `attn-drill check`, one after another, as a loop in a shell would do it, on a sample of the same submissions; beside it the
-same with as many at a time as there are cores. Fails where `grade` is less than 20 times as fast as the loop, or where the graders' memory grows
-by more than a fifth from 100 submissions to the end.
+A fresh process is `attn-drill check`. A loop runs it for a sample of the same submissions, first
+one after another, then as many at a time as there are cores. The benchmark fails if `grade` is less
+than 20 times as fast as the loop, or if the memory of the graders grows by more than a fifth
+between 100 submissions and the end.
 """
 
 from __future__ import annotations
@@ -20,11 +24,11 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT))
+sys.path.insert(0, str(ROOT))  # before the imports of this checkout
 
 from trainer.packs import pack_reader  # noqa: E402
 from trainer.packs.mistakes import patch, read_mistakes  # noqa: E402
-from trainer.sandbox.isolation import children  # noqa: E402  # the checkout is put on the path first
+from trainer.sandbox.isolation import children  # noqa: E402
 
 LEAST_RATIO = 20.0
 MOST_GROWTH = 1.2
@@ -46,12 +50,17 @@ HOSTILE = (
 
 
 def sources(count: int) -> list[str]:
-    """So many submissions: three in five right, a third wrong, the others hostile, one in a hundred and fifty of them all hanging until its limit."""
+    """Return submissions: three in five are right, a third is wrong, the others are hostile.
+
+    Every 150th submission hangs until its time limit.
+    """
     gqa = pack_reader.find_challenge(pack_reader.built_in_pack(), "gqa")
     folder = ROOT / "tests" / "hostile" / "submissions"
     right = [pack_reader.solution(gqa), *(path.read_text() for path in pack_reader.also_right(gqa))]
     wrong = [path.read_text() for path in sorted((ROOT / "tests" / "by_hand" / "gqa").glob("*.py"))]
-    wrong += [patch(pack_reader.solution(gqa), one, "mistakes.toml") for one in read_mistakes(gqa)]
+    wrong += [
+        patch(pack_reader.solution(gqa), mistake, "mistakes.toml") for mistake in read_mistakes(gqa)
+    ]
     hostile = [(folder / f"{name}.py").read_text() for name in HOSTILE]
     hanging = [(folder / f"{name}.py").read_text() for name in HANGING]
     draw = random.Random(7)
@@ -71,7 +80,7 @@ def sources(count: int) -> list[str]:
 
 
 def fresh(path: Path) -> None:
-    """One process for one submission."""
+    """Grade one submission in a fresh process."""
     subprocess.run(
         [sys.executable, "-m", "trainer", "check", "gqa", str(path), "--time-limit", str(SECONDS)],
         cwd=path.parent,
@@ -81,29 +90,29 @@ def fresh(path: Path) -> None:
 
 
 def resident(pid: int) -> int:
-    """Kilobytes in memory of the largest process below `pid` that grades, as the kernel counts them; the command itself where there is none."""
+    """Return the kilobytes in memory of the largest grading server below `pid`, or 0."""
     found = [0]
     waiting = [pid]
     while waiting:
-        one = waiting.pop()
+        process = waiting.pop()
         try:
-            waiting += children(one)
+            waiting += children(process)
             status = dict(
-                line.split(":", 1) for line in Path(f"/proc/{one}/status").read_text().splitlines()
+                line.split(":", 1)
+                for line in Path(f"/proc/{process}/status").read_text().splitlines()
             )
-            words = Path(f"/proc/{one}/cmdline").read_bytes().split(b"\0")
+            words = Path(f"/proc/{process}/cmdline").read_bytes().split(b"\0")
         except OSError:
             continue
         parent = int(status["PPid"])
-        if (
-            b"trainer.worker.launch" in words and parent == pid
-        ):  # the stations themselves, not their fork servers and workers
+        # Count the grading servers, not their fork servers and workers.
+        if b"trainer.worker.launch" in words and parent == pid:
             found.append(int(status["VmRSS"].split()[0]))
     return max(found)
 
 
 def main() -> None:
-    """Measure, print, judge."""
+    """Measure, print, and exit with 1 if a bound is broken."""
     count = int(sys.argv[1]) if len(sys.argv) > 1 else 500
     sample = int(sys.argv[2]) if len(sys.argv) > 2 else 24
     cores = len(os.sched_getaffinity(0))
@@ -157,7 +166,7 @@ def main() -> None:
 
         watching = threading.Thread(target=watch)
         watching.start()
-        told, _ = process.communicate()
+        output, _ = process.communicate()
         graded = count / (time.monotonic() - started)
         watching.join()
         loop_after = in_a_loop()
@@ -169,16 +178,19 @@ def main() -> None:
     loop = (loop_before + loop_after) / 2
     settled = max((size for number, size in sizes if number <= SETTLED), default=0)
     last = max((size for number, size in sizes if number > count * 0.9), default=0)
-    print(told)
+    print(output)
     print(f"grade: {graded:.1f} a second, {done} of {count} results, {cores} jobs")
     print(
-        f"one fresh process each, in a loop: {loop:.2f} a second ({loop_before:.2f} before, {loop_after:.2f} after); {cores} at a time: {parallel:.2f}"
+        f"fresh processes in a loop: {loop:.2f} a second ({loop_before:.2f} before, "
+        f"{loop_after:.2f} after); {cores} at a time: {parallel:.2f}"
     )
     print(
-        f"ratio to the loop {graded / loop:.1f} (at least {LEAST_RATIO:g}); to {cores} fresh processes at a time {graded / parallel:.1f}"
+        f"ratio to the loop: {graded / loop:.1f} (at least {LEAST_RATIO:g}); "
+        f"to {cores} fresh processes at a time: {graded / parallel:.1f}"
     )
     print(
-        f"the largest grader: {settled / 1024:.0f} MiB by {SETTLED} submissions, {last / 1024:.0f} MiB at the end (at most {MOST_GROWTH:g} times)"
+        f"the largest grader: {settled / 1024:.0f} MiB after {SETTLED} submissions, "
+        f"{last / 1024:.0f} MiB at the end (at most {MOST_GROWTH:g} times)"
     )
     if (
         process.returncode != 0

@@ -1,10 +1,14 @@
-"""What a diagnosis adds to a failing check, as a ratio to the bare check: `import torch`, which every check does, and grading. Both, in turn.
+"""Measure the time that a diagnosis adds to a failing check, as a ratio to the bare check.
+
+The bare check is `import torch`, which every check does, and grading.
 
     python tests/benchmarks/diagnosis.py [ROUNDS] [--all] [--every N]
 
-The files of tests/by_hand of the challenges with the most known mistakes, or every Nth of them; with --all of every challenge. Of the first, none may
-add more than the bound: half a second, where a bare check takes 0.9 s. What is over it is measured anew, twice at most: other work on the machine only adds. Ends with 1 where
-one stays over it.
+The benchmark takes the files of tests/by_hand of the challenges with the most known mistakes, or
+every Nth of these files. With --all it takes the files of every challenge. For the challenges with
+the most mistakes, no file may add more than the bound: half a second if a bare check takes 0.9 s. A
+file over the bound is measured again, at most twice, because other work on the machine only adds
+time. The exit code is 1 if a file stays over the bound.
 """
 
 import argparse
@@ -32,16 +36,23 @@ MOST = 0.55
 
 
 def seconds_of_import() -> float:
-    """`import torch` in a process of its own."""
+    """Return the seconds of `import torch` in a fresh process."""
     started = time.perf_counter()
     subprocess.run([sys.executable, "-c", "import torch"], check=True)
     return time.perf_counter() - started
 
 
 def added(grader: Grader, challenge: Challenge, path: Path, rounds: int, torch: float) -> float:
-    """What the diagnosis of one file adds to its bare check: the quickest of the rounds, which all begin anew with the same cases.
+    """Return the ratio of the time that the diagnosis adds to the time of the bare check.
 
-    `torch`: the seconds of its import, measured not long ago.
+    The quickest round counts. All rounds start again with the same cases.
+
+    Args:
+        grader: the grader.
+        challenge: the challenge of the file.
+        path: the file.
+        rounds: the number of rounds.
+        torch: the seconds of `import torch`, measured shortly before.
     """
     bare, whole = [], []
     for _ in range(rounds):
@@ -57,34 +68,36 @@ def added(grader: Grader, challenge: Challenge, path: Path, rounds: int, torch: 
 
 
 def main() -> int:
-    """Measure every file in turn with its yardstick."""
-    words = argparse.ArgumentParser()
-    words.add_argument("rounds", type=int, nargs="?", default=2)
-    words.add_argument("--all", action="store_true")
-    words.add_argument("--every", type=int, default=1)
-    asked = words.parse_args()
+    """Measure every file next to its bare check. Return the exit code."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("rounds", type=int, nargs="?", default=2)
+    parser.add_argument("--all", action="store_true")
+    parser.add_argument("--every", type=int, default=1)
+    options = parser.parse_args()
     challenges = pack_reader.read_pack(pack_reader.built_in_pack())
-    counts = {one.id: len(read_mistakes(one)) for one in challenges}
-    largest = [one for one in challenges if counts[one.id] == max(counts.values())]
+    counts = {challenge.id: len(read_mistakes(challenge)) for challenge in challenges}
+    most = max(counts.values())
+    largest = [challenge for challenge in challenges if counts[challenge.id] == most]
     over = False
     with Grader([pack_reader.built_in_pack()]) as grader:
-        for challenge in challenges if asked.all else largest:
+        for challenge in challenges if options.all else largest:
             paths = sorted((ROOT / "tests" / "by_hand" / challenge.folder.name).glob("*.py"))[
-                :: asked.every
+                :: options.every
             ]
             ratios = []
             torch = 0.0
-            for number, path in enumerate(paths):
-                if number % 3 == 0:
-                    torch = min(seconds_of_import() for _ in range(asked.rounds))
-                tries = (added(grader, challenge, path, asked.rounds, torch) for _ in range(3))
+            for index, path in enumerate(paths):
+                if index % 3 == 0:
+                    torch = min(seconds_of_import() for _ in range(options.rounds))
+                tries = (added(grader, challenge, path, options.rounds, torch) for _ in range(3))
                 ratio = next(tries)
                 ratios.append(
                     ratio if ratio <= MOST or challenge not in largest else min(ratio, *tries)
                 )
             bound = f" (the bound: {MOST})" if challenge in largest else ""
             print(
-                f"{challenge.id:<18} adds {statistics.median(ratios):.2f} in the middle, {max(ratios):.2f} at most x the bare check{bound}"
+                f"{challenge.id:<18} adds {statistics.median(ratios):.2f} x the bare check "
+                f"(median), {max(ratios):.2f} at most{bound}"
             )
             over |= challenge in largest and max(ratios) > MOST
     return 1 if over else 0

@@ -1,11 +1,12 @@
-"""Whole-process time of commands as ratios to an import, run side by side and in turn.
+"""Measure the whole time of commands as ratios to an import that runs in turn with them.
 
     python tests/benchmarks/startup.py [ROUNDS]
 
-`check` of a passing file against `import torch`: at most 1.10. `list`, `--help`, `hint`, `start` into a pipe against
-`import typer`: at most 2.5. Of each the best round counts, so that what else the machine does is left out; `check` asks
-for two cores, and finds both free less often than its yardstick finds one. So where a ratio is over its bound, up to four
-times as many rounds are added. Ends with 1 where it stays over it.
+`check` of a passing file may take at most 1.10 times as long as `import torch`. `list`, `--help`,
+`hint` and `start` into a pipe may take at most 2.5 times as long as `import typer`. The best round
+of each counts, so other work on the machine is left out. `check` uses two cores, and two cores are
+free less often than the single core of the import. So up to four times as many rounds are added if
+a ratio is over its bound. The exit code is 1 if the ratio stays over its bound.
 """
 
 import os
@@ -28,7 +29,10 @@ COMMANDS = {
 
 
 def seconds(command: list[str], folder: str) -> float:
-    """Wall-clock time of one process, with our modules compiled once as the yardstick's are: who installs the package has them so."""
+    """Return the wall-clock seconds of one process.
+
+    Modules of this package are compiled once, as in an installed package.
+    """
     environment = {
         name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"
     }
@@ -44,20 +48,20 @@ def seconds(command: list[str], folder: str) -> float:
 def measured(
     arguments: list[str], yardstick: str, rounds: int, bound: float, folder: str
 ) -> tuple[float, float]:
-    """The ratio to the yardstick, and the seconds, in the best round of each."""
-    mine, its = [], []
-    for number in range(1 + MOST_TIMES * rounds):
-        if number > rounds and min(mine) <= bound * min(its):
+    """Return the ratio to the import, and the seconds of the command, in the best round of each."""
+    command_times, import_times = [], []
+    for index in range(1 + MOST_TIMES * rounds):
+        if index > rounds and min(command_times) <= bound * min(import_times):
             break
-        mine.append(seconds([sys.executable, "-m", "trainer", *arguments], folder))
-        its.append(seconds([sys.executable, "-c", yardstick], folder))
-        if number == 0:  # it has warmed the file cache, and compiled
-            mine, its = [], []
-    return min(mine) / min(its), min(mine)
+        command_times.append(seconds([sys.executable, "-m", "trainer", *arguments], folder))
+        import_times.append(seconds([sys.executable, "-c", yardstick], folder))
+        if index == 0:  # the first round fills the file cache and compiles modules
+            command_times, import_times = [], []
+    return min(command_times) / min(import_times), min(command_times)
 
 
 def main() -> int:
-    """Measure every command in turn with its yardstick."""
+    """Measure every command next to its import. Return the exit code."""
     rounds = int(sys.argv[1]) if len(sys.argv) > 1 else 11
     over = 0
     with tempfile.TemporaryDirectory() as folder:

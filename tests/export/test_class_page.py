@@ -60,13 +60,13 @@ def test_every_student_has_a_row_and_a_report(challenges: tuple[str, ...]) -> No
     table = "".join(data for path, data in parsed.pieces if "tbody" in path)
     folded = [data for path, data in parsed.pieces if "details" in path]
     text = "".join(folded)
-    for result in results:
-        assert visible(result.student) in table
-        assert visible(result.student) in folded
-        if result.text:
-            assert visible(result.text.rstrip(), lines=True) in text
+    for found in results:
+        assert visible(found.student) in table
+        assert visible(found.student) in folded
+        if found.text:
+            assert visible(found.text.rstrip(), lines=True) in text
         else:
-            assert f"The grading failed: {visible(result.error or '')}" in text
+            assert f"The grading failed: {visible(found.error or '')}" in text
 
 
 @pytest.mark.parametrize("name", HOSTILE_NAMES, ids=lambda name: visible(name)[:20])
@@ -159,10 +159,10 @@ def test_first_half_names_no_student() -> None:
     """The part for the class ends before the section "To look at"."""
     first, second = page(EVERYONE).split('<section id="look">')
     first = Page(first + "</main></body></html>").text
-    for result in EVERYONE:
-        name = visible(result.student)
+    for student in (found.student for found in EVERYONE):
+        name = visible(student)
         assert name not in first or name in "Attention, week 3 <& more>"
-        assert result.student.split()[-1:] != ["Müller"] or "Müller" not in first
+        assert student.split()[-1:] != ["Müller"] or "Müller" not in first
     assert "Most common mistakes" in first
     assert "The rest of this page names students." in second
 
@@ -248,9 +248,9 @@ def test_page_is_written_piece_by_piece() -> None:
 
     def results() -> Iterator[StudentResult]:
         read.append(0)
-        for result in EVERYONE:
+        for found in EVERYONE:
             read[-1] += 1
-            yield result
+            yield found
 
     read_before_each_report = []
     largest = 0

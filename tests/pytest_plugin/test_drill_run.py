@@ -1,4 +1,4 @@
-"""Tests of `pytest --drill`: its items, their results, and runs of pytest without it."""
+"""Tests of whole runs of `pytest --drill` with a fake grading server."""
 
 import re
 from pathlib import Path
@@ -6,18 +6,21 @@ from pathlib import Path
 import pytest
 
 from tests.support.pytest_plugin import SHOWN, TINY, config_of, requests, run
-from trainer.pytest_plugin import drill_run as drill_run
+from trainer.pytest_plugin import drill_run
 
 
 def test_old_pytest_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The sentence has both versions."""
+    """The sentence has the needed version and the installed version."""
     monkeypatch.setattr(pytest, "version_tuple", (7, 4, 4))
     with pytest.raises(pytest.UsageError, match="--drill needs pytest 8 or newer; this is"):
         drill_run.take_part(config_of(Path()))
 
 
-def test_without_paths_only_the_drill_runs(folder: Path) -> None:
-    """The first failing test of a file shows the whole report; each says how to repeat it."""
+def test_without_paths_only_the_hidden_checks_run(folder: Path) -> None:
+    """The first failed test of a file shows the whole report.
+
+    Every failed test shows the command that repeats it.
+    """
     files = ["--drill=prefix-sum=right.py", "--drill=prefix-sum=values.py"]
     ran = run(folder, *files, "--drill-seed=77", "--color=yes", "-rfs")
     assert ran.code == 1
@@ -35,9 +38,9 @@ def test_without_paths_only_the_drill_runs(folder: Path) -> None:
     assert "✗ values" not in brief
     assert f"values  case 2: second [B, 1]\n  {SHOWN} …\n  sizes  B=2\n" in brief
     assert brief.startswith(f"{SHOWN} …\n")
-    again = "pytest --drill=prefix-sum=values.py --drill-seed=77 "
+    command = "pytest --drill=prefix-sum=values.py --drill-seed=77 "
     test_id = "'values.py::values::second (B, 1)'"
-    assert f"the same again  {again}--drill-pack={TINY} {test_id}" in brief
+    assert f"this test again  {command}--drill-pack={TINY} {test_id}" in brief
     assert "--drill-seed=77" in whole
     assert "Traceback" not in ran.out
     assert "trainer/pytest_plugin" not in ran.out
@@ -45,12 +48,12 @@ def test_without_paths_only_the_drill_runs(folder: Path) -> None:
     assert f"FAILED\x1b[0m values.py::\x1b[1mvalues::first\x1b[0m - {SHOWN}" in ran.out
     assert re.search("\x1b[^m]+mFAILED\x1b[^ ]+m  prefix-sum", ran.out)  # the report's colours
     assert not any("\x1b" in text or "#x1B" in text for text in ran.texts.values())
-    asked = ["started", "GradeReference right", "Grade right", "Grade values", "closed"]
-    assert requests(folder) == asked
+    expected = ["started", "GradeReference right", "Grade right", "Grade values", "closed"]
+    assert requests(folder) == expected
 
 
-def test_listing_the_tests_grades_no_file(folder: Path) -> None:
-    """`--collect-only` also works without xdist and the cache."""
+def test_collect_only_grades_no_file(folder: Path) -> None:
+    """`--collect-only` also works without xdist and without the cache."""
     options = ["--co", "-q", "-p", "no:xdist", "-p", "no:cacheprovider"]
     ran = run(folder, "--drill", "prefix-sum=values.py", *options)
     assert ran.code == 0
@@ -59,8 +62,8 @@ def test_listing_the_tests_grades_no_file(folder: Path) -> None:
 
 
 @pytest.mark.thorough
-def test_last_failures_run_again(folder: Path) -> None:
-    """`--lf` finds the tests under another seed. They fail if they cannot be looked at any more."""
+def test_last_failed_tests_run_again(folder: Path) -> None:
+    """`--lf` finds the tests under another seed. They fail if they cannot be checked any more."""
     ran = run(folder, "--drill", "prefix-sum=values.py")
     assert ran.count() == {"passed": 4, "failure": 3, "skipped": 2}
     (folder / "values.py").write_text("# loads")
@@ -75,8 +78,8 @@ def test_workers_of_xdist_share_one_grading(folder: Path) -> None:
     """Only the controller asks the server. Tests and results are the same as without workers."""
     args = ["--drill", "prefix-sum=values.py", "--drill", "prefix-sum=loads.py", ".", "-v"]
     alone, shared = run(folder, *args), run(folder, *args, "-n", "2")
-    asked = ["started", "GradeReference right", "Grade values", "Grade loads", "closed"]
-    assert requests(folder) == asked * 2
+    expected = ["started", "GradeReference right", "Grade values", "Grade loads", "closed"]
+    assert requests(folder) == expected * 2
     assert shared.results == alone.results
     assert shared.code == alone.code == 1
     seeds = set(re.findall(r"--drill-seed=(\d+)", shared.out))
@@ -87,6 +90,7 @@ def test_workers_of_xdist_share_one_grading(folder: Path) -> None:
     assert shared.texts["loads::loads"].startswith("SyntaxError: `--drill-time-limit` at line 7\n")
 
 
+# The message for each kind of file.
 SENTENCES = {
     "lost": "Grading lost.py ended the grading process 2 times (out of luck).",
     "refused": "This machine will not.",
@@ -107,14 +111,14 @@ SENTENCES = {
 def test_fault_of_the_grader_is_an_error(
     folder: Path, files: list[str], reference: str, options: list[str], expected: dict[str, int]
 ) -> None:
-    """No test fails then: the tests are in error, with a sentence, and the exit code is 3."""
+    """The tests have an error with a message instead of a failure, and the exit code is 3."""
     drills = [f"--drill=prefix-sum={file}.py" for file in files]
     ran = run(folder, *drills, *options, REFERENCE=reference)
     assert (ran.code, ran.count()) == (3, expected), ran.out
     assert SENTENCES[files[0] if reference == "right" else reference] in ran.out
     for words in ("Traceback", "trainer/pytest_plugin", "During handling"):
         assert words not in ran.out
-    asked = requests(folder)
-    assert any(request.startswith("Grade ") for request in asked) == (reference == "right")
-    assert asked.count("Grade lost") == 2 * files.count("lost")
-    assert asked[-1] == "closed"
+    sent = requests(folder)
+    assert any(request.startswith("Grade ") for request in sent) == (reference == "right")
+    assert sent.count("Grade lost") == 2 * files.count("lost")
+    assert sent[-1] == "closed"

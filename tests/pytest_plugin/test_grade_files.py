@@ -1,4 +1,4 @@
-"""Tests of `pytest --drill`: its items, their results, and runs of pytest without it."""
+"""Tests of reading the options of `pytest --drill`, and of the command that repeats a test."""
 
 import re
 from pathlib import Path
@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 
 from tests.support.pytest_plugin import TINY, config_of
-from trainer.pytest_plugin import drill_run as drill_run
 from trainer.pytest_plugin.grade_files import Drill, read_options, repeating_command
 
 
@@ -30,7 +29,7 @@ from trainer.pytest_plugin.grade_files import Drill, read_options, repeating_com
     ],
 )
 def test_bad_options_are_usage_errors(folder: Path, options: dict[str, Any], sentence: str) -> None:
-    """The sentence has what was given and what is possible."""
+    """The message has the given value and the possible values."""
     with pytest.raises(pytest.UsageError, match=re.escape(sentence.format(place=folder))):
         read_options(config_of(folder, **options))
 
@@ -48,8 +47,8 @@ def test_files_are_relative_to_the_folder_where_pytest_started(folder: Path) -> 
     assert first.packs[0] == str(TINY)
 
 
-def test_repeating_command_names_limits_only_if_they_are_unusual(folder: Path) -> None:
-    """All other options are always there."""
+def test_repeating_command_leaves_out_default_limits(folder: Path) -> None:
+    """The command always has the files, the seed and the packs."""
     (drill,) = read_options(config_of(folder)).drills
     plain = repeating_command(config_of(folder), drill, 5, ("values", "second [B, 1]"))
     start = "pytest --drill=prefix-sum=right.py"

@@ -1,4 +1,4 @@
-"""Tests of `pytest --drill`: its items, their results, and runs of pytest without it."""
+"""Tests of the ids of tests: choosing tests, and files in unusual places."""
 
 import re
 from pathlib import Path
@@ -6,11 +6,11 @@ from pathlib import Path
 import pytest
 
 from tests.support.pytest_plugin import requests, run
-from trainer.pytest_plugin import drill_run as drill_run
 
+# The counts with the ordinary test of the project.
 WITH_OWN_TEST = {"passed": 5, "failure": 3, "skipped": 2}
 
-
+# The options that choose tests, and the expected counts.
 CHOICES: dict[str, tuple[list[str], dict[str, int]]] = {
     "skipped tests only": (["-k", "properties"], {"failure": 2}),
     "words": (
@@ -28,8 +28,8 @@ CHOICES: dict[str, tuple[list[str], dict[str, int]]] = {
 
 
 @pytest.mark.parametrize("choice", CHOICES)
-def test_tests_are_chosen_as_other_tests(folder: Path, choice: str) -> None:
-    """By words, id or path. The text of each failing test names its check."""
+def test_tests_are_chosen_by_word_id_or_path(folder: Path, choice: str) -> None:
+    """The text of each failed test names its check."""
     args, expected = CHOICES[choice]
     (folder / "testpaths.ini").write_text("[pytest]\ntestpaths = test_own.py\n")
     ran = run(folder, "--drill", "prefix-sum=values.py", *args)
@@ -41,8 +41,11 @@ def test_tests_are_chosen_as_other_tests(folder: Path, choice: str) -> None:
 
 
 @pytest.mark.thorough
-def test_files_in_odd_places(folder: Path) -> None:
-    """No file is imported, whatever its name is. Files outside pytest's root have unique ids."""
+def test_files_with_unusual_paths_are_graded(folder: Path) -> None:
+    """No file is imported, even if it is named like a test. All ids are unique.
+
+    Some files are outside pytest's root folder.
+    """
     (folder / "build").mkdir()
     (folder / "odd [1]").mkdir()
     places = ["test_right.py", "build/deep.py", "odd [1]/odd.py", "right.txt"]
@@ -53,10 +56,12 @@ def test_files_in_odd_places(folder: Path) -> None:
     drills = [f"--drill=prefix-sum={place}" for place in [*places, "both.py"]]
     for paths, own in (((), 0), (("test_own.py", "build", "--doctest-modules"), 1)):
         ran = run(folder, *drills, "--drill=signs=both.py", *paths)
-        assert requests(folder)[1:3] == ["GradeReference right"] * 2  # before any file
+        # The references are graded before the files.
+        assert requests(folder)[1:3] == ["GradeReference right"] * 2
         (folder / "requests.txt").unlink()
         assert ran.count() == {"passed": 6 * 9 + 2 * 4 + own, "failure": 6, "skipped": 4}, ran.out
         text = ran.texts["both.signs.values::first"]
         assert "--drill=prefix-sum=both.py --drill=signs=both.py" in text
         assert "both.py::signs::values::first" in text
-    assert run(folder, *drills, "odd [1]/odd.py").code == 4  # pytest's own: no [ in a path
+    # pytest itself refuses a path with `[` on the command line.
+    assert run(folder, *drills, "odd [1]/odd.py").code == 4

@@ -1,4 +1,4 @@
-"""Tests of `pytest --drill`: its items, their results, and runs of pytest without it."""
+"""Tests of runs of pytest with the real grading server, and of runs without `--drill`."""
 
 import os
 import re
@@ -14,13 +14,12 @@ from tests.support.paths import ROOT
 from tests.support.pytest_plugin import PLUGIN, TINY, Ran, environment, project, run
 from tests.support.waiting import wait_until
 from trainer.packs import mistakes, pack_reader
-from trainer.pytest_plugin import drill_run as drill_run
 
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("args", [["nothing"], ["prefix-sum=right.py", "nowhere.py"]])
 def test_bad_input_is_exit_code_4(folder: Path, args: list[str]) -> None:
-    """There is one sentence, and no test runs."""
+    """pytest prints one error message, and no test runs."""
     ran = run(folder, "--drill", *args)
     assert ran.code == 4
     assert len(re.findall("^ERROR: ", ran.out, re.MULTILINE)) == 1
@@ -39,7 +38,7 @@ def installed(tmp_path: Path) -> str:
     return os.pathsep.join([str(tmp_path / "site"), str(ROOT)])
 
 
-TELL_MODULES = """
+WRITE_MODULES = """
 def pytest_unconfigure(config):
     import pathlib, sys
     names = [*sys.modules, *(name for name, _ in config.pluginmanager.list_name_plugin())]
@@ -48,7 +47,7 @@ def pytest_unconfigure(config):
 
 
 def modules(folder: Path) -> set[str]:
-    """Return the modules and plugins that a run had at its end."""
+    """Return the modules and plugins of a run at its end."""
     return set((folder / "modules.txt").read_text().split("\n"))
 
 
@@ -56,18 +55,20 @@ def modules(folder: Path) -> set[str]:
     ("plugin", "conftest"),
     [
         pytest.param((), "", id="installed"),
-        pytest.param(PLUGIN, "", id="and by its module's name"),
-        pytest.param(("-p", "attn_drill"), "", id="and by its own name"),
+        pytest.param(PLUGIN, "", id="installed and named by its module"),
+        pytest.param(("-p", "attn_drill"), "", id="installed and named by its entry point"),
         pytest.param(
-            (), "pytest_plugins = ['trainer.pytest_plugin.plugin']", id="and by a conftest"
+            (),
+            "pytest_plugins = ['trainer.pytest_plugin.plugin']",
+            id="installed and named in a conftest",
         ),
     ],
 )
-def test_without_the_option_nothing_happens(
+def test_plugin_does_nothing_without_the_option(
     tmp_path: Path, installed: str, plugin: tuple[str, ...], conftest: str
 ) -> None:
-    """However often it is named, it imports nothing of the engine and takes no part in the run."""
-    place = project(tmp_path / "project", f"{conftest}\n{TELL_MODULES}")
+    """The plugin does not take part in the run, and imports no other module of attn-drill."""
+    place = project(tmp_path / "project", f"{conftest}\n{WRITE_MODULES}")
     ran = run(place, plugin=plugin, PYTHONPATH=installed)
     assert (ran.code, ran.count()) == (0, {"passed": 1}), ran.out
     ours = {name for name in modules(place) if name.startswith("trainer.")}
@@ -82,23 +83,24 @@ def prefix_sum(x, reverse=False):
     print('here')
     return torch.cumsum(x, dim=-1)
 """
-
-
 HANGING = FORGETFUL.replace("print('here')", "while reverse: pass")
 
 
 def marked_path() -> tuple[str, str]:
-    """Return a mark and a PYTHONPATH with it, which a grading process inherits."""
+    """Return a mark, and a PYTHONPATH that contains it. Every grading process inherits the path."""
     mark = uuid.uuid4().hex
     return mark, os.pathsep.join([str(ROOT), f"/{mark}"])
 
 
 def processes(mark: str) -> int:
-    """Return how many processes have this in their environment; 0 if the system does not tell."""
+    """Return the number of processes with this mark in their environment.
+
+    Return 0 on a system without /proc.
+    """
     count = 0
-    for place in Path("/proc").glob("[0-9]*"):
+    for folder in Path("/proc").glob("[0-9]*"):
         try:
-            count += mark.encode() in (place / "environ").read_bytes()
+            count += mark.encode() in (folder / "environ").read_bytes()
         except OSError:
             continue
     return count
@@ -106,8 +108,11 @@ def processes(mark: str) -> int:
 
 @pytest.fixture(scope="module")
 def graded(tmp_path_factory: pytest.TempPathFactory) -> tuple[Ran, Path]:
-    """Return one run: a right answer, one wrong in one direction, a broken and an endless one."""
-    place = project(tmp_path_factory.mktemp("graded") / "project", TELL_MODULES)
+    """Return a run with four answers, and its project.
+
+    One answer is right, one is wrong in one direction, one does not parse, and one never ends.
+    """
+    place = project(tmp_path_factory.mktemp("graded") / "project", WRITE_MODULES)
     (place / "good.py").write_text((TINY / "solutions" / "prefix_sum" / "solution.py").read_text())
     (place / "forgetful.py").write_text(FORGETFUL)
     (place / "broken.py").write_text("def prefix_sum(x, reverse=False)\n    return x\n")
@@ -120,8 +125,8 @@ def graded(tmp_path_factory: pytest.TempPathFactory) -> tuple[Ran, Path]:
     return ran, place
 
 
-def test_real_answers(graded: tuple[Ran, Path]) -> None:
-    """The right one passes everything. The others fail where they are wrong, and only there."""
+def test_only_the_tests_of_the_wrong_part_fail(graded: tuple[Ran, Path]) -> None:
+    """The right answer passes all tests."""
     ran, _ = graded
     assert ran.code == 1
     good = {result for name, result in ran.results.items() if name.startswith("good")}
@@ -137,8 +142,8 @@ def test_real_answers(graded: tuple[Ran, Path]) -> None:
     assert passed == ["hanging::loads"]
 
 
-def test_real_texts(graded: tuple[Ran, Path]) -> None:
-    """The report is that of `check`: the difference, its place, the line, and the printed text."""
+def test_text_of_a_failed_test_is_the_report_of_check(graded: tuple[Ran, Path]) -> None:
+    """The report has the difference, its index, the line, and the printed text."""
     ran, _ = graded
     text = ran.texts["forgetful.values::backwards"]
     assert "FAILED  prefix-sum  7 of 11 checks passed   seed 5" in text
@@ -150,16 +155,16 @@ def test_real_texts(graded: tuple[Ran, Path]) -> None:
     assert "`--drill-time-limit` raises" in ran.texts["hanging.runs::backwards"]
 
 
-def test_process_of_pytest_imports_no_torch_and_no_answer(graded: tuple[Ran, Path]) -> None:
-    """Another process grades."""
+def test_pytest_does_not_import_torch_or_an_answer(graded: tuple[Ran, Path]) -> None:
+    """The files are graded in another process."""
     names = modules(graded[1])
     assert "trainer.pytest_plugin.drill_run" in names
     assert not names & {"torch", "numpy", "good", "forgetful", "hanging"}
 
 
 @pytest.mark.thorough
-def test_real_run_with_workers_has_the_same_texts(graded: tuple[Ran, Path]) -> None:
-    """Under xdist, and under the same seed."""
+def test_run_with_xdist_has_the_same_texts(graded: tuple[Ran, Path]) -> None:
+    """Results and texts are the same with workers of xdist and the same seed."""
     ran, place = graded
     options = ["--drill-seed=5", "--drill-time-limit=5", "-n", "2"]
     drills = ["--drill=prefix-sum=good.py", "--drill=prefix-sum=forgetful.py"]
@@ -171,7 +176,7 @@ def test_real_run_with_workers_has_the_same_texts(graded: tuple[Ran, Path]) -> N
 
 @pytest.mark.thorough
 def test_interrupted_run_leaves_no_process(tmp_path: Path) -> None:
-    """Neither the server nor the worker in which the answer does not end."""
+    """The server and the worker process of an endless answer are ended."""
     place, (mark, path) = project(tmp_path / "project"), marked_path()
     (place / "hanging.py").write_text(HANGING)
     command = [sys.executable, "-m", "pytest", *PLUGIN, f"--drill-pack={TINY}", "-v"]
@@ -183,11 +188,11 @@ def test_interrupted_run_leaves_no_process(tmp_path: Path) -> None:
     ) as process:
         assert process.stdout is not None
         try:
-            begin = b""
-            while b"collecting" not in begin:
-                part = os.read(process.stdout.fileno(), 4096)
-                assert part
-                begin += part
+            output = b""
+            while b"collecting" not in output:
+                piece = os.read(process.stdout.fileno(), 4096)
+                assert piece
+                output += piece
             if Path("/proc/self/environ").exists():
                 wait_until(lambda: processes(mark) >= 4)  # pytest, server, fork server, worker
             process.send_signal(signal.SIGINT)
@@ -200,8 +205,11 @@ def test_interrupted_run_leaves_no_process(tmp_path: Path) -> None:
 
 
 @pytest.mark.thorough
-def test_mistake_in_a_whole_challenge_is_named(tmp_path: Path) -> None:
-    """The reference passes all tests. Without its mask only the tests about masks fail."""
+def test_known_mistake_is_named(tmp_path: Path) -> None:
+    """The reference of a built-in challenge passes all tests.
+
+    Without its mask, only the tests about masks fail.
+    """
     place = project(tmp_path / "project")
     challenge = pack_reader.find_challenge(pack_reader.built_in_pack(), "gqa")
     known = {mistake.id: mistake for mistake in mistakes.read_mistakes(challenge)}["mask-ignored"]
@@ -215,7 +223,7 @@ def test_mistake_in_a_whole_challenge_is_named(tmp_path: Path) -> None:
     assert wrong
     checks = {name.partition("::")[0] for name in wrong}
     assert "unmasked.masks" in checks
-    # Two calls on one object and memory that is not contiguous have masks too.
+    # The checks `properties` and `train/eval` also have cases with masks.
     assert checks <= {"unmasked.masks", "unmasked.properties", "unmasked.train/eval"}, checks
     assert known.says in ran.out
     assert ran.results["unmasked::loads"] == "passed"

@@ -1,4 +1,4 @@
-"""Tests of `pytest --drill`: its items, their results, and runs of pytest without it."""
+"""Tests of turning reports into the results of tests."""
 
 import random
 from collections import Counter
@@ -9,13 +9,12 @@ import pytest
 from trainer.model.case import Case
 from trainer.model.checks import CHECK_ORDER, Status, Verdict
 from trainer.model.report import Outcome, Report
-from trainer.pytest_plugin import drill_run as drill_run
 from trainer.pytest_plugin.test_results import results, settle_results
 
 
 def on_cases(check: str) -> list[Outcome]:
-    """Return that a check passed on both cases."""
-    return [Outcome(check, "passed", "", case, n) for n, case in enumerate(("one", "two"), 1)]
+    """Return the outcomes of a check that passed on both cases."""
+    return [Outcome(check, "passed", "", "one", 1), Outcome(check, "passed", "", "two", 2)]
 
 
 RIGHT = [
@@ -38,14 +37,17 @@ def report(outcomes: Sequence[Outcome], verdict: Verdict = "failed") -> Report:
 REFERENCE = report(RIGHT, "passed")
 
 
-def failed(check: str, number: int | None = None) -> Outcome:
-    """Return a failure."""
-    return Outcome(check, "failed", f"{check} {number} is wrong", None, number)
+def failed(check: str, case_number: int | None = None) -> Outcome:
+    """Return a failure of a check on a case, or on the whole file."""
+    return Outcome(check, "failed", f"{check} {case_number} is wrong", None, case_number)
 
 
 def test_each_check_and_case_is_a_test() -> None:
-    """Two outcomes on one case are one test; several on the whole file are named by messages."""
-    assert [one.test.names for one in results(REFERENCE, REFERENCE)] == [
+    """Two outcomes on the same case are one test.
+
+    If a check has several outcomes on the whole file, their messages are the names of the tests.
+    """
+    assert [result.test.names for result in results(REFERENCE, REFERENCE)] == [
         ("loads",),
         *((check, case) for check in ("runs", "values", "properties") for case in ("one", "two")),
         ("bad sizes", "odd"),
@@ -54,16 +56,20 @@ def test_each_check_and_case_is_a_test() -> None:
 
 
 def test_names_are_unique_and_have_one_line() -> None:
-    """Whatever a pack calls its cases, and though many bad sizes are refused for one reason."""
+    """Unusual names of cases, and equal messages of bad sizes, give unique names."""
     cases = ("a::b", "a:b", "a\n b\x1b[0m", "", "a:b [2]")
-    odd = [Outcome("runs", "passed", "", case, n) for n, case in enumerate(cases, 1)]
-    odd += [Outcome("bad sizes", "passed", reason) for reason in ("odd", "even", "odd", "odd")]
-    names = [one.test.names[1] for one in results(report(odd), report(odd))]
-    of_cases = ["a:b", "a:b (2)", r"a b\x1b(0m", "4", "a:b (2) (2)"]
-    assert names == [*of_cases, "odd", "even", "odd (2)", "odd (3)"]
+    outcomes = [
+        Outcome("runs", "passed", "", case, case_number)
+        for case_number, case in enumerate(cases, 1)
+    ]
+    reasons = ("odd", "even", "odd", "odd")
+    outcomes += [Outcome("bad sizes", "passed", reason) for reason in reasons]
+    names = [result.test.names[1] for result in results(report(outcomes), report(outcomes))]
+    case_names = ["a:b", "a:b (2)", r"a b\x1b(0m", "4", "a:b (2) (2)"]
+    assert names == [*case_names, "odd", "even", "odd (2)", "odd (3)"]
 
 
-# Reports by what is special in them: the outcomes, the verdict, the tests that did not pass.
+# For each kind of report: the outcomes, the verdict, and the tests that did not pass.
 REPORTS: dict[str, tuple[list[Outcome], Verdict, dict[str, str]]] = {
     "right": (RIGHT, "passed", {}),
     "a case": (
@@ -109,7 +115,7 @@ REPORTS: dict[str, tuple[list[Outcome], Verdict, dict[str, str]]] = {
         "error",
         {"runs two": "failed", "values two": "skipped", "properties two": "skipped"},
     ),
-    "a check that was not made": (
+    "a check that did not run": (
         [*RIGHT[:4], failed("values", 2), Outcome("properties", "skipped"), *RIGHT[-2:]],
         "failed",
         {"values two": "failed", "properties one": "skipped", "properties two": "skipped"},
@@ -117,49 +123,54 @@ REPORTS: dict[str, tuple[list[Outcome], Verdict, dict[str, str]]] = {
 }
 
 
-@pytest.mark.parametrize("special", REPORTS)
-def test_results_of_a_report(special: str) -> None:
-    """A failure fails its test, a check that was not made skips its tests, and the rest passes."""
-    outcomes, verdict, expected = REPORTS[special]
+@pytest.mark.parametrize("kind", REPORTS)
+def test_results_of_a_report(kind: str) -> None:
+    """A failure fails its test, a check that did not run skips its tests, and the rest passes."""
+    outcomes, verdict, expected = REPORTS[kind]
     found = results(REFERENCE, report(outcomes, verdict))
     assert {
-        " ".join(one.test.names): one.status for one in found if one.status != "passed"
+        " ".join(result.test.names): result.status for result in found if result.status != "passed"
     } == expected
 
 
-def test_empty_report_fails_everything() -> None:
-    """Nothing passes that was not looked at."""
-    assert {one.status for one in results(REFERENCE, report([]))} == {"failed"}
+def test_empty_report_fails_all_tests() -> None:
+    """A test without an outcome does not pass."""
+    assert {result.status for result in results(REFERENCE, report([]))} == {"failed"}
 
 
 def test_skipped_tests_fail_if_the_failing_test_is_not_chosen() -> None:
-    """Else nothing would tell of the failure. The first failing test shows the whole report."""
+    """Otherwise no test would show the failure. The first failed test shows the whole report."""
     later = ("runs", "values", "properties", "bad sizes")
     broken = report(
         [failed("loads"), *(Outcome(check, "skipped", "needs loads") for check in later)]
     )
     found = results(REFERENCE, broken)
-    everything, some = settle_results(found, broken), settle_results(found[1:], broken)
-    assert Counter(one.status for one in everything) == {"failed": 1, "skipped": 8}
-    assert Counter(one.status for one in some) == {"failed": 8}
-    assert [one.shows_report for one in some] == [True] + [False] * 7
-    message = "needs loads, so this was not looked at: loads failed: loads None is wrong"
-    assert some[2].outcomes == (Outcome("values", "failed", message, number=1),)
+    all_tests, later_tests = settle_results(found, broken), settle_results(found[1:], broken)
+    assert Counter(result.status for result in all_tests) == {"failed": 1, "skipped": 8}
+    assert Counter(result.status for result in later_tests) == {"failed": 8}
+    assert [result.shows_report for result in later_tests] == [True] + [False] * 7
+    message = "needs loads, so this was not checked: loads failed: loads None is wrong"
+    assert later_tests[2].outcomes == (Outcome("values", "failed", message, number=1),)
 
 
 def test_no_failure_of_a_report_is_lost() -> None:
-    """In 300 random reports, a failing test tells each failure, and no choice of tests is green."""
-    drawn = random.Random(7)
+    """In 300 random reports, each failure belongs to a failed test.
+
+    If a choice of tests has a skipped test, it also has a failed test.
+    """
+    draw = random.Random(7)
     statuses: tuple[Status, ...] = ("passed", "passed", "failed", "skipped")
     for _ in range(300):
         outcomes = []
-        for check in drawn.sample(CHECK_ORDER, 8):
-            for number in drawn.sample((None, 1, 2, 3), 2):
-                outcomes.append(Outcome(check, drawn.choice(statuses), "why", None, number))
-        drawn_report = report(outcomes, drawn.choice(("failed", "error", "timeout")))
-        found = results(REFERENCE, drawn_report)
-        told = {outcome for one in found if one.status == "failed" for outcome in one.outcomes}
-        assert {outcome for outcome in outcomes if outcome.status == "failed"} <= told
-        assert any(one.status == "failed" for one in found)
-        chosen = {one.status for one in settle_results(drawn.sample(found, 3), drawn_report)}
-        assert "failed" in chosen or chosen == {"passed"}
+        for check in draw.sample(CHECK_ORDER, 8):
+            for case_number in draw.sample((None, 1, 2, 3), 2):
+                outcomes.append(Outcome(check, draw.choice(statuses), "why", None, case_number))
+        random_report = report(outcomes, draw.choice(("failed", "error", "timeout")))
+        found = results(REFERENCE, random_report)
+        failures = [result for result in found if result.status == "failed"]
+        assert failures
+        shown = {outcome for result in failures for outcome in result.outcomes}
+        assert {outcome for outcome in outcomes if outcome.status == "failed"} <= shown
+        chosen = settle_results(draw.sample(found, 3), random_report)
+        chosen_statuses = {result.status for result in chosen}
+        assert "failed" in chosen_statuses or chosen_statuses == {"passed"}

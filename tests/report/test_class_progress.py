@@ -1,4 +1,4 @@
-"""What a class's results are written as: nothing of a student acts, nothing that is to stay hidden is told, and the sums are right."""
+"""The progress and the summary of a class's grading."""
 
 import io
 
@@ -9,8 +9,8 @@ from tests.support.class_results import result, unsettled
 from trainer.report.class_progress import ClassProgress, summary
 
 
-def test_several_submissions_of_one_name_are_told_on_the_console() -> None:
-    """The grader did not fail on them; the files and the next step are named."""
+def test_summary_names_the_files_with_the_same_student() -> None:
+    """The grader did not fail on them, and the next step is named."""
     text, failed = summary([result("ann"), unsettled(), result("di", verdict=None)])
     assert failed == 1
     assert "3 results: 1 passed, 2 not graded" in text
@@ -20,8 +20,8 @@ def test_several_submissions_of_one_name_are_told_on_the_console() -> None:
 
 
 @pytest.mark.parametrize("width", [80, 50])
-def test_the_console_stays_within_its_columns(width: int) -> None:
-    """Also with many names, of which ten are listed."""
+def test_summary_fits_the_width(width: int) -> None:
+    """Of many names only ten are listed."""
     many = [unsettled(f"student number {index}") for index in range(13)]
     text, _ = summary(many, width)
     assert max(map(len, text.splitlines())) <= width
@@ -30,16 +30,16 @@ def test_the_console_stays_within_its_columns(width: int) -> None:
     assert "and 3 more names" in " ".join(text.split())
 
 
-def test_many_files_of_one_name_are_cut_on_the_console() -> None:
-    """Four files are named, and nothing in a name acts on the terminal."""
+def test_summary_lists_at_most_four_files_of_a_name() -> None:
+    """Control characters in a name are shown as escapes."""
     places = [f"{index}\x1b[31m.py" for index in range(6)]
     text, _ = summary([result("bob\n", verdict=None, unsettled=places)])
     assert r"bob\n: 0\x1b[31m.py, 1\x1b[31m.py, 2\x1b[31m.py, 3\x1b[31m.py and 2 more" in text
 
 
 @pytest.mark.parametrize("width", [80, 50])
-def test_what_came_of_a_class_fits_the_terminal(width: int) -> None:
-    """No line is longer, and no word is torn; into a pipe a mistake is one line."""
+def test_summary_breaks_lines_only_at_blanks(width: int) -> None:
+    """Without a terminal no line is broken."""
     text, _ = summary(EVERYONE, width)
     whole, _ = summary(EVERYONE)
     assert max(map(len, text.splitlines())) <= width

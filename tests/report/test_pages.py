@@ -1,4 +1,4 @@
-"""All HTML pages: one file that opens offline, can be read by everybody, and has only inert text."""
+"""Tests of all HTML pages: self-contained, accessible, and without markup from data."""
 
 import base64
 import hashlib
@@ -20,18 +20,12 @@ LOADING = {
     *("img", "link", "iframe", "object", "embed", "form", "base"),
     *("video", "audio", "source", "image", "use"),
 }
-
-
 LOADING_ATTRIBUTES = {
     *("src", "srcset", "style", "action", "xlink:href", "background", "poster"),
 }
-
-
-ACTING_CHARACTERS = (
+CONTROL_CHARACTERS = (
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff\ud800-\udfff]"
 )
-
-
 PAGES = {
     "class": lambda: class_page(make_class(), "first"),
     "class with two challenges": lambda: class_page(
@@ -46,71 +40,71 @@ PAGES = {
 
 @pytest.fixture(scope="module", params=PAGES.values(), ids=PAGES)
 def text(request: pytest.FixtureRequest) -> str:
-    """Return a page."""
+    """Return the text of a page."""
     return request.param()
 
 
-def test_tags_and_links_are_whole(text: str) -> None:
-    """Tags close in order, ids are unique, every link leads to one of them."""
-    seen = Page(text)
-    ids = [attrs["id"] for _, attrs in seen.tags if "id" in attrs]
+def test_every_link_leads_to_an_id(text: str) -> None:
+    """The ids of a page are unique, and its tags close in order."""
+    parsed = Page(text)
+    ids = [attrs["id"] for _, attrs in parsed.tags if "id" in attrs]
     assert len(ids) == len(set(ids))
-    links = [attrs["href"] or "" for attrs in seen.named("a")]
+    links = [attrs["href"] or "" for attrs in parsed.named("a")]
     assert [link for link in links if not (link.startswith("#") and link[1:] in ids)] == []
 
 
-def test_a_page_needs_nothing_from_elsewhere(text: str) -> None:
-    """No element or attribute loads anything or holds code; there is no address."""
-    seen = Page(text)
-    assert not {tag for tag, _ in seen.tags} & LOADING
-    for tag, attrs in seen.tags:
+def test_page_loads_no_other_file(text: str) -> None:
+    """No element or attribute loads a file or holds code, and there is no web address."""
+    parsed = Page(text)
+    assert not {tag for tag, _ in parsed.tags} & LOADING
+    for tag, attrs in parsed.tags:
         assert not LOADING_ATTRIBUTES & set(attrs)
         assert not any(name.startswith("on") for name in attrs)
         assert not any("http" in (value or "") for value in attrs.values())
         assert tag == "a" or "href" not in attrs
-    style, script = seen.inside("style"), seen.inside("script")
+    style, script = parsed.inside("style"), parsed.inside("script")
     assert "url(" not in style
     assert "@import" not in style
     assert not re.search("fetch|XMLHttp|innerHTML|eval|http|import", script)
 
 
-def test_the_policy_lets_in_the_pages_own_style_and_script_only(text: str) -> None:
-    """It comes before them and has their digests; it refuses everything else."""
-    seen = Page(text)
-    assert len(seen.named("style")) == 1
-    assert text.count("<script") == len(seen.named("script")) <= 1
-    (policy,) = (attrs["content"] or "" for attrs in seen.named("meta") if "http-equiv" in attrs)
+def test_policy_allows_only_the_style_and_script_of_the_page(text: str) -> None:
+    """The policy comes before the style and the script, and has their digests."""
+    parsed = Page(text)
+    assert len(parsed.named("style")) == 1
+    assert text.count("<script") == len(parsed.named("script")) <= 1
+    (policy,) = (attrs["content"] or "" for attrs in parsed.named("meta") if "http-equiv" in attrs)
     expected = {"default-src": "'none'", "base-uri": "'none'", "form-action": "'none'"}
     for tag in ("style", "script"):
-        if inline := seen.inside(tag):
+        if inline := parsed.inside(tag):
             digest = hashlib.sha256(inline.encode()).digest()
             expected[f"{tag}-src"] = f"'sha256-{base64.b64encode(digest).decode()}'"
     assert dict(rule.strip().split(" ", 1) for rule in policy.split(";")) == expected
-    tags = [tag for tag, _ in seen.tags]
+    tags = [tag for tag, _ in parsed.tags]
     assert text.index("Content-Security-Policy") < text.index("<style>")
     assert tags.index("meta") < tags.index("style")
 
 
-def test_a_page_can_be_read_by_everybody(text: str) -> None:
-    """It has a language, a title, headings without a gap, and colours for light and dark."""
-    seen = Page(text)
-    assert seen.named("html") == [{"lang": "en"}]
-    assert seen.inside("title")
-    levels = [int(tag[1]) for tag, _ in seen.tags if re.fullmatch("h[1-6]", tag)]
+def test_page_is_accessible(text: str) -> None:
+    """A page has a language, a title, headings without a gap, and colours for light and dark."""
+    parsed = Page(text)
+    assert parsed.named("html") == [{"lang": "en"}]
+    assert parsed.inside("title")
+    levels = [int(tag[1]) for tag, _ in parsed.tags if re.fullmatch("h[1-6]", tag)]
     assert levels.count(1) == 1
     assert levels[0] == 1
     assert all(after <= before + 1 for before, after in pairwise(levels))
-    assert all(attrs.get("scope") in ("row", "col") for attrs in seen.named("th"))
-    assert all(attrs.get("aria-label") or attrs.get("aria-hidden") for attrs in seen.named("svg"))
+    assert all(attrs.get("scope") in ("row", "col") for attrs in parsed.named("th"))
+    assert all(attrs.get("aria-label") or attrs.get("aria-hidden") for attrs in parsed.named("svg"))
     assert "prefers-color-scheme: dark" in text
     assert "@media print" in text
     viewport = {"name": "viewport", "content": "width=device-width, initial-scale=1"}
-    assert viewport in seen.named("meta")
+    assert viewport in parsed.named("meta")
 
 
-def test_no_character_acts(text: str) -> None:
-    """No control character, override or surrogate is in a page; it can be written as UTF-8."""
-    assert not re.search(ACTING_CHARACTERS, text)
+def test_page_has_no_control_characters(text: str) -> None:
+    """A page has no control characters, direction overrides or surrogates, and is valid UTF-8."""
+    assert not re.search(CONTROL_CHARACTERS, text)
     text.encode()
 
 
@@ -124,14 +118,14 @@ def test_no_character_acts(text: str) -> None:
         ("{{ [words] | join(quote) }}", r"&lt;b&gt;\x1b\n&amp;\u202e"),
     ],
 )
-def test_every_value_in_a_template_is_inert(template: str, shown: str) -> None:
-    """Characters that act are seen as escapes, and markup is text, with no word in the template."""
-    made = pages._environment().from_string(template)
-    assert made.render(words="<b>\x1b\n&\u202e", quote='"') == shown
+def test_every_value_in_a_template_is_escaped(template: str, shown: str) -> None:
+    """Control characters become escapes and markup becomes text, without a filter in the template."""
+    compiled = pages._environment().from_string(template)
+    assert compiled.render(words="<b>\x1b\n&\u202e", quote='"') == shown
 
 
-def test_a_misspelt_name_in_a_template_is_an_error() -> None:
-    """It is no empty place on a page."""
-    made = pages._environment().from_string("{{ titel }}")
+def test_misspelt_name_in_a_template_is_an_error() -> None:
+    """Otherwise the page would have an empty place."""
+    compiled = pages._environment().from_string("{{ titel }}")
     with pytest.raises(jinja2.UndefinedError, match="titel"):
-        made.render(title="Results")
+        compiled.render(title="Results")

@@ -192,7 +192,7 @@ def test_long_lists_are_shortened() -> None:
 
 
 def test_days_in_words(full: Stats) -> None:
-    """A streak may end yesterday, and 1 day is singular. Without due items, the next item is named."""
+    """A streak may end yesterday. 1 day is singular. Without due items the next item is named."""
     assert "1 attempt on 1 day, " in shown(statistics_of(attempt_at("a", 1)))
     assert "1 day in a row up to yesterday." in shown(statistics_of(attempt_at("a", 1)))
     assert "1 day in a row." in shown(statistics_of(attempt_at("a", 0)))

@@ -266,7 +266,7 @@ ARGUMENTS: list[tuple[str, list[int], bool]] = [
         )
     ],
     *[("prctl", [option], False) for option in (0x59616D61, 0, 1 + HIGH, 0xFFFFFFFF)],
-    *[("prlimit64", [0, 7, 0, there], True) for there in (0, 1 << 40)],
+    *[("prlimit64", [0, 7, 0, pointer], True) for pointer in (0, 1 << 40)],
     ("prlimit64", [HIGH, 7, 0, 1], True),
     *[
         ("prlimit64", given, False)

@@ -1,4 +1,4 @@
-"""Helpers of the tests of pytest plugin."""
+"""Helpers for the tests of `pytest --drill`: a project, and a fake grading server."""
 
 import os
 import subprocess
@@ -12,19 +12,13 @@ from types import SimpleNamespace
 from typing import Any
 
 from tests.support.paths import ROOT, TINY_PACK
-from trainer.pytest_plugin import drill_run as drill_run
 
 TINY = TINY_PACK
-
-
 PLUGIN = ("-p", "trainer.pytest_plugin.plugin")
+SHOWN = r"it is \x1b[31m3 and must be 4"  # the visible form of the fake server's message
 
-
-# Puts a fake in the place of the grading server. The first line of a file says what its report is.
-# All requests are written down.
-SHOWN = r"it is \x1b[31m3 and must be 4"  # the message below, made visible
-
-
+# A conftest.py that replaces the grading server by a fake. The first line of a file names its
+# report. The fake writes all requests to requests.txt.
 CONFTEST = """
 import os
 import trainer.server.pool as pool
@@ -61,32 +55,32 @@ def outcomes(kind):
     return [*start, *on_cases("values", "passed"), *end]
 
 
-def say(what):
+def record(event):
     with open("requests.txt", "a") as file:
-        file.write(f"{what}\\n")
+        file.write(f"{event}\\n")
 
 
 class Server:
     def __init__(self, packs):
-        say("started")
+        record("started")
 
     def ask(self, request):
         name, kind = "it.py", os.environ.get("REFERENCE", "right")
         if not isinstance(request, GradeReference):
             name, kind = request.submission.name, request.submission.source.split()[1]
             assert (request.seconds, request.memory_mib) == (10.0, int(os.environ.get("MIB", 2048)))
-        say(f"{type(request).__name__} {kind}")
+        record(f"{type(request).__name__} {kind}")
         if kind == "lost":
             raise ServerLostError("out of luck")
         if kind == "refused":
             return Refused(request.id, "This machine will not.")
-        made = tuple(outcomes(kind))
-        verdict = "failed" if any(outcome.status == "failed" for outcome in made) else "passed"
-        report = Report(request.challenge, name, request.seed, verdict, made, CASES)
+        found = tuple(outcomes(kind))
+        verdict = "failed" if any(outcome.status == "failed" for outcome in found) else "passed"
+        report = Report(request.challenge, name, request.seed, verdict, found, CASES)
         return Verdict(request.id, report)
 
     def close(self):
-        say("closed")
+        record("closed")
 
 
 pool.ServerProcess = Server
@@ -95,7 +89,14 @@ pool.ServerProcess = Server
 
 @dataclass(frozen=True)
 class Ran:
-    """A run of pytest: the result and the text of each test, by its name in JUnit's file."""
+    """A finished run of pytest.
+
+    Attributes:
+        code: the exit code.
+        out: the text on the terminal.
+        results: the result of each test, by its name in JUnit's file.
+        texts: the text of each test, by its name in JUnit's file.
+    """
 
     code: int
     out: str
@@ -108,20 +109,28 @@ class Ran:
 
 
 def environment(**more: str) -> dict[str, str]:
-    """Return our environment without the variables of pytest and of its workers."""
-    ours = {
+    """Return the environment of this process without the variables of pytest and its workers."""
+    inherited = {
         name: value
         for name, value in os.environ.items()
         if not name.startswith(("PYTEST_", "ATTN_DRILL_", "COV_"))
     }
-    return {**ours, "PYTHONPATH": str(ROOT), "COLUMNS": "80", "PYTHONIOENCODING": "utf-8", **more}
+    defaults = {"PYTHONPATH": str(ROOT), "COLUMNS": "80", "PYTHONIOENCODING": "utf-8"}
+    return {**inherited, **defaults, **more}
 
 
 def run(folder: Path, *args: str, plugin: Sequence[str] = PLUGIN, **more: str) -> Ran:
-    """Run pytest in a folder. `more` are variables of the environment."""
+    """Run pytest in a folder.
+
+    Args:
+        folder: the project.
+        args: options of the command line.
+        plugin: the options that load the plugin.
+        more: additional variables of the environment.
+    """
     (folder / "junit.xml").unlink(missing_ok=True)
     command = [sys.executable, "-m", "pytest", *plugin, f"--drill-pack={TINY}"]
-    done = subprocess.run(
+    process = subprocess.run(
         [*command, "--junitxml=junit.xml", *args],
         cwd=folder,
         env=environment(**more),
@@ -130,19 +139,19 @@ def run(folder: Path, *args: str, plugin: Sequence[str] = PLUGIN, **more: str) -
         text=True,
         timeout=300,
     )
-    found, texts = {}, {}
+    results, texts = {}, {}
     if (folder / "junit.xml").exists():
         for case in ET.parse(folder / "junit.xml").iter("testcase"):
             name = f"{case.get('classname')}::{case.get('name')}"
-            assert name not in found, f"two tests are called {name}"
-            kinds = [child for child in case if child.tag in ("failure", "error", "skipped")]
-            found[name] = kinds[0].tag if kinds else "passed"
-            texts[name] = f"{kinds[0].get('message')}\n{kinds[0].text}" if kinds else ""
-    return Ran(done.returncode, done.stdout, found, texts)
+            assert name not in results, f"two tests are called {name}"
+            outcomes = [child for child in case if child.tag in ("failure", "error", "skipped")]
+            results[name] = outcomes[0].tag if outcomes else "passed"
+            texts[name] = f"{outcomes[0].get('message')}\n{outcomes[0].text}" if outcomes else ""
+    return Ran(process.returncode, process.stdout, results, texts)
 
 
 def project(place: Path, conftest: str = "") -> Path:
-    """Make a folder with a test of its own and files that cannot be imported."""
+    """Write a project with an ordinary test, and with answers that cannot be imported."""
     place.mkdir()
     (place / "pytest.ini").write_text("[pytest]\nfilterwarnings = error\n")
     (place / "conftest.py").write_text(conftest)
@@ -153,13 +162,13 @@ def project(place: Path, conftest: str = "") -> Path:
 
 
 def requests(folder: Path) -> list[str]:
-    """Return what the fake server was asked."""
+    """Return the requests to the fake server, with its start and its end."""
     return (folder / "requests.txt").read_text().splitlines()
 
 
 def config_of(place: Path, **options: Any) -> Any:
-    """Return a configuration of pytest that answers as much as is asked."""
-    given = {
+    """Return a configuration of pytest with the parts that the plugin reads."""
+    defaults = {
         "attn_drill": ["prefix-sum=right.py"],
         "attn_drill_seed": None,
         "attn_drill_packs": [str(TINY)],
@@ -167,4 +176,4 @@ def config_of(place: Path, **options: Any) -> Any:
         "attn_drill_mib": 2048,
     }
     params = SimpleNamespace(dir=place)
-    return SimpleNamespace(getoption=(given | options).get, invocation_params=params)
+    return SimpleNamespace(getoption=(defaults | options).get, invocation_params=params)

@@ -1,4 +1,7 @@
-"""Draw today's failing report for the README: python tests/support/update_readme.py. A test says when it is time to."""
+"""Draw the picture of a failing report in the README: python tests/support/update_readme.py.
+
+A test fails if the picture differs from the current report.
+"""
 
 import io
 import os
@@ -15,15 +18,18 @@ from trainer.packs import pack_reader
 ROOT = pack_reader.TRAINER.parent
 PICTURE = ROOT / "docs" / "report.svg"
 WIDTH, SEED = 92, 2
-# Rich's parts in a frame of our own: its own frame loads fonts from the network.
-FRAME = """<svg class="rich-terminal" viewBox="0 0 {width} {height}" xmlns="http://www.w3.org/2000/svg">
+# rich's own frame loads fonts from the network, so this frame replaces it.
+FRAME = """\
+<svg class="rich-terminal" viewBox="0 0 {width} {height}" xmlns="http://www.w3.org/2000/svg">
 <style>
-.{unique_id}-matrix {{ font-family: monospace; font-size: {char_height}px; line-height: {line_height}px; }}
+.{unique_id}-matrix {{ font-family: monospace; font-size: {char_height}px; \
+line-height: {line_height}px; }}
 .{unique_id}-title {{ font-family: sans-serif; font-size: 18px; }}
 {styles}
 </style>
 <defs>
-<clipPath id="{unique_id}-clip-terminal"><rect x="0" y="0" width="{terminal_width}" height="{terminal_height}" /></clipPath>
+<clipPath id="{unique_id}-clip-terminal">\
+<rect x="0" y="0" width="{terminal_width}" height="{terminal_height}" /></clipPath>
 {lines}
 </defs>
 {chrome}
@@ -38,14 +44,14 @@ FRAME = """<svg class="rich-terminal" viewBox="0 0 {width} {height}" xmlns="http
 
 
 def draw() -> str:
-    """What `check` shows on a terminal for tiled key heads, as SVG."""
+    """Return the report on tiled key heads, as `check` shows it on a terminal, as SVG."""
     from rich.console import Console
 
     from trainer.grading.grader import Grader
     from trainer.report.terminal import render
 
     root = pack_reader.built_in_pack()
-    with Grader([root]) as grader:  # before anything of solutions/ is read
+    with Grader([root]) as grader:  # it starts before the reference is read
         gqa = pack_reader.find_challenge(root, "gqa")
         tiled = pack_reader.solution(gqa).replace(
             "k = k.repeat_interleave(group_size, dim=1)", "k = k.repeat(1, group_size, 1, 1)"
@@ -66,7 +72,7 @@ def draw() -> str:
 
 
 def current_picture() -> str:
-    """The same from a process of its own, as a user's terminal would have it."""
+    """Return the picture from a new process, with the environment of a user's terminal."""
     environment = {
         name: value
         for name, value in os.environ.items()

@@ -358,7 +358,7 @@ class SessionApp(App[SessionResult]):
             parts.append(
                 Text(
                     f"Write your answer in {path}. "
-                    "Every save is graded, and the verdict comes here.",
+                    "Every save is graded, and the verdict appears here.",
                     style=QUIET,
                 )
             )
