@@ -1,4 +1,4 @@
-"""Cases for additive attention: queries, keys and values have widths of their own."""
+"""Cases for additive attention: queries, keys and values have different widths."""
 
 import torch
 
@@ -17,7 +17,7 @@ def drive(attention, given):
 
 
 def call(attention, inputs):
-    """Leave the mask out if there is none. The name of an input stands for that very tensor."""
+    """Leave the mask out if there is none. The name of an input means the same tensor."""
     query, keys, values = inputs["query"], inputs["keys"], inputs["values"]
     keys = query if isinstance(keys, str) else keys
     values = {"query": query, "keys": keys}[values] if isinstance(values, str) else values
@@ -26,12 +26,12 @@ def call(attention, inputs):
 
 
 class Roles:
-    """Say how scores follow from queries and keys, for the suites."""
+    """Design inputs and parameters for given scores, for the suites."""
 
     def scored(self, case, sizes, scores):
-        """Let a hidden unit hear feature 0 of keys alone, another one feature 0 of queries alone.
+        """Let one hidden unit read only feature 0 of keys, another only feature 0 of queries.
 
-        Each adds up to ±200 to a score; the other units add about ±1. If queries have factors, all
+        Both add up to ±200 to a score; the other units add about ±1. If queries have factors, all
         keys have the same score, and only queries make the scores.
         """
         inputs, huge = case.drawn(sizes), scores.huge
@@ -42,7 +42,7 @@ class Roles:
         q_weight[:2], k_weight[:2], q_weight[:, 0], k_weight[:, 0] = 0, 0, 0, 0
         k_weight[0, 0], q_weight[1, 0] = 1, 1
         score_weight[0, :2] = 200
-        # tanh(4) is nearly 1: so the largest scores lie close together, and their weights count.
+        # tanh(4) is almost 1, so the largest scores are close together, and all their weights count.
         of_keys, of_queries = scores.keys / 50, torch.tensor(0.01)
         if scores.queries is not None:
             of_keys, of_queries = torch.tensor(0.01), 20 * scores.queries
@@ -55,16 +55,16 @@ class Roles:
         return {"inputs": inputs, "parameters": dict(zip(names, weights, strict=True))}
 
     def tiny(self, case, sizes):
-        """Draw small values."""
+        """Return small random values."""
         return {"inputs": {"values": 1e-7 * case.drawn(sizes)["values"]}}
 
     def without_biases(self):
-        """Return nothing: there are no biases."""
+        """Return no argument, because there are no biases."""
         return {}
 
 
 def cases(draw):
-    """Yield what a submission is run on."""
+    """Yield the cases on which a submission runs."""
     case = CaseMaker(
         draw,
         init={"query_dim": "Dq", "key_dim": "Dk", "hidden_dim": "Dh"},
@@ -96,7 +96,7 @@ def cases(draw):
     sizes |= {"mode": "train", "check": "train/eval"}
     yield case("training mode", **sizes)
     yield case("training mode, mask", mask="B Lq Lk", **sizes)
-    # Where sizes agree, a mask that is lined up wrongly raises nothing.
+    # If sizes are equal, a wrongly aligned mask raises no error.
     same = {"B": 4, "Lq": 4, "Lk": 4, "Dq": 3, "Dk": 5, "Dh": 6, "Dv": 2, "equal": "B Lq Lk"}
     yield case("B = Lq = Lk, mask [B, 1, Lk]", mask="B 1 Lk", **same)
     yield case("B = Lq = Lk, mask [B, Lq, Lk]", mask="B Lq Lk", **same)
@@ -107,7 +107,7 @@ def cases(draw):
     yield from suites.dtypes(case, **sizes)
     yield from suites.tiny_values(case, **sizes)
     yield from suites.steep_scores(case, B=3, Lq=4, Lk=6, Dq=5, Dk=7, Dh=8, Dv=2)
-    # A tanh by hand, over |x|, has no gradient at 0.
+    # A handwritten tanh that uses |x| has no gradient at 0.
     yield from suites.zero_tokens(case, gradients=False, **sizes)
     yield from suites.layouts(case, **sizes)
     yield from suites.second_calls(case, **sizes)
@@ -119,6 +119,6 @@ def cases(draw):
     yield from suites.growth(case, "length, no mask", sizes, {"Lq": 200, "Lk": 210})
 
 
-# The diagnosis nudges an entry of KEYS and looks at QUERIES: so it sees who attends to whom.
+# The diagnosis changes entries of KEYS and observes QUERIES, to see which keys a query attends to.
 KEYS, QUERIES = "values", "out"
 SCORED_BY = {"values": "keys"}

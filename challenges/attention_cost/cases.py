@@ -1,10 +1,10 @@
-"""Cases for the costs of attention: small integers to check by hand, and some beyond 2**53."""
+"""Cases for the costs of attention: small integers, and some beyond 2**53."""
 
 from trainer.casekit import Case
 
 
 def drive(cost, given):
-    """Call the function that the case names. Options are given by keyword."""
+    """Call the function that the case names, with options as keywords."""
     arguments = {name: value for name, value in given.inputs.items() if name != "function"}
     named = [name for name in ("bias", "bytes_per_element") if name in arguments]
     options = {name: arguments.pop(name) for name in named}
@@ -12,7 +12,7 @@ def drive(cost, given):
 
 
 def maker(function, names):
-    """Return a function that makes cases of this function, whose required arguments have names."""
+    """Return a function that makes cases for `function`. `names` are its required arguments."""
 
     def case(name, *sizes, **options):
         arguments = dict(zip(names.split(), sizes, strict=True)) | options
@@ -24,7 +24,7 @@ def maker(function, names):
 
 
 def cases(draw):
-    """Yield what a submission is run on."""
+    """Yield the cases on which a submission runs."""
     params = maker("attention_params", "d_model num_heads num_kv_heads")
     cache = maker("kv_cache_bytes", "batch seq_len num_layers num_kv_heads head_dim")
     latent = maker("mla_cache_bytes", "batch seq_len num_layers kv_rank rope_dim")

@@ -1,4 +1,4 @@
-"""Cases for cross-attention. E is the width of memory, which may be that of x or another."""
+"""Cases for cross-attention. E is the width of memory, which may differ from that of x."""
 
 from trainer.casekit import CaseMaker, Projected, SecondCall, bad_heads, suites
 
@@ -15,13 +15,13 @@ def drive(attention, given):
 
 
 def call(attention, x, memory, mask):
-    """Leave the mask out if there is none. The name "x" for memory stands for that very tensor."""
+    """Leave the mask out if there is none. Memory "x" means the tensor x itself."""
     memory = x if isinstance(memory, str) else memory
     return attention(x, memory) if mask is None else attention(x, memory, memory_mask=mask)
 
 
 def maker(draw, width, **more_init):
-    """Return a maker of cases whose memory has this width."""
+    """Return a maker of cases with this width of memory."""
     return CaseMaker(
         draw,
         init={"d_model": "M", "num_heads": "H", **more_init},
@@ -34,7 +34,7 @@ def maker(draw, width, **more_init):
 
 
 def cases(draw):
-    """Yield what a submission is run on."""
+    """Yield the cases on which a submission runs."""
     case, same_width = maker(draw, "E", memory_dim="E"), maker(draw, "M")
     yield from suites.heads_apart(case, B=2, Lq=5, Lk=7, H=3, D=4, E=10)
     yield same_width("memory as wide as x", B=3, Lq=7, Lk=4, H=2, D=5)
@@ -54,7 +54,7 @@ def cases(draw):
     for name, mask in (("training mode, padding", "padding"), ("training mode, no mask", None)):
         training = {"mask": mask, "mode": "train", "check": "train/eval"}
         yield case(name, B=2, Lq=5, Lk=8, H=4, D=3, E=7, **training)
-    # Where sizes agree, a mask that is lined up wrongly raises nothing.
+    # If sizes are equal, a wrongly aligned mask raises no error.
     for name, some_equal in (
         ("as many batch items as queries", {"Lq": 4, "equal": "B Lq"}),
         ("as many batch items as heads", {"H": 4, "equal": "B H"}),
@@ -88,11 +88,11 @@ def cases(draw):
 
 
 def refusals():
-    """Yield constructor arguments that cannot work."""
+    """Yield constructor arguments that must be refused."""
     yield from bad_heads()
     yield from bad_heads(memory_dim=24)  # most of these numbers of heads divide memory_dim
 
 
-# The diagnosis nudges an entry of KEYS and looks at QUERIES: so it sees who attends to whom.
+# The diagnosis changes entries of KEYS and observes QUERIES, to see which keys a query attends to.
 KEYS, QUERIES = "memory", "out"
 values_alone = ROLES.without_queries

@@ -1,4 +1,4 @@
-"""Cases for flash attention: ends of blocks and of sight, scores up to 1e4, memory."""
+"""Cases for flash attention: block ends, causal limits, scores up to 1e4, memory."""
 
 from dataclasses import replace
 
@@ -19,7 +19,7 @@ class BlockMaker(CaseMaker):
     """Make cases with the options `block` (None for the default size) and `causal`."""
 
     def __call__(self, name, *, block=None, causal=False, inputs=None, **more):
-        """Return one case. Causal ones belong to the check `masks`."""
+        """Return one case. Causal cases belong to the check `masks`."""
         options = dict(inputs or {})
         if causal:
             options["causal"] = True
@@ -30,7 +30,7 @@ class BlockMaker(CaseMaker):
 
 
 def cases(draw):
-    """Yield what a submission is run on."""
+    """Yield the cases on which a submission runs."""
     case = BlockMaker(
         draw,
         inputs={"q": "B H Lq D", "k": "B H Lk D", "v": "B H Lk D"},
@@ -66,7 +66,7 @@ def cases(draw):
 
 
 def causal_cases(case):
-    """Yield ends of blocks and of sight in all the ways that they can fall together."""
+    """Yield all combinations of block ends and the last visible key."""
     for name, block, lengths, more in (
         ("as many queries as keys", 4, (8, 8), {"equal": "Lq Lk"}),
         ("B = H, blocks that do not divide the length", 3, (7, 7), {"B": 3, "equal": "B H, Lq Lk"}),
@@ -90,7 +90,7 @@ def steep_cases(case):
     B, H, Lq, Lk, D, block = 2, 5, 7, 11, 4, 3
 
     def scored(name, of_queries, of_keys, alone=True, v=None, gradients=False, causal=False):
-        """Let feature 0 make the scores: of_queries * of_keys, exactly, since sqrt(D) is 2.
+        """Let feature 0 make the exact scores of_queries * of_keys; sqrt(D) is 2.
 
         Without `alone` the other features add about ±1. At 1e4 some of their digits are lost.
         """
@@ -102,7 +102,7 @@ def steep_cases(case):
         sizes = {"B": B, "H": H, "Lq": Lq, "Lk": Lk, "D": D, "block": block, "causal": causal}
         return case(name, inputs=inputs, gradients=gradients, **sizes)
 
-    # Steps of 2000: in every row one key takes all, to the last digit.
+    # With steps of 2000, one key of every row has the whole weight, to the last digit.
     stairs = torch.linspace(-10000, 10000, Lk)
     yield scored("scores rising to 1e4", 1, stairs)
     yield scored("scores falling from 1e4", -1, stairs)
@@ -115,15 +115,16 @@ def steep_cases(case):
         yield scored(f"a first block at 0, the others at {others:.0f}", 1, low)
     yield scored("all scores near 1e4", 1, 10000, alone=False)
     yield scored("all scores near -1e4", 1, -10000, alone=False)
-    # Neighbours along every axis lie 20,000 apart, and so do queries a block apart.
+    # Scores of neighbours along every axis differ by 20,000, and so do those of queries one block
+    # apart.
     turns = torch.arange(B)[:, None, None] + torch.arange(H)[:, None] + torch.arange(Lq)
     name = "one row of scores near 1e4, the next near -1e4"
     yield scored(name, 1 - 2 * (turns % 2), 10000, alone=False)
     yield scored("scores rising to 1e4, causal", 1, stairs, causal=True)
     yield scored("scores falling from 1e4, causal", -1, stairs, causal=True)
     yield scored("all scores -1e4, causal", 1, -10000, alone=False, causal=True)
-    # Queries 0 to 4 do not see the last two keys and would score 1e4 with them; the other queries
-    # score 0 or -1e4 there.
+    # Queries 0 to 4 do not see the last two keys, but their scores with them are 1e4. The scores of
+    # the other queries with these keys are 0 or -1e4.
     early, late = torch.arange(Lq) < 5, torch.arange(Lk) > Lk - 3
     hidden = {"alone": False, "gradients": True, "causal": True}
     name = "hidden scores of 1e4 next to ordinary scores"
@@ -136,7 +137,7 @@ def steep_cases(case):
 def memory_cases(case):
     """Yield cases whose memory is counted. D is well below the size of a block.
 
-    A loop over single queries is a legal answer, so there are few queries. They are still more than
+    There are few queries, because a loop over single queries is allowed. They are still more than
     a block, because a block of queries may be compared with all keys at once.
     """
     for name, Lq, Lk, D, block, more in (
@@ -148,7 +149,7 @@ def memory_cases(case):
     ):
         sizes = {"B": 1, "H": 1, "Lq": Lq, "Lk": Lk, "D": D, "block": block, **more}
         yield case(f"memory, {name}", probe="memory", limit=Lq * Lk, **sizes)
-    # All that is alive at once, with many keys in 16 blocks.
+    # All memory in use at the same time, with many keys in 16 blocks.
     sizes = {"B": 1, "H": 1, "D": 2, "probe": "held", "dtype": "float64"}
     few = {"Lq": 16, "Lk": 512, "block": 32, "limit": 16 * 512}
     many = {"Lq": 64, "Lk": 33000, "block": 2063, "limit": 64 * 33000}
@@ -156,6 +157,6 @@ def memory_cases(case):
     yield replace(case("held, 16 queries, 512 keys", **few, **sizes), larger=larger)
 
 
-# The diagnosis nudges an entry of KEYS and looks at QUERIES: so it sees who attends to whom.
+# The diagnosis changes entries of KEYS and observes QUERIES, to see which keys a query attends to.
 KEYS, QUERIES = "v", "out"
 SCORED_BY = {"v": "k"}

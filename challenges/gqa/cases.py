@@ -6,7 +6,7 @@ ROLES = Projected(kv_heads="Hkv")
 
 
 def drive(attention, given):
-    """Call once, or twice on the same object with another x and a mask of its own."""
+    """Call once, or twice on the same object with another x and another mask."""
     outputs = {"out": call(attention, given.x, given.mask)}
     if "later_x" in given.inputs:
         outputs["later_out"] = call(attention, given.later_x, given.later_mask)
@@ -19,7 +19,7 @@ def call(attention, x, mask):
 
 
 def cases(draw):
-    """Yield what a submission is run on."""
+    """Yield the cases on which a submission runs."""
     case = CaseMaker(
         draw,
         init={"d_model": "M", "num_heads": "H", "num_kv_heads": "Hkv"},
@@ -57,6 +57,6 @@ def cases(draw):
 
 refusals = bad_groups
 
-# The diagnosis nudges an entry of KEYS and looks at QUERIES: so it sees who attends to whom.
+# The diagnosis changes entries of KEYS and observes QUERIES, to see which keys a query attends to.
 KEYS, QUERIES = "x", "out"
 values_alone = ROLES.without_queries

@@ -1,7 +1,7 @@
-"""Cases for the analysis of heads: entropies and distances of many heads, kinds of single ones.
+"""Cases for the analysis of heads: entropies and distances of many heads, kinds of single heads.
 
-Where an entropy has zeros in it, other heads of the case have none: otherwise the tolerance would
-be measured by zeros alone.
+If a head has zeros, other heads of the case have none: otherwise only zeros would determine the
+tolerance.
 """
 
 from dataclasses import dataclass, replace
@@ -14,7 +14,7 @@ OUTPUTS = {"attention_entropy": "entropy", "mean_attention_distance": "distance"
 
 
 def drive(analysis, given):
-    """Call one function, `classify_head` once for each head that the case names."""
+    """Call one function. Call `classify_head` once for each head of the case."""
     if given.function == "classify_head":
         heads = {name: weights for name, weights in given.inputs.items() if name != "function"}
         return {name: analysis.classify_head(weights) for name, weights in heads.items()}
@@ -30,7 +30,7 @@ class MeasureMaker(CaseMaker):
     high: float = 1.0
 
     def __call__(self, name, *, weights=None, inputs=None, **more):
-        """Return one case with these weights, or with weights that are drawn."""
+        """Return one case with these weights, or with random weights."""
         given = {"function": self.function, **(inputs or {})}
         if weights is not None:
             given["weights"] = weights
@@ -44,14 +44,14 @@ class MeasureMaker(CaseMaker):
 
 
 def makers(draw, function, last, **more):
-    """Yield makers for the leading dims "B H", "H", none and "G B H"."""
+    """Yield a maker for each of the leading dims "B H", "H", none and "G B H"."""
     for lead in ("B H", "H", "", "G B H"):
         dims = {"inputs": {"weights": f"{lead} {last}"}, "outputs": {OUTPUTS[function]: lead}}
         yield MeasureMaker(draw, function=function, **dims, **more)
 
 
 def cases(draw):
-    """Yield what a submission is run on."""
+    """Yield the cases on which a submission runs."""
     yield from entropies(draw)
     yield from distances(draw)
     yield from classified(draw)
@@ -69,7 +69,7 @@ def causal_rows(draw, length):
 
 
 def entropies(draw):
-    """Yield rows wide and narrow, with zeros and without."""
+    """Yield rows with large and small entropies, with and without zeros."""
     case, of_heads, single, of_groups = makers(draw, "attention_entropy", "Lq Lk")
     scaled = replace(case, low=0.3, high=0.9)
     even, two, one = [0.25] * 4, [0.5, 0.0, 0.5, 0.0], [0.0, 0.0, 1.0, 0.0]
@@ -104,7 +104,7 @@ def entropies(draw):
 
 
 def distances(draw):
-    """Yield heads that look near and far."""
+    """Yield heads with small and large distances."""
     function, sums = "mean_attention_distance", {"low": 0.3, "high": 0.9}
     case, of_heads, single, of_groups = makers(draw, function, "L L", **sums)
     previous, first = torch.eye(5).roll(-1, 1).tril(), torch.eye(5)[:1].expand(5, 5)
@@ -125,7 +125,7 @@ def distances(draw):
     yield usual("two tokens, a batch of one", B=1, H=3, L=2)
     yield case("random sizes", **draw.sizes(B=(2, 3), H=(2, 6), L=(5, 11)))
     yield of_heads("float64, 40 tokens", H=3, L=40, dtype="float64")
-    # Positions beyond what int8 and bfloat16 count to.
+    # Positions that int8 and bfloat16 cannot represent.
     yield single("float64, 270 tokens", L=270, dtype="float64", gradients=False)
     yield case("bfloat16", B=2, H=3, L=6, dtype="bfloat16")
     yield from suites.layouts(case, B=3, H=2, L=5)
@@ -134,14 +134,14 @@ def distances(draw):
 
 
 def matrix(rows_in_words):
-    """Return the matrix that is written as ".5 .5 / .2 .8"."""
+    """Return the matrix of a text: ".5 .5 / .2 .8" has two rows."""
     return torch.tensor([[float(word) for word in row.split()] for row in rows_in_words.split("/")])
 
 
 def head(draw, length, diagonal, column, below, above):
     """Return [L, L] weights, L >= 3, split at random; `diagonal` is the mean of the diagonal.
 
-    The others are sums: of column 0 under the diagonal, of the rest under it, of all above it.
+    The other arguments are sums: of column 0 below the diagonal, of the rest below it, of all above.
     """
     query, key = torch.arange(length)[:, None], torch.arange(length)
     weights = torch.zeros(length, length, dtype=torch.float64)
@@ -154,7 +154,7 @@ def head(draw, length, diagonal, column, below, above):
     for place, total in parts:
         share = draw.uniform(int(place.sum()), low=0.8, high=1.2)
         weights[place] = share / share.sum() * total
-    # The first entry is exact, and with it the mean of column 0.
+    # The first entry is exact, and so is the mean of column 0.
     rest = range(1, length)
     weights[0, 0] = diagonal
     weights[rest, rest] *= diagonal * (length - 1) / weights.diagonal()[1:].sum()
@@ -170,7 +170,7 @@ def kinds(name, heads, **more):
 
 
 def classified(draw):
-    """Yield heads of every kind, at the limits, of two kinds at once, with empty triangles."""
+    """Yield heads of every kind, at the limits, with two true conditions, with empty triangles."""
 
     def heads(length, **parts):
         """Return random heads; `parts` are the last arguments of `head`."""
@@ -209,14 +209,14 @@ def classified(draw):
         above_2_0004_times_below=(0.3, 0.3, 0.7, 2.0004),
     )
     yield kinds("a ten-thousandth over and under the limits", nearer)
-    # Sums of these are exact in every dtype and order.
+    # Sums of these numbers are exact in every dtype and order.
     twice = matrix(".25 .25 0 0 / .25 .5 .125 .125 / .125 .25 .5 0 / 0 .25 .125 .25")
     exact = {"below_exactly_twice_above": twice, "above_exactly_twice_below": twice.T}
     half = ".75 .125 0 .125 / .25 .25 .25 .25 / .125 .125 .5 .25 / .125 .25 .125 .5"
     exact["diagonal_exactly_half"] = matrix(half)
     for dtype in ("float32", "float64", "bfloat16"):
         yield kinds(f"exactly at the limits, {dtype}", exact, dtype=dtype)
-    # 0.487 + (0.6 - 0.487) is 0.6 to the last bit, and half of it 0.3. In float32 both round down.
+    # 0.487 + (0.6 - 0.487) is exactly 0.6 in float64, and half of it 0.3. float32 rounds both down.
     column = torch.tensor([[0.6 - 0.487, 0.8], [0.487, 0.5]], dtype=torch.float64)
     exact = {"column_exactly_30_percent": column}
     yield kinds("column 0 at exactly 30%, float64", exact, dtype="float64")
@@ -268,7 +268,7 @@ def classified(draw):
         "one_entry_below": ".3 .1 .1 .1 / 0 .3 .1 .1 / .5 0 .3 .1 / 0 0 0 .3",
         "diagonal_from_the_other_corner": ".1 .1 .1 .7 / .1 .1 .7 .1 / .1 .7 .1 .1 / .7 .1 .1 .1",
     }
-    # Means are over all rows, also those of padded tokens. Sums of these are exact.
+    # Means are over all rows, including those of padded tokens. Sums of these numbers are exact.
     padded = {
         "first_key_of_half_the_rows": ".5 0 .25 .25 / .5 0 .25 .25 / 0 0 0 0 / 0 0 0 0",
         "itself_in_half_the_rows": ".75 0 0 .25 / .25 .75 0 0 / 0 0 0 0 / 0 0 0 0",
@@ -297,8 +297,8 @@ def classified(draw):
     ):
         laid_out = dict.fromkeys(some_heads, layout)
         yield kinds(name, some_heads, layout=laid_out, check="properties")
-    # In bfloat16 no answer comes without a tensor operation: numpy has no such dtype. The heads are
-    # mixed, so that every condition is looked at.
+    # Every answer needs tensor operations in bfloat16, because numpy lacks this dtype. The heads are
+    # mixed, so that every condition is evaluated.
     counted = {"dtype": "bfloat16", "probe": "vectorised"}
     many = kinds("many tokens", heads(14, to_all=(0.2, 0.2, 3.0, 3.2)), **counted)
     few = kinds("few tokens", heads(5, to_all=(0.2, 0.2, 1.2, 1.4)), **counted)

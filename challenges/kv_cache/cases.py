@@ -1,4 +1,4 @@
-"""Cases for multi-head attention with a KV cache. `casekit.caches` explains the inputs."""
+"""Cases for multi-head attention with a KV cache. `casekit.caches` describes the inputs."""
 
 import torch
 
@@ -9,7 +9,7 @@ ROLES = Projected()
 
 
 def drive(attention, given):
-    """Call once without asking for a cache, or step by step on the cache of the step before."""
+    """Call once without use_cache, or step by step with the cache of the step before."""
     past = (given.past_k, given.past_v) if "past_k" in given.inputs else None
     if "before" in given.inputs:
         list(steps(attention, given.before, (given.before.shape[1] - 1, 1)))
@@ -29,7 +29,7 @@ def drive(attention, given):
 
 
 def steps(attention, x, chunks, past=None):
-    """Yield after every step all outputs so far and the cache. A wrong shape ends it."""
+    """Yield all outputs so far and the cache after every step. End at a wrong shape."""
     outs, start = [], 0
     for length in chunks:
         chunk = x[:, start : start + length]
@@ -45,7 +45,7 @@ def steps(attention, x, chunks, past=None):
 
 
 def cases(draw):
-    """Yield what a submission is run on."""
+    """Yield the cases on which a submission runs."""
     case = CachedMaker(
         draw,
         init={"d_model": "M", "num_heads": "H"},
@@ -73,7 +73,8 @@ def cases(draw):
 
 refusals = bad_heads
 
-# The diagnosis nudges entries of KEYS and CACHED and looks at QUERIES: it sees who attends to whom.
+# The diagnosis changes entries of KEYS and CACHED and observes QUERIES, to see which keys a query
+# attends to.
 KEYS, CACHED, QUERIES = "x", "past_v", "out"
 SCORED_BY = {"past_v": "past_k"}
 values_alone = ROLES.without_queries

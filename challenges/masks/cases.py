@@ -1,4 +1,4 @@
-"""Cases for the usual masks: every function alone."""
+"""Cases for the usual masks, for one function at a time."""
 
 from dataclasses import dataclass
 
@@ -20,7 +20,7 @@ class MaskMaker(CaseMaker):
     function: str = ""
 
     def __call__(self, name, *, lengths=None, **more):
-        """Return one case with these lengths, or with B lengths that are drawn."""
+        """Return one case with these lengths, or with B random lengths."""
         inputs = {"function": self.function}
         if lengths is not None:
             more["B"] = len(lengths)
@@ -38,7 +38,7 @@ class MaskMaker(CaseMaker):
 
 
 def cases(draw):
-    """Yield what a submission is run on."""
+    """Yield the cases on which a submission runs."""
 
     def maker(function, inputs, **more):
         outputs = {"mask": "B H Lq Lk"}
@@ -81,8 +81,8 @@ def cases(draw):
     yield cross(name, B=4, Lq=4, Lk=4, equal="B Lq Lk")
     yield cross("as many targets as items", B=3, Lq=3, Lk=5, equal="B Lq")
     yield cross("random sizes", **drawn)
-    # Small integers, half precision and tables of a fixed size do not reach these lengths: from
-    # 2048 on float16 knows only even numbers, and 2049 + 4n becomes 2048 + 4n.
+    # Small integers, half precision and tables of a fixed size fail at these lengths: from 2048 on
+    # float16 has only even numbers, and 2049 + 4n becomes 2048 + 4n.
     lengths = 2049 + 4 * draw.integers(4, high=12)
     yield padding("a maximum of 2100", lengths=lengths, Lk=2100)
     yield causal("3 queries, 2099 keys", Lq=3, Lk=2099)
@@ -97,7 +97,7 @@ def cases(draw):
     same = {"lengths": torch.tensor([4]).expand(4), "layout": {"lengths": "expanded"}}
     yield decoder("one length for all items (expanded)", check="properties", Lk=5, **same)
     yield cross("part of a larger tensor", B=3, Lq=4, Lk=6, **strided)
-    # No other case has the lengths of these: a mask that was kept would cost nothing.
+    # No other case has these lengths, because a stored mask would need no operations.
     for case, small, large in (
         (padding, {"B": 2, "Lk": 17}, {"B": 9, "Lk": 27}),
         (causal, {"Lq": 3, "Lk": 18}, {"Lq": 10, "Lk": 28}),

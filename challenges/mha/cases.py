@@ -6,7 +6,7 @@ from trainer.casekit import CaseMaker, Projected, SecondCall, bad_heads, suites
 from trainer.worker.returns import unpack
 
 ROLES = Projected(query="query", key="key", value="value")
-SELF = {"key": "query", "value": "query"}  # one tensor for all three
+SELF = {"key": "query", "value": "query"}  # one tensor for query, key and value
 
 
 def drive(attention, given):
@@ -26,7 +26,7 @@ def drive(attention, given):
 
 
 def call(attention, inputs, **options):
-    """Leave the mask out if there is none. The name of an input stands for that very tensor."""
+    """Leave the mask out if there is none. The name of an input means the same tensor."""
     query, key, value = inputs["query"], inputs["key"], inputs["value"]
     key = query if isinstance(key, str) else key
     value = {"query": query, "key": key}[value] if isinstance(value, str) else value
@@ -45,7 +45,7 @@ def with_weights(case):
 
 
 def cases(draw):
-    """Yield what a submission is run on."""
+    """Yield the cases on which a submission runs."""
     case = CaseMaker(
         draw,
         init={"d_model": "M", "num_heads": "H"},
@@ -75,14 +75,14 @@ def cases(draw):
     for number, masked in enumerate(suites.masks(case, B=3, Lq=4, Lk=6, H=2, D=5)):
         yield with_weights(masked) if number % 2 else masked
     for steep in suites.steep_scores(case, B=3, Lq=4, Lk=6, H=2, D=5):
-        # Gradients are compared if the output is small. Those of the weights would be larger.
+        # Gradients are compared only if the output is small; those of the weights would be larger.
         yield steep if steep.gradients else with_weights(steep)
     yield from suites.zero_tokens(case, B=2, Lq=5, Lk=7, H=4, D=3)
     for dropped in suites.dropout(case, B=2, Lq=4, Lk=5, H=3, D=6):
         asks = dropped.mode == "eval" or dropped.dropout == 0.6
         yield with_weights(dropped) if asks else dropped
     yield from suites.layouts(case, B=2, Lq=5, Lk=7, H=4, D=3)
-    # A mask [Lq, Lk] could be taken for one of [B, Lk].
+    # A mask [Lq, Lk] could be read as [B, Lk].
     yield from suites.second_calls(case, B=4, Lq=4, Lk=4, H=3, D=5, equal="B Lq Lk")
     later = SecondCall(inputs=SELF, sizes={"B": 5, "Lq": 7, "Lk": 7})
     sizes = {"B": 2, "Lq": 4, "Lk": 6, "H": 3, "D": 5, "mask": "H Lq Lk", "check": "properties"}
@@ -100,6 +100,6 @@ def cases(draw):
 
 refusals = bad_heads
 
-# The diagnosis nudges an entry of KEYS and looks at QUERIES: so it sees who attends to whom.
+# The diagnosis changes entries of KEYS and observes QUERIES, to see which keys a query attends to.
 KEYS, QUERIES = "value", "out"
 SCORED_BY = {"value": "key"}

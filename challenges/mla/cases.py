@@ -9,7 +9,10 @@ from trainer.casekit import Projected, RotaryMaker, positions, suites
 
 @dataclass(frozen=True)
 class Latent(Projected):
-    """q_up, k_up and v_up project latents, whose first three features are those of x."""
+    """Roles of latents whose first three features are those of x.
+
+    q_up, k_up and v_up project these latents.
+    """
 
     q: str = "q_up"
     k: str = "k_up"
@@ -26,7 +29,7 @@ class Latent(Projected):
         return weights
 
     def scored(self, case, sizes, scores):
-        """Let feature 0 of an unrotated part make the scores; the rotary parts add about ±1."""
+        """Let feature 0 of the unrotated part make the scores; the rotary parts add about ±1."""
         draw, width = case.draw, sizes["H"] * sizes["Dv"]
         given = super().scored(case, {**sizes, "D": sizes["Dn"] + sizes["Dr"]}, scores)
         for name, rows, columns in (
@@ -46,17 +49,17 @@ class Latent(Projected):
         return given
 
     def tiny(self, case, sizes):
-        """Draw small weights for the values."""
+        """Return small random weights for the values."""
         return super().tiny(case, {**sizes, "D": sizes["Dv"]})
 
     def heads_apart(self, case, sizes):
-        """Make the output projection the identity. It needs M = H * Dv."""
+        """Return an output projection that is the identity. It needs M = H * Dv."""
         given = super().heads_apart(case, {**sizes, "D": sizes["Dv"]})
         return given | {"outputs": {"out": "B L (H Dv)"}}
 
 
 def drive(attention, given):
-    """Call once, or twice on the same object, with a mask and positions of its own."""
+    """Call once, or twice on the same object with another mask and other positions."""
     later = {name[6:]: value for name, value in given.inputs.items() if name.startswith("later_")}
     outputs = {"out": call(attention, given.inputs)}
     if later:
@@ -71,7 +74,7 @@ def call(attention, inputs):
 
 
 def cases(draw):
-    """Yield what a submission is run on."""
+    """Yield the cases on which a submission runs."""
     case = RotaryMaker(
         draw,
         init={
@@ -100,7 +103,7 @@ def cases(draw):
     yield from positions.orders(case, **sizes)
     yield from positions.equal_sizes(case, **sizes)
     yield from positions.bases(case, **sizes)
-    # Right answers may hold a table of 4096 positions.
+    # Right answers may use a table of 4096 positions.
     yield from positions.far_along(case, farthest=3999, **{**sizes, **far})
     yield from positions.left_padding(case, **sizes)
     everything = dict.fromkeys(sizes, 4)
@@ -114,7 +117,7 @@ def cases(draw):
     yield case("values as wide as queries and keys", **{**sizes, "Dv": 15}, **scattered)
     pair = {**sizes, "H": 1, "Dr": 2}
     yield case("one pair in the rotary part, one head", mask="B 1 L L", **pair)
-    # Right answers may view the rotary part as complex numbers: it starts at an even feature.
+    # The rotary part starts at an even feature, because right answers may view it as complex numbers.
     single = {**sizes, "B": 1, "L": 1, "H": 1, "Dn": 6, "Dv": 5}
     yield case("one token, one head", positions=torch.tensor([[17]]), **single)
     ranges = {"B": (2, 3), "L": (6, 9), "H": (2, 5), "M": (8, 20), "Rq": (4, 20), "Rkv": (4, 20)}
@@ -134,10 +137,10 @@ def cases(draw):
     yield from positions.growth(case, small, large)
 
 
-# The diagnosis nudges an entry of KEYS and looks at QUERIES: so it sees who attends to whom.
+# The diagnosis changes entries of KEYS and observes QUERIES, to see which keys a query attends to.
 KEYS, QUERIES = "x", "out"
 
 
 def values_alone(parameters):
-    """Return parameters with which all queries are zero."""
+    """Return parameters that make all queries zero."""
     return parameters | {"q_down.weight": 0 * parameters["q_down.weight"]}

@@ -6,7 +6,7 @@ ROLES = Projected(kv_heads="")
 
 
 def drive(attention, given):
-    """Call once, or twice on the same object with another x and a mask of its own."""
+    """Call once, or twice on the same object with another x and another mask."""
     outputs = {"out": call(attention, given.x, given.mask)}
     if "later_x" in given.inputs:
         outputs["later_out"] = call(attention, given.later_x, given.later_mask)
@@ -19,7 +19,7 @@ def call(attention, x, mask):
 
 
 def cases(draw):
-    """Yield what a submission is run on."""
+    """Yield the cases on which a submission runs."""
     case = CaseMaker(
         draw,
         init={"d_model": "M", "num_heads": "H"},
@@ -49,7 +49,7 @@ def cases(draw):
     yield from suites.dropout(case, B=2, L=5, H=3, D=4)
     yield from suites.layouts(case, B=2, L=5, H=4, D=3)
     yield from suites.second_calls(case, B=2, L=6, H=3, D=5)
-    # Each size is counted twice: with a mask and without.
+    # Operations are counted with and without a mask.
     small = {"B": 2, "L": 4, "H": 6, "D": 7, "later": SecondCall(sizes={"B": 3, "L": 5})}
     large = {"B": 8, "L": 11, "H": 13, "later": SecondCall(sizes={"B": 9, "L": 12})}
     yield from suites.growth(case, "everything", small, large, mask="B H L L")
@@ -58,6 +58,6 @@ def cases(draw):
 
 refusals = bad_heads
 
-# The diagnosis nudges an entry of KEYS and looks at QUERIES: so it sees who attends to whom.
+# The diagnosis changes entries of KEYS and observes QUERIES, to see which keys a query attends to.
 KEYS, QUERIES = "x", "out"
 values_alone = ROLES.without_queries

@@ -18,7 +18,7 @@ def drive(rope, given):
         options = {"base": inputs["base"]} if "base" in inputs else {}
         made = rope.rope_cos_sin(inputs["head_dim"], inputs["max_seq_len"], **options)
         cos, sin = unpack(made, "cos", "sin")
-        if inputs["max_seq_len"] == 1:  # no tolerance is relative to sines that are all 0
+        if inputs["max_seq_len"] == 1:  # there is no relative tolerance if all sines are 0
             return {"cos": as_float32(cos)}
         return {"cos": as_float32(cos), "sin": as_float32(sin)}
     rows = inputs["position_ids"]
@@ -28,13 +28,13 @@ def drive(rope, given):
 
 
 def as_float32(table):
-    """Tables may be float64 as well: no argument names a dtype."""
+    """Return a table in float32. It may be float64, because no argument sets its dtype."""
     is_float64 = isinstance(table, torch.Tensor) and table.dtype == torch.float64
     return table.float() if is_float64 else table
 
 
 def cases(draw):
-    """Yield what a submission is run on."""
+    """Yield the cases on which a submission runs."""
     case = CaseMaker(draw, inputs={}, outputs={"cos": "T D", "sin": "T D"})
 
     def tables(name, T, D, outputs=None, **base):
@@ -56,7 +56,7 @@ def cases(draw):
 
 
 def with_tables(case):
-    """Return the same case with tables of its base. They get no gradients."""
+    """Return the same case with tables for its base. The tables get no gradients."""
     inputs, layout = dict(case.inputs), dict(case.layout)
     T, D, base = case.sizes["T"], case.sizes["D"], inputs.pop("base", 10000.0)
     column = torch.arange(D, dtype=torch.float64) % (D // 2)
@@ -70,10 +70,10 @@ def with_tables(case):
 
 
 def rotations(draw):
-    """Yield cases of `apply_rope`, yet without tables."""
+    """Yield cases of `apply_rope` that have no tables yet."""
     dims = {"q": "B H L D", "k": "B Hkv L D"}
     case = RotaryMaker(draw, inputs=dims, outputs=dims)
-    # Head h holds the unit vector e_h in every token: the output is the cosines and the sines.
+    # Every token of head h is the unit vector e_h, so the output consists of cosines and sines.
     unit = torch.eye(6)[None, :, None].expand(2, 6, 5, 6)
     units = {"inputs": {"q": unit[:, :4], "k": unit[:, 4:5]}, "positions": None}
     yield case("unit vectors", B=2, L=5, H=4, Hkv=1, D=6, T=8, **units)

@@ -8,7 +8,7 @@ from trainer.casekit import RotaryMaker, SecondCall, positions, suites
 
 
 def drive(rope, given):
-    """Call once, or twice. The name of an input stands for that very tensor."""
+    """Call once, or twice. The name of an input means the same tensor."""
     outputs = {"out": call(rope, given.inputs, "")}
     if "later_x" in given.inputs:
         outputs["later_out"] = call(rope, {**given.inputs, "later_x": given.x}, "later_")
@@ -16,16 +16,16 @@ def drive(rope, given):
 
 
 def call(rope, inputs, prefix):
-    """Leave the base out if the case gives none."""
+    """Leave the base out if the case has none."""
     options = {"base": inputs[f"{prefix}base"]} if f"{prefix}base" in inputs else {}
     return rope(inputs[f"{prefix}x"], inputs[f"{prefix}position_ids"], **options)
 
 
 def cases(draw):
-    """Yield what a submission is run on."""
+    """Yield the cases on which a submission runs."""
     case = RotaryMaker(draw, inputs={"x": "B H L D"}, outputs={"out": "B H L D"}, rows="")
     line = replace(case, places="L", words=", one line of positions")
-    # Head h holds the unit vector e_h in every token: the output is the cosines and the sines.
+    # Every token of head h is the unit vector e_h, so the output consists of cosines and sines.
     unit = {"x": torch.eye(4, 6)[None, :, None].expand(2, 4, 5, 6)}
     yield line("unit vectors", B=2, H=4, L=5, D=6, positions=torch.arange(5), inputs=unit)
     sizes = {"B": 3, "H": 4, "L": 5, "D": 14}

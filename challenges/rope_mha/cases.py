@@ -6,7 +6,7 @@ ROLES = Projected(fused="qkv_proj")
 
 
 def drive(attention, given):
-    """Call once, or twice on the same object, with a mask and positions of its own."""
+    """Call once, or twice on the same object with another mask and other positions."""
     later = {name[6:]: value for name, value in given.inputs.items() if name.startswith("later_")}
     outputs = {"out": call(attention, given.inputs)}
     if later:
@@ -21,7 +21,7 @@ def call(attention, inputs):
 
 
 def cases(draw):
-    """Yield what a submission is run on."""
+    """Yield the cases on which a submission runs."""
     case = RotaryMaker(
         draw,
         init={"d_model": "M", "num_heads": "H", "max_seq_len": "T"},
@@ -65,6 +65,6 @@ def cases(draw):
 
 refusals = bad_heads
 
-# The diagnosis nudges an entry of KEYS and looks at QUERIES: so it sees who attends to whom.
+# The diagnosis changes entries of KEYS and observes QUERIES, to see which keys a query attends to.
 KEYS, QUERIES = "x", "out"
 values_alone = ROLES.without_queries

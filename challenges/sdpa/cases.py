@@ -15,7 +15,7 @@ def drive(attention, given):
 
 
 def call(attention, inputs):
-    """Leave the mask out if there is none. The name of an input stands for that very tensor."""
+    """Leave the mask out if there is none. The name of an input means the same tensor."""
     q, k, v = inputs["q"], inputs["k"], inputs["v"]
     k = q if isinstance(k, str) else k
     v = {"q": q, "k": k}[v] if isinstance(v, str) else v
@@ -34,7 +34,7 @@ def maker(draw, lead):
 
 
 def cases(draw):
-    """Yield what a submission is run on."""
+    """Yield the cases on which a submission runs."""
     case, none, single, triple = (maker(draw, lead) for lead in ("B H", "", "N", "G B H"))
     sizes = {"B": 2, "H": 3, "Lq": 5, "Lk": 7, "D": 6, "Dv": 7, "equal": "Lk Dv"}
     identity = {"inputs": {"v": torch.eye(7).expand(2, 3, 7, 7)}, "outputs": {"out": "B H Lq Lk"}}
@@ -60,7 +60,7 @@ def cases(draw):
     yield from suites.tiny_values(case, B=1, H=4, Lq=1, Lk=5, D=6, Dv=7)
     yield from suites.masks(case, B=3, H=2, Lq=5, Lk=7, D=6, Dv=4)
     yield from suites.dtypes(case, B=3, H=2, Lq=5, Lk=7, D=6, Dv=4)
-    # With a head dim of 64, a fill that is put in before the scale is an eighth of itself.
+    # With head dim 64, the scale divides a mask's fill value by 8 if the fill comes first.
     yield from suites.steep_scores(case, gradients=True, B=3, H=5, Lq=4, Lk=7, D=64, Dv=6)
     yield from suites.zero_tokens(case, B=2, H=3, Lq=5, Lk=7, D=6, Dv=4)
     yield from suites.layouts(case, B=3, H=4, Lq=5, Lk=7, D=6, Dv=2)
@@ -76,6 +76,6 @@ def cases(draw):
     yield from suites.growth(case, "length, no mask", small, {"Lq": 300, "Lk": 310})
 
 
-# The diagnosis nudges an entry of KEYS and looks at QUERIES: so it sees who attends to whom.
+# The diagnosis changes entries of KEYS and observes QUERIES, to see which keys a query attends to.
 KEYS, QUERIES = "v", "out"
 SCORED_BY = {"v": "k"}

@@ -1,8 +1,9 @@
-"""Additive attention: a network with one hidden layer scores how well a query and a key agree.
+"""Additive attention: a network with one hidden layer scores a query with a key.
 
     score(q, k) = v^T tanh(W_q q + W_k k)    out = softmax(scores) V
 
-tanh keeps every hidden unit within ±1, so the scores need no scale; W_k k can be computed once for all decoding steps.
+tanh keeps every hidden unit within ±1, so the scores need no scale. W_k k can be computed once for
+all decoding steps.
 Bahdanau, Cho, Bengio 2014, "Neural Machine Translation by Jointly Learning to Align and Translate".
 """
 
@@ -23,15 +24,16 @@ class AdditiveAttention(nn.Module):
         q = self.q_proj(query)  # [B, Lq, hidden_dim]
         k = self.k_proj(keys)  # [B, Lk, hidden_dim]
 
-        # every query meets every key: the axes of length 1 broadcast against each other
+        # the axes of length 1 broadcast, so that every query is added to every key
         q = q.unsqueeze(2)  # [B, Lq, 1, hidden_dim]
         k = k.unsqueeze(1)  # [B, 1, Lk, hidden_dim]
         hidden = q + k  # [B, Lq, Lk, hidden_dim]
-        # tanh of the sum: without it, or of each side alone, q would add the same to every score of its row and change no weight
+        # without tanh, or with tanh of each part, q would add the same number to all scores of
+        # its row, which changes no weight
         hidden = torch.tanh(hidden)
 
         scores = self.score_proj(hidden)  # [B, Lq, Lk, 1]
-        # squeeze(-1), not squeeze(): B, Lq and Lk may be 1 as well
+        # squeeze(-1), not squeeze(): B, Lq and Lk may also be 1
         scores = scores.squeeze(-1)  # [B, Lq, Lk]
         if mask is not None:
             scores = scores.masked_fill(~mask, float("-inf"))

@@ -1,8 +1,9 @@
 """Cross-attention: the queries come from one sequence, the keys and values from another.
 
-    head_h = softmax(q_h k_h^T / sqrt(D) + mask) v_h    with q = x W_q, k = memory W_k, v = memory W_v
+    head_h = softmax(q_h k_h^T / sqrt(D) + mask) v_h
+    with q = x W_q, k = memory W_k, v = memory W_v
 
-The two sequences may differ in length and in width; padding of the memory gets no weight.
+The two sequences may differ in length and in width. Padding of the memory gets no weight.
 Vaswani et al. 2017, "Attention Is All You Need", section 3.2.3.
 """
 
@@ -32,7 +33,7 @@ class CrossAttention(nn.Module):
         batch, q_len, d_model = x.shape
         k_len = memory.shape[1]
 
-        # whatever the width of memory, its keys and values have M features
+        # keys and values have M features for any width of memory
         q = self.q_proj(x).view(batch, q_len, self.num_heads, self.head_dim)
         k = self.k_proj(memory).view(batch, k_len, self.num_heads, self.head_dim)
         v = self.v_proj(memory).view(batch, k_len, self.num_heads, self.head_dim)
@@ -43,7 +44,7 @@ class CrossAttention(nn.Module):
         scores = q @ k.transpose(-2, -1)  # [B, H, Lq, Lk]
         scores = scores / math.sqrt(self.head_dim)
         if memory_mask is not None:
-            # broadcasting lines up from the right: a bare [B, Lk] would be taken for [Lq, Lk]
+            # broadcasting aligns from the right: [B, Lk] would be read as [Lq, Lk]
             mask = memory_mask[:, None, None, :]  # [B, 1, 1, Lk]
             scores = scores.masked_fill(~mask, float("-inf"))
         weights = torch.softmax(scores, dim=-1)  # [B, H, Lq, Lk]

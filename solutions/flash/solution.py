@@ -1,4 +1,4 @@
-"""FlashAttention's forward pass: exact attention, block by block of keys, without ever holding the [Lq, Lk] scores.
+"""FlashAttention's forward pass: exact attention, block by block, without [Lq, Lk] scores.
 
     m' = max(m, max_j s_j)    p_j = exp(s_j - m')    c = exp(m - m')
     l' = c l + sum_j p_j      acc' = c acc + sum_j p_j v_j      out = acc / l after the last block
@@ -12,7 +12,10 @@ import torch
 
 
 def flash_attention(q, k, v, causal=False, block_size=64):
-    """q [B, H, Lq, D], k and v [B, H, Lk, D] -> [B, H, Lq, D]; causal: query i sees key j iff j <= i + (Lk - Lq)."""
+    """Return attention [B, H, Lq, D] of q [B, H, Lq, D] to k and v [B, H, Lk, D].
+
+    causal: query i sees key j iff j <= i + (Lk - Lq).
+    """
     batch, heads, q_len, head_dim = q.shape
     k_len = k.shape[-2]
     if k.shape[-1] != head_dim:
@@ -20,7 +23,10 @@ def flash_attention(q, k, v, causal=False, block_size=64):
     if v.shape[-2] != k_len:
         raise ValueError(f"there are {k_len} keys, but {v.shape[-2]} values")
     if causal and q_len > k_len:
-        raise ValueError(f"causal attention needs as many keys as queries or more; there are {q_len} queries and {k_len} keys")
+        raise ValueError(
+            "causal attention needs as many keys as queries or more; "
+            f"there are {q_len} queries and {k_len} keys"
+        )
     if block_size < 1:
         raise ValueError(f"block_size must be at least 1; it is {block_size}")
 
@@ -28,7 +34,7 @@ def flash_attention(q, k, v, causal=False, block_size=64):
     # the queries are the last q_len of k_len positions
     q_pos = torch.arange(q_len, device=q.device)[:, None] + (k_len - q_len)  # [Lq, 1]
 
-    # not 0: where all scores lie far below 0, every exp would underflow and the sum would be 0
+    # not 0: if all scores are far below 0, every exp would underflow and the sum would be 0
     row_max = q.new_full((batch, heads, q_len, 1), float("-inf"))
     row_sum = q.new_zeros((batch, heads, q_len, 1))
     acc = q.new_zeros((batch, heads, q_len, head_dim))
@@ -43,10 +49,11 @@ def flash_attention(q, k, v, causal=False, block_size=64):
             k_pos = torch.arange(start, stop, device=q.device)  # [block]
             scores = scores.masked_fill(k_pos > q_pos, float("-inf"))
 
-        # finite from the first block on: it holds key 0, which every query sees. Else -inf - -inf below would be NaN
+        # finite after the first block, because every query sees key 0. Otherwise -inf - -inf below
+        # would be NaN
         new_max = torch.maximum(row_max, scores.amax(dim=-1, keepdim=True))  # [B, H, Lq, 1]
         weights = torch.exp(scores - new_max)  # [B, H, Lq, block]
-        # all that was summed so far was measured from the old maximum
+        # the sums so far refer to the old maximum
         correction = torch.exp(row_max - new_max)  # [B, H, Lq, 1]
         row_sum = correction * row_sum + weights.sum(dim=-1, keepdim=True)
         acc = correction * acc + weights @ v_block

@@ -2,7 +2,7 @@
 
     out_h = softmax(q_h k_g^T / sqrt(D) + mask) v_g    with g = h // (H / Hkv)
 
-Hkv = H is multi-head attention, Hkv = 1 multi-query attention; the KV cache shrinks by H / Hkv.
+Hkv = H is multi-head attention, Hkv = 1 is multi-query attention. The KV cache shrinks by H / Hkv.
 Ainslie et al. 2023, "GQA: Training Generalized Multi-Query Transformer Models".
 """
 
@@ -20,7 +20,9 @@ class GroupedQueryAttention(nn.Module):
         if d_model % num_heads != 0:
             raise ValueError(f"d_model {d_model} is not divisible by num_heads {num_heads}")
         if num_heads % num_kv_heads != 0:
-            raise ValueError(f"num_heads {num_heads} is not divisible by num_kv_heads {num_kv_heads}")
+            raise ValueError(
+                f"num_heads {num_heads} is not divisible by num_kv_heads {num_kv_heads}"
+            )
         self.num_heads = num_heads
         self.num_kv_heads = num_kv_heads
         self.head_dim = d_model // num_heads
@@ -33,7 +35,7 @@ class GroupedQueryAttention(nn.Module):
     def forward(self, x, mask=None):
         batch, length, d_model = x.shape
 
-        # view then transpose: [B, L, H * D] holds the features of one token side by side
+        # view, then transpose: in [B, L, H * D] the features of one token are next to each other
         q = self.q_proj(x).view(batch, length, self.num_heads, self.head_dim)
         k = self.k_proj(x).view(batch, length, self.num_kv_heads, self.head_dim)
         v = self.v_proj(x).view(batch, length, self.num_kv_heads, self.head_dim)
@@ -41,7 +43,7 @@ class GroupedQueryAttention(nn.Module):
         k = k.transpose(1, 2)  # [B, Hkv, L, D]
         v = v.transpose(1, 2)  # [B, Hkv, L, D]
 
-        # repeat_interleave gives K0 K0 K1 K1, neighbours share; repeat would give K0 K1 K0 K1
+        # repeat_interleave gives K0 K0 K1 K1: neighbours share; repeat would give K0 K1 K0 K1
         group_size = self.num_heads // self.num_kv_heads
         k = k.repeat_interleave(group_size, dim=1)  # [B, H, L, D]
         v = v.repeat_interleave(group_size, dim=1)  # [B, H, L, D]

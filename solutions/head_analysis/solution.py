@@ -1,9 +1,9 @@
-"""Three measures of an attention head: how widely it looks, how far, and where.
+"""Three measures of an attention head: the entropy, the distance and the kind.
 
     entropy  = mean_i( -sum_j p_ij ln p_ij )        distance = sum_ij p_ij |i - j| / sum_ij p_ij
 
-Entropy 0 is one key a query, ln Lk all keys alike. Kinds of heads as in Clark et al. 2019, "What Does BERT Look At?",
-and Voita et al. 2019, "Analyzing Multi-Head Self-Attention".
+Entropy 0 means one key for each query, ln Lk means equal weights. Kinds of heads as in Clark et al.
+2019, "What Does BERT Look At?", and Voita et al. 2019, "Analyzing Multi-Head Self-Attention".
 """
 
 import torch
@@ -11,7 +11,7 @@ import torch
 
 def attention_entropy(weights):
     """weights [..., Lq, Lk] -> [...], in nats."""
-    # xlogy(0, 0) is 0; p * log(p) would be 0 * -inf = NaN
+    # xlogy(0, 0) is 0, but p * log(p) would be 0 * -inf = NaN
     terms = torch.xlogy(weights, weights)  # [..., Lq, Lk]
     of_queries = -terms.sum(dim=-1)  # [..., Lq]
     return of_queries.mean(dim=-1)  # [...]
@@ -23,7 +23,7 @@ def mean_attention_distance(weights):
     position = torch.arange(length, device=weights.device)  # [L]
     distance = (position[:, None] - position[None, :]).abs()  # [L, L]
     moved = (weights * distance).sum(dim=(-2, -1))  # [...]
-    # rows need not sum to 1, so the total is summed and not L
+    # rows need not sum to 1, so the total is not L
     total = weights.sum(dim=(-2, -1))  # [...]
     return moved / total
 
@@ -40,7 +40,7 @@ def classify_head(weights):
         return "positional"
     if on_first_key > 0.3:
         return "global"
-    # products, not quotients: either sum may be 0
+    # products, not quotients: each sum may be 0
     if below > 2 * above:
         return "backward"
     if above > 2 * below:

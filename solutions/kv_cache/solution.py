@@ -2,8 +2,10 @@
 
     K = [K_past; X W_k]    V = [V_past; X W_v]    out = softmax(Q K^T / sqrt(D) + causal) V W_o
 
-Token t needs the keys and values of the tokens up to t and no old query, so these two are all that is kept.
-Vaswani et al. 2017, "Attention Is All You Need"; Pope et al. 2022, "Efficiently Scaling Transformer Inference".
+Token t needs the keys and values of the tokens up to t, but no old query, so only keys and values
+are kept.
+Vaswani et al. 2017, "Attention Is All You Need"; Pope et al. 2022, "Efficiently Scaling
+Transformer Inference".
 """
 
 import math
@@ -40,13 +42,13 @@ class CachedMultiHeadAttention(nn.Module):
         if past_kv is not None:
             past_k, past_v = past_kv
             past_length = past_k.shape[2]
-            # cat makes new tensors: the caller's cache stays as it was and may be continued twice
+            # cat makes new tensors: the caller's cache does not change and may be continued twice
             k = torch.cat([past_k, k], dim=2)  # [B, H, Lpast + L, D]
             v = torch.cat([past_v, v], dim=2)  # [B, H, Lpast + L, D]
 
         scores = q @ k.transpose(-2, -1)  # [B, H, L, Lpast + L]
         scores = scores / math.sqrt(self.head_dim)
-        # row i is position Lpast + i, so its last visible key lies on diagonal Lpast, not 0
+        # row i is position Lpast + i, so its last visible key is on diagonal Lpast, not 0
         everything = torch.ones(length, past_length + length, dtype=torch.bool, device=x.device)
         visible = everything.tril(diagonal=past_length)
         scores = scores.masked_fill(~visible, float("-inf"))

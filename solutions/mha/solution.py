@@ -2,7 +2,7 @@
 
     head_h = softmax(q_h k_h^T / sqrt(D) + mask) v_h        out = [head_1 ... head_H] W_o
 
-The queries come from one sequence, the keys and values from another, or all from the same.
+The queries come from one sequence, the keys and values from another, or all from the same one.
 Vaswani et al. 2017, "Attention Is All You Need", section 3.2.2.
 """
 
@@ -31,7 +31,7 @@ class MultiHeadAttention(nn.Module):
         batch, q_len, d_model = query.shape
         k_len = key.shape[1]
 
-        # view then transpose: [B, L, H * D] holds the features of one token side by side
+        # view, then transpose: in [B, L, H * D] the features of one token are next to each other
         q = self.q_proj(query).view(batch, q_len, self.num_heads, self.head_dim)
         k = self.k_proj(key).view(batch, k_len, self.num_heads, self.head_dim)
         v = self.v_proj(value).view(batch, k_len, self.num_heads, self.head_dim)
@@ -44,7 +44,7 @@ class MultiHeadAttention(nn.Module):
         if mask is not None:
             scores = scores.masked_fill(~mask, float("-inf"))
         weights = torch.softmax(scores, dim=-1)  # [B, H, Lq, Lk]
-        # a name of its own: under dropout the rows no longer sum to 1, and `weights` is what we return
+        # a new name: the rows of `dropped` do not sum to 1, and `weights` is returned
         dropped = self.dropout(weights)
 
         heads = dropped @ v  # [B, H, Lq, D]

@@ -1,9 +1,12 @@
-"""Multi-head self-attention with one fused projection: q, k and v of all heads from a single product.
+"""Multi-head self-attention with one fused projection for q, k and v of all heads.
 
-    [q | k | v] = x W_qkv        head_h = softmax(q_h k_h^T / sqrt(D) + mask) v_h        out = [head_1 ... head_H] W_o
+    [q | k | v] = x W_qkv    head_h = softmax(q_h k_h^T / sqrt(D) + mask) v_h
+    out = [head_1 ... head_H] W_o
 
-The same function as with three layers, in one larger and thus faster matrix product; GPT-2 calls it c_attn.
-Vaswani et al. 2017, "Attention Is All You Need"; Radford et al. 2019, "Language Models are Unsupervised Multitask Learners".
+The function equals that of three layers, but one larger matrix product is faster; GPT-2 calls the
+layer c_attn.
+Vaswani et al. 2017, "Attention Is All You Need"; Radford et al. 2019, "Language Models are
+Unsupervised Multitask Learners".
 """
 
 import math
@@ -28,7 +31,7 @@ class FusedMultiHeadAttention(nn.Module):
     def forward(self, x, mask=None):
         batch, length, d_model = x.shape
 
-        # 3 stands before H: the rows are all of q, then all of k, then all of v, not q k v of one head after the other
+        # 3 is before H: the rows are all of q, then all of k, then all of v, not head by head
         qkv = self.qkv_proj(x).view(batch, length, 3, self.num_heads, self.head_dim)
         qkv = qkv.permute(2, 0, 3, 1, 4)  # [3, B, H, L, D]
         q, k, v = qkv.unbind(dim=0)  # each [B, H, L, D]

@@ -1,9 +1,11 @@
-"""Multi-head latent attention (MLA), as in DeepSeek-V2 but without its norms: keys and values of all heads from one small latent.
+"""Multi-head latent attention (MLA) of DeepSeek-V2, without its norms: all heads share a latent.
 
-    c_q = x W_DQ    c_kv = x W_DKV    q_h = [c_q W_UQ_h ; RoPE(c_q W_QR_h)]    k_h = [c_kv W_UK_h ; RoPE(x W_KR)]    v_h = c_kv W_UV_h
+    c_q = x W_DQ    q_h = [c_q W_UQ_h ; RoPE(c_q W_QR_h)]
+    c_kv = x W_DKV    k_h = [c_kv W_UK_h ; RoPE(x W_KR)]    v_h = c_kv W_UV_h
     out_h = softmax(q_h k_h^T / sqrt(Dn + Dr) + mask) v_h
 
-A cache holds c_kv and one rotary key a token, whatever H is. DeepSeek-AI 2024, "DeepSeek-V2"; RoPE: Su et al. 2021, "RoFormer".
+A cache holds c_kv and one rotary key for each token, for any H.
+DeepSeek-AI 2024, "DeepSeek-V2"; RoPE: Su et al. 2021, "RoFormer".
 """
 
 import math
@@ -13,10 +15,11 @@ from torch import nn
 
 
 def rotate(x, position_ids, base):
-    """Interleaved RoPE: x [B, h, L, Dr] of h heads, position_ids [B, L] -> [B, h, L, Dr]."""
+    """Apply interleaved RoPE to x [B, h, L, Dr] with h heads and position_ids [B, L]."""
     rope_dim = x.shape[-1]
     exponents = torch.arange(0, rope_dim, 2, device=x.device) / rope_dim  # [Dr/2], 2i / Dr
-    angles = position_ids[:, None, :, None] * base**-exponents  # [B, 1, L, Dr/2], float32 whatever the dtype of x
+    # [B, 1, L, Dr/2], float32 for any dtype of x
+    angles = position_ids[:, None, :, None] * base**-exponents
     cos = angles.cos()
     sin = angles.sin()
     a = x[..., 0::2]  # [B, h, L, Dr/2]
@@ -28,7 +31,9 @@ def rotate(x, position_ids, base):
 class MultiHeadLatentAttention(nn.Module):
     """B batch, L length, M d_model, H heads, Dn nope_dim, Dr rope_dim, Dv v_dim."""
 
-    def __init__(self, d_model, num_heads, q_rank, kv_rank, nope_dim, rope_dim, v_dim, rope_base=10000.0):
+    def __init__(
+        self, d_model, num_heads, q_rank, kv_rank, nope_dim, rope_dim, v_dim, rope_base=10000.0
+    ):
         super().__init__()
         self.num_heads = num_heads
         self.nope_dim = nope_dim
@@ -41,7 +46,7 @@ class MultiHeadLatentAttention(nn.Module):
         self.kv_down = nn.Linear(d_model, kv_rank, bias=False)
         self.k_up = nn.Linear(kv_rank, num_heads * nope_dim, bias=False)
         self.v_up = nn.Linear(kv_rank, num_heads * v_dim, bias=False)
-        # a part of its own: a rotation between W_UQ and W_UK would keep these two from being multiplied into one
+        # a separate part: with a rotation between them, W_UQ and W_UK could not be merged
         self.k_rope = nn.Linear(d_model, rope_dim, bias=False)
         self.o_proj = nn.Linear(num_heads * v_dim, d_model, bias=False)
 
@@ -51,16 +56,18 @@ class MultiHeadLatentAttention(nn.Module):
             position_ids = torch.arange(length, device=x.device).expand(batch, length)
 
         c_q = self.q_down(x)  # [B, L, q_rank]
-        q_nope = self.q_up(c_q).view(batch, length, self.num_heads, self.nope_dim).transpose(1, 2)  # [B, H, L, Dn]
-        q_rope = self.q_rope(c_q).view(batch, length, self.num_heads, self.rope_dim).transpose(1, 2)  # [B, H, L, Dr]
+        # q_nope [B, H, L, Dn], q_rope [B, H, L, Dr]
+        q_nope = self.q_up(c_q).view(batch, length, self.num_heads, self.nope_dim).transpose(1, 2)
+        q_rope = self.q_rope(c_q).view(batch, length, self.num_heads, self.rope_dim).transpose(1, 2)
         q_rope = rotate(q_rope, position_ids, self.rope_base)
 
         c_kv = self.kv_down(x)  # [B, L, kv_rank]
-        k_nope = self.k_up(c_kv).view(batch, length, self.num_heads, self.nope_dim).transpose(1, 2)  # [B, H, L, Dn]
-        v = self.v_up(c_kv).view(batch, length, self.num_heads, self.v_dim).transpose(1, 2)  # [B, H, L, Dv]
+        # k_nope [B, H, L, Dn], v [B, H, L, Dv]
+        k_nope = self.k_up(c_kv).view(batch, length, self.num_heads, self.nope_dim).transpose(1, 2)
+        v = self.v_up(c_kv).view(batch, length, self.num_heads, self.v_dim).transpose(1, 2)
         k_rope = self.k_rope(x)[:, None]  # [B, 1, L, Dr]
         k_rope = rotate(k_rope, position_ids, self.rope_base)
-        k_rope = k_rope.expand(-1, self.num_heads, -1, -1)  # [B, H, L, Dr], the same for every head
+        k_rope = k_rope.expand(-1, self.num_heads, -1, -1)  # [B, H, L, Dr], equal for all heads
 
         q = torch.cat((q_nope, q_rope), dim=-1)  # [B, H, L, Dn + Dr]
         k = torch.cat((k_nope, k_rope), dim=-1)  # [B, H, L, Dn + Dr]
@@ -73,5 +80,6 @@ class MultiHeadLatentAttention(nn.Module):
         weights = torch.softmax(scores, dim=-1)  # [B, H, L, L]
 
         heads = weights @ v  # [B, H, L, Dv]
-        merged = heads.transpose(1, 2).reshape(batch, length, self.num_heads * self.v_dim)  # [B, L, H * Dv]
+        # [B, L, H * Dv]
+        merged = heads.transpose(1, 2).reshape(batch, length, self.num_heads * self.v_dim)
         return self.o_proj(merged)

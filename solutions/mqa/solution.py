@@ -1,8 +1,8 @@
-"""Multi-query attention (MQA): H query heads, one key head and one value head for all of them.
+"""Multi-query attention (MQA): H query heads share one key head and one value head.
 
     head_h = softmax(q_h k^T / sqrt(D) + mask) v        out = [head_1 ... head_H] W_o
 
-The KV cache holds 2 D numbers a token instead of 2 M, and decoding reads it H times as cheaply.
+The KV cache holds 2 D numbers for each token instead of 2 M, so decoding reads H times less.
 Shazeer 2019, "Fast Transformer Decoding: One Write-Head is All You Need".
 """
 
@@ -30,13 +30,13 @@ class MultiQueryAttention(nn.Module):
     def forward(self, x, mask=None):
         batch, length, d_model = x.shape
 
-        # view then transpose: [B, L, H * D] holds the features of one token side by side
+        # view, then transpose: in [B, L, H * D] the features of one token are next to each other
         q = self.q_proj(x).view(batch, length, self.num_heads, self.head_dim)
         q = q.transpose(1, 2)  # [B, H, L, D]
         k = self.k_proj(x)  # [B, L, D]
         v = self.v_proj(x)  # [B, L, D]
 
-        # a head axis of length 1, behind the batch; without it B would be lined up with H
+        # a head axis of length 1 after the batch; without it B would be aligned with H
         k = k.unsqueeze(1)  # [B, 1, L, D]
         v = v.unsqueeze(1)  # [B, 1, L, D]
 

@@ -1,8 +1,8 @@
-"""Rotary position embedding (RoPE), half-split: features i and i + D/2 of a head are a point in the plane.
+"""Rotary position embedding (RoPE), half-split: features i and i + D/2 of a head are a pair.
 
-    (a, b) -> (a cos - b sin, b cos + a sin)    by the angle t * base**(-2i/D), position t, pair i < D/2
+    (a, b) -> (a cos - b sin, b cos + a sin)    angle t * base**(-2i/D), position t, pair i < D/2
 
-A rotated query times a rotated key depends on the distance of their positions alone.
+The product of a rotated query and a rotated key depends only on the distance of their positions.
 Su et al. 2021, "RoFormer: Enhanced Transformer with Rotary Position Embedding".
 """
 
@@ -12,11 +12,11 @@ import torch
 def rope_cos_sin(head_dim, max_seq_len, base=10000.0):
     """D head_dim, T max_seq_len -> cos, sin, each [T, D]."""
     exponents = torch.arange(0, head_dim, 2) / head_dim  # [D/2], 2i / D
-    frequencies = base**-exponents  # [D/2], from 1 down to nearly 1 / base
+    frequencies = base**-exponents  # [D/2], from 1 down to almost 1 / base
     positions = torch.arange(max_seq_len)  # [T]
     angles = positions[:, None] * frequencies  # [T, D/2]
 
-    # cat puts an angle in columns i and i + D/2; repeat_interleave would put it in 2i and 2i + 1
+    # cat puts an angle into columns i and i + D/2, repeat_interleave into 2i and 2i + 1
     angles = torch.cat((angles, angles), dim=-1)  # [T, D]
     return angles.cos(), angles.sin()
 
@@ -27,7 +27,7 @@ def apply_rope(q, k, cos, sin, position_ids=None):
     if position_ids is None:
         position_ids = torch.arange(length, device=q.device)[None]  # [1, L]
 
-    # one axis more, for the heads
+    # add an axis for the heads
     cos = cos[position_ids].unsqueeze(1)  # [B, 1, L, D]
     sin = sin[position_ids].unsqueeze(1)  # [B, 1, L, D]
 
@@ -39,6 +39,6 @@ def apply_rope(q, k, cos, sin, position_ids=None):
 
 
 def rotate_half(x):
-    """A quarter turn of every pair: (a, b) -> (-b, a)."""
+    """Rotate every pair by a quarter turn: (a, b) -> (-b, a)."""
     a, b = x.chunk(2, dim=-1)  # [..., D/2] each
     return torch.cat((-b, a), dim=-1)  # [..., D]

@@ -1,9 +1,9 @@
-"""Rotary position embedding (RoPE), interleaved: features 2i and 2i + 1 of a head are a point in the plane.
+"""Rotary position embedding (RoPE), interleaved: features 2i and 2i + 1 of a head are a pair.
 
-    (a, b) -> (a cos - b sin, b cos + a sin)    by the angle p * base**(-2i/D), position p, pair i < D/2
+    (a, b) -> (a cos - b sin, b cos + a sin)    angle p * base**(-2i/D), position p, pair i < D/2
 
-The same rotation as Llama's, with the features in another order. Su et al. 2021, "RoFormer: Enhanced
-Transformer with Rotary Position Embedding".
+This is the rotation of Llama with the features in another order.
+Su et al. 2021, "RoFormer: Enhanced Transformer with Rotary Position Embedding".
 """
 
 import torch
@@ -13,12 +13,12 @@ def apply_rope_interleaved(x, position_ids, base=10000.0):
     """x [B, H, L, D], position_ids [L] or [B, L] -> [B, H, L, D]."""
     head_dim = x.shape[-1]
 
-    # float32 whatever the dtype of x: bfloat16 has no odd position above 256
+    # float32 for any dtype of x: bfloat16 cannot represent odd positions above 256
     exponents = torch.arange(0, head_dim, 2, device=x.device) / head_dim  # [D/2], 2i / D
-    frequencies = base**-exponents  # [D/2], from 1 down to nearly 1 / base
+    frequencies = base**-exponents  # [D/2], from 1 down to almost 1 / base
     angles = position_ids[..., None] * frequencies  # [L, D/2] or [B, L, D/2]
     if position_ids.dim() == 2:
-        # one axis more, for the heads: broadcasting lines up from the right
+        # add an axis for the heads: broadcasting aligns from the right
         angles = angles[:, None]  # [B, 1, L, D/2]
     cos = angles.cos()
     sin = angles.sin()

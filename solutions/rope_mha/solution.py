@@ -1,8 +1,9 @@
 """Multi-head attention with rotary positions (RoPE), half-split as in Llama and GPT-NeoX.
 
-    out_h = softmax((R_m q_h) (R_n k_h)^T / sqrt(D) + mask) v_h    for a query at position m, a key at n
+    out_h = softmax((R_m q_h) (R_n k_h)^T / sqrt(D) + mask) v_h    query at m, key at n
 
-R_t turns features i and i + D/2 by the angle t * base**(-2i/D): the score of two tokens depends on n - m alone.
+R_t rotates features i and i + D/2 by the angle t * base**(-2i/D), so that the score of two tokens
+depends only on n - m.
 Su et al. 2021, "RoFormer: Enhanced Transformer with Rotary Position Embedding".
 """
 
@@ -15,7 +16,9 @@ from torch import nn
 class RoPEMultiHeadAttention(nn.Module):
     """B batch, L length, M d_model, H heads, D = M / H head dim, T max_seq_len."""
 
-    def __init__(self, d_model, num_heads, max_seq_len=2048, rope_base=10000.0, dropout=0.0, bias=True):
+    def __init__(
+        self, d_model, num_heads, max_seq_len=2048, rope_base=10000.0, dropout=0.0, bias=True
+    ):
         super().__init__()
         if d_model % num_heads != 0:
             raise ValueError(f"d_model {d_model} is not divisible by num_heads {num_heads}")
@@ -29,7 +32,7 @@ class RoPEMultiHeadAttention(nn.Module):
         frequencies = rope_base**-exponents  # [D/2]
         angles = torch.arange(max_seq_len)[:, None] * frequencies  # [T, D/2]
         angles = torch.cat((angles, angles), dim=-1)  # [T, D], one angle for features i and i + D/2
-        # .to(bfloat16) rounds buffers too: a cosine can bear that, a frequency or an angle of 1001.5 cannot
+        # .to(bfloat16) also rounds buffers: fine for a cosine, but not for an angle of 1001.5
         self.register_buffer("cos", angles.cos(), persistent=False)
         self.register_buffer("sin", angles.sin(), persistent=False)
 
@@ -44,7 +47,7 @@ class RoPEMultiHeadAttention(nn.Module):
         k = k.view(batch, length, self.num_heads, self.head_dim).transpose(1, 2)  # [B, H, L, D]
         v = v.view(batch, length, self.num_heads, self.head_dim).transpose(1, 2)  # [B, H, L, D]
 
-        # every head of a token turns alike; values say what a token is, not where
+        # all heads of a token have the same angles; values are not rotated
         cos = self.cos[position_ids].unsqueeze(1)  # [B, 1, L, D]
         sin = self.sin[position_ids].unsqueeze(1)  # [B, 1, L, D]
         q = q * cos + rotate_half(q) * sin
@@ -63,6 +66,6 @@ class RoPEMultiHeadAttention(nn.Module):
 
 
 def rotate_half(x):
-    """A quarter turn of every pair: (a, b) -> (-b, a)."""
+    """Rotate every pair by a quarter turn: (a, b) -> (-b, a)."""
     a, b = x.chunk(2, dim=-1)  # [B, H, L, D/2] each
     return torch.cat((-b, a), dim=-1)  # [B, H, L, D]

@@ -1,4 +1,4 @@
-"""Scaled dot-product attention: every query takes a weighted mean of the values.
+"""Scaled dot-product attention: every query gets a weighted mean of the values.
 
     out = softmax(q k^T / sqrt(D) + mask) v
 
@@ -12,19 +12,22 @@ import torch
 
 
 def scaled_dot_product_attention(q, k, v, mask=None):
-    """q [..., Lq, D], k [..., Lk, D], v [..., Lk, Dv], mask bool broadcastable to [..., Lq, Lk], True = may attend -> [..., Lq, Dv]."""
+    """Return attention [..., Lq, Dv] of q [..., Lq, D] to k [..., Lk, D] and v [..., Lk, Dv].
+
+    mask bool broadcastable to [..., Lq, Lk], True = may attend.
+    """
     head_dim = q.shape[-1]
     if k.shape[-1] != head_dim:
         raise ValueError(f"q has head dim {head_dim}, k has head dim {k.shape[-1]}")
     if v.shape[-2] != k.shape[-2]:
         raise ValueError(f"there are {k.shape[-2]} keys, but {v.shape[-2]} values")
 
-    # dims counted from the end: then any leading dims will do
+    # count dims from the end, so that any leading dims work
     scores = q @ k.transpose(-2, -1)  # [..., Lq, Lk]
-    # a sum of D products has variance D; unscaled, the softmax would be all but one-hot
+    # a sum of D products has variance D; without the scale, the softmax would be almost one-hot
     scores = scores / math.sqrt(head_dim)
     if mask is not None:
-        # before softmax: a weight set to 0 after it would leave a row that does not sum to 1
+        # before the softmax: if weights were set to 0 after it, the row would not sum to 1
         scores = scores.masked_fill(~mask, float("-inf"))
     weights = torch.softmax(scores, dim=-1)  # [..., Lq, Lk]
     return weights @ v  # [..., Lq, Dv]

@@ -20,7 +20,7 @@ from trainer.pytest_plugin.grade_files import Drill, read_options, repeating_com
         ({"attn_drill": ["prefix-sum=none.py"]}, "There is no file {place}/none.py."),
         ({"attn_drill": ["prefix-sum=."]}, "{place} is a folder."),
         ({"attn_drill": ["prefix-sum=caf\udce9.py"]}, "'caf\\udce9.py', a path that is not UTF-8."),
-        ({"attn_drill_packs": ["."]}, "--drill-pack names {place}, which is no pack"),
+        ({"attn_drill_packs": ["."]}, "--drill-pack names {place}, which is not a pack"),
         ({"attn_drill_seed": -1}, "--drill-seed is -1; it must be 0 to"),
         ({"attn_drill_seed": 1 << 63}, "--drill-seed is 9223372036854775808; it must be 0 to"),
         ({"attn_drill_seconds": 0.0}, "--drill-time-limit is 0; it must be more than 0"),
