@@ -42,7 +42,7 @@ class Roles:
         q_weight[:2], k_weight[:2], q_weight[:, 0], k_weight[:, 0] = 0, 0, 0, 0
         k_weight[0, 0], q_weight[1, 0] = 1, 1
         score_weight[0, :2] = 200
-        # tanh(4) is almost 1, so the largest scores are close together, and all their weights count.
+        # tanh(4) is almost 1, so the largest scores are close together, and their weights count.
         of_keys, of_queries = scores.keys / 50, torch.tensor(0.01)
         if scores.queries is not None:
             of_keys, of_queries = torch.tensor(0.01), 20 * scores.queries

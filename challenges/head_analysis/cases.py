@@ -72,8 +72,8 @@ def entropies(draw):
     """Yield rows with large and small entropies, with and without zeros."""
     case, of_heads, single, of_groups = makers(draw, "attention_entropy", "Lq Lk")
     scaled = replace(case, low=0.3, high=0.9)
-    even, two, one = [0.25] * 4, [0.5, 0.0, 0.5, 0.0], [0.0, 0.0, 1.0, 0.0]
-    heads = torch.tensor([[even, even], [two, two], [one, even]])
+    four, two, single_key = [0.25] * 4, [0.5, 0.0, 0.5, 0.0], [0.0, 0.0, 1.0, 0.0]
+    heads = torch.tensor([[four, four], [two, two], [single_key, four]])
     name = "four equal keys, two equal keys, one or four"
     yield of_heads(name, weights=heads, H=3, Lq=2, Lk=4, gradients=False)
     yield case("softmax rows", B=2, H=3, Lq=5, Lk=7)
@@ -141,7 +141,7 @@ def matrix(rows_in_words):
 def head(draw, length, diagonal, column, below, above):
     """Return [L, L] weights, L >= 3, split at random; `diagonal` is the mean of the diagonal.
 
-    The other arguments are sums: of column 0 below the diagonal, of the rest below it, of all above.
+    The other arguments are sums: column 0 below the diagonal, the rest below it, all above it.
     """
     query, key = torch.arange(length)[:, None], torch.arange(length)
     weights = torch.zeros(length, length, dtype=torch.float64)
@@ -297,8 +297,8 @@ def classified(draw):
     ):
         laid_out = dict.fromkeys(some_heads, layout)
         yield kinds(name, some_heads, layout=laid_out, check="properties")
-    # Every answer needs tensor operations in bfloat16, because numpy lacks this dtype. The heads are
-    # mixed, so that every condition is evaluated.
+    # Every answer needs tensor operations in bfloat16, because numpy lacks this dtype. The heads
+    # are mixed, so that every condition is evaluated.
     counted = {"dtype": "bfloat16", "probe": "vectorised"}
     many = kinds("many tokens", heads(14, to_all=(0.2, 0.2, 3.0, 3.2)), **counted)
     few = kinds("few tokens", heads(5, to_all=(0.2, 0.2, 1.2, 1.4)), **counted)

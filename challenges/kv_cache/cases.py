@@ -15,12 +15,12 @@ def drive(attention, given):
         list(steps(attention, given.before, (given.before.shape[1] - 1, 1)))
     if given.chunks is None:
         return {"out": attention(given.x) if past is None else attention(given.x, past_kv=past)}
-    mine = steps(attention, given.x, given.chunks, past)
+    own_steps = steps(attention, given.x, given.chunks, past)
     if "other" in given.inputs:
-        theirs = steps(attention, given.other, given.chunks)
-        *_, (last, other) = zip(mine, theirs, strict=False)
+        other_steps = steps(attention, given.other, given.chunks)
+        *_, (last, other) = zip(own_steps, other_steps, strict=False)
         return last | {f"other_{name}": value for name, value in other.items()}
-    done = list(mine)
+    done = list(own_steps)
     if "branch" not in given.inputs:
         return done[-1]
     cache = done[given.branch_from]["k"], done[given.branch_from]["v"]

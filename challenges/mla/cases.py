@@ -117,7 +117,7 @@ def cases(draw):
     yield case("values as wide as queries and keys", **{**sizes, "Dv": 15}, **scattered)
     pair = {**sizes, "H": 1, "Dr": 2}
     yield case("one pair in the rotary part, one head", mask="B 1 L L", **pair)
-    # The rotary part starts at an even feature, because right answers may view it as complex numbers.
+    # The rotary part starts at an even feature: right answers may view it as complex numbers.
     single = {**sizes, "B": 1, "L": 1, "H": 1, "Dn": 6, "Dv": 5}
     yield case("one token, one head", positions=torch.tensor([[17]]), **single)
     ranges = {"B": (2, 3), "L": (6, 9), "H": (2, 5), "M": (8, 20), "Rq": (4, 20), "Rkv": (4, 20)}

@@ -339,7 +339,7 @@ BROKEN = [
 
 @pytest.mark.parametrize(("data", "message"), BROKEN)
 def test_broken_archive_is_refused(data: bytes, message: str, tmp_path: Path) -> None:
-    """One sentence names the archive and the cause. A student's own zip only affects the student."""
+    """One sentence names the archive and the cause. A student's zip affects only the student."""
     (tmp_path / "in.zip").write_bytes(data)
     with pytest.raises(DrillError, match=rf"in\.zip .*{message}"):
         collect(tmp_path / "in.zip", ONE)
@@ -349,7 +349,7 @@ def test_broken_archive_is_refused(data: bytes, message: str, tmp_path: Path) ->
 
 
 def test_too_many_members_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Members are counted during unpacking, whatever count the archive claims. Folders count, too."""
+    """Members, including folders, are counted during unpacking. The archive claims fewer here."""
     monkeypatch.setattr(archives, "MOST_MEMBERS", 3)
     data = zip_bytes(*(Entry(f"{index}.py".encode()) for index in range(4)))
     (tmp_path / "in.zip").write_bytes(data[:-14] + struct.pack("<2H", 1, 1) + data[-10:])
@@ -388,7 +388,7 @@ def unpacked(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     ],
 )
 def test_a_bomb_is_not_unpacked(claim: int, unpacked: list[int], tmp_path: Path) -> None:
-    """Of 10 GiB of zeros, at most the bytes of one submission are unpacked, whatever the claim."""
+    """Of 10 GiB of zeros, at most the bytes of one submission are unpacked."""
     (tmp_path / "in.zip").write_bytes(
         zip_bytes(Entry(b"ana.py"), Entry(b"bad.py", zeros(10 << 30), method=8, size=claim, crc=0))
     )
@@ -485,7 +485,7 @@ def test_no_temporary_folder_remains(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """The temporary folder is removed, even after an error or Ctrl-C during unpacking or reading."""
+    """The temporary folder is removed, also after an error or Ctrl-C while unpacking or reading."""
     class_path = write_class(tmp_path, form)
     owner, name = place.rsplit(".", 1)
     real = getattr(zipfile.ZipFile if "zip" in owner else Path, name)
@@ -538,7 +538,7 @@ def test_full_disk_gives_an_error(
 
 
 def test_random_damage(tmp_path: Path) -> None:
-    """If random bytes of a zip change, it is read or refused in a sentence, without other errors."""
+    """A zip with random changes is read, or refused in one sentence without other errors."""
     random = Random(1)
     entries = []
     for count in range(1, 5):

@@ -229,7 +229,7 @@ def test_due_time_without_an_offset_is_local(due: str, utc: str, tmp_path: Path)
 )
 @pytest.mark.usefixtures("paris")
 def test_wrong_values_are_refused(old: str, new: str, message: str, tmp_path: Path) -> None:
-    """One sentence names the file, the key and the next step. Values with the message "" are read."""
+    """The message names the file, the key and the next step. Values without a message are read."""
     text = WEEK.replace(old, new, 1 if old in ("kv_cache", "gqa") else -1)
     assert text != WEEK
     if not message:

@@ -25,8 +25,8 @@ from trainer.classroom.records import StudentSubmission
 from trainer.model.challenge import Challenge
 from trainer.model.errors import DrillError
 
-# Layouts that are the same in a folder and in a zip. The test adds the students yan and zoe, so that
-# a folder in the table never holds the whole class.
+# Layouts that are the same in a folder and in a zip. The test adds the students yan and zoe, so
+# that a folder in the table never holds the whole class.
 LAYOUTS = [
     pytest.param(
         ONE,

@@ -26,3 +26,12 @@ def test_unknown_executor_is_refused(where: str) -> None:
     message = f"--executor is {where!r}; it must be local or dask://HOST:PORT"
     with pytest.raises(DrillError, match=re.escape(message)), executor_for(where, 1):
         pass
+
+
+def test_local_executor_runs_jobs_until_it_is_closed() -> None:
+    """The executor gets one submission at a time for each job."""
+    with executor_for("local", 2) as (executor, at_once):
+        assert at_once == 2
+        assert executor.submit(sum, (1, 2)).result() == 3
+    with pytest.raises(RuntimeError, match="after shutdown"):
+        executor.submit(sum, (1, 2))

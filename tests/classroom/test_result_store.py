@@ -105,7 +105,7 @@ def test_each_challenge_has_its_own_folder(tmp_path: Path) -> None:
 
 
 def test_unreadable_class_file_is_refused(tmp_path: Path) -> None:
-    """A new grading must not replace files that may be somebody's grades."""
+    """A new grading must not replace the grades of an earlier grading."""
     (tmp_path / CLASS_FILE).write_text("{}")
     with pytest.raises(DrillError, match="cannot be read"):
         ResultStore(tmp_path, ["a"]).class_file()

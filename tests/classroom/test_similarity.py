@@ -146,9 +146,9 @@ class MultiHeadAttention(nn.Module):
 
     def forward(self, query, key, value, mask=None, return_weights=False):
         B = query.shape[0] | B, Lq, _ = query.shape | B = query.size(0)
-        q = self.split(self.q_proj(query)) | q = self.q_proj(query).view(B, -1, h, d).transpose(1, 2)
+        q = self.split(self.q_proj(query)) | q = self.q_proj(query).view(B, -1, h,d).transpose(1, 2)
         k = self.split(self.k_proj(key)) | k = self.k_proj(key).view(B, -1, h, d).transpose(1, 2)
-        v = self.split(self.v_proj(value)) | v = self.v_proj(value).view(B, -1, h, d).transpose(1, 2)
+        v = self.split(self.v_proj(value)) | v = self.v_proj(value).view(B, -1, h,d).transpose(1, 2)
         scores = torch.matmul(q, k.transpose(-2, -1)) * self.scale | scores = q @ k.mT * self.scale
         if mask is not None:
             s = s.masked_fill(mask == 0, -1e9) | s = s.masked_fill(~mask, float("-inf"))

@@ -216,7 +216,7 @@ def test_each_challenge_has_a_column() -> None:
 
 
 def test_report_is_coloured_and_complete() -> None:
-    """The verdict, checks and starred numbers have a colour. Text that a student printed has none."""
+    """The verdict, checks and starred numbers are coloured. Text that a student printed is not."""
     text = (
         "FAILED  x  1 of 2\n\n✓ bad sizes  ✗ train/eval  – work\n"
         "   -1.2e-05*  0.5 True* a*b 2*c nan*\n│ </pre><b>✗ x</b>"

@@ -69,7 +69,7 @@ def test_several_submissions_of_the_same_name_bring_no_points(
 
 @pytest.mark.parametrize("result", [NOT_READ, NOTHING_FAILED], ids=["not read", "nothing failed"])
 def test_submission_that_did_not_pass_has_a_failed_test(result: StudentResult) -> None:
-    """If no check failed, JUnit, Gradescope and GitHub Classroom get the verdict as a failed test."""
+    """If no check failed, JUnit, Gradescope and GitHub get the verdict as a failed test."""
     root = ElementTree.fromstring(junit_xml([result]))
     assert root.get("failures") == "1"
     for shown in ("report", "checks"):

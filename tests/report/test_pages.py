@@ -119,7 +119,7 @@ def test_page_has_no_control_characters(text: str) -> None:
     ],
 )
 def test_every_value_in_a_template_is_escaped(template: str, shown: str) -> None:
-    """Control characters become escapes and markup becomes text, without a filter in the template."""
+    """Control characters become escapes and markup becomes text, without a filter."""
     compiled = pages._environment().from_string(template)
     assert compiled.render(words="<b>\x1b\n&\u202e", quote='"') == shown
 

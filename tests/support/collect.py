@@ -59,7 +59,9 @@ def read_texts(got: Collected) -> dict[str, str]:
     return found
 
 
-def check_collected(got: Collected, expected: Mapping[str, str], ignored: Sequence[str] = ()) -> None:
+def check_collected(
+    got: Collected, expected: Mapping[str, str], ignored: Sequence[str] = ()
+) -> None:
     """Compare collected submissions with the expected submissions.
 
     Args:

@@ -1,6 +1,6 @@
 """Store results on disk: one file for each student and challenge, and one for the whole class.
 
-Each file is written completely or not at all.
+A file is never written only partly.
 """
 
 from __future__ import annotations
@@ -131,7 +131,7 @@ class ResultStore:
         return (folder / challenge if self._several else folder) / f"{safe_name(student)}.json"
 
     def write(self, result: StudentResult) -> None:
-        """Write a result completely or not at all."""
+        """Write a result. The file is never written only partly."""
         write_atomically(self.path(result.student, result.challenge), encode_result(result))
 
     def read(self, student: str, challenge: str) -> StudentResult | None:

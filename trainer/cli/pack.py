@@ -97,7 +97,7 @@ def check_pack(
         raise DrillError(f"--jobs is {jobs}; it must be 1 or more.")
     known_packs: KnownPacks = context.obj
     root = _root(known_packs.named) if folder is None else folder
-    beside = (
+    other_packs = (
         ()
         if root == pack_reader.built_in_pack()
         else tuple(other for other in known_packs.roots() if other != root.resolve())
@@ -129,7 +129,7 @@ def check_pack(
     total = sum(map(len, wanted.values()))
     with PackProgress(total, sys.stderr) as progress:
         for new_rows in check_all(
-            root, challenges, chosen, min(jobs or cores(), total), beside, wanted
+            root, challenges, chosen, min(jobs or cores(), total), other_packs, wanted
         ):
             for row in new_rows:
                 rows.append(row)
@@ -143,7 +143,7 @@ def check_pack(
         typer.echo(f"BAD  {row.challenge}: {row.kind} {row.name}: {row.message}")
     troubles = [
         *(f"files: {trouble}" for trouble in strays(root)),
-        *(f"question bank: {trouble}" for trouble in bank_troubles(root, beside)),
+        *(f"question bank: {trouble}" for trouble in bank_troubles(root, other_packs)),
     ]
     for trouble in troubles:
         typer.echo(f"BAD  {trouble}")

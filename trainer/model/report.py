@@ -200,7 +200,7 @@ class Trace:
 
 @dataclass(frozen=True)
 class Report:
-    """The result of grading one submission. Other packages show the report as it is.
+    """The result of grading one submission. Other packages show the report without changes.
 
     Attributes:
         seed: the seed of the cases; None if no cases were drawn.

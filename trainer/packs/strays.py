@@ -17,9 +17,16 @@ _IGNORED = re.compile(r"\..*|__pycache__")
 
 def strays(root: Path) -> list[str]:
     """Return a sentence for each misplaced file or folder of a pack."""
-    asked, right = root / "challenges", root / "solutions"
-    found = [f"{root} has no folder {part.name}/." for part in (asked, right) if not part.is_dir()]
-    for part, partner, pattern in ((asked, right, _OF_A_CHALLENGE), (right, asked, _OF_A_SOLUTION)):
+    challenges, solutions = root / "challenges", root / "solutions"
+    found = [
+        f"{root} has no folder {part.name}/."
+        for part in (challenges, solutions)
+        if not part.is_dir()
+    ]
+    for part, partner, pattern in (
+        (challenges, solutions, _OF_A_CHALLENGE),
+        (solutions, challenges, _OF_A_SOLUTION),
+    ):
         for path in _entries(part):
             # An author may hide a folder with an underscore. The question bank is such a folder.
             if path.name.startswith("_") and path.is_dir():
@@ -40,7 +47,7 @@ def strays(root: Path) -> list[str]:
                     "Add that folder, or remove this one."
                 )
             found += _too_much(path, pattern)
-    bank = asked / "_questions"
+    bank = challenges / "_questions"
     found += [
         f"{path} is not a file of the question bank: it must be called <topic>.toml. Move it away."
         for path in _entries(bank)
