@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.paths import ROOT
+from tests.support.paths import ROOT, TESTS
 from trainer.model.checks import CHECK_ORDER
 from trainer.packs import pack_reader
 
@@ -154,3 +154,33 @@ def test_challenge_in_the_code_is_found(tmp_path: Path, code: str) -> None:
     path = tmp_path / "engine.py"
     path.write_text(code)
     assert forbidden_words() & {word for _, word in words_in_code(path)}
+
+
+# Records and constants without code that could be wrong.
+WITHOUT_TESTS = {
+    "model/attempt.py",
+    "model/errors.py",
+    "model/pack_rows.py",
+    "model/submission.py",
+    "report/styles.py",
+}
+
+
+def test_tests_mirror_the_source() -> None:
+    """Each module has a test file, and the name of each test file begins with that of a module."""
+    modules = {
+        path.relative_to(TRAINER).as_posix()
+        for path in TRAINER.rglob("*.py")
+        if not path.name.startswith("__")
+    }
+    packages = {path.parent.name for path in TRAINER.glob("*/__init__.py")}
+    tests = {
+        path.relative_to(TESTS).as_posix()
+        for package in packages
+        for path in (TESTS / package).rglob("test_*.py")
+    }
+    tested = {path.replace("/test_", "/") for path in tests} | {"notebook.py"}
+    assert (TESTS / "test_notebook.py").exists()
+    assert modules - tested == WITHOUT_TESTS
+    stems = tuple(module.removesuffix(".py") for module in modules)
+    assert [path for path in tested if not path.startswith(stems)] == []

@@ -12,7 +12,7 @@ def same(tensor: torch.Tensor, other: torch.Tensor, sizes: dict[str, int]) -> bo
 
 
 def test_honest_layouts_have_the_same_values() -> None:
-    """Dims may be permuted, and axes merged or split in usual order. A wrong reshape is different."""
+    """Dims may be permuted, and axes merged or split in order. A wrong reshape is different."""
     heads = torch.randn(2, 4, 7, 3)
     merged = heads.transpose(1, 2).reshape(2, 7, 12)
     assert same(merged, heads, SIZES)

@@ -38,7 +38,7 @@ def test_computed_features_equal_those_of_the_recorded_graph(grader: Grader) -> 
 def test_right_answers_are_recorded_once_for_many_submissions(
     grader: Grader, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The second wrong submission does not record right answers again. Its diagnosis is the same."""
+    """A second wrong submission does not record right answers again. The diagnosis is the same."""
     challenge = CHALLENGES["sdpa"]
     wrong = pack_reader.solution(challenge).replace("math.sqrt", "float")
     first = diagnosed(grader, challenge, wrong)[1]

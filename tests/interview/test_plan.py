@@ -115,7 +115,7 @@ def test_same_seed_gives_the_same_plan() -> None:
 
 
 def test_known_items_are_avoided() -> None:
-    """Among equally suitable problems, the unknown problem is chosen. The same holds for questions."""
+    """Of equally suitable problems, an unknown problem is chosen. The same holds for questions."""
     same_length = [challenge.id for challenge in CHALLENGES if challenge.minutes == 15]
     for new in same_length:
         familiar = {item_of(other): 1.0 for other in same_length if other != new}

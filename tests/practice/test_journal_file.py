@@ -95,7 +95,7 @@ def test_only_one_process_sets_a_broken_file_aside(opened: Open, home: Path) -> 
 
 
 def test_newer_journal_is_left_unchanged(opened: Open, home: Path) -> None:
-    """This version writes a separate journal in the same folder, and opens it again the next time."""
+    """This version writes a separate journal in the same folder and opens it again next time."""
     first = opened()
     first.record_attempt(attempt())
     first.close()
@@ -136,7 +136,8 @@ def migrate_and_be_killed(connection):
     migrate(connection)
     os.kill(os.getpid(), signal.SIGKILL)
 journal_file._migrate = migrate_and_be_killed
-journal_file.STEPS = (journal_file.STEPS[0], KilledAt(journal_file.STEPS[1]), *journal_file.STEPS[2:])
+first, second, *others = journal_file.STEPS
+journal_file.STEPS = (first, KilledAt(second), *others)
 j.progress()
 """
     done = subprocess.run(script(text, home, moment), cwd=ROOT, check=False)

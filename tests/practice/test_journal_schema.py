@@ -17,7 +17,7 @@ def test_filled_journal_has_rows_in_every_table() -> None:
 
 
 def test_migration_keeps_every_row_of_version_1(opened: Open, home: Path) -> None:
-    """All values are rows_by_table in order. New columns have defaults, and no old table is left."""
+    """All values are kept in order. New columns have defaults, and no old table is left."""
     first_version(home / "journal.sqlite3")
     journal = opened()
     rows_by_table: dict[str, list[dict[str, object]]] = {}

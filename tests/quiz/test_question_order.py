@@ -25,7 +25,7 @@ def reviewed(*names: str, now: float) -> Mapping[str, ScheduledItem]:
 
 
 def test_due_items_come_before_new_items() -> None:
-    """The longest due item is first. Items that are not due yet, and repeated items, do not occur."""
+    """The longest due item is first. Items that are not due, and repeated items, do not occur."""
     old = list(POOL.questions)[5:8]
     fresh = list(POOL.lines)[3]
     known = {

@@ -309,7 +309,7 @@ def copied(site: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @needs_kernel
 def test_readable_copy_of_a_reference_is_refused(copied: Path) -> None:
-    """The copy can be removed, so even weaker isolation does not accept it. Own files are graded."""
+    """A copy can be removed, so even weaker isolation does not accept it. Own files are graded."""
     server = ServerProcess(PACKS)
     try:
         needs: tuple[IsolationNeed, ...] = ("full", "weaker")

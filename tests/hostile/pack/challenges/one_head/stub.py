@@ -13,6 +13,6 @@ class OneHead(nn.Module):
         raise NotImplementedError
 
     def forward(self, x, mask=None):
-        """X [B, L, width], mask bool [L, L], True = may attend -> out [B, L, width], weights [B, L, L]."""
+        """X [B, L, width], mask [L, L], True = visible -> out [B, L, width], weights [B, L, L]"""
         # 1. Score, mask, softmax, weigh. -> [B, L, width], [B, L, L]
         raise NotImplementedError

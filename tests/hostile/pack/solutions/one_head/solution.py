@@ -20,7 +20,7 @@ class OneHead(nn.Module):
         self.dropout = nn.Dropout(dropout)
 
     def forward(self, x, mask=None):
-        """X [B, L, width], mask bool [L, L], True = may attend -> out [B, L, width], weights [B, L, L]."""
+        """X [B, L, width], mask [L, L], True = visible -> out [B, L, width], weights [B, L, L]"""
         scores = self.q_proj(x) @ self.k_proj(x).transpose(-2, -1)
         scores = scores / math.sqrt(x.shape[-1])
         if mask is not None:
