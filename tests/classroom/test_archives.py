@@ -187,7 +187,7 @@ BAD_MEMBERS = [
 def test_bad_member_is_refused_alone(entry: Entry, expected: str, tmp_path: Path) -> None:
     """Only the student of a bad member gets an error; the members before and after it are read.
 
-    The same member in a student's own zip is refused, too.
+    A student's own zip with such a member is refused too.
     """
     (tmp_path / "in.zip").write_bytes(zip_bytes(Entry(b"ana.py"), entry, Entry(b"zoe.py")))
     submissions = collect(tmp_path / "in.zip", ONE).submissions

@@ -65,7 +65,7 @@ def test_stats_fit_the_terminal_and_its_encoding(tmp_path: Path) -> None:
 
 
 def test_days_are_counted_in_the_local_time_zone(tmp_path: Path, home: Path) -> None:
-    """The same moment is two different days in two zones."""
+    """A moment can belong to different days in two time zones."""
     with contextlib.closing(Journal(home)) as journal:
         journal.record_attempt(Attempt(PASSED.id, time.time() - 3600, 1, "failed", 0, 1, ""))
     days = set()

@@ -175,7 +175,7 @@ def test_gradient_must_also_arrive_in_bfloat16(grader: Grader) -> None:
 
 
 def test_dropout_must_draw_in_every_call(grader: Grader) -> None:
-    """The same pattern in every call is refused."""
+    """Dropout that drops equal weights in every call is refused."""
     fixed = (
         "with torch.random.fork_rng():\n"
         "            torch.manual_seed(7)\n"

@@ -35,7 +35,7 @@ def test_bad_options_are_usage_errors(folder: Path, options: dict[str, Any], sen
 
 
 def test_files_are_relative_to_the_folder_where_pytest_started(folder: Path) -> None:
-    """The same file twice is graded once. Each run has a fresh seed."""
+    """A file that is named twice is graded once. Each run has a fresh seed."""
     files = ["prefix-sum=right.py", "prefix_sum=./sub/../right.py", "signs=right.py"]
     config = config_of(folder, attn_drill=files)
     first, second = read_options(config), read_options(config)

@@ -189,7 +189,7 @@ def test_line_is_answered_by_its_number(given: str, right: bool | None) -> None:
 
 
 def test_line_questions_come_from_every_given_challenge() -> None:
-    """The same seed gives the same question."""
+    """Equal seeds give equal questions."""
     rng = Random(1)
     drawn = Counter(draw_line_question(CHALLENGES[:3], rng).item.split(":")[1] for _ in range(60))
     assert set(drawn) == {challenge.id for challenge in CHALLENGES[:3]}

@@ -87,6 +87,22 @@ def test_no_copy_is_readable(site: Path, plant: Callable[[Path], Path]) -> None:
     assert allows(allowed, site / "neighbour" / "module.py")
 
 
+FOLDERS_OF_THIS_VERSION = [path.parent.name for path in pack_reader.TRAINER.glob("*/__init__.py")]
+
+
+@pytest.mark.parametrize(
+    "folders", [FOLDERS_OF_THIS_VERSION, ["core", "grading", "running"]], ids=["this", "before 0.2"]
+)
+def test_renamed_copy_of_the_engine_is_not_readable(site: Path, folders: list[str]) -> None:
+    """Its folders identify the copy, because its name does not."""
+    for folder in folders:
+        (site / "borrowed" / folder).mkdir(parents=True)
+    (site / "borrowed" / "grading" / "judge.py").touch()
+    allowed = readable_files.readable_paths([])
+    assert not allows(allowed, site / "borrowed" / "grading" / "judge.py")
+    assert allows(allowed, site / "neighbour" / "module.py")
+
+
 def test_packages_of_other_interpreters_are_not_readable(site: Path) -> None:
     """Only package folders from which this process imports are readable."""
     allowed = readable_files.readable_paths([])

@@ -1,6 +1,6 @@
 """Search files for copies of references and of their cases, by content and not by name.
 
-The same search runs in the grader and in a confined worker. The request to a worker contains only
+This search runs in the grader and in a confined worker. The request to a worker contains only
 sizes and digests: the worker must not learn the texts from the request.
 """
 

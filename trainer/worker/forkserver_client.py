@@ -222,7 +222,7 @@ class ForkServer:
             trial: the trial.
 
         Returns:
-            The same values as `start_worker`.
+            The values that `start_worker` returns.
         """
         return self._start(
             {
