@@ -10,10 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.copies import REFERENCE, metadata, planted
-from tests.support.grading import report_of
 from tests.support.paths import TINY_PACK
-from tests.support.sandbox import needs_kernel
-from trainer.grading.grader import Grader
 from trainer.packs import pack_reader
 from trainer.sandbox import readable_files
 
@@ -151,19 +148,3 @@ def test_links_to_readable_neighbours_are_readable(site: Path) -> None:
     allowed = readable_files.readable_paths([])
     assert str(site / "libx.so") in allowed
     assert not {str(site / "link"), str(site / "far")} & set(allowed)
-
-
-@needs_kernel
-def test_a_package_next_to_a_copy_can_still_be_imported(site: Path, grader: Grader) -> None:
-    """A worker cannot list a folder with a hidden entry, but can import from this folder."""
-    metadata(site)
-    challenge = pack_reader.find_challenge(TINY_PACK, "prefix-sum")
-    source = (
-        "import neighbour.module\n"
-        "import importlib.metadata as m\n"
-        "assert m.version('torch')\n"
-        f"{pack_reader.solution(challenge)}"
-    )
-    with Grader([TINY_PACK], grader.workers.limits, isolation="kernel") as made:
-        report = report_of(made, challenge, source, "prefix_sum.py", 5)
-    assert report.verdict == "passed", report.first_failure()

@@ -16,7 +16,6 @@ import sys
 import sysconfig
 import zipfile
 from collections.abc import Iterable, Iterator, Sequence
-from importlib.machinery import PathFinder
 from pathlib import Path
 
 from trainer.model.entry_points import entry_points_of, packages_with_packs
@@ -60,7 +59,6 @@ def readable_paths(hidden: Iterable[Path]) -> list[str]:
     for tree in trees:
         found.extend(_readable_parts(tree, kept_out, folders_to_split))
     found.extend(path for path in map(os.path.realpath, _SYSTEM_FILES) if os.path.exists(path))
-    _remember_names(folders_to_split, sites)
     return list(dict.fromkeys(found))
 
 
@@ -248,17 +246,3 @@ def _leads_to_readable_neighbour(
     except OSError:
         return False
     return target not in kept_out and target not in folders_to_split and os.path.exists(target)
-
-
-def _remember_names(split_folders: set[str], sites: Sequence[str]) -> None:
-    """Have Python's import system cache the names in each split folder while it can be listed.
-
-    A worker cannot list a split folder. Without the cache it would find no module there that is not
-    yet imported.
-    """
-    for path in (*sys.path, *split_folders):
-        real = os.path.realpath(path) if path in sys.path else path
-        if real in split_folders and (
-            path in sys.path or real.startswith(tuple(f"{site}/" for site in sites))
-        ):
-            PathFinder.find_spec("_no_module_has_this_name", [path])

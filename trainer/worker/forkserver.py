@@ -41,6 +41,7 @@ from trainer.sandbox.isolation import (
     unlinked_bytes,
     used_bytes,
 )
+from trainer.sandbox.unlisted_folders import remember_names
 from trainer.worker import forbidden_ops
 from trainer.worker.channel import Channel
 from trainer.worker.counters import QUIET, count_in_threads, guard
@@ -211,6 +212,7 @@ class _ForkServer:
         # The rules name the room, so `Folders` must have made it a separate mount before.
         if self._isolation == "kernel":
             self._landlock = confine.Landlock.of(order["readable"], order["room"])
+            remember_names(order["readable"])
 
     @property
     def folders(self) -> Folders:
