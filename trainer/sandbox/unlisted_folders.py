@@ -15,12 +15,19 @@ import importlib.metadata
 import os
 import sys
 from collections.abc import Iterable, Iterator, Sequence
-from importlib.machinery import ModuleSpec, all_suffixes
+from importlib.machinery import (
+    BYTECODE_SUFFIXES,
+    EXTENSION_SUFFIXES,
+    SOURCE_SUFFIXES,
+    ModuleSpec,
+)
 from importlib.util import spec_from_file_location
 from pathlib import Path
 from types import ModuleType
 
 _METADATA = (".dist-info", ".egg-info")
+# In the order of Python's own finders, in case a folder has a module in several forms.
+_SUFFIXES = (*EXTENSION_SUFFIXES, *SOURCE_SUFFIXES, *BYTECODE_SUFFIXES)
 
 
 def remember_names(readable: Iterable[str]) -> None:
@@ -66,13 +73,13 @@ class _Finder:
         inner = os.path.join(self._folder, name)
         is_folder = os.path.isdir(inner)
         if is_folder:
-            for suffix in all_suffixes():
+            for suffix in _SUFFIXES:
                 path = os.path.join(inner, f"__init__{suffix}")
                 if os.path.isfile(path):
                     return spec_from_file_location(
                         fullname, path, submodule_search_locations=[inner]
                     )
-        for suffix in all_suffixes():
+        for suffix in _SUFFIXES:
             if f"{name}{suffix}" in self._names:
                 return spec_from_file_location(fullname, f"{inner}{suffix}")
         if not is_folder:
