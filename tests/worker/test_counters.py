@@ -1,8 +1,10 @@
 """The counters report the operations, lines, values, multiply-adds and memory of a call."""
 
 import _thread
+import signal
 import sys
 import threading
+import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
@@ -117,6 +119,24 @@ def test_lines_of_python_are_counted(size: int) -> None:
     ):
         assert size <= counted(call).lines <= 4 * size + 12
     assert counted(lambda: torch.ones(size).sum()).lines <= 4
+
+
+def test_handlers_of_timers_are_not_counted() -> None:
+    """A timer may run its handler at any time, so its lines would differ from call to call."""
+    handled: list[int] = []
+    before = signal.signal(signal.SIGALRM, lambda number, frame: handled.append(number))
+    try:
+        quiet = counted(lambda: time.sleep(0.02)).lines
+        signal.setitimer(signal.ITIMER_REAL, 0.001, 0.001)
+        time.sleep(0.005)
+        assert handled
+        assert counted(lambda: time.sleep(0.02)).lines == quiet
+        handled.clear()
+        time.sleep(0.005)
+        assert handled, "the handler works again after the count"
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
 
 
 def test_lines_compiled_under_a_library_name_are_counted() -> None:

@@ -53,7 +53,6 @@ def executor_for(where: str, jobs: int) -> Iterator[tuple[Executor, int]]:
 def _local(jobs: int) -> Iterator[Executor]:
     """Yield an executor with threads. Each thread waits for its own grading server."""
     executor = ThreadPoolExecutor(jobs)
-    pool.open()
     try:
         yield executor
     finally:
@@ -62,6 +61,7 @@ def _local(jobs: int) -> Iterator[Executor]:
         # hangs.
         pool.close()
         executor.shutdown(wait=True)
+        pool.open()  # a notebook may grade on in this process
 
 
 @contextmanager

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import atexit
-import contextlib
 import threading
 
 from trainer.server.messages import (
@@ -45,22 +44,27 @@ class ServerPool:
             packs: folders of packs. A challenge comes from the first pack that has it.
             request: the request.
         """
-        lost = ""
-        with contextlib.suppress(_ClosedError):
-            for _ in range(_TRIES):
+        lost, request_id = "", 0 if isinstance(request, Prepare) else request.id
+        for _ in range(_TRIES):
+            try:
                 server = self._take(packs)
-                try:
-                    reply = server.ask(request)
-                except ServerLostError as error:
-                    lost = str(error)
-                    self._drop(server)
-                except BaseException:
-                    self._drop(server)
-                    raise
-                else:
-                    self._give_back(packs, server)
-                    return reply
-        request_id = 0 if isinstance(request, Prepare) else request.id
+            except _ClosedError:
+                return Refused(
+                    request_id,
+                    f"{_in_words(request)} was stopped: this program has ended its grading "
+                    "processes. Start it again.",
+                )
+            try:
+                reply = server.ask(request)
+            except ServerLostError as error:
+                lost = str(error)
+                self._drop(server)
+            except BaseException:
+                self._drop(server)
+                raise
+            else:
+                self._give_back(packs, server)
+                return reply
         sentence = f"{_in_words(request)} ended the grading process {_TRIES} times ({lost}). "
         if isinstance(request, Grade):
             sentence += "Read the file, then grade it alone with `attn-drill check`."

@@ -22,6 +22,7 @@ import errno
 import gc
 import math
 import os
+import signal
 import sys
 import sysconfig
 import threading
@@ -415,6 +416,9 @@ def _is_own_code_left_alone() -> bool:
     )
 
 
+_TIMERS = (signal.ITIMER_REAL, signal.ITIMER_VIRTUAL, signal.ITIMER_PROF)
+
+
 class _LineCounter:
     """Counts the lines that run outside the libraries while active, in all threads of Python.
 
@@ -433,6 +437,8 @@ class _LineCounter:
         # The garbage collector may run any finalizer at any time. Finalizers must not be counted.
         self._collects = gc.isenabled()
         gc.disable()
+        # So may the handler of a timer. A timer that the call itself starts is not stopped.
+        self._timers = [(timer, *signal.setitimer(timer, 0)) for timer in _TIMERS]
         self._before = sys.gettrace()
         threading.settrace(self.trace)
         sys.settrace(self.trace)
@@ -442,6 +448,9 @@ class _LineCounter:
         self.left_alone = sys.gettrace() == self.trace and self._open == 0
         sys.settrace(self._before)
         threading.settrace(None)
+        for timer, delay, interval in self._timers:
+            if delay:
+                signal.setitimer(timer, delay, interval)
         if self._collects:
             gc.enable()
 
