@@ -94,3 +94,18 @@ def test_prompt_falls_back_to_english() -> None:
     gqa = pack_reader.find_challenge(pack_reader.built_in_pack(), "gqa")
     assert "分组" in pack_reader.prompt(gqa, "zh")
     assert pack_reader.prompt(gqa, "fr") == pack_reader.prompt(gqa)
+
+
+@pytest.mark.parametrize(
+    ("wanted", "advice"),
+    [
+        ("gqa.py", "`gqa gqa.py`"),
+        ("a/kv_cache.py", "`kv-cache a/kv_cache.py`"),
+        ("b.py", "`ID b.py`"),
+    ],
+)
+def test_file_in_place_of_an_id_is_recognised(wanted: str, advice: str) -> None:
+    """The error says that a file was given, and how to name its challenge."""
+    with pytest.raises(DrillError, match="is the name of a file") as error:
+        pack_reader.find_challenge(pack_reader.built_in_pack(), wanted)
+    assert advice in str(error.value)

@@ -250,13 +250,14 @@ def test_other_files_are_refused(data: bytes) -> None:
 def test_exports_of_other_versions_are_refused(version: int, words: str) -> None:
     """A newer version needs a newer attn-drill. Version 1 has no exports."""
     with pytest.raises(DrillError, match=f"line 1: .*version {version}.*") as caught:
-        read_rows(HEADER.replace(b"3", str(version).encode()) + b"something new\n")
+        read_rows(HEADER.replace(b"4", str(version).encode()) + b"something new\n")
     assert words in str(caught.value)
 
 
-def test_export_of_version_2_is_imported() -> None:
-    """Version 2 has no table for replaced attempts."""
-    assert read_rows(HEADER.replace(b"3", b"2") + HINT) == read_rows(HEADER + HINT)
+@pytest.mark.parametrize("version", [b"2", b"3"])
+def test_exports_of_earlier_versions_are_imported(version: bytes) -> None:
+    """Version 2 has no table for replaced attempts, and version 3 none for resumed starts."""
+    assert read_rows(HEADER.replace(b"4", version) + HINT) == read_rows(HEADER + HINT)
 
 
 def test_too_large_files_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -94,6 +94,42 @@ def test_path_and_help_belong_to_the_last_start(opened: Open) -> None:
     assert journal.starts() == {"gqa": (1.0, 3.0)}
 
 
+def test_last_start_belongs_to_the_latest_time(opened: Open) -> None:
+    """Of two starts at the same time, the one that was recorded later counts."""
+    journal = opened()
+    assert journal.last_started() is None
+    journal.record_attempt(attempt("passed", 9.0))
+    journal.record_hunt("mqa", 9.5, ("no-scale",), Path("/a/mqa_hunt.py"))
+    assert journal.last_started() is None, "neither an attempt nor a hunt is a start"
+    journal.record_start("mha", Path("/a/mha.py"), 3.0)
+    journal.record_start("gqa", Path("/a/gqa.py"), 2.0)
+    assert journal.last_started() == "mha"
+    journal.record_start("sdpa", Path("/a/sdpa.py"), 3.0)
+    assert opened().last_started() == "sdpa"
+    journal.record_start("gqa", Path("/a/gqa.py"), 4.0)
+    assert journal.last_started() == "gqa"
+
+
+def test_resumption_makes_a_challenge_the_last_and_keeps_its_start(opened: Open) -> None:
+    """The clock, the hints and the path are those of the start."""
+    journal = opened()
+    journal.record_start("gqa", Path("/a/gqa.py"), 1.0, "guided")
+    journal.record_hint("gqa", 2, 2.0)
+    journal.record_start("mha", Path("/a/mha.py"), 3.0)
+    before = journal.since_start("gqa")
+    journal.record_resumption("gqa", 4.0)
+    assert opened().last_started() == "gqa"
+    assert journal.since_start("gqa") == before
+    assert journal.path_of("gqa") == Path("/a/gqa.py")
+    assert journal.starts()["gqa"] == (1.0,)
+
+
+def test_journal_that_cannot_be_read_has_no_last_start(opened: Open, home: Path) -> None:
+    """A command then asks for the id."""
+    home.write_text("not a folder")
+    assert opened().last_started() is None
+
+
 def test_attempts_count_since_the_last_start(opened: Open) -> None:
     """Attempts before the start, and attempts at other challenges, do not count."""
     journal = opened()

@@ -96,3 +96,29 @@ def test_write_afresh_restores_the_old_file_after_an_error(
         write_afresh(path, "stub\n")
     assert [file.name for file in tmp_path.iterdir()] == ["gqa.py"]
     assert path.read_text() == "my work\n"
+
+
+@pytest.mark.parametrize("encoding", ["latin-1", "cp1252", "utf-8", "iso8859-15", "shift_jis"])
+def test_declared_encoding_is_used(encoding: str) -> None:
+    """A comment in one of the first two lines declares the encoding, as in Python."""
+    letter = "あ" if encoding == "shift_jis" else "é"
+    text = f"#!/usr/bin/python\n# -*- coding: {encoding} -*-\nx = '{letter}'\n"
+    assert decode_source(text.encode(encoding), "The cell", "") == text
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        pytest.param(b"# coding: klingon\n", "unknown encoding: klingon", id="unknown"),
+        pytest.param(b"# coding: ascii\nx = '\xe9'\n", "is not ascii, as it declares", id="ascii"),
+        pytest.param(b"# coding: idna\nx = 1\n", "which is for domain names", id="slow"),
+        pytest.param(
+            b"\xef\xbb\xbf# coding: latin-1\n", "encoding problem", id="a BOM and Latin-1"
+        ),
+    ],
+)
+def test_encoding_that_does_not_fit_is_refused(data: bytes, message: str) -> None:
+    """The sentence names the encoding and the way out."""
+    with pytest.raises(DrillError, match=message) as error:
+        decode_source(data, "The cell", "")
+    assert "UTF-8" in str(error.value)

@@ -9,7 +9,7 @@ from trainer.model.attempt import Attempt
 from trainer.practice.exchange import export_lines, read_export
 from trainer.practice.journal import Journal
 
-HEADER = b'{"attn-drill": "journal", "version": 3}\n'
+HEADER = b'{"attn-drill": "journal", "version": 4}\n'
 
 HINT = b'{"table": "hints", "id": "a", "challenge": "gqa", "at": 1.5, "level": 2}\n'
 
@@ -51,6 +51,7 @@ def filled_journal(folder: Path, seed: int = 0) -> Journal:
         journal.record_attempt(Attempt("mha", at + 1, 0, "passed", 14, 14, TEXTS[-number]))
         journal.record_diagnosis(first, ["no-scale", "x"], 3 if number else None)
         journal.record_replaced(first, at + 2)
+        journal.record_resumption("gqa", at + 3)
         journal.record_hint("gqa", 3, at + 0.1)
         journal.record_solution("gqa", 1e-300 * number)
         journal.overrule(journal.record_review("question:a", at, 1 + number, text), at, 4)

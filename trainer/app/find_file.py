@@ -1,4 +1,4 @@
-"""Find the learner's file for a challenge."""
+"""Find the challenge that a learner means, and the learner's file for it."""
 
 from __future__ import annotations
 
@@ -40,3 +40,34 @@ def find_file(
             f"Name your file: `attn-drill check {challenge.id} FILE{pack_option}`."
         )
     return started
+
+
+def is_default_file(
+    challenge: Challenge, file: Path | None, journal: Journal, known_packs: KnownPacks
+) -> bool:
+    """Return whether the commands find this file without the argument FILE."""
+    if file is None:
+        return True
+    try:
+        return find_file(challenge, None, journal, known_packs).samefile(file)
+    except (DrillError, OSError):
+        return False
+
+
+def find_challenge(
+    challenge_id: str | None, journal: Journal, known_packs: KnownPacks
+) -> Challenge:
+    """Return the challenge with this id, or the challenge that was started last.
+
+    Raises:
+        DrillError: if no pack has the id, or if it names a file, or if nothing was started.
+    """
+    if challenge_id is not None:
+        return known_packs.find(challenge_id)
+    started = journal.last_started()
+    if started is None:
+        raise DrillError(
+            "No challenge was started yet, so there is nothing to grade. Name the challenge: "
+            "`attn-drill check ID`, or begin with `attn-drill start ID`."
+        )
+    return known_packs.find(started)

@@ -43,6 +43,8 @@ def hand_out(challenge: Challenge, path: Path, journal: Journal, level: Level) -
         write_new(path, stub)
     if not file_was_there or journal.path_of(challenge.id) != path.resolve():
         journal.record_start(challenge.id, path.resolve(), time.time(), level)
+    else:
+        journal.record_resumption(challenge.id, time.time())
     return file_was_there
 
 

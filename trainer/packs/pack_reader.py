@@ -196,6 +196,13 @@ def look_up(roots: Iterable[Path], wanted: str) -> Challenge | None:
 
 def unknown_id(wanted: str, ids: Sequence[str]) -> DrillError:
     """Return the error for an id that no challenge has; its message names the nearest ids."""
+    if wanted.endswith(".py"):
+        stem = challenge_id(Path(wanted).stem.lower())
+        challenge = stem if stem in ids else "ID"
+        return DrillError(
+            f"{wanted} is the name of a file. Name the challenge first: `{challenge} {wanted}`. "
+            "`attn-drill list` shows all challenges."
+        )
     name = challenge_id(wanted.strip().lower())
     near = difflib.get_close_matches(name, ids, n=3, cutoff=0.4)
     near += [

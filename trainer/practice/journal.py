@@ -136,6 +136,10 @@ class Journal:
         """Record that a stub was handed out at this path."""
         self._insert("started", challenge, at, str(path), level)
 
+    def record_resumption(self, challenge: str, at: float) -> None:
+        """Record that a start continued with a file that was there. Clock and hints stay."""
+        self._insert("resumed", challenge, at)
+
     def record_attempt(self, attempt: Attempt) -> str:
         """Record that a file was graded, and return the id of the attempt."""
         return self._insert(
@@ -206,6 +210,14 @@ class Journal:
             challenge,
         )
         return Path(rows[0][0]) if rows else None
+
+    def last_started(self) -> str | None:
+        """Return the id of the challenge that was started or resumed last, or None."""
+        rows = self._read(
+            "SELECT challenge, at, rowid FROM started UNION ALL "
+            "SELECT challenge, at, rowid FROM resumed ORDER BY at DESC, rowid DESC LIMIT 1"
+        )
+        return str(rows[0][0]) if rows else None
 
     def level_of(self, challenge: str) -> str | None:
         """Return the level of the stub that was last handed out, or None."""

@@ -70,7 +70,10 @@ _THIRD = (
     "CREATE INDEX replaced_by_attempt ON replaced (attempt)",
 )
 
-STEPS = (_FIRST, _SECOND, _THIRD)  # from an empty file to version 1, from 1 to 2, from 2 to 3
+_FOURTH = (f"CREATE TABLE resumed ({_ID}, challenge TEXT NOT NULL, at REAL NOT NULL)",)
+
+# From an empty file to version 1, from 1 to 2, from 2 to 3, from 3 to 4.
+STEPS = (_FIRST, _SECOND, _THIRD, _FOURTH)
 VERSION = len(STEPS)
 # The first version whose rows have ids. Later versions have all tables of an export of version 2.
 FIRST_EXPORT = 2
@@ -91,4 +94,5 @@ COLUMNS: dict[str, tuple[str, ...]] = {
     "interviews": ("id", "at", "plan"),
     "interview_events": ("id", "interview", "at", "kind", "data"),
     "replaced": ("id", "attempt", "at"),
+    "resumed": ("id", "challenge", "at"),
 }

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import io
 import os
 import stat
+import tokenize
 from pathlib import Path
 
 from trainer.model.errors import DrillError
 
 MOST_SOURCE_BYTES = 1 << 20
+_SLOW_ENCODINGS = ("idna", "punycode")  # the time of decoding grows with the square of the length
 
 
 def read_source(
@@ -25,7 +28,7 @@ def read_source(
         if_empty: The advice in the message about an empty file.
 
     Raises:
-        DrillError: If the file does not exist, or is no UTF-8 text of at most `MOST_SOURCE_BYTES`.
+        DrillError: If the file does not exist, is larger than `MOST_SOURCE_BYTES`, or is no text.
     """
     name = name or str(path)
     try:
@@ -52,7 +55,10 @@ def read_source(
 
 
 def decode_source(data: bytes, name: str, if_empty: str) -> str:
-    """Return the text of a submission.
+    """Return the text of a submission, in the encoding that it declares; by default UTF-8.
+
+    As in Python, a byte order mark or a comment like `# -*- coding: latin-1 -*-` in the first two
+    lines declares the encoding.
 
     Args:
         data: The bytes of the submission.
@@ -60,7 +66,7 @@ def decode_source(data: bytes, name: str, if_empty: str) -> str:
         if_empty: The advice in the message if the text is empty.
 
     Raises:
-        DrillError: If the data is no UTF-8 text, or is empty.
+        DrillError: If the data is no text in this encoding, or is empty.
     """
     if not data.strip():
         raise DrillError(f"{name} is empty. {if_empty}")
@@ -69,13 +75,38 @@ def decode_source(data: bytes, name: str, if_empty: str) -> str:
             f"{name} holds a NUL byte at offset {data.index(0)}, so it is not Python text."
             " Save it as UTF-8."
         )
+    encoding = _declared_encoding(data, name)
     try:
-        return data.decode("utf-8-sig")
+        return data.decode(encoding)
     except UnicodeDecodeError as error:
+        shown = "UTF-8" if encoding.startswith("utf-8") else f"{encoding}, as it declares"
         raise DrillError(
-            f"{name} is not UTF-8: byte {data[error.start]:#04x} at offset {error.start}."
+            f"{name} is not {shown}: byte {data[error.start]:#04x} at offset {error.start}."
             " Save it as UTF-8."
         ) from None
+
+
+def _declared_encoding(data: bytes, name: str) -> str:
+    """Return the encoding that a source declares; "utf-8-sig" if it declares none.
+
+    Raises:
+        DrillError: If Python does not know the encoding, or decodes it too slowly.
+    """
+    try:
+        encoding, _ = tokenize.detect_encoding(io.BytesIO(data).readline)
+    except SyntaxError as error:
+        if "missing encoding declaration" in str(error):
+            return "utf-8-sig"  # decoding reports the byte that is no UTF-8
+        raise DrillError(
+            f"{name} cannot be decoded: {error.msg}. "
+            "Correct its comment `# coding: …`, or save it as UTF-8 without the comment."
+        ) from None
+    if encoding in _SLOW_ENCODINGS:
+        raise DrillError(
+            f"{name} declares the encoding {encoding}, which is for domain names. "
+            "Save it as UTF-8 without the comment."
+        )
+    return "utf-8-sig" if encoding == "utf-8" else encoding
 
 
 def write_new(path: Path, text: str) -> None:

@@ -53,7 +53,7 @@ from trainer.worker.recorder import Recorder
 from trainer.worker.returns import describe, plain_value
 from trainer.worker.tracked_numbers import TrackedNumber
 
-_RECORDED = ("lines", "tensors", "gradients")  # purposes
+RECORDED = ("lines", "tensors", "gradients")  # purposes
 
 
 class Table(Protocol):
@@ -265,7 +265,7 @@ class CaseRunner:
     def _recording(self, run_index: int) -> AbstractContextManager[object]:
         """Return the recorder of a run; a context that does nothing if the run is not recorded."""
         purpose = self._purpose_of(self.request.runs[run_index])
-        if purpose not in _RECORDED:
+        if purpose not in RECORDED:
             return nullcontext()
         return self._recorders.setdefault(
             run_index,
@@ -410,7 +410,7 @@ class CaseRunner:
         """Make the calls of one run. `RunReply` describes the calls."""
         run, run_reply = self.request.runs[run_index], self.runs[run_index]
         purpose = self._purpose_of(run)
-        if purpose in _RECORDED:
+        if purpose in RECORDED:
             self._record(run_index, implementation, drive)
             return
         has_gradients = bool(run.differentiable or run.cotangents)

@@ -66,16 +66,32 @@ def load(
     """
     own = dict(module.named_parameters())
     with torch.no_grad():
-        for path, roles in assignment.items():
-            for suffix in ("weight", "bias"):
-                if (parameter := own.get(f"{path}.{suffix}")) is not None:
-                    parts = [
-                        _rows(values[f"{contract.atoms[role].layer}.{suffix}"], contract, role)
-                        for role in roles
-                    ]
-                    parameter.copy_(parts[0] if len(parts) == 1 else torch.cat(parts))
-        for name in contract.plain:
-            own[name].copy_(values[name])
+        for name, value in own_values(contract, assignment, values).items():
+            if name in own:
+                own[name].copy_(value)
+
+
+def own_values(
+    contract: Contract, assignment: Assignment, values: Mapping[str, Tensor]
+) -> dict[str, Tensor]:
+    """Return the weights of the learner's own parameters, by their own names.
+
+    Args:
+        contract: the roles of the contract.
+        assignment: the roles that each layer of the module holds.
+        values: the weights, named as in the contract.
+    """
+    found: dict[str, Tensor] = {}
+    for path, roles in assignment.items():
+        for suffix in ("weight", "bias"):
+            names = [f"{contract.atoms[role].layer}.{suffix}" for role in roles]
+            if all(name in values for name in names):
+                parts = [
+                    _rows(values[name], contract, role)
+                    for name, role in zip(names, roles, strict=True)
+                ]
+                found[f"{path}.{suffix}"] = parts[0] if len(parts) == 1 else torch.cat(parts)
+    return found | {name: values[name] for name in contract.plain}
 
 
 def _rows(value: Tensor, contract: Contract, role: str) -> Tensor:

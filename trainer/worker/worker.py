@@ -9,8 +9,10 @@ from __future__ import annotations
 
 import contextlib
 import inspect
+import io
 import os
 import sys
+import tokenize
 import traceback
 import types
 from collections.abc import Callable, Sequence
@@ -24,7 +26,7 @@ from torch import Tensor, nn
 
 from trainer.worker import forbidden_ops
 from trainer.worker.arguments import found_parameters
-from trainer.worker.case_runner import CaseRunner, Hooks
+from trainer.worker.case_runner import RECORDED, CaseRunner, Hooks
 from trainer.worker.channel import Channel
 from trainer.worker.execution import Drive
 from trainer.worker.guarded_call import GuardedCall
@@ -152,7 +154,10 @@ class Worker(Hooks):
         self.mark_output("import")
         # The file must be on the disk, so that tracebacks, inspect.getsource and torch.jit find the
         # lines.
-        Path(self.path).write_text(self.source, encoding="utf-8")
+        Path(self.path).write_bytes(_encoded(self.source))
+        if self.request.purpose in RECORDED:
+            # A scripted function has no lines in Python, so its steps could not be recorded.
+            torch.jit._state.disable()
         namespace, self.reply.load_failure = self._import()
         return namespace
 
@@ -246,3 +251,13 @@ def load_drive(request: Request) -> Drive:
     exec(compile(request.drive_source, "<drive>", "exec"), module.__dict__)
     drive: Drive = module.__dict__["drive"]
     return drive
+
+
+def _encoded(source: str) -> bytes:
+    """Return a source in the encoding that it declares, because readers of the file use it."""
+    as_utf8 = source.encode("utf-8", "surrogatepass")
+    try:
+        encoding, _ = tokenize.detect_encoding(io.BytesIO(as_utf8).readline)
+        return source.encode(encoding)
+    except (SyntaxError, UnicodeError, LookupError):
+        return as_utf8
