@@ -29,6 +29,8 @@ WRONG = pack_reader.solution(GQA).replace(
 OTHER_CODES = {
     "attn-drill check gqa": 1,
     "attn-drill check gqa gqa.py --seed 2 --case 1": 1,
+    "attn-drill check gqa gqa.py --hints-first": 1,
+    "attn-drill check gqa gqa.py --html report.html": 1,
     "attn-drill check gqa gqa.py --json": 1,
     "attn-drill check sdpa": 1,
     "attn-drill hunt gqa --check": 1,
@@ -141,7 +143,7 @@ def test_every_command_of_the_table_exists() -> None:
             for option in re.findall(r"--[a-z][a-z-]+", line):
                 assert option in text, f"{command}: {option}"
     files = {path.stem.rstrip("_") for path in (ROOT / "trainer" / "cli").glob("[a-z]*.py")}
-    helpers = {"commands", "entry", "parameters", "practise", "menu", "grade_outputs"}
+    helpers = {"commands", "entry", "parameters", "practise", "menu", "grade_outputs", "page_files"}
     assert files - helpers <= named
 
 

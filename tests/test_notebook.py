@@ -109,7 +109,8 @@ def test_report_on_a_wrong_cell_has_line_and_cause(notebook: Notebook) -> None:
     line = result.report["diagnosis"]["first_line"]
     assert "k.repeat(1, group_size, 1, 1)" in cell.splitlines()[line - 1]
     assert result.source.splitlines()[1:] == cell.splitlines()[1:]
-    assert f"line {line}  k = k.repeat(1" in result.text
+    assert f"line {line} in forward" in result.text
+    assert f"❯ {line} │ k = k.repeat(1" in result.text
     assert LIKELY in result.text
     assert result.text.endswith("\na hint           !attn-drill hint gqa")
     assert not re.search(r"attn-drill (check|trace|repro)", result.text)
@@ -126,6 +127,7 @@ def test_likely_mistake_can_be_hidden(notebook: Notebook) -> None:
     assert LIKELY not in result.text
     assert LIKELY not in result._repr_html_()
     assert "k = k.repeat(1" in result.text
+    assert "The likely mistake is known: grade again with --why to see it." in result.text
 
 
 @pytest.mark.parametrize(

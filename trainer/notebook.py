@@ -27,6 +27,7 @@ from trainer.practice.learner_files import decode_source
 from trainer.report.coloured import coloured
 from trainer.report.literal import console
 from trainer.report.pages import page
+from trainer.report.stages import Stage
 from trainer.report.terminal import render
 from trainer.server.messages import Grade, Refused, Verdict
 from trainer.server.pool import pool
@@ -165,7 +166,9 @@ def _as_text(report: Report, *, why: bool) -> str:
     out = console(width=width, color_system=None, legacy_windows=False)
     with out.capture() as capture:
         unicode = encoding.lower().startswith("utf")
-        out.print(render(report, width, unicode=unicode, why=why, commands=False))
+        stage: Stage = "cause" if why else "line"
+        how_to_see = "grade again with --why"
+        out.print(render(report, width, unicode=unicode, stage=stage, how_to_see=how_to_see))
         out.print(Text("\n" + "\n".join(_next_steps(report))))
     return "\n".join(line.rstrip() for line in capture.get().splitlines())
 

@@ -6,12 +6,16 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from tests.support.cli import GQA, TILED, drill
 from tests.support.menu import BUILT_IN
+from tests.support.paths import TINY_PACK
+from trainer.cli import check
 from trainer.packs import pack_reader
 from trainer.practice.journal import Journal
 from trainer.sandbox.isolation import descendants
@@ -192,10 +196,16 @@ def test_check_shows_the_line_and_the_likely_mistake(tiled: Path) -> None:
     assert f"line {line}" in shown
     assert "LIKELY" in shown
     assert "The key heads are tiled" in shown
-    assert "cleared" in shown
+    assert shown.index("LIKELY") < shown.index(f"line {line}") < shown.index("seed 3 --case")
+    assert "ruled out" in shown
+    assert f"❯ {line} │ k = k.repeat(" in shown
+    assert "errors of out: heads (H) by positions (L)" in shown
+    # gqa.py is the file that the commands find by themselves.
+    assert "this case again  attn-drill check gqa --seed 3 --case 1" in shown.splitlines()
     without_why = drill("check", "gqa", "gqa.py", "--seed", "3", "--no-why", cwd=tiled, code=1)
     assert f"line {line}" in without_why.stdout
     assert "The key heads are tiled" not in without_why.stdout
+    assert "The likely mistake is known: check again with --why to see it." in without_why.stdout
     diagnosis = json.loads(
         drill("check", "gqa", "gqa.py", "--seed", "3", "--json", cwd=tiled, code=1).stdout
     )["diagnosis"]
@@ -211,6 +221,152 @@ def test_check_shows_the_line_and_the_likely_mistake(tiled: Path) -> None:
         "effective_mask",
         "cleared",
     }
+
+
+@pytest.fixture(scope="module")
+def check_sums(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., str]:
+    """Return a function that runs `check` without an ID, and returns its output.
+
+    The output goes into a pipe of 50 columns. The challenge that was started last is of a small
+    pack. Its file has a known mistake and prints a long line.
+    """
+    folder = tmp_path_factory.mktemp("sums")
+    environment: dict[str, Any] = {"ATTN_DRILL_HOME": str(folder / "home"), "COLUMNS": "50"}
+    for arguments in (["prefix-sum", "--pack", str(TINY_PACK)], ["gqa"]):
+        drill("start", *arguments, cwd=folder, **environment)
+    # A start of a file that is there goes on with the file.
+    drill("start", "prefix-sum", "--pack", str(TINY_PACK), cwd=folder, **environment)
+    source = (TINY_PACK / "solutions" / "prefix_sum" / "solution.py").read_text()
+    last = "    return torch.cumsum(x, dim=-1)\n"
+    assert source.endswith(last)
+    wrong = "    print('x' * 120 + '  ')\n    return torch.cumsum(x, dim=0)  # " + "long " * 20
+    (folder / "prefix_sum.py").write_text(source.replace(last, wrong))
+
+    def command(*options: str) -> str:
+        arguments = ("--pack", str(TINY_PACK), "--seed", "3", *options)
+        return drill("check", *arguments, cwd=folder, code=1, **environment).stdout
+
+    return command
+
+
+@pytest.fixture(scope="module")
+def hints_first(check_sums: Callable[..., str]) -> str:
+    """Return the output of `check --hints-first`."""
+    return check_sums("--hints-first")
+
+
+def test_check_without_an_id_grades_the_challenge_started_last(hints_first: str) -> None:
+    """A second start counts too, although it keeps the file. The file is found as with an ID."""
+    assert hints_first.startswith("FAILED  prefix-sum ")
+    assert hints_first.splitlines()[1] == "prefix_sum.py"
+
+
+def test_hints_first_shows_place_line_question_and_cause(hints_first: str) -> None:
+    """Nobody can press a key in a pipe, so all parts follow one another in this order."""
+    parts = (
+        "values of out differ",
+        "errors of out: ",
+        "❯",
+        "QUESTION  Which dim is L?",
+        "LIKELY  The sum runs over the batch.",
+        "\nthis case again:\n",
+    )
+    assert [part for part in parts if hints_first.count(part) != 1] == []
+    found = [hints_first.index(part) for part in parts]
+    assert found == sorted(found)
+    assert "Any key" not in hints_first
+    assert "check again with --why" not in hints_first
+
+
+def test_commands_are_whole_lines_with_their_options(hints_first: str) -> None:
+    """A command leaves FILE out if it finds the file, and has the pack. No newline breaks it."""
+    pack = f" --pack {TINY_PACK}"
+    again = f"prefix-sum --seed 3 --case 1{pack}"
+    assert hints_first.splitlines()[-8:] == [
+        "this case again:",
+        f"  attn-drill check {again}",
+        "line by line:",
+        f"  attn-drill trace {again}",
+        "in a debugger:",
+        f"  attn-drill repro {again}",
+        "a hint:",
+        f"  attn-drill hint prefix-sum{pack}",
+    ]
+
+
+def test_lines_of_a_pipe_end_without_blanks_and_fit_its_columns(hints_first: str) -> None:
+    """Only commands may be longer. A long line of code is cut to one row."""
+    lines = hints_first.splitlines()
+    assert [line for line in lines if line != line.rstrip()] == []
+    assert [line for line in lines if len(line) > 50 and "attn-drill" not in line] == []
+    (marked,) = (line for line in lines if line.startswith("❯"))
+    assert len(marked) == 50
+    assert marked.endswith("…")
+
+
+def test_long_printed_line_keeps_its_bar(hints_first: str) -> None:
+    """Every row of it begins with a bar."""
+    rows = [line for line in hints_first.splitlines() if "xxxx" in line]
+    assert rows == [f"│ {'x' * 48}", f"│ {'x' * 48}", f"│ {'x' * 24}"]
+
+
+def test_hints_first_hides_the_mistake_with_no_why(check_sums: Callable[..., str]) -> None:
+    """The place, the line and the question are shown."""
+    text = check_sums("--hints-first", "--no-why")
+    assert "❯" in text
+    assert "LIKELY" not in text
+
+
+def test_check_without_an_id_needs_a_start(tmp_path: Path) -> None:
+    """The exit code is 2, and the sentence has the next step."""
+    (tmp_path / "gqa.py").write_text("x = 1\n")
+    for arguments in (["check"], ["check", "--hints-first"]):
+        done = drill(*arguments, cwd=tmp_path, code=2)
+        assert done.stdout == ""
+        assert len(done.stderr.splitlines()) == 1
+        assert "No challenge was started yet" in done.stderr
+        assert "`attn-drill start ID`" in done.stderr
+    error = json.loads(drill("check", "--json", cwd=tmp_path, code=2).stdout)
+    assert error["verdict"] is None
+    assert "No challenge was started yet" in error["error"]
+
+
+def test_file_in_place_of_an_id_is_refused(tmp_path: Path) -> None:
+    """The first argument is the ID, even if a challenge was started."""
+    drill("start", "gqa", cwd=tmp_path)
+    done = drill("check", "gqa.py", cwd=tmp_path, code=2)
+    assert "gqa.py is the name of a file" in done.stderr
+    assert "`gqa gqa.py`" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("keys", "parts"),
+    [
+        pytest.param("q", 0, id="q"),
+        pytest.param("\x1b", 0, id="escape"),
+        pytest.param(" Q", 1, id="a key, then Q"),
+        pytest.param("\r w", 3, id="all parts"),
+    ],
+)
+def test_key_shows_the_next_part_in_a_terminal(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], keys: str, parts: int
+) -> None:
+    """The prompt has the next part in words. q and Escape stop."""
+    typed = iter(keys)
+    monkeypatch.setattr("click.getchar", lambda: next(typed))
+    monkeypatch.setattr("sys.stdin.isatty", lambda: True, raising=False)
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True, raising=False)
+    shown = [check._wait_for_key(words) for words in ("the line", "a question", "why")[: len(keys)]]
+    assert shown == [True] * parts + [False] * (len(keys) - parts)
+    text = capsys.readouterr().out
+    assert text.count("Any key shows ") == len(keys)
+    assert "\nAny key shows the line; q stops. \n" in text
+
+
+def test_pipe_has_no_keys(capsys: pytest.CaptureFixture[str]) -> None:
+    """All parts are shown without a prompt."""
+    assert check._wait_for_key("the line")
+    assert capsys.readouterr().out == ""
 
 
 def test_json_of_a_pass_has_no_diagnosis(solved: Path) -> None:
@@ -230,6 +386,7 @@ def test_check_of_the_file_of_a_hunt_counts_as_a_hunt(tmp_path: Path, home: Path
     failed = drill("check", "gqa", "gqa_hunt.py", cwd=tmp_path, code=1).stdout
     assert "LIKELY" not in failed
     assert "LIKELY" in drill("check", "gqa", "gqa_hunt.py", "--why", cwd=tmp_path, code=1).stdout
+    assert "attn-drill check gqa gqa_hunt.py --seed " in failed
     (tmp_path / "gqa_hunt.py").write_text(
         pack_reader.solution(pack_reader.find_challenge(pack_reader.built_in_pack(), "gqa"))
     )

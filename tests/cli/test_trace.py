@@ -8,11 +8,12 @@ from tests.support.cli import TILED, drill
 
 
 def test_trace_names_the_equal_result_of_the_reference(tiled: Path) -> None:
-    """The reference's code is not shown."""
+    """The first wrong line has a marker. The reference's code is not shown."""
     shown = drill("trace", "gqa", "gqa.py", "--seed", "3", "--case", "1", cwd=tiled).stdout
-    assert re.search(r"q = self\.q_proj.*\n.*\[B=2, L=5, H=6, D=7\] float32 .*= q", shown)
-    assert re.search(r"v = v\.repeat_interleave.*\n.*= v", shown)
+    assert re.search(r"q = self\.q_proj.*\n +  = q  \[B=2, L=5, H=6, D=7\] float32 ", shown)
+    assert re.search(r"v = v\.repeat_interleave.*\n +  = v  ", shown)
     assert not re.search(r"k = k\.repeat\(1.*\n.*= k", shown)
+    assert len(re.findall(r"^> \d+  k = k\.repeat\(1", shown, re.MULTILINE)) == 1
     assert "k.repeat_interleave" not in shown
 
 

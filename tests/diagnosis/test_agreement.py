@@ -1,9 +1,12 @@
 """Tests of the comparison of a submission with patched references."""
 
+from dataclasses import replace
+
 import pytest
 
 from tests.support.diagnosis import CHALLENGES
 from tests.support.judged import Judged, judged, with_mistakes
+from trainer.diagnosis.agreement import _in_any_order
 from trainer.grading.grader import Grader
 
 SDPA = CHALLENGES["sdpa"]
@@ -49,3 +52,17 @@ def test_mistakes_raise_the_exceptions_of_the_submission(grader: Grader) -> None
     agreement = judged(grader, SDPA, with_mistakes(SDPA, "four-dims-expected")).agreement
     assert agreement.raises_the_same(("four-dims-expected",))
     assert not agreement.raises_the_same(("no-scale",))
+
+
+def test_operands_of_an_exception_may_be_in_another_order(grader: Grader) -> None:
+    """The words and the numbers of a message must be the same, but not their order."""
+    source = with_mistakes(SDPA, "four-dims-expected")
+    agreement = judged(grader, SDPA, source).agreement
+    observed = agreement.wrong_cases[0].behaviour
+    assert observed.failure is not None
+    message = "RuntimeError: size {} is not {} at dimension 1"
+    first, second, other = (
+        replace(observed, failure=message.format(*sizes)) for sizes in ((4, 7), (7, 4), (7, 5))
+    )
+    assert _in_any_order(first) == _in_any_order(second) != _in_any_order(other)
+    assert _in_any_order(None) is None

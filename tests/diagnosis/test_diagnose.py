@@ -216,3 +216,271 @@ def test_error_in_the_diagnosis_keeps_the_verdict_and_stops_workers(
     assert report.diagnosis is None
     assert len(stopped) == 1  # the worker that records the case and runs the probe
     assert not Path(f"/proc/{stopped[0]._pid}").exists()
+
+
+def test_diagnosis_prints_nothing(grader: Grader, capfd: pytest.CaptureFixture[str]) -> None:
+    """A right answer that prints while it is compared does not print into the report."""
+    challenge = CHALLENGES["mha"]
+    printing = (challenge.solutions / "also_right" / "prints_and_timing.py").read_text()
+    assert "print(" in printing
+    scale = "scores = scores / math.sqrt(self.head_dim)"
+    source = pack_reader.solution(challenge)
+    assert scale in source
+    capfd.readouterr()
+    _, found = diagnosed(grader, challenge, source.replace(scale, "scores = scores * 1.5"))
+    assert found.first_line is not None
+    assert capfd.readouterr() == ("", "")
+
+
+SCALE = "        scores = scores / math.sqrt(self.head_dim)\n"
+SOFTMAX = "weights = torch.softmax(scores, dim=-1)"
+MASKED = '            scores = scores.masked_fill(~mask, float("-inf"))\n'
+HALF_TABLES = """        half = cos.shape[-1] // 2
+        cos, sin = cos[..., :half], sin[..., :half]
+        q = turn(q, cos, sin)
+        k = turn(k, cos, sin)
+"""
+TURN = """def turn(x, cos, sin):
+    a, b = x[..., 0::2], x[..., 1::2]
+    return torch.stack((a * cos - b * sin, a * sin + b * cos), dim=-1).flatten(-2)
+
+
+def rotate_half(x):"""
+CAUSES = [
+    pytest.param(
+        "gqa",
+        [(SCALE, ""), (SOFTMAX, "weights = torch.softmax(scores, dim=-2)")],
+        ["no-scale", "softmax-over-queries"],
+        "torch.softmax",
+        id="no scale and softmax over the queries",
+    ),
+    pytest.param(
+        "mqa",
+        [("math.sqrt(self.head_dim)", "math.sqrt(self.num_heads)")],
+        ["scale-by-heads"],
+        "math.sqrt(self.num_heads)",
+        id="scale by the number of heads",
+    ),
+    pytest.param(
+        "mha_fused",
+        [("math.sqrt(self.head_dim)", "math.sqrt(self.num_heads)")],
+        ["scale-by-heads"],
+        "math.sqrt(self.num_heads)",
+        id="scale by the number of heads after a fused projection",
+    ),
+    pytest.param(
+        "gqa",
+        [(MASKED, "            scores += mask * -1e9\n")],
+        ["mask-added-where-allowed"],
+        "scores += mask",
+        id="large number added where the mask is True",
+    ),
+    pytest.param(
+        "rope_mha",
+        [(MASKED, "            scores = scores + mask * -1e9\n")],
+        ["float32-mask-added-where-allowed"],
+        "mask * -1e9",
+        id="large float32 number added where the mask is True",
+    ),
+    pytest.param(
+        "gqa_rope",
+        [
+            ("        q = q * cos + rotate_half(q) * sin\n", HALF_TABLES),
+            ("        k = k * cos + rotate_half(k) * sin\n", ""),
+            ("def rotate_half(x):", TURN),
+        ],
+        ["interleaved-throughout"],
+        "x[..., 0::2]",
+        id="half tables with neighbours",
+    ),
+    pytest.param(
+        "gqa_rope",
+        [
+            (
+                "angles = torch.arange(max_seq_len)[:, None] * frequencies",
+                'self.register_buffer("frequencies", frequencies, persistent=False)\n'
+                "        angles = torch.arange(max_seq_len)[:, None] * frequencies",
+            ),
+            (
+                "        cos = self.cos[position_ids].unsqueeze(1)  # [B, 1, L, D]\n",
+                "        angles = position_ids[..., None] * self.frequencies.float()\n"
+                "        angles = torch.cat((angles, angles), dim=-1).unsqueeze(1)\n"
+                "        cos, sin = angles.cos().to(x.dtype), angles.sin().to(x.dtype)\n",
+            ),
+            ("        sin = self.sin[position_ids].unsqueeze(1)  # [B, 1, L, D]\n", ""),
+        ],
+        ["frequencies-cast-with-the-module"],
+        "frequencies = rope_base**-exponents",
+        id="frequencies rounded by a cast of the module",
+    ),
+    pytest.param(
+        "kv_cache",
+        [
+            (
+                "visible = everything.tril(diagonal=past_length)",
+                "visible = everything.tril() if length > 1 else everything",
+            )
+        ],
+        ["causal-from-column-zero-for-several-tokens"],
+        "everything.tril()",
+        id="triangle without an offset for several tokens",
+    ),
+    pytest.param(
+        "gqa",
+        [
+            (
+                MASKED,
+                "            if mask.dim() == 3:\n                mask = mask[:, :, None]\n"
+                + MASKED,
+            )
+        ],
+        ["mask-of-three-dims-unsqueezed-inside"],
+        "masked_fill",
+        id="mask of three dims with an axis in the wrong place",
+    ),
+    pytest.param(
+        "gqa_kv_cache",
+        [
+            ("        cache = (k, v)\n", ""),
+            (
+                "        scores = q @ keys",
+                "        heads = self.num_kv_heads\n"
+                "        cache = (keys[:, :heads], values[:, :heads])\n        scores = q @ keys",
+            ),
+        ],
+        ["cache-cut-from-repeated-heads"],
+        "cache = (keys[:, :heads]",
+        id="cache cut from the repeated heads",
+    ),
+    pytest.param(
+        "gqa_kv_cache",
+        [
+            ("        cache = (k, v)\n", ""),
+            (
+                "        scores = q @ keys",
+                "        cache = (keys, values)\n        scores = q @ keys",
+            ),
+        ],
+        ["cache-of-repeated-heads"],
+        "cache = (keys, values)",
+        id="repeated heads in the cache",
+    ),
+    pytest.param(
+        "gqa", [(SCALE, "")], ["no-scale"], "torch.softmax", id="next step after a missing scale"
+    ),
+    pytest.param(
+        "gqa_kv_cache",
+        [("if past_kv is not None:", "if past_kv is not None and use_cache:")],
+        ["past-needs-use-cache"],
+        "if past_kv is not None and use_cache:",
+        id="condition that leaves a step out",
+    ),
+    pytest.param(
+        "mqa",
+        [
+            (
+                "self.dropout = nn.Dropout(dropout)",
+                "self.dropout, self.last = nn.Dropout(dropout), nn.Dropout(dropout)",
+            ),
+            ("return self.o_proj(merged)", "return self.last(self.o_proj(merged))"),
+        ],
+        ["dropout-on-output-as-well"],
+        "self.last(self.o_proj(merged))",
+        id="residual dropout",
+    ),
+    pytest.param(
+        "mha_fused",
+        [("self.dropout(weights)", "nn.functional.dropout(weights, 0.3)")],
+        [],
+        "nn.functional.dropout",
+        id="dropout in eval mode",
+    ),
+]
+
+
+@pytest.mark.sampled(6)
+@pytest.mark.parametrize(("folder", "changes", "named", "line"), CAUSES)
+def test_cause_is_named_with_the_line_of_the_explained_case(
+    grader: Grader, folder: str, changes: list[tuple[str, str]], named: list[str], line: str
+) -> None:
+    """The mistakes are named, and the line belongs to them and to the explained case."""
+    source = pack_reader.solution(CHALLENGES[folder])
+    for was, now in changes:
+        assert source.count(was) == 1, was
+        source = source.replace(was, now)
+    report, found = diagnosed(grader, CHALLENGES[folder], source)
+    assert [mistake.id for mistake in found.mistakes] == named
+    assert found.first_line is not None
+    assert line in found.first_line.text
+    failure = report.first_failure()
+    assert failure is not None
+    assert failure.check == "runs" or failure.number == found.case
+
+
+def test_every_wrong_function_has_its_line(grader: Grader) -> None:
+    """Independent mistakes of three functions are all named, and each function has a line."""
+    challenge = CHALLENGES["attention_cost"]
+    source = pack_reader.solution(challenge)
+    for was, now in [
+        ("query_and_output = 2 * d_model * d_model", "query_and_output = d_model * d_model"),
+        (
+            "elements_per_token = 2 * num_kv_heads * head_dim",
+            "elements_per_token = num_kv_heads * head_dim",
+        ),
+        ("scores = 2 * q_len * k_len * num_heads", "scores = 2 * q_len * k_len * num_kv_heads"),
+    ]:
+        assert source.count(was) == 1
+        source = source.replace(was, now)
+    report, found = diagnosed(grader, challenge, source)
+    assert {mistake.id for mistake in found.mistakes} == {
+        "no-output-projection",
+        "keys-only",
+        "scores-of-kv-heads",
+    }
+    failure = report.first_failure()
+    assert failure is not None
+    assert failure.number is not None
+    called = report.cases[failure.number - 1].inputs["function"]
+    assert found.first_line is not None
+    assert found.first_line.function == called
+    assert {called, *(wrong.function for wrong in found.elsewhere)} == {
+        "attention_params",
+        "kv_cache_bytes",
+        "attention_flops",
+    }
+
+
+def test_the_same_mistake_in_every_function_is_named(grader: Grader) -> None:
+    """Masks whose True means masked are the opposite of the right masks in every function."""
+    challenge = CHALLENGES["masks"]
+    source = pack_reader.solution(challenge)
+    for was, now in [
+        ("return real[:, None, None, :]", "return ~real[:, None, None, :]"),
+        ("return visible[None, None]", "return ~visible[None, None]"),
+        ("return causal & real", "return causal | real"),
+    ]:
+        assert source.count(was) == 1
+        source = source.replace(was, now)
+    report, found = diagnosed(grader, challenge, source)
+    assert found.layout is not None
+    assert "True and False are exchanged" in found.layout
+    assert found.first_line is not None
+    assert "~real" in found.first_line.text
+    lines = {wrong.first_line.text for wrong in found.elsewhere}
+    assert any("~visible" in text for text in lines)
+    failure = report.first_failure()
+    assert failure is not None
+    assert failure.mismatch is not None
+    assert failure.mismatch.patterns is not None
+
+
+def test_topic_of_a_wrong_result_is_not_ruled_out(grader: Grader) -> None:
+    """Scores that are scaled twice hold the right scores, but the scale is not ruled out."""
+    challenge = CHALLENGES["mqa"]
+    source = pack_reader.solution(challenge)
+    assert source.count(SCALE) == 1
+    source = source.replace(SCALE, SCALE + SCALE).replace(
+        "weights = self.dropout(weights)", "weights = torch.tanh(self.dropout(weights))"
+    )
+    _, found = diagnosed(grader, challenge, source)
+    assert "scale" not in found.cleared

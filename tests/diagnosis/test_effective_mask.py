@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from tests.support.diagnosis import CHALLENGES, SEED, diagnosed
-from trainer.diagnosis.effective_mask import _difference, attended_keys, make_probe
+from trainer.diagnosis.effective_mask import _compared, _difference, attended_keys, make_probe
 from trainer.diagnosis.mask_question import outputs_of
 from trainer.diagnosis.patched_references import PatchedReferences
 from trainer.grading.grader import Grader
@@ -130,3 +130,30 @@ def test_differences_of_masks_in_words() -> None:
         & (torch.arange(2) == 0)[:, None, None],
         causal,
     )
+
+
+def test_complement_is_no_shift() -> None:
+    """A query that sees every key keeps them all if a large number is taken from all its scores."""
+    lengths = torch.tensor([2, 4])
+    padding = (torch.arange(4) < lengths[:, None])[:, None].expand(2, 4, 4)
+    complement = ~padding | padding.all(dim=-1, keepdim=True)
+    assert "inverted" in _difference(complement, padding)
+    assert "shifted" not in _difference(complement, padding)
+
+
+def test_shift_holds_over_all_keys() -> None:
+    """The keys that a shift uncovers continue the pattern, or no query attends to them."""
+    causal = torch.ones(1, 5, 5, dtype=torch.bool).tril()
+    shifted = torch.ones(1, 5, 5, dtype=torch.bool).tril(1)
+    assert "shifted by 1 key to the right" in _difference(shifted, causal)
+    broken = shifted.clone()
+    broken[:, 2:, 0] = False  # the uncovered key is no longer like its neighbour
+    assert "shifted" not in _difference(broken, causal)
+
+
+def test_cached_keys_are_counted() -> None:
+    """A mask without a difference has the number of cached keys too."""
+    pattern = torch.ones(1, 2, 1, 5, dtype=torch.bool)
+    found = _compared(pattern, pattern.clone(), 3)
+    assert found is not None
+    assert found.cached == 3

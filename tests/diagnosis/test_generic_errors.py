@@ -34,3 +34,15 @@ def test_general_error_is_found_without_a_known_mistake(
     _, found = diagnosed(grader, challenge, right.replace("self.q_proj(x)", now))
     assert found.mistakes == ()
     assert found.layout == words
+
+
+def test_exchanged_true_and_false_are_found(grader: Grader) -> None:
+    """A single function that returns the opposite mask is enough. A partly wrong mask is not."""
+    challenge = CHALLENGES["masks"]
+    right = pack_reader.solution(challenge)
+    was = "return visible[None, None]"
+    assert right.count(was) == 1
+    _, found = diagnosed(grader, challenge, right.replace(was, "return ~visible[None, None]"))
+    assert found.mistakes or "True and False are exchanged" in (found.layout or "")
+    _, found = diagnosed(grader, challenge, right.replace(was, "return visible[None, None].mT"))
+    assert "exchanged" not in (found.layout or "")

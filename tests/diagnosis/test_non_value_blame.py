@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from tests.support.graphs import GraphBuilder
-from trainer.diagnosis.non_value_blame import blamed_line
+from trainer.diagnosis.non_value_blame import blamed_line, line_of_rounded_angle
 from trainer.diagnosis.value_graph import ValueGraph
 
 
@@ -37,3 +37,39 @@ def test_large_tensor_is_blamed_if_it_needs_memory(graph: ValueGraph) -> None:
     assert blamed_line(graph, "memory", limit=50) == 9
     assert blamed_line(graph, "memory", limit=51) is None
     assert blamed_line(graph, "memory") is None
+
+
+def test_draw_that_the_reference_makes_too_is_right() -> None:
+    """With attention dropout and residual dropout, the second draw is to blame."""
+
+    def run(*draws: int) -> ValueGraph:
+        builder = GraphBuilder()
+        x = builder.add("input x", torch.randn(2, 3))
+        for place, entries in enumerate(draws):
+            builder.add("native_dropout", torch.randn(entries), x, lines=(place + 2,))
+        return builder.graph()
+
+    assert blamed_line(run(8, 6), "train/eval", reference=run(8)) == 3
+    assert blamed_line(run(6, 8), "train/eval", reference=run(8)) == 2
+    assert blamed_line(run(8, 8), "train/eval", reference=run(8)) == 3
+    assert blamed_line(run(8), "train/eval", reference=run(8)) == 2
+    assert blamed_line(run(8, 6), "train/eval") == 2
+    assert blamed_line(run(), "train/eval", reference=run(8)) is None
+
+
+def test_rounded_angle_is_found() -> None:
+    """A rounded position leads to a cosine. A rounded cosine, and exact positions, are right."""
+
+    def run(*, start: int, is_rounded_early: bool) -> ValueGraph:
+        builder = GraphBuilder()
+        positions = builder.add("arange", torch.arange(start, start + 4).float(), lines=(2,))
+        low = torch.arange(start, start + 4).to(torch.bfloat16)
+        if is_rounded_early:
+            positions = builder.add("_to_copy", low, positions)
+        cosine = builder.add("cos", torch.randn(4), positions, lines=(3,))
+        builder.add("_to_copy", torch.randn(4).to(torch.bfloat16), cosine, lines=(4,))
+        return builder.graph()
+
+    assert line_of_rounded_angle(run(start=1001, is_rounded_early=True)) == 2
+    assert line_of_rounded_angle(run(start=1, is_rounded_early=True)) is None
+    assert line_of_rounded_angle(run(start=1001, is_rounded_early=False)) is None

@@ -62,3 +62,56 @@ def test_operand_that_misses_a_step_is_blamed() -> None:
     assert operands.forgotten(scores, {scores}) is projected
     operands = Operands(Matching(reference, ReferenceIndex([reference], {}), reference))
     assert operands.forgotten(right, {right}) is right
+
+
+def test_missing_factor_is_told_from_other_missing_steps() -> None:
+    """A value without its factor is still right, so the next step makes the first wrong value."""
+
+    def weights_of(*, step: str) -> tuple[ValueGraph, Node, Node]:
+        builder = GraphBuilder()
+        query = builder.add("input query", QUERY)
+        scores = builder.add("mm", QUERY @ KEY, query, lines=(2,))
+        value, node = QUERY @ KEY, scores
+        if step == "scale":
+            half = builder.add("number", torch.tensor(2.0), lines=(3,))
+            value = value / 2
+            node = builder.add("div", value, scores, half, lines=(3,))
+        elif step:
+            value = value.sin()
+            node = builder.add("sin", value, scores, lines=(3,))
+        weights = builder.add("_softmax", value.softmax(-1), node, lines=(4,))
+        return builder.graph(out=weights), scores, weights
+
+    for step, is_factor in (("scale", True), ("rotation", False)):
+        reference, _, _ = weights_of(step=step)
+        graph, scores, weights = weights_of(step="")
+        operands = Operands(Matching(graph, ReferenceIndex([reference], {}), reference))
+        assert operands.forgotten(weights, {weights}) is scores
+        assert operands.forgot_a_factor is is_factor
+
+
+def test_added_mask_is_blamed_for_a_wrong_sum() -> None:
+    """The line that makes a mask of two levels is to blame, unless the mask is an input."""
+    builder = GraphBuilder()
+    query, key = builder.add("input query", QUERY), builder.add("input key", KEY)
+    scores = builder.add("mm", QUERY @ KEY, query, key, lines=(2,))
+    bias = torch.zeros(4, 4)
+    bias[0, 1] = -1e9
+    mask = builder.add("mul", bias, query, lines=(3,))
+    moved = builder.add("view", bias, mask, lines=(4,))
+    wrong = builder.add("add", QUERY @ KEY + bias, scores, moved, lines=(5,))
+    given = builder.add("add", QUERY @ KEY + bias, scores, query, lines=(6,))
+    graph = builder.graph(out=wrong)
+    operands = Operands(
+        Matching(graph, ReferenceIndex([attention_scores()], {}), attention_scores())
+    )
+    assert operands.wrong_bias(wrong) is mask
+    assert operands.wrong_bias(given) is given
+    assert operands.wrong_bias(scores) is scores
+
+
+def attention_scores() -> ValueGraph:
+    """Return the graph of right scores without a mask."""
+    builder = GraphBuilder()
+    query, key = builder.add("input query", QUERY), builder.add("input key", KEY)
+    return builder.graph(out=builder.add("mm", QUERY @ KEY, query, key, lines=(2,)))

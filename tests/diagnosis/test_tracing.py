@@ -47,3 +47,25 @@ def test_file_that_does_not_load_cannot_be_traced(grader: Grader) -> None:
     """The error names the file and the command that explains it."""
     with pytest.raises(DrillError, match=r"answer\.py .* `attn-drill check sdpa`"):
         trace(grader, SDPA, Submission("answer.py", "raise ValueError"), SEED)
+
+
+def test_first_wrong_line_is_marked(grader: Grader) -> None:
+    """Exactly one row is marked, also in a case that the report does not explain."""
+    source = with_mistakes(SDPA, "softmax-over-queries")
+    submission = Submission("answer.py", source)
+    for number in (None, 2, 5):
+        found = trace(grader, SDPA, submission, SEED, number)
+        (marked,) = (row for row in found.rows if row.is_wrong)
+        assert "softmax" in marked.text
+    right = trace(grader, SDPA, Submission("answer.py", with_mistakes(SDPA)), SEED, 5)
+    assert not any(row.is_wrong for row in right.rows)
+
+
+def test_entries_of_a_mask_are_counted(grader: Grader) -> None:
+    """A boolean row has the count of its True entries. Other rows have none."""
+    masks = CHALLENGES["masks"]
+    found = trace(grader, masks, Submission("masks.py", with_mistakes(masks)), SEED, 1)
+    boolean = [row for row in found.rows if row.dtype == "bool"]
+    assert boolean
+    assert all(row.true is not None and 0 <= row.true <= row.entries for row in boolean)
+    assert all(row.true is None for row in found.rows if row.dtype != "bool")

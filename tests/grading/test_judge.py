@@ -21,6 +21,14 @@ def test_later_checks_are_skipped_with_the_reason(grader: Grader) -> None:
         "properties": "needs values",
     }
     assert report.statuses()["vectorised"] == "passed"
+    names = [signature.name.partition(".")[2] for signature in report.signatures]
+    assert names == ["__init__", "forward"]
+    assert "self.head_dim" in report.source
+    explained, *others = failed_outcomes(report)
+    assert others
+    assert explained.mismatch is not None
+    assert explained.mismatch.error_maps, "the report shows a picture of this failure only"
+    assert not any(outcome.mismatch and outcome.mismatch.error_maps for outcome in others)
 
 
 @pytest.mark.sampled(2)

@@ -13,10 +13,17 @@ SIZES = {"B": 2, "L": 5, "H": 3, "D": 4, "M": 12, "Lq": 6, "Lk": 6}
         pytest.param((2, 5, 12), "B L (H D)", "[B=2, L=5, H·D=12]", id="the expected shape"),
         pytest.param((2, 12, 5), "B L (H D)", "[B=2, M=12, L=5]", id="moved axes"),
         pytest.param((2, 3, 5, 4), "", "[B=2, H=3, L=5, D=4]", id="separate heads"),
-        pytest.param((2, 15), "", "[B=2, H·L=15]", id="a product"),
+        pytest.param((10, 4), "", "[B·L=10, D=4]", id="a product"),
+        pytest.param((2, 10), "", "[B=2, 10]", id="a product of an axis that is there"),
+        pytest.param((12, 4), "", "[12, D=4]", id="a letter or a product"),
+        pytest.param((2, 15), "", "[B=2, 15]", id="a product that code does not make"),
         pytest.param((99,), "", "[99]", id="an unknown size"),
-        pytest.param((6, 6), "", "[Lq=6, Lk=6]", id="two letters of one size"),
-        pytest.param((6, 6, 6), "", "[Lq=6, Lk=6, Lq=6]", id="more axes than letters"),
+        pytest.param((6, 5), "", "[6, L=5]", id="two letters of one size"),
+        pytest.param((2, 5, 5), "", "[B=2, L=5, L=5]", id="two axes of positions"),
+        pytest.param((3, 3), "", "[3, 3]", id="two axes that are not positions"),
+        pytest.param((10, 10), "", "[10, 10]", id="two equal products"),
+        pytest.param((1, 1), "", "[1, 1]", id="axes of size 1"),
+        pytest.param((), "", "[]", id="a scalar"),
         pytest.param(
             (2, 12, 12),
             "B L (H D)",
@@ -26,8 +33,16 @@ SIZES = {"B": 2, "L": 5, "H": 3, "D": 4, "M": 12, "Lq": 6, "Lk": 6}
     ],
 )
 def test_axes_are_named_by_letters(shape: tuple[int, ...], dims: str, expected: str) -> None:
-    """An axis gets its letter from the dims, or else by its size."""
+    """An axis gets its letter from the dims, or else by its size if this tells one letter."""
     assert name_shape(shape, SIZES, dims) == expected
+
+
+def test_size_of_two_products_has_no_letters() -> None:
+    """6 may be batch by heads or batch by positions. A letter of size 1 makes no product."""
+    sizes = {"B": 2, "H": 3, "L": 3, "D": 7, "Hkv": 1}
+    assert name_shape((6, 7), sizes) == "[6, D=7]"
+    assert name_shape((21, 7), sizes) == "[H·D=21, D=7]"
+    assert name_shape((21, 7), {**sizes, "M": 21}) == "[M=21, D=7]", "M is no second meaning"
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,9 @@
 """The statuses and the first failure of a report."""
 
+from dataclasses import replace
+
 from trainer.model.checks import CHECK_ORDER
-from trainer.model.report import Outcome, Report
+from trainer.model.report import Diagnosis, Outcome, Report
 
 
 def test_check_with_a_skipped_outcome_is_skipped() -> None:
@@ -32,6 +34,20 @@ def test_first_failure_is_that_of_the_earliest_check() -> None:
     assert report.statuses() == {"shapes": "passed", "dtype": "failed", "values": "failed"}
     assert report.first_failure() is outcomes[3]
     assert list(report.statuses()) == [name for name in CHECK_ORDER if name in report.statuses()]
+
+
+def test_case_of_the_diagnosis_is_explained() -> None:
+    """It must be a failed case of the first failed check, so that line and sizes agree."""
+    outcomes = (
+        Outcome("values", "failed", "", "a", 1),
+        Outcome("values", "passed", "", "b", 2),
+        Outcome("values", "failed", "", "c", 3),
+        Outcome("masks", "failed", "", "d", 4),
+    )
+    report = Report("gqa", "f.py", 1, "failed", outcomes)
+    for case, explained in ((None, 0), (1, 0), (2, 0), (3, 2), (4, 0), (99, 0)):
+        diagnosed = replace(report, diagnosis=Diagnosis(case=case))
+        assert diagnosed.first_failure() is outcomes[explained], case
 
 
 def test_forbidden_call_is_explained_before_other_failures() -> None:

@@ -8,7 +8,7 @@ from trainer.grading.grader import Grader
 from trainer.model.report import Report
 
 
-@pytest.fixture
+@pytest.fixture(scope="package")
 def failed(grader: Grader) -> Report:
     """Return the report on a file with tiled key heads."""
     return report_of(grader, GQA, "print('a line')\n" + TILED, "my gqa.py", 77)

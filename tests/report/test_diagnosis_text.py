@@ -1,60 +1,353 @@
-"""A diagnosis as terminal text."""
+"""The answer of a report: the likely mistakes, the line, and the picture."""
 
+from collections.abc import Iterable
 from dataclasses import replace
+from typing import Any
 
-from rich.console import Console
+import pytest
+from rich.console import RenderableType
 
-from tests.support.display import as_text, report_with
-from trainer.model.challenge import Mistake
-from trainer.model.report import Diagnosis, EffectiveMask, Frame, Outcome
-from trainer.report.diagnosis_text import render_diagnosis
+from tests.support.display import (
+    DIAGNOSIS,
+    NO_SCALE,
+    SOURCE,
+    TRANSPOSED,
+    error_map,
+    explained,
+    lines_of,
+    report_with,
+    words_of,
+)
+from trainer.model.report import (
+    Diagnosis,
+    EffectiveMask,
+    Frame,
+    Mismatch,
+    Outcome,
+    Patterns,
+    Report,
+    WrongFunction,
+)
+from trainer.report.diagnosis_text import (
+    as_sentence,
+    reached,
+    render_cause,
+    render_line,
+    render_picture,
+)
+from trainer.report.stages import STAGES, Stage
+
+MASK = EffectiveMask("the mask is inverted", 1, ("#....", "##..."), (".####", "..###"))
+ERRORS = error_map("B", "L", (0.0, 2.0), (2.0, 2.0))
+PATTERNS = Patterns("Lq", "Lk", "b=1 h=0", ("#.",), (".#",))
+ANNOUNCED = "The likely mistake is known: press w to see it."
+VALUES = Mismatch("out", "value", "B L")
 
 
-def test_mask_of_many_keys_shows_the_first_difference() -> None:
-    """24 of 60 keys are shown, and the text says which."""
-    expected = "#" * 50 + "." * 10
-    mask = EffectiveMask("other keys", 0, (expected.replace(".", "#", 1),), (expected,))
-    outcome = Outcome("masks", "failed", "m", "a [case]", 1)
-    text = as_text(report_with(outcome, diagnosis=Diagnosis(effective_mask=mask)), 120)
-    assert "keys 36-59 of 60" in text
-    assert "#" * 15 + "." * 9 in text
-    assert "#" * 14 + "." * 10 in text
+def line_of(report: Report, width: int = 80, *, unicode: bool = True) -> list[RenderableType]:
+    """Return the parts about the line of a report."""
+    failure = report.first_failure()
+    assert failure is not None
+    return list(render_line(report, failure, width, unicode=unicode))
 
 
-def shown(diagnosis: Diagnosis) -> str:
-    """Return the text of a report with this diagnosis, without line breaks."""
-    outcome = Outcome("values", "failed", "m", "a [case]", 1)
-    return " ".join(as_text(report_with(outcome, diagnosis=diagnosis)).split())
+def picture_of(report: Report, width: int = 80) -> list[str]:
+    """Return the lines of the picture of a report."""
+    failure = report.first_failure()
+    assert failure is not None
+    return lines_of(render_picture(report, failure, width, unicode=True), width)
 
 
-def test_line_comes_with_the_last_right_and_the_first_wrong_result() -> None:
-    """The case is named only if the report explains another case."""
-    diagnosis = Diagnosis(
-        first_line=Frame(7, "forward", "scores = q @ k"),
-        case=1,
-        last_reached="q",
-        first_missed="scores",
-        made="[B=2, H=3]",
+def cause_of(report: Report, stage: Stage = "cause", how_to_see: str = "press w") -> str:
+    """Return the words about the likely mistakes."""
+    return words_of(render_cause(report, stage, how_to_see))
+
+
+def test_first_mistake_is_likely_and_others_are_added() -> None:
+    """Questions are for readers who do not see the mistakes yet."""
+    assert cause_of(explained()) == "LIKELY The scores are not scaled. AND Two axes are swapped."
+    questions = "QUESTION Why sqrt? QUESTION Which axis is H?"
+    assert cause_of(explained(), "question", "") == questions
+    assert cause_of(explained(), "question") == f"{questions} {ANNOUNCED}"
+
+
+@pytest.mark.parametrize("stage", ["where", "line"])
+def test_hidden_mistake_is_announced(stage: Stage) -> None:
+    """The reader learns how to see it. Without a way to see it, nothing is announced."""
+    assert cause_of(explained(), stage) == ANNOUNCED
+    assert list(render_cause(explained(), stage, "")) == []
+    no_question = replace(DIAGNOSIS, mistakes=(replace(NO_SCALE, hint=""),))
+    assert cause_of(explained(diagnosis=no_question), "question") == ANNOUNCED
+
+
+def test_mistake_without_a_question_is_left_out_of_the_questions() -> None:
+    """The other mistake has a question."""
+    diagnosis = replace(DIAGNOSIS, mistakes=(replace(NO_SCALE, hint=""), TRANSPOSED))
+    assert cause_of(explained(diagnosis=diagnosis), "question", "") == "QUESTION Which axis is H?"
+
+
+def test_mask_is_described_if_no_mistake_is_known() -> None:
+    """A known mistake explains more than the mask does."""
+    assert cause_of(explained(diagnosis=Diagnosis(effective_mask=MASK))) == (
+        "MASK The mask is inverted."
     )
-    text = "line 7 scores = q @ k q is right, scores is not (it makes [B=2, H=3])"
-    assert text in shown(diagnosis)
-    assert "(in case 4 it makes [B=2, H=3])" in shown(replace(diagnosis, case=4))
-    assert "no line makes scores" in shown(replace(diagnosis, last_reached=None))
-    assert "everything before it agrees" in shown(replace(diagnosis, last_reached="scores"))
+    both = replace(DIAGNOSIS, effective_mask=MASK)
+    assert "MASK" not in cause_of(explained(diagnosis=both))
+    right = replace(MASK, difference="")
+    assert (
+        list(render_cause(explained(diagnosis=Diagnosis(effective_mask=right)), "cause", "")) == []
+    )
 
 
-def test_mistake_is_named_only_with_why() -> None:
-    """Without `why` the report says that the mistake is known."""
-    mistake = Mistake("no-scale", "a", "b", "The scores are not scaled.", "Why sqrt?")
-    diagnosis = Diagnosis(mistakes=(mistake,))
-    console = Console(width=80)
-    with console.capture() as capture:
-        console.print(*render_diagnosis(diagnosis, 1, why=False))
-    assert "LIKELY The scores are not scaled." in shown(diagnosis)
-    assert "not scaled" not in capture.get()
-    assert "check again with --why" in capture.get()
+@pytest.mark.parametrize("stage", STAGES)
+@pytest.mark.parametrize("diagnosis", [None, Diagnosis(), replace(DIAGNOSIS, mistakes=())])
+def test_nothing_known_shows_nothing(stage: Stage, diagnosis: Diagnosis | None) -> None:
+    """There is no empty table, and no mistake is announced."""
+    assert list(render_cause(explained(diagnosis=diagnosis), stage, "press w")) == []
 
 
-def test_empty_diagnosis_shows_nothing() -> None:
-    """There is no empty table either."""
-    assert list(render_diagnosis(Diagnosis(), 1, why=True)) == []
+def test_line_comes_with_the_code_around_it() -> None:
+    """The results that are right and wrong are named before it."""
+    assert lines_of(line_of(explained())) == [
+        "line 3 in forward: the reference's q is right, its scores is not",
+        "  1 │ def forward(q, k):",
+        "  2 │     k = k.mT",
+        "❯ 3 │     scores = q @ k",
+        "  4 │     return scores",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({}, "the reference's q is right, its scores is not"),
+        ({"first_missed": None}, "the reference's q is right"),
+        ({"last_reached": None}, "no line makes the reference's scores"),
+        ({"last_reached": "scores"}, "everything before it agrees with the reference"),
+        ({"last_reached": None, "first_missed": None}, ""),
+        (
+            {"last_shape": "[B, L]", "missed_shape": "[L]"},
+            "the reference's q [B, L] is right, its scores [L] is not",
+        ),
+        (
+            {"last_reached": None, "missed_shape": "[L]"},
+            "no line makes the reference's scores [L]",
+        ),
+        (
+            {"made": "[B=2]"},
+            "the reference's q is right, its scores is not; this line makes [B=2]",
+        ),
+        (
+            {"made": "[B=2]", "case": 4},
+            "the reference's q is right, its scores is not; in case 4 this line makes [B=2]",
+        ),
+        (
+            {"made": "[B=2]", "case": None, "last_reached": None, "first_missed": None},
+            "this line makes [B=2]",
+        ),
+    ],
+)
+def test_results_around_the_line_are_in_words(changes: dict[str, Any], words: str) -> None:
+    """A case is named only if the report explains another case."""
+    assert reached(replace(DIAGNOSIS, **changes), 1) == words
+
+
+def test_results_are_a_sentence_if_no_line_is_known() -> None:
+    """Without any result there is no text."""
+    diagnosis = replace(DIAGNOSIS, first_line=None)
+    words = words_of(line_of(explained(diagnosis=diagnosis)))
+    assert words == "The reference's q is right, its scores is not."
+    assert line_of(explained(diagnosis=Diagnosis())) == []
+    assert line_of(explained(diagnosis=None)) == []
+
+
+def test_line_outside_the_source_has_the_text_of_the_frame() -> None:
+    """The source of a report may be unknown, or its line number may be wrong."""
+    for source in ("", "x = 1\n"):
+        lines = lines_of(line_of(explained(source=source)))
+        assert lines[1:] == ["  scores = q @ k"]
+
+
+@pytest.mark.parametrize(("function", "place"), [("", ""), ("<module>", ""), ("f[x]", " in f[x]")])
+def test_line_outside_functions_names_no_function(function: str, place: str) -> None:
+    """Brackets in a name are no markup."""
+    frame = Frame(3, function, "scores = q @ k")
+    diagnosis = Diagnosis(first_line=frame)
+    assert lines_of(line_of(explained(diagnosis=diagnosis)))[0] == f"line 3{place}"
+
+
+def raised(*frames: Frame, **fields: Any) -> Report:
+    """Return the report on a call that raised at these frames, the outermost first."""
+    outcome = Outcome("runs", "failed", "ValueError: no", "a [case]", 1, frames=frames)
+    return report_with(outcome, **{"source": SOURCE, **fields})
+
+
+CALLS = (
+    Frame(9, "<module>", "f(x)"),
+    Frame(7, "outer\x1b", "return inner(x)  # \x1b[2J"),
+    Frame(2, "forward", "k = k.mT"),
+)
+
+
+def test_line_of_an_exception_comes_with_the_calls_before_it() -> None:
+    """The last call is the first, and control characters cannot act."""
+    assert lines_of(line_of(raised(*CALLS))) == [
+        "line 2 in forward",
+        "  1 │ def forward(q, k):",
+        "❯ 2 │     k = k.mT",
+        "  3 │     scores = q @ k",
+        "  4 │     return scores",
+        r"called from line 7 in outer\x1b  return inner(x)  # \x1b[2J",
+        "called from line 9  f(x)",
+    ]
+
+
+def test_line_of_the_diagnosis_goes_before_that_of_the_exception() -> None:
+    """An exception may be the effect of an earlier line. Its calls are left out then."""
+    lines = lines_of(line_of(raised(*CALLS, diagnosis=DIAGNOSIS)))
+    assert lines[0].startswith("line 3 in forward:")
+    assert not any("called from" in line for line in lines)
+
+
+@pytest.mark.parametrize("function", ["", "<module>"])
+def test_call_outside_functions_names_no_function(function: str) -> None:
+    """Two blanks are before the text."""
+    lines = lines_of(line_of(raised(Frame(9, function, "f(x)"), Frame(2, "f", ""))))
+    assert lines[-1] == "called from line 9  f(x)"
+
+
+@pytest.mark.parametrize("unicode", [True, False])
+def test_long_text_of_a_call_is_cut(unicode: bool) -> None:
+    """The line of the frame and the calls before it end with an ellipsis."""
+    long = "x = 1  # " + "y" * 100
+    report = raised(Frame(9, "f", long), Frame(2, "f", long), source="")
+    title, line, call = lines_of(line_of(report, 40, unicode=unicode), 40)
+    assert title == "line 2 in f"
+    for row in (line, call):
+        assert len(row) == 40
+        assert row.endswith("y…" if unicode else "y...")
+
+
+def test_call_without_text_has_its_line_number() -> None:
+    """The text of a line is unknown if the code came from `exec`."""
+    lines = lines_of(line_of(raised(Frame(9, "f", ""), Frame(99, "g", ""), source="")))
+    assert [line.strip() for line in lines] == ["line 99 in g", "", "called from line 9 in f"]
+
+
+def test_wrong_lines_of_other_functions_follow() -> None:
+    """Each has its function and the case that shows it, and fills one row."""
+    elsewhere = tuple(
+        WrongFunction(name, number, Frame(number, name, f"return x * {number}\x1b" + tail))
+        for name, number, tail in (("padding", 7, ""), ("cross\x1b", 9, "y" * 99))
+    )
+    lines = lines_of(line_of(explained(diagnosis=replace(DIAGNOSIS, elsewhere=elsewhere))))
+    first, second = lines[-2:]
+    assert first == r"line 7 in padding (case 7) is wrong too: return x * 7\x1b"
+    assert second.startswith(r"line 9 in cross\x1b (case 9) is wrong too: return x * 9\x1byyy")
+    assert len(second) == 80
+    assert second.endswith("y…")
+    assert lines[0].startswith("line 3 in forward")
+
+
+def test_relation_of_the_result_is_the_answer_if_no_mistake_is_known() -> None:
+    """It belongs to the stage of the line. With a known mistake it is a figure."""
+    report = explained(diagnosis=Diagnosis(layout="the heads are in another order\x1b"))
+    for stage, words in (("where", ""), ("line", r"RESULT The heads are in another order\x1b.")):
+        assert cause_of(report, stage) == words  # type: ignore[arg-type]
+    known = explained(diagnosis=replace(DIAGNOSIS, layout="transposed"))
+    assert "RESULT" not in cause_of(known)
+    masked = explained(diagnosis=Diagnosis(layout="transposed", effective_mask=MASK))
+    assert cause_of(masked) == "RESULT Transposed. MASK The mask is inverted."
+
+
+def test_hidden_mask_is_announced_next_to_the_relation_of_the_result() -> None:
+    """The reader would not know that there is more to see."""
+    report = explained(diagnosis=Diagnosis(layout="transposed", effective_mask=MASK))
+    words = cause_of(report, "line")
+    assert words == f"RESULT Transposed. {ANNOUNCED}"
+
+
+def test_sentence_has_a_capital_letter_and_a_full_stop() -> None:
+    """No words make no sentence."""
+    assert as_sentence("the mask is inverted; 2 keys") == "The mask is inverted; 2 keys."
+    assert as_sentence("x") == "X."
+    assert as_sentence("") == ""
+
+
+def test_mask_goes_before_other_pictures() -> None:
+    """Its title says what rows and signs mean, and has the batch item."""
+    mismatch = replace(VALUES, error_maps=(ERRORS,), patterns=PATTERNS)
+    report = explained(mismatch, diagnosis=Diagnosis(effective_mask=MASK))
+    assert picture_of(report) == [
+        "mask: the keys (#) that each query, a row, attends to in batch item 1",
+        "  yours   expected",
+        "  #....   .####",
+        "  ##...   ..###",
+    ]
+
+
+def test_keys_of_a_cache_are_before_a_bar() -> None:
+    """The title explains the bar."""
+    mask = replace(MASK, cached=1)
+    lines = picture_of(explained(diagnosis=Diagnosis(effective_mask=mask)), 200)
+    assert lines[0].endswith("in batch item 1; keys before the bar are in the cache")
+    assert lines[1:] == ["  yours    expected", "  #│....   .│####", "  #│#...   .│.###"]
+
+
+def test_right_mask_is_not_shown() -> None:
+    """The errors are shown instead."""
+    right = replace(MASK, difference="", actual=())
+    mismatch = replace(VALUES, error_maps=(ERRORS,))
+    lines = picture_of(explained(mismatch, diagnosis=Diagnosis(effective_mask=right)))
+    assert lines == [
+        "errors of out: batch (B) by positions (L)",
+        "  b=0  ··░░",
+        "  b=1  ░░░░",
+        "  · right; off by ░ up to 100 x the tolerance",
+    ]
+
+
+def test_boolean_matrix_has_its_place() -> None:
+    """A matrix that is the whole tensor has no place."""
+    mismatch = Mismatch("m[0]", "value", "B H Lq Lk", patterns=PATTERNS)
+    assert picture_of(explained(mismatch))[0] == (
+        "m[0]: at b=1 h=0, rows are Lq, columns are Lk, # is True"
+    )
+    whole = replace(mismatch, patterns=replace(PATTERNS, place=""))
+    assert picture_of(explained(whole))[0] == "m[0]: rows are Lq, columns are Lk, # is True"
+
+
+@pytest.mark.parametrize("mismatch", [None, VALUES, Mismatch("out", "shape", "B L", (1,), (2,))])
+def test_no_picture_without_matrices(mismatch: Mismatch | None) -> None:
+    """There is no title either."""
+    report = explained(mismatch)
+    failure = report.first_failure()
+    assert failure is not None
+    assert list(render_picture(report, failure, 80, unicode=True)) == []
+
+
+def test_mask_of_64_keys_shows_all_keys_in_50_columns() -> None:
+    """No row is cut, and no line is too long."""
+    expected = tuple("#" * (key + 1) + "." * (63 - key) for key in range(0, 64, 21))
+    mask = EffectiveMask("other keys", 0, tuple(row[::-1] for row in expected), expected, 3)
+    lines = picture_of(explained(diagnosis=Diagnosis(effective_mask=mask)), 50)
+    assert max(map(len, lines)) <= 50
+    signs = "".join(line for line in lines if set(line) <= set(" #.│"))
+    assert signs.count("#") == 2 * sum(row.count("#") for row in expected)
+    assert signs.count(".") == 2 * sum(row.count(".") for row in expected)
+    assert signs.count("│") == 2 * len(expected)
+
+
+def test_pieces_of_the_answer_have_no_escape_sequences_of_a_submission() -> None:
+    """The name of a tensor and of a function come from the submission or the pack."""
+    report = explained(
+        Mismatch("out\x1b[2J", "value", "B L", error_maps=(ERRORS,)),
+        source="x = 1\n\x1b]0;title\x07\n",
+        diagnosis=Diagnosis(first_line=Frame(2, "f\x1b", "")),
+    )
+    parts: Iterable[str] = [*lines_of(line_of(report)), *picture_of(report)]
+    text = "\n".join(parts)
+    assert "\x1b" not in text
+    assert r"out\x1b[2J" in text
+    assert r"in f\x1b" in text
+    assert r"\x1b]0;title\x07" in text

@@ -5,11 +5,13 @@ import re
 from pathlib import Path
 
 import pytest
-from rich.console import Console
+from rich.console import Console, Group
+from rich.padding import Padding
+from rich.text import Text
 
 import trainer
 from tests.support.display import HOSTILE
-from trainer.report.literal import console, grid
+from trainer.report.literal import Trimmed, console, cut, grid
 
 
 @pytest.mark.parametrize("word", HOSTILE)
@@ -23,6 +25,54 @@ def test_consoles_and_tables_read_no_markup(word: str) -> None:
     Console(file=stream, width=80).print(table)
     assert f"line {word}" in stream.getvalue()
     assert f"cell {word}" in stream.getvalue()
+
+
+@pytest.mark.parametrize("colour", [True, False])
+def test_lines_of_a_trimmed_renderable_end_without_blanks(colour: bool) -> None:
+    """Blanks at the start of a line stay, and so do empty lines."""
+    table = grid(padding=(0, 2))
+    table.add_column()
+    table.add_column(style="reverse")
+    table.add_row("a", "b")
+    table.add_row("long", "")
+    padded = Text("  x  ", style="bold").append(" \t ", style="dim")
+    content = Group(Padding(table, (0, 0, 0, 3), expand=False), Text(), padded, Text("y\n\nz "))
+    terminal = console(width=20, color_system="truecolor" if colour else None)
+    with terminal.capture() as capture:
+        terminal.print(Trimmed(content))
+    plain = re.sub(r"\x1b\[[0-9;]*m", "", capture.get())
+    assert plain == "   a     b\n   long\n\n  x\ny\n\nz\n"
+    assert ("\x1b" in capture.get()) == colour
+
+
+def test_trimmed_renderable_keeps_the_width() -> None:
+    """Long text is still wrapped."""
+    terminal = console(width=10, no_color=True)
+    with terminal.capture() as capture:
+        terminal.print(Trimmed(Text("word " * 5)))
+    assert capture.get() == "word word\nword word\nword\n"
+
+
+@pytest.mark.parametrize(
+    ("width", "unicode", "shown"),
+    [
+        (8, True, "abc漢字f"),
+        (7, True, "abc漢 …"),
+        (6, True, "abc漢…"),
+        (5, True, "abc …"),
+        (7, False, "abc ..."),
+        (8, False, "abc漢字f"),
+        (3, False, "..."),
+    ],
+)
+def test_cut_line_ends_with_an_ellipsis(width: int, unicode: bool, shown: str) -> None:
+    """Wide characters count twice. The given text stays unchanged."""
+    text = Text("abc漢字f", style="bold")
+    line = cut(text, width, unicode=unicode)
+    assert line.plain == shown
+    assert line.cell_len <= width
+    assert line.no_wrap
+    assert text.plain == "abc漢字f"
 
 
 def test_no_other_module_makes_consoles_or_tables() -> None:

@@ -5,10 +5,13 @@ import math
 import pytest
 
 from trainer.model.case import Case
+from trainer.model.challenge import Parameter, Signature
 from trainer.model.report import Affected, Summary
 from trainer.report.wording import (
     affected,
+    called_function,
     counted,
+    dimension,
     entry,
     index_in_words,
     number,
@@ -56,10 +59,19 @@ def test_neighbours_become_a_range() -> None:
 
 
 def test_affected_dimension_has_its_wrong_and_right_indices() -> None:
-    """If all indices are wrong, only their number is given."""
-    assert affected(Affected("H", 4, (1, 3))) == ("heads (H)", "wrong 1, 3   right 0, 2")
-    assert affected(Affected("L", 4, (0, 1, 2, 3)))[1] == "all 4 wrong"
-    assert affected(Affected("B", 1, (0,)))[1] == "the only one"
+    """A dimension whose indices are all wrong tells nothing and is left out."""
+    heads, few = Affected("H", 4, (1, 3)), Affected("T", 5, (4,))
+    every, single = Affected("L", 4, (0, 1, 2, 3)), Affected("B", 1, (0,))
+    assert affected([single, heads, every]) == "heads (H) wrong 1, 3, right 0, 2"
+    assert affected([heads, few]) == "heads (H) wrong 1, 3, right 0, 2; T wrong 4, right 0-3"
+    assert affected([every, single]) == affected([]) == ""
+
+
+def test_dimension_has_its_name_and_its_letter() -> None:
+    """A letter without a name, or the number of an axis, is shown unchanged."""
+    assert dimension("Hkv") == "kv heads (Hkv)"
+    assert dimension("T") == "T"
+    assert dimension("axis 0") == "axis 0"
 
 
 def test_summary_names_entries_that_are_not_finite() -> None:
@@ -76,6 +88,37 @@ def test_inputs_of_a_case_in_words() -> None:
     assert plain_inputs(case) == "num_heads=6, sizes=(2, 3), name='x'"
     assert small_tensors(case) == [("kind", "  0.2500   0.7500")]
     assert sizes_in_words(case) == "B=2 L=7"
+
+
+def test_only_arguments_of_the_contract_are_shown() -> None:
+    """Other inputs are instructions for the grader. A tensor that is given twice has its name."""
+    inputs = {"query": [[1.0]], "key": "query", "causal": True, "function": "attend", "chunk": 3}
+    case = Case("a", inputs, {}, {})
+    signatures = (signature("attend", "query", "key", "causal"), signature("split", "chunk"))
+    assert plain_inputs(case, signatures) == "key=query, causal=True"
+    assert called_function(case, signatures) == "attend"
+    assert plain_inputs(case, signatures[1:]) == "chunk=3", "no callable has the case's name"
+    assert called_function(case, signatures[1:]) == called_function(case, ()) == ""
+
+
+def test_case_without_a_function_may_have_the_arguments_of_all_callables() -> None:
+    """A case of a module has arguments of the constructor and of `forward`."""
+    signatures = (signature("A.__init__", "num_heads"), signature("A.forward", "scale"))
+    case = Case("a", {"num_heads": 6, "scale": 0.5, "reset": True}, {}, {})
+    assert plain_inputs(case, signatures) == "num_heads=6, scale=0.5"
+    assert called_function(case, signatures) == ""
+
+
+@pytest.mark.parametrize("value", [3, None, ["attend"]])
+def test_function_that_is_no_word_is_not_called(value: object) -> None:
+    """An input `function` may be something else than a name."""
+    case = Case("a", {"function": value}, {}, {})
+    assert called_function(case, (signature("3"), signature("None"))) == ""
+
+
+def signature(name: str, *parameters: str) -> Signature:
+    """Return a callable with these required parameters."""
+    return Signature(name, tuple(Parameter(word, True, None) for word in parameters))
 
 
 def test_counted_noun_has_a_plural() -> None:

@@ -22,7 +22,7 @@ def test_commands_can_import_the_model_quickly() -> None:
 
 
 def test_request_is_practice_with_the_built_in_pack_by_default() -> None:
-    """The likely mistake is named, and there is no interview."""
+    """The report shows the whole diagnosis, and there is no interview."""
     request = SessionRequest(GQA, Path("gqa.py"), "", 0.0, 1200.0)
-    assert (request.purpose, request.why, request.sitting) == ("practice", True, None)
+    assert (request.purpose, request.stage, request.sitting) == ("practice", "cause", None)
     assert request.packs == (PACK,)

@@ -239,21 +239,67 @@ def test_keys_work_only_when_they_can_do_something(file: Path, home: Path) -> No
 def test_interview_hides_the_mistake_and_counts_the_key_that_shows_it(
     file: Path, home: Path
 ) -> None:
-    """The mistake is not on the screen until the learner presses w."""
-    app = app_on(file, home, why=False, purpose="interview")
+    """Each press of w shows the next part: a question, then the mistake, then neither."""
+    app = app_on(file, home, stage="line", purpose="interview")
 
     async def script(pilot: Pilot[SessionResult]) -> None:
         file.write_text("wrong")
         await until(pilot, lambda: app.state.attempts == 1)
         await until(pilot, lambda: "line 3" in screen(pilot))
-        assert "not scaled" not in screen(pilot)
-        await pilot.press("w")
-        await until(pilot, lambda: "The scores are not scaled" in words(pilot))
+        assert "The likely mistake is known: press w to see it." in words(pilot)
+        for label, shown, hidden in (
+            ("question", "QUESTION Why sqrt? The likely mistake is known", "not scaled"),
+            ("why", "LIKELY The scores are not scaled", "Why sqrt?"),
+            ("hide why", "press w to see it", "not scaled"),
+        ):
+            assert f"w {label} " in words(pilot)
+            await pilot.press("w")
+            await until(pilot, partial(is_drawn, pilot, shown))
+            assert hidden not in words(pilot)
+        assert app.state.revealed_mistakes == 1
         await pilot.press("w", "w", "n")
 
     drive(app, script)
     assert app.return_value is not None
     assert (app.return_value.ending, app.return_value.revealed_mistakes) == ("next", 2)
+
+
+def is_drawn(pilot: Pilot[SessionResult], text: str) -> bool:
+    """Return whether the screen shows this text, except for line breaks."""
+    return text in words(pilot)
+
+
+def test_next_verdict_shows_the_first_stage_again(file: Path, home: Path) -> None:
+    """A hint that was taken for one answer does not name the mistake of the next."""
+    app = app_on(file, home, stage="line", purpose="interview")
+
+    async def script(pilot: Pilot[SessionResult]) -> None:
+        file.write_text("wrong")
+        await until(pilot, lambda: app.state.attempts == 1)
+        await pilot.press("w", "w")
+        await until(pilot, partial(is_drawn, pilot, "not scaled"))
+        file.write_text("wrong again")
+        await until(pilot, partial(is_drawn, pilot, "seed 2"))
+        assert "press w to see it" in words(pilot)
+        assert "not scaled" not in words(pilot)
+
+    drive(app, script)
+
+
+def test_practice_hides_the_mistake_at_the_key(file: Path, home: Path) -> None:
+    """The whole diagnosis is shown first, so w hides it, and then leads to it in steps."""
+    app = app_on(file, home)
+
+    async def script(pilot: Pilot[SessionResult]) -> None:
+        file.write_text("wrong")
+        await until(pilot, partial(is_drawn, pilot, "LIKELY The scores are not scaled"))
+        assert "w hide why " in words(pilot)
+        for shown in ("The likely mistake is hidden.", "Why sqrt?", "LIKELY The scores"):
+            await pilot.press("w")
+            await until(pilot, partial(is_drawn, pilot, shown))
+        assert app.state.revealed_mistakes == 1
+
+    drive(app, script)
 
 
 def test_reset_keeps_the_old_file(file: Path, home: Path) -> None:
@@ -348,8 +394,10 @@ def test_verdict_clock_status_and_keys_fit_the_screen(
         assert len(lines) == size[1]
         assert all(len(line) <= size[0] for line in lines)
         assert re.search(r"gqa  FAILED 1/2  \d:\d\d of 20:00  gqa.py", lines[0])
-        for text in ("3 of 4 values differ", "line 3: scores = q @ k", "q quit", "h hint"):
+        for text in ("3 of 4 values differ", "scores = q @ k", "q quit", "h hint"):
             assert text in drawn, drawn
+        assert drawn.index("LIKELY") < drawn.index("line 3 in forward") < drawn.index("3 of 4")
+        assert "attn-drill check" not in drawn, "keys take the place of commands"
         assert ("Grouped-query attention" in drawn) == (size[0] >= 110)
         assert app.current_theme.dark == (shade == "dark")
 
@@ -474,7 +522,8 @@ def test_trace_has_the_text_and_the_seed_of_the_report(
 ) -> None:
     """The next verdict removes the trace."""
     monkeypatch.setattr(
-        "trainer.session.practice_screen.render_trace", lambda trace: f"trace of seed {trace.seed}"
+        "trainer.session.practice_screen.render_trace",
+        lambda trace, width: f"trace of seed {trace.seed}",
     )
     app = app_on(file, home)
     assert isinstance(app.grader, FakeGrader)

@@ -14,7 +14,7 @@ from tests.support.session_keys import run_app
 from trainer.server.messages import Grade
 from trainer.session.model import SessionResult
 
-INTERVIEW: dict[str, Any] = {"purpose": "interview", "why": False, "sitting": SITTING}
+INTERVIEW: dict[str, Any] = {"purpose": "interview", "stage": "line", "sitting": SITTING}
 
 
 @pytest.mark.parametrize("size", SIZES, ids=str)

@@ -117,7 +117,8 @@ def press_all(file: Path, home: Path, monkeypatch: pytest.MonkeyPatch) -> Callab
     the screen.
     """
     monkeypatch.setattr(
-        "trainer.session.practice_screen.render_trace", lambda trace: f"trace of seed {trace.seed}"
+        "trainer.session.practice_screen.render_trace",
+        lambda trace, width: f"trace of seed {trace.seed}",
     )
     monkeypatch.setenv("EDITOR", "no-such-editor")
     monkeypatch.delenv("VISUAL", raising=False)
@@ -221,7 +222,7 @@ def test_tab_shows_or_scrolls_the_other_pane(file: Path, home: Path, width: int,
     async def script(pilot: Pilot[SessionResult]) -> None:
         await until(pilot, lambda: app.warm)
         await to_failed(app, file, pilot)
-        await until(pilot, lambda: "3 of 4 values" in screen(pilot))
+        await until(pilot, lambda: "LIKELY" in screen(pilot))
         assert app.focused is app.query_one("#report")
         await pilot.press(key)
         await until(pilot, lambda: "Grouped-query attention" in screen(pilot))
@@ -231,7 +232,7 @@ def test_tab_shows_or_scrolls_the_other_pane(file: Path, home: Path, width: int,
         await pilot.press(key)
         await until(
             pilot,
-            lambda: "3 of 4 values" in screen(pilot) and app.focused is app.query_one("#report"),
+            lambda: "LIKELY" in screen(pilot) and app.focused is app.query_one("#report"),
         )
 
     run_app(app, script, (width, 12))
@@ -272,13 +273,19 @@ def test_only_q_works_in_a_terminal_that_is_too_small(file: Path, home: Path) ->
 def test_why_shows_the_report_in_place_of_the_trace(
     file: Path, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The likely mistake is a part of the report."""
-    monkeypatch.setattr("trainer.session.practice_screen.render_trace", lambda trace: "the trace")
-    app = app_on(file, home, why=False)
+    """The question and the likely mistake are parts of the report."""
+    monkeypatch.setattr(
+        "trainer.session.practice_screen.render_trace", lambda trace, width: "the trace"
+    )
+    app = app_on(file, home, stage="line")
 
     async def script(pilot: Pilot[SessionResult]) -> None:
         await until(pilot, lambda: app.warm)
         await to_trace(app, file, pilot)
+        await pilot.press("w")
+        await until(pilot, lambda: "the trace" not in screen(pilot) and "Why sqrt?" in words(pilot))
+        await pilot.press("t")
+        await until(pilot, lambda: "the trace" in screen(pilot))
         await pilot.press("w")
         await until(
             pilot, lambda: "the trace" not in screen(pilot) and "not scaled" in words(pilot)

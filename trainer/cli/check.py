@@ -1,18 +1,22 @@
-"""`attn-drill check ID [FILE]`: grade one file."""
+"""`attn-drill check [ID] [FILE]`: grade one file."""
 
 from __future__ import annotations
 
 import shutil
 import sys
 import textwrap
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
+import click
 import typer
 
+from trainer.app.find_file import find_challenge, is_default_file
 from trainer.app.open_packs import KnownPacks
 from trainer.app.warn import warn_journal
-from trainer.cli.parameters import ChallengeId, LearnerFile
+from trainer.cli.page_files import check_page_name, write_page
+from trainer.cli.parameters import LearnerFile, complete_id
 from trainer.model.challenge import Challenge
 from trainer.model.errors import DrillError, GraderError
 from trainer.model.submission import Submission
@@ -22,11 +26,20 @@ from trainer.practice.learner_files import read_source
 if TYPE_CHECKING:
     from trainer.model.report import Report
     from trainer.practice.record_attempt import Purpose
+    from trainer.report.stages import Stage
 
 
 def check(
     context: typer.Context,
-    challenge_id: ChallengeId,
+    challenge_id: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="[ID]",
+            help="The challenge, e.g. gqa; by default the one that you started last.",
+            autocompletion=complete_id,
+            show_default=False,
+        ),
+    ] = None,
     file: LearnerFile = None,
     seed: Annotated[
         int | None,
@@ -42,6 +55,17 @@ def check(
             help="Name the likely mistake, or hide it, as an interview and a hunt do.",
             show_default=False,
         ),
+    ] = None,
+    hints_first: Annotated[
+        bool,
+        typer.Option(
+            "--hints-first",
+            help="Show the place first, then with one key each the line, a question and the cause.",
+        ),
+    ] = False,
+    html: Annotated[
+        Path | None,
+        typer.Option("--html", metavar="FILE.html", help="Also write the report as one page."),
     ] = None,
     as_json: Annotated[
         bool, typer.Option("--json", help="Print one JSON object and nothing else.")
@@ -61,8 +85,18 @@ def check(
     """Grade your file on hidden cases, and show what differs and where."""
     known_packs: KnownPacks = context.obj
     try:
-        challenge = known_packs.find(challenge_id)
+        if html is not None:
+            check_page_name(html)
+        challenge = find_challenge(challenge_id, default_journal(), known_packs)
         report, hunted = _grade(challenge, file, seed, case, time_limit, memory_limit, known_packs)
+        stage: Stage = "cause" if (not hunted if why is None else why) else "line"
+        is_default = is_default_file(challenge, file, default_journal(), known_packs)
+        shown_file = "" if is_default else None
+        options = known_packs.pack_option(challenge)
+        if html is not None:
+            from trainer.report.report_page import to_html
+
+            write_page(html, to_html(report, stage, shown_file, options))
     except (DrillError, GraderError) as error:
         if not as_json:
             raise
@@ -77,8 +111,10 @@ def check(
 
         typer.echo(to_json(report))
     else:
-        show_why = not hunted if why is None else why
-        _show(report, challenge, hunted, known_packs.pack_option(challenge), why=show_why)
+        wait = _wait_for_key if hints_first else None
+        _show(report, challenge, hunted, options, stage, shown_file, wait)
+        if html is not None:
+            typer.echo(f"\n{html} has the report as a page.")
     raise typer.Exit(0 if report.verdict == "passed" else 1)
 
 
@@ -128,18 +164,41 @@ def _grade(
 
 
 def _show(
-    report: Report, challenge: Challenge, hunted: tuple[str, ...], pack_option: str, *, why: bool
+    report: Report,
+    challenge: Challenge,
+    hunted: tuple[str, ...],
+    options: str,
+    stage: Stage,
+    file: str | None,
+    wait: Callable[[str], bool] | None,
 ) -> None:
-    from trainer.report.terminal import show
+    from trainer.report.terminal import show, show_in_stages
 
     width = shutil.get_terminal_size((80, 24)).columns
-    show(report, sys.stdout, why=why)
+    if wait is not None:
+        show_in_stages(report, sys.stdout, wait, last=stage, file=file, options=options)
+    else:
+        show(report, sys.stdout, stage=stage, file=file, options=options)
     if report.unfinished:
         note = f"Not counted as an attempt: the file {report.unfinished}."
         typer.echo(textwrap.fill(note, width) if sys.stdout.isatty() else note)
-    if pack_option:
-        typer.echo(f"(add{pack_option} to each of these commands)")
     if hunted and report.verdict == "passed":
         from trainer.report.hunt_text import describe_mistakes
 
         typer.echo("\n" + describe_mistakes(challenge, hunted, width))
+
+
+def _wait_for_key(following: str) -> bool:
+    """Wait for a key before the next part of a report. Return False if the reader stops.
+
+    Without a terminal nobody can press a key, so all parts are shown.
+
+    Args:
+        following: the next part in words.
+    """
+    if not (sys.stdin.isatty() and sys.stdout.isatty()):
+        return True
+    typer.echo(f"\nAny key shows {following}; q stops. ", nl=False)
+    key = click.getchar()
+    typer.echo()
+    return key.lower() not in ("q", "\x1b")

@@ -10,6 +10,7 @@ from typing import Annotated
 
 import typer
 
+from trainer.cli.page_files import check_page_name, write_page
 from trainer.model.errors import DrillError, GraderError
 
 MOST_IN_HTML = 512
@@ -41,11 +42,8 @@ def heads(
     ] = False,
 ) -> None:
     """Show entropy, distance, class and a picture of each head of attention weights."""
-    if html is not None and html.suffix.lower() not in (".html", ".htm"):
-        raise DrillError(
-            f"--html is {html}; its name must end in .html, so that no other file is overwritten. "
-            f"Name it {html.with_suffix('.html')}."
-        )
+    if html is not None:
+        check_page_name(html)
     try:
         from trainer.tools.attention_heads import count_heads, facts_of
         from trainer.tools.weight_files import read_weights
@@ -68,7 +66,7 @@ def heads(
         facts = list(
             facts_of(tensors, chosen, chosen[:MOST_IN_HTML], cells if head is None else whole_cells)
         )
-        _write(html, to_html(facts, str(file)))
+        write_page(html, to_html(facts, str(file)))
     elif as_json:
         facts = list(facts_of(tensors, chosen, range(0), heads_text.small_cells))
     else:
@@ -83,12 +81,3 @@ def heads(
         typer.echo(f"{html} is written, with pictures of {drawn} of {len(chosen)} heads.")
     else:
         heads_text.show_heads(facts, str(file), console, whole=head is not None)
-
-
-def _write(path: Path, page: str) -> None:
-    try:
-        path.write_text(page, encoding="utf-8")
-    except OSError as error:
-        raise DrillError(
-            f"{path} cannot be written: {error.strerror or error}. Name another file with --html."
-        ) from None

@@ -79,7 +79,7 @@ def hunt(
     from trainer.report.terminal import show
 
     # The report hides the mistake and the line, because finding them is the task.
-    show(report, sys.stdout, why=False)
+    show(report, sys.stdout, stage="where")
     typer.echo()
     if report.verdict == "passed":
         typer.echo(_describe_mistakes(challenge, last[0]))

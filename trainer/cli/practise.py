@@ -34,6 +34,7 @@ def start_challenge(
     level: Level = "standard",
     *,
     watch: bool = True,
+    hints_first: bool | None = None,
 ) -> None:
     """Hand out the stub unless a file is there, then practise.
 
@@ -44,10 +45,11 @@ def start_challenge(
         journal: the learner's journal.
         level: how much help the stub has.
         watch: open the session's screen, if a screen can be drawn.
+        hints_first: as for `practise`.
     """
     file_was_there = hand_out(challenge, path, journal, level)
     if watch and can_draw_screen():
-        practise(challenge, path, known_packs, journal)
+        practise(challenge, path, known_packs, journal, hints_first=hints_first)
     else:
         _show_task(challenge, path, known_packs, journal, file_was_there=file_was_there)
 
@@ -98,6 +100,8 @@ def practise(
     known_packs: KnownPacks,
     journal: Journal,
     purpose: Purpose = "practice",
+    *,
+    hints_first: bool | None = None,
 ) -> None:
     """Run sessions, with one challenge after the other, until the learner leaves.
 
@@ -107,6 +111,8 @@ def practise(
         known_packs: the packs of this run.
         journal: the learner's journal.
         purpose: the purpose of the first session.
+        hints_first: show the line, a question and the cause of a failure with one key each. None:
+            only if the stub was handed out at the level guided.
 
     Raises:
         KeyboardInterrupt: after Ctrl-C.
@@ -116,12 +122,15 @@ def practise(
 
     while True:
         since_start = journal.since_start(challenge.id)
+        is_guided = journal.level_of(challenge.id) == "guided"
+        in_stages = is_guided if hints_first is None else hints_first
         request = SessionRequest(
             challenge,
             path.resolve(),
             prompt_text(challenge),
             since_start.seconds,
             challenge.minutes * 60.0,
+            stage="where" if in_stages else "cause",
             purpose=purpose,
             packs=known_packs.roots(),
         )

@@ -24,6 +24,15 @@ def start(
         Level,
         typer.Option("--level", help="How much help: guided has steps, blank only signatures."),
     ] = "standard",
+    hints_first: Annotated[
+        bool | None,
+        typer.Option(
+            "--hints-first/--no-hints-first",
+            help="In the session, show line, question and cause of a failure with one key each; "
+            "by default only at the level guided.",
+            show_default=False,
+        ),
+    ] = None,
     watch: Annotated[
         bool,
         typer.Option("--watch/--no-watch", help="On a terminal, stay and grade every save."),
@@ -35,4 +44,12 @@ def start(
     known_packs: KnownPacks = context.obj
     challenge = known_packs.find(challenge_id)
     path = folder / challenge.file_name
-    start_challenge(challenge, path, known_packs, default_journal(), level, watch=watch)
+    start_challenge(
+        challenge,
+        path,
+        known_packs,
+        default_journal(),
+        level,
+        watch=watch,
+        hints_first=hints_first,
+    )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from functools import cached_property
 
 from trainer.diagnosis.observed import (
@@ -124,10 +125,14 @@ class Agreement:
         return self._parts[mistake]
 
     def raises_the_same(self, ids: Ids) -> bool:
-        """Return whether mistakes raise the submission's exceptions in all its wrong cases."""
+        """Return whether mistakes raise the submission's exceptions in all its wrong cases.
+
+        The operands of an operation may be in another order, so only the numbers of a message
+        must be the same.
+        """
         for observed in self.wrong_cases:
             behaviour = self.references.behaviour(ids, observed.index)
-            if (behaviour.failure if behaviour else None) != observed.behaviour.failure:
+            if _in_any_order(behaviour) != _in_any_order(observed.behaviour):
                 return False
         return True
 
@@ -146,3 +151,11 @@ class Agreement:
                     found.add(mode)
             self._modes[ids] = found
         return self._modes[ids]
+
+
+def _in_any_order(behaviour: Behaviour | None) -> tuple[str, list[str]] | None:
+    """Return a failure as its words without numbers, and its sorted numbers; None if none."""
+    if behaviour is None or behaviour.failure is None:
+        return None
+    words = re.sub(r"\d+", "", behaviour.failure)
+    return words, sorted(re.findall(r"\d+", behaviour.failure))

@@ -33,15 +33,19 @@ class Divergence:
     Attributes:
         node: the first wrong result that was found.
         line: the line to blame for the node.
-        unfinished: a later node that uses `node` as an operand too early. Then `node` is right, but
-            a step between both nodes was left out. None in other cases.
-        names: the variables of `node`. The missing step may have been meant to rebind one of them.
+        start, end: a right node, and a later node that uses it too early: a step between both was
+            left out. None in other cases.
+        names: the variables of `start`. The missing step may have been meant to rebind one of them.
+        collected: the variable of a right value that is returned in a wrong place, or "". The line
+            that collects the outputs is to blame, rather than the line that makes the value.
     """
 
     node: Node
     line: int
-    unfinished: Node | None = None
+    start: Node | None = None
+    end: Node | None = None
     names: frozenset[str] = frozenset()
+    collected: str = ""
 
 
 class Blamer:
@@ -62,6 +66,7 @@ class Blamer:
         self._styles = RightStyles(matching)
         self._operands = Operands(matching)
         self._lines = BlamedLines(matching, passed, function_lines)
+        self._collected: dict[Node, str] = {}  # right nodes in a wrong place, and their variables
 
     def is_right(self, node: Node) -> bool:
         """Return whether a node is an input, or a right answer makes the same value."""
@@ -82,11 +87,25 @@ class Blamer:
         first = self._entry(comparable)
         place = self._operands.misplaced(first)
         if place is first:
+            place = self._operands.wrong_bias(first)
+        if place is first:
             place = self._operands.forgotten(first, region)
-        if not place < first:
+        if not place < first or not self.is_right(place):
             return self._at(place)
         names = frozenset(node.name for node in layouts_of(place))
-        return replace(self._at(place), unfinished=first, names=names)
+        # Without its factor a value is still right. So the next step makes the first wrong value.
+        blamed = first if self._operands.forgot_a_factor else place
+        return replace(self._at(blamed), start=place, end=first, names=names)
+
+    def wrong_entries(self, outputs: Iterable[str]) -> list[Node]:
+        """Return all wrong nodes on the way to these outputs whose operands are all right."""
+        ends = [self.graph.outputs[name] for name in outputs if name in self.graph.outputs]
+        region = self._wrong_region(ends)
+        return [
+            node
+            for node in sorted(region)
+            if node.lines and all(self.is_right(parent) for parent in node.parents)
+        ]
 
     # The region of wrong results, and the node that enters it
 
@@ -105,6 +124,8 @@ class Blamer:
         value, if it was computed for this output alone.
         """
         end = self.graph.outputs[output]
+        if self._is_opposite(end, output):
+            return _maker_of(end)
         if not self.is_right(end):
             return self._misplaced_part(end, output) or end
         if self._is_unfinished(end, output):
@@ -112,7 +133,24 @@ class Blamer:
         others = [node for name, node in self.graph.outputs.items() if name != output]
         elsewhere = set(chain.from_iterable(self._right_parts(node) for node in others))
         own = [node for node in self._right_parts(end) if node not in elsewhere and node.lines]
-        return min(own, default=end)
+        found = min(own, default=end)
+        if self._is_used_rightly(end):
+            self._collected[found] = _variable_of(end)
+        return found
+
+    def _is_used_rightly(self, node: Node) -> bool:
+        """Return whether a right result was computed from a node or from a layout of it."""
+        users = {user for layout in layouts_of(node.source) for user in layout.users}
+        return any(self.is_right(user) for user in users if not user.is_layout)
+
+    def _is_opposite(self, end: Node, output: str) -> bool:
+        """Return whether an output is True exactly where the right output is False."""
+        right_end = self.matching.reference.outputs.get(output)
+        if right_end is None or right_end.value is None or end.value is None:
+            return False
+        value, right = end.value, right_end.value
+        are_boolean = value.dtype == right.dtype == torch.bool and value.shape == right.shape
+        return are_boolean and torch.equal(value, ~right)
 
     def _misplaced_part(self, end: Node, output: str) -> Node | None:
         """Return the first right part of a wrong output that the right output does not have.
@@ -231,7 +269,25 @@ class Blamer:
         return {None, *(_level(node.value) for node in self.matching.reference.nodes)}
 
     def _at(self, node: Node) -> Divergence:
-        return Divergence(node, self._lines.line_of(node))
+        line = self._lines.line_of(node)
+        return Divergence(node, line, collected=self._collected.get(node, ""))
+
+
+def _maker_of(node: Node) -> Node:
+    """Return the node that computed a mask, before changes of its layout and copies of it."""
+    while (node.is_layout or node.operation == "repeat") and len(node.parents) == 1:
+        (parent,) = node.parents
+        if not parent.lines:
+            break
+        node = parent
+    return node
+
+
+def _variable_of(node: Node) -> str:
+    """Return the variable of a node, or of the nearest node with the same entries before it."""
+    while not node.name and node.is_layout and len(node.parents) == 1:
+        (node,) = node.parents
+    return node.name
 
 
 def _level(value: Tensor | None) -> float | None:

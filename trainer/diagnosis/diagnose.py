@@ -6,11 +6,12 @@ that are ruled out.
 
 from __future__ import annotations
 
+import io
 import time
 import warnings
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import closing
+from contextlib import closing, contextmanager, redirect_stderr, redirect_stdout
 from dataclasses import replace
 from functools import cached_property
 from weakref import WeakKeyDictionary
@@ -18,10 +19,18 @@ from weakref import WeakKeyDictionary
 import msgspec
 
 from trainer.diagnosis.agreement import Agreement
+from trainer.diagnosis.attention_weights import attention_weights
 from trainer.diagnosis.generic_errors import generic_error
 from trainer.diagnosis.locate import Location, Locator
 from trainer.diagnosis.mask_question import MaskQuestion, mask_question, proved_mask
-from trainer.diagnosis.milestones import MilestoneProgress, concerns, progress
+from trainer.diagnosis.milestones import (
+    Milestone,
+    MilestoneProgress,
+    concerns,
+    noted_shape,
+    progress,
+    topics_of,
+)
 from trainer.diagnosis.mistake_search import MistakeSearch
 from trainer.diagnosis.output_relation import relation
 from trainer.diagnosis.pair_search import PairSearch
@@ -29,18 +38,33 @@ from trainer.diagnosis.patched_references import Ids, PatchedReferences
 from trainer.diagnosis.recorded_case import RecordedCase, recorded_case
 from trainer.diagnosis.reference_index import ReferenceIndex
 from trainer.diagnosis.reruns import Reruns
+from trainer.diagnosis.several_functions import (
+    function_of,
+    mistakes_of_functions,
+    wrong_by_function,
+)
 from trainer.diagnosis.telling_case import most_informative_case
 from trainer.diagnosis.value_graph import Node, ValueGraph
 from trainer.grading.case_set import CaseSet
 from trainer.grading.grader import Judgement
+from trainer.grading.pictures import with_pictures
 from trainer.grading.ready_workers import Workers
+from trainer.grading.shapes import name_shape
 from trainer.model.challenge import Mistake
 from trainer.model.checks import CHECK_ORDER
-from trainer.model.report import Diagnosis, EffectiveMask, Outcome, Report
+from trainer.model.report import (
+    Diagnosis,
+    EffectiveMask,
+    Frame,
+    Outcome,
+    Report,
+    WrongFunction,
+)
 from trainer.worker.forkserver_client import ForkServerLostError
 from trainer.worker.worker_client import WorkerResult
 
 _MOST_LIKELY = 5
+_MOST_MISSING = 1  # likely mistakes that leave a step out
 _NO_RESULT = WorkerResult("died")
 _KEEPS_STATE = "this case is right if it runs alone: your code keeps something from an earlier call"
 
@@ -59,7 +83,13 @@ class Diagnoser:
             return report
         diagnosis = self.diagnose(judgement)
         seconds = report.elapsed_seconds + time.monotonic() - started
-        return replace(report, diagnosis=diagnosis, elapsed_seconds=seconds)
+        diagnosed = replace(report, diagnosis=diagnosis, elapsed_seconds=seconds)
+        explained = diagnosed.first_failure()
+        outcomes = tuple(
+            with_pictures(outcome, judgement.comparison) if outcome is explained else outcome
+            for outcome in report.outcomes
+        )
+        return replace(diagnosed, outcomes=outcomes)
 
     def diagnose(self, judgement: Judgement) -> Diagnosis | None:
         """Return where and why a submission failed; None if it passed or was never called.
@@ -100,9 +130,7 @@ def diagnose(
     first = _failure_to_explain(judgement)
     if first is None:
         return None
-    with warnings.catch_warnings():
-        # A mistake may make layers without entries, and torch warns about these layers.
-        warnings.simplefilter("ignore")
+    with _silence():
         return _Diagnosis(references, judgement, reruns, first).result()
 
 
@@ -111,9 +139,24 @@ def matching_mistake(references: PatchedReferences, judgement: Judgement, reruns
     first = _failure_to_explain(judgement)
     if first is None:
         return ()
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # as above
+    with _silence():
         return _Diagnosis(references, judgement, reruns, first).single_mistake()
+
+
+@contextmanager
+def _silence() -> Iterator[None]:
+    """Hide the output of right answers and of mistakes, which run in this process.
+
+    A right answer may print. A mistake may make layers without entries, and torch warns about
+    these layers.
+    """
+    with (
+        warnings.catch_warnings(),
+        redirect_stdout(io.StringIO()),
+        redirect_stderr(io.StringIO()),
+    ):
+        warnings.simplefilter("ignore")
+        yield
 
 
 def _failure_to_explain(judgement: Judgement) -> Outcome | None:
@@ -161,7 +204,7 @@ class _Diagnosis:
         if not ids and self._search.may_be_a_pair and not self._keeps_state:
             operations = len(self._recorded.reference.nodes) if self._recorded else 0
             pairs = PairSearch(self._agreement, self._likely_mistakes, self._suspects())
-            ids = pairs.find(operations)
+            ids = pairs.find(operations) or mistakes_of_functions(self._agreement)
         mistakes = self._in_order(ids)
         location = self._location(ids)
         explanation = location.relation
@@ -178,10 +221,14 @@ class _Diagnosis:
             case=location.case,
             last_reached=reached.last.name if reached and reached.last else None,
             first_missed=reached.missed.name if reached and reached.missed else None,
+            last_shape=self._shape_of(reached.last if reached else None),
+            missed_shape=self._shape_of(reached.missed if reached else None),
             made=location.made,
             layout=explanation,
             effective_mask=mask if is_shown else None,
             cleared=self._cleared(mistakes, mask),
+            elsewhere=tuple(self._elsewhere(location)),
+            attention=None if self._recorded is None else attention_weights(self._recorded),
         )
 
     # Known mistakes
@@ -223,8 +270,8 @@ class _Diagnosis:
     def _likely_mistakes(self) -> Iterator[str]:
         """Yield mistakes that make the submission's first wrong result.
 
-        Then yield mistakes that make other wrong results of the submission, in descending order of
-        the number of these results.
+        Then yield mistakes that leave the first missed milestone out, and mistakes that make other
+        wrong results of the submission, in descending order of the number of these results.
         """
         recorded, reached = self._recorded, self._progress
         if recorded is None or reached is None:
@@ -245,6 +292,8 @@ class _Diagnosis:
             return missed in self._references.lines(mistake)
 
         counts: Counter[str] = Counter()
+        own = ReferenceIndex([recorded.graph], recorded.sizes)
+        missing: list[str] = []
         for mistake in sorted(self._suspects(), key=touches_missed, reverse=True):
             if not self._may_be_likely(mistake, reached):
                 counts[mistake] = 0
@@ -254,9 +303,29 @@ class _Diagnosis:
                 yield mistake
             else:
                 counts[mistake] = wrong.count_near(figures)
+            if touches_missed(mistake) and self._makes_only(mistake, own, recorded.index):
+                missing.append(mistake)
+        yield from missing[:_MOST_MISSING]
         for mistake, count in counts.most_common(_MOST_LIKELY):
             if count:
                 yield mistake
+
+    def _makes_only(self, mistake: str, own: ReferenceIndex, index: int) -> bool:
+        """Return whether the submission has all results of the lines that a mistake patches.
+
+        A mistake that leaves a step out has no such results.
+        """
+        graph = self._references.mistaken_graph((mistake,), index)
+        if graph is None:
+            return False
+        patch, first = self._references.mistakes[mistake], self._references.lines(mistake).start
+        patched = range(first, first + patch.now.count("\n") + 1)
+        made = [
+            node
+            for node in graph.nodes
+            if node.lines and node.line in patched and not node.is_layout and node.features
+        ]
+        return all(own.has(node) for node in made)
 
     def _may_be_likely(self, mistake: str, reached: MilestoneProgress) -> bool:
         is_elsewhere = reached.lines_elsewhere.issuperset(self._references.lines(mistake))
@@ -271,7 +340,14 @@ class _Diagnosis:
     @cached_property
     def _telling_index(self) -> int | None:
         """The index of the case to record, from 0."""
-        return most_informative_case(self._references, self._agreement.wrong_cases, self._first)
+        failed = {
+            outcome.number
+            for outcome in self._judgement.report.outcomes
+            if outcome.status == "failed" and outcome.check == self._first.check
+        }
+        numbers = {number for number in failed if number is not None}
+        wrong = self._agreement.wrong_cases
+        return most_informative_case(self._references, wrong, self._first, numbers)
 
     @cached_property
     def _question(self) -> MaskQuestion | None:
@@ -353,6 +429,13 @@ class _Diagnosis:
         source = self._references.source
         return progress(recorded.graph, recorded.reference, source, recorded.sizes)
 
+    def _shape_of(self, milestone: Milestone | None) -> str:
+        """Return the shape that the reference notes beside a result, or its shape with letters."""
+        if milestone is None or self._recorded is None or milestone.node.value is None:
+            return ""
+        noted = noted_shape(self._references.source, milestone.node.line)
+        return noted or name_shape(tuple(milestone.node.value.shape), self._recorded.sizes)
+
     # Line, relation of the output, mask
 
     def _location(self, ids: Ids) -> Location:
@@ -362,8 +445,52 @@ class _Diagnosis:
         location = None
         if recorded is not None:
             mistaken = self._references.mistaken_graph(ids, recorded.index) if ids else None
-            location = self._locator.location_of_wrong_value(recorded, mistaken, self._progress)
+            location = self._locator.location_of_wrong_value(
+                recorded, mistaken, self._progress, self._in_order(ids)
+            )
+        elif (drawing := self._case_that_draws) is not None:
+            location = self._locator.location_of_draw(drawing)
         return location or self._locator.location_of_other_failure()
+
+    def _elsewhere(self, location: Location) -> Iterator[WrongFunction]:
+        """Yield the first wrong lines of the functions that the explained case does not call."""
+        if location.frame is None or location.case is None:
+            return
+        wrong = wrong_by_function(self._agreement)
+        seen = {location.frame.line}
+        for function, cases in wrong.items():
+            if function == function_of(self._case_set, location.case - 1):
+                continue
+            frame = self._line_of_case(cases[0].index)
+            if frame is not None and frame.line not in seen:
+                seen.add(frame.line)
+                yield WrongFunction(function, cases[0].index + 1, frame)
+
+    def _line_of_case(self, index: int) -> Frame | None:
+        """Return the first wrong line of a case; None if it is not found."""
+        alone = self._case_set.only([index])
+        recorded = recorded_case(
+            index,
+            alone,
+            self._references.right_graphs(index),
+            self._reruns.run(alone, "lines"),
+            self._judgement.submission.source,
+            self._judgement.comparison,
+        )
+        if recorded is None or recorded.is_right_alone:
+            return None
+        location = self._locator.location_of_wrong_value(recorded, None, None)
+        return None if location is None else location.frame
+
+    @property
+    def _case_that_draws(self) -> int | None:
+        """The index of the explained case if it draws at random in eval mode, else None."""
+        for observed in self._agreement.observed_cases:
+            case = self._case_set.cases[observed.index]
+            is_explained = self._first.number == observed.index + 1
+            if is_explained and observed.is_random and case.mode == "eval":
+                return observed.index
+        return None
 
     def _output_relation(self) -> str | None:
         """Return how the wrong output of the explained case relates to the right output."""
@@ -388,6 +515,16 @@ class _Diagnosis:
         comparison = self._judgement.comparison
         return proved_mask(self._question, self._worker_results[1], comparison, self._reruns)
 
+    @cached_property
+    def _doubtful_topics(self) -> set[str]:
+        """The topics of all results that are wrong although their operands are right."""
+        recorded = self._recorded
+        if recorded is None:
+            return set()
+        blamer = recorded.blamer(self._judgement.submission.source)
+        entries = blamer.wrong_entries(recorded.wrong_outputs)
+        return set().union(*map(topics_of, entries))
+
     def _cleared(self, mistakes: Sequence[Mistake], mask: EffectiveMask | None) -> tuple[str, ...]:
         """Return the topics that are ruled out. The topics of named mistakes are left out.
 
@@ -400,8 +537,11 @@ class _Diagnosis:
         is_explained = bool(mistakes) and not (mask and mask.difference)
         if not is_explained or self._judgement.report.statuses().get("masks") == "failed":
             topics = [topic for topic in topics if topic != "mask"]
+        doubtful = self._doubtful_topics
         remaining = [
-            topic for topic in topics if not any(concerns(mistake, topic) for mistake in mistakes)
+            topic
+            for topic in topics
+            if topic not in doubtful and not any(concerns(mistake, topic) for mistake in mistakes)
         ]
         return tuple(dict.fromkeys(remaining))
 

@@ -33,6 +33,7 @@ import torch
 from torch import Tensor
 
 from trainer.grading.case_set import CaseSet
+from trainer.grading.pictures import rows_of
 from trainer.model.report import EffectiveMask
 from trainer.worker.execution import map_leaves
 
@@ -325,7 +326,7 @@ def _compared(actual: Tensor, expected: Tensor, cached: int) -> EffectiveMask | 
         if not torch.equal(diagonal[item], right_diagonal[item]) or bool(others[item].any())
     ]
     if not differing:
-        return EffectiveMask("", 0, (), _rows(right_diagonal[0]))
+        return EffectiveMask("", 0, (), rows_of(right_diagonal[0]), cached)
     item = differing[0]
     if bool(others.any()):
         difference = "an output depends on tokens of another batch item"
@@ -333,14 +334,15 @@ def _compared(actual: Tensor, expected: Tensor, cached: int) -> EffectiveMask | 
         difference = _difference(diagonal, right_diagonal, cached)
     if cached:
         difference += f"; the first {cached} {'key is' if cached == 1 else 'keys are'} in the cache"
-    return EffectiveMask(difference, item, _rows(diagonal[item]), _rows(right_diagonal[item]))
+    actual_rows, expected_rows = rows_of(diagonal[item]), rows_of(right_diagonal[item])
+    return EffectiveMask(difference, item, actual_rows, expected_rows, cached)
 
 
 def _difference(actual: Tensor, expected: Tensor, cached: int = 0) -> str:
     """Return the difference of two patterns [batch, query, key] in words."""
     if bool(actual.all()):
         return "every query attends to every key, as if there were no mask"
-    if torch.equal(actual, ~expected):
+    if _is_complement(actual, expected):
         return "the mask is inverted: queries attend to exactly the keys that should be hidden"
     if len(actual) > 1 and all(torch.equal(pattern, expected[0]) for pattern in actual):
         return "every batch item uses the mask of item 0"
@@ -366,18 +368,35 @@ def _difference(actual: Tensor, expected: Tensor, cached: int = 0) -> str:
     return "; ".join(word for word in words if word)
 
 
+def _is_complement(actual: Tensor, expected: Tensor) -> bool:
+    """Return whether queries attend to exactly the keys that should be hidden.
+
+    A query that should attend to every key has no such key. If a large number is subtracted from
+    all its scores, it still attends to every key, so either pattern is a complement there.
+    """
+    is_open = expected.all(dim=-1, keepdim=True)
+    complement = ~expected
+    both = (actual == complement) | (is_open & actual.all(dim=-1, keepdim=True))
+    return bool(both.all()) and not bool(is_open.all())
+
+
 def _is_shifted(actual: Tensor, expected: Tensor, step: int) -> bool:
-    """Return whether a pattern is the right pattern moved along the keys, in their overlap."""
-    length = actual.shape[2] - abs(step)
+    """Return whether a pattern is the right pattern moved along the keys.
+
+    The overlap must be equal, and the keys that the movement uncovers must continue the pattern:
+    each is like its neighbour, or no query attends to it.
+    """
+    keys = actual.shape[2]
+    length = keys - abs(step)
     actual_part = actual.narrow(2, max(step, 0), length)
     expected_part = expected.narrow(2, max(-step, 0), length)
     is_pattern = length > 1 and bool(expected_part.any()) and not bool(expected_part.all())
-    return is_pattern and torch.equal(actual_part, expected_part)
+    if not is_pattern or not torch.equal(actual_part, expected_part):
+        return False
+    neighbour = actual.narrow(2, step if step > 0 else length - 1, 1)
+    uncovered = actual.narrow(2, 0 if step > 0 else length, abs(step))
+    return torch.equal(uncovered, neighbour.expand_as(uncovered)) or not bool(uncovered.any())
 
 
 def _keys(count: int) -> str:
     return "1 key" if count == 1 else f"{count} keys"
-
-
-def _rows(pattern: Tensor) -> tuple[str, ...]:
-    return tuple("".join("#" if is_seen else "." for is_seen in row) for row in pattern.tolist())

@@ -33,12 +33,14 @@ class Variation:
 
 
 def generic_error(agreement: Agreement) -> str | None:
-    """Return in words the only change of inputs or weights that explains all cases.
+    """Return in words the only change of inputs, weights or outputs that explains all cases.
 
     Returns None if no change explains them, or if several changes do.
     """
     if not agreement.wrong_cases or agreement.wrong_cases[0].behaviour.failure is not None:
         return None
+    if _exchanges_true_and_false(agreement):
+        return "True and False are exchanged: every wrong output is exactly the opposite"
     first, references = agreement.wrong_cases[0], agreement.references
     case_set = references.case_set
     prepared = case_set.prepared[first.index]
@@ -53,6 +55,23 @@ def generic_error(agreement: Agreement) -> str | None:
         if all(agreement.is_like(case, on_all.behaviour((), case.index)) for case in certain):
             found.append(variation.description)
     return found[0] if len(found) == 1 else None
+
+
+def _exchanges_true_and_false(agreement: Agreement) -> bool:
+    """Return whether every output of every wrong case is boolean and the opposite of the right."""
+    for observed in agreement.wrong_cases:
+        right = agreement.references.behaviour((), observed.index)
+        if right is None or right.outputs.keys() != observed.behaviour.outputs.keys():
+            return False
+        for name, value in right.outputs.items():
+            actual = observed.behaviour.outputs[name]
+            if not isinstance(value, Tensor) or not isinstance(actual, Tensor):
+                return False
+            if value.dtype != torch.bool or actual.dtype != torch.bool:
+                return False
+            if not torch.equal(actual, ~value):
+                return False
+    return True
 
 
 def _variations(inputs: Mapping[str, Any], parameters: Mapping[str, Tensor]) -> Iterator[Variation]:

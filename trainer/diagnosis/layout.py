@@ -161,6 +161,13 @@ def equal(tensor: Tensor, other: Tensor) -> bool:
     )
 
 
+def layouts_of_shape(
+    tensor: Tensor, shape: tuple[int, ...], sizes: Mapping[str, int]
+) -> list[Tensor]:
+    """Return a tensor in every honest layout of this shape."""
+    return list(_layouts(tensor, shape, sizes))
+
+
 def _without_copies(tensor: Tensor) -> Tensor:
     """Return a tensor without axes of size 1 and without axes along which all slices are equal."""
     for axis in reversed(range(tensor.dim())):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import product
@@ -11,26 +11,34 @@ from typing import Any
 from trainer.diagnosis.blame import Divergence
 from trainer.diagnosis.loops import Growth, growth, innermost_loop
 from trainer.diagnosis.milestones import MilestoneProgress
-from trainer.diagnosis.non_value_blame import blamed_line
+from trainer.diagnosis.non_value_blame import blamed_line, line_of_rounded_angle
 from trainer.diagnosis.output_relation import relation
 from trainer.diagnosis.patched_references import PatchedReferences
 from trainer.diagnosis.recorded_case import RecordedCase
 from trainer.diagnosis.reruns import Reruns
 from trainer.diagnosis.source_analysis import (
     branch_not_taken,
+    collecting_line,
     first_division,
+    function_lines,
+    function_name,
     gradient_cut_line,
     is_called_from_several_places,
     is_given_a_constant,
+    names_read_at,
 )
 from trainer.diagnosis.value_graph import ValueGraph, graph_of
 from trainer.grading.grader import Judgement
 from trainer.grading.shapes import name_shape
+from trainer.model.challenge import Mistake
 from trainer.model.report import Frame
 from trainer.worker.protocol import Purpose
 from trainer.worker.worker_client import WorkerResult
 
 _MOST_PASSED = 8
+_DRAWS_IN_EVAL_MODE = (
+    "two calls on the same inputs give different values: your code draws at random in eval mode"
+)
 _RECORDED_CHECKS = ("gradients", "train/eval", "properties", "memory")
 
 
@@ -59,12 +67,14 @@ class Locator:
         self._judgement, self._case_set = judgement, judgement.case_set
         self._source = judgement.submission.source
         self._grown: dict[str | None, Growth] = {}
+        self._is_about_a_condition = False  # whether a named mistake is about one
 
     def location_of_wrong_value(
         self,
         recorded: RecordedCase,
         mistaken: ValueGraph | None,
         progress: MilestoneProgress | None,
+        mistakes: Sequence[Mistake] = (),
     ) -> Location | None:
         """Return the line that made the first wrong value; None if it cannot be found.
 
@@ -72,7 +82,9 @@ class Locator:
             recorded: the recorded case.
             mistaken: the graph of the reference with the known mistake, if a mistake is known.
             progress: the milestones that the submission reached.
+            mistakes: the known mistakes that are named.
         """
+        self._is_about_a_condition = any(map(_is_about_a_condition, mistakes))
         blamer = recorded.blamer(self._source, mistaken, self._passed_with)
         divergence = blamer.divergence(recorded.wrong_outputs)
         if divergence is None:
@@ -80,9 +92,10 @@ class Locator:
         case_number = recorded.index + 1
         if line := self._branch_not_taken(recorded, divergence):
             return Location(self._frame(line), case_number)
-        frame = self._frame(self._line_that_chose(divergence))
+        collecting = collecting_line(self._source, divergence.line, divergence.collected)
+        frame = self._frame(collecting or self._line_that_chose(divergence))
         value = divergence.node.value
-        if value is None:
+        if value is None or not value.dim():
             return Location(frame, case_number)
         made = name_shape(tuple(value.shape), recorded.sizes)
         missed = progress.missed if progress else None
@@ -103,16 +116,50 @@ class Locator:
         return line
 
     def _branch_not_taken(self, recorded: RecordedCase, divergence: Divergence) -> int | None:
-        """Return the line of the `if` that skipped a missing step; None if there is none."""
-        if divergence.unfinished is None:
+        """Return the line of the `if` that skipped a missing step; None if there is none.
+
+        The branch must run in right cases. If no mistake about a condition is named, it must also
+        run in no wrong case: other branches are harmless, for example `if mask is not None` in a
+        case without a mask.
+        """
+        visited = _visited([recorded.graph])
+        if divergence.start is not None and divergence.end is not None:
+            places = product(divergence.start.lines, divergence.end.lines)
+            names = divergence.names
+        elif self._is_about_a_condition:
+            first = function_lines(self._source, divergence.line).start
+            places = product((first,), (divergence.line,))
+            names = frozenset(names_read_at(self._source, divergence.line))
+        else:
             return None
-        visited = {line for node in recorded.graph.nodes for line in node.lines}
-        for start, end in product(divergence.node.lines, divergence.unfinished.lines):
-            if start <= end:
-                line = branch_not_taken(self._source, start, end, visited, divergence.names)
-                if line is not None:
-                    return line
+        for start, end in places:
+            branch = branch_not_taken(self._source, start, end, visited, names)
+            if branch is not None and self._is_taken_if_right(branch.body):
+                return branch.line
         return None
+
+    def _is_taken_if_right(self, lines: range) -> bool:
+        """Return whether lines run in right cases, and if needed in no wrong case."""
+        right, wrong = self._visited_lines
+        is_only_right = self._is_about_a_condition or wrong.isdisjoint(lines)
+        return not right.isdisjoint(lines) and is_only_right
+
+    @cached_property
+    def _visited_lines(self) -> tuple[set[int], set[int]]:
+        """The lines that run in some right cases, and in some wrong cases."""
+        comparison = self._judgement.comparison
+        by_rightness: dict[bool, list[int]] = {True: [], False: []}
+        for result in comparison.results:
+            if result.case.probe is None and result.reply.failure is None:
+                by_rightness[comparison.right(result)].append(result.index)
+        right, wrong = (
+            indices[:: max(1, len(indices) // _MOST_PASSED)]
+            for indices in (by_rightness[True], by_rightness[False])
+        )
+        if not right or not wrong:
+            return set(), set()
+        graphs = _graphs(self._reruns.run(self._case_set.only([*right, *wrong]), "lines"))
+        return _visited(graphs[: len(right)]), _visited(graphs[len(right) :])
 
     def _passed_with(self, line: int) -> Sequence[ValueGraph]:
         """Return graphs of passed cases if the function of a line has several callers."""
@@ -140,7 +187,8 @@ class Locator:
 
     def _frame(self, line: int) -> Frame:
         lines = self._source.splitlines()
-        return Frame(line, "", lines[line - 1].strip() if 0 < line <= len(lines) else "")
+        text = lines[line - 1].strip() if 0 < line <= len(lines) else ""
+        return Frame(line, function_name(self._source, line), text)
 
     def location_of_other_failure(self) -> Location:
         """Return the line to blame for a failure that is not a wrong value."""
@@ -149,6 +197,17 @@ class Locator:
         if line is None or first is None:
             return Location()
         return Location(self._frame(line), first.number)
+
+    def location_of_draw(self, index: int) -> Location:
+        """Return the line that draws at random in a case in eval mode, with a sentence about it.
+
+        Args:
+            index: of the case, from 0. Two equal calls of this case gave different values.
+        """
+        line = self._recorded_line("train/eval", index)
+        if line is None:
+            return Location()
+        return Location(self._frame(line), index + 1, relation=_DRAWS_IN_EVAL_MODE)
 
     def _line_without_values(self) -> int | None:
         first = self._judgement.report.first_failure()
@@ -165,6 +224,10 @@ class Locator:
             return None if line is None else innermost_loop(self._source, line)
         if first.check in _RECORDED_CHECKS:
             return self._recorded_line(first.check, first.number - 1)
+        if self._case_set.cases[first.number - 1].dtype == "bfloat16":
+            alone = self._case_set.only([first.number - 1])
+            graphs = _graphs(self._reruns.run(alone, "lines"))
+            return line_of_rounded_angle(graphs[0]) if graphs else None
         return None
 
     def _recorded_line(self, check: str, index: int) -> int | None:
@@ -174,7 +237,8 @@ class Locator:
         if result.how != "replied" or not result.reply.runs:
             return None
         graph = graph_of(result.reply.runs[0], result.tensors)
-        line = blamed_line(graph, check, self._case_set.cases[index].limit)
+        reference = self._references.graph(index, "lines") if check == "train/eval" else None
+        line = blamed_line(graph, check, self._case_set.cases[index].limit, reference)
         if line is not None and check == "gradients":
             return gradient_cut_line(self._source, line)
         return line
@@ -203,6 +267,17 @@ def _graphs(result: WorkerResult) -> list[ValueGraph]:
     if result.how != "replied":
         return []
     return [graph_of(run_reply, result.tensors) for run_reply in result.reply.runs]
+
+
+def _is_about_a_condition(mistake: Mistake) -> bool:
+    """Return whether a mistake changes the condition of an `if`, or adds a condition."""
+    is_if = mistake.was.lstrip().startswith("if ")
+    return is_if or mistake.now.count(" if ") > mistake.was.count(" if ")
+
+
+def _visited(graphs: Iterable[ValueGraph]) -> set[int]:
+    """Return the lines that ran."""
+    return {line for graph in graphs for node in graph.nodes for line in node.lines}
 
 
 def _kind_of(inputs: Mapping[str, Any]) -> object:

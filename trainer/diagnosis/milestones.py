@@ -34,6 +34,17 @@ _WORDS = {
     "layout of heads": r"transpose|permute|view|reshape|\bheads\b",
 }
 
+# The operations that may be a mistake about a topic.
+_LAYOUT_CHANGES = "view _unsafe_view reshape permute transpose t expand clone repeat index select"
+_OPERATIONS = {
+    "scale": "mul div mul_ div_ pow sqrt rsqrt number",
+    "softmax axis": "_softmax softmax exp sum amax max logsumexp div sub",
+    "mask": "masked_fill masked_fill_ where add add_ sub sub_ mul tril triu bitwise_and index_put_",
+    "head grouping": f"{_LAYOUT_CHANGES} repeat_interleave index_select gather cat stack",
+    "rotation": "cos sin neg cat stack mul add sub view_as_complex complex",
+    "layout of heads": _LAYOUT_CHANGES,
+}
+
 _PRODUCTS = frozenset("mm bmm addmm baddbmm".split())
 
 
@@ -77,6 +88,17 @@ def concerns(mistake: Mistake, topic: str) -> bool:
     return re.search(words, text, re.IGNORECASE) is not None
 
 
+def topics_of(node: Node) -> set[str]:
+    """Return the topics and layers that a wrong result may be about, judged by its operation."""
+    found = {topic for topic, names in _OPERATIONS.items() if node.operation in names.split()}
+    for given in node.parents:
+        for parameter in (given, *given.parents):
+            match = re.fullmatch(r"input parameter (.+)\.(weight|bias)", parameter.operation)
+            if match is not None:
+                found.add(match[1])
+    return found
+
+
 def milestones(reference: ValueGraph) -> list[Milestone]:
     """Return the named results and the outputs of the reference, in order."""
     found = [
@@ -88,6 +110,14 @@ def milestones(reference: ValueGraph) -> list[Milestone]:
     names = {node: name for name, node in reference.outputs.items()}
     found += [Milestone(node, name) for node, name in names.items() if node not in named]
     return sorted(found, key=lambda milestone: milestone.node)
+
+
+def noted_shape(source: str, line: int) -> str:
+    """Return the shape in the comment of a line of the reference, e.g. "[B, L, M]", or ""."""
+    lines = source.splitlines()
+    comment = lines[line - 1].partition("#")[2] if 0 < line <= len(lines) else ""
+    match = re.search(r"\[[^\[\]]*\]", comment)
+    return match[0] if match else ""
 
 
 def progress(

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
+import torch
+
 from trainer.diagnosis.graph_queries import (
     KINDS,
     inputs_of,
@@ -15,7 +17,9 @@ from trainer.diagnosis.graph_queries import (
 )
 from trainer.diagnosis.matching import Matching
 from trainer.diagnosis.right_styles import PARTS
-from trainer.diagnosis.value_graph import Node, ValueGraph, leading_to
+from trainer.diagnosis.value_graph import Node, ValueGraph, leading_to, reachable
+
+_SUMS = frozenset("add add_ sub sub_".split())
 
 
 @dataclass(frozen=True)
@@ -26,11 +30,13 @@ class _Use:
         node: the node that uses the operand.
         twins: the operand in the right graph.
         direct: whether the node uses the operand itself, and not a value computed from it.
+        is_scaled: whether only factors lie between the operand and the node.
     """
 
     node: Node
     twins: set[Node]
     direct: bool
+    is_scaled: bool = False
 
 
 class Operands:
@@ -38,6 +44,7 @@ class Operands:
 
     def __init__(self, matching: Matching) -> None:
         self.matching, self.graph = matching, matching.graph
+        self.forgot_a_factor = False  # whether `forgotten` found that only a factor is missing
 
     def misplaced(self, node: Node) -> Node:
         """Return the operand of a wrong node that does not belong there, or the node itself."""
@@ -55,7 +62,8 @@ class Operands:
             for operand in operands
             if not any(matches_up_to_factor(operand, right) for right in right_operands)
         ]
-        if not misplaced and _come_from_one_split(operands):
+        in_order = all(map(matches_up_to_factor, operands, right_operands))
+        if not misplaced and not in_order and _come_from_one_split(operands):
             return min(operands)  # the right operands, but the parts of a split are swapped
         if (
             len(misplaced) != 1
@@ -71,6 +79,23 @@ class Operands:
         if len(users) <= 1:
             return misplaced[0]
         return _returned_on_the_way(node, misplaced[0]) or node
+
+    def wrong_bias(self, node: Node) -> Node:
+        """Return the node that computed a mask which a wrong sum adds to right scores.
+
+        A mask with two levels has no features by which it could be recognised as wrong, and it has
+        the pattern of its complement. But if the scores are right and the sum is not, the mask is
+        wrong. If the sum adds no such mask, return the node itself.
+        """
+        if node.operation not in _SUMS:
+            return node
+        operands = [parent for parent in node.parents if parent.entries > 1]
+        masks = [operand for operand in operands if _has_two_levels(operand)]
+        others = [operand for operand in operands if operand not in masks]
+        if len(masks) != 1 or not others or not all(map(self.matching.is_right, others)):
+            return node
+        source = masks[0].source
+        return source if source.lines and not source.is_input else node
 
     # A step that was left out
 
@@ -97,6 +122,7 @@ class Operands:
             uses = [use for use in found if use is not None]
             later = [use for use in uses if not use.direct]
             if len(later) > len(uses) - len(later):  # a right answer may also use it directly
+                self.forgot_a_factor = all(use.is_scaled for use in later)
                 return self._done_late(computed, region, later[0]) or operand
         return node
 
@@ -123,7 +149,7 @@ class Operands:
                 return _Use(place, twins, direct=True)
         for place in places:
             if twins & set(leading_to([place])):
-                return _Use(place, twins, direct=False)
+                return _Use(place, twins, direct=False, is_scaled=_is_only_scaled(place, twins))
         return None
 
     def _done_late(self, node: Node, region: Collection[Node], use: _Use) -> Node | None:
@@ -133,6 +159,24 @@ class Operands:
             if other.lines and missing & other.inputs:
                 return other
         return None
+
+
+def _has_two_levels(node: Node) -> bool:
+    """Return whether a float tensor has at most two distinct entries, as an added mask has."""
+    value = node.value
+    if value is None or not value.is_floating_point():
+        return False
+    return len(torch.unique(value.nan_to_num())) <= 2
+
+
+def _is_only_scaled(node: Node, twins: set[Node]) -> bool:
+    """Return whether a node uses one of these nodes after nothing but factors and layouts."""
+
+    def before(other: Node) -> tuple[Node, ...]:
+        is_kept = other not in twins and (other.is_layout or other.factor is not None)
+        return tuple(parent for parent in other.parents if parent.entries > 1) if is_kept else ()
+
+    return not twins.isdisjoint(reachable(node.parents, before))
 
 
 def _come_from_one_split(nodes: Sequence[Node]) -> bool:

@@ -55,14 +55,16 @@ def _factor(actual: Tensor, right: Tensor, sizes: Sizes) -> str | None:
 
 
 def _factor_in_words(factor: float, sizes: Sizes) -> str:
-    """Return a factor, and the letter of which it is a power."""
-    for letter, size in sizes.items():
-        if letter[0] in _LENGTHS or size < 2:
-            continue
-        for power, words in _POWERS:
-            if math.isclose(factor, size**power, rel_tol=5e-3):
-                return f"{factor:.4g} = {words.format(letter)}"
-    return f"{factor:.4g}"
+    """Return a factor, and the only letter of which it is a power."""
+    found = [
+        words.format(letter)
+        for letter, size in sizes.items()
+        for power, words in _POWERS
+        if letter[0] not in _LENGTHS
+        and size > 1
+        and math.isclose(factor, size**power, rel_tol=5e-3)
+    ]
+    return f"{factor:.4g} = {found[0]}" if len(found) == 1 else f"{factor:.4g}"
 
 
 def _split_axes(dims: str, shape: Sequence[int], sizes: Sizes) -> tuple[list[str], list[int]]:
@@ -128,7 +130,11 @@ def _move_in_words(letter: str, places: list[int], wanted: list[int]) -> str | N
         return f"along {letter}, this is the right result shifted by {-step}" if step else None
     if unknown:
         return None
-    found, expected = (" ".join(map(str, order)) for order in (places, wanted))
+    # Equal slices have one number, so that repeated heads are 0 0 1 1 and tiled heads 0 1 0 1.
+    numbers = {place: number for number, place in enumerate(dict.fromkeys(wanted))}
+    found, expected = (
+        " ".join(str(numbers[place]) for place in order) for order in (places, wanted)
+    )
     return f"along {letter}, this has the right slices {found} instead of {expected}"
 
 

@@ -1,18 +1,29 @@
-"""Write one case as a standalone script.
+"""Write one case as a short script that a student could have written.
 
-Inputs and weights are in a file, and the script calls the learner's module on them.
+The script builds the learner's module, loads the weights of the case, calls the module as in the
+prompt, and compares the results with the expected results. Inputs, weights and expected results are
+in a file beside the script. The script needs torch and safetensors, and nothing of this project.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import json
+import keyword
+import math
+import operator
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+import torch
 from safetensors.torch import save
 from torch import Tensor
 
+from trainer.diagnosis.recorded_calls import RecordedCall, parts_of, recorded_calls
+from trainer.diagnosis.tracing import explained
 from trainer.grading.case_set import CaseSet
 from trainer.grading.checks_load import other_names
 from trainer.grading.grader import Grader, index_of_case
@@ -20,9 +31,12 @@ from trainer.grading.prepared_case import PreparedCase
 from trainer.model.challenge import Challenge, Signature
 from trainer.model.errors import DrillError
 from trainer.model.submission import Submission
-from trainer.worker.execution import leaves
+from trainer.worker.layer_matching import contract_of
+from trainer.worker.weights import own_values
 
 MARK = "# Written by `attn-drill repro`; run it again and it is written anew."
+# The greatest differences that torch.testing.assert_close allows by default.
+_DEFAULT_ATOL = {"float32": 1e-5, "float64": 1e-7, "bfloat16": 1e-5}
 
 
 @dataclass(frozen=True)
@@ -35,6 +49,8 @@ class Repro:
         seed: of the cases.
         assignment: the roles of every layer of the learner, by path.
         signatures: of the contract, if the learner's arguments have other names; else ().
+        check: the check that failed in this case, or "".
+        message: the message of this check.
     """
 
     case_set: CaseSet
@@ -42,17 +58,21 @@ class Repro:
     seed: int
     assignment: Mapping[str, tuple[str, ...]]
     signatures: tuple[Signature, ...] = ()
+    check: str = ""
+    message: str = ""
 
     @property
     def _prepared(self) -> PreparedCase:
         return self.case_set.prepared[self.case_number - 1]
 
+    @cached_property
+    def _parts(self) -> _Parts:
+        return _Parts(self)
+
     def tensors(self) -> bytes:
-        """Return the safetensors file of inputs and weights, as `input NAME` and `weight NAME`."""
-        inputs = {f"input {name}": value for name, value in leaves(self._prepared.inputs)}
-        weights = {f"weight {name}": value for name, value in self._prepared.parameters.items()}
+        """Return the safetensors file of the inputs, the weights and the expected results."""
         return save(
-            {name: value.contiguous().clone() for name, value in (inputs | weights).items()}
+            {name: value.contiguous().clone() for name, value in self._parts.tensors.items()}
         )
 
     def script(self, file: Path, tensors: Path) -> str:
@@ -62,91 +82,265 @@ class Repro:
             file: the learner's file.
             tensors: the file of `Repro.tensors`.
         """
-        case, challenge = self._prepared.case, self.case_set.challenge
-        module = challenge.kind == "module"
-        more = ", SIGNATURES" if self.signatures else ""
-        arguments = ", ".join(f"{name}={value!r}" for name, value in case.init.items())
-        given = "\n".join(
-            f"    {name!r}: {_literal(name, value)},"
-            for name, value in self._prepared.inputs.items()
+        parts, challenge = self._parts, self.case_set.challenge
+        case = self._prepared.case
+        failed = f"It fails the check {self.check}: {self.message}." if self.check else ""
+        return (
+            "\n".join(
+                [
+                    MARK,
+                    f'"""Case {self.case_number} of {challenge.id} ({_in_docstring(case.name)}), '
+                    f"seed {self.seed}.",
+                    *(["", *_folded(_in_docstring(failed))] if failed else []),
+                    "",
+                    "Set a breakpoint and run this script in any debugger, or paste it into a "
+                    "notebook.",
+                    '"""',
+                    "",
+                    *_imports(file, parts.imported),
+                    "",
+                    f"case = load_file({_quoted(str(tensors))})",
+                    *parts.lines,
+                ]
+            )
+            + "\n"
         )
-        lines = [
-            MARK,
-            f'"""Case {self.case_number} of {challenge.id} ({case.name}), seed {self.seed}: '
-            "your file on the inputs and weights that the grader gave it.",
-            "",
-            "Set a breakpoint in your file and run this script in any debugger, "
-            "or paste it into a notebook.",
-            '"""',
-            "",
-            "import importlib.util",
-            "import runpy",
-            "",
-            "import torch",
-            "from safetensors.torch import load_file",
-            "",
-            *(["from trainer.worker import layer_matching, weights"] if module else []),
-            *(
-                ["from trainer.model.challenge import Parameter, Signature"]
-                if self.signatures
-                else []
-            ),
-            *(["from trainer.worker.arguments import adapted"] if self.signatures else []),
-            "from trainer.worker.execution import Given, build, lay_out, map_leaves",
-            "",
-            f"FILE = {str(file)!r}",
-            f"tensors = load_file({str(tensors)!r})",
-            f'spec = importlib.util.spec_from_file_location("{file.stem}", FILE)',
-            "yours = importlib.util.module_from_spec(spec)",
-            "spec.loader.exec_module(yours)",
-            f'drive = runpy.run_path({self.case_set.content.cases_path!r})["drive"]'
-            "  # the way the grader calls your file",
-            *self._names(),
-            "",
-            "inputs = {",
-            given,
-            "}",
-            f"layout = {dict(case.layout)!r}",
-            "inputs = map_leaves(inputs, lambda name, tensor: "
-            'lay_out(tensor, layout.get(name.partition("[")[0])))',
-        ]
-        if module:
-            called = f"{list(challenge.entry)!r}, {dict(case.init)!r}"
-            made = f"torch.{case.dtype}, {case.mode!r}{more}"
-            lines += [
-                f"# {challenge.entry[0]}({arguments}), {case.dtype}, {case.mode} mode",
-                f"implementation = build(vars(yours), {challenge.kind!r}, {called}, {made})",
-                'given_weights = {name.removeprefix("weight "): value '
-                'for name, value in tensors.items() if name.startswith("weight ")}',
-                "contract = layer_matching.contract_of("
-                "{name: tuple(value.shape) for name, value in given_weights.items()})",
-                f"weights.load(implementation, contract, {dict(self.assignment)!r}, given_weights)",
-            ]
-        else:
-            lines += [
-                f"implementation = build(vars(yours), {challenge.kind!r}, "
-                f"{list(challenge.entry)!r}, {{}}, torch.{case.dtype}, {case.mode!r}{more})"
-            ]
-        lines += [
-            "",
-            "with torch.no_grad():",
-            f"    outputs = drive(implementation, Given(inputs, {dict(case.sizes)!r}))",
-            "for name, value in outputs.items():",
-            '    print(name, tuple(value.shape) if isinstance(value, torch.Tensor) else "")',
-            "    print(value)",
-        ]
-        return "\n".join(lines) + "\n"
 
-    def _names(self) -> list[str]:
-        """Return the lines that let `drive` call arguments with other names."""
-        if not self.signatures:
-            return []
-        return [
-            "SIGNATURES = [  # the names of the contract; your arguments are matched by position",
-            *(f"    {signature!r}," for signature in self.signatures),
-            "]",
-            f"drive = adapted(drive, {list(self.case_set.challenge.entry)!r}, SIGNATURES)",
+
+class _Parts:
+    """The lines of a script after its imports, and the tensors that the lines read."""
+
+    def __init__(self, repro: Repro) -> None:
+        self._repro, self._prepared = repro, repro._prepared
+        self._case = self._prepared.case
+        self._recorded = recorded_calls(repro.case_set, repro.case_number - 1)
+        self.tensors: dict[str, Tensor] = {}
+        self.lines: list[str] = []
+        # Tensors, and tuples in results, with their expressions in the script.
+        self._names: list[tuple[Tensor, str]] = []
+        self._results: list[tuple[Sequence[Any], str]] = []
+        self._is_module = repro.case_set.challenge.kind == "module"
+        called = {call.name or repro.case_set.challenge.entry[0] for call in self._recorded.calls}
+        entries = repro.case_set.challenge.entry
+        self.imported = [entries[0]] if self._is_module else sorted(called, key=entries.index)
+        if self._is_module:
+            self._build_module()
+        self._name_inputs()
+        for number, call in enumerate(self._recorded.calls, start=1):
+            self._write_call(number, call)
+
+    def _write(self, *lines: str) -> None:
+        self.lines += lines
+
+    def _build_module(self) -> None:
+        challenge, case = self._repro.case_set.challenge, self._case
+        arguments = self._arguments("__init__", (), case.init, 0)
+        cast = "" if case.dtype == "float32" else f".to(torch.{case.dtype})"
+        shapes = {name: tuple(value.shape) for name, value in self._prepared.parameters.items()}
+        assignment = dict(self._repro.assignment)
+        values = own_values(contract_of(shapes), assignment, self._prepared.parameters)
+        dtype = getattr(torch, case.dtype)
+        for name, value in values.items():
+            self.tensors[f"weight {name}"] = value.to(dtype)
+        self._write(
+            "",
+            f"module = {challenge.entry[0]}({arguments}){cast}",
+            "weights = {",
+            '    name.removeprefix("weight "): value',
+            "    for name, value in case.items()",
+            '    if name.startswith("weight ")',
+            "}",
+            "module.load_state_dict(weights, strict=False)  # buffers keep their values",
+            f"module.{case.mode}()",
+        )
+
+    def _name_inputs(self) -> None:
+        """Write a variable for every input tensor that a call uses as it is."""
+        used = [
+            part
+            for call in self._recorded.calls
+            for argument in (*call.positional, *call.named.values())
+            for _, part in parts_of(argument)
+            if isinstance(part, Tensor)
         ]
+        lines = [""]
+        for name, tensor in self._recorded.inputs.items():
+            if not any(tensor is part for part in used):
+                continue
+            variable = _variable(name, {known for _, known in self._names})
+            self.tensors[name] = tensor
+            layout = self._case.layout.get(name.partition("[")[0])
+            lines.append(f"{variable} = case[{_quoted(name)}]{_laid_out(tensor, layout)}")
+            self._names.append((tensor, variable))
+        if len(lines) > 1:
+            self._write(*lines)
+
+    def _write_call(self, number: int, call: RecordedCall) -> None:
+        result = "out" if len(self._recorded.calls) == 1 else f"out_{number}"
+        function = "module" if self._is_module else call.name or self.imported[0]
+        signature = "forward" if self._is_module else function
+        arguments = self._arguments(signature, call.positional, call.named, number)
+        self._write("", f"{result} = {function}({arguments})")
+        for path, part in parts_of(call.result):
+            self._write(*self._comparison(f"{result}{path}", f"expected {result}{path}", part))
+            if isinstance(part, Tensor):
+                self._names.append((part, f"{result}{path}"))
+        self._results += [(parts, f"{result}{path}") for path, parts in _groups(call.result)]
+
+    def _comparison(self, actual: str, name: str, expected: Any) -> Iterator[str]:
+        """Yield the lines that compare a part of a result."""
+        if self._case.dropout is not None or (self._case.mode == "train" and self._draws):
+            yield f"print({actual})  # dropout draws at random, so there is no single right value"
+            return
+        if not isinstance(expected, Tensor):
+            yield f"assert {actual} == {expected!r}, {actual}"
+            return
+        self.tensors[name] = expected
+        options = "".join(f", {option}" for option in self._tolerance(expected))
+        yield f"torch.testing.assert_close({actual}, case[{_quoted(name)}]{options})"
+
+    @property
+    def _draws(self) -> bool:
+        """True if the case's module has dropout."""
+        return bool(self._case.init.get("dropout"))
+
+    def _tolerance(self, expected: Tensor) -> Iterator[str]:
+        """Yield the tolerance if the grader allows more than torch, and `equal_nan`."""
+        if bool(expected.isnan().any()):
+            yield "equal_nan=True"
+        if not expected.is_floating_point():
+            return
+        bounds = self._prepared.expected.bounds.values()
+        allowed = max((float(bound.max()) for bound in bounds if bound.numel()), default=0.0)
+        if math.isfinite(allowed) and allowed > _DEFAULT_ATOL.get(self._case.dtype, 0.0):
+            relative = 1.6e-2 if self._case.dtype == "bfloat16" else 1e-4
+            yield f"rtol={relative:g}, atol={allowed:.1e}"
+
+    def _arguments(
+        self, callable_name: str, positional: tuple[Any, ...], named: Mapping[str, Any], number: int
+    ) -> str:
+        """Return the arguments of a call as the learner's file takes them.
+
+        If the learner's arguments have other names, all arguments are passed by position.
+        """
+        signature = self._signature(self._repro.signatures, callable_name)
+        if signature is not None and named:
+            names = [parameter.name for parameter in signature.parameters]
+            given = dict(zip(names, positional, strict=False)) | dict(named)
+            last = max(names.index(name) for name in given if name in names)
+            defaults = {parameter.name: parameter.default for parameter in signature.parameters}
+            positional = tuple(given.get(name, defaults[name]) for name in names[: last + 1])
+            named = {name: value for name, value in given.items() if name not in names}
+        names = self._parameter_names(callable_name)
+        names += [f"argument {place}" for place in range(len(names), len(positional))]
+        words = [
+            self._expression(value, names[place], number) for place, value in enumerate(positional)
+        ]
+        words += [
+            f"{name}={self._expression(value, name, number)}" for name, value in named.items()
+        ]
+        return ", ".join(words)
+
+    def _signature(self, signatures: Sequence[Signature], name: str) -> Signature | None:
+        """Return the signature of a function, of the class, or of a method of the class."""
+        entry = self._repro.case_set.challenge.entry[0]
+        names = (name, f"{entry}.{name}")
+        return next((found for found in signatures if found.name in names), None)
+
+    def _parameter_names(self, callable_name: str) -> list[str]:
+        signature = self._signature(self._repro.case_set.content.signatures, callable_name)
+        return [] if signature is None else [found.name for found in signature.parameters]
+
+    def _expression(self, value: Any, name: str, number: int) -> str:
+        """Return the Python expression of an argument. A new tensor is stored in the file."""
+        if isinstance(value, Tensor):
+            for tensor, expression in self._names:
+                if tensor is value:
+                    return expression
+            key = f"{name} of call {number}"
+            self.tensors[key] = value
+            return f"case[{_quoted(key)}]"
+        if isinstance(value, tuple | list):
+            for known, expression in self._results:
+                if len(known) == len(value) and all(map(operator.is_, known, value)):
+                    return expression
+            parts = [
+                self._expression(part, f"{name}[{index}]", number)
+                for index, part in enumerate(value)
+            ]
+            return f"({', '.join(parts)}{',' if len(parts) == 1 else ''})"
+        return repr(value)
+
+
+def _groups(value: Any, path: str = "") -> Iterator[tuple[str, Sequence[Any]]]:
+    """Yield every tuple and list in a result, with its path."""
+    if isinstance(value, tuple | list):
+        yield path, value
+        for index, part in enumerate(value):
+            yield from _groups(part, f"{path}[{index}]")
+
+
+def _quoted(text: str) -> str:
+    """Return a string literal, in double quotes if possible."""
+    return json.dumps(text) if text.isascii() and text.isprintable() else repr(text)
+
+
+def _imports(file: Path, names: list[str]) -> Iterator[str]:
+    is_importable = file.stem.isidentifier() and not keyword.iskeyword(file.stem)
+    if not is_importable:
+        yield "import importlib.util"
+        yield ""
+    yield "import torch"
+    yield "from safetensors.torch import load_file"
+    yield ""
+    if is_importable:
+        yield f"from {file.stem} import {', '.join(names)}"
+        return
+    yield f'spec = importlib.util.spec_from_file_location("answer", {_quoted(str(file))})'
+    yield "answer = importlib.util.module_from_spec(spec)"
+    yield "spec.loader.exec_module(answer)"
+    for name in names:
+        yield f"{name} = answer.{name}"
+
+
+def _variable(name: str, taken: set[str]) -> str:
+    """Return a variable for an input: its name, without brackets."""
+    variable = re.sub(r"\W+", "_", name).strip("_")
+    if not variable.isidentifier() or keyword.iskeyword(variable) or variable in _TAKEN:
+        variable = f"given_{variable}"
+    while variable in taken:
+        variable += "_"
+    return variable
+
+
+_TAKEN = frozenset(("case", "module", "weights", "torch", "load_file", "out"))
+
+
+def _laid_out(tensor: Tensor, layout: str | None) -> str:
+    """Return the calls that give a loaded tensor the memory layout of the case."""
+    if layout == "expanded":
+        return "[:1].expand(" + ", ".join(map(str, tensor.shape)) + ")  # all items share memory"
+    if layout == "transposed" and tensor.dim() > 2:
+        order = ", ".join(map(str, [*reversed(range(tensor.dim() - 1)), tensor.dim() - 1]))
+        return f".permute({order}).contiguous().permute({order})  # not contiguous in memory"
+    if layout in ("transposed", "strided") and tensor.dim():
+        return ".repeat_interleave(2, dim=-1)[..., ::2]  # not contiguous in memory"
+    return ""
+
+
+def _in_docstring(text: str) -> str:
+    """Return a text that cannot end a docstring or begin an escape."""
+    return text.replace("\\", "/").replace('"""', "'''").strip('"')
+
+
+def _folded(text: str, width: int = 88) -> list[str]:
+    """Return a text in lines of this width."""
+    lines = [""]
+    for word in text.split():
+        if lines[-1] and len(lines[-1]) + 1 + len(word) > width:
+            lines.append("")
+        lines[-1] = f"{lines[-1]} {word}".strip()
+    return lines
 
 
 def repro(
@@ -170,8 +364,8 @@ def repro(
     """
     case_set = grader.case_set(challenge, seed)
     index_of_case(case_set, case_number)
-    judgement = grader.judge(case_set, submission)
-    failure = judgement.report.first_failure()
+    judgement, report = explained(grader, case_set, submission, None)
+    failure = report.first_failure()
     chosen = case_number or (failure.number if failure is not None else None)
     if chosen is None and failure is not None:
         raise DrillError(
@@ -183,17 +377,13 @@ def repro(
     assignment = {path: tuple(roles) for path, roles in judgement.assignment.items()}
     has_other_names = any(other_names(judgement.comparison))
     signatures = tuple(case_set.content.signatures) if has_other_names else ()
-    return Repro(case_set, chosen, seed, assignment, signatures)
-
-
-def _literal(name: str, value: Any) -> str:
-    """Return the Python expression of an input. A tensor is looked up in the file."""
-    if isinstance(value, Tensor):
-        return f"tensors[{'input ' + name!r}]"
-    if isinstance(value, tuple | list):
-        parts = [
-            f"tensors[{f'input {name}[{index}]'!r}]" if isinstance(item, Tensor) else repr(item)
-            for index, item in enumerate(value)
-        ]
-        return f"({', '.join(parts)}{',' if len(parts) == 1 else ''})"
-    return repr(value)
+    failed = next(
+        (
+            outcome
+            for outcome in judgement.report.outcomes
+            if outcome.status == "failed" and outcome.number == chosen
+        ),
+        None,
+    )
+    check, message = (failed.check, failed.message) if failed is not None else ("", "")
+    return Repro(case_set, chosen, seed, assignment, signatures, check, message)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Collection, Iterator
+from dataclasses import dataclass
 
 _Function = ast.FunctionDef | ast.AsyncFunctionDef
 
@@ -52,6 +53,12 @@ def is_given_a_constant(source: str, line: int, call: int) -> bool:
     return False
 
 
+def names_read_at(source: str, line: int) -> set[str]:
+    """Return the names in the innermost statement that contains a line."""
+    function = _function_around(ast.parse(source), line)
+    return set() if function is None else _names_read_at(function, line)
+
+
 def _names_read_at(function: _Function, line: int) -> set[str]:
     """Return the names in the innermost statement that contains a line of a function."""
     around = [
@@ -94,10 +101,24 @@ def function_lines(source: str, line: int) -> range:
     return range(function.lineno, (function.end_lineno or line) + 1)
 
 
+def function_name(source: str, line: int) -> str:
+    """Return the name of the function that contains a line, or ""."""
+    function = _function_around(ast.parse(source), line)
+    return "" if function is None else function.name
+
+
+@dataclass(frozen=True)
+class Branch:
+    """An `if`: its line, and the lines of its branch."""
+
+    line: int
+    body: range
+
+
 def branch_not_taken(
     source: str, start: int, end: int, visited: Collection[int], names: Collection[str]
-) -> int | None:
-    """Return the line of the first `if` whose branch did not run but would have bound a name.
+) -> Branch | None:
+    """Return the first `if` whose branch did not run but would have bound a name.
 
     Args:
         source: the text of the file.
@@ -115,8 +136,27 @@ def branch_not_taken(
             continue
         body = range(branch.body[0].lineno, (branch.body[-1].end_lineno or 0) + 1)
         if not any(line in visited for line in body) and _bound_in(branch) & set(names):
-            return branch.lineno
+            return Branch(branch.lineno, body)
     return None
+
+
+def collecting_line(source: str, line: int, name: str) -> int | None:
+    """Return the line at which a function puts a variable into a tuple, a list or a dict.
+
+    Args:
+        source: the text of the file.
+        line: a line of the function; the variable is collected later.
+        name: the variable; "" for none.
+    """
+    function = _function_around(ast.parse(source), line) if name else None
+    collected = []
+    for node in [] if function is None else ast.walk(function):
+        if isinstance(node, ast.Tuple | ast.List) and isinstance(node.ctx, ast.Load):
+            collected += node.elts
+        elif isinstance(node, ast.Dict):
+            collected += node.values
+    lines = [part.lineno for part in collected if isinstance(part, ast.Name) and part.id == name]
+    return min((found for found in lines if found > line), default=None)
 
 
 def _bound_in(branch: ast.If) -> set[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from torch import Tensor
 
@@ -13,21 +13,29 @@ from trainer.model.report import Outcome
 
 _MOST_CONSIDERED = 6  # cases whose worth is measured
 _LONG = 120  # nodes; a longer graph takes longer to compare
-_EXPLAINED = 1.25  # factor of the worth of the case that the report explains
+_EXPLAINED = 2.0  # factor of the worth of the case that the report explains
 
 
 def most_informative_case(
-    references: PatchedReferences, wrong: Sequence[Observed], first: Outcome
+    references: PatchedReferences,
+    wrong: Sequence[Observed],
+    first: Outcome,
+    failed: Collection[int],
 ) -> int | None:
     """Return the index of the most informative case; None if no case can be compared.
+
+    The report explains this case. So it is a failed case of the first failed check, if one of these
+    can be compared.
 
     Args:
         references: the patched references.
         wrong: the cases with wrong results.
-        first: the failure that the report explains.
+        first: the first failure.
+        failed: the numbers, from 1, of all cases that fail the same check.
     """
     case_set = references.case_set
     found = [observed for observed in wrong if _can_be_compared(observed, case_set)]
+    found = [observed for observed in found if observed.index + 1 in failed] or found
     found = [observed for observed in found if not observed.is_random] or found
 
     def rank(observed: Observed) -> tuple[bool, int]:
@@ -56,7 +64,8 @@ def _worth_of_numbers(references: PatchedReferences, index: int) -> int:
     graph = references.graph(index, "lines")
     if graph is None:
         return 0
-    scalars = [node.scalar for node in graph.nodes if node.is_number and len(node.parents) > 1]
+    computed = [node for node in graph.nodes if node.is_number and len(node.parents) > 1]
+    scalars = [node.scalar for node in computed]
     return 2 * len(set(scalars)) - len(scalars)
 
 

@@ -6,19 +6,22 @@ Every row shows the result of a line, and the named result of the reference that
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
+import torch
 from torch import Tensor
 
+from trainer.diagnosis.diagnose import Diagnoser
 from trainer.diagnosis.milestones import milestones
 from trainer.diagnosis.reference_index import ReferenceIndex
 from trainer.diagnosis.value_graph import Node, ValueGraph, content_graph, graph_of
 from trainer.grading.case_set import CaseSet
 from trainer.grading.comparison import in_words
-from trainer.grading.grader import Grader, index_of_case
+from trainer.grading.grader import Grader, Judgement, index_of_case
 from trainer.grading.shapes import name_shape
 from trainer.model.challenge import Challenge
 from trainer.model.errors import DrillError
-from trainer.model.report import Trace, TraceRow
+from trainer.model.report import Report, Trace, TraceRow
 from trainer.model.submission import Submission
 from trainer.packs.pack_reader import solution
 from trainer.worker.worker_client import WorkerResult
@@ -47,10 +50,9 @@ def trace(
     """
     case_set = grader.case_set(challenge, seed)
     index_of_case(case_set, case_number)
-    judgement = grader.judge(case_set, submission)
-    failure = judgement.report.first_failure()
-    explained = failure.number if failure is not None else None
-    chosen = case_number or explained or 1
+    judgement, report = explained(grader, case_set, submission, case_number)
+    failure = report.first_failure()
+    chosen = case_number or (failure.number if failure is not None else None) or 1
     comparison = judgement.comparison
     if comparison.reply.load_failure is not None or not comparison.results:
         raise DrillError(
@@ -59,11 +61,44 @@ def trace(
         )
     alone = case_set.only([chosen - 1], alone=True)
     worker_result = grader.workers.run(alone, submission, judgement.assignment, "lines")
-    return trace_of_run(alone, chosen, worker_result, submission.source)
+    diagnosis = report.diagnosis
+    is_located = diagnosis is not None and diagnosis.case == chosen
+    wrong = diagnosis.first_line if diagnosis is not None and is_located else None
+    line = None if wrong is None else wrong.line
+    return trace_of_run(alone, chosen, worker_result, submission.source, line)
+
+
+def explained(
+    grader: Grader, case_set: CaseSet, submission: Submission, case_number: int | None
+) -> tuple[Judgement, Report]:
+    """Return the judgement, and the report with its diagnosis.
+
+    Args:
+        grader: runs the submission.
+        case_set: the cases.
+        submission: the learner's file.
+        case_number: the case that the report explains, from 1; None if the diagnosis may choose.
+    """
+    diagnoser = Diagnoser(grader.workers)
+    judgement = grader.judge(case_set, submission)
+    report = diagnoser.report(judgement)
+    failure = report.first_failure()
+    if case_number is None or failure is None or failure.number == case_number:
+        return judgement, report
+    alone = diagnoser.report(grader.judge(case_set, submission, case_number - 1))
+    found, general = alone.diagnosis, report.diagnosis
+    if found is not None and found.first_line is None and general is not None:
+        # A case alone may show less than all cases together.
+        alone = replace(alone, diagnosis=replace(general, case=case_number))
+    return judgement, alone
 
 
 def trace_of_run(
-    case_set: CaseSet, case_number: int, worker_result: WorkerResult, source: str
+    case_set: CaseSet,
+    case_number: int,
+    worker_result: WorkerResult,
+    source: str,
+    wrong_line: int | None = None,
 ) -> Trace:
     """Return the trace of the only case of a set.
 
@@ -72,6 +107,7 @@ def trace_of_run(
         case_number: the number of the case in its challenge, from 1.
         worker_result: of the worker that recorded the case.
         source: the text of the submission.
+        wrong_line: the line that makes the first wrong value, if it is known.
 
     Raises:
         DrillError: if the worker could not record anything.
@@ -88,11 +124,16 @@ def trace_of_run(
     failure = "" if run_reply.failure is None else in_words(run_reply.failure)
     names = _NamedResults(reference, dict(case.sizes))
     lines = source.splitlines()
-    rows = []
+    rows: list[TraceRow] = []
+    marked: int | None = None
     for node in _visits(graph):
         text = lines[node.line - 1].strip() if node.line <= len(lines) else ""
         if node.value is not None:
+            if marked is None and wrong_line in node.lines:
+                marked = len(rows)
             rows.append(_row(node, node.value, text, dict(case.sizes), names.names_of(node)))
+    if marked is not None:
+        rows[marked] = replace(rows[marked], is_wrong=True)
     return Trace(case, case_number, case_set.seed, tuple(rows[:MOST_ROWS]), failure)
 
 
@@ -122,6 +163,8 @@ def _row(node: Node, value: Tensor, text: str, sizes: dict[str, int], milestone:
         high=float(finite.max()) if finite.numel() else math.nan,
         not_finite=values.numel() - finite.numel(),
         milestone=milestone,
+        entries=values.numel(),
+        true=int(values.sum()) if value.dtype == torch.bool else None,
     )
 
 

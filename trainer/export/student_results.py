@@ -53,7 +53,7 @@ def as_text(report: Report) -> str:
         io.StringIO(), width=_WIDTH, no_color=True, force_terminal=False, legacy_windows=False
     )
     with out.capture() as capture:
-        out.print(render(report, _WIDTH, why=False, commands=False))
+        out.print(render(report, _WIDTH, stage="line", how_to_see=""))
     return "\n".join(line.rstrip() for line in capture.get().splitlines()).strip() + "\n"
 
 

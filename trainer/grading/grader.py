@@ -303,6 +303,7 @@ def index_of_case(case_set: CaseSet, number: int | None) -> int | None:
 
 def _judgement(comparison: Comparison, submission: Submission, started: float) -> Judgement:
     report = judge(comparison, submission.name, time.monotonic() - started)
+    report = replace(report, source=submission.source)
     if report.verdict != "passed":
         report = replace(report, unfinished=unfinished(comparison, submission.source))
     return Judgement(submission, report, comparison)

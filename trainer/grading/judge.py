@@ -11,6 +11,7 @@ from dataclasses import replace
 from trainer.grading import checks_counted, checks_load, checks_values
 from trainer.grading.comparison import CaseResult, Comparison
 from trainer.grading.due_checks import due_cases, is_due
+from trainer.grading.pictures import with_pictures
 from trainer.grading.sudden_end import sudden_end
 from trainer.model.checks import CHECK_ORDER, Status, Verdict, status_of_each
 from trainer.model.report import Outcome, Report
@@ -70,6 +71,7 @@ def judge(comparison: Comparison, file: str, elapsed_seconds: float) -> Report:
     if outcomes is None:
         outcomes = [_with_cast(comparison, outcome) for outcome in _checked(comparison)]
     case_set = comparison.case_set
+    outcomes = _with_explained(comparison, outcomes)
     return Report(
         challenge=case_set.challenge.id,
         file=cap(file),
@@ -81,7 +83,23 @@ def judge(comparison: Comparison, file: str, elapsed_seconds: float) -> Report:
         elapsed_seconds=elapsed_seconds,
         only_case=None if comparison.only is None else comparison.only + 1,
         notes=_notes(comparison),
+        signatures=tuple(case_set.content.signatures),
     )
+
+
+def _with_explained(comparison: Comparison, outcomes: list[Outcome]) -> list[Outcome]:
+    """Return the outcomes, with pictures in the first failure of each check.
+
+    The report explains one of these failures.
+    """
+    found: list[Outcome] = []
+    seen: set[str] = set()
+    for outcome in outcomes:
+        if outcome.status == "failed" and outcome.check not in seen:
+            seen.add(outcome.check)
+            outcome = with_pictures(outcome, comparison)
+        found.append(outcome)
+    return found
 
 
 def _checked(comparison: Comparison) -> list[Outcome]:

@@ -9,12 +9,17 @@ from trainer.model.case import axes
 
 Shape = tuple[int, ...]
 
+_POSITIONS = "LTK"  # first letters of the dimensions of positions
+# The dimensions that code merges into one axis.
+_MERGED_ITEMS = tuple(("B", other) for other in ("H", "Hkv", "L", "Lq", "Lk"))
+_MERGED_HEADS = tuple((heads, size) for heads in ("H", "Hkv") for size in ("D", "Dv", "Dn", "Dr"))
+
 
 def name_shape(shape: Shape, sizes: Mapping[str, int], dims: str = "") -> str:
     """Return a shape as `[B=2, L=7, M=48]`.
 
     An axis gets its letter from `dims` if it has the size of that letter. Axes that were moved or
-    that are not in `dims` get their letters by size, because sizes usually differ.
+    that are not in `dims` get their letters by size, if only one letter has this size.
 
     Args:
         shape: the shape to name.
@@ -28,27 +33,31 @@ def name_shape(shape: Shape, sizes: Mapping[str, int], dims: str = "") -> str:
         for axis, size, want in zip(letters, shape, expected, strict=True):
             named.append(f"{'·'.join(axis)}={size}" if size == want else str(size))
         return f"[{', '.join(named)}]"
-    unused = dict(sizes)  # a letter names one axis only: [5, 5] of Lq = Lk = 5 is [Lq=5, Lk=5]
-    named = []
-    for size in shape:
-        axis_name = _name_axis(size, unused if size in unused.values() else sizes)
-        named.append(axis_name)
-        unused.pop(axis_name.partition("=")[0], None)
-    return f"[{', '.join(named)}]"
+    names = [_name_axis(size, shape, sizes) for size in shape]
+    # Only positions may be two axes of a tensor. Any other letter that fits two axes is a guess.
+    return (
+        "["
+        + ", ".join(
+            str(size) if names.count(name) > 1 and name[0] not in _POSITIONS else name
+            for size, name in zip(shape, names, strict=True)
+        )
+        + "]"
+    )
 
 
-def _name_axis(size: int, sizes: Mapping[str, int]) -> str:
+def _name_axis(size: int, shape: Shape, sizes: Mapping[str, int]) -> str:
+    """Return an axis with the only letter, or the only usual product of letters, of its size."""
     if size == 1:
         return "1"
-    for letter, value in sizes.items():
-        if value == size:
-            return f"{letter}={size}"
-    for first, first_size in sizes.items():
-        for second, second_size in sizes.items():
-            is_product = first_size * second_size == size
-            if first < second and is_product and 1 not in (first_size, second_size):
-                return f"{first}·{second}={size}"
-    return str(size)
+    merged_items = () if sizes.get("B") in shape else _MERGED_ITEMS
+    names = [letter for letter, value in sizes.items() if value == size]
+    # M is H·D, so a product of heads and features is no second meaning of an axis.
+    pairs = merged_items if names else (*merged_items, *_MERGED_HEADS)
+    for first, second in pairs:
+        is_product = sizes.get(first, 1) > 1 and sizes.get(second, 1) > 1
+        if is_product and sizes[first] * sizes[second] == size:
+            names.append(f"{first}·{second}")
+    return f"{names[0]}={size}" if len(names) == 1 else str(size)
 
 
 def shape_advice(expected: Shape, actual: Shape) -> str:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from trainer.model.case import Case
-from trainer.model.challenge import Mistake
+from trainer.model.challenge import Mistake, Signature
 from trainer.model.checks import CHECK_ORDER, Status, Verdict, status_of_each
 
 
@@ -57,10 +57,51 @@ class Summary:
 
 
 @dataclass(frozen=True)
+class ErrorMap:
+    """How far the values of a tensor are off, along two of its dimensions.
+
+    Attributes:
+        rows, columns: the names of the dimensions; `rows` is "" if there is only one dimension.
+        row_count, column_count: the lengths of both dimensions; `row_count` is 1 without `rows`.
+        row_step, column_step: how many neighbouring indices a cell joins.
+        off: for each row and column, the greatest difference in units of the tolerance. A value
+            is wrong if it is off by more than 1. None if a value is not finite.
+    """
+
+    rows: str
+    columns: str
+    row_count: int
+    column_count: int
+    row_step: int
+    column_step: int
+    off: tuple[tuple[float | None, ...], ...]
+
+
+@dataclass(frozen=True)
+class Patterns:
+    """A matrix of True and False of the submission, next to the expected matrix.
+
+    Attributes:
+        rows, columns: the names of both dimensions.
+        place: the index of the matrix in the tensor, and the part of a large matrix that is shown,
+            e.g. "b=0 h=1"; "" if the matrix is the whole tensor.
+        actual, expected: a string for each row, with `#` for True and `.` for False.
+    """
+
+    rows: str
+    columns: str
+    place: str
+    actual: tuple[str, ...]
+    expected: tuple[str, ...]
+
+
+@dataclass(frozen=True)
 class Mismatch:
     """The difference between an output and the expected output.
 
-    Kinds "type" and "plain" are for outputs that are not tensors.
+    Kinds "type" and "plain" are for outputs that are not tensors. Only the failure that the report
+    explains has `error_maps` (the most telling pair of dimensions first) and `patterns` (if the
+    output is boolean).
     """
 
     tensor: str
@@ -81,11 +122,13 @@ class Mismatch:
     actual_summary: Summary | None = None
     expected_value: str | None = None
     actual_value: str | None = None
+    error_maps: tuple[ErrorMap, ...] = ()
+    patterns: Patterns | None = None
 
 
 @dataclass(frozen=True)
 class Frame:
-    """A line of the learner's file, and the function that contains the line."""
+    """A line of the learner's file, and the function that contains the line; "" for no function."""
 
     line: int
     function: str
@@ -122,12 +165,44 @@ class EffectiveMask:
         item: index of the batch item that is shown.
         actual: rows of the submission; () if there is no difference.
         expected: rows of the reference.
+        cached: the number of keys that come from the cache. They are the first keys.
     """
 
     difference: str
     item: int
     actual: tuple[str, ...]
     expected: tuple[str, ...]
+    cached: int = 0
+
+
+@dataclass(frozen=True)
+class WrongFunction:
+    """A function of the challenge that is wrong too.
+
+    Attributes:
+        function: its name.
+        number: the case that shows it, from 1.
+        first_line: the first line that computed a wrong value.
+    """
+
+    function: str
+    number: int
+    first_line: Frame
+
+
+@dataclass(frozen=True)
+class AttentionWeights:
+    """The attention weights of one batch item.
+
+    Attributes:
+        item: the index of the batch item.
+        actual, expected: the weights of the submission and of the reference, by head, query and
+            key; None for a weight that is not finite. Long dimensions are cut at their ends.
+    """
+
+    item: int
+    actual: tuple[tuple[tuple[float | None, ...], ...], ...]
+    expected: tuple[tuple[tuple[float | None, ...], ...], ...]
 
 
 @dataclass(frozen=True)
@@ -140,11 +215,16 @@ class Diagnosis:
         case: number of the case that shows the wrong line, from 1.
         last_reached: the reference's last named result that the submission computed too.
         first_missed: the reference's first named result that the submission did not compute.
+        last_shape, missed_shape: the shapes of both results with letters, e.g. "[B, L, M]"; "" if
+            they are unknown.
         made: the result of the first wrong line: its shape with letters.
         layout: in words, how the output relates to the right one (axes in another order, for
             example), or which input would make the reference give this output.
         effective_mask: the mask that the submission seems to apply.
         cleared: causes that the evidence rules out.
+        elsewhere: the first wrong lines of other functions of the challenge, one for each function
+            with other wrong lines.
+        attention: the attention weights in the explained case; None if there are none.
     """
 
     mistakes: tuple[Mistake, ...] = ()
@@ -152,10 +232,14 @@ class Diagnosis:
     case: int | None = None
     last_reached: str | None = None
     first_missed: str | None = None
+    last_shape: str = ""
+    missed_shape: str = ""
     made: str | None = None
     layout: str | None = None
     effective_mask: EffectiveMask | None = None
     cleared: tuple[str, ...] = ()
+    elsewhere: tuple[WrongFunction, ...] = ()
+    attention: AttentionWeights | None = None
 
 
 @dataclass(frozen=True)
@@ -169,6 +253,9 @@ class TraceRow:
         high: the greatest finite entry.
         not_finite: count of entries that are not finite.
         milestone: the reference's named result that equals the tensor, or "".
+        entries: count of all entries.
+        true: count of the entries that are True; None if the tensor is not boolean.
+        is_wrong: whether this is the first wrong value.
     """
 
     line: int
@@ -180,6 +267,9 @@ class TraceRow:
     high: float
     not_finite: int
     milestone: str
+    entries: int = 0
+    true: int | None = None
+    is_wrong: bool = False
 
 
 @dataclass(frozen=True)
@@ -208,6 +298,8 @@ class Report:
         only_case: the case number of `--case`, from 1; None if all cases ran.
         unfinished: why the file is not a finished answer, e.g. "does not parse: line 12, invalid
             syntax"; "" if it is finished.
+        source: the text that was graded; "" if it is not known.
+        signatures: the callables of the contract; () if they are not known.
     """
 
     challenge: str
@@ -222,14 +314,26 @@ class Report:
     notes: tuple[str, ...] = ()
     diagnosis: Diagnosis | None = None
     unfinished: str = ""
+    source: str = ""
+    signatures: tuple[Signature, ...] = ()
 
     def statuses(self) -> dict[str, Status]:
         """Return the status of each check that was due, over all cases, in order."""
         return status_of_each((outcome.check, outcome.status) for outcome in self.outcomes)
 
     def first_failure(self) -> Outcome | None:
-        """Return the failed outcome to explain first, or None if none failed."""
+        """Return the failed outcome to explain, or None if none failed.
+
+        It belongs to the first failed check. If the diagnosis is about another failed case of this
+        check, that case is explained, so that line, picture and sizes belong together.
+        """
         failed = [outcome for outcome in self.outcomes if outcome.status == "failed"]
         if self.verdict == "not-allowed":  # other failures may follow from the forbidden call
             failed = [outcome for outcome in failed if outcome.check == "from scratch"] or failed
-        return min(failed, key=lambda outcome: CHECK_ORDER.index(outcome.check), default=None)
+        first = min(failed, key=lambda outcome: CHECK_ORDER.index(outcome.check), default=None)
+        if first is None or self.diagnosis is None or self.diagnosis.case is None:
+            return first
+        for outcome in failed:
+            if outcome.check == first.check and outcome.number == self.diagnosis.case:
+                return outcome
+        return first

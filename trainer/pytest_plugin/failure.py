@@ -90,7 +90,7 @@ class FailedTest(msgspec.Struct, frozen=True):
                 parts.append(brief if is_unicode else as_ascii(brief, width))
         if self.shows_report:
             parts += [Text()] if parts else []
-            parts.append(render(self.report, width, unicode=is_unicode, commands=False))
+            parts.append(render(self.report, width, unicode=is_unicode))
         out = console(
             io.StringIO(),
             width=width,
@@ -126,8 +126,8 @@ def _brief(outcome: Outcome, report: Report) -> Iterator[RenderableType]:
             size = "not finite" if error is None else number(error)
             place = index_in_words(index, mismatch.dims, sizes)
             rows.add_row("greatest", f"difference {size} at {place}")
-        for dimension in mismatch.affected:
-            rows.add_row(*affected(dimension))
+        if along := affected(mismatch.affected):
+            rows.add_row("along", along)
     yield title
     yield Padding(Text(visible(outcome.message, lines=True)), (0, 0, 0, 2), expand=False)
     if rows.row_count:

@@ -1,115 +1,165 @@
-"""A diagnosis as terminal text.
-
-The text shows the line, the likely mistake, the effective mask, and the parts that are ruled out.
-"""
+"""The answer of a report as terminal text: the likely mistake, the line, and a picture."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from rich.console import Group, RenderableType
 from rich.padding import Padding
 from rich.text import Text
 
-from trainer.model.report import Diagnosis, EffectiveMask
-from trainer.report.literal import grid
-from trainer.report.styles import QUIET, RIGHT, WRONG
+from trainer.model.report import Diagnosis, EffectiveMask, Frame, Outcome, Patterns, Report
+from trainer.report.code_text import code_around
+from trainer.report.literal import cut, grid
+from trainer.report.picture_text import draw_errors, draw_masks, title_of
+from trainer.report.stages import Stage, has_cause, shows
+from trainer.report.styles import QUIET, WRONG
 from trainer.report.visible import visible
 
-_MOST_KEYS = 24  # shown columns of a mask
+_INDENT = 2
 
 
-def render_diagnosis(
-    diagnosis: Diagnosis, shown_case: int | None, *, why: bool
-) -> Iterator[RenderableType]:
-    """Yield the diagnosis as a table, if there is anything to show.
+def render_cause(report: Report, stage: Stage, how_to_see: str) -> Iterator[RenderableType]:
+    """Yield the likely mistakes, or what is known about them at an earlier stage.
 
     Args:
-        diagnosis: the diagnosis.
-        shown_case: the number, from 1, of the case that the report explains.
-        why: name the likely mistake; if False, only say that it is known.
+        report: the report on a failure.
+        stage: how much to show.
+        how_to_see: how a reader gets the mistake, e.g. "check again with --why"; "" shows nothing.
     """
-    rows = grid(padding=(0, 2))
-    rows.add_column(style=QUIET, no_wrap=True)
-    rows.add_column()
-    for label, value in _rows(diagnosis, shown_case, why=why):
-        rows.add_row(label, value)
-    if rows.row_count:
-        yield Padding(rows, (0, 0, 0, 2), expand=False)
+    diagnosis = report.diagnosis
+    if diagnosis is None:
+        return
+    rows: list[tuple[str, str]] = []
+    if shows(stage, "cause"):
+        rows = [("AND", mistake.says) for mistake in diagnosis.mistakes]
+        rows[:1] = [("LIKELY", sentence) for _, sentence in rows[:1]]
+        mask = diagnosis.effective_mask
+        if not rows and mask is not None and mask.difference:
+            rows = [("MASK", as_sentence(mask.difference))]
+    elif shows(stage, "question"):
+        rows = [("QUESTION", mistake.hint) for mistake in diagnosis.mistakes if mistake.hint]
+    if not diagnosis.mistakes and diagnosis.layout and shows(stage, "line"):
+        rows = [("RESULT", as_sentence(diagnosis.layout)), *rows]
+    if rows:
+        yield _labelled(rows)
+    if not shows(stage, "cause") and has_cause(report) and how_to_see:
+        yield Text(f"The likely mistake is known: {how_to_see} to see it.", style=QUIET)
 
 
-def _rows(
-    diagnosis: Diagnosis, shown_case: int | None, *, why: bool
-) -> Iterator[tuple[RenderableType, RenderableType]]:
-    if diagnosis.first_line is not None:
-        text = Text(visible(diagnosis.first_line.text, lines=True), style="bold")
-        text.append(_reached(diagnosis, shown_case), style="not bold")
-        yield f"line {diagnosis.first_line.line}", text
-    elif diagnosis.last_reached or diagnosis.first_missed:
-        yield "where", Text(_reached(diagnosis, shown_case).strip())
-    if diagnosis.layout:
-        yield "result", visible(diagnosis.layout, lines=True)
-    if diagnosis.effective_mask is not None:
-        yield "mask", _picture(diagnosis.effective_mask)
-    if diagnosis.mistakes:
-        if why:
-            label = "LIKELY"
-            for mistake in diagnosis.mistakes:
-                yield Text(label, style=f"bold {WRONG}"), Text(mistake.says)
-                label = "and"
-        else:
-            yield "why", "known; check again with --why to see it"
-    if diagnosis.cleared:
-        yield "cleared", ", ".join(diagnosis.cleared)
+def as_sentence(words: str) -> str:
+    """Return words with a capital letter and a full stop; "" for no words."""
+    shown = visible(words, lines=True)
+    return f"{shown[0].upper()}{shown[1:]}." if shown else ""
 
 
-def _reached(diagnosis: Diagnosis, shown_case: int | None) -> str:
-    """Return a sentence about the last right and the first wrong named result, or ""."""
-    last_right, first_wrong = diagnosis.last_reached, diagnosis.first_missed
-    if not last_right:
-        text = f"no line makes {first_wrong}" if first_wrong else ""
-    elif last_right == first_wrong:
-        text = "everything before it agrees"
+def _labelled(rows: Iterable[tuple[str, str]]) -> RenderableType:
+    """Return sentences with their labels, the most visible part of a report."""
+    table = grid(padding=(0, 1))
+    table.add_column(no_wrap=True)
+    table.add_column()
+    for label, sentence in rows:
+        shown_label = Text(f" {label} ", style=f"bold reverse {WRONG}")
+        table.add_row(shown_label, Text(sentence, style=f"bold {WRONG}"))
+    return table
+
+
+def render_line(
+    report: Report, failure: Outcome, width: int, *, unicode: bool
+) -> Iterator[RenderableType]:
+    """Yield the line to blame with the code around it, and the results around it.
+
+    If an exception ended the call, the line is the last line of the learner's file in the
+    traceback, and the calls that led to it follow.
+    """
+    diagnosis = report.diagnosis
+    frame = diagnosis.first_line if diagnosis is not None else None
+    calls: tuple[Frame, ...] = ()
+    if frame is None and failure.frames:
+        *outer, frame = failure.frames
+        calls = tuple(outer)
+    words = "" if diagnosis is None else reached(diagnosis, failure.number)
+    if frame is None:
+        if words:
+            yield Text(as_sentence(words))
+        return
+    title = Text(f"line {frame.line}", style="bold")
+    title.append(_in_function(frame), style="not bold")
+    if words:
+        title.append(f": {words}", style="not bold")
+    yield title
+    alone = Text(f"  {visible(frame.text)}", style="bold")
+    code = code_around(report.source, frame.line, width, unicode=unicode)
+    yield from code or [cut(alone, width, unicode=unicode)]
+    for wrong in () if diagnosis is None else diagnosis.elsewhere:
+        place = f"line {wrong.first_line.line} in {visible(wrong.function)}"
+        other = Text(f"{place} (case {wrong.number}) is wrong too: ")
+        other.append(visible(wrong.first_line.text), style="bold")
+        yield cut(other, width, unicode=unicode)
+    for call in reversed(calls):
+        caller = Text(f"called from line {call.line}{_in_function(call)}")
+        if call.text:
+            caller.append(f"  {visible(call.text)}", style="bold")
+        yield cut(caller, width, unicode=unicode)
+
+
+def _in_function(frame: Frame) -> str:
+    is_function = frame.function and frame.function != "<module>"
+    return f" in {visible(frame.function)}" if is_function else ""
+
+
+def reached(diagnosis: Diagnosis, shown_case: int | None) -> str:
+    """Return the last right and the first missing result of the reference in words, or ""."""
+    last, missed = diagnosis.last_reached, diagnosis.first_missed
+    last_words = " ".join(filter(None, [last, diagnosis.last_shape]))
+    missed_words = " ".join(filter(None, [missed, diagnosis.missed_shape]))
+    if not last:
+        text = f"no line makes the reference's {missed_words}" if missed else ""
+    elif last == missed:
+        text = "everything before it agrees with the reference"
+    elif missed:
+        text = f"the reference's {last_words} is right, its {missed_words} is not"
     else:
-        text = f"{last_right} is right"
-        if first_wrong:
-            text += f", {first_wrong} is not"
+        text = f"the reference's {last_words} is right"
     is_other_case = diagnosis.case is not None and diagnosis.case != shown_case
     case = f"in case {diagnosis.case} " if is_other_case else ""
-    made = f" ({case}it makes {diagnosis.made})" if diagnosis.made else ""
-    return f"\n{text}{made}" if text else ""
+    made = f"{case}this line makes {diagnosis.made}" if diagnosis.made else ""
+    return "; ".join(filter(None, [text, made]))
 
 
-def _picture(mask: EffectiveMask) -> RenderableType:
-    """Return both masks side by side. A row is a query, a column is a key.
-
-    If there are more than 24 keys, 24 keys around the first difference are shown.
-    """
-    table = grid(padding=(0, 3))
-    table.add_column(no_wrap=True)
-    table.add_column(no_wrap=True)
-    table.add_row(Text("yours", style=QUIET), Text("expected", style=QUIET))
-    keys = len(mask.expected[0]) if mask.expected else 0
-    start = max(0, min(_first_difference(mask), keys - _MOST_KEYS))
-    for actual, expected in zip(mask.actual, mask.expected, strict=True):
-        row = Text()
-        pairs = list(zip(actual, expected, strict=True))
-        for actual_key, expected_key in pairs[start : start + _MOST_KEYS]:
-            row.append(actual_key, style=WRONG if actual_key != expected_key else "")
-        style = RIGHT if actual != expected else ""
-        table.add_row(row, Text(expected[start : start + _MOST_KEYS], style=style))
-    stop = min(start + _MOST_KEYS, keys)
-    part = f"; keys {start}-{stop - 1} of {keys}" if keys > _MOST_KEYS else ""
-    legend = f"rows: queries, #: attended keys{part}"
-    return Group(Text(f"{mask.difference} (batch item {mask.item}; {legend})"), table)
+def render_picture(
+    report: Report, failure: Outcome, width: int, *, unicode: bool
+) -> Iterator[RenderableType]:
+    """Yield the picture of the wrong output: a mask, a boolean matrix, or the errors."""
+    room = width - _INDENT
+    mask = report.diagnosis.effective_mask if report.diagnosis is not None else None
+    mismatch = failure.mismatch
+    if mask is not None and mask.difference:
+        yield _title("mask", mask_words(mask))
+        drawing = draw_masks(mask.actual, mask.expected, room, mask.cached, unicode=unicode)
+    elif mismatch is not None and mismatch.patterns is not None:
+        yield _title(mismatch.tensor, pattern_words(mismatch.patterns))
+        patterns = mismatch.patterns
+        drawing = draw_masks(patterns.actual, patterns.expected, room, unicode=unicode)
+    elif mismatch is not None and mismatch.error_maps:
+        yield _title(f"errors of {mismatch.tensor}", title_of(mismatch.error_maps[0]))
+        drawing = draw_errors(mismatch.error_maps[0], room, unicode=unicode)
+    else:
+        return
+    yield Padding(Group(*drawing), (0, 0, 0, _INDENT), expand=False)
 
 
-def _first_difference(mask: EffectiveMask) -> int:
-    """Return the first column in which the masks differ; 0 if they are equal."""
-    columns = [
-        column
-        for actual, expected in zip(mask.actual, mask.expected, strict=True)
-        for column, (actual_key, expected_key) in enumerate(zip(actual, expected, strict=True))
-        if actual_key != expected_key
-    ]
-    return min(columns, default=0)
+def _title(name: str, words: str) -> Text:
+    return Text(visible(name), style="bold").append(f": {words}", style="not bold")
+
+
+def mask_words(mask: EffectiveMask) -> str:
+    """Return the meaning of the picture of a mask."""
+    cached = "; keys before the bar are in the cache" if mask.cached else ""
+    return f"the keys (#) that each query, a row, attends to in batch item {mask.item}{cached}"
+
+
+def pattern_words(patterns: Patterns) -> str:
+    """Return the meaning of the picture of a boolean matrix."""
+    place = f"at {patterns.place}, " if patterns.place else ""
+    return f"{place}rows are {patterns.rows}, columns are {patterns.columns}, # is True"

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from typing import IO, Any
 
-from rich.console import Console, RenderableType
+from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
 from rich.padding import PaddingDimensions
+from rich.segment import Segment
 from rich.table import Table
 from rich.text import Text
 
@@ -39,6 +40,35 @@ class LiteralTable(Table):
         """Add a row, as `rich.table.Table` does."""
         literal_cells = (None if cell is None else _literal(cell) for cell in cells)
         super().add_row(*literal_cells, **options)
+
+
+def cut(text: Text, width: int, *, unicode: bool = True) -> Text:
+    """Return a line of text that fits the width. A longer text ends with an ellipsis."""
+    text = text.copy()
+    text.no_wrap = True
+    if text.cell_len > width:
+        ellipsis = "…" if unicode else "..."
+        text.truncate(max(0, width - len(ellipsis)), overflow="crop")
+        text.append(ellipsis)
+    return text
+
+
+class Trimmed:
+    """A renderable whose lines end without blanks, so that a pipe gets no trailing blanks."""
+
+    def __init__(self, content: RenderableType) -> None:
+        self._content = content
+
+    def __rich_console__(self, terminal: Console, options: ConsoleOptions) -> RenderResult:
+        """Yield the lines of the content, as rich requires."""
+        for line in terminal.render_lines(self._content, options, pad=False):
+            while line and not line[-1].text.strip() and not line[-1].control:
+                line.pop()
+            if line and not line[-1].control:
+                last = line.pop()
+                line.append(Segment(last.text.rstrip(), last.style))
+            yield from line
+            yield Segment.line()
 
 
 def grid(padding: PaddingDimensions = 0) -> LiteralTable:

@@ -44,7 +44,14 @@ def _environment() -> Environment:
         lstrip_blocks=True,
     )
     environment.filters.update(
-        counted=counted, digest=_digest, fixed=_fixed, lines=_lines, number=number, percent=_percent
+        counted=counted,
+        digest=_digest,
+        enumerated=lambda lines: list(enumerate(lines, start=1)),
+        fixed=_fixed,
+        lines=_lines,
+        number=number,
+        percent=_percent,
+        sentence=_sentence,
     )
     return environment
 
@@ -59,6 +66,11 @@ def _inert(value: object) -> object:
 def _lines(text: str) -> Markup:
     """Return text of several lines, escaped. Line ends and tabs stay."""
     return escape(visible(text, lines=True))
+
+
+def _sentence(words: str) -> str:
+    """Return words with a capital letter and a full stop; "" for no words."""
+    return f"{words[0].upper()}{words[1:]}." if words else ""
 
 
 def _digest(inline: str) -> str:

@@ -7,24 +7,26 @@ has a symbol.
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import TextIO
 
+from rich.cells import chop_cells
 from rich.console import Console, Group, RenderableType
 from rich.padding import Padding
 from rich.text import Text
 
 from trainer.model.case import Case
-from trainer.model.report import Mismatch, Outcome, Report, Slice
-from trainer.report.diagnosis_text import render_diagnosis
-from trainer.report.literal import console, grid
+from trainer.model.report import Mismatch, Outcome, Report, Slice, Summary
+from trainer.report.diagnosis_text import render_cause, render_line, render_picture
+from trainer.report.literal import Trimmed, console, grid
+from trainer.report.stages import STAGE_WORDS, Stage, shows, stages_of
 from trainer.report.styles import QUIET, RIGHT, WRONG
 from trainer.report.visible import visible
 from trainer.report.wording import (
     affected,
+    called_function,
     entry,
     index_in_words,
-    number,
     plain_inputs,
     sizes_in_words,
     small_tensors,
@@ -39,19 +41,91 @@ VERDICTS = {
     "memory": "OUT OF MEMORY",
     "not-allowed": "NOT ALLOWED",
 }
-_MOST_PRINTED_LINES = 20
+_MOST_PRINTED_LINES, _MOST_PRINTED_COLUMNS = 20, 400
+_TELLING_FACTOR = 1.5  # between two deviations, or of a mean in deviations
 
 
-def show(report: Report, stream: TextIO, *, why: bool = True) -> None:
-    """Print a report in the terminal's width, with symbols of its encoding.
+def show(
+    report: Report,
+    stream: TextIO,
+    *,
+    stage: Stage = "cause",
+    file: str | None = None,
+    options: str = "",
+) -> None:
+    """Print a report in the terminal's width, with symbols of its encoding, and the next commands.
 
     Args:
         report: the report.
         stream: the file to print to.
-        why: name the likely mistake.
+        stage: how much of the diagnosis to show.
+        file: the argument FILE of the commands; "" if they find the file without it. None stands
+            for the file of the report.
+        options: options of the commands, with a space before each, e.g. " --pack DIR".
     """
     out = console(stream)
-    out.print(render(report, out.width, unicode=has_unicode(out), why=why))
+    unicode = has_unicode(out)
+    out.print(render(report, out.width, unicode=unicode, stage=stage))
+    out.print()
+    argument = report.file if file is None else file
+    for label, command in next_commands(report, argument, options):
+        print_command(out, label, command)
+
+
+def show_in_stages(
+    report: Report,
+    stream: TextIO,
+    wait: Callable[[str], bool],
+    *,
+    last: Stage = "cause",
+    file: str | None = None,
+    options: str = "",
+) -> None:
+    """Print a report without line and cause, then each of them after a key.
+
+    Args:
+        report: the report.
+        stream: the file to print to.
+        wait: waits for a key before the part that it gets in words. It returns False if the reader
+            wants no more.
+        last: the last stage to show.
+        file, options: as for `show`.
+    """
+    out = console(stream)
+    unicode = has_unicode(out)
+
+    def put(part: RenderableType) -> None:
+        shown = Trimmed(part)
+        out.print(shown if unicode else as_ascii(shown, out.width))
+
+    out.print(render(report, out.width, unicode=unicode, stage="where", how_to_see=""))
+    failure = report.first_failure()
+    stages = [] if failure is None else stages_of(report)[1:]
+    for stage in stages:
+        if failure is None or not shows(last, stage) or not wait(STAGE_WORDS[stage]):
+            break
+        if stage == "line":
+            put(Group(*render_cause(report, stage, "")))
+            put(Group(*render_line(report, failure, out.width, unicode=unicode)))
+            put(_table(_diagnosis_rows(report)))
+        else:
+            put(Group(*render_cause(report, stage, "")))
+    out.print()
+    argument = report.file if file is None else file
+    for label, command in next_commands(report, argument, options):
+        print_command(out, label, command)
+
+
+def print_command(out: Console, label: str, command: str) -> None:
+    """Print a command so that it can be copied: no newline breaks it.
+
+    If label and command do not fit into one line, the command gets a line of its own.
+    """
+    line = f"{label:<16} {command}"
+    if len(line) > out.width:
+        out.print(Text(f"{label}:", style=QUIET))
+        line = f"  {command}"
+    out.print(Text(line), soft_wrap=True)
 
 
 def has_unicode(terminal: Console) -> bool:
@@ -64,30 +138,26 @@ def render(
     width: int = 80,
     *,
     unicode: bool = True,
-    why: bool = True,
-    commands: bool = True,
+    stage: Stage = "cause",
+    how_to_see: str = "check again with --why",
 ) -> RenderableType:
-    """Return the whole report as one renderable.
+    """Return the whole report as one renderable: the answer first, then the figures.
 
     Args:
         report: the report.
         width: the columns of the terminal.
         unicode: draw with other characters than ASCII.
-        why: name the likely mistake; if False, show only the place.
-        commands: show the commands to type next.
+        stage: how much of the diagnosis to show.
+        how_to_see: how a reader gets the likely mistake if the stage hides it.
     """
     parts: list[RenderableType] = [_headline(report), _checks(report, width, unicode=unicode)]
     parts += [Text(visible(note, lines=True), style=QUIET) for note in report.notes]
     failure = report.first_failure()
     if failure is not None:
-        parts += [Text(), *_failure(report, failure, width)]
-        if report.diagnosis is not None:
-            parts += render_diagnosis(report.diagnosis, failure.number, why=why)
+        parts += [Text(), *_failure(report, failure, width, stage, how_to_see, unicode=unicode)]
     if report.stdout.strip():
-        parts += [Text(), *_printed(report, unicode=unicode)]
-    if commands:
-        parts += [Text(), *_next(report, failure)]
-    text = Group(*parts)
+        parts += [Text(), *_printed(report, width, unicode=unicode)]
+    text = Trimmed(Group(*parts))
     return text if unicode else as_ascii(text, width)
 
 
@@ -102,7 +172,7 @@ def _headline(report: Report) -> Text:
         f"  {passed} of {len(statuses)} checks passed{only}   seed {report.seed}\n",
         style="not bold default",
     )
-    line.append(visible(report.file), style=f"not bold {QUIET}")
+    line.append(visible(report.file), style=f"not bold default {QUIET}")
     return line
 
 
@@ -129,45 +199,92 @@ def _checks(report: Report, width: int, *, unicode: bool) -> Text:
     return line
 
 
-def _failure(report: Report, failure: Outcome, width: int) -> Iterator[RenderableType]:
+def _failure(
+    report: Report,
+    failure: Outcome,
+    width: int,
+    stage: Stage,
+    how_to_see: str,
+    *,
+    unicode: bool,
+) -> Iterator[RenderableType]:
+    """Yield the failure: cause, line, picture, then the figures.
+
+    If no cause is known, the check and its message are the answer and come first.
+    """
     case = report.cases[failure.number - 1] if failure.number is not None else None
+    cause = list(render_cause(report, stage, how_to_see))
+    message = list(_message(failure, case))
+    yield from cause
+    if not cause:
+        yield from message
+    if shows(stage, "line"):
+        yield from render_line(report, failure, width, unicode=unicode)
+    yield from render_picture(report, failure, width, unicode=unicode)
+    if cause:
+        yield from message
+    yield _table(_figures(report, failure, case, width, stage))
+
+
+def _table(rows: Iterable[tuple[str, RenderableType]]) -> RenderableType:
+    """Return rows of a label and a value."""
+    table = grid(padding=(0, 2))
+    table.add_column(style=QUIET, no_wrap=True)
+    table.add_column()
+    for label, value in rows:
+        table.add_row(label, value)
+    return Padding(table, (0, 0, 0, 2), expand=False) if table.row_count else Group()
+
+
+def _diagnosis_rows(report: Report) -> Iterator[tuple[str, RenderableType]]:
+    """Yield the relation of the result to the right result, and the parts that are ruled out."""
+    if report.diagnosis is None:
+        return
+    if report.diagnosis.layout and report.diagnosis.mistakes:  # else it is at the top
+        yield "result", visible(report.diagnosis.layout, lines=True)
+    if report.diagnosis.cleared:
+        yield "ruled out", ", ".join(report.diagnosis.cleared)
+
+
+def _message(failure: Outcome, case: Case | None) -> Iterator[RenderableType]:
     title = Text(failure.check, style=f"bold {WRONG}")
     if case is not None:
         title.append(f"  case {failure.number}: {case.name}", style="bold default")
     yield title
     yield Padding(Text(visible(failure.message, lines=True)), (0, 0, 0, 2), expand=False)
-    rows = grid(padding=(0, 2))
-    rows.add_column(style=QUIET, no_wrap=True)
-    rows.add_column()
+
+
+def _figures(
+    report: Report, failure: Outcome, case: Case | None, width: int, stage: Stage
+) -> Iterator[tuple[str, RenderableType]]:
+    """Yield the rows of the case, of the difference and of the rest of the diagnosis."""
+    mismatch = failure.mismatch
     if case is not None:
-        if case.sizes:
-            rows.add_row("sizes", sizes_in_words(case))
-        if arguments := plain_inputs(case):
-            rows.add_row("inputs", arguments)
-        if failure.mismatch is not None and failure.mismatch.kind == "plain":
-            matrices = small_tensors(case)
-            of_this_name = [row for row in matrices if row[0] == failure.mismatch.tensor]
-            for name, matrix in of_this_name or matrices[:1]:
-                rows.add_row(name, matrix)
-        if case.dims:
-            rows.add_row("setup", f"{case.dtype}, {case.mode} mode{_extras(case)}")
-    for frame in failure.frames:
-        place = f"line {frame.line}" + (
-            f", in {visible(frame.function)}"
-            if frame.function and frame.function != "<module>"
-            else ""
-        )
-        rows.add_row(
-            "where",
-            Text(place)
-            + Text(f"  {visible(frame.text, lines=True)}" if frame.text else "", style="bold"),
-        )
-    if failure.mismatch is not None and case is not None:
-        for label, value in _mismatch(failure.mismatch, case, width):
-            rows.add_row(label, value)
+        yield from _case_rows(report, case, mismatch)
+        if mismatch is not None:
+            yield from _mismatch(mismatch, case, width)
+    if shows(stage, "line"):
+        yield from _diagnosis_rows(report)
     if others := _others(report, failure):
-        rows.add_row("also", others)
-    yield Padding(rows, (0, 0, 0, 2), expand=False)
+        yield "also", others
+
+
+def _case_rows(
+    report: Report, case: Case, mismatch: Mismatch | None
+) -> Iterator[tuple[str, RenderableType]]:
+    if case.sizes:
+        yield "sizes", sizes_in_words(case)
+    arguments = plain_inputs(case, report.signatures)
+    if function := called_function(case, report.signatures):
+        yield "call", f"{function}({arguments})"
+    elif arguments:
+        yield "inputs", arguments
+    if mismatch is not None and mismatch.kind == "plain":
+        matrices = small_tensors(case)
+        of_this_name = [row for row in matrices if row[0] == mismatch.tensor]
+        yield from of_this_name or matrices[:1]
+    if case.dims:
+        yield "setup", f"{case.dtype}, {case.mode} mode{_extras(case)}"
 
 
 def _extras(case: Case) -> str:
@@ -184,27 +301,23 @@ def _mismatch(mismatch: Mismatch, case: Case, width: int) -> Iterator[tuple[str,
         return
     if mismatch.kind != "value":
         return
-    shape = ", ".join(str(size) for size in mismatch.expected_shape or ())
-    yield (
-        "shape",
-        f"{mismatch.tensor} [{shape}] as expected"
-        + (f" ({mismatch.dims})" if mismatch.dims else ""),
-    )
-    boolean = mismatch.expected_type == "bool"
-    if mismatch.max_abs_error_index is not None and not boolean:
-        place = index_in_words(mismatch.max_abs_error_index, mismatch.dims, sizes)
-        size = "not finite" if mismatch.max_abs_error is None else number(mismatch.max_abs_error)
-        yield "greatest", f"difference {size} at {place}"
-    for dimension in mismatch.affected:
-        yield affected(dimension)
-    for label, part in (("first", mismatch.first), ("worst", mismatch.worst)):
-        if part is not None and not (label == "worst" and part == mismatch.first):
-            yield label, _slice(part, mismatch, sizes, width)
-    if boolean:
-        return
-    if mismatch.actual_summary is not None and mismatch.expected_summary is not None:
-        yield "yours", summary(mismatch.actual_summary)
-        yield "expected", summary(mismatch.expected_summary)
+    if along := affected(mismatch.affected):
+        yield "along", along
+    if mismatch.patterns is None and mismatch.worst is not None:
+        yield mismatch.tensor, _slice(mismatch.worst, mismatch, sizes, width)
+    actual, expected = mismatch.actual_summary, mismatch.expected_summary
+    if mismatch.expected_type != "bool" and actual and expected and _tells(actual, expected):
+        yield "yours", summary(actual)
+        yield "expected", summary(expected)
+
+
+def _tells(actual: Summary, expected: Summary) -> bool:
+    """Return whether the statistics of two tensors differ so much that they help."""
+    if actual.not_finite != expected.not_finite:
+        return True
+    larger, smaller = max(actual.std, expected.std), min(actual.std, expected.std)
+    is_moved = abs(actual.mean - expected.mean) > expected.std
+    return larger > _TELLING_FACTOR * smaller or is_moved
 
 
 def _shapes(mismatch: Mismatch) -> Iterator[tuple[str, RenderableType]]:
@@ -266,12 +379,15 @@ def _others(report: Report, shown: Outcome) -> str:
     return f"failing: {', '.join(words)}" if words else ""
 
 
-def _printed(report: Report, *, unicode: bool) -> Iterator[RenderableType]:
+def _printed(report: Report, width: int, *, unicode: bool) -> Iterator[RenderableType]:
+    """Yield the lines that the submission printed. Every row on the screen begins with a bar."""
     lines = visible(report.stdout, lines=True).strip("\n").split("\n")
     yield Text("Printed by your code in this case:", style=QUIET)
     bar = "│ " if unicode else "| "
     for line in lines[:_MOST_PRINTED_LINES]:
-        yield Text(bar + line[:400])
+        shown = line.expandtabs(4)[:_MOST_PRINTED_COLUMNS]
+        for row in chop_cells(shown, max(8, width - len(bar))) or [""]:
+            yield Text(f"{bar}{row}", no_wrap=True)
     if len(lines) > _MOST_PRINTED_LINES:
         yield Text(
             f"{bar}({len(lines) - _MOST_PRINTED_LINES} more lines; --json has them all)",
@@ -279,23 +395,48 @@ def _printed(report: Report, *, unicode: bool) -> Iterator[RenderableType]:
         )
 
 
-def _next(report: Report, failure: Outcome | None) -> Iterator[RenderableType]:
-    command = f"attn-drill check {report.challenge} {shlex.quote(report.file)}"
+def next_commands(report: Report, file: str, options: str = "") -> Iterator[tuple[str, str]]:
+    """Yield the commands that help next, each with a label.
+
+    Args:
+        report: the report.
+        file: the argument FILE; "" if the commands find the file without it.
+        options: options of every command, with a space before each.
+    """
+    failure, challenge = report.first_failure(), report.challenge
     if failure is None:
-        yield Text(f"attn-drill solution {report.challenge} shows the reference.")
+        yield "the reference", f"attn-drill solution {challenge}{options}"
         return
+    argument = f"{challenge} {quoted(file)}" if file else challenge
+    cases = f" --seed {report.seed}"
     if failure.number is not None:
-        yield Text(f"this case again  {command} --seed {report.seed} --case {failure.number}")
+        cases += f" --case {failure.number}"
+        yield "this case again", f"attn-drill check {argument}{cases}{options}"
     else:
-        yield Text(f"once more        {command}")
+        yield "once more", f"attn-drill check {argument}{options}"
     if report.diagnosis is not None:
-        again = f"{report.challenge} {shlex.quote(report.file)} --seed {report.seed}" + (
-            f" --case {failure.number}" if failure.number is not None else ""
-        )
-        yield Text(f"line by line     attn-drill trace {again}")
+        yield "line by line", f"attn-drill trace {argument}{cases}{options}"
         if failure.number is not None:
-            yield Text(f"in a debugger    attn-drill repro {again}")
-    yield Text(f"a hint           attn-drill hint {report.challenge}")
+            yield "in a debugger", f"attn-drill repro {argument}{cases}{options}"
+    yield "a hint", f"attn-drill hint {challenge}{options}"
+
+
+def quoted(file: str) -> str:
+    """Return a file name as a word of a shell. Characters that act on a terminal are escaped."""
+    if visible(file) == file:
+        return shlex.quote(file)
+    escaped = file.replace("\\", "\\\\").replace("'", "\\'")
+    return f"$'{''.join(map(_escaped, escaped))}'"
+
+
+def _escaped(character: str) -> str:
+    """Return a character as it stands between `$'` and `'` in a shell."""
+    if visible(character) == character:
+        return character
+    code = ord(character)
+    if 0xDC80 <= code <= 0xDCFF:  # a byte of a file name that is no UTF-8
+        return f"\\x{code - 0xDC00:02x}"
+    return f"\\x{code:02x}" if code < 0x80 else f"\\U{code:08x}"
 
 
 def as_ascii(content: RenderableType, width: int) -> RenderableType:
@@ -312,6 +453,7 @@ def as_ascii(content: RenderableType, width: int) -> RenderableType:
             0x22C5: "*",
             0xB7: "*",
             0x2502: "|",
+            0x276F: ">",
             0xB1: "+-",
         }
     )

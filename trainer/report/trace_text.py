@@ -5,13 +5,14 @@ Below each line is its result, and the name of the reference's result that is eq
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TextIO
 
 from rich.console import Group, RenderableType
 from rich.text import Text
 
 from trainer.model.report import Trace, TraceRow
-from trainer.report.literal import console
+from trainer.report.literal import Trimmed, console, cut
 from trainer.report.styles import QUIET, RIGHT, WRONG
 from trainer.report.terminal import as_ascii, has_unicode
 from trainer.report.visible import visible
@@ -21,41 +22,50 @@ from trainer.report.wording import number, sizes_in_words
 def show_trace(trace: Trace, stream: TextIO) -> None:
     """Print a trace in the terminal's width."""
     out = console(stream)
-    for part in _parts(trace):
-        out.print(part if has_unicode(out) else as_ascii(part, out.width))
+    unicode = has_unicode(out)
+    for part in _parts(trace, out.width, unicode=unicode):
+        shown = Trimmed(part)
+        out.print(shown if unicode else as_ascii(shown, out.width))
 
 
-def render_trace(trace: Trace) -> RenderableType:
-    """Return a trace as one renderable."""
-    return Group(*_parts(trace))
+def render_trace(trace: Trace, width: int) -> RenderableType:
+    """Return a trace as one renderable of this width."""
+    return Group(*_parts(trace, width, unicode=True))
 
 
-def _parts(trace: Trace) -> list[RenderableType]:
+def _parts(trace: Trace, width: int, *, unicode: bool) -> Iterator[RenderableType]:
     title = Text(f"case {trace.number}: {trace.case.name}", style="bold")
     title.append(f"   {sizes_in_words(trace.case)}   seed {trace.seed}", style=f"not bold {QUIET}")
-    width = len(str(max((row.line for row in trace.rows), default=0)))
-    lines = Text("\n").join(_row(row, width) for row in trace.rows)
-    note = Text("= name: equal to the reference's result of that name, in any layout", style=QUIET)
-    parts: list[RenderableType] = [title, lines, note]
+    yield title
+    digits = len(str(max((row.line for row in trace.rows), default=0)))
+    for row in trace.rows:
+        yield cut(_code(row, digits), width, unicode=unicode)
+        yield cut(_result(row, digits), width, unicode=unicode)
+    yield Text("= name: equal to the reference's result of that name, in any layout", style=QUIET)
+    if any(row.is_wrong for row in trace.rows):
+        yield Text("> the first line whose result is wrong", style=f"bold {WRONG}")
     if trace.failure:
-        parts.append(Text(visible(trace.failure, lines=True), style=WRONG))
-    return parts
+        yield Text(visible(trace.failure, lines=True), style=WRONG)
 
 
-def _row(row: TraceRow, width: int) -> Text:
-    """Return the line's code, and its result below."""
-    indent = "  " * row.depth
-    text = Text(no_wrap=True, overflow="ellipsis")
-    text.append(f"{row.line:>{width}}  ", style=QUIET)
-    text.append(f"{indent}{visible(row.text, lines=True)}\n", style="bold")
-    text.append(f"{'':>{width}}  {indent}  {row.shape} {row.dtype}  {_range(row)}", style=QUIET)
+def _code(row: TraceRow, digits: int) -> Text:
+    """Return the line's code. The first wrong line has a marker."""
+    mark, style = (">", f"bold {WRONG}") if row.is_wrong else (" ", QUIET)
+    text = Text(f"{mark} {row.line:>{digits}}  ", style=style)
+    return text.append(f"{'  ' * row.depth}{visible(row.text)}", style="not dim bold")
+
+
+def _result(row: TraceRow, digits: int) -> Text:
+    """Return the shape, the dtype and the range of a line's result, and its milestones."""
+    text = Text(" " * (digits + 6 + 2 * row.depth))
     if row.milestone:
-        text.append(f"  = {row.milestone}", style=RIGHT)
-    return text
+        text.append(f"= {row.milestone}  ", style=RIGHT)
+    style = WRONG if row.is_wrong else QUIET
+    return text.append(f"{row.shape} {row.dtype}  {_range(row)}", style=style)
 
 
 def _range(row: TraceRow) -> str:
-    if row.dtype == "bool":
-        return ""
+    if row.true is not None:
+        return f"{row.true} of {row.entries} True"
     text = "" if row.low != row.low else f"{number(row.low)} to {number(row.high)}"
     return f"{text} ({row.not_finite} not finite)" if row.not_finite else text

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 from trainer.model.case import Case, axes
+from trainer.model.challenge import Signature
 from trainer.model.report import Affected, Summary
 
 # The name of each letter that challenges use for a dimension.
@@ -99,17 +101,24 @@ def ranges(indices: tuple[int, ...]) -> str:
     return ", ".join(parts)
 
 
-def affected(dimension: Affected) -> tuple[str, str]:
-    """Return the name of a dimension and its wrong and right indices.
+def dimension(letter: str) -> str:
+    """Return the name of a dimension with its letter: `heads (H)`. Without a name: `T`."""
+    return f"{NAMES[letter]} ({letter})" if letter in NAMES else letter
 
-    For example `("heads (H)", "wrong 1, 3   right 0, 2")`.
+
+def affected(dimensions: Sequence[Affected]) -> str:
+    """Return the wrong and right indices along dimensions: `heads (H) wrong 1, 3, right 0, 2`.
+
+    A dimension whose indices are all wrong tells nothing and is left out. The result is "" if
+    all are.
     """
-    dim, size, wrong = dimension.dim, dimension.size, dimension.wrong
-    name = f"{NAMES.get(dim, dim)} ({dim})"
-    if len(wrong) == size:
-        return name, f"all {size} wrong" if size > 1 else "the only one"
-    right = tuple(index for index in range(size) if index not in wrong)
-    return name, f"wrong {ranges(wrong)}   right {ranges(right)}"
+    parts = []
+    for found in dimensions:
+        right = tuple(index for index in range(found.size) if index not in found.wrong)
+        if right:
+            wrong_words, right_words = ranges(found.wrong), ranges(right)
+            parts.append(f"{dimension(found.dim)} wrong {wrong_words}, right {right_words}")
+    return "; ".join(parts)
 
 
 def summary(tensor: Summary) -> str:
@@ -119,22 +128,48 @@ def summary(tensor: Summary) -> str:
     return f"{text}  not finite {tensor.not_finite}" if tensor.not_finite else text
 
 
-def plain_inputs(case: Case) -> str:
-    """Return the inputs that are numbers, words or tuples of these: `d_model=24, num_heads=6`."""
+def plain_inputs(case: Case, signatures: Sequence[Signature] = ()) -> str:
+    """Return the arguments that are numbers, words or tuples of these: `d_model=24, num_heads=6`.
+
+    Inputs that are no arguments of the contract are instructions for the grader and are left out.
+    A tensor that is given twice is shown by its name: `key=query`.
+
+    Args:
+        case: the case.
+        signatures: the callables of the contract; () if they are not known.
+    """
     simple = (bool, int, float, str)
-    shown = (
-        (name, value)
-        for name, value in case.inputs.items()
-        if isinstance(value, simple)
-        or (
+    called = [signature for signature in signatures if signature.name == _function_of(case)]
+    known = {
+        parameter.name for signature in called or signatures for parameter in signature.parameters
+    }
+    shown = []
+    for name, value in case.inputs.items():
+        if signatures and name not in known:
+            continue
+        is_simple = isinstance(value, simple)
+        if not is_simple and not (
             isinstance(value, tuple | list)
             and value
             and all(isinstance(element, simple) for element in value)
-        )
-    )
-    return ", ".join(
-        f"{name}={tuple(value) if isinstance(value, list) else value!r}" for name, value in shown
-    )
+        ):
+            continue
+        words = f"{tuple(value)}" if isinstance(value, list) else repr(value)
+        is_alias = isinstance(value, str) and value in case.inputs
+        shown.append(f"{name}={value if is_alias else words}")
+    return ", ".join(shown)
+
+
+def called_function(case: Case, signatures: Sequence[Signature]) -> str:
+    """Return the function of the contract that a case calls, if there are several; else ""."""
+    name = _function_of(case)
+    return name if any(signature.name == name for signature in signatures) else ""
+
+
+def _function_of(case: Case) -> str:
+    """Return the name in a case's input `function`, by which packs choose what to call."""
+    name = case.inputs.get("function")
+    return name if isinstance(name, str) else ""
 
 
 def sizes_in_words(case: Case) -> str:

@@ -117,7 +117,7 @@ def _solve(
         run.state.stages[index].seconds,
         # The clock of the session includes the seconds before, so the limit includes them too.
         allowed_seconds(run.plan, run.state, index),
-        why=False,
+        stage="line",
         purpose="interview",
         packs=roots,
         sitting=Sitting(index + 1, len(run.plan.stages), run.seconds_left, opening),

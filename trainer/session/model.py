@@ -13,6 +13,7 @@ from trainer.model.challenge import Challenge
 from trainer.model.report import Report
 from trainer.packs.pack_reader import built_in_pack
 from trainer.practice.record_attempt import Purpose
+from trainer.report.stages import Stage
 
 __all__ = ["Ending", "Purpose", "SessionRequest", "SessionResult", "Sitting"]
 
@@ -48,7 +49,7 @@ class SessionRequest:
         seconds_before: the seconds that were spent on the challenge before this session.
         par_seconds: the limit next to the clock: the par time, or the time that an interview
             leaves.
-        why: name the likely mistake at once. If False, only the key w names it.
+        stage: how much of the diagnosis a report shows at once. The key w shows more.
         purpose: the purpose of the attempts.
         packs: the folders of all known packs. The challenge is looked up in them, and a submission
             sees none of them.
@@ -61,7 +62,7 @@ class SessionRequest:
     prompt: str
     seconds_before: float
     par_seconds: float
-    why: bool = True
+    stage: Stage = "cause"
     purpose: Purpose = "practice"
     packs: tuple[Path, ...] = field(default_factory=lambda: (built_in_pack(),))
     sitting: Sitting | None = None

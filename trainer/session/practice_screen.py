@@ -29,6 +29,7 @@ from trainer.packs import pack_reader
 from trainer.packs.stub_levels import LEVELS
 from trainer.practice.journal import Journal
 from trainer.practice.learner_files import read_source, write_afresh
+from trainer.report.stages import has_cause, next_stage
 from trainer.report.styles import QUIET, RIGHT, WRONG
 from trainer.report.terminal import VERDICTS, render
 from trainer.report.trace_text import render_trace
@@ -67,6 +68,7 @@ _KEYS: dict[str, tuple[str, str]] = {
     "leave": ("q", "quit"),
 }
 _BEGIN = ("enter", "starts the clock")
+_STAGE_LABELS = {"line": "line", "question": "question", "cause": "why"}
 
 
 def run(request: SessionRequest, journal: Journal) -> SessionResult:
@@ -128,7 +130,7 @@ class SessionApp(App[SessionResult]):
         self.theme = theme(shade, dict(os.environ))
         # rich draws code on black, which is readable only in dark terminals.
         self.console.push_theme(Theme({"markdown.code": "bold"}))
-        self.why = state.request.why
+        self.stage = state.request.stage
         self.view: Literal["task", "report"] = "task"
         self.trace: Trace | None = None
         self.status = "The grader is starting …"
@@ -328,8 +330,9 @@ class SessionApp(App[SessionResult]):
         self.query_one("#keys", Static).update(_keys(keys, self._room.width - 2))
 
     def _label(self, name: str, label: str) -> str:
-        if name == "why" and self.why:
-            return "hide why"
+        if name == "why" and self.state.last is not None:
+            following = next_stage(self.state.last, self.stage)
+            return "hide why" if following is None else _STAGE_LABELS[following]
         if name == "other":
             return f"{'scroll ' if self._wide else ''}{'report' if self.view == 'task' else 'task'}"
         return "hide trace" if name == "trace" and self.trace is not None else label
@@ -347,7 +350,7 @@ class SessionApp(App[SessionResult]):
     def _render_report(self, width: int) -> RenderableType:
         report = self.state.last
         if self.trace is not None:
-            return render_trace(self.trace)
+            return render_trace(self.trace, max(width, 30))
         parts: list[RenderableType] = []
         if self.state.unfinished is not None:
             parts += [*self._render_unfinished(self.state.unfinished), Text()]
@@ -372,7 +375,8 @@ class SessionApp(App[SessionResult]):
                 ),
                 Text(),
             ]
-        return Group(*parts, render(report, max(width, 30), why=self.why, commands=False))
+        shown = render(report, max(width, 30), stage=self.stage, how_to_see="press w")
+        return Group(*parts, shown)
 
     def _render_unfinished(self, report: Report) -> list[RenderableType]:
         """Return lines about a file that is not finished."""
@@ -392,6 +396,10 @@ class SessionApp(App[SessionResult]):
 
     # Saves and replies
 
+    def _can_change_stage(self, report: Report) -> bool:
+        """Return whether there is a stage to show, or a likely mistake to hide."""
+        return has_cause(report) or next_stage(report, self.stage) is not None
+
     def _works(self, name: str) -> bool:
         """Return whether this key does something now. The footer shows only working keys."""
         return not self._why_not(name)
@@ -399,7 +407,6 @@ class SessionApp(App[SessionResult]):
     def _why_not(self, name: str) -> str:
         """Return why this key does nothing now, or "" if it does."""
         state, report = self.state, self.state.last
-        diagnosis = report.diagnosis if report is not None else None
         if name == "begin":
             return "The clock is already running." if state.begun else ""
         if not state.begun and name not in ("leave", "shade"):
@@ -413,7 +420,7 @@ class SessionApp(App[SessionResult]):
                 )
             case "why" if report is not None and report.verdict == "passed":
                 return "All checks pass, so there is no mistake to name."
-            case "why" if diagnosis is None or not diagnosis.mistakes:
+            case "why" if report is not None and not self._can_change_stage(report):
                 return "No known mistake gives exactly this; t shows the result of each line."
             case "again" | "trace" if not self.warm:
                 return "The grader is still starting; your file is graded when it is ready."
@@ -544,7 +551,7 @@ class SessionApp(App[SessionResult]):
         if self._recorded_id != self._request_id:
             self._recorded_id = self._request_id
             self.state.take_verdict(report, self._sent_source or "", is_requested=is_requested)
-            self.trace = None
+            self.trace, self.stage = None, self.state.request.stage
             if not report.unfinished:  # the learner is typing, and may be reading the task
                 self.view = "report"
             self.query_one("#report").scroll_home(animate=False)
@@ -556,20 +563,7 @@ class SessionApp(App[SessionResult]):
             file_state = f"{self.state.request.path.name} {visible(report.unfinished)}"
             self.status = f"{again}{file_state}; this does not count."
         else:
-            self.status = self._short_diagnosis() if is_final else "Looking for the cause …"
-
-    def _short_diagnosis(self) -> str:
-        """Return the line and the mistake in one line. In a long report both may be hidden."""
-        diagnosis = self.state.last.diagnosis if self.state.last is not None else None
-        if diagnosis is None:
-            return ""
-        parts = []
-        if diagnosis.first_line is not None:
-            text = visible(diagnosis.first_line.text, lines=True)
-            parts.append(f"line {diagnosis.first_line.line}: {text}")
-        if self.why and diagnosis.mistakes:
-            parts.append("LIKELY " + " And: ".join(mistake.says for mistake in diagnosis.mistakes))
-        return "   ".join(parts)
+            self.status = "" if is_final else "Looking for the cause …"
 
     # The keys
 
@@ -603,14 +597,19 @@ class SessionApp(App[SessionResult]):
         self.call_after_refresh(self.query_one("#task").scroll_end, animate=False)
 
     def _press_why(self) -> None:
-        """Show or hide the likely mistake."""
-        self.why = not self.why
-        self.state.revealed_mistakes += self.why
+        """Show the next stage of the report; after the last stage, hide the likely mistake."""
+        report = self.state.last
+        following = None if report is None else next_stage(report, self.stage)
+        if following is None:
+            first = self.state.request.stage
+            self.stage = "line" if first == "cause" else first
+            self.status = "The likely mistake is hidden."
+        else:
+            self.stage, self.status = following, ""
+        self.state.revealed_mistakes += following == "cause"
         self.view, self.trace = "report", None
-        self.status = self._short_diagnosis() or (
-            "" if self.why else "The likely mistake is hidden."
-        )
         self._draw()
+        self.query_one("#report").scroll_home(animate=False)
 
     def _press_trace(self) -> None:
         """Show the trace, or the report again."""

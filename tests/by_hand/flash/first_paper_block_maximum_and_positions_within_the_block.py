@@ -22,11 +22,11 @@ def flash_attention(q, k, v, causal=False, block_size=64):
         if causal:
             S_ij = torch.where(rows >= cols, S_ij, torch.finfo(S_ij.dtype).min)
         m_ij = S_ij.amax(dim=-1, keepdim=True)
-        P_ij = torch.exp(S_ij - m_ij)
+        P_ij = torch.exp(S_ij - m_ij)  # also wrong
         l_ij = P_ij.sum(dim=-1, keepdim=True)
         m_new = torch.maximum(m, m_ij)
         alpha = torch.exp(m - m_new)
-        l = alpha * l + l_ij  # noqa: E741  # also wrong
+        l = alpha * l + l_ij  # noqa: E741
         O = alpha * O + torch.einsum("bhnt,bhtd->bhnd", P_ij, V_j)  # noqa: E741
         m = m_new
     return O / l

@@ -34,8 +34,8 @@ class LlamaAttention(nn.Module):
         q, k = qk[:, :, : self.n_q], qk[:, :, self.n_q :]
         q = q.reshape(B, L, self.n_kv, -1, self.head_size)
         v = values.reshape(B, L, self.n_kv, self.head_size)
-        energy = torch.einsum("bqgrd,bkgd->bgrqk", q, k).flatten(1, 2)  # also wrong
+        energy = torch.einsum("bqgrd,bkgd->bgrqk", q, k).flatten(1, 2)
         if mask is not None:
             energy = energy.masked_fill(mask.logical_not(), float("-inf"))
-        attention = torch.softmax(energy, dim=-1).unflatten(1, (self.n_kv, -1))
+        attention = torch.softmax(energy, dim=-1).unflatten(1, (self.n_kv, -1))  # also wrong
         return self.layers["to_out"](torch.einsum("bgrqk,bkgd->bqgrd", attention, v).reshape(B, L, -1))

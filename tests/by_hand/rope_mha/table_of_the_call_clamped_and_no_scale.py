@@ -44,10 +44,10 @@ class RoPEMultiHeadAttention(nn.Module):
         q1, q2 = q1 * cos - q2 * sin, q2 * cos + q1 * sin
         k1, k2 = k1 * cos - k2 * sin, k2 * cos + k1 * sin
 
-        scores = q1 @ k1.mT + q2 @ k2.mT  # also wrong
+        scores = q1 @ k1.mT + q2 @ k2.mT
         if mask is not None:
             scores = scores.masked_fill(~mask, float("-inf"))
-        scores = scores - scores.amax(-1, keepdim=True)
+        scores = scores - scores.amax(-1, keepdim=True)  # also wrong
         expd = scores.exp()
         probs = expd / expd.sum(-1, keepdim=True)
         probs = self.drop(probs)

@@ -1,0 +1,352 @@
+"""Pictures of a wrong output: error maps and boolean matrices."""
+
+import itertools
+import math
+import re
+from dataclasses import replace
+from types import SimpleNamespace
+from typing import Any, cast
+
+import pytest
+import torch
+from torch import Tensor
+
+from tests.support.comparing import mismatch
+from trainer.grading.comparison import Comparison
+from trainer.grading.pictures import error_maps, off_by, patterns, rows_of, with_pictures
+from trainer.grading.tensor_comparison import compare_values
+from trainer.grading.tolerance import allowed
+from trainer.model.report import ErrorMap, Mismatch, Outcome
+
+SIZES = {"B": 2, "L": 5, "H": 3, "D": 4}
+DIMS = "B L (H D)"
+INF, NAN = math.inf, math.nan
+
+
+def off(*wrong: tuple[slice | int, ...], amount: float = 5.0) -> Tensor:
+    """Return a tensor [B, L, H D] that is off at these indices of [B, L, H, D]."""
+    apart = torch.zeros(2, 5, 3, 4)
+    for index in wrong:
+        apart[index] = amount
+    return apart.reshape(2, 5, 12)
+
+
+ALL = slice(None)
+
+
+@pytest.mark.parametrize(
+    ("expected", "actual", "bound", "units"),
+    [
+        pytest.param(1.0, 1.0, 0.1, 0.0, id="equal"),
+        pytest.param(1.0, 1.0, 0.0, 0.0, id="equal, no tolerance"),
+        pytest.param(1.0, 1.5, 0.5, 0.0, id="at the tolerance"),
+        pytest.param(1.0, 2.5, 0.5, 3.0, id="wrong"),
+        pytest.param(2.5, 1.0, 0.5, 3.0, id="too small"),
+        pytest.param(3.0, 4.0, 0.0, 1e9, id="wrong, no tolerance"),
+        pytest.param(0.0, 1e300, 1e-5, 1e9, id="far off"),
+        pytest.param(0.0, 5e-324, 0.0, 1e9, id="the least difference"),
+        pytest.param(0.0, NAN, 0.5, NAN, id="nan"),
+        pytest.param(NAN, 0.0, 0.5, NAN, id="nan expected"),
+        pytest.param(NAN, NAN, 0.5, NAN, id="two nan"),
+        pytest.param(0.0, INF, 0.5, NAN, id="infinity"),
+        pytest.param(0.0, -INF, 0.0, NAN, id="minus infinity"),
+        pytest.param(-INF, 3.0, 0.5, NAN, id="infinity expected"),
+        pytest.param(INF, -INF, 0.5, NAN, id="the other infinity"),
+        pytest.param(-INF, -INF, 0.5, 0.0, id="the same infinity"),
+    ],
+)
+def test_difference_in_units_of_the_tolerance(
+    expected: float, actual: float, bound: float, units: float
+) -> None:
+    """A value that is right is off by 0. A value that is not finite, and wrong, gives NaN."""
+    found = off_by(
+        torch.tensor([expected], dtype=torch.float64),
+        torch.tensor([actual], dtype=torch.float64),
+        torch.tensor([bound], dtype=torch.float64),
+    )
+    assert found.item() == pytest.approx(units, nan_ok=True)
+
+
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.int64, torch.uint8])
+def test_values_of_any_dtype_are_compared_exactly(dtype: torch.dtype) -> None:
+    """Unsigned integers do not wrap around."""
+    expected, actual = torch.tensor([3, 1, 2]), torch.tensor([1, 3, 2])
+    found = off_by(expected.to(dtype), actual.to(dtype), torch.full((3,), 0.5))
+    assert found.tolist() == [4.0, 4.0, 0.0]
+
+
+def test_wrong_values_are_off_by_more_than_1() -> None:
+    """The map and the comparison of the grader agree on every value, also on hostile ones."""
+    finite = [0.0, -0.0, 1.0, 1.0 + 2e-6, 1.1, -1.0, 1e30]
+    hostile = [*finite, INF, -INF, NAN]
+    pairs = torch.tensor(list(itertools.product(finite, hostile)), dtype=torch.float64)
+    expected, actual = pairs.unbind(1)
+    bound = allowed(expected, "float32", 0.0)
+    wrong = ~(off_by(expected, actual, bound) <= 1)
+    found = mismatch(expected, actual)
+    assert found is not None
+    assert int(wrong.sum()) == found.mismatched
+
+
+@pytest.mark.parametrize(
+    ("wrong", "rows", "columns"),
+    [
+        pytest.param((ALL, ALL, 1), "H", "L", id="a head"),
+        pytest.param((ALL, 2), "H", "L", id="a position"),
+        pytest.param((1,), "B", "H", id="a batch item"),
+        pytest.param((ALL, ALL, 1, 2), "H", "D", id="a feature of a head"),
+        pytest.param((ALL, 2, ALL, 3), "L", "D", id="a feature at a position"),
+        pytest.param((ALL,), "H", "L", id="everything"),
+        pytest.param((0, 3, 1, 2), "H", "L", id="too few entries to tell"),
+    ],
+)
+def test_first_map_has_the_most_telling_dimensions(
+    wrong: tuple[slice | int, ...], rows: str, columns: str
+) -> None:
+    """Dimensions with right and wrong indices come first. Heads and positions are preferred."""
+    maps = error_maps(off(wrong), DIMS, SIZES)
+    assert (maps[0].rows, maps[0].columns) == (rows, columns)
+
+
+def test_every_pair_of_dimensions_has_a_map() -> None:
+    """Every map is a matrix with the sizes of its dimensions."""
+    maps = error_maps(off((0, 1, 2, 3)), DIMS, SIZES)
+    pairs = {frozenset((found.rows, found.columns)) for found in maps}
+    assert len(maps) == len(pairs) == 6
+    for found in maps:
+        assert len(found.off) == SIZES[found.rows]
+        assert {len(row) for row in found.off} == {SIZES[found.columns]}
+
+
+def test_cell_has_the_greatest_difference_along_the_other_dimensions() -> None:
+    """Rows and columns are not swapped."""
+    apart = off((0, 3, 1, 2), (1, 3, 1, 0), amount=7.0)
+    apart[1, 3, 1 * 4 + 1] = 9.0
+    found = next(found for found in error_maps(apart, DIMS, SIZES) if found.rows == "H")
+    right = (0.0,) * 5
+    assert found == ErrorMap("H", "L", 3, 5, 1, 1, (right, (0.0, 0.0, 0.0, 9.0, 0.0), right))
+
+
+def test_value_that_is_not_finite_is_greater_than_every_number() -> None:
+    """A cell with a NaN among large differences is None."""
+    apart = off((0, 3, 1), amount=1e9)
+    apart[1, 3, 4] = NAN
+    found = next(found for found in error_maps(apart, DIMS, SIZES) if found.rows == "H")
+    cells = [cell for row in found.off for cell in row]
+    assert found.off[1][3] is None
+    assert cells.count(None) == 1
+    assert cells.count(0.0) == 14
+
+
+def test_tensor_of_nothing_but_nan_has_maps() -> None:
+    """All cells are None."""
+    found, *_ = error_maps(torch.full((2, 5, 12), NAN), DIMS, SIZES)
+    assert {cell for row in found.off for cell in row} == {None}
+
+
+@pytest.mark.parametrize(
+    ("shape", "dims", "names"),
+    [
+        pytest.param((1, 5, 12), "B L (H D)", ["H", "L", "D"], id="one batch item"),
+        pytest.param((1, 5, 1), "B L M", ["L"], id="one dimension left"),
+        pytest.param((1, 1, 1), "B L M", [], id="no dimension left"),
+        pytest.param((), "", [], id="a scalar"),
+        pytest.param((7,), "", ["axis 0"], id="a vector without dims"),
+        pytest.param((2, 1, 3), "", ["axis 0", "axis 2"], id="unknown dims"),
+        pytest.param((2, 9), "B L", ["axis 0", "axis 1"], id="dims of other sizes"),
+        pytest.param((2, 3), "B Q", ["axis 0", "axis 1"], id="a letter without a size"),
+    ],
+)
+def test_dimensions_of_size_1_are_left_out(
+    shape: tuple[int, ...], dims: str, names: list[str]
+) -> None:
+    """If the dims are unknown or do not fit, the axes have their numbers as names."""
+    sizes = {**SIZES, "B": shape[0] if shape else 2, "M": 1}
+    if shape[1:2] == (1,):
+        sizes["L"] = 1
+    maps = error_maps(torch.full(shape, 3.0), dims, sizes)
+    assert {name for found in maps for name in (found.rows, found.columns)} - {""} == set(names)
+    assert len(maps) == math.comb(len(names), 2) or len(names) == 1
+    if len(names) == 1:
+        (found,) = maps
+        assert (found.rows, found.columns) == ("", names[0])
+        assert found.off == ((3.0,) * math.prod(shape),)
+
+
+@pytest.mark.parametrize("length", [36, 37, 40, 72, 73, 2100])
+def test_neighbours_share_a_cell_in_a_long_dimension(length: int) -> None:
+    """At most 36 columns and 12 rows are left, and no wrong value is lost."""
+    apart = torch.zeros(length, length)
+    apart[-1, 0] = NAN
+    apart[0, -1] = 4.0
+    (found,) = error_maps(apart, "Lq Lk", {"Lq": length, "Lk": length})
+    assert (found.rows, found.columns) == ("Lq", "Lk")
+    rows, columns = len(found.off), len(found.off[0])
+    assert rows <= 12
+    assert columns <= 36
+    assert (rows - 1) * found.row_step < length <= rows * found.row_step
+    assert (columns - 1) * found.column_step < length <= columns * found.column_step
+    assert found.column_step == math.ceil(length / 36)
+    assert found.off[-1][0] is None
+    assert found.off[0][-1] == 4.0
+    assert sum(cell != 0.0 for row in found.off for cell in row) == 2
+
+
+def test_rows_are_strings_with_a_character_for_each_entry() -> None:
+    """`#` is True."""
+    assert rows_of(torch.tensor([[True, False], [False, False]])) == ("#.", "..")
+    assert rows_of(torch.zeros(0, 3, dtype=torch.bool)) == ()
+
+
+def test_first_wrong_matrix_is_shown() -> None:
+    """Its place has the index of each outer dimension."""
+    expected = torch.ones(2, 3, 2, 4, dtype=torch.bool).tril()
+    actual = expected.clone()
+    actual[0, 2] = actual[1, 0] = True
+    found = patterns(expected, actual, "B H Lq Lk")
+    assert found is not None
+    assert (found.place, found.rows, found.columns) == ("b=0 h=2", "Lq", "Lk")
+    assert (found.actual, found.expected) == (("####", "####"), ("#...", "##.."))
+
+
+def test_matrix_without_outer_dimensions_has_no_place() -> None:
+    """Integers of the submission count as booleans."""
+    expected = torch.tensor([[True, False], [True, True]])
+    found = patterns(expected, torch.tensor([[0, 2], [1, 1]]), "Lq Lk")
+    assert found is not None
+    assert (found.place, found.actual, found.expected) == ("", (".#", "##"), ("#.", "##"))
+
+
+@pytest.mark.parametrize(
+    ("shape", "dims"),
+    [((4,), "L"), ((), ""), ((2, 3), ""), ((2, 3), "L"), ((2, 3), "B Lq Lk")],
+)
+def test_no_matrix_without_two_named_dimensions(shape: tuple[int, ...], dims: str) -> None:
+    """A vector is no matrix, and a matrix without names would not be understood."""
+    expected = torch.ones(shape, dtype=torch.bool)
+    assert patterns(expected, ~expected, dims) is None
+
+
+def test_equal_matrices_are_not_shown() -> None:
+    """A later call of the case may be wrong."""
+    expected = torch.eye(3, dtype=torch.bool)
+    assert patterns(expected, expected.clone(), "Lq Lk") is None
+    assert patterns(torch.ones(0, 3, dtype=torch.bool), torch.ones(0, 3), "Lq Lk") is None
+
+
+@pytest.mark.parametrize("row", [0, 5, 150, 299])
+@pytest.mark.parametrize("column", [0, 40, 1000, 2099])
+def test_part_of_a_large_matrix_has_its_first_wrong_entry(row: int, column: int) -> None:
+    """The place says which part is shown, and the part is no larger than a screen."""
+    expected = torch.zeros(2, 300, 2100, dtype=torch.bool)
+    actual = expected.clone()
+    actual[1, row, column] = True
+    found = patterns(expected, actual, "B Lq Lk")
+    assert found is not None
+    assert {len(line) for line in (*found.actual, *found.expected)} == {64}
+    assert len(found.actual) == len(found.expected) <= 20
+    assert "#" not in "".join(found.expected)
+    match = re.fullmatch(r"b=1 lq=(\d+)-(\d+) of 300 lk=(\d+)-(\d+) of 2100", found.place)
+    assert match is not None
+    top, bottom, left, right = map(int, match.groups())
+    assert 0 <= top <= row <= bottom < 300
+    assert 0 <= left <= column <= right < 2100
+    assert (bottom - top + 1, right - left + 1) == (len(found.actual), 64)
+    assert found.actual[row - top][column - left] == "#"
+    assert "".join(found.actual).count("#") == 1
+
+
+def test_matrix_of_64_keys_is_whole() -> None:
+    """All keys are shown."""
+    expected = torch.ones(12, 64, dtype=torch.bool).tril(52)
+    found = patterns(expected, ~expected, "Lq Lk")
+    assert found is not None
+    assert found.place == ""
+    assert found.expected == rows_of(expected)
+
+
+def outcome_of(
+    expected: Tensor, actual: Tensor, dims: str, first: Tensor | None = None, **fields: Any
+) -> Outcome:
+    """Return the failed outcome with pictures for these values of a case.
+
+    Args:
+        expected: the expected values.
+        actual: the values that the outcome is about.
+        dims: the named dimensions.
+        first: the values of the first call, if they are others.
+        fields: more fields of the outcome.
+    """
+    sizes = dict(zip(dims.split(), expected.shape, strict=True))
+    bound = torch.full(expected.shape, 1e-5, dtype=torch.float64)
+    found = compare_values("out", dims, sizes, expected, actual, bound)
+    result = SimpleNamespace(
+        expected=SimpleNamespace(
+            outputs={"out": SimpleNamespace(value=expected)}, bounds={"out": bound}
+        ),
+        reply=SimpleNamespace(outputs={"out": actual if first is None else first}),
+        case=SimpleNamespace(sizes=sizes),
+    )
+    comparison = SimpleNamespace(
+        result_of=lambda index: result if index == 0 else None, value_of=lambda value: value
+    )
+    outcome = Outcome("values", "failed", "m", "a", 1, found)
+    return with_pictures(replace(outcome, **fields), cast(Comparison, comparison))
+
+
+NUMBERS = torch.arange(6.0).reshape(2, 3)
+BOOLEANS = torch.tensor([[True, False, True], [False, True, False]])
+
+
+def test_wrong_numbers_get_error_maps() -> None:
+    """The outcome keeps all other fields."""
+    outcome = outcome_of(NUMBERS, NUMBERS + torch.tensor([0.0, 1e-4, 0.0]), "B L")
+    assert outcome.mismatch is not None
+    assert outcome.mismatch.patterns is None
+    (found,) = outcome.mismatch.error_maps
+    assert (found.rows, found.columns) == ("B", "L")
+    assert [[cell is not None and cell > 1 for cell in row] for row in found.off] == [
+        [False, True, False]
+    ] * 2
+    assert outcome.message == "m"
+    assert outcome.mismatch.mismatched == 2
+
+
+def test_wrong_booleans_get_both_matrices() -> None:
+    """A difference of booleans has no amount."""
+    outcome = outcome_of(BOOLEANS, ~BOOLEANS, "Lq Lk")
+    assert outcome.mismatch is not None
+    assert outcome.mismatch.error_maps == ()
+    assert outcome.mismatch.patterns is not None
+    assert outcome.mismatch.patterns.actual == (".#.", "#.#")
+
+
+@pytest.mark.parametrize(
+    ("expected", "actual"),
+    [
+        pytest.param(NUMBERS, NUMBERS + 1, id="numbers"),
+        pytest.param(BOOLEANS, ~BOOLEANS, id="booleans"),
+    ],
+)
+def test_difference_of_a_later_call_has_no_picture(expected: Tensor, actual: Tensor) -> None:
+    """The first call is right, so a picture of it would show no difference."""
+    outcome = outcome_of(expected, actual, "Lq Lk", first=expected)
+    assert outcome.mismatch is not None
+    assert (outcome.mismatch.error_maps, outcome.mismatch.patterns) == ((), None)
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        pytest.param({"number": None}, id="no case"),
+        pytest.param({"number": 2}, id="a case that was not run"),
+        pytest.param({"mismatch": None}, id="no values"),
+        pytest.param({"mismatch": Mismatch("out", "shape", "B L", (2, 3), (3, 2))}, id="a shape"),
+        pytest.param({"mismatch": Mismatch("gone", "value", "B L")}, id="another tensor"),
+    ],
+)
+def test_other_failures_stay_unchanged(fields: dict[str, Any]) -> None:
+    """Only values of an output of a case can be drawn."""
+    outcome = outcome_of(NUMBERS, NUMBERS + 1, "B L", **fields)
+    if outcome.mismatch is not None:
+        assert (outcome.mismatch.error_maps, outcome.mismatch.patterns) == ((), None)

@@ -1,0 +1,57 @@
+"""The lines of code around a line of the learner's file, with a marker at the line."""
+
+from __future__ import annotations
+
+from rich.text import Text
+
+from trainer.report.literal import cut
+from trainer.report.styles import QUIET, WRONG
+from trainer.report.visible import visible
+
+_AROUND = 2  # lines above and below
+_TAB = 4
+
+
+def source_lines(source: str) -> list[str]:
+    """Return the lines of a source as Python counts them."""
+    return source.replace("\r\n", "\n").replace("\r", "\n").split("\n")
+
+
+def code_around(source: str, line: int, width: int, *, unicode: bool = True) -> list[Text]:
+    """Return the line and up to two lines above and below it; [] if there is no such line.
+
+    A line that is too long for the screen is cut at its end. Blank lines at both ends, and the
+    indentation that all lines share, are left out.
+
+    Args:
+        source: the text of the file.
+        line: the number of the marked line, from 1.
+        width: the columns of the terminal.
+        unicode: draw with other characters than ASCII.
+    """
+    lines = [text.expandtabs(_TAB) for text in source_lines(source)]
+    if not 0 < line <= len(lines):
+        return []
+    first, last = max(1, line - _AROUND), min(len(lines), line + _AROUND)
+    while first < line and not lines[first - 1].strip():
+        first += 1
+    while last > line and not lines[last - 1].strip():
+        last -= 1
+    numbers = range(first, last + 1)
+    filled = [lines[number - 1] for number in numbers if lines[number - 1].strip()]
+    shared = min((len(text) - len(text.lstrip()) for text in filled), default=0)
+    digits = len(str(last))
+    marker, bar = ("❯", "│") if unicode else (">", "|")
+    shown = [
+        _numbered(number, lines[number - 1][shared:], digits, bar, marker if number == line else "")
+        for number in numbers
+    ]
+    return [cut(text, width, unicode=unicode) for text in shown]
+
+
+def _numbered(number: int, code: str, width: int, bar: str, marker: str) -> Text:
+    text = Text(style="bold" if marker else "")
+    text.append(f"{marker or ' '} ", style=f"bold {WRONG}" if marker else "")
+    text.append(f"{number:>{width}} {bar} ", style=f"bold {WRONG}" if marker else QUIET)
+    text.append(visible(code))
+    return text

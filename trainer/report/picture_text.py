@@ -1,0 +1,138 @@
+"""Pictures of a wrong output as terminal text.
+
+A picture shows how far values are off along two dimensions, or a matrix of True and False next to
+the expected matrix. Symbols tell everything, and colour only helps.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence, Set
+
+from rich.text import Text
+
+from trainer.model.report import ErrorMap
+from trainer.report.styles import QUIET, RIGHT, WRONG
+from trainer.report.wording import dimension
+
+# The cells of an error map: a value within its tolerance, a value off by up to 100, 10,000 and
+# 100,000 times its tolerance, a value farther off, and a value that is not finite.
+LEVELS = (1.0, 1e2, 1e4, 1e5)
+_SYMBOLS = ("·", "░", "▒", "▓", "█", "!")
+_ASCII = (".", "-", "+", "x", "#", "!")
+_STYLES = (RIGHT, WRONG, WRONG, WRONG, f"bold {WRONG}", f"bold {WRONG}")
+_WORDS = ("right", "up to 100", "up to 10,000", "up to 100,000", "over 100,000", "not finite")
+_GAP = 3  # columns between two matrices
+
+
+def level(off: float | None) -> int:
+    """Return the index of a cell's symbol, from 0 for right to 5 for not finite.
+
+    Args:
+        off: the difference in units of the tolerance; None if it is not finite.
+    """
+    return len(LEVELS) + 1 if off is None else sum(off > most for most in LEVELS)
+
+
+def draw_errors(found: ErrorMap, width: int, *, unicode: bool = True) -> Iterator[Text]:
+    """Yield the rows of an error map, then the meaning of its symbols.
+
+    Args:
+        found: the map.
+        width: the columns of the terminal that a picture may fill.
+        unicode: draw with other characters than ASCII.
+    """
+    symbols = _SYMBOLS if unicode else _ASCII
+    labels = [_label(found, row) for row in range(len(found.off))]
+    label_width = max(map(len, labels))
+    columns = len(found.off[0])
+    times = 2 if label_width + 2 + 2 * columns <= width else 1
+    for label, row in zip(labels, found.off, strict=True):
+        text = Text(no_wrap=True, overflow="ellipsis")
+        text.append(f"{label:>{label_width}}  ", style=QUIET)
+        for off in row:
+            text.append(symbols[level(off)] * times, style=_STYLES[level(off)])
+        yield text
+    seen = {level(off) for row in found.off for off in row}
+    yield _legend(seen, symbols)
+
+
+def _label(found: ErrorMap, row: int) -> str:
+    """Return the indices of a row: `h=2`, or `l=4-5` if the row joins several; "" for no name."""
+    first = row * found.row_step
+    last = min(first + found.row_step, found.row_count) - 1
+    if not found.rows:
+        return ""
+    return f"{found.rows.lower()}={first}" + (f"-{last}" if last > first else "")
+
+
+def _legend(seen: Set[int], symbols: Sequence[str]) -> Text:
+    """Return the meaning of the symbols that a map uses."""
+    named = {index: f"{symbols[index]} {_WORDS[index]}" for index in sorted(seen)}
+    far = [words for index, words in named.items() if 0 < index <= len(LEVELS)]
+    off_by = f"off by {', '.join(far)} x the tolerance" if far else None
+    parts = [named.get(0), off_by, named.get(len(LEVELS) + 1)]
+    return Text("; ".join(filter(None, parts)), style=QUIET)
+
+
+def title_of(found: ErrorMap) -> str:
+    """Return the dimensions of a map in words, e.g. "heads (H) by positions (L)"."""
+    columns = dimension(found.columns)
+    if found.column_step > 1:
+        columns += f", {found.column_step} in a cell"
+    return f"{dimension(found.rows)} by {columns}" if found.rows else columns
+
+
+def draw_masks(
+    actual: Sequence[str],
+    expected: Sequence[str],
+    width: int,
+    cached: int = 0,
+    *,
+    unicode: bool = True,
+) -> Iterator[Text]:
+    """Yield two matrices of `#` and `.`: side by side if there is room, else below each other.
+
+    All columns are shown. A matrix that is wider than the screen is folded into blocks. A bar
+    stands between the keys of a cache and the other keys.
+
+    Args:
+        actual: rows of the submission.
+        expected: the expected rows.
+        width: the columns of the terminal that a picture may fill.
+        cached: the number of columns that belong to a cache.
+        unicode: draw with other characters than ASCII.
+    """
+    columns = len(expected[0]) if expected else 0
+    bars = 1 if 0 < cached < columns else 0
+    bar = "│" if unicode else "|"
+    room = max(columns + bars, len("yours"))
+    if 2 * room + _GAP <= width:
+        yield Text(f"{'yours':<{room}}{'':{_GAP}}expected", style=QUIET)
+        for row, other in zip(actual, expected, strict=True):
+            line = Text(no_wrap=True)
+            line.append_text(_cells(row, other, 0, cached, bar, WRONG))
+            line.append(" " * (room - columns - bars + _GAP))
+            line.append_text(_cells(other, row, 0, cached, bar, RIGHT))
+            yield line
+        return
+    most = max(8, width - bars)
+    for start in range(0, columns, most):
+        stop = min(columns, start + most)
+        part = f" (columns {start}-{stop - 1} of {columns})" if columns > most else ""
+        for label, rows, others, style in (
+            ("yours", actual, expected, WRONG),
+            ("expected", expected, actual, RIGHT),
+        ):
+            yield Text(f"{label}{part}", style=QUIET)
+            for row, other in zip(rows, others, strict=True):
+                yield _cells(row[start:stop], other[start:stop], start, cached, bar, style)
+
+
+def _cells(row: str, other: str, start: int, cached: int, bar: str, style: str) -> Text:
+    """Return the cells of a row. Cells that differ from the other row have a style."""
+    text = Text(no_wrap=True)
+    for place, (cell, other_cell) in enumerate(zip(row, other, strict=True), start):
+        if place == cached and place > 0:
+            text.append(bar, style=QUIET)
+        text.append(cell, style=f"bold {style}" if cell != other_cell else "")
+    return text

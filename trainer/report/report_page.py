@@ -1,0 +1,223 @@
+"""A report as one HTML page, from `templates/report.html.jinja`. It opens offline."""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+
+from trainer.model.report import ErrorMap, Frame, Report
+from trainer.report.code_text import source_lines
+from trainer.report.diagnosis_text import as_sentence, mask_words, pattern_words, reached
+from trainer.report.pages import page
+from trainer.report.picture_text import LEVELS, title_of
+from trainer.report.picture_text import level as level_of
+from trainer.report.stages import Stage, shows
+from trainer.report.terminal import VERDICTS, next_commands
+from trainer.report.wording import (
+    affected,
+    called_function,
+    plain_inputs,
+    sizes_in_words,
+    summary,
+)
+
+_AROUND = 8  # lines above and below the marked line
+_TINTS = 16
+_NOT_FINITE = -1  # the tint of a weight that is not finite
+Square = tuple[str, str]  # CSS class or opacity, and an SVG path of unit squares
+
+
+@dataclass(frozen=True)
+class Grid:
+    """A picture of unit squares.
+
+    Attributes:
+        title: its heading.
+        width, height: the numbers of columns and rows.
+        squares: pairs of a CSS class and an SVG path.
+        bar: the column before which a bar stands; 0 for none.
+    """
+
+    title: str
+    width: int
+    height: int
+    squares: tuple[Square, ...]
+    bar: int = 0
+
+
+def to_html(
+    report: Report, stage: Stage = "cause", file: str | None = None, options: str = ""
+) -> str:
+    """Return the whole page.
+
+    Args:
+        report: the report.
+        stage: how much of the diagnosis to show.
+        file: the argument FILE of the commands; "" if they find the file without it. None stands
+            for the file of the report.
+        options: options of the commands, with a space before each.
+    """
+    if not shows(stage, "cause"):
+        report = _without_causes(report)
+    failure, diagnosis = report.first_failure(), report.diagnosis
+    mismatch = failure.mismatch if failure is not None else None
+    case = report.cases[failure.number - 1] if failure is not None and failure.number else None
+    frame = diagnosis.first_line if diagnosis is not None else None
+    if frame is None and failure is not None and failure.frames:
+        frame = failure.frames[-1]
+    mask = diagnosis.effective_mask if diagnosis is not None else None
+    attention = diagnosis.attention if diagnosis is not None else None
+    pieces = page(
+        "report",
+        report=report,
+        verdict=VERDICTS[report.verdict],
+        statuses=list(report.statuses().items()),
+        failure=failure,
+        case=case,
+        mismatch=mismatch,
+        diagnosis=diagnosis,
+        frame=frame,
+        reached=as_sentence(reached(diagnosis, failure.number)) if diagnosis and failure else "",
+        excerpt=_excerpt(report, frame),
+        lines=source_lines(report.source) if report.source else [],
+        maps=[error_grid(found) for found in mismatch.error_maps] if mismatch else [],
+        levels=_LEVEL_WORDS,
+        masks=_pair(mask.actual, mask.expected, mask.cached) if mask and mask.difference else None,
+        mask_words=mask_words(mask) if mask and mask.difference else "",
+        shows_cause=shows(stage, "cause"),
+        patterns=_pair(mismatch.patterns.actual, mismatch.patterns.expected)
+        if mismatch and mismatch.patterns
+        else None,
+        pattern_words=pattern_words(mismatch.patterns) if mismatch and mismatch.patterns else "",
+        heads=_head_grids(attention.actual, attention.expected) if attention else [],
+        item=attention.item if attention else 0,
+        figures=list(_figures(report)),
+        commands=list(next_commands(report, report.file if file is None else file, options)),
+    )
+    return "".join(pieces)
+
+
+def _excerpt(report: Report, frame: Frame | None) -> list[tuple[int, str]]:
+    """Return the numbered lines around the marked line; [] if no line is known."""
+    lines = source_lines(report.source)
+    if frame is None or not 0 < frame.line <= len(lines):
+        return []
+    first = max(1, frame.line - _AROUND)
+    return list(enumerate(lines[first - 1 : frame.line + _AROUND], start=first))
+
+
+def _without_causes(report: Report) -> Report:
+    """Return the report without its likely mistakes, and without words about its mask."""
+    diagnosis = report.diagnosis
+    if diagnosis is None:
+        return report
+    return replace(report, diagnosis=replace(diagnosis, mistakes=()))
+
+
+_LEVEL_WORDS = (
+    "right",
+    *(f"off by up to {most:,.0f} x its tolerance" for most in LEVELS[1:]),
+    f"off by more than {LEVELS[-1]:,.0f} x its tolerance",
+    "not finite",
+)
+
+
+def error_grid(found: ErrorMap) -> Grid:
+    """Return the picture of an error map, with the classes `level-0` to `level-5`."""
+    squares: dict[int, list[str]] = defaultdict(list)
+    for y, row in enumerate(found.off):
+        for x, off in enumerate(row):
+            squares[level_of(off)].append(_square(x, y))
+    paths = tuple((f"level-{level}", "".join(squares[level])) for level in sorted(squares))
+    return Grid(title_of(found), len(found.off[0]), len(found.off), paths)
+
+
+def _square(x: int, y: int) -> str:
+    return f"M{x} {y}h1v1h-1z"
+
+
+def _pair(actual: Sequence[str], expected: Sequence[str], cached: int = 0) -> tuple[Grid, Grid]:
+    """Return the pictures of two matrices of `#` and `.`. Differing cells have own classes."""
+    return (
+        _mask_grid("yours", actual, expected, "wrong", cached),
+        _mask_grid("expected", expected, actual, "right", cached),
+    )
+
+
+def _mask_grid(
+    title: str, rows: Sequence[str], others: Sequence[str], differs: str, cached: int
+) -> Grid:
+    squares: dict[str, list[str]] = defaultdict(list)
+    for y, (row, other_row) in enumerate(zip(rows, others, strict=True)):
+        for x, (cell, other) in enumerate(zip(row, other_row, strict=True)):
+            kind = "on" if cell == "#" else "off"
+            squares[f"{kind} {differs}" if cell != other else kind].append(_square(x, y))
+    paths = tuple((kind, "".join(found)) for kind, found in sorted(squares.items()))
+    return Grid(title, len(rows[0]) if rows else 0, len(rows), paths, cached)
+
+
+def _head_grids(
+    actual: Iterable[Sequence[Sequence[float | None]]],
+    expected: Iterable[Sequence[Sequence[float | None]]],
+) -> list[tuple[Grid, Grid]]:
+    """Return for each head the heat maps of both weights. The class is the tint, 1 to 16."""
+    pairs = list(zip(actual, expected, strict=True))
+    names = [f"head {head}, " for head in range(len(pairs))] if len(pairs) > 1 else [""]
+    return [
+        (_heat_map(f"{name}yours", own), _heat_map(f"{name}expected", right))
+        for name, (own, right) in zip(names, pairs, strict=True)
+    ]
+
+
+def _heat_map(title: str, rows: Sequence[Sequence[float | None]]) -> Grid:
+    squares: dict[int, list[str]] = defaultdict(list)
+    for y, row in enumerate(rows):
+        for x, weight in enumerate(row):
+            squares[_tint(weight)].append(_square(x, y))
+    paths = tuple(
+        ("strange" if tint == _NOT_FINITE else f"tint-{tint}", "".join(squares[tint]))
+        for tint in sorted(squares)
+        if tint
+    )
+    return Grid(title, len(rows[0]) if rows else 0, len(rows), paths)
+
+
+def _tint(weight: float | None) -> int:
+    """Return a tint from 0 to 16: the square root of a weight from 0 to 1."""
+    if weight is None or weight < 0:
+        return _NOT_FINITE
+    return min(_TINTS, round(_TINTS * math.sqrt(weight)))
+
+
+def _figures(report: Report) -> Iterable[tuple[str, str]]:
+    """Yield the rows of the table: the case, the difference, and what is ruled out."""
+    failure = report.first_failure()
+    if failure is None:
+        return
+    case = report.cases[failure.number - 1] if failure.number else None
+    if case is not None:
+        if case.sizes:
+            yield "sizes", sizes_in_words(case)
+        arguments = plain_inputs(case, report.signatures)
+        if function := called_function(case, report.signatures):
+            yield "call", f"{function}({arguments})"
+        elif arguments:
+            yield "inputs", arguments
+        if case.init:
+            yield "constructor", ", ".join(f"{name}={value}" for name, value in case.init.items())
+        yield "setup", f"{case.dtype}, {case.mode} mode"
+    mismatch = failure.mismatch
+    if mismatch is not None:
+        if along := affected(mismatch.affected):
+            yield "along", along
+        if mismatch.actual_summary and mismatch.expected_summary:
+            yield "yours", summary(mismatch.actual_summary)
+            yield "expected", summary(mismatch.expected_summary)
+    diagnosis = report.diagnosis
+    if diagnosis is not None:
+        if diagnosis.layout:
+            yield "result", diagnosis.layout
+        if diagnosis.cleared:
+            yield "ruled out", ", ".join(diagnosis.cleared)
