@@ -120,6 +120,20 @@ def test_every_command_runs(document: str, folder: Path) -> None:
             assert result.returncode == code, f"{command}\n{result.stdout}\n{result.stderr}"
 
 
+def test_worked_example_is_the_real_report(folder: Path) -> None:
+    """The report in the document is what `check` prints, and the correction passes."""
+    example = re.search(r"```text\n( LIKELY.*?)```", text_of("docs/reports.md"), re.DOTALL)
+    assert example is not None
+    challenge = pack_reader.find_challenge(pack_reader.built_in_pack(), "kv-cache")
+    right, now = pack_reader.solution(challenge), "everything.tril()"
+    was = "everything.tril(diagonal=past_length)"
+    assert was in text_of("docs/reports.md")
+    assert right.count(was) == 1
+    (folder / "kv_cache.py").write_text(right.replace(was, now))
+    shown = run("attn-drill check kv-cache --seed 2", folder).stdout
+    assert example.group(1) in shown
+
+
 def test_other_codes_belong_to_commands() -> None:
     """The table above names no command that the documents have lost."""
     assert set(OTHER_CODES) <= {line for document in COMMAND_DOCS for line in commands(document)}

@@ -89,7 +89,7 @@ def text_of(page: str) -> str:
 def test_right_cell_passes(notebook: Notebook) -> None:
     """IPython shows the report, the journal has the attempt, and the class is defined."""
     result = notebook.drilled(f"%%drill gqa --seed 7\n{GQA}")
-    assert result.text.startswith("PASSED  gqa  14 of 14 checks passed   seed 7\n")
+    assert result.text.startswith("PASSED  gqa  14 of 14 checks passed   seed 7   gqa (notebook")
     assert result.text.endswith("\n!attn-drill solution gqa shows the reference.")
     assert (result.passed, result.verdict) == (True, "passed")
     assert result.report["schema"] == "attn-drill.report/1"

@@ -8,9 +8,11 @@ import pytest
 from tests.support.diagnosis import CHALLENGES, SEED, diagnosed
 from tests.support.grading import report_of
 from tests.support.paths import TESTS
+from trainer.diagnosis.milestones import concerns
 from trainer.diagnosis.patched_references import PatchedReferences
 from trainer.grading.grader import Grader
 from trainer.packs import pack_reader
+from trainer.packs.mistakes import read_mistakes
 from trainer.worker.worker_client import WorkerRun
 
 BY_HAND = sorted((TESTS / "by_hand").glob("*/*.py"))
@@ -53,6 +55,9 @@ def test_mistake_in_another_style_is_named_and_located(grader: Grader, path: Pat
         "a picture blames a right mask"
     )
     assert "mask" not in found.cleared or not re.search("mask|causal|one-key", ids)
+    for mistake in read_mistakes(CHALLENGES[path.parent.name]):
+        doubtful = [topic for topic in found.cleared if concerns(mistake, topic)]
+        assert mistake.id not in true_mistakes or not doubtful, f"{doubtful} hold the mistake"
     line = None if found.first_line is None else found.first_line.line
     is_close = line is not None and any(abs(line - marked) <= 1 for marked in marked_lines(path))
     exception = "no line" if line is None else "" if is_close else "line elsewhere"

@@ -36,6 +36,21 @@ def test_general_error_is_found_without_a_known_mistake(
     assert found.layout == words
 
 
+def test_swapped_inputs_are_found_in_every_call(grader: Grader) -> None:
+    """Inputs of a second call are swapped too. A tensor that is given twice stays as it is."""
+    challenge = CHALLENGES["mha"]
+    right = pack_reader.solution(challenge)
+    for was in ("self.k_proj(key)", "self.v_proj(value)"):
+        assert right.count(was) == 1
+    swapped = right.replace("self.k_proj(key)", "self.k_proj(value)")
+    swapped = swapped.replace("self.v_proj(value)", "self.v_proj(key)")
+    assert swapped.count("_proj(") == right.count("_proj(")
+    _, found = diagnosed(grader, challenge, swapped)
+    assert found.mistakes or found.layout == (
+        "this is the output you get if key and value are swapped"
+    )
+
+
 def test_exchanged_true_and_false_are_found(grader: Grader) -> None:
     """A single function that returns the opposite mask is enough. A partly wrong mask is not."""
     challenge = CHALLENGES["masks"]

@@ -137,8 +137,34 @@ def _swapped_inputs(inputs: Mapping[str, Any]) -> Iterator[Variation]:
         if inputs[first].shape == inputs[second].shape:
             yield Variation(
                 f"this is the output you get if {first} and {second} are swapped",
-                inputs=_swapped({first: second}),
+                inputs=_swapped_in_all_calls(first, second),
             )
+
+
+def _swapped_in_all_calls(first: str, second: str) -> Change:
+    """Return a change that swaps two inputs of every call of a case.
+
+    The inputs of other calls differ from the two names by the same prefix: `later_key` and
+    `later_value` belong to `key` and `value`.
+    """
+
+    def swap(values: Mapping[str, Any]) -> Mapping[str, Any]:
+        pairs: dict[str, str] = {}
+        for name in values:
+            is_of_a_call = name == first or name.endswith(f"_{first}")
+            other = f"{name.removesuffix(first)}{second}"
+            # A tensor that is given twice is named by the other input. It stays as it is.
+            if is_of_a_call and other in values and not _are_one(values, name, other):
+                pairs[name] = other
+        return _swapped(pairs)(values)
+
+    return swap
+
+
+def _are_one(values: Mapping[str, Any], name: str, other: str) -> bool:
+    """Return whether one of two inputs is only the name of the other."""
+    pairs = ((values[name], other), (values[other], name))
+    return any(isinstance(value, str) and value == target for value, target in pairs)
 
 
 def _is_integer(value: Any) -> bool:

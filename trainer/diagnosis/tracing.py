@@ -125,13 +125,16 @@ def trace_of_run(
     names = _NamedResults(reference, dict(case.sizes))
     lines = source.splitlines()
     rows: list[TraceRow] = []
-    marked: int | None = None
+    right = ReferenceIndex([] if reference is None else [reference], dict(case.sizes))
+    marked, marked_is_right = None, False
     for node in _visits(graph):
         text = lines[node.line - 1].strip() if node.line <= len(lines) else ""
         if node.value is not None:
-            if marked is None and wrong_line in node.lines:
-                marked = len(rows)
-            rows.append(_row(node, node.value, text, dict(case.sizes), names.names_of(node)))
+            row = _row(node, node.value, text, dict(case.sizes), names.names_of(node))
+            # An earlier visit of the line may have given a right result.
+            if wrong_line in node.lines and (marked is None or marked_is_right):
+                marked, marked_is_right = len(rows), right.has(node)
+            rows.append(row)
     if marked is not None:
         rows[marked] = replace(rows[marked], is_wrong=True)
     return Trace(case, case_number, case_set.seed, tuple(rows[:MOST_ROWS]), failure)

@@ -33,23 +33,23 @@ def name_shape(shape: Shape, sizes: Mapping[str, int], dims: str = "") -> str:
         for axis, size, want in zip(letters, shape, expected, strict=True):
             named.append(f"{'·'.join(axis)}={size}" if size == want else str(size))
         return f"[{', '.join(named)}]"
-    names = [_name_axis(size, shape, sizes) for size in shape]
+    names = [_name_axis(axis, shape, sizes) for axis in range(len(shape))]
     # Only positions may be two axes of a tensor. Any other letter that fits two axes is a guess.
-    return (
-        "["
-        + ", ".join(
-            str(size) if names.count(name) > 1 and name[0] not in _POSITIONS else name
-            for size, name in zip(shape, names, strict=True)
-        )
-        + "]"
-    )
+    shown = [
+        str(size) if names.count(name) > 1 and name[0] not in _POSITIONS else name
+        for size, name in zip(shape, names, strict=True)
+    ]
+    return f"[{', '.join(shown)}]"
 
 
-def _name_axis(size: int, shape: Shape, sizes: Mapping[str, int]) -> str:
+def _name_axis(axis: int, shape: Shape, sizes: Mapping[str, int]) -> str:
     """Return an axis with the only letter, or the only usual product of letters, of its size."""
+    size = shape[axis]
     if size == 1:
         return "1"
-    merged_items = () if sizes.get("B") in shape else _MERGED_ITEMS
+    # Code merges the batch with another axis in front of at least two axes.
+    may_be_merged = axis == 0 and len(shape) >= 3 and sizes.get("B") not in shape
+    merged_items = _MERGED_ITEMS if may_be_merged else ()
     names = [letter for letter, value in sizes.items() if value == size]
     # M is H·D, so a product of heads and features is no second meaning of an axis.
     pairs = merged_items if names else (*merged_items, *_MERGED_HEADS)

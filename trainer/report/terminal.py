@@ -150,7 +150,10 @@ def render(
         stage: how much of the diagnosis to show.
         how_to_see: how a reader gets the likely mistake if the stage hides it.
     """
-    parts: list[RenderableType] = [_headline(report), _checks(report, width, unicode=unicode)]
+    parts: list[RenderableType] = [
+        _headline(report, width),
+        _checks(report, width, unicode=unicode),
+    ]
     parts += [Text(visible(note, lines=True), style=QUIET) for note in report.notes]
     failure = report.first_failure()
     if failure is not None:
@@ -161,7 +164,8 @@ def render(
     return text if unicode else as_ascii(text, width)
 
 
-def _headline(report: Report) -> Text:
+def _headline(report: Report, width: int) -> Text:
+    """Return the verdict, the challenge and the file, which gets its own line if it is long."""
     verdict = VERDICTS[report.verdict]
     statuses = report.statuses()
     passed = sum(status == "passed" for status in statuses.values())
@@ -169,10 +173,12 @@ def _headline(report: Report) -> Text:
     line = Text(verdict, style=f"bold {RIGHT if report.verdict == 'passed' else WRONG}")
     line.append(f"  {report.challenge}", style="bold")
     line.append(
-        f"  {passed} of {len(statuses)} checks passed{only}   seed {report.seed}\n",
+        f"  {passed} of {len(statuses)} checks passed{only}   seed {report.seed}",
         style="not bold default",
     )
-    line.append(visible(report.file), style=f"not bold default {QUIET}")
+    file = Text(visible(report.file))
+    line.append("   " if line.cell_len + 3 + file.cell_len <= width else "\n")
+    line.append(file.plain, style=f"not bold default {QUIET}")
     return line
 
 
