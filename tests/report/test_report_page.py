@@ -102,7 +102,7 @@ def test_boolean_output_is_shown_as_it_is() -> None:
     )
     report = replace(REPORT, outcomes=(outcome,), diagnosis=None)
     page = to_html(report)
-    assert "At b=0, rows are Lq, columns are Lk, # is True." in page
+    assert "At b=0, rows are Lq, columns are Lk, dark is True." in page
     assert page.count("<figure") == 2
 
 

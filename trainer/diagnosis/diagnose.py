@@ -430,11 +430,16 @@ class _Diagnosis:
         return progress(recorded.graph, recorded.reference, source, recorded.sizes)
 
     def _shape_of(self, milestone: Milestone | None) -> str:
-        """Return the shape that the reference notes beside a result, or its shape with letters."""
+        """Return the shape that the reference notes beside a result, or its shape with letters.
+
+        A matrix without a note has no letters, because it may have no axis for the batch.
+        """
         if milestone is None or self._recorded is None or milestone.node.value is None:
             return ""
         noted = noted_shape(self._references.source, milestone.node.line)
-        return noted or name_shape(tuple(milestone.node.value.shape), self._recorded.sizes)
+        if noted or milestone.node.value.dim() < 3:
+            return noted
+        return name_shape(tuple(milestone.node.value.shape), self._recorded.sizes)
 
     # Line, relation of the output, mask
 

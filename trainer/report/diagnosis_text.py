@@ -153,13 +153,13 @@ def _title(name: str, words: str) -> Text:
     return Text(visible(name), style="bold").append(f": {words}", style="not bold")
 
 
-def mask_words(mask: EffectiveMask) -> str:
-    """Return the meaning of the picture of a mask."""
+def mask_words(mask: EffectiveMask, sign: str = "#") -> str:
+    """Return the meaning of the picture of a mask, whose cells have a sign or a shade."""
     cached = "; keys before the bar are in the cache" if mask.cached else ""
-    return f"the keys (#) that each query, a row, attends to in batch item {mask.item}{cached}"
+    return f"the keys ({sign}) that each query, a row, attends to in batch item {mask.item}{cached}"
 
 
-def pattern_words(patterns: Patterns) -> str:
-    """Return the meaning of the picture of a boolean matrix."""
+def pattern_words(patterns: Patterns, sign: str = "#") -> str:
+    """Return the meaning of the picture of a boolean matrix, whose cells have a sign or a shade."""
     place = f"at {patterns.place}, " if patterns.place else ""
-    return f"{place}rows are {patterns.rows}, columns are {patterns.columns}, # is True"
+    return f"{place}rows are {patterns.rows}, columns are {patterns.columns}, {sign} is True"

@@ -85,12 +85,14 @@ def to_html(
         maps=[error_grid(found) for found in mismatch.error_maps] if mismatch else [],
         levels=_LEVEL_WORDS,
         masks=_pair(mask.actual, mask.expected, mask.cached) if mask and mask.difference else None,
-        mask_words=mask_words(mask) if mask and mask.difference else "",
+        mask_words=mask_words(mask, "dark") if mask and mask.difference else "",
         shows_cause=shows(stage, "cause"),
         patterns=_pair(mismatch.patterns.actual, mismatch.patterns.expected)
         if mismatch and mismatch.patterns
         else None,
-        pattern_words=pattern_words(mismatch.patterns) if mismatch and mismatch.patterns else "",
+        pattern_words=pattern_words(mismatch.patterns, "dark")
+        if mismatch and mismatch.patterns
+        else "",
         heads=_head_grids(attention.actual, attention.expected) if attention else [],
         item=attention.item if attention else 0,
         figures=list(_figures(report)),
@@ -212,7 +214,8 @@ def _figures(report: Report) -> Iterable[tuple[str, str]]:
     if mismatch is not None:
         if along := affected(mismatch.affected):
             yield "along", along
-        if mismatch.actual_summary and mismatch.expected_summary:
+        is_boolean = mismatch.expected_type == "bool"
+        if mismatch.actual_summary and mismatch.expected_summary and not is_boolean:
             yield "yours", summary(mismatch.actual_summary)
             yield "expected", summary(mismatch.expected_summary)
     diagnosis = report.diagnosis
