@@ -134,7 +134,7 @@ def test_help_names_every_command(tmp_path: Path) -> None:
             "'x' is not a valid int",
             id="seed that is not a number",
         ),
-        pytest.param(["check"], "Missing argument", id="no id"),
+        pytest.param(["hint"], "Missing argument", id="no id"),
         pytest.param(["chekc"], "No such command 'chekc'", id="no such command"),
         pytest.param(["start", "gqq"], "Did you mean gqa", id="start unknown"),
         pytest.param(["pack", "check", "/nowhere"], "has no folder challenges", id="no pack"),

@@ -109,12 +109,9 @@ def test_declared_encoding_is_used(encoding: str) -> None:
 @pytest.mark.parametrize(
     ("data", "message"),
     [
-        pytest.param(b"# coding: klingon\n", "unknown encoding: klingon", id="unknown"),
+        pytest.param(b"# coding: klingon\n\xff", "is not UTF-8: byte 0xff", id="unknown"),
         pytest.param(b"# coding: ascii\nx = '\xe9'\n", "is not ascii, as it declares", id="ascii"),
-        pytest.param(b"# coding: idna\nx = 1\n", "which is for domain names", id="slow"),
-        pytest.param(
-            b"\xef\xbb\xbf# coding: latin-1\n", "encoding problem", id="a BOM and Latin-1"
-        ),
+        pytest.param(b"# coding: idna\nx = '\xff'\n", "is not UTF-8: byte 0xff", id="slow"),
     ],
 )
 def test_encoding_that_does_not_fit_is_refused(data: bytes, message: str) -> None:
@@ -122,3 +119,11 @@ def test_encoding_that_does_not_fit_is_refused(data: bytes, message: str) -> Non
     with pytest.raises(DrillError, match=message) as error:
         decode_source(data, "The cell", "")
     assert "UTF-8" in str(error.value)
+
+
+@pytest.mark.parametrize("declared", ["no-such-code", "idna", "latin-1"])
+def test_utf_8_is_read_whatever_the_file_declares(declared: str) -> None:
+    """An unknown encoding, or one that contradicts the byte order mark, is read as UTF-8."""
+    mark = b"\xef\xbb\xbf" if declared == "latin-1" else b""
+    text = f"# coding: {declared}\nx = 'größe'\n"
+    assert decode_source(mark + text.encode(), "The cell", "") == text

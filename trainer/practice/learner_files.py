@@ -11,6 +11,7 @@ from pathlib import Path
 from trainer.model.errors import DrillError
 
 MOST_SOURCE_BYTES = 1 << 20
+_UTF_8 = "utf-8-sig"  # a byte order mark at the start is not part of the text
 _SLOW_ENCODINGS = ("idna", "punycode")  # the time of decoding grows with the square of the length
 
 
@@ -75,38 +76,28 @@ def decode_source(data: bytes, name: str, if_empty: str) -> str:
             f"{name} holds a NUL byte at offset {data.index(0)}, so it is not Python text."
             " Save it as UTF-8."
         )
-    encoding = _declared_encoding(data, name)
+    encoding = _declared_encoding(data)
     try:
         return data.decode(encoding)
     except UnicodeDecodeError as error:
-        shown = "UTF-8" if encoding.startswith("utf-8") else f"{encoding}, as it declares"
+        shown = "UTF-8" if encoding == _UTF_8 else f"{encoding}, as it declares"
         raise DrillError(
             f"{name} is not {shown}: byte {data[error.start]:#04x} at offset {error.start}."
             " Save it as UTF-8."
         ) from None
 
 
-def _declared_encoding(data: bytes, name: str) -> str:
-    """Return the encoding that a source declares; "utf-8-sig" if it declares none.
+def _declared_encoding(data: bytes) -> str:
+    """Return the encoding that a source declares; UTF-8 if it declares none that can be used.
 
-    Raises:
-        DrillError: If Python does not know the encoding, or decodes it too slowly.
+    Python refuses an unknown encoding. Here the text is read as UTF-8, because most files are
+    UTF-8, whatever they declare.
     """
     try:
         encoding, _ = tokenize.detect_encoding(io.BytesIO(data).readline)
-    except SyntaxError as error:
-        if "missing encoding declaration" in str(error):
-            return "utf-8-sig"  # decoding reports the byte that is no UTF-8
-        raise DrillError(
-            f"{name} cannot be decoded: {error.msg}. "
-            "Correct its comment `# coding: …`, or save it as UTF-8 without the comment."
-        ) from None
-    if encoding in _SLOW_ENCODINGS:
-        raise DrillError(
-            f"{name} declares the encoding {encoding}, which is for domain names. "
-            "Save it as UTF-8 without the comment."
-        )
-    return "utf-8-sig" if encoding == "utf-8" else encoding
+    except SyntaxError:  # unknown, or not the encoding of the byte order mark
+        return _UTF_8
+    return _UTF_8 if encoding == "utf-8" or encoding in _SLOW_ENCODINGS else encoding
 
 
 def write_new(path: Path, text: str) -> None:
