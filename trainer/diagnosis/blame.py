@@ -134,7 +134,7 @@ class Blamer:
         elsewhere = set(chain.from_iterable(self._right_parts(node) for node in others))
         own = [node for node in self._right_parts(end) if node not in elsewhere and node.lines]
         found = min(own, default=end)
-        if self._is_used_rightly(end):
+        if found.written is None and self._is_used_rightly(end):
             self._collected[found] = _variable_of(end)
         return found
 

@@ -65,7 +65,9 @@ def mask_question(references: PatchedReferences, wrong: Sequence[Observed]) -> M
         has_cache = prepared.inputs.get(cache) is not None
         return is_steep, prepared.case.check != "masks", not has_cache
 
-    indices = [observed.index for observed in wrong if _is_finite(observed.behaviour)]
+    # A random draw would look like a mask that differs from call to call.
+    steady = [observed for observed in wrong if not observed.is_random]
+    indices = [observed.index for observed in steady if _is_finite(observed.behaviour)]
     probed = 0
     for index in sorted(indices, key=rank):
         calls = make_probe(case_set, index)

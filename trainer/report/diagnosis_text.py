@@ -60,7 +60,8 @@ def _labelled(rows: Iterable[tuple[str, str]]) -> RenderableType:
     table.add_column()
     for label, sentence in rows:
         shown_label = Text(f" {label} ", style=f"bold reverse {WRONG}")
-        table.add_row(shown_label, Text(sentence, style=f"bold {WRONG}"))
+        # The usual colour of text is readable on light and on dark screens.
+        table.add_row(shown_label, Text(sentence, style="bold"))
     return table
 
 

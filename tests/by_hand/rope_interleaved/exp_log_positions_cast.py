@@ -1,5 +1,4 @@
 # mistakes: positions-in-bfloat16
-# diagnosis: no line
 """Frequencies by exp and log, everything cast to x where it is made, even and odd from unbind."""
 
 import math
