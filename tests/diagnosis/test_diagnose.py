@@ -394,6 +394,22 @@ CAUSES = [
         id="residual dropout",
     ),
     pytest.param(
+        "gqa",
+        [
+            (
+                "class GroupedQueryAttention",
+                "@torch.jit.script\n"
+                "def scaled(x: torch.Tensor, size: int) -> torch.Tensor:\n"
+                "    return x / float(size)\n\n\n"
+                "class GroupedQueryAttention",
+            ),
+            (SCALE, "        scores = scaled(scores, self.head_dim)\n"),
+        ],
+        ["scale-by-head-dim"],
+        "return x / float(size)",
+        id="line in a scripted helper",
+    ),
+    pytest.param(
         "mha_fused",
         [("self.dropout(weights)", "nn.functional.dropout(weights, 0.3)")],
         [],

@@ -46,9 +46,8 @@ def test_swapped_inputs_are_found_in_every_call(grader: Grader) -> None:
     swapped = swapped.replace("self.v_proj(value)", "self.v_proj(key)")
     assert swapped.count("_proj(") == right.count("_proj(")
     _, found = diagnosed(grader, challenge, swapped)
-    assert found.mistakes or found.layout == (
-        "this is the output you get if key and value are swapped"
-    )
+    assert found.mistakes == ()
+    assert found.layout == "this is the output you get if key and value are swapped"
 
 
 def test_exchanged_true_and_false_are_found(grader: Grader) -> None:
@@ -58,6 +57,7 @@ def test_exchanged_true_and_false_are_found(grader: Grader) -> None:
     was = "return visible[None, None]"
     assert right.count(was) == 1
     _, found = diagnosed(grader, challenge, right.replace(was, "return ~visible[None, None]"))
-    assert found.mistakes or "True and False are exchanged" in (found.layout or "")
+    named = [mistake.id for mistake in found.mistakes]
+    assert named == ["causal-inverted"] or "True and False are exchanged" in (found.layout or "")
     _, found = diagnosed(grader, challenge, right.replace(was, "return visible[None, None].mT"))
     assert "exchanged" not in (found.layout or "")

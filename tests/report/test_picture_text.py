@@ -80,7 +80,7 @@ def test_legend_names_the_symbols_of_the_picture() -> None:
 
 
 def test_ascii_picture_has_a_symbol_for_every_level() -> None:
-    """The same six levels have six different symbols."""
+    """Each of the six levels has its own symbol."""
     row, legend = lines_of(draw_errors(errors(EVERY), 200, unicode=False), 200)
     assert row == "h=0  ..--++xx##!!"
     assert row.isascii()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 from torch import Tensor
@@ -110,7 +110,9 @@ def proved_mask(
         return None
     calls = scores_probe(comparison.case_set, question.index, question.probe, actual)
     moved = None if calls is None else outputs_of(reruns.run(calls, "outputs"))
-    return found if calls and moved and scores_agree(calls, moved) else None
+    if calls is None or not moved or not scores_agree(calls, moved):
+        return None
+    return replace(found, number=question.index + 1)
 
 
 def _may_be_values_in_another_order(question: MaskQuestion, actual: Attended) -> bool:

@@ -166,6 +166,7 @@ class EffectiveMask:
         actual: rows of the submission; () if there is no difference.
         expected: rows of the reference.
         cached: the number of keys that come from the cache. They are the first keys.
+        number: the case whose mask this is, from 1; None if it is not known.
     """
 
     difference: str
@@ -173,6 +174,7 @@ class EffectiveMask:
     actual: tuple[str, ...]
     expected: tuple[str, ...]
     cached: int = 0
+    number: int | None = None
 
 
 @dataclass(frozen=True)

@@ -157,7 +157,9 @@ def _title(name: str, words: str) -> Text:
 def mask_words(mask: EffectiveMask, sign: str = "#") -> str:
     """Return the meaning of the picture of a mask, whose cells have a sign or a shade."""
     cached = "; keys before the bar are in the cache" if mask.cached else ""
-    return f"the keys ({sign}) that each query, a row, attends to in batch item {mask.item}{cached}"
+    case = f" of case {mask.number}" if mask.number is not None else ""
+    place = f"batch item {mask.item}{case}"
+    return f"the keys ({sign}) that each query, a row, attends to in {place}{cached}"
 
 
 def pattern_words(patterns: Patterns, sign: str = "#") -> str:

@@ -15,13 +15,7 @@ from trainer.report.picture_text import LEVELS, title_of
 from trainer.report.picture_text import level as level_of
 from trainer.report.stages import Stage, shows
 from trainer.report.terminal import VERDICTS, next_commands
-from trainer.report.wording import (
-    affected,
-    called_function,
-    plain_inputs,
-    sizes_in_words,
-    summary,
-)
+from trainer.report.wording import affected, case_rows, diagnosis_rows, statistics_rows
 
 _AROUND = 8  # lines above and below the marked line
 _TINTS = 16
@@ -198,29 +192,10 @@ def _figures(report: Report) -> Iterable[tuple[str, str]]:
     failure = report.first_failure()
     if failure is None:
         return
-    case = report.cases[failure.number - 1] if failure.number else None
-    if case is not None:
-        if case.sizes:
-            yield "sizes", sizes_in_words(case)
-        arguments = plain_inputs(case, report.signatures)
-        if function := called_function(case, report.signatures):
-            yield "call", f"{function}({arguments})"
-        elif arguments:
-            yield "inputs", arguments
-        if case.init:
-            yield "constructor", ", ".join(f"{name}={value}" for name, value in case.init.items())
-        yield "setup", f"{case.dtype}, {case.mode} mode"
-    mismatch = failure.mismatch
-    if mismatch is not None:
-        if along := affected(mismatch.affected):
+    if failure.number is not None:
+        yield from case_rows(report.cases[failure.number - 1], report.signatures)
+    if failure.mismatch is not None:
+        if along := affected(failure.mismatch.affected):
             yield "along", along
-        is_boolean = mismatch.expected_type == "bool"
-        if mismatch.actual_summary and mismatch.expected_summary and not is_boolean:
-            yield "yours", summary(mismatch.actual_summary)
-            yield "expected", summary(mismatch.expected_summary)
-    diagnosis = report.diagnosis
-    if diagnosis is not None:
-        if diagnosis.layout:
-            yield "result", diagnosis.layout
-        if diagnosis.cleared:
-            yield "ruled out", ", ".join(diagnosis.cleared)
+        yield from statistics_rows(failure.mismatch)
+    yield from diagnosis_rows(report.diagnosis)

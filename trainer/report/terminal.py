@@ -16,7 +16,7 @@ from rich.padding import Padding
 from rich.text import Text
 
 from trainer.model.case import Case
-from trainer.model.report import Mismatch, Outcome, Report, Slice, Summary
+from trainer.model.report import Mismatch, Outcome, Report, Slice
 from trainer.report.diagnosis_text import render_cause, render_line, render_picture
 from trainer.report.literal import Trimmed, console, grid
 from trainer.report.stages import STAGE_WORDS, Stage, shows, stages_of
@@ -24,13 +24,12 @@ from trainer.report.styles import QUIET, RIGHT, WRONG
 from trainer.report.visible import visible
 from trainer.report.wording import (
     affected,
-    called_function,
+    case_rows,
+    diagnosis_rows,
     entry,
     index_in_words,
-    plain_inputs,
-    sizes_in_words,
     small_tensors,
-    summary,
+    statistics_rows,
 )
 
 VERDICTS = {
@@ -42,7 +41,6 @@ VERDICTS = {
     "not-allowed": "NOT ALLOWED",
 }
 _MOST_PRINTED_LINES, _MOST_PRINTED_COLUMNS = 20, 400
-_TELLING_FACTOR = 1.5  # between two deviations, or of a mean in deviations
 
 
 def show(
@@ -66,10 +64,7 @@ def show(
     out = console(stream)
     unicode = has_unicode(out)
     out.print(render(report, out.width, unicode=unicode, stage=stage))
-    out.print()
-    argument = report.file if file is None else file
-    for label, command in next_commands(report, argument, options):
-        print_command(out, label, command)
+    _print_commands(out, report, file, options)
 
 
 def show_in_stages(
@@ -107,9 +102,14 @@ def show_in_stages(
         if stage == "line":
             put(Group(*render_cause(report, stage, "")))
             put(Group(*render_line(report, failure, out.width, unicode=unicode)))
-            put(_table(_diagnosis_rows(report)))
+            put(_table(diagnosis_rows(report.diagnosis)))
         else:
             put(Group(*render_cause(report, stage, "")))
+    _print_commands(out, report, file, options)
+
+
+def _print_commands(out: Console, report: Report, file: str | None, options: str) -> None:
+    """Print a blank line and the next commands."""
     out.print()
     argument = report.file if file is None else file
     for label, command in next_commands(report, argument, options):
@@ -242,16 +242,6 @@ def _table(rows: Iterable[tuple[str, RenderableType]]) -> RenderableType:
     return Padding(table, (0, 0, 0, 2), expand=False) if table.row_count else Group()
 
 
-def _diagnosis_rows(report: Report) -> Iterator[tuple[str, RenderableType]]:
-    """Yield the relation of the result to the right result, and the parts that are ruled out."""
-    if report.diagnosis is None:
-        return
-    if report.diagnosis.layout and report.diagnosis.mistakes:  # else it is at the top
-        yield "result", visible(report.diagnosis.layout, lines=True)
-    if report.diagnosis.cleared:
-        yield "ruled out", ", ".join(report.diagnosis.cleared)
-
-
 def _message(failure: Outcome, case: Case | None) -> Iterator[RenderableType]:
     title = Text(failure.check, style=f"bold {WRONG}")
     if case is not None:
@@ -270,7 +260,7 @@ def _figures(
         if mismatch is not None:
             yield from _mismatch(mismatch, case, width)
     if shows(stage, "line"):
-        yield from _diagnosis_rows(report)
+        yield from diagnosis_rows(report.diagnosis)
     if others := _others(report, failure):
         yield "also", others
 
@@ -278,26 +268,11 @@ def _figures(
 def _case_rows(
     report: Report, case: Case, mismatch: Mismatch | None
 ) -> Iterator[tuple[str, RenderableType]]:
-    if case.sizes:
-        yield "sizes", sizes_in_words(case)
-    arguments = plain_inputs(case, report.signatures)
-    if function := called_function(case, report.signatures):
-        yield "call", f"{function}({arguments})"
-    elif arguments:
-        yield "inputs", arguments
+    yield from case_rows(case, report.signatures)
     if mismatch is not None and mismatch.kind == "plain":
         matrices = small_tensors(case)
         of_this_name = [row for row in matrices if row[0] == mismatch.tensor]
         yield from of_this_name or matrices[:1]
-    if case.dims:
-        yield "setup", f"{case.dtype}, {case.mode} mode{_extras(case)}"
-
-
-def _extras(case: Case) -> str:
-    layouts = [f"{name} {layout} in memory" for name, layout in case.layout.items()]
-    arguments = [f"{name}={value}" for name, value in case.init.items()]
-    words = [*layouts, f"constructor ({', '.join(arguments)})" if arguments else ""]
-    return "".join(f", {word}" for word in words if word)
 
 
 def _mismatch(mismatch: Mismatch, case: Case, width: int) -> Iterator[tuple[str, RenderableType]]:
@@ -311,19 +286,7 @@ def _mismatch(mismatch: Mismatch, case: Case, width: int) -> Iterator[tuple[str,
         yield "along", along
     if mismatch.patterns is None and mismatch.worst is not None:
         yield mismatch.tensor, _slice(mismatch.worst, mismatch, sizes, width)
-    actual, expected = mismatch.actual_summary, mismatch.expected_summary
-    if mismatch.expected_type != "bool" and actual and expected and _tells(actual, expected):
-        yield "yours", summary(actual)
-        yield "expected", summary(expected)
-
-
-def _tells(actual: Summary, expected: Summary) -> bool:
-    """Return whether the statistics of two tensors differ so much that they help."""
-    if actual.not_finite != expected.not_finite:
-        return True
-    larger, smaller = max(actual.std, expected.std), min(actual.std, expected.std)
-    is_moved = abs(actual.mean - expected.mean) > expected.std
-    return larger > _TELLING_FACTOR * smaller or is_moved
+    yield from statistics_rows(mismatch)
 
 
 def _shapes(mismatch: Mismatch) -> Iterator[tuple[str, RenderableType]]:

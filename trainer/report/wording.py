@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from trainer.model.case import Case, axes
 from trainer.model.challenge import Signature
-from trainer.model.report import Affected, Summary
+from trainer.model.report import Affected, Diagnosis, Mismatch, Summary
+from trainer.report.visible import visible
 
 # The name of each letter that challenges use for a dimension.
 NAMES = {
@@ -21,6 +22,9 @@ NAMES = {
     "D": "features",
     "Dv": "features",
 }
+
+
+_TELLING_FACTOR = 1.5  # between two deviations
 
 
 def counted(number: int, noun: str) -> str:
@@ -158,6 +162,57 @@ def plain_inputs(case: Case, signatures: Sequence[Signature] = ()) -> str:
         is_alias = isinstance(value, str) and value in case.inputs
         shown.append(f"{name}={value if is_alias else words}")
     return ", ".join(shown)
+
+
+def case_rows(case: Case, signatures: Sequence[Signature]) -> Iterator[tuple[str, str]]:
+    """Yield labels and words for the sizes, the arguments and the setup of a case.
+
+    Args:
+        case: the case.
+        signatures: the callables of the contract; () if they are not known.
+    """
+    if case.sizes:
+        yield "sizes", sizes_in_words(case)
+    arguments = plain_inputs(case, signatures)
+    if function := called_function(case, signatures):
+        yield "call", f"{function}({arguments})"
+    elif arguments:
+        yield "inputs", arguments
+    if case.dims:
+        layouts = [f"{name} {layout} in memory" for name, layout in case.layout.items()]
+        given = ", ".join(f"{name}={value}" for name, value in case.init.items())
+        constructor = [f"constructor ({given})"] if given else []
+        yield "setup", ", ".join([case.dtype, f"{case.mode} mode", *layouts, *constructor])
+
+
+def statistics_rows(mismatch: Mismatch) -> Iterator[tuple[str, str]]:
+    """Yield the statistics of a wrong tensor and of the expected tensor, if they tell something."""
+    actual, expected = mismatch.actual_summary, mismatch.expected_summary
+    if mismatch.expected_type != "bool" and actual and expected and _tells(actual, expected):
+        yield "yours", summary(actual)
+        yield "expected", summary(expected)
+
+
+def _tells(actual: Summary, expected: Summary) -> bool:
+    """Return whether the statistics of two tensors differ so much that they help."""
+    if actual.not_finite != expected.not_finite:
+        return True
+    larger, smaller = max(actual.std, expected.std), min(actual.std, expected.std)
+    is_moved = abs(actual.mean - expected.mean) > expected.std
+    return larger > _TELLING_FACTOR * smaller or is_moved
+
+
+def diagnosis_rows(diagnosis: Diagnosis | None) -> Iterator[tuple[str, str]]:
+    """Yield the relation of the result to the right result, and the parts that are ruled out.
+
+    Without a named mistake the relation is the answer of the report, so it is left out here.
+    """
+    if diagnosis is None:
+        return
+    if diagnosis.layout and diagnosis.mistakes:
+        yield "result", visible(diagnosis.layout, lines=True)
+    if diagnosis.cleared:
+        yield "ruled out", ", ".join(diagnosis.cleared)
 
 
 def called_function(case: Case, signatures: Sequence[Signature]) -> str:
