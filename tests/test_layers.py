@@ -9,6 +9,7 @@ import re
 import shutil
 import subprocess
 import sys
+import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -184,3 +185,29 @@ def test_tests_mirror_the_source() -> None:
     assert modules - tested == WITHOUT_TESTS
     stems = tuple(module.removesuffix(".py") for module in modules)
     assert [path for path in tested if not path.startswith(stems)] == []
+
+
+# markupsafe comes with jinja2. Code for pytest, notebooks and clusters runs only where its package
+# is installed.
+NOT_DECLARED = {"markupsafe", "pytest", "_pytest", "IPython"}
+
+
+def test_every_imported_package_is_declared() -> None:
+    """An installation without the development tools has every package that the code imports."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    extras = project["optional-dependencies"]
+    declared = [*project["dependencies"], *extras["cluster"], *extras["similar"]]
+    names = {re.split(r"[<>=~! \[]", line)[0] for line in declared}
+    known = names | NOT_DECLARED | set(sys.stdlib_module_names) | {"trainer"}
+    unknown = set()
+    for path in (ROOT / "trainer").rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Import):
+                modules = [alias.name for alias in node.names]
+            elif isinstance(node, ast.ImportFrom) and not node.level:
+                modules = [node.module or ""]
+            else:
+                continue
+            undeclared = [name for name in modules if name.split(".")[0] not in known]
+            unknown |= {f"{path.name}: {name}" for name in undeclared}
+    assert not unknown

@@ -353,7 +353,7 @@ def test_key_shows_the_next_part_in_a_terminal(
 ) -> None:
     """The prompt has the next part in words. q and Escape stop."""
     typed = iter(keys)
-    monkeypatch.setattr("click.getchar", lambda: next(typed))
+    monkeypatch.setattr("typer.getchar", lambda: next(typed))
     monkeypatch.setattr("sys.stdin.isatty", lambda: True, raising=False)
     monkeypatch.setattr("sys.stdout.isatty", lambda: True, raising=False)
     shown = [check._wait_for_key(words) for words in ("the line", "a question", "why")[: len(keys)]]

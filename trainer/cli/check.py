@@ -9,7 +9,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import click
 import typer
 
 from trainer.app.find_file import find_challenge, is_default_file
@@ -199,6 +198,6 @@ def _wait_for_key(following: str) -> bool:
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
         return True
     typer.echo(f"\nAny key shows {following}; q stops. ", nl=False)
-    key = click.getchar()
+    key = typer.getchar()
     typer.echo()
     return key.lower() not in ("q", "\x1b")
