@@ -1,4 +1,8 @@
-"""Batch and heads in one axis, an additive bias, softmax by hand, nested modules, index_select for the groups."""
+"""Put batch and heads on one axis, add a bias for the mask, and write the softmax by hand.
+
+The keys and values are copied with index_select, and the hand-written softmax makes more tensors
+of the size of the scores than torch.softmax.
+"""
 
 import math
 

@@ -1,4 +1,7 @@
-"""Keep the sizes in a frozen dataclass; type hints, overloads, asserts, a timer and logging."""
+"""Keep the sizes in a frozen dataclass, with type hints, overloads, asserts, a timer and logging.
+
+The computation is that of the reference, so it costs the same.
+"""
 
 from __future__ import annotations
 

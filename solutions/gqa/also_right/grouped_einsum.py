@@ -1,4 +1,8 @@
-"""No copy of k and v: the group is an axis of the queries."""
+"""Make the group an axis of the queries, so that an einsum needs no copy of k and v.
+
+This saves H / Hkv times the memory of k and v. The price is a reshape of the queries and an output
+with one more axis.
+"""
 
 import torch
 import torch.nn as nn

@@ -1,4 +1,7 @@
-"""Layers whose names say nothing: the grader finds out by trying which is which."""
+"""Give the layers names that say nothing: the grader finds out by trying which is which.
+
+The computation is that of the reference, so it costs the same.
+"""
 
 import torch
 from torch import nn

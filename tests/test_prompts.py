@@ -1,0 +1,50 @@
+"""Tests of the prompts: their examples run, their questions have answers, the numbers are right."""
+
+import ast
+import doctest
+from pathlib import Path
+
+import pytest
+import torch
+from torch import nn
+
+from trainer.model.challenge import Challenge
+from trainer.packs import pack_reader
+from trainer.packs.follow_up import follow_up_troubles, follow_ups
+
+CHALLENGES = pack_reader.read_pack(pack_reader.built_in_pack())
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+@pytest.mark.parametrize("challenge", CHALLENGES, ids=lambda challenge: challenge.id)
+def test_reference_gives_the_results_of_the_example(challenge: Challenge, language: str) -> None:
+    names: dict[str, object] = {"torch": torch, "nn": nn}
+    exec(compile(pack_reader.solution(challenge), challenge.file_name, "exec"), names)
+    text = pack_reader.prompt(challenge, language).replace("```", "")
+    test = doctest.DocTestParser().get_doctest(text, names, challenge.id, None, 0)
+    assert test.examples, "the prompt has no example"
+    output: list[str] = []
+    with torch.random.fork_rng():
+        torch.manual_seed(0)
+        failed, _ = doctest.DocTestRunner().run(test, out=output.append)
+    assert not failed, "".join(output)
+
+
+@pytest.mark.parametrize("challenge", CHALLENGES, ids=lambda challenge: challenge.id)
+def test_every_follow_up_question_has_an_answer_with_computed_numbers(challenge: Challenge) -> None:
+    assert follow_ups(challenge)
+    assert all(follow_up.answer for follow_up in follow_ups(challenge, "zh"))
+    assert list(follow_up_troubles(challenge)) == []
+
+
+@pytest.mark.parametrize("challenge", CHALLENGES, ids=lambda challenge: challenge.id)
+def test_every_other_answer_says_what_it_does_and_what_it_costs(challenge: Challenge) -> None:
+    for path in sorted((challenge.solutions / "also_right").glob("*.py")):
+        paragraphs = docstring(path).split("\n\n")
+        assert len(paragraphs) == 2, f"{path.name}: one paragraph for each"
+        assert all(paragraph.rstrip().endswith(".") for paragraph in paragraphs), path.name
+
+
+def docstring(path: Path) -> str:
+    """Return the docstring of a file without running it."""
+    return ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) or ""
