@@ -2,7 +2,7 @@
 
 import torch
 
-from trainer.casekit import CaseMaker, SecondCall, suites
+from trainer.casekit import CaseMaker, SecondCall, realistic_call, shaped, suites
 from trainer.worker.returns import unpack
 
 
@@ -122,3 +122,15 @@ def cases(draw):
 # The diagnosis changes entries of KEYS and observes QUERIES, to see which keys a query attends to.
 KEYS, QUERIES = "values", "out"
 SCORED_BY = {"values": "keys"}
+
+
+def realistic():
+    """Return the call that is measured after a pass: the sizes of a translation model."""
+    return realistic_call(
+        "a layer of width 512, B = 1, 256 queries, 256 keys",
+        init={"query_dim": 512, "key_dim": 512, "hidden_dim": 512},
+        query=shaped(1, 256, 512),
+        keys=shaped(1, 256, 512),
+        values=shaped(1, 256, 512),
+        mask=None,
+    )

@@ -1,6 +1,14 @@
 """Cases for cross-attention. E is the width of memory, which may differ from that of x."""
 
-from trainer.casekit import CaseMaker, Projected, SecondCall, bad_heads, suites
+from trainer.casekit import (
+    CaseMaker,
+    Projected,
+    SecondCall,
+    bad_heads,
+    realistic_call,
+    shaped,
+    suites,
+)
 
 ROLES = Projected(key="memory", value="memory")
 
@@ -96,3 +104,14 @@ def refusals():
 # The diagnosis changes entries of KEYS and observes QUERIES, to see which keys a query attends to.
 KEYS, QUERIES = "memory", "out"
 values_alone = ROLES.without_queries
+
+
+def realistic():
+    """Return the call that is measured after a pass: a decoder layer that reads 2048 tokens."""
+    return realistic_call(
+        "a layer of 1024 with 16 heads, B = 1, Lq = 256, Lk = 2048",
+        init={"d_model": 1024, "num_heads": 16},
+        x=shaped(1, 256, 1024),
+        memory=shaped(1, 2048, 1024),
+        mask=shaped(1, 2048, dtype="bool"),
+    )

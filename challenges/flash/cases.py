@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import torch
 
-from trainer.casekit import CaseMaker, Direct, suites
+from trainer.casekit import CaseMaker, Direct, realistic_call, shaped, suites
 
 
 def drive(attention, given):
@@ -160,3 +160,14 @@ def memory_cases(case):
 # The diagnosis changes entries of KEYS and observes QUERIES, to see which keys a query attends to.
 KEYS, QUERIES = "v", "out"
 SCORED_BY = {"v": "k"}
+
+
+def realistic():
+    """Return the call that is measured after a pass: the heads of a layer."""
+    return realistic_call(
+        "32 heads of 128, B = 1, L = 2048, causal",
+        q=shaped(1, 32, 2048, 128),
+        k=shaped(1, 32, 2048, 128),
+        v=shaped(1, 32, 2048, 128),
+        causal=True,
+    )

@@ -1,6 +1,6 @@
 """Cases for grouped-query attention: H query heads share Hkv key/value heads."""
 
-from trainer.casekit import CaseMaker, Projected, bad_groups, suites
+from trainer.casekit import CaseMaker, Projected, bad_groups, realistic_call, shaped, suites
 
 ROLES = Projected(kv_heads="Hkv")
 
@@ -60,3 +60,13 @@ refusals = bad_groups
 # The diagnosis changes entries of KEYS and observes QUERIES, to see which keys a query attends to.
 KEYS, QUERIES = "x", "out"
 values_alone = ROLES.without_queries
+
+
+def realistic():
+    """Return the call that is measured after a pass: a layer of Llama 3 8B with a causal mask."""
+    return realistic_call(
+        "a layer of Llama 3 8B, B = 1, L = 2048",
+        init={"d_model": 4096, "num_heads": 32, "num_kv_heads": 8},
+        x=shaped(1, 2048, 4096),
+        mask=shaped(2048, 2048, dtype="bool"),
+    )

@@ -2,7 +2,7 @@
 
 import torch
 
-from trainer.casekit import CachedMaker, Projected, bad_groups, caches
+from trainer.casekit import CachedMaker, Projected, bad_groups, caches, realistic_call, shaped
 from trainer.worker.returns import unpack
 
 ROLES = Projected(kv_heads="Hkv", bias=False)
@@ -83,3 +83,15 @@ refusals = bad_groups
 KEYS, CACHED, QUERIES = "x", "past_v", "out"
 SCORED_BY = {"past_v": "past_k"}
 values_alone = ROLES.without_queries
+
+
+def realistic():
+    """Return the call that is measured after a pass: one decode step of a layer of Llama 3 8B."""
+    return realistic_call(
+        "one decode step of a layer of Llama 3 8B, B = 1, 2047 cached tokens",
+        init={"d_model": 4096, "num_heads": 32, "num_kv_heads": 8},
+        x=shaped(1, 1, 4096),
+        past_k=shaped(1, 8, 2047, 128),
+        past_v=shaped(1, 8, 2047, 128),
+        chunks=(1,),
+    )

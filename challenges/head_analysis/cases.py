@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 import torch
 
-from trainer.casekit import Case, CaseMaker, suites
+from trainer.casekit import Case, CaseMaker, realistic_call, shaped, suites
 
 OUTPUTS = {"attention_entropy": "entropy", "mean_attention_distance": "distance"}
 
@@ -303,3 +303,12 @@ def classified(draw):
     many = kinds("many tokens", heads(14, to_all=(0.2, 0.2, 3.0, 3.2)), **counted)
     few = kinds("few tokens", heads(5, to_all=(0.2, 0.2, 1.2, 1.4)), **counted)
     yield replace(few, larger=many)
+
+
+def realistic():
+    """Return the call that is measured after a pass: the entropies of all heads of a layer."""
+    return realistic_call(
+        "attention_entropy of 32 heads, B = 1, L = 2048",
+        function="attention_entropy",
+        weights=shaped(1, 32, 2048, 2048),
+    )

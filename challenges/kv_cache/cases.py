@@ -2,7 +2,7 @@
 
 import torch
 
-from trainer.casekit import CachedMaker, Projected, bad_heads, caches
+from trainer.casekit import CachedMaker, Projected, bad_heads, caches, realistic_call, shaped
 from trainer.worker.returns import unpack
 
 ROLES = Projected()
@@ -78,3 +78,15 @@ refusals = bad_heads
 KEYS, CACHED, QUERIES = "x", "past_v", "out"
 SCORED_BY = {"past_v": "past_k"}
 values_alone = ROLES.without_queries
+
+
+def realistic():
+    """Return the call that is measured after a pass: one decode step after 2047 tokens."""
+    return realistic_call(
+        "one decode step of a layer of 4096 with 32 heads, B = 1, 2047 cached tokens",
+        init={"d_model": 4096, "num_heads": 32},
+        x=shaped(1, 1, 4096),
+        past_k=shaped(1, 32, 2047, 128),
+        past_v=shaped(1, 32, 2047, 128),
+        chunks=(1,),
+    )

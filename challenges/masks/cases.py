@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import torch
 
-from trainer.casekit import CaseMaker, suites
+from trainer.casekit import CaseMaker, realistic_call, shaped, suites
 
 
 def drive(masks, given):
@@ -105,3 +105,13 @@ def cases(draw):
         (cross, {"B": 2, "Lq": 3, "Lk": 19}, {"B": 9, "Lq": 10, "Lk": 29}),
     ):
         yield from suites.growth(case, "everything", small, large)
+
+
+def realistic():
+    """Return the call that is measured after a pass: the mask of a decoder for one sequence."""
+    return realistic_call(
+        "decoder_mask, B = 1, L = 2048",
+        function="decoder_mask",
+        lengths=shaped(1, dtype="int64"),
+        max_len=2048,
+    )

@@ -2,7 +2,15 @@
 
 from dataclasses import replace
 
-from trainer.casekit import CaseMaker, Projected, SecondCall, bad_heads, suites
+from trainer.casekit import (
+    CaseMaker,
+    Projected,
+    SecondCall,
+    bad_heads,
+    realistic_call,
+    shaped,
+    suites,
+)
 from trainer.worker.returns import unpack
 
 ROLES = Projected(query="query", key="key", value="value")
@@ -103,3 +111,15 @@ refusals = bad_heads
 # The diagnosis changes entries of KEYS and observes QUERIES, to see which keys a query attends to.
 KEYS, QUERIES = "value", "out"
 SCORED_BY = {"value": "key"}
+
+
+def realistic():
+    """Return the call that is measured after a pass: a layer of Llama 2 7B with a causal mask."""
+    return realistic_call(
+        "a layer of 4096 with 32 heads, B = 1, L = 2048",
+        init={"d_model": 4096, "num_heads": 32},
+        query=shaped(1, 2048, 4096),
+        key=shaped(1, 2048, 4096),
+        value=shaped(1, 2048, 4096),
+        mask=shaped(2048, 2048, dtype="bool"),
+    )

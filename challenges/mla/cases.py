@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import torch
 
-from trainer.casekit import Projected, RotaryMaker, positions, suites
+from trainer.casekit import Projected, RotaryMaker, positions, realistic_call, shaped, suites
 
 
 @dataclass(frozen=True)
@@ -144,3 +144,22 @@ KEYS, QUERIES = "x", "out"
 def values_alone(parameters):
     """Return parameters that make all queries zero."""
     return parameters | {"q_down.weight": 0 * parameters["q_down.weight"]}
+
+
+def realistic():
+    """Return the call that is measured after a pass: a layer in the form of DeepSeek-V2-Lite."""
+    return realistic_call(
+        "a layer of 2048 with 16 heads and kv_rank 512, B = 1, L = 2048",
+        init={
+            "d_model": 2048,
+            "num_heads": 16,
+            "q_rank": 1536,
+            "kv_rank": 512,
+            "nope_dim": 128,
+            "rope_dim": 64,
+            "v_dim": 128,
+        },
+        x=shaped(1, 2048, 2048),
+        mask=shaped(2048, 2048, dtype="bool"),
+        position_ids=None,
+    )

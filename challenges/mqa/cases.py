@@ -1,6 +1,14 @@
 """Cases for multi-query attention: all query heads share one head of keys and values."""
 
-from trainer.casekit import CaseMaker, Projected, SecondCall, bad_heads, suites
+from trainer.casekit import (
+    CaseMaker,
+    Projected,
+    SecondCall,
+    bad_heads,
+    realistic_call,
+    shaped,
+    suites,
+)
 
 ROLES = Projected(kv_heads="")
 
@@ -61,3 +69,13 @@ refusals = bad_heads
 # The diagnosis changes entries of KEYS and observes QUERIES, to see which keys a query attends to.
 KEYS, QUERIES = "x", "out"
 values_alone = ROLES.without_queries
+
+
+def realistic():
+    """Return the call that is measured after a pass: Llama 2 7B with a single key/value head."""
+    return realistic_call(
+        "a layer of 4096 with 32 heads, B = 1, L = 2048",
+        init={"d_model": 4096, "num_heads": 32},
+        x=shaped(1, 2048, 4096),
+        mask=shaped(2048, 2048, dtype="bool"),
+    )

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import torch
 
-from trainer.casekit import CaseMaker, RotaryMaker, positions, suites
+from trainer.casekit import CaseMaker, RotaryMaker, positions, realistic_call, shaped, suites
 from trainer.worker.returns import unpack
 
 
@@ -106,3 +106,15 @@ def rotations(draw):
     large = {"B": 7, "L": 9, "H": 40, "Hkv": 5, "T": 13}
     yield from suites.growth(case, "everything", small, large)
     yield from suites.growth(case, "everything, no positions", small, large, positions=None)
+
+
+def realistic():
+    """Return the call that is measured after a pass: the rotation of a whole layer."""
+    return realistic_call(
+        "32 heads of 128, B = 1, L = 2048",
+        q=shaped(1, 32, 2048, 128),
+        k=shaped(1, 8, 2048, 128),
+        cos=shaped(2048, 128),
+        sin=shaped(2048, 128),
+        position_ids=None,
+    )

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import torch
 
-from trainer.casekit import RotaryMaker, SecondCall, positions, suites
+from trainer.casekit import RotaryMaker, SecondCall, positions, realistic_call, shaped, suites
 
 
 def drive(rope, given):
@@ -56,3 +56,12 @@ def cases(draw):
     small, large = {"B": 2, "H": 4, "L": 3, "D": 12}, {"B": 7, "H": 36, "L": 11}
     yield from suites.growth(case, "everything", small, large)
     yield from suites.growth(line, "everything", small, large)
+
+
+def realistic():
+    """Return the call that is measured after a pass: the rotation of the queries of a layer."""
+    return realistic_call(
+        "32 heads of 128, B = 1, L = 2048",
+        x=shaped(1, 32, 2048, 128),
+        position_ids=shaped(2048, dtype="int64"),
+    )

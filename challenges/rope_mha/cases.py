@@ -1,6 +1,14 @@
 """Cases for multi-head attention with RoPE. T is max_seq_len, the number of rows of the table."""
 
-from trainer.casekit import Projected, RotaryMaker, bad_heads, positions, suites
+from trainer.casekit import (
+    Projected,
+    RotaryMaker,
+    bad_heads,
+    positions,
+    realistic_call,
+    shaped,
+    suites,
+)
 
 ROLES = Projected(fused="qkv_proj")
 
@@ -68,3 +76,14 @@ refusals = bad_heads
 # The diagnosis changes entries of KEYS and observes QUERIES, to see which keys a query attends to.
 KEYS, QUERIES = "x", "out"
 values_alone = ROLES.without_queries
+
+
+def realistic():
+    """Return the call that is measured after a pass: a layer of Llama 2 7B with a causal mask."""
+    return realistic_call(
+        "a layer of 4096 with 32 heads, B = 1, L = 2048",
+        init={"d_model": 4096, "num_heads": 32, "max_seq_len": 2048},
+        x=shaped(1, 2048, 4096),
+        mask=shaped(2048, 2048, dtype="bool"),
+        position_ids=None,
+    )

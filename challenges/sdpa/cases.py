@@ -2,7 +2,7 @@
 
 import torch
 
-from trainer.casekit import CaseMaker, Direct, SecondCall, suites
+from trainer.casekit import CaseMaker, Direct, SecondCall, realistic_call, shaped, suites
 
 
 def drive(attention, given):
@@ -79,3 +79,14 @@ def cases(draw):
 # The diagnosis changes entries of KEYS and observes QUERIES, to see which keys a query attends to.
 KEYS, QUERIES = "v", "out"
 SCORED_BY = {"v": "k"}
+
+
+def realistic():
+    """Return the call that is measured after a pass: 32 heads of 128 with a causal mask."""
+    return realistic_call(
+        "32 heads of 128, B = 1, L = 2048",
+        q=shaped(1, 32, 2048, 128),
+        k=shaped(1, 32, 2048, 128),
+        v=shaped(1, 32, 2048, 128),
+        mask=shaped(2048, 2048, dtype="bool"),
+    )

@@ -40,15 +40,31 @@ GRADES = [
         id="one failure is allowed",
     ),
     pytest.param(
-        SinceStart(failed=2), 0.3 * PAR, 3, "6 of 20 min, no hint", id="two failures are not easy"
+        SinceStart(failed=2),
+        0.3 * PAR,
+        3,
+        "6 of 20 min, no hint, 2 failed attempts",
+        id="two failures are not easy",
     ),
-    pytest.param(SinceStart(hint=1), 0.3 * PAR, 3, "6 of 20 min, 1 hint", id="a hint is not easy"),
-    pytest.param(SinceStart(), 0.61 * PAR, 3, "12 of 20 min, no hint", id="slower is not easy"),
+    pytest.param(
+        SinceStart(hint=1),
+        0.3 * PAR,
+        3,
+        "6 of 20 min, 1 hint, 0 failed attempts",
+        id="a hint is not easy",
+    ),
+    pytest.param(
+        SinceStart(),
+        0.61 * PAR,
+        3,
+        "12 of 20 min, no hint, 0 failed attempts",
+        id="slower is not easy",
+    ),
     pytest.param(
         SinceStart(hint=1, failed=7),
         1.5 * PAR,
         3,
-        "30 of 20 min, 1 hint",
+        "30 of 20 min, 1 hint, 7 failed attempts",
         id="just good",
     ),
     pytest.param(
@@ -65,16 +81,24 @@ GRADES = [
         id="many failures",
     ),
     pytest.param(
-        SinceStart(hint=3), 0.3 * PAR, 2, "all hints were taken, 6 of 20 min", id="all hints"
+        SinceStart(hint=3),
+        0.3 * PAR,
+        2,
+        "6 of 20 min, all hints, 0 failed attempts",
+        id="all hints",
     ),
     pytest.param(
-        SinceStart(solution=True), 0.1 * PAR, 1, "the solution was seen", id="the solution"
+        SinceStart(solution=True),
+        0.1 * PAR,
+        1,
+        "the solution was seen, 2 of 20 min, no hint, 0 failed attempts",
+        id="the solution",
     ),
     pytest.param(
         SinceStart(solution=True, hint=3, failed=20),
         9 * PAR,
         1,
-        "the solution was seen",
+        "the solution was seen, 180 of 20 min, all hints, 20 failed attempts",
         id="the solution counts before everything else",
     ),
 ]

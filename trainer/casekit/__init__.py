@@ -2,7 +2,8 @@
 
 `CaseMaker` turns names and sizes into cases. `suites`, `caches` and `positions` offer the hard
 cases that many challenges share. `bad_heads` and `bad_groups` yield constructor arguments that must
-be refused. `challenges/gqa/cases.py` is a good example to start from.
+be refused. `realistic_call` describes the call that is measured after a pass.
+`challenges/gqa/cases.py` is a good example to start from.
 """
 
 from trainer.casekit import caches, positions, suites
@@ -11,6 +12,7 @@ from trainer.casekit.caches import CachedMaker
 from trainer.casekit.draw import Draw
 from trainer.casekit.maker import CaseMaker, SecondCall
 from trainer.casekit.positions import RotaryMaker
+from trainer.casekit.realistic import realistic_call, shaped
 from trainer.casekit.roles import Direct, Projected
 from trainer.casekit.scores import Scores
 from trainer.model.case import Case, Refusal
@@ -30,5 +32,7 @@ __all__ = [
     "bad_heads",
     "caches",
     "positions",
+    "realistic_call",
+    "shaped",
     "suites",
 ]

@@ -14,6 +14,7 @@ from trainer.app.start_challenge import (
     hand_out,
     hand_out_afresh,
     is_review_under_way,
+    language,
     next_challenge,
     prompt_text,
 )
@@ -133,6 +134,8 @@ def practise(
             stage="where" if in_stages else "cause",
             purpose=purpose,
             packs=known_packs.roots(),
+            challenges=tuple(known_packs.catalogue().challenges),
+            language=language(),
         )
         result = run_session(request, journal)
         typer.echo(_farewell(challenge, path, result, known_packs.pack_option(challenge)))

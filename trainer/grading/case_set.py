@@ -153,8 +153,28 @@ class CaseSet:
             purpose=purpose,
             measured=measured,
             signatures=list(self.content.signatures),
+            realistic=self._realistic_run() if purpose == "facts" else None,
         )
         return encode(body, table)
+
+    def _realistic_run(self) -> Run | None:
+        """Return the realistic call of the challenge, if the challenge describes one."""
+        case = self.content.realistic()
+        if case is None:
+            return None
+        return Run(
+            sizes=dict(case.sizes),
+            init=dict(case.init),
+            inputs=TensorTable().tree(case.inputs),  # shapes only, so no tensor enters the table
+            again={},
+            parameters={},
+            cotangents={},
+            dtype=case.dtype,
+            mode=case.mode,
+            layout={},
+            differentiable=[],
+            probe=None,
+        )
 
     def decoded_request(self, purpose: Purpose) -> tuple[Request, list[Tensor]]:
         """Return the request as a worker decodes it.

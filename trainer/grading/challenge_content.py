@@ -84,6 +84,10 @@ class Content:
                 f"{self.cases_path}: cases() raises {type(error).__name__}: {error}."
             ) from error
 
+    def realistic(self) -> Case | None:
+        """Return the call that is measured after a pass; None if `cases.py` describes none."""
+        return self.names["realistic"]() if "realistic" in self.names else None
+
     def refusals(self) -> tuple[Refusal, ...]:
         """Return the constructor arguments that a submission must refuse."""
         return tuple(self.names["refusals"]()) if "refusals" in self.names else ()

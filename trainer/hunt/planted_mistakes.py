@@ -24,9 +24,11 @@ from random import Random
 from trainer.model.challenge import Challenge, Mistake
 from trainer.model.errors import PackError
 from trainer.packs import pack_reader
+from trainer.packs.likely_mistakes import likely_mistakes
 from trainer.packs.mistakes import lines_of, patch, patch_all, read_mistakes
 
 _TWO = 1 / 3  # the share of hunts with two mistakes
+_ENOUGH = 3  # likely mistakes, so that two hunts in a row differ
 _CONSTANT_TEST = re.compile(r"\b(if|while) (True|False)\b")  # a reader notices it at once
 
 
@@ -63,11 +65,19 @@ class BrokenReference:
     missing: bool
 
 
-def fair_mistakes(mistakes: Sequence[Mistake]) -> list[Mistake]:
-    """Return the mistakes that the learner has to search for.
+def fair_mistakes(mistakes: Sequence[Mistake], source: str) -> list[Mistake]:
+    """Return the mistakes that the learner has to search for, because a person would write them.
 
-    Leave out mistakes that replace a condition with `if False:` or the like.
+    If fewer than three of the mistakes are likely, leave out only the mistakes that replace a
+    condition with `if False:` or the like.
+
+    Args:
+        mistakes: The mistakes of the challenge.
+        source: The text of the reference.
     """
+    likely = likely_mistakes(source, mistakes)
+    if len(likely) >= _ENOUGH:
+        return likely
     return [mistake for mistake in mistakes if not _CONSTANT_TEST.search(mistake.now)]
 
 
@@ -86,7 +96,7 @@ def choose_mistakes(
     Returns:
         The mistakes in the order of their lines.
     """
-    pool = fair_mistakes(mistakes) or list(mistakes)
+    pool = fair_mistakes(mistakes, source) or list(mistakes)
     if rng.random() < _TWO:
         first = rng.choice(pool)
         for other in rng.sample(pool, len(pool)):

@@ -1,7 +1,7 @@
-"""Read the follow-up questions of a prompt, and the model answers of `solutions/<id>/follow_up.toml`.
+"""Read the follow-up questions of a prompt and their model answers.
 
-The questions are the last numbered list of the prompt. The answers have the same order. They are
-hidden until the challenge is passed.
+The answers are in `solutions/<id>/follow_up.toml`. The questions are the last numbered list of the
+prompt. The answers have the same order. They are hidden until the challenge is passed.
 """
 
 from __future__ import annotations

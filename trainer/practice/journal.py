@@ -308,6 +308,20 @@ class Journal:
             progress[challenge] = ChallengeProgress(state, count, hints.get(challenge, 0))
         return progress
 
+    def last_sources(self, challenge: str, count: int) -> list[tuple[float, str, str]]:
+        """Return the last attempts that count, the oldest first.
+
+        Returns:
+            For each attempt: its time in seconds since the epoch, its verdict, and its source.
+        """
+        rows = self._read(
+            "SELECT at, verdict, source FROM attempts "
+            f"WHERE challenge = ? AND {_COUNTS} ORDER BY at DESC, rowid DESC LIMIT ?",
+            challenge,
+            count,
+        )
+        return [(row[0], row[1], row[2]) for row in reversed(rows)]
+
     def attempts(self, *, replaced: bool = False) -> list[Attempt]:
         """Return the attempts in order, without their sources, with their diagnosed mistakes.
 

@@ -59,7 +59,7 @@ def challenge_of(item: str) -> str | None:
 
 
 def grade(since: SinceStart, seconds: float, par_seconds: float) -> tuple[Grade, str]:
-    """Return the grade of a pass, and the reason in words.
+    """Return the grade of a pass, and everything that decided it in words.
 
     Args:
         since: The events since the stub was handed out, before this pass.
@@ -67,28 +67,24 @@ def grade(since: SinceStart, seconds: float, par_seconds: float) -> tuple[Grade,
         par_seconds: The challenge's par time in seconds.
     """
     share = seconds / par_seconds if par_seconds > 0 else 0.0
-    time = f"{seconds / 60:.0f} of {par_seconds / 60:.0f} min"
+    attempts = "attempt" if since.failed == 1 else "attempts"
+    reasons = (
+        f"{seconds / 60:.0f} of {par_seconds / 60:.0f} min, {_hints(since.hint)}, "
+        f"{since.failed} failed {attempts}"
+    )
     if since.solution:
-        return 1, "the solution was seen"
-    if since.hint >= 3:
-        return 2, f"all hints were taken, {time}"
-    if since.hint == 2 or share > 1.5 or since.failed >= _MANY_FAILED:
-        return (
-            2,
-            f"{time}, {_hints(since.hint)}, "
-            f"{since.failed} failed {'attempt' if since.failed == 1 else 'attempts'}",
-        )
+        return 1, f"the solution was seen, {reasons}"
+    if since.hint >= 2 or share > 1.5 or since.failed >= _MANY_FAILED:
+        return 2, reasons
     if since.hint == 0 and share <= 0.6 and since.failed <= 1:
-        return (
-            4,
-            f"{time}, no hint, "
-            f"{since.failed} failed {'attempt' if since.failed == 1 else 'attempts'}",
-        )
-    return 3, f"{time}, {_hints(since.hint)}"
+        return 4, reasons
+    return 3, reasons
 
 
 def _hints(level: int) -> str:
-    return "no hint" if level == 0 else f"{level} {'hint' if level == 1 else 'hints'}"
+    if level >= 3:
+        return "all hints"
+    return ("no hint", "1 hint", "2 hints")[level]
 
 
 def items(reviews: Iterable[Review], now: float) -> dict[str, ScheduledItem]:

@@ -149,7 +149,8 @@ def draw_line_question(challenges: Sequence[Challenge], rng: Random) -> DrawnQue
     """
     challenge = rng.choice(challenges)
     mistakes = read_mistakes(challenge)
-    return line_question(challenge, rng.choice(fair_mistakes(mistakes) or list(mistakes)))
+    fair = fair_mistakes(mistakes, pack_reader.solution(challenge))
+    return line_question(challenge, rng.choice(fair or list(mistakes)))
 
 
 def line_question(challenge: Challenge, mistake: Mistake) -> DrawnQuestion:

@@ -12,6 +12,7 @@ from typing import Any, Literal
 
 import msgspec
 
+from trainer.model.lesson import Lesson
 from trainer.model.pack_rows import Item, Row
 from trainer.model.report import Report, Trace
 from trainer.model.submission import Submission
@@ -81,6 +82,15 @@ class TraceLines(msgspec.Struct, tag=True, frozen=True):
     id: int = 0
 
 
+class Teach(msgspec.Struct, tag=True, frozen=True):
+    """Measure a submission that has passed, and the right answers of the pack."""
+
+    challenge: str
+    submission: Submission
+    seed: int
+    id: int = 0
+
+
 class CheckItems(msgspec.Struct, tag=True, frozen=True):
     """Check items of a challenge of the server's first pack with all seeds."""
 
@@ -109,6 +119,13 @@ class Traced(msgspec.Struct, tag=True, frozen=True):
     trace: Trace
 
 
+class Taught(msgspec.Struct, tag=True, frozen=True):
+    """The lesson about a submission that passed."""
+
+    id: int
+    lesson: Lesson
+
+
 class Checked(msgspec.Struct, tag=True, frozen=True):
     """The rows of the checked items."""
 
@@ -130,8 +147,8 @@ class Refused(msgspec.Struct, tag=True, frozen=True):
     is_for_all: bool = False
 
 
-Request = Prepare | Grade | GradeReference | TraceLines | CheckItems
-Reply = Ready | Verdict | Traced | Checked | Refused
+Request = Prepare | Grade | GradeReference | TraceLines | Teach | CheckItems
+Reply = Ready | Verdict | Traced | Taught | Checked | Refused
 Message = Request | Reply
 
 

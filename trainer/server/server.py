@@ -23,7 +23,7 @@ os.environ.setdefault(
 
 from trainer.diagnosis.diagnose import Diagnoser
 from trainer.diagnosis.tracing import trace
-from trainer.grading.grader import Grader
+from trainer.grading.grader import Grader, Judgement
 from trainer.model.challenge import Challenge
 from trainer.model.errors import DrillError, GraderError
 from trainer.model.submission import Submission
@@ -40,6 +40,8 @@ from trainer.server.messages import (
     Refused,
     Reply,
     Request,
+    Taught,
+    Teach,
     Traced,
     TraceLines,
     Verdict,
@@ -48,6 +50,7 @@ from trainer.server.messages import (
     write_message,
 )
 from trainer.server.pack_check import PackChecker
+from trainer.teaching.teacher import Teacher
 from trainer.worker.forkserver_client import Limits
 from trainer.worker.worker_client import SupersededError
 
@@ -70,6 +73,7 @@ class GradingServer:
         self._next_seed = _fresh_seed()
         self._shared: list[tuple[Challenge, int]] = []
         self._checked: Challenge | None = None
+        self._passed: Judgement | None = None  # the last pass, which a lesson may be about
         self._refusals: dict[bool, str] = {}
         self._digests: dict[Path, str] = {}
 
@@ -100,6 +104,8 @@ class GradingServer:
                     challenge = self._found(request.challenge)
                     traced = trace(self._grader, challenge, request.submission, request.seed)
                     yield Traced(request.id, traced)
+                case Teach():
+                    yield self._teach(request)
                 case CheckItems():
                     yield self._check_items(request)
         except (DrillError, GraderError) as error:
@@ -132,10 +138,28 @@ class GradingServer:
             judgement = self._grader.grade(challenge, request.submission, seed, request.case)
             if judgement.report.verdict != "passed" and request.is_early_wanted:
                 yield Verdict(request.id, judgement.report, is_final=False)
+            if judgement.report.verdict == "passed":
+                self._passed = judgement
             yield Verdict(request.id, self._diagnoser.report(judgement))
         finally:
             if not request.is_shared:
                 self._grader.forget(challenge)
+
+    def _teach(self, request: Teach) -> Reply:
+        """Return the lesson about the last pass. Judge the submission again if it is another."""
+        last = self._passed
+        is_last = (
+            last is not None
+            and last.submission == request.submission
+            and last.report.challenge == request.challenge
+        )
+        if last is None or not is_last:
+            challenge = self._found(request.challenge)
+            last = self._grader.grade(challenge, request.submission, request.seed)
+            self._grader.forget(challenge)
+        if last.report.verdict != "passed":
+            return Refused(request.id, "There is no lesson: the file does not pass any more.")
+        return Taught(request.id, Teacher(self._grader.workers).lesson(last))
 
     def _grade_reference(self, request: GradeReference) -> Reply:
         challenge = self._found(request.challenge)

@@ -53,6 +53,8 @@ class SessionRequest:
         purpose: the purpose of the attempts.
         packs: the folders of all known packs. The challenge is looked up in them, and a submission
             sees none of them.
+        challenges: all known challenges, in the order of the packs.
+        language: the language of prompts and follow-up questions.
         sitting: the place in an interview, or None. In an interview the clock starts when the
             learner presses Enter on the opening page.
     """
@@ -65,6 +67,8 @@ class SessionRequest:
     stage: Stage = "cause"
     purpose: Purpose = "practice"
     packs: tuple[Path, ...] = field(default_factory=lambda: (built_in_pack(),))
+    challenges: tuple[Challenge, ...] = ()
+    language: str = "en"
     sitting: Sitting | None = None
 
 

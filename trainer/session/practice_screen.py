@@ -22,6 +22,7 @@ from textual.containers import Horizontal, VerticalScroll
 from textual.geometry import Size
 from textual.widgets import Static
 
+from trainer.app.next_steps import next_steps
 from trainer.model.errors import DrillError, GraderError
 from trainer.model.report import Report, Trace
 from trainer.model.submission import Submission
@@ -41,10 +42,14 @@ from trainer.server.messages import (
     Ready,
     Refused,
     Reply,
+    Taught,
+    Teach,
     Traced,
     TraceLines,
     Verdict,
 )
+from trainer.session.after_pass import AfterPass, after_pass
+from trainer.session.after_pass_view import render_after_pass
 from trainer.session.editor import find_editor, run_editor
 from trainer.session.model import SessionRequest, SessionResult, Sitting
 from trainer.session.session_state import SessionState
@@ -61,6 +66,8 @@ _KEYS: dict[str, tuple[str, str]] = {
     "hint": ("h", "hint"),
     "why": ("w", "why"),
     "trace": ("t", "trace"),
+    "answers": ("o", "other answers"),
+    "questions": ("f", "follow-up questions"),
     "edit": ("e", "edit"),
     "reset": ("x", "reset"),
     "next": ("n", "next"),
@@ -143,6 +150,8 @@ class SessionApp(App[SessionResult]):
         self._drawn_hints = -1
         self._room = Size(80, 24)
         self._stop = asyncio.Event()
+        self.after: AfterPass | None = None
+        self._is_reset_announced = False  # the key x was pressed once
 
     # The screen
 
@@ -325,6 +334,8 @@ class SessionApp(App[SessionResult]):
             for name, (key, label) in _KEYS.items()
             if self._works(name)
         ]
+        if self._works("reveal"):
+            keys.append(("enter", "show the answer"))
         if self._works("overrule"):
             keys.append(("1-4", "again … easy"))
         self.query_one("#keys", Static).update(_keys(keys, self._room.width - 2))
@@ -333,6 +344,10 @@ class SessionApp(App[SessionResult]):
         if name == "why" and self.state.last is not None:
             following = next_stage(self.state.last, self.stage)
             return "hide why" if following is None else _STAGE_LABELS[following]
+        if name == "answers" and self.after is not None and self.after.view == "answers":
+            return "next page"
+        if name == "questions" and self.after is not None and self.after.view == "questions":
+            return "close the questions"
         if name == "other":
             return f"{'scroll ' if self._wide else ''}{'report' if self.view == 'task' else 'task'}"
         return "hide trace" if name == "trace" and self.trace is not None else label
@@ -367,16 +382,16 @@ class SessionApp(App[SessionResult]):
             )
         if report is None:
             return Group(*parts)
+        width = max(width, 30)
+        if self.after is not None and self.after.view != "notes":
+            return Group(*parts, render_after_pass(self.after, self.state.journal, width))
+        parts.append(render(report, width, stage=self.stage, how_to_see="press w"))
+        if self.after is not None and report.verdict == "passed":
+            parts += [Text(), render_after_pass(self.after, self.state.journal, width)]
         if self.state.grade_text:
-            parts += [
-                Text(
-                    f"{self.state.grade_text}. 1 again, 2 hard, 3 good, 4 easy if you disagree.",
-                    style=QUIET,
-                ),
-                Text(),
-            ]
-        shown = render(report, max(width, 30), stage=self.stage, how_to_see="press w")
-        return Group(*parts, shown)
+            disagree = "1 again, 2 hard, 3 good, 4 easy if you disagree with the grade."
+            parts += [Text(), Text(disagree, style=QUIET)]
+        return Group(*parts)
 
     def _render_unfinished(self, report: Report) -> list[RenderableType]:
         """Return lines about a file that is not finished."""
@@ -428,11 +443,28 @@ class SessionApp(App[SessionResult]):
                 return "The file could not be loaded, so no line ran; the report says why."
             case "next" if not state.passed and state.request.purpose != "interview":
                 return "The next challenge comes when this one is passed; q quits."
+            case "answers" | "questions" if self.after is None:
+                return "Other answers and the answers to follow-up questions come after the pass."
+            case "questions" if self.after is not None and not self.after.questions:
+                return "The pack has no answers to follow-up questions."
+            case "reveal" if not self._is_question_open(is_revealed=False):
+                return "There is no answer to show: f shows the follow-up questions."
+            case "overrule" if self._is_question_open(is_revealed=False):
+                return "Press Enter first: it shows the answer that you rate."
+            case "overrule" if self._is_question_open(is_revealed=True):
+                return ""
             case "overrule" if not state.can_overrule:
                 return "There is no grade to change: a grade comes with the first pass."
             case "reset" if state.request.purpose == "hunt":
                 return "A hunt has no stub to go back to."
         return ""
+
+    def _is_question_open(self, *, is_revealed: bool) -> bool:
+        """Return whether a follow-up question is shown, with or without its answer."""
+        after = self.after
+        if after is None or after.view != "questions" or after.question is None:
+            return False
+        return after.is_revealed == is_revealed
 
     def _say(self, sentence: str) -> None:
         self.status = sentence
@@ -527,6 +559,9 @@ class SessionApp(App[SessionResult]):
             case Traced(id=request_id, trace=trace) if request_id == self._request_id:
                 self.trace, self.view = trace, "report"
                 self.status = ""
+            case Taught(id=request_id, lesson=lesson) if request_id == self._request_id:
+                if self.after is not None:
+                    self.after.lesson = lesson
             case Refused(id=request_id, sentence=sentence) if request_id in (0, self._request_id):
                 self.grading = False
                 self.status = sentence
@@ -555,8 +590,11 @@ class SessionApp(App[SessionResult]):
             if not report.unfinished:  # the learner is typing, and may be reading the task
                 self.view = "report"
             self.query_one("#report").scroll_home(animate=False)
+            self._end_lesson()
         if is_final:
             self.state.take_diagnosis(report)
+            if report.verdict == "passed" and self.after is None:
+                self._begin_lesson(report)
         self.grading = False
         if report.unfinished:
             again = "Graded once more: " if is_requested else ""
@@ -565,14 +603,40 @@ class SessionApp(App[SessionResult]):
         else:
             self.status = "" if is_final else "Looking for the cause …"
 
+    def _begin_lesson(self, report: Report) -> None:
+        """Show what comes after a pass, and let the grader measure the answer.
+
+        The verdict is on the screen before the measurement begins.
+        """
+        request, state = self.state.request, self.state
+        if request.purpose not in ("practice", "review"):
+            return
+        source, now = state.last_source or "", state.wall()
+        steps = next_steps(request.challenge, request.challenges, state.journal, now)
+        clock = f"{_clock(state.seconds)} of {_clock(request.par_seconds)}"
+        line = steps.in_words(now, state.grade_text, clock)
+        self.after = after_pass(request.challenge, source, line, request.language)
+        submission = Submission(request.path.name, source)
+        message = Teach(request.challenge.id, submission, report.seed or 0, id=self._request_id)
+        self.call_after_refresh(self.grader.send, message)
+
+    def _end_lesson(self) -> None:
+        """Forget the lesson about an earlier text. Open questions stay."""
+        if self.after is not None and self.after.view == "notes":
+            self.after = None
+
     # The keys
 
     def action_press(self, name: str, *arguments: int) -> None:
         """Run a key's action, or say in a sentence why the key does nothing now."""
         if self._small and name not in ("leave", "shade"):
             return  # nothing could be seen
+        if name != "reset":
+            self._is_reset_announced = False
+        if name == "begin" and self.state.begun:
+            name = "reveal"
         if reason := self._why_not(name):
-            if name != "begin":
+            if name not in ("begin", "reveal"):
                 self._say(reason)
             return
         getattr(self, f"_press_{name}")(*arguments)
@@ -658,9 +722,40 @@ class SessionApp(App[SessionResult]):
         self._draw()
         self._grade()
 
+    def _press_answers(self) -> None:
+        """Show the other right answers, or the next page of them."""
+        if self.after is not None:
+            self.after.turn_page(self.state.journal)
+            self._show_after_pass()
+
+    def _press_questions(self) -> None:
+        """Show the follow-up questions, or the notes again."""
+        if self.after is not None:
+            self.after.toggle_questions()
+            self._show_after_pass()
+
+    def _press_reveal(self) -> None:
+        """Show the answer of the follow-up question."""
+        if self.after is not None:
+            self.after.reveal()
+            self._show_after_pass()
+
+    def _show_after_pass(self) -> None:
+        self.view, self.trace, self.status = "report", None, ""
+        self._draw()
+        self.query_one("#report").scroll_home(animate=False)
+
     def _press_reset(self) -> None:
-        """Write a fresh stub, and keep the old file under another name."""
+        """Write a fresh stub, and keep the old file under another name. Ask first."""
         request = self.state.request
+        if not self._is_reset_announced:
+            self._is_reset_announced = True
+            self._say(
+                f"x once more writes a fresh stub to {request.path.name} and keeps your file "
+                "under another name; any other key changes nothing."
+            )
+            return
+        self._is_reset_announced = False
         try:
             old_file = write_afresh(
                 request.path, pack_reader.stub(request.challenge, self.state.level)
@@ -669,6 +764,7 @@ class SessionApp(App[SessionResult]):
             self.status = str(error)
         else:
             self.state.restart()
+            self.after = None
             self._request_id += 1  # a verdict on the old text is ignored
             self._sent_source, self.view, self.trace, self.grading = None, "task", None, False
             self.status = f"{request.path.name} is a fresh stub." + (
@@ -682,7 +778,11 @@ class SessionApp(App[SessionResult]):
         self._draw()
 
     def _press_overrule(self, rating: int) -> None:
-        """Give the pass another grade."""
+        """Rate the answer to the open question, or give the pass another grade."""
+        if self.after is not None and self._is_question_open(is_revealed=True):
+            self.after.rate(rating, self.state.journal, self.state.wall())
+            self._show_after_pass()
+            return
         self.state.overrule(rating)
         self.status = f"{self.state.grade_text[:1].upper()}{self.state.grade_text[1:]}."
         self._draw()

@@ -56,6 +56,7 @@ class SessionState:
     _hint_level: int = field(init=False)
     _began: float = field(init=False)
     _worked: float = 0.0
+    _passed_after: float | None = None  # the clock stops here, in seconds
     _review_id: str | None = None
     _attempt_id: str | None = None
     _verdict_at: float | None = None  # of the attempt that the next save may take back
@@ -89,13 +90,14 @@ class SessionState:
         self._hint_level = 0
         if request.purpose != "interview":
             self.request = replace(request, seconds_before=0.0)
-            self._began, self._worked = self.clock(), 0.0
+            self._began, self._worked, self._passed_after = self.clock(), 0.0, None
 
     @property
     def seconds(self) -> float:
         """The seconds spent on the challenge, with those before this session.
 
-        A time of more than an hour without a save or a key counts as one hour.
+        A time of more than an hour without a save or a key counts as one hour. The clock stops at
+        a pass, except in an interview.
         """
         return self._seconds_at(self.clock())
 
@@ -112,6 +114,8 @@ class SessionState:
     def _seconds_at(self, now: float) -> float:
         if not self.begun:
             return self.request.seconds_before
+        if self._passed_after is not None:
+            return self._passed_after
         return self.request.seconds_before + self._worked + min(now - self._began, _PAUSE_SECONDS)
 
     def touch(self) -> None:
@@ -180,6 +184,8 @@ class SessionState:
         )
         self._attempt_id = recorded.attempt
         self.passed = self.passed or report.verdict == "passed"
+        if self.passed and self._passed_after is None and self.request.purpose != "interview":
+            self._passed_after = seconds  # the clock of an interview is for the whole interview
         if recorded.review is not None:
             self._review_id, self.grade_text = recorded.review, recorded.graded
 

@@ -17,6 +17,7 @@ import torch
 from torch import Tensor, nn
 
 from trainer.worker import layer_matching, weights
+from trainer.worker.answer_facts import FactsRecorder, realistic_facts, unused_state
 from trainer.worker.arguments import adapted, construct
 from trainer.worker.counters import observe, observe_largest, observe_memory
 from trainer.worker.execution import (
@@ -155,11 +156,28 @@ class CaseRunner:
             range(len(self.runs)), key=lambda run_index: self.request.runs[run_index].purpose
         ):
             self._run_together(list(run_indices), namespace, drive)
+        if self.request.realistic is not None:
+            self._gather_realistic(self.request.realistic, namespace, drive)
         for index, init in enumerate(self.request.refusals):
             self.hooks.start_run(len(self.request.runs) + index)
             name = self.request.entry[0]
             refused = partial(construct, namespace[name], name, init, self.request.signatures)
             self.reply.refusals.append(self.guarded.call("construct", refused)[1])
+
+    def _gather_realistic(self, run: Run, namespace: dict[str, Any], drive: Drive) -> None:
+        """Store the facts about the realistic call."""
+        self.hooks.start_run(len(self.request.runs))
+        given = Given(laid_out(run, run.inputs, self.tensors), run.sizes)
+        gathered, _ = self.guarded.call(
+            "forward",
+            lambda: realistic_facts(
+                self.guarded.path,
+                lambda: self._built(run, namespace),
+                lambda implementation: drive(implementation, given),
+            ),
+        )
+        if gathered is not None:
+            self.reply.realistic, self.reply.is_realistic_complete = gathered
 
     def _run_together(
         self, run_indices: Sequence[int], namespace: dict[str, Any], drive: Drive
@@ -459,7 +477,14 @@ class CaseRunner:
             return
         if self.request.measured:
             self.hooks.await_measurement()
-        outputs, run_reply.failure = self.guarded.call("forward", first_call)
+        if purpose == "facts":
+            recorder = FactsRecorder(self.guarded.path)
+            with recorder:
+                outputs, run_reply.failure = self.guarded.call("forward", first_call)
+            run_reply.facts = recorder.facts()
+            run_reply.facts.unused = unused_state(implementation, recorder.used)
+        else:
+            outputs, run_reply.failure = self.guarded.call("forward", first_call)
         self.hooks.mark_output("")
         run_reply.inputs_after = {name: self.table.add(tensor) for name, tensor in leaves(given)}
         if run_reply.failure is not None:
@@ -470,7 +495,7 @@ class CaseRunner:
         if run_reply.failure is not None:
             run_reply.outputs = {}
             return
-        if purpose == "outputs":
+        if purpose in ("outputs", "facts"):
             return
         if run.probe:
             for training, with_gradients in run.ways:

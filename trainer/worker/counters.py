@@ -32,7 +32,7 @@ from functools import cache, partial
 from itertools import accumulate
 from operator import is_
 from pathlib import Path
-from types import FrameType, FunctionType, ModuleType
+from types import FrameType, FunctionType, ModuleType, SimpleNamespace
 from typing import Any
 
 import msgspec
@@ -792,6 +792,22 @@ def _most_flops(event: Any) -> tuple[int, int]:
     own = _flops(event) if event.name.startswith("aten::") else (0, 0)
     inside = _sums(map(_most_flops, event.children))
     return max(own[0], inside[0]), max(own[1], inside[1])
+
+
+def flops_of(name: str, arguments: Sequence[Any]) -> int:
+    """Return 2 for each multiply-add of a dispatched operation with these arguments."""
+    inputs = [_sized(argument) for argument in arguments]
+    event = SimpleNamespace(name=f"aten::{name}", extra_fields=SimpleNamespace(inputs=inputs))
+    return _flops(event)[0]
+
+
+def _sized(argument: Any) -> Any:
+    """Return an argument as the profiler describes it: tensors have `sizes`."""
+    if isinstance(argument, Tensor):
+        return SimpleNamespace(sizes=list(argument.shape))
+    if isinstance(argument, list | tuple):
+        return [_sized(part) for part in argument]
+    return argument
 
 
 def _flops(event: Any) -> tuple[int, int]:

@@ -51,7 +51,8 @@ _MOST_EMPTY = 1 << 40  # entries that an empty tensor would have if its sizes of
 # - "tensors": record the tensors only.
 # - "gradients": record the tensors while gradients are recorded too.
 # - "outputs": make one call for each case, and send its outputs.
-Purpose = Literal["grade", "lines", "tensors", "gradients", "outputs"]
+# - "facts": as "outputs", with facts about every call and about the realistic call.
+Purpose = Literal["grade", "lines", "tensors", "gradients", "outputs", "facts"]
 
 # The limits of a reply. The decoder refuses longer or larger values, whoever made the reply.
 Text = Annotated[str, msgspec.Meta(max_length=MOST_TEXT + 8)]
@@ -232,6 +233,59 @@ class Counted(msgspec.Struct, frozen=True):
     counts: Counts
 
 
+class CopyFact(msgspec.Struct, frozen=True):
+    """A copy that repeats entries.
+
+    Attributes:
+        line: the line of the file.
+        before: the bytes of the entries that are repeated.
+        after: the bytes of the copy.
+    """
+
+    line: Index
+    before: Count
+    after: Count
+
+
+class HeldFact(msgspec.Struct, frozen=True):
+    """Memory that a line made, and that was in use at the peak."""
+
+    line: Index
+    size: Count
+
+
+Places = Annotated[list[Index], msgspec.Meta(max_length=50)]
+
+
+class Facts(msgspec.Struct):
+    """The facts about one call.
+
+    Attributes:
+        operations: the number of tensor operations, without views.
+        multiply_adds: the number of multiply-adds.
+        peak_bytes: the most bytes of new tensors that were alive at once.
+        copies: the copies that repeat entries.
+        held: the tensors that were alive at the peak, the largest first.
+        reads: the lines at which Python read a value, or at which a shape depends on values.
+        other_device: the lines that made or used a tensor on another device than the input.
+        default_dtype: the lines that made a tensor without a dtype, which made values of half
+            precision float32.
+        half_softmax: the lines with a softmax in bfloat16 or float16.
+        unused: the names of parameters and buffers that the call does not read.
+    """
+
+    operations: Count = 0
+    multiply_adds: Annotated[int, msgspec.Meta(ge=0, le=1 << 62)] = 0
+    peak_bytes: Count = 0
+    copies: Annotated[list[CopyFact], msgspec.Meta(max_length=50)] = []
+    held: Annotated[list[HeldFact], msgspec.Meta(max_length=50)] = []
+    reads: Places = []
+    other_device: Places = []
+    default_dtype: Places = []
+    half_softmax: Places = []
+    unused: Annotated[list[Name], msgspec.Meta(max_length=50)] = []
+
+
 class Run(msgspec.Struct, frozen=True):
     """One case, as the worker receives it. The worker does not receive the name of the case.
 
@@ -295,6 +349,7 @@ class Request(msgspec.Struct, frozen=True):
         measured: True if the worker waits before each call until the kernel's count of its memory
             is reset.
         signatures: the contract's callables.
+        realistic: a call on tensors without values, for the purpose "facts".
     """
 
     drive_source: str
@@ -307,6 +362,7 @@ class Request(msgspec.Struct, frozen=True):
     purpose: Purpose = "grade"
     measured: bool = False
     signatures: list[Signature] = []
+    realistic: Run | None = None
 
 
 class SubmittedFile(msgspec.Struct, frozen=True):
@@ -351,6 +407,7 @@ class RunReply(msgspec.Struct):
         steps: the steps of a recorded run.
         made_by: the index of the step that made each output of a recorded run.
         counts: the counts of the calls of a probe.
+        facts: the facts about the call of a run with the purpose "facts".
     """
 
     failure: CallFailure | None = None
@@ -371,6 +428,7 @@ class RunReply(msgspec.Struct):
     steps: Annotated[list[Step], msgspec.Meta(max_length=10_000)] = []
     made_by: dict[Name, Index] = {}
     counts: Annotated[list[Counts], msgspec.Meta(max_length=8)] = []
+    facts: Facts | None = None
 
 
 class Reply(msgspec.Struct):
@@ -388,6 +446,8 @@ class Reply(msgspec.Struct):
         refusals: the failure of the constructor for each of the request's refusals; None if the
             constructor accepted the arguments.
         not_allowed: the library attention that was called.
+        realistic: the facts about the realistic call; None without such a call.
+        is_realistic_complete: True if the realistic call succeeded.
     """
 
     load_failure: CallFailure | None = None
@@ -401,6 +461,8 @@ class Reply(msgspec.Struct):
     runs: Annotated[list[RunReply], msgspec.Meta(max_length=1000)] = []
     refusals: Annotated[list[CallFailure | None], msgspec.Meta(max_length=1000)] = []
     not_allowed: Annotated[list[NotAllowed], msgspec.Meta(max_length=20)] = []
+    realistic: Facts | None = None
+    is_realistic_complete: bool = False
 
 
 class TriedAssignments(msgspec.Struct, frozen=True):
@@ -476,8 +538,11 @@ class TensorTable:
     def tree(self, value: object) -> Any:
         """Add every tensor of nested lists, tuples and dicts, and return the tree with their ids.
 
-        Each tensor is replaced by {"tensor": tensor_id}. Tuples become lists.
+        Each tensor is replaced by {"tensor": tensor_id}. A tensor without values (device "meta") is
+        replaced by {"shape": …, "dtype": …}. Tuples become lists.
         """
+        if isinstance(value, Tensor) and value.is_meta:
+            return {"shape": list(value.shape), "dtype": name_of(value.dtype)}
         if isinstance(value, Tensor):
             return {"tensor": self.add(value)}
         if isinstance(value, Mapping):
@@ -565,6 +630,8 @@ def fill(tree: Any, tensors: Sequence[Tensor]) -> Any:
     if isinstance(tree, dict):
         if tree.keys() == {"tensor"}:
             return tensors[tree["tensor"]]
+        if tree.keys() == {"shape", "dtype"}:
+            return torch.empty(tree["shape"], dtype=DTYPES[tree["dtype"]], device="meta")
         return {key: fill(part, tensors) for key, part in tree.items()}
     if isinstance(tree, list):
         return tuple(fill(part, tensors) for part in tree)

@@ -1,4 +1,8 @@
-"""A small class for the layer, its numbers as properties, the asked functions on top."""
+"""Express the weights as a share of those of multi-head attention, as properties of a dataclass.
+
+The share is a Fraction, so the results are exact, as with integers. Every access of a property
+makes a new Fraction, which is slower than a product of ints.
+"""
 
 from dataclasses import dataclass
 from fractions import Fraction

@@ -1,4 +1,8 @@
-"""Added up head by head and layer by layer: keys and values by groups, queries by heads."""
+"""Add up the cost in loops over heads and layers instead of using closed formulas.
+
+The number of additions grows with the number of heads and layers, but every term shows the head to
+which it belongs. An assert refuses sizes that do not divide.
+"""
 
 
 def _heads(d_model, num_heads, num_kv_heads):

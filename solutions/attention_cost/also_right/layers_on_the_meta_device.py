@@ -1,4 +1,8 @@
-"""Let torch count: the layers themselves, on a device that holds no memory."""
+"""Count the parameters of real linear layers on the meta device instead of computing them.
+
+The meta device stores no weights, so large layers need no memory. The file needs torch, and every
+count of parameters or FLOPs builds four layers first.
+"""
 
 import math
 

@@ -1,4 +1,8 @@
-"""Every matrix product and every cached vector written out as a list, then added up."""
+"""List the shape of every matrix product and every cached tensor, then multiply and add up.
+
+The lists cost a few more Python operations than closed formulas. A forgotten product or a missing
+factor is easy to see.
+"""
 
 from math import prod
 

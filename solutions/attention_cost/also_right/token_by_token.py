@@ -1,4 +1,8 @@
-"""Costs of one token and one layer first, with any further arguments allowed."""
+"""Count multiply-adds through the number of parameters, and double them at the end with a shift.
+
+The FLOPs of the projections reuse attention_params, so the sizes stand in one place. The argument
+`**unused` accepts everything, so it also hides a misspelt keyword.
+"""
 
 
 def attention_params(d_model, num_heads, num_kv_heads, bias=False, **unused):

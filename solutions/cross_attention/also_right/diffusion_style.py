@@ -1,4 +1,8 @@
-"""As the U-Nets of image models have it: to_q, to_k, to_v, to_out.0, heads folded into the batch, an additive bias."""
+"""Put batch and heads on one axis, and let baddbmm apply the scale and add the mask as a bias.
+
+This saves two passes over the scores, because baddbmm does both during the product. In a row with
+padding only, the weights would be equal instead of NaN, which hides the mistake.
+"""
 
 import torch
 from torch import nn

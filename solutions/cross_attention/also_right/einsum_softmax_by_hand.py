@@ -1,4 +1,8 @@
-"""Einsum without a transpose, softmax by hand: masked entries never enter maximum or sum."""
+"""Use einsum without a transpose and a softmax by hand that divides after the sum of the values.
+
+The division costs Lq * D operations per head instead of Lq * Lk. The hand-written softmax makes
+more tensors of the size of the scores than torch.softmax.
+"""
 
 import torch
 from torch import einsum, nn

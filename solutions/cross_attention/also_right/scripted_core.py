@@ -1,4 +1,8 @@
-"""The core as a scripted function, layers nested in modules of their own."""
+"""Compile the core with torch.jit.script, give each projection a module, and mask with -1e9.
+
+The operations are those of the reference, so it costs the same. But torch.jit.script is deprecated,
+and -1e9 does not fit into float16: there, masked_fill raises an error.
+"""
 
 from typing import Optional
 

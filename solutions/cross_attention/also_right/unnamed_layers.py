@@ -1,4 +1,8 @@
-"""Layers whose names say nothing, log-softmax, the root of D in a buffer."""
+"""Keep the layers in a list without names, put the heads on the first axis, and use log_softmax.
+
+The mask becomes a float tensor of the size of the scores, and exp(log_softmax) makes another tensor
+of this size. The names of the layers say nothing to a reader of a checkpoint.
+"""
 
 import torch
 from torch import nn

@@ -1,4 +1,8 @@
-"""Split the keys in two by recursion down to a block, and merge the halves on the way back."""
+"""Split the keys in two by recursion down to a block, and merge the halves on the way back.
+
+The FLOPs of the products stay the same, and the halves could run in parallel. One partial output
+per level of the recursion is in memory at the same time, instead of one accumulator.
+"""
 
 import torch
 

@@ -1,4 +1,9 @@
-"""Forward and backward both by blocks: only the output and one logsumexp a query are kept, the weights are made again."""
+"""Write the backward pass by blocks too, in an autograd.Function.
+
+For training, it keeps the output and two numbers per query instead of the weights of every block,
+so its memory is linear. The price is a second product of queries and keys, and second derivatives
+are wrong.
+"""
 
 import torch
 

@@ -1,4 +1,8 @@
-"""Keys and values padded to whole blocks; an additive bias hides the padding, and what lies ahead."""
+"""Pad keys and values to whole blocks, and hide the padding with an additive bias.
+
+All blocks have the same shape, which suits kernels with fixed tile sizes. The padding copies the
+keys and values, and the bias is added in every block, even without a causal mask.
+"""
 
 import math
 

@@ -1,4 +1,8 @@
-"""One head at a time; what is kept is already divided: a mean of the values so far and the logsumexp of their scores."""
+"""Loop over batch and heads, and keep a mean that is already divided, with its logsumexp.
+
+A step needs the memory of only one head, but there are batch times heads as many small operations.
+The logsumexp takes a second exponential of every score.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""TorchScript, from the last keys to the first: rows that have seen no key yet are kept from -inf minus -inf."""
+"""Walk from the last keys to the first, with a step in TorchScript.
+
+Causal rows can meet hidden blocks first, so every step needs an extra guard against -inf minus
+-inf. TorchScript is deprecated in favour of torch.compile.
+"""
 
 import math
 from typing import Tuple

@@ -1,4 +1,8 @@
-"""Flash decoding: every block of keys gives an output and a logsumexp of its own; blocks are merged pair by pair."""
+"""Compute an output and a logsumexp for every block alone, and merge the blocks pair by pair.
+
+The blocks do not depend on each other, so they can run in parallel. All partial outputs are in
+memory at the same time, and the logsumexp takes a second exponential of every score.
+"""
 
 import math
 

@@ -1,4 +1,8 @@
-"""Walk over the keys twice: first for the log-sum-exp, then for the output."""
+"""Walk over the keys twice: first for the logsumexp, then for the output.
+
+The output needs no correction between blocks, but the scores are computed twice: three products
+instead of two.
+"""
 
 import math
 import torch

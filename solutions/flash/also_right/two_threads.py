@@ -1,4 +1,8 @@
-"""Give each half of the keys to a thread and merge the two results, as flash decoding does."""
+"""Give each half of the keys to a thread and merge the two results, as flash decoding does.
+
+The threads can use cores that a single operation leaves free, but two accumulators and two blocks
+of scores are in memory at once. A no_grad around the call does not reach the threads.
+"""
 
 import math
 from concurrent.futures import ThreadPoolExecutor

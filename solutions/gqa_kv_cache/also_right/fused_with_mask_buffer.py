@@ -1,4 +1,8 @@
-"""One fused projection split into unequal parts, a triangle registered once and sliced by position, heads picked by index."""
+"""Use one fused projection, a registered triangle, and an index that picks the head of each query.
+
+The index copies k and v as repeat_interleave does. One product in place of three needs fewer kernel
+launches, but the triangle takes block_size**2 numbers and limits Lpast + L to block_size.
+"""
 
 from typing import Optional, Tuple, Union
 

@@ -1,4 +1,8 @@
-"""No repetition at all: the queries get an axis for the group, and einsum lets a key/value head meet its group."""
+"""Give the queries an axis for the group, so that an einsum needs no repeated keys and values.
+
+A step does not write H / Hkv copies of the whole cache to memory. The price is an extra axis in the
+queries and the scores, which makes the code harder to read.
+"""
 
 import torch
 import torch.nn as nn

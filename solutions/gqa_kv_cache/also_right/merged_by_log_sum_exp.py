@@ -1,4 +1,9 @@
-"""As flash decoding does it: attend to the past, attend to the chunk, merge by log-sum-exp. The rows of a group lie below each other."""
+"""Attend to the past and to the chunk apart, with a group's rows joined; merge by log-sum-exp.
+
+The keys and values are not repeated, and the two parts could be computed by different processors.
+The price is more operations, because the exponentials are computed twice, and in half precision
+also float32 copies of the scores and values.
+"""
 
 import math
 

@@ -1,4 +1,8 @@
-"""Scores against the past and within the chunk are two products that broadcast over the group; joined tensors are made for the caller only."""
+"""Compute scores against the past and within the chunk as two products that broadcast over groups.
+
+A call without use_cache does not join the past with the chunk, and the mask is only [L, L]. The
+products still copy k and v for every query of the group, and there are four in place of two.
+"""
 
 import torch
 from torch import nn

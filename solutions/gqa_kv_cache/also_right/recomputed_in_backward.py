@@ -1,4 +1,8 @@
-"""Recompute the core in the backward pass with torch.utils.checkpoint; softmax in float32."""
+"""Compute the attention again in the backward pass, by torch.utils.checkpoint, to store less.
+
+Training keeps q, k and v, but not the repeated heads, the scores and the weights. The price is a
+second forward pass of the attention, and calls without gradients gain nothing.
+"""
 
 import math
 import torch

@@ -1,4 +1,8 @@
-"""The attention itself is a scripted function that repeats the heads; a single token skips the mask; the cache is a NamedTuple."""
+"""Compile the attention with torch.jit.script, and skip the mask if there is one new token.
+
+The heads are repeated as in the reference, but a decode step builds no mask and makes no masked
+copy of the scores. TorchScript is deprecated in favour of torch.compile.
+"""
 
 import math
 from typing import NamedTuple

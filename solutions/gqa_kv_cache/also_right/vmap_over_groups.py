@@ -1,4 +1,8 @@
-"""One query head on its keys as a plain function, vmapped over the group, the key/value heads and the batch; a softmax with its own backward."""
+"""Write the attention of one query head, and map it with vmap over group, heads and batch.
+
+vmap shares the keys and values within a group, so that they are not repeated in memory. The softmax
+by hand makes three tensors of the size of the scores, and torch.softmax makes one.
+"""
 
 import torch
 from torch import nn

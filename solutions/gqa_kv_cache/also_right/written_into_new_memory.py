@@ -1,4 +1,9 @@
-"""Room for the joined cache is allocated and filled; batch and heads share an axis; an additive mask inside baddbmm; softmax by hand."""
+"""Allocate the joined cache and copy both parts into it, and use baddbmm for scale and mask.
+
+torch.stack copies k and v for every query of the group, as repeat_interleave does. baddbmm scales
+and masks in the product itself, so that three tensors of the size of the scores are made in place
+of four.
+"""
 
 import torch
 from torch import nn

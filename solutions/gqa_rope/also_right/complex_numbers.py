@@ -1,4 +1,8 @@
-"""Pairs as complex numbers, made from the halves of a head; the group is an axis of the queries, k and v are never copied."""
+"""Rotate pairs as complex numbers, and give the queries an axis for the group.
+
+The einsum needs no copies of k and v for the query heads. The price is a copy of q and k in
+another order, because view_as_complex needs both numbers of a pair next to each other.
+"""
 
 import torch
 import torch.nn as nn

@@ -1,4 +1,8 @@
-"""One fused projection; queries and keys are turned together, still beside each other; softmax by hand."""
+"""Project q, k and v by one layer, rotate query and key heads together, and divide the output.
+
+One product and one rotation need fewer kernel launches than three products and two rotations. The
+softmax by hand divides D numbers of the output per row in place of L weights.
+"""
 
 import torch
 import torch.nn as nn

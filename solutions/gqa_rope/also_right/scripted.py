@@ -1,4 +1,8 @@
-"""TorchScript for attention itself, a rotation whose backward is written by hand."""
+"""Compile the attention with torch.jit.script, and write the backward of the rotation by hand.
+
+The backward is one rotation by the negative angle, so autograd records one operation for each of q
+and k. The products broadcast over the group, for which torch copies k and v like the reference.
+"""
 
 import torch
 from torch import Tensor, nn

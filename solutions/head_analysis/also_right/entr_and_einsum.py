@@ -1,4 +1,8 @@
-"""torch.special.entr for the entropy, einsum for the distance, a table of conditions for the kinds."""
+"""Use torch.special.entr for the entropy, einsum for the distance, and a table of all conditions.
+
+einsum needs no tensor of the products, but all conditions are computed even if the first holds. In
+bfloat16, positions above 256 are rounded before they are subtracted, so short distances get wrong.
+"""
 
 import torch
 from torch import Tensor

@@ -1,4 +1,8 @@
-"""Einsum on [B, L, H, D], and a causal mask that compares positions."""
+"""Keep the queries as [B, L, H, D] for einsum, and make the mask by comparing positions.
+
+The FLOPs of the products are the same. The queries are scaled in place of the scores, which takes
+fewer multiplications as soon as there are more keys than features in a head.
+"""
 
 import torch
 import torch.nn as nn

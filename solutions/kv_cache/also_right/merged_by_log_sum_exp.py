@@ -1,4 +1,9 @@
-"""As flash decoding does it: attend to the past, attend to the chunk, merge the two by their log-sum-exps. All of it in float32 or better."""
+"""Attend to the past and to the chunk apart, and merge the results by their log-sum-exps.
+
+The two parts could be computed by different processors, as in flash-decoding. The price is more
+operations, because the exponentials are computed twice, and in half precision also float32 copies
+of the scores and values.
+"""
 
 import math
 

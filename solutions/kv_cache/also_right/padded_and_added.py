@@ -1,4 +1,8 @@
-"""Pad the past with zeros and add the new keys behind it; the cache is a NamedTuple."""
+"""Pad the past and the new keys with zeros to the full length and add them, in a NamedTuple.
+
+The result is that of torch.cat, but each of k and v writes three tensors of the full length in
+place of one.
+"""
 
 from typing import NamedTuple, Optional
 import torch

@@ -1,4 +1,8 @@
-"""Scores against the past and within the chunk are two products; only the second needs a mask. No joined tensor unless asked for."""
+"""Compute the scores against the past and within the chunk as two products, and mask the second.
+
+A call without use_cache never copies the past keys and values, and the mask is only [L, L]. The
+price is four products in place of two and a copy that joins the scores.
+"""
 
 import torch
 from torch import nn

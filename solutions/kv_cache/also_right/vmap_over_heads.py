@@ -1,4 +1,8 @@
-"""One head of one sequence as a plain function, vmapped over both; a softmax with its own backward; layers without telling names."""
+"""Write the attention of one head for one sequence, and map it over heads and batch with vmap.
+
+The function for one head needs no batch axes, and vmap turns it into the same batched products. The
+softmax by hand makes three tensors of the size of the scores, and torch.softmax makes one.
+"""
 
 import torch
 from torch import nn

@@ -1,4 +1,8 @@
-"""Room for the joined cache is allocated and filled; batch and heads share an axis; an additive mask inside baddbmm; softmax by hand."""
+"""Allocate the joined cache and copy both parts into it, and use baddbmm for scale and mask.
+
+The two copies cost as much as torch.cat. baddbmm scales and masks in the product itself, so that
+three tensors of the size of the scores are made in place of four, in spite of the softmax by hand.
+"""
 
 import torch
 from torch import nn

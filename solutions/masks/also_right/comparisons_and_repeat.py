@@ -1,4 +1,8 @@
-"""Comparisons of columns with rows; the target's rows are repeated."""
+"""Compare columns with rows for every mask, and repeat the rows of the cross-attention mask.
+
+repeat writes B * tgt_len * src_len bytes, while the view of the reference writes none. The
+positions are always on the CPU, so lengths on a GPU raise an error.
+"""
 
 import torch
 

@@ -1,4 +1,9 @@
-"""Positions counted by a cumulative sum, and masks made of what may not be seen, inverted."""
+"""Count positions with a cumulative sum, and invert masks of the positions that are hidden.
+
+The count takes 8 bytes for each position of each item, and the causal mask starts as float32, which
+takes four times the memory of a boolean mask. The cross-attention mask is written in full; the
+reference returns a view.
+"""
 
 import torch
 

@@ -1,4 +1,8 @@
-"""One function that takes positions and lengths; the four masks are calls of it."""
+"""Write a single function that starts from ones, and make the four masks calls of it.
+
+The rule is in one place and easy to extend, for example by a window. But each mask is written in
+full: the cross-attention mask takes tgt_len times the memory of the view in the reference.
+"""
 
 from typing import Optional
 

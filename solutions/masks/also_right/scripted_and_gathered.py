@@ -1,4 +1,8 @@
-"""Rows of a triangle picked by length, compiled by TorchScript: a prefix of n tokens is row n - 1 of the lower triangle."""
+"""Pick rows of a lower triangle in TorchScript: row n - 1 of the triangle is a prefix of n tokens.
+
+The triangle takes max_len * max_len bytes for a padding mask of B * max_len bytes, and a decode
+step with a single query makes a triangle of k_len * k_len bytes. The reference needs only the mask.
+"""
 
 import torch
 

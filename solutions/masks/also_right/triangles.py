@@ -1,4 +1,8 @@
-"""Ones, a triangle cut out of them, and views."""
+"""Cut the causal mask out of a matrix of ones with tril.
+
+This makes two matrices of q_len * k_len bytes, the ones and the triangle, where the comparison of
+the reference makes only the mask. It is the shortest form, and the offset is the diagonal of tril.
+"""
 
 import torch
 

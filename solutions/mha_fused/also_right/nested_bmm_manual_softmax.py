@@ -1,4 +1,8 @@
-"""Nested modules, batch and heads in one axis, softmax by hand from the row maximum."""
+"""Put batch and heads on one axis, add a bias for the mask, and write the softmax as a module.
+
+The mask is expanded to a float tensor of the size of the scores, and the hand-written softmax makes
+more tensors of this size than torch.softmax.
+"""
 
 import math
 

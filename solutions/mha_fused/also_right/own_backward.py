@@ -1,4 +1,8 @@
-"""Scores to weights as a custom autograd function; q separate, k and v fused."""
+"""Write masking and softmax as an autograd.Function, and project q apart from k and v.
+
+The two projections read x twice instead of once. The function keeps only the weights for the
+backward pass, as torch.softmax does, but makes more tensors of their size on the way.
+"""
 
 import torch
 from torch import nn

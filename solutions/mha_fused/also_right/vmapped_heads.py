@@ -1,4 +1,8 @@
-"""One head's attention as a plain function, mapped over heads and batch with vmap; layers without telling names."""
+"""Write the weights of a single head as a function, and map it over batch and heads with vmap.
+
+The function is easy to read without these axes, but each call of vmap has some overhead in Python.
+A missing mask becomes an expanded True, so torch.where runs over all scores without need.
+"""
 
 import torch
 from torch import nn

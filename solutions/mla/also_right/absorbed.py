@@ -1,4 +1,9 @@
-"""As it is decoded: k_up multiplied into the query and v_up into the output, attention over the latents; rotation by complex numbers."""
+"""Multiply k_up into the queries and v_up into the output, so that attention runs over the latents.
+
+No keys and values of single heads are made, so a decode step reads only latents and rotary keys.
+Each score takes kv_rank + Dr products in place of Dn + Dr, which costs more FLOPs on a long input
+if kv_rank is larger than Dn.
+"""
 
 import torch
 from torch import nn

@@ -1,4 +1,8 @@
-"""As DeepSeek's own code: evens and odds brought apart on queries and keys alike, then halves rotated; tables that grow with the positions."""
+"""Move even features before odd features in queries and keys, then rotate halves, as DeepSeek does.
+
+The same order in both does not change the scores, but it takes a copy of each. The table grows to
+the largest position and serves later calls too, but it is on the CPU and works only there.
+"""
 
 from typing import Optional
 

@@ -1,4 +1,8 @@
-"""Meta's and DeepSeek's rotary lines on complex numbers; freqs_cis is a plain attribute, which no cast of the module touches."""
+"""Rotate pairs as complex numbers, from a table that grows and that no cast of the module changes.
+
+Each pair takes one complex product, but q and k are rotated in float32 for every dtype, so that
+float64 loses accuracy. The check of the largest position makes the host wait for a GPU.
+"""
 
 import torch
 from torch import nn

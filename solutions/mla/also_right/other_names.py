@@ -1,4 +1,9 @@
-"""The names of DeepSeek's paper, parts in modules of their own; the grader tells the layers by their shapes."""
+"""Put the layers into two modules with the paper's names, and rotate each pair by a 2 x 2 matrix.
+
+The matrices hold four numbers for each pair, twice as many as cosine and sine. Queries and keys are
+not joined, which saves their copies, but the sum of two products of scores needs more tensors of
+that size.
+"""
 
 import torch
 import torch.nn.functional as F

@@ -1,4 +1,8 @@
-"""Softmax-attention with a backward of its own; the rotation as one block-diagonal product with [L, Dr, Dr] matrices."""
+"""Write the backward of the attention by hand, and rotate by a block-diagonal matrix.
+
+The rotation takes Dr products for each feature in place of two, and B * L * Dr * Dr numbers for the
+matrices. The backward keeps the weights, as autograd does, so it saves no memory of that size.
+"""
 
 import torch
 from torch import nn

@@ -1,4 +1,8 @@
-"""Two scripted functions, all eight layers fed by one small module."""
+"""Compile the rotation and the attention with torch.jit.script, and add two products of scores.
+
+Queries and keys are not joined, but there are more tensors of the size of the scores, and torch
+copies the shared rotary key for every head. TorchScript is deprecated in favour of torch.compile.
+"""
 
 import math
 from typing import Optional

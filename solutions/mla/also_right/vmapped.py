@@ -1,4 +1,8 @@
-"""One head, one sequence: written for those alone, then mapped over heads and over the batch."""
+"""Write the attention for one head of one sequence, and map it over heads and batch with vmap.
+
+The function for one head needs no batch axes, and the FLOPs are those of the reference. A bias of
+[B, H, L, L] is made even without a mask.
+"""
 
 import torch
 from torch import nn

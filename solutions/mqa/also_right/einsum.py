@@ -1,4 +1,8 @@
-"""No head axis on k and v at all: einsum lets it out of their terms."""
+"""Write both products with einsum, so that k and v need no axis for the heads.
+
+k and v are never copied for the heads, whereas matmul copies them H times if B > 1. But the second
+einsum copies the weights, which need more memory than these copies if L > D.
+"""
 
 import torch
 import torch.nn as nn

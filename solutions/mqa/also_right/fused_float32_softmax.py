@@ -1,4 +1,9 @@
-"""One projection for q, k and v, heads expanded as in multi-head attention, softmax in float32, as Falcon's code has it."""
+"""Fuse the projections, expand k and v to H heads, add -1e9 as a mask, and use a float32 softmax.
+
+x is read once instead of three times; the expanded k and v are views, which matmul copies if B > 1,
+as in the reference. In half precision, the float32 softmax is more accurate and takes twice the
+memory.
+"""
 
 import torch
 import torch.nn as nn

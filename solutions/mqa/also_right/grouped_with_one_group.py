@@ -1,4 +1,8 @@
-"""Grouped-query attention with the number of groups fixed to one; softmax by hand; layers in a dictionary."""
+"""Use grouped-query attention with a single group, and write the softmax by hand.
+
+repeat_interleave always copies k and v, to H times their memory, where the reference copies them
+only inside matmul if B > 1. The hand-written softmax makes more tensors than torch.softmax.
+"""
 
 import torch
 from torch import nn

@@ -1,4 +1,8 @@
-"""All heads' queries in one long axis against one key matrix: a single batched product, as a decoding kernel does it."""
+"""Join heads and positions on one axis, so that each batch item needs a single product with its k.
+
+k and v are not copied for the heads, and the output needs no transpose. But a mask must be expanded
+over the heads and reordered, which makes a bool tensor of the size of the scores.
+"""
 
 import math
 

@@ -1,4 +1,8 @@
-"""Split and merge the heads with a small rearrange of its own, by a pattern as einops has it."""
+"""Split and join the heads with a small rearrange by pattern, and subtract the maximum of each row.
+
+The patterns are easy to read, but each call parses them again in Python. The subtraction makes
+another tensor of the size of the scores without need, because softmax subtracts the maximum itself.
+"""
 
 import re
 import torch

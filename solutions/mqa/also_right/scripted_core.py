@@ -1,4 +1,8 @@
-"""The core as a scripted function, additive mask, the key projected for all heads through the queries: (q W_k) x instead of q (W_k x)."""
+"""Multiply the queries by the weight of k_proj, so that they meet x instead of the keys.
+
+The queries have M features per head instead of D, so they take H times the memory and the scores
+need H times the FLOPs. The bias of k_proj does not change the softmax and gets no gradient here.
+"""
 
 import math
 

@@ -1,4 +1,8 @@
-"""Pairs as complex numbers: a rotation is one multiplication. Only half of the table's columns is read."""
+"""Treat the two halves of a head as real and imaginary parts: a rotation is one complex product.
+
+Only half of the columns of the tables is read, but the conversions to complex numbers and back copy
+queries and keys. torch.compile makes no fused code for complex numbers.
+"""
 
 import torch
 

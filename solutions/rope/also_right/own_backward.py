@@ -1,4 +1,8 @@
-"""A custom autograd.Function: the gradient of a rotation is the rotation back. Tables are cached."""
+"""Write the rotation as an autograd.Function, with the rotation back as gradient, and cache tables.
+
+The backward pass is one rotation instead of the gradients of every chunk and product. The cast of
+the tables to bfloat16 costs accuracy there, and the cache keeps every table alive.
+"""
 
 from functools import lru_cache
 

@@ -1,4 +1,8 @@
-"""A 2 x 2 matrix for every pair and position, applied with einsum to q and k side by side."""
+"""Build a 2 x 2 matrix for every pair and position, and apply it with einsum to q and k at once.
+
+The matrices hold as many numbers as the gathered cosines and sines of the reference. Joining q and
+k copies both, and products of many tiny matrices use the hardware badly.
+"""
 
 import torch
 from torch import einsum

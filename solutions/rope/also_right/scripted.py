@@ -1,4 +1,8 @@
-"""TorchScript inside, one rotation for q and k stacked along the heads, in float32 or wider."""
+"""Rotate q and k in one TorchScript function, joined along the axis of the heads.
+
+A single rotation instead of two needs fewer calls, but joining q and k copies both. TorchScript is
+deprecated in favour of torch.compile.
+"""
 
 import torch
 from torch import Tensor

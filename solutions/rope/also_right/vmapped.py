@@ -1,4 +1,8 @@
-"""Written for one token of one head; torch.vmap does the rest. The angles are exact in float64 and rounded once."""
+"""Write the rotation for one token of one head, and let torch.vmap add the other axes.
+
+The code needs no broadcasting, but three nested vmaps add work in Python to every operation. The
+angles are made in float64 and rounded once, so the tables are more accurate.
+"""
 
 import torch
 from torch import vmap

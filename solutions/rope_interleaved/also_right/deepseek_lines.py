@@ -1,4 +1,8 @@
-"""The lines of DeepSeek's inference code, with `view` on the input as it comes."""
+"""View pairs as complex numbers with the lines of DeepSeek's inference code.
+
+Without a call of contiguous, a float32 input is not copied, but an input whose last stride is not 1
+raises an error. float64 inputs are rounded to float32.
+"""
 
 import torch
 

@@ -1,4 +1,8 @@
-"""Features are reordered into halves, turned as Llama does it, and put back; the table reaches the last position."""
+"""Reorder the features into halves, rotate them as Llama does, and put them back.
+
+Both reorderings copy all features. The table of angles reaches the largest position, even if few
+positions are used, and reading this position makes the CPU wait for a GPU.
+"""
 
 import torch
 

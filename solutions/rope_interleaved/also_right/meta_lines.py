@@ -1,4 +1,8 @@
-"""The lines of Meta's Llama: the last axis of an input has stride 1, so its pairs can be viewed as complex numbers."""
+"""View pairs as complex numbers with the lines of Meta's Llama.
+
+A float32 input is not copied, but its last stride must be 1, or view_as_complex raises an error.
+float64 inputs are rounded to float32.
+"""
 
 import torch
 

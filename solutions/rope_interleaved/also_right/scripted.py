@@ -1,4 +1,8 @@
-"""A scripted function; the four products in one, as the columns of two einsums."""
+"""Compute the angles in TorchScript, and rotate with flipped pairs and a sign in the sines.
+
+The flip makes one more tensor of the size of x, and the sines are computed twice. TorchScript is
+deprecated in favour of torch.compile.
+"""
 
 import torch
 from torch import Tensor

@@ -1,4 +1,8 @@
-"""Even and odd columns are written into a new tensor; positions always as [1 or B, 1, L, 1]."""
+"""Write even and odd features into an empty result instead of stacking them.
+
+This avoids the stacked tensor and the cast at the end. The frequencies come from a Python loop of
+D/2 steps in every call.
+"""
 
 import torch
 

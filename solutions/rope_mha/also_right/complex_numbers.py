@@ -1,4 +1,8 @@
-"""Pairs as complex numbers: the two halves of a head are real and imaginary part. The angles are made in every call."""
+"""Rotate pairs as complex numbers, and make the angles in every call.
+
+No table is stored and positions have no limit, but every call computes cosines and sines again.
+torch.compile makes no fused code for complex numbers.
+"""
 
 import torch
 import torch.nn as nn

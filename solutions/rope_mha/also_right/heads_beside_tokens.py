@@ -1,4 +1,8 @@
-"""Heads stay behind the tokens, [b, n, h, d]; tables as plain tensors in float64, looked up and rounded last; softmax by hand."""
+"""Keep the heads behind the tokens, a float64 table as a plain tensor, and a hand-written softmax.
+
+A cast of the module does not round the table, but a GPU needs a new copy of it in every call. The
+softmax makes more tensors of the size of the scores.
+"""
 
 import math
 

@@ -1,4 +1,8 @@
-"""As model libraries have it: a module of its own for the tables, three projections, softmax in float32, a bias for the mask."""
+"""Use three projections, a module for the tables, a float32 softmax and an additive mask.
+
+Three products read x three times instead of once. The float32 softmax is more accurate in bfloat16
+and takes twice the memory there, and the tables are part of the state_dict.
+"""
 
 import torch
 import torch.nn.functional as F

@@ -1,4 +1,8 @@
-"""One [d, d] rotation a token, batch and heads in one axis, bmm."""
+"""Store a [D, D] rotation matrix for every position, and multiply queries and keys by it.
+
+The table and the number of multiplications are D / 2 times as large as in the reference, although
+most entries of a matrix are 0. The code needs no rotate_half.
+"""
 
 import torch
 from torch import nn

@@ -1,4 +1,8 @@
-"""TorchScript for the rotation of q and k at once, and tables that grow when a later position is asked for."""
+"""Rotate q and k at once in TorchScript, with tables that grow when a later position comes.
+
+Positions have no limit, but reading the largest of given positions makes the CPU wait for a GPU in
+every call. TorchScript is deprecated in favour of torch.compile.
+"""
 
 import math
 

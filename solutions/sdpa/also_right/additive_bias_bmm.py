@@ -1,4 +1,8 @@
-"""The leading dims in one, the mask as an additive bias, baddbmm for scale and bias at once."""
+"""Join the leading dims, and let baddbmm compute product, scale and additive mask in one call.
+
+The bias is a tensor of the size of the scores, even without a mask. In return, the scale and the
+mask need no separate operations on the scores.
+"""
 
 import math
 

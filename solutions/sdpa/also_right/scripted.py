@@ -1,4 +1,8 @@
-"""Compiled by TorchScript, types and all."""
+"""Compile the function of the reference with TorchScript, which needs type annotations.
+
+The operations and the memory are those of the reference. TorchScript is deprecated in favour of
+torch.compile, and the annotations are limited to the types that it knows.
+"""
 
 import math
 from typing import Optional

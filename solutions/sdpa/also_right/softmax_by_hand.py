@@ -1,4 +1,8 @@
-"""Softmax in its parts: the maximum of each row, exp, and the sum only divided out of the result."""
+"""Write the softmax by hand, and divide by the sum of a row only after the product with v.
+
+The late division touches Lq * Dv numbers instead of Lq * Lk; FlashAttention does the same. The
+separate steps before it make more tensors of the size of the scores than torch.softmax.
+"""
 
 import torch
 

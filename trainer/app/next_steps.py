@@ -1,0 +1,74 @@
+"""Say in one line what a pass brings: progress, unlocked challenges, the next review, the grade."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from trainer.model.challenge import Challenge
+from trainer.practice.agenda import in_days
+from trainer.practice.journal import Journal
+from trainer.practice.schedule import item_of, items
+
+
+@dataclass(frozen=True)
+class NextSteps:
+    """The situation after a pass.
+
+    Attributes:
+        passed: the number of challenges that are passed.
+        total: the number of all challenges.
+        unlocked: the ids of challenges whose prerequisites are complete with this pass.
+        due_at: the time of the next review in seconds since the epoch, or None without a review.
+    """
+
+    passed: int
+    total: int
+    unlocked: tuple[str, ...] = ()
+    due_at: float | None = None
+
+    def in_words(self, now: float, graded: str, clock: str) -> str:
+        """Return everything in one line.
+
+        Args:
+            now: the current time in seconds since the epoch.
+            graded: the grade with its reasons, e.g. "graded good: 14 of 20 min, no hint", or "".
+            clock: the time at work against the par time, shown if there is no grade.
+        """
+        parts = [f"{self.passed} of {self.total} passed"]
+        if self.unlocked:
+            parts.append(f"unlocks {', '.join(self.unlocked)}")
+        if self.due_at is not None:
+            parts.append(f"comes back {in_days(self.due_at - now)}")
+        parts.append(graded or clock)
+        return " · ".join(part for part in parts if part)
+
+
+def next_steps(
+    challenge: Challenge, challenges: Sequence[Challenge], journal: Journal, now: float
+) -> NextSteps:
+    """Return the situation after a pass of `challenge`.
+
+    Args:
+        challenge: the challenge that was passed.
+        challenges: all known challenges.
+        journal: the learner's journal, which already has the pass.
+        now: the current time in seconds since the epoch.
+    """
+    progress = journal.progress()
+    passed = {name for name, state in progress.items() if state.state == "passed"}
+    passed.add(challenge.id)  # the journal may be unwritable
+    unlocked = tuple(
+        other.id
+        for other in challenges
+        if challenge.id in other.builds_on
+        and other.id not in passed
+        and passed.issuperset(other.builds_on)
+    )
+    name = item_of(challenge.id)
+    reviews = [review for review in journal.reviews(name) if review.item == name]
+    item = items(reviews, now).get(name)
+    known = {other.id for other in challenges} | {challenge.id}
+    return NextSteps(
+        len(passed & known), len(known), unlocked, None if item is None else item.due_at
+    )

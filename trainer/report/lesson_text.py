@@ -1,0 +1,210 @@
+"""Show the lesson after a pass: the notes, other answers, mistakes, and follow-up questions."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+
+from rich.console import Group, RenderableType
+from rich.padding import Padding
+from rich.text import Text
+
+from trainer.model.lesson import CallCost, Lesson, Note, OtherAnswer
+from trainer.model.quantities import in_bytes, in_count
+from trainer.packs.follow_up import FollowUp
+from trainer.packs.other_answers import REFERENCE
+from trainer.report.code_pair import code_block, code_pair, difference
+from trainer.report.code_text import source_lines
+from trainer.report.literal import cut, grid
+from trainer.report.styles import QUIET, RIGHT
+from trainer.report.visible import visible
+
+_WIDEST = 100  # columns of prose
+_NAMES = {REFERENCE: "the reference"}
+
+
+def render_notes(
+    lesson: Lesson, source: str, width: int, *, unicode: bool = True
+) -> RenderableType:
+    """Return the notes, each with its line of code, and the table of costs.
+
+    Args:
+        lesson: the lesson.
+        source: the text of the learner's file.
+        width: the columns of the screen.
+        unicode: draw with other characters than ASCII.
+    """
+    parts: list[RenderableType] = [_title("What an interviewer would say")]
+    if lesson.own is not None:
+        parts.append(_prose(f"Measured: {lesson.call}.", width, 0, QUIET))
+    if lesson.own is None and not lesson.notes and lesson.call:
+        parts.append(_prose("The answer could not be measured.", width))
+    elif not lesson.notes:
+        parts.append(_prose("No remarks: no right answer of this pack does clearly better.", width))
+    for note in lesson.notes:
+        parts += _note(note, source, width, unicode=unicode)
+    if lesson.own is not None:
+        parts += [Text(), _costs(lesson, width)]
+    return Group(*parts)
+
+
+def _note(note: Note, source: str, width: int, *, unicode: bool) -> list[RenderableType]:
+    mark = "•" if unicode else "-"
+    lines = source_lines(source)
+    parts: list[RenderableType] = []
+    if 0 < note.line <= len(lines):
+        code = Text(f"{mark} line {note.line}  ", style="bold")
+        code.append(visible(lines[note.line - 1].strip().expandtabs(4)), style="not bold")
+        parts.append(cut(code, width, unicode=unicode))
+        parts.append(_prose(note.says, width, 2))
+    else:
+        parts.append(_prose(f"{mark} {note.says}", width))
+    parts.append(_prose(note.why, width, 2, QUIET))
+    return parts
+
+
+def _costs(lesson: Lesson, width: int) -> RenderableType:
+    """Return the costs of the answer, of the reference, and of the answer with the lowest peak."""
+    measured = [(other.name, other.cost) for other in lesson.others if other.cost is not None]
+    reference = [(name, cost) for name, cost in measured if name == REFERENCE]
+    others = sorted(
+        ((name, cost) for name, cost in measured if name != REFERENCE),
+        key=lambda pair: pair[1].peak_bytes,
+    )
+    table = grid(padding=(0, 2, 0, 0))
+    for _ in range(4):
+        table.add_column(overflow="fold")
+    table.add_row(
+        *(Text(word, style=QUIET) for word in ("", "operations", "multiply-adds", "memory"))
+    )
+    for name, cost in [("yours", lesson.own), *reference, *others[:1]]:
+        if cost is not None:
+            table.add_row(Text(name), *cost_in_words(cost))
+    return Padding(table, (0, 0, 0, 2))
+
+
+def cost_in_words(cost: CallCost) -> tuple[str, str, str]:
+    """Return the operations, the multiply-adds and the peak memory of a call in words."""
+    return str(cost.operations), in_count(cost.multiply_adds), in_bytes(cost.peak_bytes)
+
+
+def render_answer(
+    answer: OtherAnswer, own_source: str, own_cost: CallCost | None, width: int
+) -> RenderableType:
+    """Return a right answer of the pack: its difference, its price, its code.
+
+    The reference is shown next to the learner's own code, if the screen is wide enough.
+    """
+    parts: list[RenderableType] = []
+    if answer.does:
+        parts.append(_prose(answer.does, width))
+    if answer.costs:
+        parts.append(_prose(answer.costs, width, 0, QUIET))
+    if answer.cost is not None:
+        operations, multiply_adds, memory = cost_in_words(answer.cost)
+        measured = f"{operations} operations, {multiply_adds} multiply-adds, {memory} at the peak"
+        if own_cost is not None:
+            yours = cost_in_words(own_cost)
+            measured += f"; yours: {yours[0]}, {yours[1]}, {yours[2]}"
+        parts.append(_prose(f"{measured}.", width, 0, QUIET))
+    if answer.name == REFERENCE:
+        titles = ("the reference", "yours")
+        parts.append(code_pair(titles, (answer.source, own_source), width))
+    else:
+        parts += [Text(), code_block(without_docstring(answer.source), width)]
+    return Group(*parts)
+
+
+def without_docstring(source: str) -> str:
+    """Return the text of a file without the docstring at its start."""
+    for quotes in ('"""', "'''"):
+        if source.startswith(quotes) and source.count(quotes) >= 2:
+            return source.split(quotes, 2)[2].lstrip("\n")
+    return source
+
+
+def render_mistakes(
+    own: Sequence[tuple[str, int]], known: Sequence[str], width: int
+) -> RenderableType:
+    """Return the learner's own mistakes with their counts, then the pack's known mistakes.
+
+    Args:
+        own: each mistake in a sentence, and how often it was made.
+        known: the mistakes of the pack in sentences.
+        width: the columns of the screen.
+    """
+    parts: list[RenderableType] = []
+    if own:
+        parts.append(_title("Your mistakes here"))
+        parts += [_prose(f"{count} x  {says}", width, 2) for says, count in own]
+        parts.append(Text())
+    parts.append(_title("Mistakes that are common here"))
+    parts += [_prose(says, width, 2) for says in known]
+    return Group(*parts)
+
+
+def render_attempts(sources: Sequence[tuple[str, str]], width: int) -> RenderableType:
+    """Return the changes between the last attempts.
+
+    Args:
+        sources: the words for each attempt and its source, the oldest first.
+        width: the columns of the screen.
+    """
+    if len(sources) < 2:
+        return _prose("There is only one attempt, so there is nothing to compare.", width)
+    parts: list[RenderableType] = []
+    for (before_words, before), (words, after) in pairwise(sources):
+        parts += [
+            _title(f"from {before_words} to {words}"),
+            difference(before, after, width),
+            Text(),
+        ]
+    return Group(*parts[:-1])
+
+
+def render_follow_up(
+    follow_up: FollowUp, count: int, width: int, *, is_revealed: bool
+) -> RenderableType:
+    """Return a follow-up question, and its model answer if the learner has asked for it.
+
+    Args:
+        follow_up: the question.
+        count: the number of questions of the challenge.
+        width: the columns of the screen.
+        is_revealed: show the answer.
+    """
+    parts: list[RenderableType] = [
+        _title(f"Question {follow_up.number} of {count}"),
+        _prose(plain(follow_up.question), width),
+        Text(),
+    ]
+    if not is_revealed:
+        parts.append(_prose("Think, then press Enter: the model answer comes.", width, 0, QUIET))
+        return Group(*parts)
+    parts += [
+        _prose(" ".join(plain(follow_up.answer).split()), width),
+        Text(),
+        _prose("How was your own answer? 1 again, 2 hard, 3 good, 4 easy.", width, 0, QUIET),
+    ]
+    return Group(*parts)
+
+
+def plain(text: str) -> str:
+    """Return text without the backquotes of Markdown."""
+    return text.replace("`", "")
+
+
+def name_in_words(answer: OtherAnswer) -> str:
+    """Return the name of an answer for a title."""
+    return _NAMES.get(answer.name, answer.name)
+
+
+def _title(words: str) -> Text:
+    return Text(words, style=f"bold {RIGHT}")
+
+
+def _prose(text: str, width: int, indent: int = 0, style: str = "") -> RenderableType:
+    """Return prose whose lines are at most 100 columns wide."""
+    room = max(20, min(width, _WIDEST) - indent)
+    lines = Text(visible(text, lines=True), style=style)
+    return Padding(lines, (0, max(0, width - indent - room), 0, indent), expand=False)

@@ -1,0 +1,177 @@
+"""The state of a session after a pass: the lesson, pages of other answers, follow-up questions.
+
+This module draws nothing and waits for nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+from trainer.model.challenge import Challenge
+from trainer.model.errors import PackError
+from trainer.model.lesson import Lesson, OtherAnswer
+from trainer.packs.follow_up import FollowUp, follow_ups
+from trainer.packs.mistakes import read_mistakes
+from trainer.packs.other_answers import other_answers
+from trainer.practice.journal import Journal
+from trainer.practice.schedule import RATINGS
+
+_MOST_ATTEMPTS = 4
+_MOST_MISTAKES = 5
+
+View = Literal["notes", "answers", "questions"]
+
+
+@dataclass(frozen=True)
+class MistakesPage:
+    """The learner's own mistakes with their counts, and known mistakes of the challenge."""
+
+    own: tuple[tuple[str, int], ...]
+    known: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class AttemptsPage:
+    """The learner's last attempts: words for each attempt, and its source."""
+
+    sources: tuple[tuple[str, str], ...]
+
+
+Page = OtherAnswer | MistakesPage | AttemptsPage
+
+
+@dataclass
+class AfterPass:
+    """The state after a pass.
+
+    Attributes:
+        challenge: the challenge that was passed.
+        source: the text that passed.
+        next_line: progress, unlocked challenges, the next review and the grade in one line.
+        questions: the follow-up questions that have answers.
+        lesson: the lesson, or None while it is measured.
+        view: the part that is shown.
+        page_index: the page of the other answers, from 0.
+        question_index: the question that is shown, from 0.
+        is_revealed: True if the answer of this question is shown.
+        ratings: the ratings of the questions by their index.
+    """
+
+    challenge: Challenge
+    source: str
+    next_line: str
+    questions: tuple[FollowUp, ...]
+    lesson: Lesson | None = None
+    view: View = "notes"
+    page_index: int = 0
+    question_index: int = 0
+    is_revealed: bool = False
+    ratings: dict[int, int] = field(default_factory=dict)
+    _pages: list[Page] | None = None
+
+    def pages(self, journal: Journal) -> list[Page]:
+        """Return the pages: the reference, other right answers, mistakes, the last attempts.
+
+        The files of the pack are read only now, because the learner has passed.
+        """
+        if self._pages is None:
+            self._pages = [*_mistakes_page(self.challenge, journal), _attempts_page(self, journal)]
+        return [*self._answers(), *self._pages]
+
+    def _answers(self) -> Sequence[OtherAnswer]:
+        if self.lesson is not None:
+            return self.lesson.others
+        try:
+            return other_answers(self.challenge)
+        except PackError:
+            return ()
+
+    def turn_page(self, journal: Journal) -> None:
+        """Show the other answers, or the next page of them. After the last page, show the notes."""
+        if self.view != "answers":
+            self.view, self.page_index = "answers", 0
+            return
+        self.page_index += 1
+        if self.page_index >= len(self.pages(journal)):
+            self.view, self.page_index = "notes", 0
+
+    def toggle_questions(self) -> None:
+        """Show the follow-up questions, or the notes again."""
+        self.view = "notes" if self.view == "questions" else "questions"
+
+    @property
+    def question(self) -> FollowUp | None:
+        """The question that is shown; None after the last question."""
+        if self.question_index < len(self.questions):
+            return self.questions[self.question_index]
+        return None
+
+    def reveal(self) -> None:
+        """Show the answer of the question."""
+        self.is_revealed = True
+
+    def rate(self, rating: int, journal: Journal, now: float) -> None:
+        """Record the learner's own rating of the answer, and go on to the next question.
+
+        Args:
+            rating: 1 again, 2 hard, 3 good, 4 easy.
+            journal: the learner's journal.
+            now: the current time in seconds since the epoch.
+        """
+        question = self.question
+        if question is None:
+            return
+        journal.record_review(question.item, now, rating, "own rating")
+        self.ratings[self.question_index] = rating
+        self.question_index, self.is_revealed = self.question_index + 1, False
+
+    def ratings_in_words(self) -> str:
+        """Return how many answers got each rating, e.g. "3 good, 1 hard"."""
+        given = list(self.ratings.values())
+        counts = [(given.count(rating), word) for rating, word in enumerate(RATINGS, start=1)]
+        return ", ".join(f"{count} {word}" for count, word in reversed(counts) if count)
+
+
+def after_pass(challenge: Challenge, source: str, next_line: str, language: str) -> AfterPass:
+    """Return the state after a pass, with the follow-up questions in a language."""
+    try:
+        questions = tuple(entry for entry in follow_ups(challenge, language) if entry.answer)
+    except PackError:
+        questions = ()
+    return AfterPass(challenge, source, next_line, questions)
+
+
+def _mistakes_page(challenge: Challenge, journal: Journal) -> list[Page]:
+    try:
+        known = {mistake.id: mistake.says for mistake in read_mistakes(challenge)}
+    except PackError:
+        return []
+    counts: dict[str, int] = {}
+    for attempt in journal.attempts():
+        if attempt.challenge == challenge.id and attempt.purpose != "hunt":
+            for name in attempt.mistakes:
+                counts[name] = counts.get(name, 0) + 1
+    own = sorted(
+        ((known[name], count) for name, count in counts.items() if name in known),
+        key=lambda pair: -pair[1],
+    )
+    others = [says for name, says in known.items() if name not in counts]
+    return [MistakesPage(tuple(own[:_MOST_MISTAKES]), tuple(others[:_MOST_MISTAKES]))]
+
+
+def _attempts_page(state: AfterPass, journal: Journal) -> AttemptsPage:
+    """Return the last attempts up to the pass. Equal texts in a row count once."""
+    sources: list[tuple[str, str]] = []
+    attempts = journal.last_sources(state.challenge.id, 4 * _MOST_ATTEMPTS)
+    for _, verdict, source in attempts:
+        if not sources or sources[-1][1] != source:
+            sources.append((verdict, source))
+    kept = sources[-_MOST_ATTEMPTS:]
+    first = len(sources) - len(kept) + 1
+    named = [
+        (f"attempt {number} ({verdict})", source)
+        for number, (verdict, source) in enumerate(kept, start=first)
+    ]
+    return AttemptsPage(tuple(named))

@@ -1,0 +1,217 @@
+"""Turn facts about an answer that passed into notes.
+
+The functions are pure. A note is written only if the facts show a difference that matters.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from trainer.model.lesson import CallCost, Note
+from trainer.model.quantities import in_bytes, in_count
+from trainer.packs.other_answers import REFERENCE
+from trainer.worker.protocol import Facts
+
+# The least ratio at which a difference is worth a note.
+_MORE_MEMORY = 1.25  # than the reference
+_TWICE_THE_MEMORY = 2.0  # of the best right answer
+_MORE_MULTIPLY_ADDS = 1.05
+_MORE_OPERATIONS = 1.5
+_LEAST_OPERATIONS = 10
+_LARGER_ERROR = 1.5
+_LEAST_BYTES = 1 << 20
+
+
+@dataclass(frozen=True)
+class MeasuredAnswer:
+    """The facts about one answer.
+
+    Attributes:
+        name: the name of the answer.
+        realistic: the facts about the realistic call, or None if the call failed.
+        calls: the facts about the calls on cases, in the same order for all answers.
+        half_error: the root mean square of the errors in bfloat16, divided by that of the values;
+            None if it is not known.
+    """
+
+    name: str
+    realistic: Facts | None = None
+    calls: Sequence[Facts] = ()
+    half_error: float | None = None
+
+    @property
+    def cost(self) -> CallCost | None:
+        """The cost of the realistic call."""
+        facts = self.realistic
+        if facts is None:
+            return None
+        return CallCost(facts.operations, facts.multiply_adds, facts.peak_bytes)
+
+
+def notes(own: MeasuredAnswer, others: Sequence[MeasuredAnswer]) -> tuple[Note, ...]:
+    """Return the notes on an answer, the most important first.
+
+    Args:
+        own: the facts about the answer.
+        others: the facts about the right answers of the pack. The first is the reference.
+    """
+    found = [
+        *_copies(own, others),
+        *_reads(own),
+        *_devices(own),
+        *_dtypes(own),
+        *_precision(own, others),
+        *_memory(own, others),
+        *_work(own, others),
+        *_unused(own),
+    ]
+    return tuple(found)
+
+
+def _copies(own: MeasuredAnswer, others: Sequence[MeasuredAnswer]) -> Iterator[Note]:
+    """Yield a note for each line that copies repeated entries, if another answer avoids this."""
+    if own.realistic is None:
+        return
+    without = [
+        other.name for other in others if other.realistic is not None and not other.realistic.copies
+    ]
+    if not without:
+        return
+    by_line: dict[int, tuple[int, int]] = {}
+    for copy in own.realistic.copies:
+        before, after = by_line.get(copy.line, (0, 0))
+        by_line[copy.line] = before + copy.before, after + copy.after
+    by_size: dict[tuple[int, int], list[int]] = {}
+    for line, size in by_line.items():
+        by_size.setdefault(size, []).append(line)
+    for (before, after), (line, *more) in by_size.items():
+        yield Note(
+            line,
+            f"This line{_and(more)} copies repeated entries: {in_bytes(after)} instead of "
+            f"{in_bytes(before)}.",
+            f"The copy is written to memory and read again; {_quoted(without[0])} needs no copy.",
+        )
+
+
+def _reads(own: MeasuredAnswer) -> Iterator[Note]:
+    for line in sorted(_lines(own, "reads") - {0}):
+        yield Note(
+            line,
+            "Python reads a value of a tensor here, or a shape depends on values.",
+            "torch.compile breaks its graph at such a line, and a GPU must finish all work first.",
+        )
+
+
+def _devices(own: MeasuredAnswer) -> Iterator[Note]:
+    lines = [] if own.realistic is None else own.realistic.other_device
+    for line in lines:
+        yield Note(
+            line,
+            "A tensor of this line is on the CPU even if the input is on another device.",
+            "On a GPU the call raises an error: pass device=, or register the tensor as a buffer.",
+        )
+
+
+def _dtypes(own: MeasuredAnswer) -> Iterator[Note]:
+    for line in sorted(_lines(own, "default_dtype") - {0}):
+        yield Note(
+            line,
+            "This line makes a tensor without dtype=, so bfloat16 values become float32 when they "
+            "meet it.",
+            "Later results take twice the memory by accident; pass dtype= and decide it.",
+        )
+
+
+def _precision(own: MeasuredAnswer, others: Sequence[MeasuredAnswer]) -> Iterator[Note]:
+    """Yield a note if another right answer is clearly more accurate in bfloat16."""
+    known = [(other.half_error, other.name) for other in others if other.half_error]
+    if own.half_error is None or not known:
+        return
+    best, name = min(known)
+    if own.half_error < _LARGER_ERROR * best:
+        return
+    lines = sorted(_lines(own, "half_softmax"))
+    softmax = " The softmax of this line runs in bfloat16." if lines else ""
+    yield Note(
+        lines[0] if lines else 0,
+        f"In bfloat16 your result is off by {own.half_error:.2%} (root mean square), that of "
+        f"{_quoted(name)} by {best:.2%}.{softmax}",
+        "bfloat16 keeps 8 bits of a number; scores and weights in float32 lose less.",
+    )
+
+
+def _memory(own: MeasuredAnswer, others: Sequence[MeasuredAnswer]) -> Iterator[Note]:
+    """Yield a note if the reference or the best right answer needs clearly less memory."""
+    peaks = {
+        other.name: other.realistic.peak_bytes for other in others if other.realistic is not None
+    }
+    if own.realistic is None or own.realistic.peak_bytes < _LEAST_BYTES or not peaks:
+        return
+    peak, held = own.realistic.peak_bytes, own.realistic.held
+    best = min(peaks, key=lambda name: peaks[name])
+    reference = peaks.get(REFERENCE)
+    is_above_reference = reference is not None and peak > _MORE_MEMORY * reference
+    if not is_above_reference and peak <= _TWICE_THE_MEMORY * peaks[best]:
+        return
+    compared = [REFERENCE, best] if reference is not None and best != REFERENCE else [best]
+    sizes = " and ".join(f"{in_bytes(peaks[name])} by {_quoted(name)}" for name in compared)
+    yield Note(
+        held[0].line if held else 0,
+        f"At its peak your answer uses {in_bytes(peak)} for new tensors, compared with {sizes}. "
+        "This line makes the largest of them.",
+        "Memory limits the batch size and the length that fit on a GPU.",
+    )
+
+
+def _work(own: MeasuredAnswer, others: Sequence[MeasuredAnswer]) -> Iterator[Note]:
+    """Yield notes on multiply-adds and operations, compared with the reference."""
+    reference = others[0].realistic if others else None
+    if own.realistic is None or reference is None:
+        return
+    if own.realistic.multiply_adds > _MORE_MULTIPLY_ADDS * max(reference.multiply_adds, 1):
+        yield Note(
+            0,
+            f"Your answer needs {in_count(own.realistic.multiply_adds)} multiply-adds, the "
+            f"reference {in_count(reference.multiply_adds)}.",
+            "Long prompts are limited by arithmetic, so each extra product costs time there.",
+        )
+    operations, usual = own.realistic.operations, reference.operations
+    if operations > max(_MORE_OPERATIONS * usual, usual + _LEAST_OPERATIONS):
+        yield Note(
+            0,
+            f"Your answer runs {operations} tensor operations that compute or copy, the reference "
+            f"{usual}.",
+            "Each operation starts a kernel on a GPU; for short inputs the starts cost the most.",
+        )
+
+
+def _unused(own: MeasuredAnswer) -> Iterator[Note]:
+    """Yield a note for each parameter or buffer that no call reads."""
+    if not own.calls:
+        return
+    unused = set.intersection(*(set(facts.unused) for facts in own.calls))
+    for name in sorted(unused):
+        yield Note(
+            0,
+            f"None of the measured calls reads {name}.",
+            "An unused parameter gets no gradient; unused state takes memory in every checkpoint.",
+        )
+
+
+def _and(lines: Sequence[int]) -> str:
+    """Return further lines as the rest of a subject, e.g. " (as line 41)"."""
+    if not lines:
+        return ""
+    word = "line" if len(lines) == 1 else "lines"
+    return f" (as {word} {', '.join(map(str, lines))})"
+
+
+def _quoted(name: str) -> str:
+    return "the reference" if name == REFERENCE else f"`{name}`"
+
+
+def _lines(own: MeasuredAnswer, fact: str) -> set[int]:
+    """Return the lines of a fact in all calls."""
+    calls = [*own.calls, *([own.realistic] if own.realistic is not None else [])]
+    return {line for facts in calls for line in getattr(facts, fact)}

@@ -1,0 +1,132 @@
+"""Measure an answer that passed, and the right answers of the pack, on the same calls."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+
+from torch import Tensor
+
+from trainer.grading.case_set import CaseSet
+from trainer.grading.challenge_content import load_module
+from trainer.grading.grader import Judgement
+from trainer.grading.prepared_case import PreparedCase
+from trainer.grading.ready_workers import Workers
+from trainer.model.errors import PackError
+from trainer.model.lesson import Lesson, OtherAnswer
+from trainer.packs.other_answers import other_answers
+from trainer.teaching.notes import MeasuredAnswer, notes
+from trainer.worker.case_runner import CaseRunner, Hooks, KeptTensors
+from trainer.worker.guarded_call import GuardedCall
+from trainer.worker.protocol import Reply
+
+
+class Teacher:
+    """Make the lesson after a pass.
+
+    Args:
+        workers: runs the submission.
+    """
+
+    def __init__(self, workers: Workers) -> None:
+        self._workers = workers
+
+    def lesson(self, judgement: Judgement) -> Lesson:
+        """Return the lesson about a submission that passed.
+
+        The submission runs in a worker. The answers of the pack run in this process meanwhile.
+
+        Raises:
+            GraderError: if the worker cannot be started.
+            PackError: if the content of the pack is broken.
+        """
+        case_set = measured_cases(judgement.comparison.case_set)
+        running = self._workers.begin(case_set, judgement.submission, judgement.assignment, "facts")
+        answers = other_answers(case_set.challenge)
+        try:
+            measured = [self._measured_content(case_set, answer) for answer in answers]
+        except BaseException:
+            running.stop()
+            raise
+        result = self._workers.finish(running)
+        realistic = case_set.content.realistic()
+        call = "" if realistic is None else realistic.name
+        others = tuple(
+            replace(answer, cost=facts.cost)
+            for answer, facts in zip(answers, measured, strict=True)
+        )
+        if result.how != "replied":
+            return Lesson(call, None, (), others)
+        own = _measured("yours", case_set, result.reply, result.tensors)
+        return Lesson(call, own.cost, notes(own, measured), others)
+
+    def _measured_content(self, case_set: CaseSet, answer: OtherAnswer) -> MeasuredAnswer:
+        """Return the facts about an answer of the pack; without facts if it cannot run."""
+        self._workers.check_interrupt()
+        request, tensors = case_set.decoded_request("facts")
+        path = f"{answer.name}.py"
+        table = KeptTensors()
+        runner = CaseRunner(request, tensors, GuardedCall(path), table, Hooks())
+        silence = io.StringIO()
+        with contextlib.redirect_stdout(silence), contextlib.redirect_stderr(silence):
+            try:
+                namespace = load_module("submission", path, answer.source)
+            except PackError:
+                return MeasuredAnswer(answer.name)
+            runner.run_all(dict(namespace), case_set.content.drive)
+        return _measured(answer.name, case_set, runner.reply, table.tensors)
+
+
+def measured_cases(case_set: CaseSet) -> CaseSet:
+    """Return up to three plain cases: without a mask, with a mask, and in bfloat16."""
+    chosen: dict[str, int] = {}
+    for index, prepared in enumerate(case_set.prepared):
+        case = prepared.case
+        if case.probe is None and case.dropout is None and not case.layout:
+            kind = case.check if case.dtype == "float32" else case.dtype
+            if kind in ("values", "masks", "bfloat16"):
+                chosen.setdefault(kind, index)
+    return case_set.only(chosen.values(), alone=True)
+
+
+def _measured(
+    name: str, case_set: CaseSet, reply: Reply, tensors: Sequence[Tensor]
+) -> MeasuredAnswer:
+    """Return the facts of a reply, with the error in bfloat16."""
+    runs = list(zip(case_set.prepared, reply.runs, strict=False))
+    error = None
+    for prepared, run in runs:
+        if prepared.case.dtype == "bfloat16" and run.failure is None:
+            sent = {
+                output: tensors[value.tensor_id]
+                for output, value in run.outputs.items()
+                if 0 <= value.tensor_id < len(tensors)
+            }
+            error = relative_error(prepared, sent)
+    return MeasuredAnswer(
+        name,
+        reply.realistic if reply.is_realistic_complete else None,
+        [run.facts for _, run in runs if run.facts is not None],
+        error,
+    )
+
+
+def relative_error(prepared: PreparedCase, outputs: dict[str, Tensor]) -> float | None:
+    """Return the root mean square of the errors divided by that of the values.
+
+    Returns:
+        None if an output is missing or has another shape.
+    """
+    squares = expected_squares = 0.0
+    for name, value in prepared.expected.outputs.items():
+        actual = outputs.get(name)
+        if actual is None or actual.shape != value.value.shape or not value.value.numel():
+            return None
+        squares += float((actual.double() - value.value).square().sum())
+        expected_squares += float(value.value.double().square().sum())
+    if not expected_squares or not math.isfinite(squares):
+        return None
+    return math.sqrt(squares / expected_squares)

@@ -1,0 +1,255 @@
+"""Gather the facts about one call of an answer that passed: its cost, and habits worth a note.
+
+The tensors of a realistic call have shapes and no values (torch's device "meta"), so the call costs
+almost no time and no memory. Every operation of the call is still seen.
+
+A submission could report false facts. Then it deceives only its own author, because no verdict
+depends on them.
+"""
+
+from __future__ import annotations
+
+import sys
+import weakref
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext
+from types import FrameType
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.utils._python_dispatch import TorchDispatchMode
+
+from trainer.worker.counters import flops_of, tensors_in
+from trainer.worker.protocol import CopyFact, Facts, HeldFact
+
+_MOST_DEPTH = 200  # frames that are searched for the file's own
+_MOST_FACTS = 20
+_LEAST_COPY = 1 << 20  # bytes: smaller copies do not matter
+_COPIES = frozenset("clone repeat index_select index gather _to_copy cat".split())
+_FACTORIES = frozenset(
+    "zeros ones full empty arange linspace logspace eye rand randn randint randperm "
+    "tril_indices triu_indices scalar_tensor".split()
+)
+# Indices may be on the CPU; the other operations move values between devices on purpose.
+_MIXED_DEVICES = frozenset("index index_put index_put_ _to_copy copy copy_ set_".split())
+_VALUE_SHAPES = frozenset("nonzero masked_select unique_dim unique_consecutive _unique2".split())
+_HALF = (torch.bfloat16, torch.float16)
+
+
+class FactsRecorder(TorchDispatchMode):  # type: ignore[no-untyped-call]  # torch's __init_subclass__ has no types
+    """Observe the operations of this thread while active.
+
+    Args:
+        path: the path of the file whose lines are named.
+        truth: the value that a tensor without values has for Python code.
+    """
+
+    def __init__(self, path: str, *, truth: bool = True) -> None:
+        super().__init__()  # type: ignore[no-untyped-call]  # as above
+        self._path, self._truth = path, truth
+        self.operations = self.flops = 0
+        self.alive = self.peak = 0
+        self.copies: list[CopyFact] = []
+        self.reads: set[int] = set()
+        self.other_device: set[int] = set()
+        self.default_dtype: set[int] = set()
+        self.half_softmax: set[int] = set()
+        self.used: set[int] = set()  # the memory of all tensors that operations read
+        self._made_on: dict[int, int] = {}  # memory of a factory's tensor -> its line
+        # Memory of tensors whose dtype the code did not choose -> the line that made the first.
+        self._of_default_dtype: dict[int, int] = {}
+        self._kept: list[Tensor] = []  # keeps these tensors alive, so that no memory is used twice
+        self._held: dict[int, tuple[int, int]] = {}  # key -> line and bytes
+        self._held_at_peak: dict[int, tuple[int, int]] = {}
+        self._key = 0
+
+    @classmethod
+    def _should_skip_dynamo(cls) -> bool:
+        """Return False: True would import dynamo, which takes 0.7 s, and nothing is compiled."""
+        return False
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        """Run the operation and observe it."""
+        kwargs = kwargs or {}
+        name = func.overloadpacket.__name__
+        given = tensors_in((args, kwargs))
+        line = self._line()
+        self.used |= {_memory(tensor) for tensor in given}
+        if name == "_local_scalar_dense" or name in _VALUE_SHAPES:
+            self.reads.add(line)
+            if name == "_local_scalar_dense" and given and given[0].is_meta:
+                return self._truth if given[0].dtype is torch.bool else int(self._truth)
+        if self._is_mixed(name, given):
+            args, kwargs = self._on_one_device(line, args, kwargs)
+            given = tensors_in((args, kwargs))
+        result = func(*args, **kwargs)
+        self.flops += flops_of(name, args)
+        self._observe_dtype(name, given, kwargs, result, line)
+        old = {_memory(tensor) for tensor in given}
+        made = [tensor for tensor in tensors_in(result) if _memory(tensor) not in old]
+        self.operations += bool(made) or name.endswith("_")  # a view costs nothing
+        for tensor in made:
+            self._hold(tensor, line)
+            self._observe_copy(name, given, tensor, line)
+        return result
+
+    def facts(self) -> Facts:
+        """Return everything that was observed."""
+        held = sorted(self._held_at_peak.values(), key=lambda place: -place[1])
+        return Facts(
+            operations=self.operations,
+            multiply_adds=self.flops // 2,
+            peak_bytes=self.peak,
+            copies=self.copies[:_MOST_FACTS],
+            held=[HeldFact(line, size) for line, size in held[:_MOST_FACTS]],
+            reads=_few(self.reads),
+            other_device=_few(self.other_device),
+            default_dtype=_few(self.default_dtype),
+            half_softmax=_few(self.half_softmax),
+        )
+
+    def _line(self) -> int:
+        """Return the innermost line of the file that is running; 0 if there is none."""
+        frame: FrameType | None = sys._getframe(2)
+        for _ in range(_MOST_DEPTH):
+            if frame is None:
+                return 0
+            if frame.f_code.co_filename == self._path:
+                return frame.f_lineno
+            frame = frame.f_back
+        return 0
+
+    def _hold(self, tensor: Tensor, line: int) -> None:
+        """Count the memory of a new tensor until it is freed."""
+        storage = tensor.untyped_storage()
+        self._key += 1
+        key, size = self._key, storage.nbytes()
+        self._held[key] = line, size
+        self.alive += size
+        if self.alive > self.peak:
+            self.peak, self._held_at_peak = self.alive, dict(self._held)
+        weakref.finalize(storage, self._release, key).atexit = False
+
+    def _release(self, key: int) -> None:
+        self.alive -= self._held.pop(key)[1]
+
+    def _observe_copy(self, name: str, given: list[Tensor], made: Tensor, line: int) -> None:
+        """Note a copy that repeats entries."""
+        if name not in _COPIES or not given or len(self.copies) >= _MOST_FACTS:
+            return
+        source = given[0]
+        entries = 1
+        for size, stride in zip(source.shape, source.stride(), strict=True):
+            entries *= size if stride else 1
+        before, after = entries * source.element_size(), made.numel() * made.element_size()
+        if name != "cat" and after >= max(2 * before, _LEAST_COPY):
+            self.copies.append(CopyFact(line, before, after))
+
+    def _observe_dtype(
+        self, name: str, given: list[Tensor], kwargs: Any, result: Any, line: int
+    ) -> None:
+        if name == "_softmax" and given and given[0].dtype in _HALF:
+            self.half_softmax.add(line)
+        if not isinstance(result, Tensor):
+            return
+        if name in _FACTORIES and line:
+            self._made_on[_memory(result)] = line
+            self._kept.append(result)
+            if kwargs.get("dtype") is None and result.dim() and result.is_floating_point():
+                self._of_default_dtype[_memory(result)] = line
+            return
+        floating = [tensor for tensor in given if tensor.is_floating_point() and tensor.dim()]
+        lines = [self._of_default_dtype.get(_memory(tensor), 0) for tensor in floating]
+        if not any(lines) or name == "_to_copy" or result.dtype is not torch.get_default_dtype():
+            return
+        if any(tensor.dtype in _HALF for tensor in floating):
+            self.default_dtype |= {line for line in lines if line}
+        elif all(lines):
+            self._of_default_dtype[_memory(result)] = max(lines)
+            self._kept.append(result)
+
+    def _is_mixed(self, name: str, given: list[Tensor]) -> bool:
+        devices = {tensor.device.type for tensor in given if tensor.dim()}
+        return len(devices) > 1 and name not in _MIXED_DEVICES
+
+    def _on_one_device(self, line: int, args: Any, kwargs: Any) -> tuple[Any, Any]:
+        """Note the line that made a tensor of another device. Return the arguments without it."""
+
+        def moved(value: Any) -> Any:
+            if isinstance(value, Tensor) and not value.is_meta and value.dim():
+                self.other_device.add(self._made_on.get(_memory(value), line))
+                return torch.empty_strided(
+                    value.shape, value.stride(), dtype=value.dtype, device="meta"
+                )
+            if isinstance(value, list | tuple):
+                return type(value)(map(moved, value))
+            return value
+
+        return moved(args), {name: moved(value) for name, value in kwargs.items()}
+
+
+def _few(lines: set[int]) -> list[int]:
+    return sorted(lines)[:_MOST_FACTS]
+
+
+def _memory(tensor: Tensor) -> int:
+    """Return a number that tells the memory of a tensor from other memory."""
+    return int(tensor.untyped_storage()._cdata)
+
+
+@contextmanager
+def without_first_weights() -> Iterator[None]:
+    """While active, leave the weights of linear layers undrawn: only their shapes matter."""
+    usual = nn.Linear.reset_parameters
+    nn.Linear.reset_parameters = _draw_nothing  # type: ignore[assignment,method-assign]  # put back below
+    try:
+        yield
+    finally:
+        nn.Linear.reset_parameters = usual  # type: ignore[method-assign]  # as it was
+
+
+def _draw_nothing(layer: nn.Linear) -> None:
+    """Leave the weights of a layer as they are."""
+
+
+def realistic_facts(
+    path: str, build: Callable[[], Any], call: Callable[[Any], object]
+) -> tuple[Facts, bool]:
+    """Return the facts about a call on tensors without values.
+
+    Python code may read a value that does not exist. All values are then true, or all are false if
+    the call fails otherwise. If it still fails, tensors that the code makes have no values either.
+
+    Args:
+        path: the path of the learner's file.
+        build: returns the implementation.
+        call: calls the implementation.
+
+    Returns:
+        The facts, and True if the call succeeded. The facts of a failed call are partial.
+    """
+    recorder = FactsRecorder(path)
+    for truth, device in ((True, None), (False, None), (True, "meta")):
+        recorder = FactsRecorder(path, truth=truth)
+        try:
+            with torch.device(device) if device else nullcontext(), torch.no_grad():
+                with without_first_weights():
+                    implementation = build()
+                if isinstance(implementation, nn.Module):
+                    implementation = implementation.to("meta")
+                with recorder:
+                    call(implementation)
+        except Exception:  # the learner's code may raise anything; the next try follows
+            continue
+        return recorder.facts(), True
+    return recorder.facts(), False
+
+
+def unused_state(module: object, used: set[int]) -> list[str]:
+    """Return the names of parameters and buffers whose memory no operation read."""
+    if not isinstance(module, nn.Module):
+        return []
+    state = [*module.named_parameters(), *module.named_buffers()]
+    names = [name for name, tensor in state if _memory(tensor) not in used]
+    return [name[:200] for name in names[:_MOST_FACTS]]
