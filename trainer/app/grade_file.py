@@ -8,6 +8,8 @@ from __future__ import annotations
 import gc
 import os
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -20,7 +22,8 @@ from trainer.practice.record_attempt import Purpose, record_diagnosis, write_att
 
 if TYPE_CHECKING:
     from trainer.diagnosis.repro_script import Repro
-    from trainer.grading.grader import Grader
+    from trainer.grading.grader import Grader, Judgement
+    from trainer.model.lesson import Lesson
     from trainer.model.report import Report, Trace
 
 MOST_SEED = (1 << 63) - 1
@@ -103,7 +106,27 @@ def open_grader(
     return grader
 
 
-def grade_file(
+class GradedFile:
+    """A file that was graded, and the grader that is still open.
+
+    Args:
+        grader: the grader.
+        judgement: the judgement of the file.
+        report: the report with its diagnosis.
+    """
+
+    def __init__(self, grader: Grader, judgement: Judgement, report: Report) -> None:
+        self._grader, self._judgement, self.report = grader, judgement, report
+
+    def lesson(self) -> Lesson:
+        """Return the lesson about a file that passed. It takes a second or two."""
+        from trainer.teaching.teacher import Teacher
+
+        return Teacher(self._grader.workers).lesson(self._judgement)
+
+
+@contextmanager
+def graded_file(
     known_packs: KnownPacks,
     challenge: Challenge,
     submission: Submission,
@@ -113,12 +136,13 @@ def grade_file(
     diagnosed: bool = True,
     seconds: float = SECONDS,
     memory_mib: int = MEMORY_MIB,
-) -> Report:
-    """Grade one file with its own grader.
+) -> Iterator[GradedFile]:
+    """Grade one file with its own grader, which stays open inside the block.
 
     Args:
         known_packs: the packs to hide from the file.
         challenge: the challenge that the file answers.
+        submission: the file.
         seed: the cases are drawn from it.
         case: grade this case only, by its number in a report.
         diagnosed: if the file fails, also look for the mistake and the line.
@@ -130,12 +154,30 @@ def grade_file(
     """
     with open_grader(known_packs, seconds, memory_mib) as grader:
         judgement = grader.grade(challenge, submission, seed, case)
-        if not diagnosed or judgement.report.verdict == "passed":
-            return judgement.report
-        # A pass does not import the diagnosis.
-        from trainer.diagnosis.diagnose import Diagnoser
+        report = judgement.report
+        if diagnosed and report.verdict != "passed":
+            # A pass does not import the diagnosis.
+            from trainer.diagnosis.diagnose import Diagnoser
 
-        return Diagnoser(grader.workers).report(judgement)
+            report = Diagnoser(grader.workers).report(judgement)
+        yield GradedFile(grader, judgement, report)
+
+
+def grade_file(
+    known_packs: KnownPacks,
+    challenge: Challenge,
+    submission: Submission,
+    seed: int,
+    *,
+    diagnosed: bool = True,
+) -> Report:
+    """Return the report of one file, graded with its own grader.
+
+    Raises:
+        GraderError: if there is no verdict.
+    """
+    with graded_file(known_packs, challenge, submission, seed, diagnosed=diagnosed) as graded:
+        return graded.report
 
 
 def trace_file(
@@ -168,10 +210,15 @@ def failing_case(
 
 def record_attempt(
     journal: Journal, challenge: Challenge, report: Report, source: str, purpose: Purpose
-) -> None:
-    """Write a report to the journal. A report on an unfinished file is not written."""
+) -> str:
+    """Write a report to the journal. A report on an unfinished file is not written.
+
+    Returns:
+        The grade of the pass with its reasons, or "".
+    """
     recorded = write_attempt(journal, challenge, report, source, time.time(), None, purpose)
     record_diagnosis(journal, recorded.attempt, report)
+    return recorded.graded
 
 
 def hunted_mistakes(journal: Journal, challenge: Challenge, path: Path) -> tuple[str, ...]:

@@ -5,7 +5,10 @@ from __future__ import annotations
 import shutil
 import sys
 import textwrap
+import time
 from collections.abc import Callable
+from contextlib import ExitStack
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -23,6 +26,7 @@ from trainer.practice.journal import default_journal
 from trainer.practice.learner_files import read_source
 
 if TYPE_CHECKING:
+    from trainer.app.grade_file import GradedFile
     from trainer.model.report import Report
     from trainer.practice.record_attempt import Purpose
     from trainer.report.stages import Stage
@@ -69,6 +73,14 @@ def check(
     as_json: Annotated[
         bool, typer.Option("--json", help="Print one JSON object and nothing else.")
     ] = False,
+    notes: Annotated[
+        bool | None,
+        typer.Option(
+            "--notes/--no-notes",
+            help="After a pass, measure the answer; by default only on a terminal.",
+            show_default=False,
+        ),
+    ] = None,
     time_limit: Annotated[
         float,
         typer.Option(
@@ -83,37 +95,44 @@ def check(
 ) -> None:
     """Grade your file on hidden cases, and show what differs and where."""
     known_packs: KnownPacks = context.obj
-    try:
-        if html is not None:
-            check_page_name(html)
-        challenge = find_challenge(challenge_id, default_journal(), known_packs)
-        report, hunted = _grade(challenge, file, seed, case, time_limit, memory_limit, known_packs)
-        stage: Stage = "cause" if (not hunted if why is None else why) else "line"
-        is_default = is_default_file(challenge, file, default_journal(), known_packs)
-        shown_file = "" if is_default else None
-        options = known_packs.pack_option(challenge)
-        if html is not None:
-            from trainer.report.report_page import to_html
+    with ExitStack() as stack:
+        try:
+            if html is not None:
+                check_page_name(html)
+            challenge = find_challenge(challenge_id, default_journal(), known_packs)
+            checked = _grade(
+                challenge, file, seed, case, time_limit, memory_limit, known_packs, stack
+            )
+            report = checked.graded.report
+            stage: Stage = "cause" if (not checked.hunted if why is None else why) else "line"
+            is_default = is_default_file(challenge, file, default_journal(), known_packs)
+            shown_file = "" if is_default else None
+            options = known_packs.pack_option(challenge)
+            if html is not None:
+                from trainer.report.report_page import to_html
 
-            write_page(html, to_html(report, stage, shown_file, options))
-    except (DrillError, GraderError) as error:
-        if not as_json:
+                write_page(html, to_html(report, stage, shown_file, options))
+        except (DrillError, GraderError) as error:
+            if not as_json:
+                raise
+            print_error(str(error))
+            raise typer.Exit(2 if isinstance(error, DrillError) else 3) from None
+        except KeyboardInterrupt:
+            if as_json:
+                print_error("Interrupted.")
             raise
-        print_error(str(error))
-        raise typer.Exit(2 if isinstance(error, DrillError) else 3) from None
-    except KeyboardInterrupt:
         if as_json:
-            print_error("Interrupted.")
-        raise
-    if as_json:
-        from trainer.report.report_json import to_json
+            from trainer.report.report_json import to_json
 
-        typer.echo(to_json(report))
-    else:
-        wait = _wait_for_key if hints_first else None
-        _show(report, challenge, hunted, options, stage, shown_file, wait)
-        if html is not None:
-            typer.echo(f"\n{html} has the report as a page.")
+            typer.echo(to_json(report))
+        else:
+            wait = _wait_for_key if hints_first else None
+            _show(report, challenge, checked.hunted, options, stage, shown_file, wait)
+            if html is not None:
+                typer.echo(f"\n{html} has the report as a page.")
+            if report.verdict == "passed" and not checked.hunted and case is None:
+                are_wanted = sys.stdout.isatty() if notes is None else notes
+                _show_after_pass(checked, challenge, known_packs, notes=are_wanted)
     raise typer.Exit(0 if report.verdict == "passed" else 1)
 
 
@@ -124,6 +143,23 @@ def print_error(sentence: str) -> None:
     typer.echo(error_to_json(sentence))
 
 
+@dataclass(frozen=True)
+class _Checked:
+    """A graded file with its entries in the journal.
+
+    Attributes:
+        graded: the file with its report.
+        source: the text of the file.
+        hunted: the ids of the mistakes that a hunt put into the file.
+        grade: the grade of the pass with its reasons, or "".
+    """
+
+    graded: GradedFile
+    source: str
+    hunted: tuple[str, ...]
+    grade: str = ""
+
+
 def _grade(
     challenge: Challenge,
     file: Path | None,
@@ -132,8 +168,9 @@ def _grade(
     time_limit: float,
     memory_limit: int,
     known_packs: KnownPacks,
-) -> tuple[Report, tuple[str, ...]]:
-    """Return the report, and the ids of the mistakes that a hunt put into the file."""
+    stack: ExitStack,
+) -> _Checked:
+    """Grade the file and record the attempt. The grader stays open until `stack` is closed."""
     from trainer.app import grade_file
     from trainer.app.find_file import find_file
 
@@ -145,21 +182,50 @@ def _grade(
         seed = grade_file.fresh_seed()
     grade_file.check_seed(seed)
     hunted = grade_file.hunted_mistakes(journal, challenge, path)
-    report = grade_file.grade_file(
-        known_packs,
-        challenge,
-        Submission(str(path), source),
-        seed,
-        case,
-        seconds=time_limit,
-        memory_mib=memory_limit,
+    graded = stack.enter_context(
+        grade_file.graded_file(
+            known_packs,
+            challenge,
+            Submission(str(path), source),
+            seed,
+            case,
+            seconds=time_limit,
+            memory_mib=memory_limit,
+        )
     )
+    grade = ""
     if case is None:
         purpose: Purpose = "hunt" if hunted else "practice"
-        grade_file.record_attempt(journal, challenge, report, source, purpose)
+        grade = grade_file.record_attempt(journal, challenge, graded.report, source, purpose)
         warn_journal(journal)
         journal.close()
-    return report, hunted
+    return _Checked(graded, source, hunted, grade)
+
+
+def _show_after_pass(
+    checked: _Checked, challenge: Challenge, known_packs: KnownPacks, *, notes: bool
+) -> None:
+    """Show what the pass brings, then the notes if they are wanted.
+
+    The verdict is on the screen before the measurement begins.
+    """
+    from trainer.app.next_steps import next_steps
+
+    journal, now = default_journal(), time.time()
+    steps = next_steps(challenge, known_packs.catalogue().challenges, journal, now)
+    pack_option = known_packs.pack_option(challenge)
+    width = shutil.get_terminal_size((80, 24)).columns
+    line = steps.in_words(now, checked.grade, "")
+    typer.echo(f"\n{textwrap.fill(line, width) if sys.stdout.isatty() else line}")
+    if notes:
+        from trainer.report.lesson_text import show_notes
+
+        sys.stdout.flush()
+        try:
+            show_notes(checked.graded.lesson(), checked.source, sys.stdout)
+        except GraderError as error:
+            typer.echo(f"The answer could not be measured: {error}")
+    typer.echo(f"\nfollow-ups       attn-drill quiz --follow-up {challenge.id}{pack_option}")
 
 
 def _show(

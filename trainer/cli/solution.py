@@ -1,9 +1,10 @@
-"""`attn-drill solution ID`: show the reference after a pass, or after giving up."""
+"""`attn-drill solution ID`: show the reference, or another right answer, after a pass."""
 
 from __future__ import annotations
 
 import sys
 import time
+from collections.abc import Sequence
 from typing import Annotated
 
 import typer
@@ -11,8 +12,10 @@ import typer
 from trainer.app.open_packs import KnownPacks
 from trainer.app.warn import warn_journal
 from trainer.cli.parameters import ChallengeId
+from trainer.model.challenge import Challenge
 from trainer.model.errors import DrillError
-from trainer.packs import pack_reader
+from trainer.model.lesson import OtherAnswer
+from trainer.packs.other_answers import other_answers
 from trainer.practice.journal import ChallengeProgress, default_journal
 from trainer.practice.schedule import item_of
 
@@ -23,8 +26,12 @@ def solution(
     give_up: Annotated[
         bool, typer.Option("--give-up", help="Show it although the challenge is not passed.")
     ] = False,
+    style: Annotated[
+        str | None,
+        typer.Option("--style", metavar="NAME", help="Show this other right answer instead."),
+    ] = None,
 ) -> None:
-    """Show the reference after a pass, or with --give-up."""
+    """Show the reference, or another right answer, after a pass or with --give-up."""
     known_packs: KnownPacks = context.obj
     challenge = known_packs.find(challenge_id)
     journal = default_journal()
@@ -37,18 +44,49 @@ def solution(
             f"Go on with `attn-drill hint {challenge.id}{pack_option}`, or see the reference "
             f"with `attn-drill solution {challenge.id} --give-up{pack_option}`."
         )
+    answers = other_answers(challenge)
+    answer = _chosen(challenge, answers, style)
     since = journal.since_start(challenge.id)
     # In a review, passes before its start do not count.
     if not since.passed and not since.solution:
         journal.record_review(item_of(challenge.id), time.time(), 1, "given up")
     journal.record_solution(challenge.id, time.time())
-    text = pack_reader.solution(challenge)
     if sys.stdout.isatty():
-        from rich.syntax import Syntax
-
-        from trainer.report.literal import console
-
-        console().print(Syntax(text, "python", background_color="default", word_wrap=True))
+        _show(challenge, answer, answers, known_packs.pack_option(challenge))
     else:
-        typer.echo(text.rstrip())
+        typer.echo(answer.source.rstrip())
     warn_journal(journal)
+
+
+def _chosen(challenge: Challenge, answers: Sequence[OtherAnswer], style: str | None) -> OtherAnswer:
+    """Return the answer with this name; without a name, the reference.
+
+    Raises:
+        DrillError: if there is no answer with this name.
+    """
+    if style is None:
+        return answers[0]
+    found = next((answer for answer in answers if answer.name == style), None)
+    if found is None:
+        names = ", ".join(answer.name for answer in answers)
+        raise DrillError(f"{challenge.id} has no answer called {style}; it has {names}.")
+    return found
+
+
+def _show(
+    challenge: Challenge, answer: OtherAnswer, answers: Sequence[OtherAnswer], pack_option: str
+) -> None:
+    """Show an answer on a terminal, then the names of the others."""
+    from rich.text import Text
+
+    from trainer.report.lesson_text import render_answer_alone
+    from trainer.report.literal import console
+
+    out = console()
+    out.print(render_answer_alone(answer, out.width))
+    others = [other for other in answers if other is not answer]
+    if others:
+        out.print()
+        out.print(f"attn-drill solution {challenge.id}{pack_option} --style NAME shows another:")
+    for other in others:
+        out.print(Text.assemble("  ", (other.name, "bold"), f"  {other.does}"))

@@ -11,7 +11,7 @@ from pathlib import Path
 
 _FOLDER = re.compile(r"[a-z][a-z0-9]*(_[a-z0-9]+)*")
 _OF_A_CHALLENGE = re.compile(r"challenge\.toml|stub\.py|cases\.py|prompt(\.[a-z]{2})?\.md")
-_OF_A_SOLUTION = re.compile(r"solution\.py|mistakes\.toml")
+_OF_A_SOLUTION = re.compile(r"solution\.py|mistakes\.toml|follow_up\.toml")
 _IGNORED = re.compile(r"\..*|__pycache__")
 
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 RATINGS = ("again", "hard", "good", "easy")
 Grade = Literal[1, 2, 3, 4]
 _MANY_FAILED = 8
-_PREFIX = "challenge:"
+_PREFIX, _FOLLOW_UP = "challenge:", "follow-up:"
 
 
 @dataclass(frozen=True)
@@ -56,6 +56,13 @@ def item_of(challenge: str) -> str:
 def challenge_of(item: str) -> str | None:
     """Return the challenge's id from the name of its item, or None for other items."""
     return item.removeprefix(_PREFIX) if item.startswith(_PREFIX) else None
+
+
+def follow_up_challenge(item: str) -> str | None:
+    """Return the challenge's id from the item of a follow-up question, or None for other items."""
+    if not item.startswith(_FOLLOW_UP):
+        return None
+    return item.removeprefix(_FOLLOW_UP).rpartition(":")[0]
 
 
 def grade(since: SinceStart, seconds: float, par_seconds: float) -> tuple[Grade, str]:

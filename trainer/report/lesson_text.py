@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import pairwise
+from typing import TextIO
 
 from rich.console import Group, RenderableType
 from rich.padding import Padding
@@ -15,12 +16,22 @@ from trainer.packs.follow_up import FollowUp
 from trainer.packs.other_answers import REFERENCE
 from trainer.report.code_pair import code_block, code_pair, difference
 from trainer.report.code_text import source_lines
-from trainer.report.literal import cut, grid
+from trainer.report.literal import Trimmed, console, cut, grid
 from trainer.report.styles import QUIET, RIGHT
+from trainer.report.terminal import as_ascii, has_unicode
 from trainer.report.visible import visible
 
 _WIDEST = 100  # columns of prose
 _NAMES = {REFERENCE: "the reference"}
+
+
+def show_notes(lesson: Lesson, source: str, stream: TextIO) -> None:
+    """Print the notes in the terminal's width, with symbols of its encoding."""
+    out = console(stream)
+    unicode = has_unicode(out)
+    notes = Trimmed(render_notes(lesson, source, out.width, unicode=unicode))
+    out.print()
+    out.print(notes if unicode else as_ascii(notes, out.width))
 
 
 def render_notes(
@@ -113,6 +124,14 @@ def render_answer(
     else:
         parts += [Text(), code_block(without_docstring(answer.source), width)]
     return Group(*parts)
+
+
+def render_answer_alone(answer: OtherAnswer, width: int) -> RenderableType:
+    """Return a right answer of the pack without costs and without the learner's code."""
+    if not answer.does:
+        return code_block(answer.source, width)
+    parts = [_prose(answer.does, width), _prose(answer.costs, width, 0, QUIET), Text()]
+    return Group(*parts, code_block(without_docstring(answer.source), width))
 
 
 def without_docstring(source: str) -> str:

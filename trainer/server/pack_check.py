@@ -18,8 +18,9 @@ from trainer.model.pack_rows import Item, Row
 from trainer.model.report import Report
 from trainer.model.submission import Submission
 from trainer.packs import pack_reader
+from trainer.packs.follow_up import follow_up_troubles
 from trainer.packs.mistakes import patch, read_mistakes, read_styles
-from trainer.packs.stub_levels import LEVELS, at_level, steps
+from trainer.packs.stub_levels import TEXT_LEVELS, at_level, steps
 
 FEWEST_MISTAKES = 12
 FEWEST_ALSO_RIGHT = 4
@@ -90,6 +91,7 @@ class PackChecker:
         problems += _unknown_foundations(challenge, self._other_packs)
         problems += _case_problems(self._grader.case_set(challenge, seed))
         problems += _undocumented(challenge)
+        problems += follow_up_troubles(challenge)
         stub = challenge.folder / "stub.py"
         guided = pack_reader.stub(challenge, "guided")
         problems += [f"{stub}: {problem}" for problem in _without_levels(guided)]
@@ -215,7 +217,7 @@ def _without_levels(guided: str) -> Iterator[str]:
                 yield f"{node.name} has fewer than {FEWEST_STEPS} steps as comments"
     if vague := [step for step in steps(guided) if "->" not in step]:
         yield f"a step does not name its result after `->`: {vague[0]!r}"
-    code = [ast.dump(_bare(ast.parse(at_level(guided, level)))) for level in LEVELS]
+    code = [ast.dump(_bare(ast.parse(at_level(guided, level)))) for level in TEXT_LEVELS]
     if len(set(code)) > 1:
         yield "the code of its levels differs; every step must be a comment on a separate line"
 

@@ -1,4 +1,8 @@
-"""As the paper writes it, with its letters: W_a, U_a and v_a, the energies of all pairs by broadcasting."""
+"""Use the letters of the paper, W_a, U_a and v_a, and fill with -1e9 under the mask.
+
+The operations are those of the reference, so it costs the same. In float16 the mask raises an
+error, because -1e9 does not fit into this dtype.
+"""
 
 import torch
 import torch.nn as nn

@@ -1,4 +1,8 @@
-"""Bahdanau's letters, both sides expanded before they are added, the last layer as an einsum, softmax by hand."""
+"""Expand both sides before the sum, use einsum for the last layer, and write the softmax by hand.
+
+The expanded tensors are views, so they take no memory. The softmax by hand makes more tensors of
+the size of the scores than torch.softmax, and the product with the mask adds another.
+"""
 
 import torch
 import torch.nn as nn

@@ -1,4 +1,8 @@
-"""Scores and softmax in float32, an added mask of -inf, weights cast back; layers under the names query, key and v."""
+"""Convert the scores to float32, and add a mask of 0 and -inf to them.
+
+In half precision, scores and weights take twice the memory, while the much larger hidden tensor
+keeps its dtype; float64 inputs lose accuracy. The added mask is another float32 tensor.
+"""
 
 import torch
 from torch import nn

@@ -1,4 +1,8 @@
-"""Scores as [B, Lk, Lq], the softmax along dim 1, everything turned at the end; unnamed layers."""
+"""Compute the scores as [B, Lk, Lq], with the softmax along dim 1, and transpose at the end.
+
+FLOPs and memory are those of the reference. Both results are transposed views, so a view that joins
+their dims fails until they are made contiguous.
+"""
 
 import torch
 from torch import nn

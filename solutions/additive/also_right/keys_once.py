@@ -1,4 +1,9 @@
-"""Split as a decoder uses it: the keys are projected once, then scored; nested modules."""
+"""Split the module into a memory of projected keys and an energy, and work in place.
+
+A decoder can call the memory once and the energy at each step. The tanh in place saves a tensor of
+B * Lq * Lk * hidden_dim numbers, but log_softmax and exp make one more tensor of scores than
+torch.softmax.
+"""
 
 from typing import NamedTuple
 

@@ -1,4 +1,8 @@
-"""Every pair of query and key as a row of one long matrix, put through a small network, the scores folded back."""
+"""Make each pair of a query and a key a row of a long matrix, and fold the scores back.
+
+Both sides are copied to B * Lq * Lk * hidden_dim numbers before they are added. The reference adds
+by broadcasting and makes only the sum.
+"""
 
 import math
 

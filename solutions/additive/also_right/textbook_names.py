@@ -1,4 +1,8 @@
-"""W_q, W_k and w_v as a well-known textbook names them; the softmax in float32 under an additive bias."""
+"""Name the layers W_q, W_k and w_v, add a float32 mask to the scores, and store the weights.
+
+The stored weights keep their memory and their graph until the next call. In half precision, the
+float32 scores take twice the memory; float64 inputs lose accuracy.
+"""
 
 import torch
 from torch import nn

@@ -1,4 +1,8 @@
-"""Written for one query and one sequence, mapped over queries and batch."""
+"""Write the attention of a single query, and map it over queries and batch with vmap.
+
+The formula has no dims to count, and the hidden tensor is as large as in the reference. Every call
+pays for the nested vmap.
+"""
 
 import torch
 from torch import nn

@@ -1,4 +1,8 @@
-"""Batch and heads in one axis for bmm, an additive bias of -inf, softmax and dropout by hand, layers nested in a container."""
+"""Join batch and heads for bmm, add a mask of 0 and -inf, and write softmax and dropout by hand.
+
+The added mask has the size of the scores, even if there is no mask. The softmax by hand makes more
+tensors of that size than torch.softmax.
+"""
 
 import math
 

@@ -1,4 +1,8 @@
-"""The core as a scripted function, keys and values from one layer's rows, -1e9 under the mask."""
+"""Compile the core with TorchScript, take k and v from one layer, and fill with -1e9.
+
+If key and value are the same tensor, one product gives k and v. If they differ, the layer computes
+twice as much as needed, and half of it is thrown away.
+"""
 
 from typing import Optional, Tuple
 

@@ -1,4 +1,8 @@
-"""Four layers in a list, log-softmax, the scale in a float32 buffer, heads first in memory."""
+"""Keep the layers in a list, stack the heads in front, and use log_softmax with an added mask.
+
+The stack copies q, k and v. The added mask, log_softmax and exp make more tensors of the size of
+the scores than masked_fill and torch.softmax.
+"""
 
 import torch
 from torch import nn

@@ -1,4 +1,8 @@
-"""One head written for two dims, then vmapped over heads and batch."""
+"""Write a single head for two dims, and map it over heads and batch with vmap.
+
+The head has no dims to count. The mask to add and the dropout mask have the size of the scores and
+are made and applied at each call, even without a mask and in evaluation mode.
+"""
 
 import math
 
